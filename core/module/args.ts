@@ -1,0 +1,132 @@
+/** The argument types a directive spec is made of. Units and forms are nginx's (configuration file measurement units). */
+import { ArgError, type ArgType } from './spec.js';
+import type { Template } from './http.js';
+
+/** Any text. */
+export function text(form = 'text'): ArgType<string> {
+  return { kind: 'text', form, parse: value => value };
+}
+
+/** A whole number from `min` to `max` (both included). */
+export function number({ min = 0, max = 2 ** 31 - 1 } = {}): ArgType<number> {
+  return {
+    kind: 'number',
+    form: 'number',
+    parse(value) {
+      if (!/^-?\d{1,15}$/.test(value)) throw new ArgError(`invalid number "${value}"`);
+      const result = Number(value);
+      if (result < min || result > max) throw new ArgError(`value "${value}" must be between ${min} and ${max}`);
+      return result;
+    },
+  };
+}
+
+const SIZE_UNITS: Readonly<Record<string, number>> = { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 };
+
+/** Bytes: `512`, `8k`, `1m`, `2g`. */
+export function size(): ArgType<number> {
+  return {
+    kind: 'size',
+    form: 'size',
+    parse(value) {
+      const match = /^(\d{1,12})([kKmMgG]?)$/.exec(value);
+      if (!match) throw new ArgError(`invalid value "${value}"`, 'a size is a number of bytes, or has one of the suffixes k, m, g: 512, 8k, 1m');
+      return Number(match[1]) * (SIZE_UNITS[(match[2] ?? '').toLowerCase()] ?? 1);
+    },
+  };
+}
+
+const TIME_UNITS: Readonly<Record<string, number>> = { y: 31536e6, M: 2592e6, w: 6048e5, d: 864e5, h: 36e5, m: 6e4, s: 1e3, ms: 1, '': 1e3 };
+const TIME_ORDER = ['y', 'M', 'w', 'd', 'h', 'm', 's', 'ms'];
+
+/** Milliseconds of a time such as `500ms`, `10s`, `1h 30m`, `1d12h`; a bare number is seconds. Undefined if malformed. */
+export function parseTime(value: string): number | undefined {
+  if (!/^\s*\d/.test(value)) return undefined;
+  let total = 0;
+  let last = -1;
+  const part = /\s*(\d{1,12})(ms|[yMwdhms]?)/y;
+  while (part.lastIndex < value.length) {
+    const match = part.exec(value);
+    if (!match) return undefined;
+    const unit = match[2] ?? '';
+    const order = TIME_ORDER.indexOf(unit === '' ? 's' : unit);
+    if (order <= last) return undefined;
+    last = order;
+    total += Number(match[1]) * (TIME_UNITS[unit] ?? 0);
+  }
+  return Number.isSafeInteger(total) ? total : undefined;
+}
+
+/** Milliseconds. A bare number is seconds, as in nginx. */
+export function time(): ArgType<number> {
+  return {
+    kind: 'time',
+    form: 'time',
+    parse(value) {
+      const result = parseTime(value);
+      if (result === undefined) throw new ArgError(`invalid value "${value}"`, 'a time is written like 500ms, 10s, 1m, 1h 30m, 1d');
+      return result;
+    },
+  };
+}
+
+/** `on` or `off`. */
+export function flag(): ArgType<boolean> {
+  return {
+    kind: 'flag',
+    form: 'on | off',
+    parse(value) {
+      const lower = value.toLowerCase();
+      if (lower === 'on') return true;
+      if (lower === 'off') return false;
+      throw new ArgError(`invalid value "${value}"`, 'it must be "on" or "off"');
+    },
+  };
+}
+
+/** One of the given words. */
+export function choice<const T extends string>(...words: readonly T[]): ArgType<T> {
+  return {
+    kind: 'choice',
+    form: words.join(' | '),
+    parse(value) {
+      const found = words.find(word => word === value);
+      if (found === undefined) throw new ArgError(`invalid value "${value}"`, `one of: ${words.join(', ')}`);
+      return found;
+    },
+  };
+}
+
+/** Text with variables, compiled once. */
+export function template(form = 'string'): ArgType<Template> {
+  return { kind: 'template', form, parse: (value, context) => context.template(value) };
+}
+
+/** A path of the file system; relative ones are under the prefix. */
+export function path(): ArgType<string> {
+  return { kind: 'path', form: 'path', parse: (value, context) => context.path(value) };
+}
+
+/** A positional argument that may be missing. */
+export function optional<T>(type: ArgType<T>): ArgType<T | undefined>;
+export function optional<T, A>(type: ArgType<T>, absent: A): ArgType<T | A>;
+export function optional<T, A>(type: ArgType<T>, absent?: A): ArgType<T | A | undefined> {
+  return { kind: 'optional', form: `[${type.form}]`, parse: type.parse, absent };
+}
+
+/** All arguments that follow, at least `least` of them. Stands last among the positional ones. */
+export function rest<T>(type: ArgType<T>, least = 1): ArgType<readonly T[]> {
+  return { kind: 'rest', form: `${type.form} ...`, parse: (value, context) => [type.parse(value, context)], least, absent: [] };
+}
+
+/** The bare word `key`, anywhere after the positional arguments: present or not. */
+export function word(key: string): ArgType<boolean> {
+  return { kind: 'word', form: `[${key}]`, key, parse: () => true, absent: false };
+}
+
+/** `key=value`, anywhere after the positional arguments. */
+export function param<T>(key: string, type: ArgType<T>): ArgType<T | undefined>;
+export function param<T, A>(key: string, type: ArgType<T>, absent: A): ArgType<T | A>;
+export function param<T, A>(key: string, type: ArgType<T>, absent?: A): ArgType<T | A | undefined> {
+  return { kind: 'param', form: `[${key}=${type.form}]`, key, parse: type.parse, absent };
+}

@@ -1,0 +1,101 @@
+/** What a module of the control plane sees: routes with schemas, calls, replies, errors. */
+import 'reflect-metadata';
+import type { Static, TSchema } from 'typebox';
+
+/** A failure of an API call. `code` is stable and in the catalogue; `text` is for people and names no path of the server. */
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    text: string,
+    readonly details: readonly unknown[] = [],
+  ) {
+    super(text);
+  }
+}
+
+export type Verb = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** The declaration of one route: validation, static types and OpenAPI come from it. */
+export interface RouteSchemas {
+  readonly summary: string;
+  /** Schema of the JSON body; absent: no body is read. */
+  readonly body?: TSchema;
+  /** Schema of the query parameters beside `dry_run` and `fields`. */
+  readonly query?: TSchema;
+  /** Answers by status. `null` is an empty body. */
+  readonly answers: Readonly<Record<number, TSchema | null>>;
+  /** Error codes this route may answer with, for the document. */
+  readonly errors?: readonly string[];
+}
+
+type BodyOf<S extends RouteSchemas> = S extends { body: infer B extends TSchema } ? Static<B> : undefined;
+type QueryOf<S extends RouteSchemas> = S extends { query: infer Q extends TSchema } ? Static<Q> : Record<string, never>;
+
+/** One call of a route, validated. */
+export interface Call<S extends RouteSchemas = RouteSchemas> {
+  /** Decoded `:name` parts of the path. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: QueryOf<S>;
+  readonly body: BodyOf<S>;
+  /** `?dry_run=1`: validate and say what would change; change nothing. */
+  readonly dryRun: boolean;
+  /** Value of `If-Match` without quotes. */
+  readonly ifMatch: string | undefined;
+  readonly requestId: string;
+}
+
+/** An answer. `body` undefined: empty. A string with `type` goes out as it is; everything else as JSON. */
+export interface Reply {
+  readonly status: number;
+  readonly body?: unknown;
+  readonly type?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Goes out as `ETag`; the caller may send it back as `If-Match`. */
+  readonly version?: string;
+}
+
+export interface RouteDeclaration {
+  readonly verb: Verb;
+  /** Below `/v1/`, `:name` for a part: `/http/upstreams/:group/servers/:id`. */
+  readonly path: string;
+  readonly schemas: RouteSchemas;
+  readonly method: string;
+}
+
+const ROUTES = Symbol.for('srv:routes');
+
+/** Makes a method the handler of a route below `/v1/<key>`. */
+export function route<const S extends RouteSchemas>(verb: Verb, path: string, schemas: S) {
+  return (target: object, method: string, _: TypedPropertyDescriptor<(call: Call<S>) => Promise<Reply> | Reply>): void => {
+    const routes = (Reflect.getMetadata(ROUTES, target) as RouteDeclaration[] | undefined) ?? [];
+    Reflect.defineMetadata(ROUTES, [...routes, { verb, path, schemas, method }], target);
+  };
+}
+
+export function routesOf(module: object): readonly RouteDeclaration[] {
+  return (Reflect.getMetadata(ROUTES, module) as RouteDeclaration[] | undefined) ?? [];
+}
+
+const ACTIONS = Symbol.for('srv:actions');
+export interface ActionContext {
+  readonly dryRun: boolean;
+  readonly ifMatch: string | undefined;
+  readonly requestId: string;
+}
+
+/**
+ * Makes a method of a data-plane module callable from the control plane as `name` (see `DataPlane.call`). It runs in the master; what
+ * it throws as {@link ApiError} reaches the caller, anything else becomes `InternalError` and is logged.
+ */
+export function action(name: string) {
+  return (target: object, method: string, _: TypedPropertyDescriptor<(params: never, context: ActionContext) => unknown>): void => {
+    const actions = (Reflect.getMetadata(ACTIONS, target) as Map<string, string> | undefined) ?? new Map<string, string>();
+    Reflect.defineMetadata(ACTIONS, new Map(actions).set(name, method), target);
+  };
+}
+
+/** Action names and the methods that carry them out. */
+export function actionsOf(module: object): ReadonlyMap<string, string> {
+  return (Reflect.getMetadata(ACTIONS, module) as ReadonlyMap<string, string> | undefined) ?? new Map<string, string>();
+}

@@ -1,0 +1,133 @@
+/** What a feature of the HTTP engine sees: requests, handlers, phases, scopes, variables. */
+import type { Conf, Directives } from './spec.js';
+import type { Directive } from './tree.js';
+
+/** A handler's answer: the next handler of the phase decides. */
+export const DECLINED = -1;
+/** A handler's answer: it has taken the request over and will finish it (`request.send`, an exchange, a redirect). */
+export const DONE = -2;
+/** A handler's answer: this phase is passed (in `access`: allowed). */
+export const OK = 0;
+/** {@link DECLINED}, {@link DONE}, {@link OK}, or the HTTP status to answer with (its error page is made by the engine). */
+export type Result = number;
+
+/** The phases of a request in their order. `content` has one owner a location; header and body filters follow the answer. */
+export const PHASES = ['post_read', 'server_rewrite', 'rewrite', 'preaccess', 'access', 'precontent'] as const;
+export type Phase = (typeof PHASES)[number];
+
+/** Synchronous; a promise only when it really waits: the engine parks the request until then. */
+export type Handler = (request: HttpRequest) => Result | Promise<Result>;
+
+/** What a module runs in one scope. Everything is optional; an absent part costs nothing. */
+export interface HttpHandlers extends Partial<Record<Phase, Handler>> {
+  /** Owns the answer of the location. Two modules that claim one location are a configuration error. */
+  content?: Handler;
+  /** Changes status and headers of the answer before they are sent. Runs in the order of the manifests. */
+  header?: (request: HttpRequest) => void;
+  /** Sees the body of the answer in pieces; returns what goes on instead. Set it only where it is needed: it costs the fast path. */
+  body?: (request: HttpRequest, chunk: Buffer, last: boolean) => Buffer;
+  /** After the answer is sent or the client is gone. */
+  log?: (request: HttpRequest) => void;
+}
+
+/** Text with variables, compiled once. */
+export interface Template {
+  /** The whole text when it holds no variable. */
+  readonly constant: string | undefined;
+  /** The text for this request. An unset variable is the empty string. */
+  of(request: HttpRequest): string;
+}
+
+/** A named value of a request (`$name`), lazily computed. `undefined` is "not found": empty in text, `-` in logs. */
+export type VariableGetter = (request: HttpRequest) => string | undefined;
+/** The getter of a family of variables such as `$http_*`: called once with the rest of the name when a template is compiled. */
+export type VariablePrefix = (rest: string) => VariableGetter;
+
+/** Header fields of the answer, in order, names in the case they were given. */
+export interface ResponseHeaders {
+  /** First value, or undefined. `name` in any case. */
+  get(name: string): string | undefined;
+  /** Replaces all fields of that name by one. */
+  set(name: string, value: string): void;
+  /** Adds one field line after those that exist. */
+  append(name: string, value: string): void;
+  remove(name: string): void;
+}
+
+/** The client's connection. */
+export interface ClientConnection {
+  readonly id: number;
+  /** Textual address; `unix:` for a unix socket. */
+  readonly remoteAddress: string;
+  readonly remotePort: number;
+  readonly localAddress: string;
+  readonly localPort: number;
+  readonly secure: boolean;
+  /** Requests read on it so far, this one included. */
+  readonly requests: number;
+}
+
+/** One request of a client. Valid until its log phase is over. */
+export interface HttpRequest {
+  readonly connection: ClientConnection;
+  readonly method: string;
+  /** Path, decoded and normalised, without arguments; an internal redirect changes it (`$uri`). */
+  readonly uri: string;
+  /** Arguments without the question mark (`$args`). */
+  readonly args: string;
+  /** The request target as the client sent it (`$request_uri`). */
+  readonly requestUri: string;
+  /** `HTTP/1.0`, `HTTP/1.1`, `HTTP/2.0`. */
+  readonly protocol: string;
+  /** Host of the request line or the Host header, lower case, without port; else the server's name (`$host`). */
+  readonly host: string;
+  /** Milliseconds of the shared coarse clock when the head was complete. */
+  readonly startTime: number;
+  /** 32 hexadecimal digits, made when first asked for (`$request_id`). */
+  readonly requestId: string;
+  /** True after an internal redirect or error page. */
+  readonly internal: boolean;
+  /** Status of the answer; a header filter may change it. */
+  status: number;
+  readonly response: ResponseHeaders;
+  /** Bytes sent to the client: all, and of the body. */
+  readonly bytesSent: number;
+  readonly bodyBytesSent: number;
+  /** First header field of that name, in lower case; several `Cookie` fields are joined with `; `, other ones with `, `. */
+  header(lowerName: string): string | undefined;
+  /** All header fields as they came, name and value. For listings, not for the hot path. */
+  headers(): [name: string, value: string][];
+  /** Value of a variable by its name without the dollar. */
+  variable(name: string): string | undefined;
+  /** The whole request body; rejects with status 413 when it is longer than `limit` bytes. */
+  readBody(limit: number): Promise<Buffer>;
+  /** Sends a complete answer; the headers of {@link response} go with it. Returns {@link DONE}. */
+  send(status: number, body: string | Buffer, contentType?: string): Result;
+  /** Starts again at location selection with another URI (at most 10 times). Returns {@link DONE}. */
+  redirect(uri: string, args?: string): Result;
+  /** Continues in the named location `@name`. Returns {@link DONE}. */
+  redirectNamed(name: string): Result;
+  /** A module's own state of this request. `key` is any object of the module, by identity. */
+  get<T>(key: object): T | undefined;
+  set<T>(key: object, value: T): void;
+}
+
+/** Where a module is asked to compile: one server, location or `if`, with the typed configuration in force there. */
+export interface Scope<D extends Directives = Directives> {
+  readonly kind: 'http' | 'server' | 'location' | 'if' | 'limit_except';
+  readonly conf: Conf<D>;
+  /** The block itself; undefined only for what the engine makes up. */
+  readonly directive: Directive | undefined;
+  readonly parent: Scope | undefined;
+  /** True if a directive of that name stands in this very block (not inherited). */
+  own(name: string): boolean;
+  /** Refuses the configuration at the directive called `name` in this scope (or at the block itself). Throws. */
+  fail(message: string, name?: string, hint?: string): never;
+}
+/** For modules that only care about locations: every request is handled in one. */
+export type LocationScope<D extends Directives = Directives> = Scope<D>;
+
+/** True for the answers that header directives without `always` apply to (add_header). */
+export function isSuccess(status: number): boolean {
+  return status === 200 || status === 201 || status === 204 || status === 206 || (status >= 301 && status <= 304) || status === 307 || status === 308;
+}

@@ -1,0 +1,86 @@
+/** What a module says about itself, and the decorators that say it. */
+import 'reflect-metadata';
+import { injectable } from 'tsyringe';
+import type { Phase, Scope, HttpHandlers, VariableGetter, VariablePrefix } from './http.js';
+import type { Directives } from './spec.js';
+
+/** The version of this contract. A module with another one is refused by name. */
+export const API_VERSION = 1;
+
+/** Where a module may be loaded: the data plane, the control plane (the process of `helper ctrl`), or either. */
+export type Plane = 'data' | 'control' | 'both';
+
+export interface Manifest {
+  /** The file name without extension: `srv_http_proxy_module`. */
+  readonly name: string;
+  readonly api: typeof API_VERSION;
+  readonly plane?: Plane;
+  readonly directives?: Directives;
+  /** Modules that must be loaded before this one. */
+  readonly needs?: readonly string[];
+}
+
+export interface HttpManifest extends Manifest {
+  /** Order within a phase, lower first (default 100). */
+  readonly phases?: Partial<Record<Phase | 'header' | 'body' | 'log', number>>;
+  /** Variables by name; a name ending in `_` is a prefix and takes a {@link VariablePrefix}. */
+  readonly variables?: Readonly<Record<string, VariableGetter>>;
+}
+
+export interface ControlManifest extends Manifest {
+  /** First part of its paths below `/v1/`, and the key of `api_limit_except`: `upstream_api`. */
+  readonly key: string;
+}
+
+export interface HelperManifest extends Manifest {
+  /** The word behind `helper`. */
+  readonly helper: 'broker' | 'ctrl';
+}
+
+/** Optional steps in the life of every module. `stop` works after half a `start`. No timers, sockets or files before `start`. */
+export interface Lifecycle {
+  start?(role: 'master' | 'worker' | 'control'): void | Promise<void>;
+  stop?(): void | Promise<void>;
+}
+
+/** What an HTTP module may implement. */
+export interface HttpModule extends Lifecycle {
+  /** Called once for each location (and `if`, `limit_except`) when the tree changes. Nothing returned: nothing runs there. */
+  compile?(scope: Scope): HttpHandlers | undefined;
+  /** Called once for each server: its post_read, server_rewrite. */
+  compileServer?(scope: Scope): HttpHandlers | undefined;
+  /** Variables that need the module's services. Same form as in the manifest. */
+  readonly variables?: Readonly<Record<string, VariableGetter>>;
+  /** Families of variables: `{ http_: rest => request => … }`. */
+  readonly variablePrefixes?: Readonly<Record<string, VariablePrefix>>;
+}
+
+export type ModuleKind = 'core' | 'http' | 'control' | 'helper';
+export type ModuleClass = new (...args: never[]) => object;
+export interface ModuleDeclaration {
+  readonly kind: ModuleKind;
+  readonly manifest: Manifest & Partial<HttpManifest> & Partial<ControlManifest> & Partial<HelperManifest>;
+}
+
+const DECLARATION = Symbol.for('srv:module');
+
+function declare(declaration: ModuleDeclaration) {
+  return (target: ModuleClass): void => {
+    injectable()(target as new (...args: unknown[]) => object);
+    Reflect.defineMetadata(DECLARATION, declaration, target);
+  };
+}
+
+/** A feature of the HTTP engine. */
+export const httpModule = (manifest: HttpManifest) => declare({ kind: 'http', manifest });
+/** Routes of the REST API. */
+export const controlModule = (manifest: ControlManifest) => declare({ kind: 'control', manifest: { plane: 'control', ...manifest } });
+/** A process of its own beside the data plane. */
+export const helperModule = (manifest: HelperManifest) => declare({ kind: 'helper', manifest });
+/** Directives and services without a traffic engine. */
+export const coreModule = (manifest: Manifest) => declare({ kind: 'core', manifest });
+
+/** What a decorator declared, or undefined if the class is not a module. */
+export function declarationOf(target: unknown): ModuleDeclaration | undefined {
+  return typeof target === 'function' ? (Reflect.getMetadata(DECLARATION, target) as ModuleDeclaration | undefined) : undefined;
+}

@@ -1,0 +1,200 @@
+/**
+ * The services a module may ask for in its constructor, by type. Abstract classes, because they are tokens at run time as well:
+ * `constructor(private readonly log: Log)`.
+ */
+import type { ActionContext } from './control.js';
+import type { HttpRequest, Result, Template } from './http.js';
+import type { Block, Directive } from './tree.js';
+
+export type LogLevel = 'debug' | 'info' | 'notice' | 'warn' | 'error' | 'crit' | 'alert' | 'emerg';
+
+/** The error log. Lines look like nginx's; `request` adds client, server, request line and request id. */
+export abstract class Log {
+  abstract write(level: LogLevel, text: string, request?: HttpRequest): void;
+  abstract enabled(level: LogLevel): boolean;
+}
+
+/** Who and where this server is. */
+export abstract class ServerInfo {
+  abstract readonly version: string;
+  abstract readonly prefix: string;
+  /** `master`: the main thread of the data plane; `control`: the process of `helper ctrl`. */
+  abstract readonly role: 'master' | 'worker' | 'control';
+  /** 0-based number of this worker; -1 in the master. */
+  abstract readonly worker: number;
+  abstract readonly clusterName: string;
+  abstract readonly nodeName: string;
+  /** An absolute path for one that may be relative to the prefix. */
+  abstract path(relative: string): string;
+}
+
+/** Files that are appended to line by line, shared by path, reopened on USR1. Writes of one turn of the event loop leave together. */
+export abstract class LogFiles {
+  abstract open(path: string): LogFile;
+}
+export interface LogFile {
+  write(line: string): void;
+}
+
+/** What a transaction does to the tree. `text` is one directive with its block, parsed alone: it cannot reach outside. */
+export type Edit =
+  | { readonly op: 'add'; readonly parent: Directive; readonly text: string }
+  | { readonly op: 'replace'; readonly target: Directive; readonly text: string }
+  | { readonly op: 'remove'; readonly target: Directive };
+
+export interface Applied {
+  /** Version of the tree after it; grows by one with every transaction. */
+  readonly version: number;
+  /** For each edit the directive that is now in the tree (for `remove`: that was). */
+  readonly directives: readonly Directive[];
+  /** The change as lines of a configuration diff: `+ server 10.0.0.1:80;`. */
+  readonly diff: readonly string[];
+}
+
+/** The one way to change the configuration: validated, journalled, in force in every worker when the promise resolves. Master only. */
+export abstract class Transactions {
+  /** The tree in force. */
+  abstract readonly tree: Block;
+  abstract readonly version: number;
+  /**
+   * Carries out all edits or none. `build` runs when the transaction has its turn and sees the tree it will change; what it throws
+   * reaches the caller and changes nothing.
+   * @throws ApiError 400 `ConfigError` with every reason; 503 when a worker did not answer in time.
+   */
+  abstract apply(build: (tree: Block) => readonly Edit[], context?: Partial<ActionContext>): Promise<Applied>;
+}
+
+/** The control plane's line to the data plane. */
+export abstract class DataPlane {
+  /** Calls an action of a data-plane module; 2 s without an answer is ApiError 503 `DataPlaneUnavailable`. */
+  abstract call<T>(action: string, params: unknown, context: ActionContext): Promise<T>;
+}
+
+/** The key-value store: each worker reads its own copy; writes are made in the master, kept on disk and everywhere when they resolve. */
+export abstract class KeyValue {
+  abstract get(key: string): string | undefined;
+  /** The version of a key's value, for compare-and-set. */
+  abstract version(key: string): string | undefined;
+  /** @param ttl milliseconds until it expires; 0 never. @throws ApiError 413 `ValueTooLarge`, 507 `StoreFull`, 412 `VersionMismatch` */
+  abstract set(key: string, value: string, options?: { ttl?: number; ifMatch?: string }): Promise<void>;
+  /** False if there was no such key. */
+  abstract delete(key: string, options?: { ifMatch?: string }): Promise<boolean>;
+  /** Keys in order, those after `after`, with their values. */
+  abstract list(options: { prefix?: string; after?: string; limit: number }): readonly { key: string; value: string }[];
+}
+
+/** State of a member, the first of these that holds. */
+export type PeerState = 'down' | 'unhealthy' | 'draining' | 'checking' | 'unavail' | 'up';
+
+/** A member of an upstream with its figures over all workers. */
+export interface PeerView {
+  readonly id: number;
+  /** `ip:port`, `[v6]:port`, `unix:/path`. */
+  readonly server: string;
+  /** As written in the configuration. */
+  readonly name: string;
+  readonly directive: Directive;
+  readonly backup: boolean;
+  readonly weight: number;
+  readonly maxConns: number;
+  readonly state: PeerState;
+  readonly active: number;
+  readonly requests: number;
+  /** Answers by class, index 1 is 1xx. */
+  readonly responses: readonly number[];
+  readonly codes: Readonly<Record<string, number>>;
+  readonly sent: number;
+  readonly received: number;
+  /** Failed attempts, and how often it became unavailable. */
+  readonly fails: number;
+  readonly unavail: number;
+  /** Milliseconds it was unavailable, and since when it is (epoch ms, 0: it is not). */
+  readonly downtime: number;
+  readonly downstart: number;
+  /** When it was last chosen (epoch ms, 0: never). */
+  readonly selected: number;
+  /** Moving averages, ms. */
+  readonly headerTime: number;
+  readonly responseTime: number;
+}
+
+export interface GroupView {
+  readonly name: string;
+  readonly directive: Directive;
+  /** Name of its zone; undefined: static, not to be changed by API. */
+  readonly zone: string | undefined;
+  /** Idle connections to members in all workers. */
+  readonly keepalive: number;
+  /** Members that are removed but still busy. */
+  readonly zombies: number;
+  readonly peers: Iterable<PeerView>;
+  readonly size: number;
+  peer(id: number): PeerView | undefined;
+  /** Sets its statistics to zero; members stay. */
+  resetStatistics(): void;
+}
+
+/** The upstream groups in force. */
+export abstract class Upstreams {
+  abstract group(name: string): GroupView | undefined;
+  abstract groups(): Iterable<GroupView>;
+}
+
+/** When an attempt at a member counts as failed and the next one is asked (proxy_next_upstream). */
+export interface NextUpstream {
+  readonly error: boolean;
+  readonly timeout: boolean;
+  readonly invalidHeader: boolean;
+  readonly nonIdempotent: boolean;
+  /** Statuses that send the request on: 500, 502, 503, 504, 403, 404, 429. */
+  readonly statuses: ReadonlySet<number>;
+  /** 0: no limit. */
+  readonly tries: number;
+  /** Milliseconds; 0: no limit. */
+  readonly timeoutMs: number;
+}
+
+/** How one location talks to its upstream; made once when it is compiled. */
+export interface ExchangePlan {
+  /** Upstream name or `host:port`; known at compile time if constant. */
+  readonly target: Template;
+  readonly scheme: 'http' | 'https';
+  readonly defaultPort: number;
+  /** The request line and header fields for the upstream, without the fields that frame the body; ends with CRLF. */
+  head(request: HttpRequest): string;
+  readonly connectTimeout: number;
+  readonly sendTimeout: number;
+  readonly readTimeout: number;
+  readonly next: NextUpstream;
+  /** HTTP version spoken: 1.0 closes after each answer. */
+  readonly version: '1.0' | '1.1';
+  /** Field names of the answer, lower case, that are not passed on. */
+  readonly hidden: ReadonlySet<string>;
+  /** Rewrites Location and Refresh (proxy_redirect). */
+  readonly rewriteLocation: ((location: string, request: HttpRequest) => string) | undefined;
+  readonly interceptErrors: boolean;
+  readonly ignoreClientAbort: boolean;
+  readonly requestBuffering: boolean;
+  readonly passBody: boolean;
+  /** The location, so that `keepalive … local` keeps its connections apart. */
+  readonly scope: object;
+}
+
+/** Carries requests to upstream members: choice, connections, retries, bodies both ways, back-pressure. */
+export abstract class Exchanges {
+  /** Checks and resolves a plan's constant target; throws ArgError `host not found in upstream "x"`. */
+  abstract prepare(plan: ExchangePlan): void;
+  /** Starts the exchange of this request. Returns DONE or the status to answer with (502, 504 …). */
+  abstract start(request: HttpRequest, plan: ExchangePlan): Result;
+}
+
+/** Figures of this node over all workers (stub_status). */
+export abstract class Statistics {
+  abstract readonly accepted: number;
+  abstract readonly handled: number;
+  abstract readonly requests: number;
+  abstract readonly active: number;
+  abstract readonly reading: number;
+  abstract readonly writing: number;
+  abstract readonly waiting: number;
+}

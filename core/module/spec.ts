@@ -1,0 +1,88 @@
+/**
+ * Directive specs: what a module declares about its directives. The parser's checks, the typed configuration, the error hints and
+ * the dynamic API all read the same data.
+ */
+import type { Directive } from './tree.js';
+import type { Template } from './http.js';
+
+/** What an argument parser may ask of its surroundings. */
+export interface ArgContext {
+  /** Compiles a value with variables; throws {@link ArgError} for an unknown variable. */
+  template(text: string): Template;
+  /** Makes a path absolute: relative ones are under the prefix. */
+  path(text: string): string;
+}
+
+/** The reason an argument is refused. `hint` says what would be accepted. */
+export class ArgError extends Error {
+  constructor(
+    message: string,
+    readonly hint?: string,
+  ) {
+    super(message);
+  }
+}
+
+/** One kind of argument. `kind` and `form` are data for docs and hints; `parse` throws {@link ArgError}. */
+export interface ArgType<T> {
+  readonly kind: 'text' | 'number' | 'size' | 'time' | 'flag' | 'choice' | 'template' | 'path' | 'param' | 'word' | 'rest' | 'optional';
+  /** How it is written in a synopsis: `size`, `on | off`, `weight=number`. */
+  readonly form: string;
+  readonly parse: (text: string, context: ArgContext) => T;
+  /** For `param` and `word`: the name before `=`, or the word itself. These may stand anywhere after the positional arguments. */
+  readonly key?: string;
+  /** For `rest`: the least number of arguments it takes. */
+  readonly least?: number;
+  /** Value when the argument is absent (`optional`, `param`, `word`). */
+  readonly absent?: T;
+}
+
+/** Contexts a directive may stand in. `upstream`, `location` … name the block that holds it. */
+export type ContextName = 'main' | 'events' | 'http' | 'server' | 'location' | 'if in server' | 'if' | 'limit_except' | 'upstream' | (string & {});
+
+/**
+ * How an inner level takes a value from outside.
+ * - `value` (default): an own directive replaces the outer one; with `many`, any own one replaces all the outer ones (as nginx does).
+ * - `append`: the outer ones stay, own ones follow.
+ * - `none`: what stands outside has no effect inside.
+ */
+export type Inherit = 'value' | 'append' | 'none';
+
+type ArgRecord = Readonly<Record<string, ArgType<unknown>>>;
+type Args = ArgType<unknown> | ArgRecord | undefined;
+
+/** The declaration of one directive. */
+export interface DirectiveSpec {
+  readonly in: readonly ContextName[];
+  /** One argument type: the value itself. A record: an object with these fields, positional ones in the order written. Absent: a flag-like directive without arguments. */
+  readonly args?: Args;
+  /** May stand several times in one block; the value is an array. */
+  readonly many?: true;
+  readonly inherit?: Inherit;
+  /** It opens a block: the context its children stand in, or `entries` for free lines (`types`, `map`), which are not checked as directives. */
+  readonly block?: ContextName | 'entries';
+  /** Value when it stands nowhere, written as in a configuration file: `default: '60s'`. */
+  readonly default?: string;
+  /** Two of these in one block are the same thing when this gives the same text: what a diff of two trees goes by. */
+  readonly identity?: (directive: Directive) => string;
+  /** nginx's or this project's one-line meaning, for docs. */
+  readonly doc?: string;
+  /** Each of these gets a lasting number (`Directive.key`), unique in its block and never used again: members of an upstream. */
+  readonly keyed?: true;
+}
+
+type ArgValue<A> = A extends ArgType<infer T> ? T : A extends ArgRecord ? { readonly [K in keyof A]: A[K] extends ArgType<infer T> ? T : never } : true;
+/** The typed value of a directive: an array with `many`, never undefined with a default. */
+export type ConfValue<S extends DirectiveSpec> = S extends { many: true }
+  ? readonly ArgValue<S['args']>[]
+  : S extends { default: string }
+    ? ArgValue<S['args']>
+    : ArgValue<S['args']> | undefined;
+/** The typed configuration of a module in one scope, inheritance applied. */
+export type Conf<D extends Readonly<Record<string, DirectiveSpec>>> = { readonly [K in keyof D]: ConfValue<D[K]> };
+export type Directives = Readonly<Record<string, DirectiveSpec>>;
+
+/** Keeps the literal types of a spec, so that {@link Conf} can be derived from it. */
+export function directive<const S extends DirectiveSpec>(spec: S): S {
+  return spec;
+}
