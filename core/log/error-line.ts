@@ -1,0 +1,54 @@
+import type { HttpRequest } from '../module/http.js';
+import type { LogLevel } from '../module/services.js';
+
+/** What the engine's requests know beyond the contract and the error log shows. */
+interface LoggedRequest extends HttpRequest {
+  /** The request at the upstream member in use: `http://10.0.0.1:80/path`. */
+  readonly upstreamUrl?: string | undefined;
+}
+
+const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g;
+
+/** The text with control characters as `\xHH`, so that what a client sends can neither break a line nor drive a terminal. */
+export function escapeControls(text: string): string {
+  return text.replace(CONTROL_CHARACTERS, (character) => {
+    const code = character.charCodeAt(0);
+    return code < 256 ? `\\x${code.toString(16).toUpperCase().padStart(2, '0')}` : `\\u${code.toString(16)}`;
+  });
+}
+
+/** What follows a message about a request: `, client: …, server: …, request: "…", host: "…", request_id: …`. */
+export function requestSuffix(request: LoggedRequest): string {
+  let suffix = `, client: ${request.connection.remoteAddress}, server: ${request.variable('server_name') ?? ''}`;
+  if (request.method !== '') suffix += `, request: "${quoted(requestLine(request))}"`;
+  if (request.upstreamUrl !== undefined) suffix += `, upstream: "${quoted(request.upstreamUrl)}"`;
+  const host = request.header('host');
+  if (host !== undefined) suffix += `, host: "${quoted(host)}"`;
+  return `${suffix}, request_id: ${request.requestId}`;
+}
+
+/** `2026/11/21 00:00:00 [error] 12#3: *45 text`, in local time. Texts are escaped, so one message is one line. */
+export function errorLine(level: LogLevel, text: string, origin: string, request: HttpRequest | undefined, now: Date): string {
+  const head = `${timestamp(now)} [${level}] ${origin}: `;
+  if (!request) return head + escapeControls(text);
+  return `${head}*${request.connection.id} ${escapeControls(text + requestSuffix(request))}`;
+}
+
+function requestLine(request: HttpRequest): string {
+  return request.protocol === 'HTTP/0.9'
+    ? `${request.method} ${request.requestUri}`
+    : `${request.method} ${request.requestUri} ${request.protocol}`;
+}
+
+function quoted(text: string): string {
+  return text.replaceAll('"', '\\x22');
+}
+
+function timestamp(now: Date): string {
+  const date = `${now.getFullYear()}/${twoDigits(now.getMonth() + 1)}/${twoDigits(now.getDate())}`;
+  return `${date} ${twoDigits(now.getHours())}:${twoDigits(now.getMinutes())}:${twoDigits(now.getSeconds())}`;
+}
+
+function twoDigits(value: number): string {
+  return value < 10 ? `0${value}` : String(value);
+}

@@ -1,0 +1,73 @@
+import type { HttpRequest } from '../module/http.js';
+import { Log, type LogFile, type LogLevel } from '../module/services.js';
+import { errorLine } from './error-line.js';
+import { severity } from './levels.js';
+import type { AppendedLogFiles } from './log-files.js';
+
+/** One `error_log` line: where to and from which level on. */
+export interface ErrorLogTarget {
+  /** Absolute, or `stderr`. */
+  readonly path: string;
+  readonly level: LogLevel;
+}
+
+interface Sink {
+  readonly file: LogFile;
+  readonly threshold: number;
+}
+
+/** The opened targets of one scope (main, a server, a location). */
+export class ErrorLogSinks {
+  /** The most talkative threshold among the sinks: everything above it is written nowhere. */
+  readonly threshold: number;
+
+  constructor(readonly sinks: readonly Sink[]) {
+    this.threshold = sinks.reduce((most, sink) => Math.max(most, sink.threshold), -1);
+  }
+}
+
+/**
+ * The error log of one thread. Until {@link configure} is called it writes to the targets it was made with, so that nothing that
+ * happens before the configuration is read gets lost.
+ */
+export class ErrorLog extends Log {
+  #main: ErrorLogSinks;
+  #scopeOf: ((request: HttpRequest) => ErrorLogSinks | undefined) | undefined;
+
+  /** @param origin process and thread as they stand in each line: `4711#2`. */
+  constructor(
+    private readonly files: AppendedLogFiles,
+    private readonly origin: string,
+    targets: readonly ErrorLogTarget[],
+  ) {
+    super();
+    this.#main = this.open(targets);
+  }
+
+  /** Opens targets for a scope. @throws LogFileError */
+  open(targets: readonly ErrorLogTarget[]): ErrorLogSinks {
+    return new ErrorLogSinks(targets.map(({ path, level }) => ({ file: this.files.open(path), threshold: severity(level) })));
+  }
+
+  /** Sets where lines go that no scope claims. */
+  configure(sinks: ErrorLogSinks): void {
+    this.#main = sinks;
+  }
+
+  /** Tells which scope's `error_log` a request's lines go to; undefined means the main ones. */
+  scopeBy(scopeOf: (request: HttpRequest) => ErrorLogSinks | undefined): void {
+    this.#scopeOf = scopeOf;
+  }
+
+  enabled(level: LogLevel): boolean {
+    return severity(level) <= this.#main.threshold;
+  }
+
+  write(level: LogLevel, text: string, request?: HttpRequest): void {
+    const { sinks, threshold } = (request && this.#scopeOf?.(request)) ?? this.#main;
+    const rank = severity(level);
+    if (rank > threshold) return;
+    const line = errorLine(level, text, this.origin, request, new Date());
+    for (const sink of sinks) if (rank <= sink.threshold) sink.file.write(line);
+  }
+}

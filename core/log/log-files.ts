@@ -1,0 +1,156 @@
+import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { LogFiles, type LogFile } from '../module/services.js';
+import { systemErrorText } from './system-error.js';
+
+/** A log file could not be opened. The message is nginx's. */
+export class LogFileError extends Error {
+  constructor(path: string, cause: unknown) {
+    super(`open() "${path}" failed (${systemErrorText(cause)})`, { cause });
+  }
+}
+
+/** Bytes (about) that may wait for the end of the turn before they are written at once. */
+const BUFFER_LIMIT = 65_536;
+/** What may wait for a slow terminal or pipe; more is dropped, so that a stuck reader never costs memory. */
+const BACKLOG_LIMIT = 4 * 1024 * 1024;
+const RETRY_MS = 50;
+
+/** One open file. Lines wait in one string until the turn of the event loop ends, then leave in one write. */
+class AppendedFile implements LogFile {
+  #descriptor: number;
+  #waiting = '';
+  /** What a write that was cut short has left over. */
+  #rest: Buffer | undefined;
+  #retry: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly path: string,
+    private readonly files: AppendedLogFiles,
+  ) {
+    this.#descriptor = openForAppending(path);
+  }
+
+  write(line: string): void {
+    if (this.#waiting === '') this.files.schedule(this);
+    this.#waiting += line + '\n';
+    if (this.#waiting.length > BUFFER_LIMIT) this.flush();
+  }
+
+  flush(): void {
+    if (this.#waiting === '' && !this.#rest) return;
+    const fresh = Buffer.from(this.#waiting, 'utf8');
+    this.#waiting = '';
+    this.#drain(this.#rest ? Buffer.concat([this.#rest, fresh]) : fresh);
+  }
+
+  reopen(): void {
+    this.flush();
+    const previous = this.#descriptor;
+    this.#descriptor = openForAppending(this.path);
+    closeDescriptor(previous);
+  }
+
+  close(): void {
+    this.flush();
+    clearTimeout(this.#retry);
+    closeDescriptor(this.#descriptor);
+  }
+
+  #drain(data: Buffer): void {
+    let offset = 0;
+    this.#rest = undefined;
+    try {
+      while (offset < data.length) offset += writeSync(this.#descriptor, data, offset);
+    } catch (error) {
+      // A full pipe is worth waiting for. A full disk or a closed pipe is not: as in nginx, traffic goes on and the lines are lost.
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || data.length - offset > BACKLOG_LIMIT) return;
+      this.#rest = data.subarray(offset);
+      this.#retry ??= setTimeout(() => {
+        this.#retry = undefined;
+        this.flush();
+      }, RETRY_MS).unref();
+    }
+  }
+}
+
+/** The log files of one thread. */
+export class AppendedLogFiles extends LogFiles {
+  readonly #files = new Map<string, AppendedFile>();
+  #scheduled: AppendedFile[] = [];
+
+  /**
+   * The file at `path`, which is absolute; the same object for the same path. `stderr`, `/dev/stderr` and `/dev/stdout` are the
+   * process's own streams.
+   * @throws LogFileError when it cannot be opened, for example because its directory is missing.
+   */
+  open(path: string): LogFile {
+    const known = this.#files.get(path);
+    if (known) return known;
+    const file = new AppendedFile(path, this);
+    this.#files.set(path, file);
+    return file;
+  }
+
+  /** As {@link open}, and makes the missing directories. For the default files, which must work in an empty prefix. */
+  openMakingDirectories(path: string): LogFile {
+    if (!this.#files.has(path) && standardStream(path) === undefined) mkdirSync(dirname(path), { recursive: true });
+    return this.open(path);
+  }
+
+  /** Opens every file anew, so that a rotated one is let go. Returns the reasons of those that could not: they go on in the old file. */
+  reopen(): readonly LogFileError[] {
+    const failures: LogFileError[] = [];
+    for (const file of this.#files.values()) {
+      try {
+        file.reopen();
+      } catch (error) {
+        if (!(error instanceof LogFileError)) throw error;
+        failures.push(error);
+      }
+    }
+    return failures;
+  }
+
+  /** Writes what waits. Called at the end of a thread, where no later turn comes. */
+  flush(): void {
+    for (const file of this.#files.values()) file.flush();
+    this.#scheduled = [];
+  }
+
+  close(): void {
+    for (const file of this.#files.values()) file.close();
+    this.#files.clear();
+    this.#scheduled = [];
+  }
+
+  /** Called by a file whose first line of this turn has come. */
+  schedule(file: AppendedFile): void {
+    if (this.#scheduled.push(file) === 1) setImmediate(() => this.#flushScheduled());
+  }
+
+  #flushScheduled(): void {
+    const due = this.#scheduled;
+    this.#scheduled = [];
+    for (const file of due) file.flush();
+  }
+}
+
+function standardStream(path: string): number | undefined {
+  if (path === 'stderr' || path === '/dev/stderr') return 2;
+  return path === '/dev/stdout' ? 1 : undefined;
+}
+
+function openForAppending(path: string): number {
+  const stream = standardStream(path);
+  if (stream !== undefined) return stream;
+  try {
+    return openSync(path, 'a', 0o644);
+  } catch (error) {
+    throw new LogFileError(path, error);
+  }
+}
+
+function closeDescriptor(descriptor: number): void {
+  if (descriptor > 2) closeSync(descriptor);
+}

@@ -1,0 +1,61 @@
+/** Self-signed certificates for tests, made here, so that no tool has to be installed and nothing expires in the repository. */
+import { generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto';
+
+export interface Certificate {
+  /** PEM. */
+  readonly key: string;
+  /** PEM. It is its own authority: give it as `ca` to a client that is to trust it. */
+  readonly cert: string;
+}
+
+/** A certificate for these host names, good for a day. The first name is its subject. */
+export function selfSigned(...names: readonly [string, ...string[]]): Certificate {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+  const body = tbsCertificate(names, publicKey);
+  const signature = sign('sha256', body, privateKey);
+  const der = sequence(body, ECDSA_WITH_SHA256, bitString(signature));
+  const base64 = (der.toString('base64').match(/.{1,64}/g) ?? []).join('\n');
+  return {
+    key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
+    cert: `-----BEGIN CERTIFICATE-----\n${base64}\n-----END CERTIFICATE-----\n`,
+  };
+}
+
+/** One DER element: tag, length, content (X.690, 8.1). */
+function element(tag: number, ...contents: readonly Buffer[]): Buffer {
+  const content = Buffer.concat(contents);
+  if (content.length < 128) return Buffer.concat([Buffer.from([tag, content.length]), content]);
+  const length = content.length < 256 ? [0x81, content.length] : [0x82, content.length >> 8, content.length & 255];
+  return Buffer.concat([Buffer.from([tag, ...length]), content]);
+}
+
+const sequence = (...parts: readonly Buffer[]): Buffer => element(0x30, ...parts);
+const bitString = (bits: Buffer): Buffer => element(0x03, Buffer.from([0]), bits);
+const octets = (content: Buffer): Buffer => element(0x04, content);
+const objectId = (hex: string): Buffer => element(0x06, Buffer.from(hex, 'hex'));
+
+const ECDSA_WITH_SHA256 = sequence(objectId('2a8648ce3d040302'));
+const COMMON_NAME = objectId('550403');
+const SUBJECT_ALT_NAME = objectId('551d11');
+const BASIC_CONSTRAINTS = objectId('551d13');
+const DAY_MS = 86_400_000;
+
+/** What is signed (RFC 5280, 4.1). */
+function tbsCertificate(names: readonly [string, ...string[]], key: KeyObject): Buffer {
+  const name = sequence(element(0x31, sequence(COMMON_NAME, element(0x0c, Buffer.from(names[0])))));
+  const validity = sequence(utcTime(Date.now() - DAY_MS), utcTime(Date.now() + DAY_MS));
+  const version3 = element(0xa0, element(0x02, Buffer.from([2])));
+  const serial = element(0x02, Buffer.concat([Buffer.from([1]), randomBytes(15)]));
+  const alternatives = sequence(...names.map((dns) => element(0x82, Buffer.from(dns))));
+  const authority = sequence(element(0x01, Buffer.from([0xff])));
+  const extensions = element(
+    0xa3,
+    sequence(sequence(SUBJECT_ALT_NAME, octets(alternatives)), sequence(BASIC_CONSTRAINTS, octets(authority))),
+  );
+  return sequence(version3, serial, ECDSA_WITH_SHA256, name, validity, name, key.export({ type: 'spki', format: 'der' }), extensions);
+}
+
+function utcTime(epochMs: number): Buffer {
+  const digits = new Date(epochMs).toISOString().replace(/\D/g, '').slice(2, 14);
+  return element(0x17, Buffer.from(`${digits}Z`));
+}
