@@ -82,6 +82,15 @@ export interface ActionContext {
   readonly dryRun: boolean;
   readonly ifMatch: string | undefined;
   readonly requestId: string;
+  /** Epoch milliseconds after which the caller does not wait any more: nothing may be changed for it then. */
+  readonly deadline?: number;
+}
+
+/** Whether the value of an `If-Match` (without quotes; several separated by commas; `*` for any) names this version. Absent: it does. */
+export function versionMatches(ifMatch: string | undefined, version: string | undefined): boolean {
+  if (ifMatch === undefined) return true;
+  if (version === undefined) return false;
+  return ifMatch === '*' || ifMatch.split(',').some(tag => tag.trim().replace(/^"(.*)"$/, '$1') === version);
 }
 
 /**

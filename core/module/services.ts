@@ -56,10 +56,12 @@ export abstract class Transactions {
   /** The tree in force. */
   abstract readonly tree: Block;
   abstract readonly version: number;
+  /** Version of one directive: another one as soon as it or anything in it has changed. For `ETag` and `If-Match`. */
+  abstract versionOf(directive: Directive): string;
   /**
    * Carries out all edits or none. `build` runs when the transaction has its turn and sees the tree it will change; what it throws
    * reaches the caller and changes nothing.
-   * @throws ApiError 400 `ConfigError` with every reason; 503 when a worker did not answer in time.
+   * @throws ApiError 400 `ConfigError` with every reason; 503 `DataPlaneUnavailable` when a worker did not answer in time.
    */
   abstract apply(build: (tree: Block) => readonly Edit[], context?: Partial<ActionContext>): Promise<Applied>;
 }
@@ -68,6 +70,56 @@ export abstract class Transactions {
 export abstract class DataPlane {
   /** Calls an action of a data-plane module; 2 s without an answer is ApiError 503 `DataPlaneUnavailable`. */
   abstract call<T>(action: string, params: unknown, context: ActionContext): Promise<T>;
+}
+
+/** The REST API of this control-plane process: all routes of all loaded control modules. */
+export abstract class ApiRoutes {
+  /**
+   * Answers one call. Never rejects: a failure is an answer with the error body.
+   * @param base path of the location that holds the API, without a slash at the end: `/api`.
+   */
+  abstract answer(call: ApiCall): Promise<ApiAnswer>;
+  /** First parts of the paths below `/v1/`: what `api_limit_except` may name. */
+  abstract keys(): Iterable<string>;
+}
+export interface ApiCall {
+  readonly method: string;
+  readonly base: string;
+  /** Path below `base`, undecoded, with its leading slash: `/v1/kv`. */
+  readonly path: string;
+  /** Query without the question mark. */
+  readonly query: string;
+  readonly requestId: string;
+  /** Header field by its name in lower case. */
+  header(lowerName: string): string | undefined;
+  /** Rejects with an ApiError 413 when it is longer than `limit` bytes. */
+  body(limit: number): Promise<Buffer>;
+}
+export interface ApiAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly type: string | undefined;
+  readonly body: string;
+}
+
+/** What a helper process runs in: given to the module that a `helper` line names. */
+export abstract class HelperHost {
+  /** Absolute path of the helper's configuration. */
+  abstract readonly conf: string;
+  /** Starts the same core as a control-plane server on {@link conf}; resolves when it listens. */
+  abstract serve(): Promise<void>;
+  abstract close(): Promise<void>;
+}
+
+/** The meeting place of a node's processes, as its broker sees it: where to listen, and who may do what. */
+export abstract class BusAccess {
+  /** Path of the unix socket. */
+  abstract readonly socket: string;
+  /** Longest packet in bytes. */
+  abstract readonly maxPacket: number;
+  abstract authenticate(clientId: string, user: string | undefined, password: Buffer | undefined): boolean;
+  abstract mayPublish(clientId: string, topic: string): boolean;
+  abstract maySubscribe(clientId: string, topic: string): boolean;
 }
 
 /** The key-value store: each worker reads its own copy; writes are made in the master, kept on disk and everywhere when they resolve. */

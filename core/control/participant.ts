@@ -1,0 +1,44 @@
+import type { TreeOperation } from '../config/tree.js';
+
+/**
+ * A thread that follows the configuration: one worker as the master sees it. Messages to it arrive in the order of the calls, so a worker
+ * that is still booting simply answers its first `prepare` later.
+ */
+export interface Participant {
+  /** For the log: `worker 2`. */
+  readonly name: string;
+  /**
+   * Makes everything ready for the change without any effect on traffic.
+   * @throws ConfigErrors (or any error with its reasons) when the thread cannot; {@link ParticipantGone} when it died.
+   */
+  prepare(tx: number, operations: readonly TreeOperation[]): Promise<void>;
+  /** Puts the prepared change in force. Rejects only with {@link ParticipantGone}. */
+  commit(tx: number): Promise<void>;
+  /** Forgets the change. Needs no answer; also called while `prepare` is still under way. */
+  abort(tx: number): void;
+  /** Hands `data` to the replica of `channel` in that thread (see `Replica`); resolves when it has taken it. Rejects only with {@link ParticipantGone}. */
+  publish(channel: string, data: unknown): Promise<void>;
+  /** It did not answer a commit or a publication in time: it has to be replaced, because what it serves is out of date. */
+  replace(reason: string): void;
+}
+
+/** The thread ended. Its replacement starts from the tree then in force, so for a transaction it does not count any more. */
+export class ParticipantGone extends Error {
+  constructor(name: string) {
+    super(`${name} is gone`);
+  }
+}
+
+/** State of the master that every worker keeps a copy of: a snapshot goes with the start of a worker, `publish` carries what changes. */
+export interface Replicated {
+  readonly channel: string;
+  /** Structured-cloneable. */
+  snapshot(): unknown;
+}
+
+/** The copy of a {@link Replicated} in one worker. */
+export interface Replica {
+  readonly channel: string;
+  load(snapshot: unknown): void;
+  take(data: unknown): void;
+}

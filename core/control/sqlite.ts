@@ -1,0 +1,32 @@
+import type * as Sqlite from 'node:sqlite';
+
+/**
+ * node:sqlite, without the warning that it is experimental (Node 24 prints one at the first import; the part used here has not changed since).
+ * Only that warning is held back, and only while the module loads.
+ */
+export function loadSqlite(): typeof Sqlite {
+  const emitWarning = process.emitWarning;
+  process.emitWarning = (...args: unknown[]): void => {
+    if (String(args[0]).includes('SQLite is an experimental feature')) return;
+    Reflect.apply(emitWarning, process, args);
+  };
+  try {
+    return process.getBuiltinModule('node:sqlite');
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}
+
+/** Result codes of SQLite that mean something to an operator (sqlite.org/rescode.html). */
+const BUSY = 5;
+const CORRUPT = 11;
+const FULL = 13;
+const NOT_A_DATABASE = 26;
+
+function codeOf(error: unknown): number | undefined {
+  return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : undefined;
+}
+
+export const isBusy = (error: unknown): boolean => codeOf(error) === BUSY;
+export const isFull = (error: unknown): boolean => codeOf(error) === FULL;
+export const isDamaged = (error: unknown): boolean => codeOf(error) === CORRUPT || codeOf(error) === NOT_A_DATABASE;

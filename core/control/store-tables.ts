@@ -1,0 +1,193 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+
+/** The latest state of one address that the API changed. Together the rows are the difference between file and effective configuration. */
+export interface OverlayRow {
+  /** Where, independent of process and file position (see address.ts). */
+  readonly address: string;
+  readonly op: 'add' | 'replace' | 'remove';
+  /** Address of the block it stands in. */
+  readonly parent: string;
+  /** The directive as text; for `remove` what was removed. */
+  readonly text: string;
+  /** Its lasting key, if directives of its kind have one. */
+  readonly key: number | undefined;
+  /** Order of the changes. */
+  readonly seq: number;
+}
+
+/** Rows read from SQLite are plain records; these casts say what the statements above them select. */
+const rows = <T>(statement: StatementSync, ...values: (string | number)[]): T[] => statement.all(...values) as unknown as T[];
+const row = <T>(statement: StatementSync, ...values: (string | number)[]): T | undefined => statement.get(...values) as unknown as T | undefined;
+
+export class OverlayTable {
+  readonly #all: StatementSync;
+  readonly #get: StatementSync;
+  readonly #put: StatementSync;
+  readonly #delete: StatementSync;
+  readonly #deleteBelow: StatementSync;
+  readonly #of: StatementSync;
+
+  constructor(database: DatabaseSync) {
+    this.#all = database.prepare('SELECT * FROM overlay ORDER BY seq');
+    this.#get = database.prepare('SELECT * FROM overlay WHERE address = ?');
+    this.#put = database.prepare('INSERT OR REPLACE INTO overlay VALUES (?, ?, ?, ?, ?, ?)');
+    this.#delete = database.prepare('DELETE FROM overlay WHERE address = ?');
+    this.#deleteBelow = database.prepare('DELETE FROM overlay WHERE address > ? AND address < ?');
+    this.#of = database.prepare('SELECT * FROM overlay WHERE address > ? AND address < ? ORDER BY seq');
+  }
+
+  /** All rows, in the order of the changes. */
+  all(): OverlayRow[] {
+    return rows<OverlayRow & { key: number | null }>(this.#all).map(withKey);
+  }
+
+  get(address: string): OverlayRow | undefined {
+    const found = row<OverlayRow & { key: number | null }>(this.#get, address);
+    return found && withKey(found);
+  }
+
+  /** Rows with an address between the two, both excluded, in the order of the changes. */
+  between(from: string, to: string): OverlayRow[] {
+    return rows<OverlayRow & { key: number | null }>(this.#of, from, to).map(withKey);
+  }
+
+  put(entry: OverlayRow): void {
+    this.#put.run(entry.address, entry.op, entry.parent, entry.text, entry.key ?? null, entry.seq);
+  }
+
+  delete(address: string): void {
+    this.#delete.run(address);
+  }
+
+  deleteBetween(from: string, to: string): void {
+    this.#deleteBelow.run(from, to);
+  }
+}
+
+const withKey = (found: OverlayRow & { key: number | null }): OverlayRow => ({ ...found, key: found.key ?? undefined });
+
+/** One transaction of the past. */
+export interface HistoryEntry {
+  readonly version: number;
+  /** Epoch milliseconds. */
+  readonly at: number;
+  /** Request id of the API call, or `reload`. */
+  readonly origin: string;
+  /** JSON: `[{ address, op, before?, after? }]`, or `null` when it was too long to keep. */
+  readonly changes: string;
+}
+
+/** Transactions kept, and the longest one that is kept whole (characters). */
+const HISTORY_LENGTH = 1000;
+const HISTORY_LIMIT = 1024 * 1024;
+
+/** A bounded record of the last transactions, for looking back and rolling back. */
+export class HistoryTable {
+  readonly #add: StatementSync;
+  readonly #trim: StatementSync;
+  readonly #last: StatementSync;
+
+  constructor(database: DatabaseSync) {
+    this.#add = database.prepare('INSERT OR REPLACE INTO history VALUES (?, ?, ?, ?)');
+    this.#trim = database.prepare('DELETE FROM history WHERE version <= ?');
+    this.#last = database.prepare('SELECT * FROM history ORDER BY version DESC LIMIT ?');
+  }
+
+  add(entry: HistoryEntry): void {
+    const changes = entry.changes.length > HISTORY_LIMIT ? 'null' : entry.changes;
+    this.#add.run(entry.version, entry.at, entry.origin, changes);
+    this.#trim.run(entry.version - HISTORY_LENGTH);
+  }
+
+  /** The last ones, newest first. */
+  last(count: number): HistoryEntry[] {
+    return rows<HistoryEntry>(this.#last, count);
+  }
+}
+
+export interface KeyRow {
+  readonly identity: string;
+  readonly occurrence: number;
+  readonly key: number;
+}
+
+/** Lasting numbers of directives that a file holds, by the block they stand in and what they are there. */
+export class KeyTable {
+  readonly #of: StatementSync;
+  readonly #put: StatementSync;
+  readonly #delete: StatementSync;
+  readonly #next: StatementSync;
+  readonly #setNext: StatementSync;
+
+  constructor(database: DatabaseSync) {
+    this.#of = database.prepare('SELECT identity, occurrence, key FROM keys WHERE block = ?');
+    this.#put = database.prepare('INSERT OR REPLACE INTO keys VALUES (?, ?, ?, ?)');
+    this.#delete = database.prepare('DELETE FROM keys WHERE block = ? AND identity = ? AND occurrence = ?');
+    this.#next = database.prepare('SELECT next FROM next_keys WHERE block = ?');
+    this.#setNext = database.prepare(
+      'INSERT INTO next_keys VALUES (?, ?) ON CONFLICT (block) DO UPDATE SET next = max(next, excluded.next)',
+    );
+  }
+
+  of(block: string): KeyRow[] {
+    return rows<KeyRow>(this.#of, block);
+  }
+
+  put(block: string, entry: KeyRow): void {
+    this.#put.run(block, entry.identity, entry.occurrence, entry.key);
+  }
+
+  delete(block: string, entry: KeyRow): void {
+    this.#delete.run(block, entry.identity, entry.occurrence);
+  }
+
+  /** The next key of a block that was never used. */
+  next(block: string): number {
+    return row<{ next: number }>(this.#next, block)?.next ?? 0;
+  }
+
+  /** Never goes back. */
+  setNext(block: string, next: number): void {
+    this.#setNext.run(block, next);
+  }
+}
+
+export interface PairRow {
+  readonly key: string;
+  readonly value: string;
+  readonly version: number;
+  /** Epoch milliseconds; 0: never. */
+  readonly expires: number;
+}
+
+/** Key-value pairs. */
+export class PairTable {
+  readonly #all: StatementSync;
+  readonly #put: StatementSync;
+  readonly #delete: StatementSync;
+  readonly #from: StatementSync;
+
+  constructor(database: DatabaseSync) {
+    this.#all = database.prepare('SELECT * FROM pairs');
+    this.#put = database.prepare('INSERT OR REPLACE INTO pairs VALUES (?, ?, ?, ?)');
+    this.#delete = database.prepare('DELETE FROM pairs WHERE key = ?');
+    this.#from = database.prepare('SELECT * FROM pairs WHERE key >= ? AND key > ? ORDER BY key');
+  }
+
+  all(): Iterable<PairRow> {
+    return this.#all.iterate() as unknown as Iterable<PairRow>;
+  }
+
+  put(entry: PairRow): void {
+    this.#put.run(entry.key, entry.value, entry.version, entry.expires);
+  }
+
+  delete(key: string): void {
+    this.#delete.run(key);
+  }
+
+  /** Pairs from `prefix` on that come after `after`, in the order of their UTF-8 bytes. Stop reading when the prefix ends. */
+  from(prefix: string, after: string): Iterable<PairRow> {
+    return this.#from.iterate(prefix, after) as unknown as Iterable<PairRow>;
+  }
+}
