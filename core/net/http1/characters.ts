@@ -1,0 +1,68 @@
+/**
+ * Lookup tables over byte values. A table answers in one load what a chain of comparisons answers in several, and an index that is
+ * out of range (the NaN of `charCodeAt` behind the end, or a character that is no byte) gives undefined, which is in no class.
+ */
+export const HTAB = 0x09;
+export const LF = 0x0a;
+export const CR = 0x0d;
+export const SP = 0x20;
+export const COLON = 0x3a;
+
+const ALPHA = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const DIGIT = '0123456789';
+
+/** 1 for the characters of `members`, 0 for all others. */
+function charClass(members: string): Uint8Array {
+  const table = new Uint8Array(256);
+  for (let i = 0; i < members.length; i++) table[members.charCodeAt(i)] = 1;
+  return table;
+}
+
+/** 1 for every byte from `first` up except DEL. */
+function printableFrom(first: number): Uint8Array {
+  const table = new Uint8Array(256).fill(1, first);
+  table[0x7f] = 0;
+  return table;
+}
+
+/** tchar (RFC 9110, 5.6.2): what field names and connection options are made of. */
+export const TOKEN: Uint8Array = charClass(`!#$%&'*+-.^_\`|~${DIGIT}${ALPHA}`);
+
+/** Methods as nginx takes them: upper-case letters, hyphen, underscore. Stricter than the token of RFC 9110, 9.1. */
+export const METHOD: Uint8Array = charClass('ABCDEFGHIJKLMNOPQRSTUVWXYZ-_');
+
+/** Request target: anything but controls, DEL and space. Bytes from 0x80 up pass, as in nginx. */
+export const TARGET: Uint8Array = printableFrom(0x21);
+
+/** Field values and reason phrases (RFC 9110, 5.5): visible characters, obs-text, space and HTAB. */
+export const VALUE: Uint8Array = printableFrom(0x20);
+VALUE[HTAB] = 1;
+
+/** reg-name of RFC 3986, 3.2.2, and bytes from 0x80 up, as in nginx. No `@`: a Host has no user information. */
+export const REG_NAME: Uint8Array = charClass(`-._~%!$&'()*+,;=${DIGIT}${ALPHA}`).fill(1, 0x80);
+
+/** What stands between the brackets of an IPv6 literal. */
+export const IPV6: Uint8Array = charClass(`${DIGIT}abcdefABCDEF:.`);
+
+/** Value of a hexadecimal digit, 255 for everything else. */
+export const HEX: Uint8Array = new Uint8Array(256).fill(255);
+for (let i = 0; i < 16; i++) {
+  HEX['0123456789abcdef'.charCodeAt(i)] = i;
+  HEX['0123456789ABCDEF'.charCodeAt(i)] = i;
+}
+
+/** ASCII lower case; everything else stays. */
+export const LOWER: Uint8Array = Uint8Array.from({ length: 256 }, (_, c) => (c >= 0x41 && c <= 0x5a ? c + 0x20 : c));
+
+/** True if `text` has, at `at`, the characters of `lower` in any case. `lower` is in lower case. */
+export function equalsIgnoreCase(text: string, at: number, lower: string): boolean {
+  for (let i = 0; i < lower.length; i++) {
+    if (LOWER[text.charCodeAt(at + i)] !== lower.charCodeAt(i)) return false;
+  }
+  return true;
+}
+
+/** True if the range is exactly `lower`, in any case. */
+export function rangeIs(text: string, start: number, end: number, lower: string): boolean {
+  return end - start === lower.length && equalsIgnoreCase(text, start, lower);
+}

@@ -1,0 +1,182 @@
+/** The field lines of a head, in one pass (RFC 9112, 5 and 6). */
+import { COLON, CR, HTAB, LF, SP, TOKEN, VALUE, equalsIgnoreCase, rangeIs } from './characters.js';
+import {
+  FIELD_CONNECTION,
+  FIELD_CONTENT_LENGTH,
+  FIELD_HOP,
+  FIELD_HOST,
+  FIELD_ORDINARY,
+  MAX_CONNECTION_OPTIONS,
+  type HeadLimits,
+  type MessageHead,
+} from './message-head.js';
+
+/**
+ * Reads the field lines of `head.text`, which was just reset, from `head.fieldsStart` to the empty line that ends it, and what they say about framing and the
+ * connection. Returns 0, or the status to refuse a request with.
+ *
+ * A line that begins with white space (obs-fold) has an empty name, white space before the colon is no token, and a CR or LF that
+ * is not part of a CRLF is no value: all are refused here without a rule of their own.
+ */
+export function parseFields(head: MessageHead, limits: HeadLimits): number {
+  const { text } = head;
+  let at = head.fieldsStart;
+  for (;;) {
+    const nameStart = at;
+    let c = text.charCodeAt(at);
+    if (c === CR) break;
+    while (TOKEN[c] === 1) c = text.charCodeAt(++at);
+    const nameEnd = at;
+    if (c !== COLON || nameEnd === nameStart) return head.refuse(400, 'invalid header line');
+    do c = text.charCodeAt(++at);
+    while (c === SP || c === HTAB);
+    const valueStart = at;
+    while (VALUE[c] === 1) c = text.charCodeAt(++at);
+    if (c !== CR || text.charCodeAt(at + 1) !== LF) return head.refuse(400, 'invalid header line');
+    const valueEnd = trimEnd(text, valueStart, at);
+    at += 2;
+    if (at - nameStart > limits.field) return head.refuseLarge('too long header line');
+    if (head.count === limits.fields) return head.refuseLarge('too many header lines');
+    addField(head, nameStart, nameEnd, valueStart, valueEnd);
+    const status = noteField(head, nameStart, nameEnd, valueStart, valueEnd);
+    if (status !== 0) return status;
+  }
+  if (at + 2 !== text.length || text.charCodeAt(at + 1) !== LF) return head.refuse(400, 'invalid header line');
+  head.end = at + 2;
+  return concludeFraming(head);
+}
+
+function trimEnd(text: string, start: number, end: number): number {
+  while (end > start) {
+    const c = text.charCodeAt(end - 1);
+    if (c !== SP && c !== HTAB) break;
+    end--;
+  }
+  return end;
+}
+
+function addField(head: MessageHead, nameStart: number, nameEnd: number, valueStart: number, valueEnd: number): void {
+  if (head.count === head.kinds.length) head.grow();
+  const { fields, count } = head;
+  const slot = count << 2;
+  fields[slot] = nameStart;
+  fields[slot + 1] = nameEnd;
+  fields[slot + 2] = valueStart;
+  fields[slot + 3] = valueEnd;
+  head.kinds[count] = FIELD_ORDINARY;
+  head.count = count + 1;
+}
+
+/** Notes what the last field added means to this hop. The length of the name decides most of it. */
+function noteField(head: MessageHead, nameStart: number, nameEnd: number, valueStart: number, valueEnd: number): number {
+  const { text } = head;
+  switch (nameEnd - nameStart) {
+    case 2:
+      if (equalsIgnoreCase(text, nameStart, 'te')) setKind(head, FIELD_HOP);
+      return 0;
+    case 4:
+      if (equalsIgnoreCase(text, nameStart, 'host')) return noteHost(head);
+      return 0;
+    case 6:
+      if (equalsIgnoreCase(text, nameStart, 'expect')) head.expectContinue = rangeIs(text, valueStart, valueEnd, '100-continue');
+      return 0;
+    case 7:
+      if (!equalsIgnoreCase(text, nameStart, 'upgrade')) return 0;
+      head.upgradeField = true;
+      setKind(head, FIELD_HOP);
+      return 0;
+    case 10:
+      if (equalsIgnoreCase(text, nameStart, 'connection')) return noteConnection(head, valueStart, valueEnd);
+      if (equalsIgnoreCase(text, nameStart, 'keep-alive')) setKind(head, FIELD_HOP);
+      return 0;
+    case 14:
+      if (equalsIgnoreCase(text, nameStart, 'content-length')) return noteContentLength(head, valueStart, valueEnd);
+      return 0;
+    case 16:
+      if (equalsIgnoreCase(text, nameStart, 'proxy-connection')) setKind(head, FIELD_HOP);
+      return 0;
+    case 17:
+      if (equalsIgnoreCase(text, nameStart, 'transfer-encoding')) return noteTransferEncoding(head, valueStart, valueEnd);
+      return 0;
+    default:
+      return 0;
+  }
+}
+
+function setKind(head: MessageHead, kind: number): void {
+  head.kinds[head.count - 1] = kind;
+}
+
+function noteHost(head: MessageHead): number {
+  if (head.hostField >= 0) return head.refuse(400, 'duplicate header line "Host"');
+  head.hostField = head.count - 1;
+  setKind(head, FIELD_HOST);
+  return 0;
+}
+
+/** A length is one run of decimal digits (RFC 9112, 6.3), stands once, and can be counted without rounding. */
+function noteContentLength(head: MessageHead, start: number, end: number): number {
+  if (head.contentLength >= 0) return head.refuse(400, 'duplicate header line "Content-Length"');
+  if (start === end) return head.refuse(400, 'invalid "Content-Length" header');
+  let length = 0;
+  for (let at = start; at < end; at++) {
+    const digit = head.text.charCodeAt(at) - 0x30;
+    if (digit < 0 || digit > 9) return head.refuse(400, 'invalid "Content-Length" header');
+    length = length * 10 + digit;
+    if (length > Number.MAX_SAFE_INTEGER) return head.refuse(400, 'invalid "Content-Length" header');
+  }
+  head.contentLength = length;
+  setKind(head, FIELD_CONTENT_LENGTH);
+  return 0;
+}
+
+/** The only coding this hop takes is `chunked`, alone (as nginx since 1.21.1). */
+function noteTransferEncoding(head: MessageHead, start: number, end: number): number {
+  if (head.chunked) return head.refuse(400, 'duplicate header line "Transfer-Encoding"');
+  if (!rangeIs(head.text, start, end, 'chunked')) return head.refuse(501, 'unknown "Transfer-Encoding"');
+  head.chunked = true;
+  setKind(head, FIELD_HOP);
+  return 0;
+}
+
+function noteConnection(head: MessageHead, start: number, end: number): number {
+  setKind(head, FIELD_CONNECTION);
+  const { text } = head;
+  let at = start;
+  while (at < end) {
+    const comma = text.indexOf(',', at);
+    const stop = comma < 0 || comma > end ? end : comma;
+    while (at < stop && (text.charCodeAt(at) === SP || text.charCodeAt(at) === HTAB)) at++;
+    const optionEnd = trimEnd(text, at, stop);
+    if (optionEnd > at && !noteOption(head, at, optionEnd)) return head.refuse(400, 'too many options in "Connection" header');
+    at = stop + 1;
+  }
+  return 0;
+}
+
+/** False if there are too many options. */
+function noteOption(head: MessageHead, start: number, end: number): boolean {
+  const { text } = head;
+  if (rangeIs(text, start, end, 'keep-alive')) head.optionKeepAlive = true;
+  else if (rangeIs(text, start, end, 'close')) head.optionClose = true;
+  else if (rangeIs(text, start, end, 'upgrade')) head.optionUpgrade = true;
+  else {
+    if (head.optionCount === MAX_CONNECTION_OPTIONS) return false;
+    head.options[2 * head.optionCount] = start;
+    head.options[2 * head.optionCount + 1] = end;
+    head.optionCount++;
+  }
+  return true;
+}
+
+function concludeFraming(head: MessageHead): number {
+  if (head.chunked) {
+    if (head.contentLength >= 0) return head.refuse(400, '"Content-Length" and "Transfer-Encoding" headers at the same time');
+    if (head.minor === 0) return head.refuse(400, 'HTTP/1.0 message with "Transfer-Encoding" header');
+  }
+  head.keepAlive = !head.optionClose && (head.minor === 1 || head.optionKeepAlive);
+  // RFC 9110, 7.8 and 10.1.1: Upgrade and Expect mean nothing in HTTP/1.0.
+  head.upgrade = head.minor === 1 && head.optionUpgrade && head.upgradeField;
+  if (head.minor === 0) head.expectContinue = false;
+  return 0;
+}

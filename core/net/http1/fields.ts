@@ -1,0 +1,84 @@
+/** Looking up and copying the fields of a parsed head. */
+import { LOWER, equalsIgnoreCase, rangeIs } from './characters.js';
+import { FIELD_CONTENT_LENGTH, FIELD_HOP, FIELD_HOST, type MessageHead } from './message-head.js';
+
+/** Index of the first field at or behind `from` with that name, in any case; -1: none. `lowerName` is in lower case. */
+export function findField(text: string, fields: Int32Array, count: number, lowerName: string, from = 0): number {
+  const { length } = lowerName;
+  for (let i = from; i < count; i++) {
+    const start = fields[4 * i] as number;
+    if ((fields[4 * i + 1] as number) - start === length && equalsIgnoreCase(text, start, lowerName)) return i;
+  }
+  return -1;
+}
+
+/** Name of field `index` as it was sent. */
+export function fieldName(text: string, fields: Int32Array, index: number): string {
+  return text.slice(fields[4 * index], fields[4 * index + 1]);
+}
+
+/** Value of field `index` without the white space around it. */
+export function fieldValue(text: string, fields: Int32Array, index: number): string {
+  return text.slice(fields[4 * index + 2], fields[4 * index + 3]);
+}
+
+/** A set of field names, made once and asked for every field of every message. */
+export class FieldFilter {
+  /** The names by their length. */
+  readonly #byLength: (string[] | undefined)[] = [];
+
+  /** @param names in lower case */
+  constructor(names: Iterable<string>) {
+    for (const name of names) (this.#byLength[name.length] ??= []).push(name);
+    // A list with holes would be slower to index.
+    for (let i = 0; i < this.#byLength.length; i++) this.#byLength[i] ??= undefined;
+  }
+
+  /** True if the name in `text[start, end)` is in the set, in any case. */
+  matches(text: string, start: number, end: number): boolean {
+    const length = end - start;
+    if (length >= this.#byLength.length) return false;
+    const names = this.#byLength[length];
+    if (names === undefined) return false;
+    const first = LOWER[text.charCodeAt(start)];
+    for (const name of names) {
+      if (name.charCodeAt(0) === first && equalsIgnoreCase(text, start, name)) return true;
+    }
+    return false;
+  }
+}
+
+/**
+ * The field lines that go on to the next hop, each with its CRLF: all except those in `filter`, the fields of this hop (RFC 9110,
+ * 7.6.1: Connection, Keep-Alive, Proxy-Connection, TE, Transfer-Encoding, Upgrade) and those that Connection names. Lines in a row are
+ * copied as one range. Trailer, Expect and Proxy-Authorization end here only if they are in `filter`.
+ */
+export function keptFields(text: string, head: MessageHead, filter: FieldFilter): string {
+  const { fields, kinds, count } = head;
+  let kept = '';
+  let from = head.fieldsStart;
+  for (let i = 0; i < count; i++) {
+    const start = fields[4 * i] as number;
+    const end = fields[4 * i + 1] as number;
+    const drop =
+      (kinds[i] as number) >= FIELD_HOP || filter.matches(text, start, end) || (head.optionCount > 0 && isNominated(text, head, i));
+    if (!drop) continue;
+    if (start > from) kept += text.slice(from, start);
+    from = i + 1 < count ? (fields[4 * i + 4] as number) : head.end - 2;
+  }
+  return from < head.end - 2 ? kept + text.slice(from, head.end - 2) : kept;
+}
+
+/**
+ * True if Connection names the field. Host and Content-Length are never taken out by it: without them the next hop would route or
+ * frame the message in another way than this one does.
+ */
+function isNominated(text: string, head: MessageHead, index: number): boolean {
+  const kind = head.kinds[index] as number;
+  if (kind === FIELD_HOST || kind === FIELD_CONTENT_LENGTH) return false;
+  const name = fieldName(text, head.fields, index).toLowerCase();
+  for (let i = 0; i < head.optionCount; i++) {
+    if (rangeIs(text, head.options[2 * i] as number, head.options[2 * i + 1] as number, name)) return true;
+  }
+  return false;
+}

@@ -1,0 +1,61 @@
+/** Host and port as they stand in a Host field or in the authority of a request target. */
+import { COLON, IPV6, REG_NAME } from './characters.js';
+
+const DOT = 0x2e;
+const BRACKET_OPEN = 0x5b;
+const BRACKET_CLOSE = 0x5d;
+const MAX_PORT_DIGITS = 5;
+
+/**
+ * Offset behind the host name in `text[start, end)`, which is a host name or an IPv6 literal in brackets, and optionally a colon and
+ * a port. -1 if it is none of that: an empty name, two dots in a row (nginx), user information, a port that is no number. The
+ * port may be empty (RFC 3986, 3.2.3).
+ */
+export function hostNameEnd(text: string, start: number, end: number): number {
+  const at = text.charCodeAt(start) === BRACKET_OPEN ? literalEnd(text, start + 1, end) : nameEnd(text, start, end);
+  if (at < 0 || at === start) return -1;
+  if (at === end) return at;
+  return text.charCodeAt(at) === COLON && isPort(text, at + 1, end) ? at : -1;
+}
+
+function nameEnd(text: string, start: number, end: number): number {
+  let at = start;
+  let dot = false;
+  for (; at < end; at++) {
+    const c = text.charCodeAt(at);
+    if (REG_NAME[c] !== 1) break;
+    if (c === DOT && dot) return -1;
+    dot = c === DOT;
+  }
+  return at;
+}
+
+function literalEnd(text: string, start: number, end: number): number {
+  let at = start;
+  while (at < end && IPV6[text.charCodeAt(at)] === 1) at++;
+  return at < end && at > start && text.charCodeAt(at) === BRACKET_CLOSE ? at + 1 : -1;
+}
+
+function isPort(text: string, start: number, end: number): boolean {
+  if (end - start > MAX_PORT_DIGITS) return false;
+  for (let at = start; at < end; at++) {
+    const c = text.charCodeAt(at);
+    if (c < 0x30 || c > 0x39) return false;
+  }
+  return true;
+}
+
+/** The name as servers are looked up by: lower case, without the dot that may end it. */
+export function normalHostName(text: string, start: number, end: number): string {
+  const last = end - start > 1 && text.charCodeAt(end - 1) === DOT ? end - 1 : end;
+  for (let at = start; at < last; at++) {
+    const c = text.charCodeAt(at);
+    // Only A to Z: toLowerCase would also change letters from 0x80 up.
+    if (c >= 0x41 && c <= 0x5a) return asciiLower(text.slice(start, last));
+  }
+  return text.slice(start, last);
+}
+
+function asciiLower(text: string): string {
+  return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+}

@@ -1,0 +1,125 @@
+/** What the heads of requests and responses have in common. */
+
+/** Limits on one head. Lengths in bytes, line ends included. */
+export interface HeadLimits {
+  /** Request line (nginx: one buffer of `large_client_header_buffers`). */
+  readonly line: number;
+  /** One field line. */
+  readonly field: number;
+  /** The whole head. */
+  readonly total: number;
+  /** Number of field lines. */
+  readonly fields: number;
+}
+
+/** The defaults of nginx: `large_client_header_buffers 4 8k`, `max_headers 1000`. */
+export const DEFAULT_HEAD_LIMITS: HeadLimits = { line: 8192, field: 8192, total: 32768, fields: 1000 };
+
+/** nginx's own code for a head that is over a limit. The client is answered with 400. */
+export const HEAD_TOO_LARGE = 494;
+
+/** Kinds of field that the codec knows. From {@link FIELD_HOP} on they end at this hop and are never forwarded. */
+export const FIELD_ORDINARY = 0;
+export const FIELD_HOST = 1;
+export const FIELD_CONTENT_LENGTH = 2;
+export const FIELD_HOP = 8;
+export const FIELD_CONNECTION = 9;
+
+/** More options in Connection than this make the head malformed: they are compared with every field. */
+export const MAX_CONNECTION_OPTIONS = 16;
+
+const INITIAL_FIELDS = 32;
+
+/**
+ * A parsed head as offsets into its text. A scratch object: parsing overwrites all of it, so whoever needs a head for longer keeps
+ * the object and takes another one for the next message.
+ */
+export abstract class MessageHead {
+  /** The head as latin1 text, from the first line to the empty line, both included. */
+  text = '';
+  /** Minor version: 0 or 1. */
+  minor = 1;
+  /** Offset of the first field line. */
+  fieldsStart = 0;
+  /** Offset behind the empty line. */
+  end = 0;
+  /** Number of field lines. */
+  count = 0;
+  /** Four offsets a field: name start, name end, value start, value end. White space around the value is left out. */
+  fields = new Int32Array(4 * INITIAL_FIELDS);
+  /** The kind of each field (FIELD_*). */
+  kinds = new Uint8Array(INITIAL_FIELDS);
+  /** Value of Content-Length, -1: none. */
+  contentLength = -1;
+  /** Transfer-Encoding is `chunked`. */
+  chunked = false;
+  /** The sender lets the connection live (RFC 9112, 9.3): from version and Connection. */
+  keepAlive = false;
+  /** Connection has the option `upgrade` and there is an Upgrade field. */
+  upgrade = false;
+  /** Expect is `100-continue`. */
+  expectContinue = false;
+  /** Index of the Host field, -1: none. */
+  hostField = -1;
+  /** Connection has the option `close`, `keep-alive`, `upgrade`; an Upgrade field exists. */
+  optionClose = false;
+  optionKeepAlive = false;
+  optionUpgrade = false;
+  upgradeField = false;
+  /** Start and end of the other options of Connection: names of fields that end at this hop. */
+  options = new Int32Array(2 * MAX_CONNECTION_OPTIONS);
+  optionCount = 0;
+  /** Why parsing failed, for the error log. Empty after success. */
+  reason = '';
+  /** nginx's code of the failure ({@link HEAD_TOO_LARGE} or the status), 0 after success. */
+  code = 0;
+
+  /** @param sender who sent the head, for {@link reason}: `client` or `upstream` */
+  protected constructor(readonly sender: string) {}
+
+  /** Makes it the head of nothing: no text, no fields, no body. Parsing starts with it, so a refused head keeps nothing of the one before. */
+  forget(): void {
+    this.text = '';
+    this.minor = 1;
+    this.fieldsStart = 0;
+    this.end = 0;
+    this.count = 0;
+    this.contentLength = -1;
+    this.chunked = false;
+    this.keepAlive = false;
+    this.upgrade = false;
+    this.expectContinue = false;
+    this.hostField = -1;
+    this.optionClose = false;
+    this.optionKeepAlive = false;
+    this.optionUpgrade = false;
+    this.upgradeField = false;
+    this.optionCount = 0;
+    this.reason = '';
+    this.code = 0;
+  }
+
+  /** Makes room for twice as many fields. */
+  grow(): void {
+    const fields = new Int32Array(2 * this.fields.length);
+    fields.set(this.fields);
+    this.fields = fields;
+    const kinds = new Uint8Array(2 * this.kinds.length);
+    kinds.set(this.kinds);
+    this.kinds = kinds;
+  }
+
+  /** Notes why the head is refused. `what` follows "client sent". Returns the status to answer with. */
+  refuse(status: number, what: string): number {
+    this.reason = `${this.sender} sent ${what}`;
+    this.code = status;
+    return status;
+  }
+
+  /** As {@link refuse}, for a head over a limit. */
+  refuseLarge(what: string): number {
+    this.refuse(400, what);
+    this.code = HEAD_TOO_LARGE;
+    return 400;
+  }
+}

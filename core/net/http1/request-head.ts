@@ -1,0 +1,173 @@
+/** The head of a request (RFC 9112, 2 to 6). */
+import { CR, LF, METHOD, SP, TARGET, equalsIgnoreCase } from './characters.js';
+import { parseFields } from './field-section.js';
+import { hostNameEnd } from './host.js';
+import { type HeadLimits, MessageHead } from './message-head.js';
+
+/** Forms of the request target (RFC 9112, 3.2). */
+export const TARGET_ORIGIN = 0;
+export const TARGET_ABSOLUTE = 1;
+export const TARGET_AUTHORITY = 2;
+export const TARGET_ASTERISK = 3;
+
+/** A request head as offsets into its text; see {@link MessageHead} for how long it is valid. */
+export class RequestHead extends MessageHead {
+  method = '';
+  targetStart = 0;
+  targetEnd = 0;
+  /** TARGET_* */
+  targetForm = TARGET_ORIGIN;
+  /**
+   * Where path and arguments start in the target; they end at {@link targetEnd}. With the absolute form they may be empty or start
+   * with a question mark: the path is then `/`.
+   */
+  pathStart = 0;
+  /**
+   * The host this request is for, with its port: of the target where it has one, else of the Host field (RFC 9112, 3.2.2: the field
+   * is then ignored, so forward and log this range, not the field). -1: HTTP/1.0 without Host.
+   */
+  hostStart = -1;
+  hostEnd = -1;
+  /** End of the host without its port. */
+  hostNameEnd = -1;
+
+  constructor() {
+    super('client');
+  }
+
+  override forget(): void {
+    super.forget();
+    this.method = '';
+    this.targetStart = this.targetEnd = this.pathStart = 0;
+    this.targetForm = TARGET_ORIGIN;
+    this.hostStart = this.hostEnd = this.hostNameEnd = -1;
+  }
+}
+
+/**
+ * Parses `text`, a whole head in latin1 that ends with its empty line, into `head`. Returns 0, or the status to answer with before the
+ * connection is closed: 400 malformed or ambiguous or over a limit (`head.code` is 494 then), 414 request line too long, 501
+ * transfer coding unknown, 505 version not supported. `head.reason` says why, in the words of nginx's error log.
+ */
+export function parseRequestHead(head: RequestHead, text: string, limits: HeadLimits): number {
+  head.forget();
+  head.text = text;
+  return parseRequestLine(head, text, limits) || parseFields(head, limits) || parseTarget(head, text) || checkHost(head, text);
+}
+
+function parseRequestLine(head: RequestHead, text: string, limits: HeadLimits): number {
+  let at = 0;
+  while (METHOD[text.charCodeAt(at)] === 1) at++;
+  if (at === 0 || text.charCodeAt(at) !== SP) return head.refuse(400, 'invalid method');
+  head.method = methodName(text, at);
+  head.targetStart = ++at;
+  while (TARGET[text.charCodeAt(at)] === 1) at++;
+  head.targetEnd = at;
+  if (at + ' HTTP/1.1\r\n'.length > limits.line) return head.refuse(414, 'too long URI');
+  if (at === head.targetStart || text.charCodeAt(at) !== SP) return head.refuse(400, 'invalid request');
+  return parseVersion(head, text, at + 1);
+}
+
+/** The method as a string; for the usual ones always the same string, so that comparing it is comparing a pointer. */
+function methodName(text: string, end: number): string {
+  switch (end) {
+    case 3:
+      if (text.startsWith('GET')) return 'GET';
+      if (text.startsWith('PUT')) return 'PUT';
+      break;
+    case 4:
+      if (text.startsWith('POST')) return 'POST';
+      if (text.startsWith('HEAD')) return 'HEAD';
+      break;
+    case 5:
+      if (text.startsWith('PATCH')) return 'PATCH';
+      break;
+    case 6:
+      if (text.startsWith('DELETE')) return 'DELETE';
+      break;
+    case 7:
+      if (text.startsWith('OPTIONS')) return 'OPTIONS';
+      break;
+  }
+  return text.slice(0, end);
+}
+
+function parseVersion(head: RequestHead, text: string, at: number): number {
+  const line = text.charCodeAt(at + 8) === CR && text.charCodeAt(at + 9) === LF;
+  if (!line || !text.startsWith('HTTP/', at) || text.charCodeAt(at + 6) !== 0x2e) return head.refuse(400, 'invalid request');
+  const major = text.charCodeAt(at + 5) - 0x30;
+  const minor = text.charCodeAt(at + 7) - 0x30;
+  if (!(major >= 0 && major <= 9 && minor >= 0 && minor <= 9)) return head.refuse(400, 'invalid request');
+  if (major !== 1 || minor > 1) return head.refuse(505, 'invalid version');
+  head.minor = minor;
+  head.fieldsStart = at + 10;
+  return 0;
+}
+
+const SLASH = 0x2f;
+const ASTERISK = 0x2a;
+
+function parseTarget(head: RequestHead, text: string): number {
+  const { targetStart, targetEnd } = head;
+  head.pathStart = targetStart;
+  if (head.method === 'CONNECT') return parseAuthorityForm(head, text);
+  const first = text.charCodeAt(targetStart);
+  if (first === SLASH) {
+    head.targetForm = TARGET_ORIGIN;
+    return 0;
+  }
+  if (first === ASTERISK) {
+    head.targetForm = TARGET_ASTERISK;
+    return targetEnd === targetStart + 1 && head.method === 'OPTIONS' ? 0 : head.refuse(400, 'invalid request');
+  }
+  return parseAbsoluteForm(head, text);
+}
+
+function parseAuthorityForm(head: RequestHead, text: string): number {
+  head.targetForm = TARGET_AUTHORITY;
+  head.pathStart = head.targetEnd;
+  if (!takeAuthority(head, text, head.targetStart, head.targetEnd)) return head.refuse(400, 'invalid host in request line');
+  // RFC 9112, 3.2.3: the port is not optional here.
+  return head.hostEnd - head.hostNameEnd > 1 ? 0 : head.refuse(400, 'invalid port in request line');
+}
+
+function parseAbsoluteForm(head: RequestHead, text: string): number {
+  const scheme = schemeLength(text, head.targetStart);
+  if (scheme === 0) return head.refuse(400, 'invalid request');
+  const start = head.targetStart + scheme;
+  let at = start;
+  while (at < head.targetEnd && !endsAuthority(text.charCodeAt(at))) at++;
+  head.targetForm = TARGET_ABSOLUTE;
+  head.pathStart = at;
+  return takeAuthority(head, text, start, at) ? 0 : head.refuse(400, 'invalid host in request line');
+}
+
+function schemeLength(text: string, at: number): number {
+  if (equalsIgnoreCase(text, at, 'http://')) return 'http://'.length;
+  if (equalsIgnoreCase(text, at, 'https://')) return 'https://'.length;
+  return 0;
+}
+
+/** Slash, question mark and number sign (RFC 3986, 3.2). */
+function endsAuthority(c: number): boolean {
+  return c === SLASH || c === 0x3f || c === 0x23;
+}
+
+function takeAuthority(head: RequestHead, text: string, start: number, end: number): boolean {
+  const nameEnd = hostNameEnd(text, start, end);
+  if (nameEnd < 0) return false;
+  head.hostStart = start;
+  head.hostEnd = end;
+  head.hostNameEnd = nameEnd;
+  return true;
+}
+
+/** RFC 9112, 3.2: exactly one valid Host in HTTP/1.1, also where the target names the host. */
+function checkHost(head: RequestHead, text: string): number {
+  const { hostField, fields } = head;
+  if (hostField < 0) return head.minor === 0 ? 0 : head.refuse(400, 'HTTP/1.1 request without "Host" header');
+  const start = fields[4 * hostField + 2] as number;
+  const end = fields[4 * hostField + 3] as number;
+  if (head.hostStart >= 0) return hostNameEnd(text, start, end) < 0 ? head.refuse(400, 'invalid host header') : 0;
+  return takeAuthority(head, text, start, end) ? 0 : head.refuse(400, 'invalid host header');
+}

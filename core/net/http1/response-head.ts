@@ -1,0 +1,84 @@
+/** The head of a response (RFC 9112, 4 to 6). */
+import { CR, LF, SP, VALUE } from './characters.js';
+import { parseFields } from './field-section.js';
+import { DEFAULT_HEAD_LIMITS, type HeadLimits, MessageHead } from './message-head.js';
+
+/** How the end of a body is found (RFC 9112, 6.3). */
+export const BODY_NONE = 0;
+export const BODY_LENGTH = 1;
+export const BODY_CHUNKED = 2;
+export const BODY_UNTIL_CLOSE = 3;
+
+/** A response head as offsets into its text; see {@link MessageHead} for how long it is valid. */
+export class ResponseHead extends MessageHead {
+  status = 0;
+  reasonStart = 0;
+  reasonEnd = 0;
+  /** 1xx other than 101: the response proper is still to come. */
+  interim = false;
+
+  constructor() {
+    super('upstream');
+  }
+
+  override forget(): void {
+    super.forget();
+    this.status = this.reasonStart = this.reasonEnd = 0;
+    this.interim = false;
+  }
+}
+
+/** Parses `text`, a whole head in latin1 that ends with its empty line. Returns 0, or 502 with the reason in `head.reason`. */
+export function parseResponseHead(head: ResponseHead, text: string, limits: HeadLimits = DEFAULT_HEAD_LIMITS): number {
+  head.forget();
+  head.text = text;
+  if (!parseStatusLine(head, text)) {
+    head.refuse(502, 'invalid header');
+    return 502;
+  }
+  if (parseFields(head, limits) !== 0) {
+    head.code = 502;
+    return 502;
+  }
+  const { status } = head;
+  head.interim = status < 200 && status !== 101;
+  head.upgrade = head.upgrade && status === 101;
+  // Such a response has no body. If it announces one, whether bytes follow is anyone's guess: nothing may come after it.
+  if ((status < 200 || status === 204) && (head.chunked || head.contentLength > 0)) head.keepAlive = false;
+  return 0;
+}
+
+function parseStatusLine(head: ResponseHead, text: string): boolean {
+  if (!text.startsWith('HTTP/1.')) return false;
+  const minor = text.charCodeAt(7) - 0x30;
+  if ((minor !== 0 && minor !== 1) || text.charCodeAt(8) !== SP) return false;
+  const hundreds = text.charCodeAt(9) - 0x30;
+  const tens = text.charCodeAt(10) - 0x30;
+  const ones = text.charCodeAt(11) - 0x30;
+  if (!(hundreds >= 1 && hundreds <= 9 && tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9)) return false;
+  head.minor = minor;
+  head.status = 100 * hundreds + 10 * tens + ones;
+  return parseReason(head, text);
+}
+
+/** Many servers leave out the space where there is no reason phrase, which RFC 9112, 4 wants. */
+function parseReason(head: ResponseHead, text: string): boolean {
+  let at = 12;
+  if (text.charCodeAt(at) === SP) at++;
+  else if (text.charCodeAt(at) !== CR) return false;
+  head.reasonStart = at;
+  while (VALUE[text.charCodeAt(at)] === 1) at++;
+  head.reasonEnd = at;
+  if (text.charCodeAt(at) !== CR || text.charCodeAt(at + 1) !== LF) return false;
+  head.fieldsStart = at + 2;
+  return true;
+}
+
+/** How the body behind `head`, the answer to a request with `method`, ends (BODY_*). What follows a 101, or a 2xx to CONNECT, is no body. */
+export function responseBodyKind(method: string, head: ResponseHead): number {
+  const { status } = head;
+  if (method === 'HEAD' || status < 200 || status === 204 || status === 304) return BODY_NONE;
+  if (method === 'CONNECT' && status < 300) return BODY_NONE;
+  if (head.chunked) return BODY_CHUNKED;
+  return head.contentLength >= 0 ? BODY_LENGTH : BODY_UNTIL_CLOSE;
+}

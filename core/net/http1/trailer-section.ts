@@ -1,0 +1,70 @@
+/** The trailer section of a chunked body (RFC 9112, 7.1.2). */
+import { CR, LF } from './characters.js';
+import { parseFields } from './field-section.js';
+import { FIELD_ORDINARY, type HeadLimits, MessageHead } from './message-head.js';
+
+const LIMITS: HeadLimits = { line: 0, field: 4096, total: 8192, fields: 100 };
+
+/** Trailer fields are read with the rules of a head's fields. */
+class TrailerFields extends MessageHead {
+  constructor() {
+    super('client');
+  }
+}
+
+/** Collects a trailer section up to its empty line, then checks it. */
+export class TrailerSection {
+  done = false;
+  /** Why the section is refused; empty: it is not. */
+  reason = '';
+  /** The field lines, each with its CRLF. */
+  text = '';
+  /** Bytes of the current line so far, without CR. */
+  #line = 0;
+  #cr = false;
+
+  /** Takes bytes of `input[start, end)` up to the end of the section. Returns the offset behind the last one used. */
+  take(input: Buffer, start: number, end: number): number {
+    for (let at = start; at < end; at++) {
+      const c = input[at] as number;
+      if (this.#cr !== (c === LF)) return this.#refuse(at);
+      this.#cr = c === CR;
+      if (c !== CR && c !== LF) this.#line++;
+      if (c !== LF) continue;
+      if (this.#line === 0) return this.#conclude(input, start, at + 1);
+      this.#line = 0;
+    }
+    return this.#collect(input, start, end);
+  }
+
+  #collect(input: Buffer, start: number, end: number): number {
+    this.text += input.latin1Slice(start, end);
+    if (this.text.length > LIMITS.total) this.reason = 'too long trailer section';
+    return end;
+  }
+
+  #conclude(input: Buffer, start: number, end: number): number {
+    this.#collect(input, start, end);
+    if (this.text.length > 2 && this.reason === '') this.reason = checkTrailers(this.text);
+    this.text = this.text.slice(0, -2);
+    this.done = this.reason === '';
+    return end;
+  }
+
+  #refuse(at: number): number {
+    this.reason = 'invalid trailer field';
+    return at;
+  }
+}
+
+/** Why the fields in `text`, which ends with an empty line, cannot be taken; empty: they can. */
+function checkTrailers(text: string): string {
+  const head = new TrailerFields();
+  head.text = text;
+  if (parseFields(head, LIMITS) !== 0) return 'invalid trailer field';
+  // RFC 9110, 6.5.1: nothing in a trailer may change how the message is framed or routed.
+  for (let i = 0; i < head.count; i++) {
+    if (head.kinds[i] !== FIELD_ORDINARY) return 'forbidden trailer field';
+  }
+  return '';
+}
