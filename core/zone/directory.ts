@@ -1,0 +1,58 @@
+import { Word } from './zone-layout.js';
+import type { Zone } from './zone.js';
+
+/** An entry: the next one, the offset of the thing, the length of its name, the name. */
+const NEXT = 0;
+const TARGET = 1;
+const LENGTH = 2;
+const NAME = 3;
+
+/** Names of what lives in a zone, so that another thread finds it. A handful of entries, looked at when something is attached. */
+export class Directory {
+  constructor(private readonly zone: Zone) {}
+
+  /** The offset kept under `name`, or 0. */
+  find(name: string): number {
+    const entry = this.#entry(name);
+    return entry === 0 ? 0 : this.zone.u32[(entry >>> 2) + TARGET]!;
+  }
+
+  /** Keeps `offset` under a name that is not in use. False when the zone is full. Called with the lock held. */
+  add(name: string, offset: number): boolean {
+    const text = Buffer.from(name);
+    const entry = this.zone.slab.alloc(NAME * 4 + text.length);
+    if (entry === 0) return false;
+    const { u32, bytes } = this.zone;
+    const words = entry >>> 2;
+    u32[words + TARGET] = offset;
+    u32[words + LENGTH] = text.length;
+    bytes.set(text, entry + NAME * 4);
+    u32[words + NEXT] = u32[Word.directory]!;
+    u32[Word.directory] = entry;
+    return true;
+  }
+
+  /** Forgets a name. Called with the lock held. */
+  remove(name: string): void {
+    const entry = this.#entry(name);
+    if (entry === 0) return;
+    const { u32 } = this.zone;
+    const next = u32[(entry >>> 2) + NEXT]!;
+    if (u32[Word.directory] === entry) u32[Word.directory] = next;
+    else {
+      let before = u32[Word.directory]!;
+      while (u32[(before >>> 2) + NEXT] !== entry) before = u32[(before >>> 2) + NEXT]!;
+      u32[(before >>> 2) + NEXT] = next;
+    }
+    this.zone.slab.release(entry);
+  }
+
+  #entry(name: string): number {
+    const { u32, buffer } = this.zone;
+    const text = Buffer.from(name);
+    for (let entry = u32[Word.directory]!; entry !== 0; entry = u32[(entry >>> 2) + NEXT]!) {
+      if (u32[(entry >>> 2) + LENGTH] === text.length && text.equals(Buffer.from(buffer, entry + NAME * 4, text.length))) return entry;
+    }
+    return 0;
+  }
+}

@@ -1,0 +1,113 @@
+import { Lock } from './lock.js';
+import { Slab } from './slab.js';
+import { Directory } from './directory.js';
+import { HEADER_BYTES, MAGIC, VERSION, Word } from './zone-layout.js';
+
+export interface ZoneOptions {
+  /** False: memory of one thread, without locking. */
+  readonly shared?: boolean;
+  /** For memory of one thread: it doubles when it is full. */
+  readonly growable?: boolean;
+}
+
+/**
+ * A named piece of memory that all threads of the data plane see, with a lock and a memory pool in it. Everything in it is named by its
+ * byte offset, which is the same in every thread. Memory of one thread alone (`shared: false`) works the same, so that what lives in
+ * zones needs no second form for an upstream without `zone`.
+ *
+ * The lock guards everything in the zone: between {@link enter} and {@link leave} the views may be read and written like plain memory.
+ */
+export class Zone {
+  buffer: ArrayBufferLike;
+  i32!: Int32Array;
+  u32!: Uint32Array;
+  f64!: Float64Array;
+  bytes!: Uint8Array;
+  readonly slab: Slab;
+  /** Offsets of what lives in the zone, by name. */
+  readonly directory: Directory;
+  readonly shared: boolean;
+  readonly #growable: boolean;
+  readonly #lock: Lock;
+
+  private constructor(
+    readonly name: string,
+    buffer: ArrayBufferLike,
+    growable: boolean,
+  ) {
+    this.buffer = buffer;
+    this.shared = buffer instanceof SharedArrayBuffer;
+    this.#growable = growable;
+    this.#view();
+    this.#lock = new Lock(this.i32, Word.lock);
+    this.slab = new Slab(this);
+    this.directory = new Directory(this);
+  }
+
+  /** New memory of `size` bytes (rounded down to a multiple of 8). The system provides it when it is first touched. */
+  static create(name: string, size: number, { shared = true, growable = false }: ZoneOptions = {}): Zone {
+    const whole = Math.max(size - (size % 8), HEADER_BYTES + 64);
+    const zone = new Zone(name, shared ? new SharedArrayBuffer(whole) : new ArrayBuffer(whole), growable && !shared);
+    zone.u32[Word.magic] = MAGIC;
+    zone.u32[Word.version] = VERSION;
+    zone.u32[Word.size] = whole;
+    zone.slab.format();
+    return zone;
+  }
+
+  /** The zone of memory that another thread created. @throws Error if it is none, or of another version. */
+  static attach(name: string, buffer: SharedArrayBuffer): Zone {
+    const zone = new Zone(name, buffer, false);
+    if (zone.u32[Word.magic] !== MAGIC || zone.u32[Word.version] !== VERSION) throw new Error(`not the memory of a zone: "${name}"`);
+    return zone;
+  }
+
+  get size(): number {
+    return this.buffer.byteLength;
+  }
+
+  /** Counts the times a thread died inside the lock. Whoever keeps a structure in the zone compares it after {@link enter} and repairs its own. */
+  get epoch(): number {
+    return this.u32[Word.epoch]!;
+  }
+
+  /** Takes the zone's lock. Not re-entrant. */
+  enter(): void {
+    if (this.shared && this.#lock.acquire()) this.#recover();
+  }
+
+  leave(): void {
+    if (this.shared) this.#lock.release();
+  }
+
+  /** Frees the lock if thread `threadId` died with it. Master only, after the thread has ended. */
+  releaseOf(threadId: number): boolean {
+    return this.shared && this.#lock.releaseOf(threadId);
+  }
+
+  /** Makes private memory larger by `bytes` at least. Offsets stay, views are new. False if it may not grow. */
+  grow(bytes: number): boolean {
+    if (!this.#growable) return false;
+    const before = this.size;
+    const size = Math.max(before * 2, before + bytes + 64);
+    const larger = new ArrayBuffer(size - (size % 8));
+    new Uint8Array(larger).set(this.bytes);
+    this.buffer = larger;
+    this.#view();
+    this.u32[Word.size] = larger.byteLength;
+    this.slab.extend(before);
+    return true;
+  }
+
+  #view(): void {
+    this.i32 = new Int32Array(this.buffer);
+    this.u32 = new Uint32Array(this.buffer);
+    this.f64 = new Float64Array(this.buffer);
+    this.bytes = new Uint8Array(this.buffer);
+  }
+
+  #recover(): void {
+    this.u32[Word.epoch]!++;
+    this.slab.repair();
+  }
+}
