@@ -5,10 +5,10 @@ import type * as Sqlite from 'node:sqlite';
  * Only that warning is held back, and only while the module loads.
  */
 export function loadSqlite(): typeof Sqlite {
-  const emitWarning = process.emitWarning;
+  const { emitWarning } = process as { emitWarning: (this: void, ...args: unknown[]) => void };
   process.emitWarning = (...args: unknown[]): void => {
     if (String(args[0]).includes('SQLite is an experimental feature')) return;
-    Reflect.apply(emitWarning, process, args);
+    emitWarning(...args);
   };
   try {
     return process.getBuiltinModule('node:sqlite');

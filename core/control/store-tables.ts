@@ -15,9 +15,8 @@ export interface OverlayRow {
   readonly seq: number;
 }
 
-/** Rows read from SQLite are plain records; these casts say what the statements above them select. */
-const rows = <T>(statement: StatementSync, ...values: (string | number)[]): T[] => statement.all(...values) as unknown as T[];
-const row = <T>(statement: StatementSync, ...values: (string | number)[]): T | undefined => statement.get(...values) as unknown as T | undefined;
+/** A row as SQLite has it: no undefined. */
+type StoredOverlayRow = Omit<OverlayRow, 'key'> & { readonly key: number | null };
 
 export class OverlayTable {
   readonly #all: StatementSync;
@@ -38,17 +37,17 @@ export class OverlayTable {
 
   /** All rows, in the order of the changes. */
   all(): OverlayRow[] {
-    return rows<OverlayRow & { key: number | null }>(this.#all).map(withKey);
+    return (this.#all.all() as unknown as StoredOverlayRow[]).map(withKey);
   }
 
   get(address: string): OverlayRow | undefined {
-    const found = row<OverlayRow & { key: number | null }>(this.#get, address);
+    const found = this.#get.get(address) as unknown as StoredOverlayRow | undefined;
     return found && withKey(found);
   }
 
   /** Rows with an address between the two, both excluded, in the order of the changes. */
   between(from: string, to: string): OverlayRow[] {
-    return rows<OverlayRow & { key: number | null }>(this.#of, from, to).map(withKey);
+    return (this.#of.all(from, to) as unknown as StoredOverlayRow[]).map(withKey);
   }
 
   put(entry: OverlayRow): void {
@@ -64,7 +63,7 @@ export class OverlayTable {
   }
 }
 
-const withKey = (found: OverlayRow & { key: number | null }): OverlayRow => ({ ...found, key: found.key ?? undefined });
+const withKey = (found: StoredOverlayRow): OverlayRow => ({ ...found, key: found.key ?? undefined });
 
 /** One transaction of the past. */
 export interface HistoryEntry {
@@ -101,7 +100,7 @@ export class HistoryTable {
 
   /** The last ones, newest first. */
   last(count: number): HistoryEntry[] {
-    return rows<HistoryEntry>(this.#last, count);
+    return this.#last.all(count) as unknown as HistoryEntry[];
   }
 }
 
@@ -130,7 +129,7 @@ export class KeyTable {
   }
 
   of(block: string): KeyRow[] {
-    return rows<KeyRow>(this.#of, block);
+    return this.#of.all(block) as unknown as KeyRow[];
   }
 
   put(block: string, entry: KeyRow): void {
@@ -143,7 +142,7 @@ export class KeyTable {
 
   /** The next key of a block that was never used. */
   next(block: string): number {
-    return row<{ next: number }>(this.#next, block)?.next ?? 0;
+    return Number(this.#next.get(block)?.['next'] ?? 0);
   }
 
   /** Never goes back. */

@@ -164,7 +164,9 @@ function checkSchema(database: DatabaseSync, path: string): void {
     throw new StoreError(`"${path}" is the database of another program: move it away, or give srv another data folder`);
   const version = pragma(database, 'user_version');
   if (version > SCHEMA_VERSION)
-    throw new StoreError(`"${path}" was written by a later srv (format ${version}, this one knows ${SCHEMA_VERSION}): start that version, or move the file away`);
+    throw new StoreError(
+      `"${path}" was written by a later srv (format ${version}, this one knows ${SCHEMA_VERSION}): start that version, or move the file away`,
+    );
   const damage = database.prepare('PRAGMA quick_check(1)').get()?.['quick_check'];
   if (damage !== 'ok') throw new StoreError(damageText(path));
 }
@@ -182,7 +184,8 @@ function damageText(path: string): string {
 
 function explained(error: unknown, folder: string): Error {
   if (error instanceof StoreError) return error;
-  if (isBusy(error)) return new StoreError(`data folder "${folder}" is in use by another srv: stop that one, or give this one another prefix (-p)`);
+  if (isBusy(error))
+    return new StoreError(`data folder "${folder}" is in use by another srv: stop that one, or give this one another prefix (-p)`);
   if (isDamaged(error)) return new StoreError(damageText(join(folder, FILE)));
   const reason = error instanceof Error ? error.message : String(error);
   return new StoreError(`data folder "${folder}" cannot be used: ${reason}`);

@@ -67,7 +67,7 @@ const ROUTES = Symbol.for('srv:routes');
 
 /** Makes a method the handler of a route below `/v1/<key>`. */
 export function route<const S extends RouteSchemas>(verb: Verb, path: string, schemas: S) {
-  return (target: object, method: string, _: TypedPropertyDescriptor<(call: Call<S>) => Promise<Reply> | Reply>): void => {
+  return <M extends (call: Call<S>) => Promise<Reply> | Reply>(target: object, method: string, _: TypedPropertyDescriptor<M>): void => {
     const routes = (Reflect.getMetadata(ROUTES, target) as RouteDeclaration[] | undefined) ?? [];
     Reflect.defineMetadata(ROUTES, [...routes, { verb, path, schemas, method }], target);
   };
@@ -90,7 +90,7 @@ export interface ActionContext {
 export function versionMatches(ifMatch: string | undefined, version: string | undefined): boolean {
   if (ifMatch === undefined) return true;
   if (version === undefined) return false;
-  return ifMatch === '*' || ifMatch.split(',').some(tag => tag.trim().replace(/^"(.*)"$/, '$1') === version);
+  return ifMatch === '*' || ifMatch.split(',').some((tag) => tag.trim().replace(/^"(.*)"$/, '$1') === version);
 }
 
 /**
@@ -98,7 +98,11 @@ export function versionMatches(ifMatch: string | undefined, version: string | un
  * it throws as {@link ApiError} reaches the caller, anything else becomes `InternalError` and is logged.
  */
 export function action(name: string) {
-  return (target: object, method: string, _: TypedPropertyDescriptor<(params: never, context: ActionContext) => unknown>): void => {
+  return <M extends (params: never, context: ActionContext) => unknown>(
+    target: object,
+    method: string,
+    _: TypedPropertyDescriptor<M>,
+  ): void => {
     const actions = (Reflect.getMetadata(ACTIONS, target) as Map<string, string> | undefined) ?? new Map<string, string>();
     Reflect.defineMetadata(ACTIONS, new Map(actions).set(name, method), target);
   };

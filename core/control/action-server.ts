@@ -1,0 +1,100 @@
+import { actionsOf, ApiError, type ActionContext } from '../module/control.js';
+import type { Log } from '../module/services.js';
+import { ANSWER_TOPIC, CALL_TOPIC } from './bus-endpoint.js';
+import type { BusClient } from './bus.js';
+import { Assembler, MessageTooLong, split } from './frames.js';
+import { decode, encode, HELLO, toMessage, type AnswerMessage, type CallMessage } from './rpc-messages.js';
+
+type Action = (params: unknown, context: ActionContext) => unknown;
+
+/** Carries out in the master what control-plane processes ask for: the `@action` methods of the data-plane modules. */
+export class ActionServer {
+  readonly #actions = new Map<string, Action>();
+  readonly #assemblers = new Map<string, Assembler>();
+
+  constructor(
+    private readonly client: BusClient,
+    private readonly log: Log,
+  ) {}
+
+  /** Makes the actions of a module instance callable. */
+  register(module: object): void {
+    for (const [name, method] of actionsOf(module)) {
+      const carryOut = (module as Record<string, Action>)[method];
+      if (carryOut) this.#actions.set(name, (params, context) => carryOut.call(module, params, context));
+    }
+  }
+
+  start(): void {
+    this.client.start(`${CALL_TOPIC}/+`, {
+      // The broker lets a client publish calls under its own id only.
+      message: (topic, frame) => void this.#take(topic.slice(CALL_TOPIC.length + 1), frame),
+    });
+  }
+
+  async stop(): Promise<void> {
+    await this.client.stop();
+  }
+
+  /** Runs an action as a caller on the bus would. Never rejects. */
+  async run({ action, params, context }: CallMessage): Promise<AnswerMessage> {
+    const carryOut = this.#actions.get(action);
+    if (carryOut === undefined) return { error: toMessage(notLoaded(action)) };
+    try {
+      return { value: await carryOut(params, context) };
+    } catch (error) {
+      if (error instanceof ApiError) return { error: toMessage(error) };
+      const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      this.log.write('error', `action ${action} failed, request_id: ${context.requestId}: ${reason}`);
+      return { error: { status: 500, code: 'InternalError', text: 'internal error; the error log of the server says more', details: [] } };
+    }
+  }
+
+  async #take(caller: string, frame: Buffer): Promise<void> {
+    const message = this.#assemblerOf(caller).add(frame);
+    if (message === undefined || 'pending' in message) return;
+    if (message.id === HELLO) {
+      for (const greeting of split(HELLO, Buffer.alloc(0))) this.client.publish(`${ANSWER_TOPIC}/${caller}`, greeting);
+      return;
+    }
+    const call = decode(message.bytes) as CallMessage | undefined;
+    if (call === undefined) return;
+    if (Date.now() > call.context.deadline) {
+      this.log.write('warn', `action ${call.action} came too late, request_id: ${call.context.requestId}`);
+      return;
+    }
+    const answer = await this.run(call);
+    for (const frame of splitAnswer(message.id, answer)) this.client.publish(`${ANSWER_TOPIC}/${caller}`, frame);
+  }
+
+  #assemblerOf(caller: string): Assembler {
+    const assembler = this.#assemblers.get(caller) ?? new Assembler();
+    // A control process that was restarted comes back under another id; few are alive at a time.
+    if (this.#assemblers.size > 16) this.#assemblers.clear();
+    this.#assemblers.set(caller, assembler);
+    return assembler;
+  }
+}
+
+function notLoaded(action: string): ApiError {
+  return new ApiError(501, 'NotLoaded', `no module that serves "${action}" is loaded in the data plane`);
+}
+
+function splitAnswer(id: string, answer: AnswerMessage): Buffer[] {
+  try {
+    return split(id, encode(answer));
+  } catch (error) {
+    if (!(error instanceof MessageTooLong)) throw error;
+    return split(
+      id,
+      encode({
+        error: {
+          status: 500,
+          code: 'AnswerTooLong',
+          text: `the answer is too long: ${error.message}; ask for less with ?fields=`,
+          details: [],
+        },
+      }),
+    );
+  }
+}

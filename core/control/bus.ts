@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto';
+import { connect } from 'node:net';
+import mqtt from 'mqtt';
+import type { Log } from '../module/services.js';
+import type { BusEndpoint, BusRole } from './bus-endpoint.js';
+
+const RECONNECT_MS = 200;
+
+export interface BusListener {
+  message(topic: string, payload: Buffer): void;
+  /** The subscription is in force; again after every loss. */
+  connected?(): void;
+  lost?(): void;
+}
+
+/**
+ * One process's connection to the bus: MQTT 3.1.1 over the unix socket, QoS 0, nothing kept for later. While the broker is away, messages
+ * are refused rather than queued, and the connection is tried again several times a second.
+ */
+export class BusClient {
+  readonly id: string;
+  readonly #role: BusRole;
+  #client: mqtt.MqttClient | undefined;
+  #listener: BusListener | undefined;
+  #ready = false;
+
+  /** @param role its client id starts with it, and the broker lets it use the topics of that role */
+  constructor(
+    private readonly endpoint: BusEndpoint,
+    role: BusRole,
+    private readonly log: Log,
+  ) {
+    this.#role = role;
+    this.id = `${role}-${randomBytes(6).toString('hex')}`;
+  }
+
+  /** Connects, and again whenever the connection is lost, until {@link stop}. `topic` is the one subscription of this client. */
+  start(topic: string, listener: BusListener): void {
+    const client = new mqtt.MqttClient(() => connect(this.endpoint.socket), {
+      clientId: this.id,
+      username: this.#role,
+      password: this.endpoint.password(this.#role),
+      protocolVersion: 4,
+      clean: true,
+      keepalive: 10,
+      connectTimeout: 2000,
+      reconnectPeriod: RECONNECT_MS,
+      reconnectOnConnackError: true,
+      queueQoSZero: false,
+      resubscribe: false,
+      timerVariant: 'native',
+    });
+    this.#client = client;
+    this.#listener = listener;
+    client.on('connect', () => this.#subscribe(client, topic));
+    client.on('message', (from, payload) => listener.message(from, payload));
+    client.on('close', () => this.#lost());
+    // Refused or no such socket: the broker is not up yet. `close` follows, and the next attempt.
+    client.on('error', (error) => this.log.write('debug', `bus: ${error.message}`));
+  }
+
+  async stop(): Promise<void> {
+    this.#ready = false;
+    this.#listener = undefined;
+    await this.#client?.endAsync(true);
+    this.#client = undefined;
+  }
+
+  /** False if there is no connection: nothing was sent and nothing is kept. */
+  publish(topic: string, payload: Buffer): boolean {
+    if (!this.#ready || this.#client === undefined) return false;
+    this.#client.publish(topic, payload);
+    return true;
+  }
+
+  #subscribe(client: mqtt.MqttClient, topic: string): void {
+    client.subscribe(topic, { qos: 0 }, (error) => {
+      if (error) {
+        this.log.write('error', `bus: cannot subscribe: ${error.message}`);
+        return;
+      }
+      this.#ready = true;
+      this.log.write('info', 'bus: connected');
+      this.#listener?.connected?.();
+    });
+  }
+
+  #lost(): void {
+    if (!this.#ready) return;
+    this.#ready = false;
+    this.log.write('warn', 'bus: connection lost');
+    this.#listener?.lost?.();
+  }
+}

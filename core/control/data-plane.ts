@@ -1,0 +1,145 @@
+import type { ActionContext, ApiError } from '../module/control.js';
+import { DataPlane, type Log } from '../module/services.js';
+import { ANSWER_TOPIC, CALL_TOPIC } from './bus-endpoint.js';
+import type { BusClient } from './bus.js';
+import { Assembler, MessageTooLong, split } from './frames.js';
+import { CALL_LIMIT, decode, encode, HELLO, toError, unavailable, type AnswerMessage } from './rpc-messages.js';
+
+/** How often the control process asks whether the master is on the bus as well (ms). */
+const HELLO_EVERY = 50;
+
+interface Pending {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: ApiError) => void;
+  readonly timer: NodeJS.Timeout;
+}
+
+/**
+ * The control process's line to the master: each call is one request and one answer over the bus, or a 503 in time. After every connect it
+ * says hello until the master answers, because a call that comes before the master's subscription would be lost.
+ */
+export class BusDataPlane extends DataPlane {
+  readonly #pending = new Map<string, Pending>();
+  readonly #assembler = new Assembler();
+  readonly #waiting = new Set<() => void>();
+  #calls = 0;
+  #present = false;
+  #hello: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly client: BusClient,
+    private readonly log: Log,
+    private readonly limit = CALL_LIMIT,
+  ) {
+    super();
+  }
+
+  start(): void {
+    this.client.start(`${ANSWER_TOPIC}/${this.client.id}`, {
+      message: (_, frame) => this.#take(frame),
+      connected: () => this.#greet(),
+      lost: () => this.#lost(),
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#lost();
+    for (const release of this.#waiting) release();
+    await this.client.stop();
+  }
+
+  async call<T>(action: string, params: unknown, context: ActionContext): Promise<T> {
+    const deadline = Date.now() + this.limit;
+    if (!(await this.#whenPresent(this.limit))) throw unavailable('is not connected');
+    const { dryRun, ifMatch, requestId } = context;
+    const id = `${this.client.id}.${++this.#calls}`;
+    const frames = splitCall(id, encode({ action, params, context: { dryRun, ifMatch, requestId, deadline } }));
+    const answer = this.#expect(id, deadline - Date.now());
+    for (const frame of frames) {
+      if (!this.client.publish(`${CALL_TOPIC}/${this.client.id}`, frame)) this.#settle(id)?.reject(unavailable('is not connected'));
+    }
+    return (await answer) as T;
+  }
+
+  #expect(id: string, ms: number): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => this.#settle(id)?.reject(unavailable('did not answer in time')), ms);
+      this.#pending.set(id, { resolve, reject, timer });
+    });
+  }
+
+  #settle(id: string): Pending | undefined {
+    const pending = this.#pending.get(id);
+    if (pending === undefined) return undefined;
+    clearTimeout(pending.timer);
+    this.#pending.delete(id);
+    return pending;
+  }
+
+  async #whenPresent(ms: number): Promise<boolean> {
+    if (this.#present) return true;
+    await new Promise<void>((resolve) => {
+      const release = (): void => {
+        clearTimeout(timer);
+        this.#waiting.delete(release);
+        resolve();
+      };
+      const timer = setTimeout(release, ms);
+      this.#waiting.add(release);
+    });
+    return this.#present;
+  }
+
+  #greet(): void {
+    clearInterval(this.#hello);
+    const [frame] = split(HELLO, Buffer.alloc(0));
+    const say = (): void => void (frame && this.client.publish(`${CALL_TOPIC}/${this.client.id}`, frame));
+    this.#hello = setInterval(say, HELLO_EVERY);
+    say();
+  }
+
+  #met(): void {
+    clearInterval(this.#hello);
+    this.#present = true;
+    for (const release of this.#waiting) release();
+  }
+
+  #lost(): void {
+    clearInterval(this.#hello);
+    this.#present = false;
+    // Their answers cannot come any more; whether they were carried out, a later GET tells.
+    for (const id of this.#pending.keys()) this.#settle(id)?.reject(unavailable('was cut off before it answered'));
+  }
+
+  #take(frame: Buffer): void {
+    const message = this.#assembler.add(frame);
+    if (message === undefined) return;
+    if ('id' in message && message.id === HELLO) {
+      this.#met();
+      return;
+    }
+    if ('pending' in message) {
+      // A long answer on its way: the limit is for silence.
+      this.#pending.get(message.pending)?.timer.refresh();
+      return;
+    }
+    const pending = this.#settle(message.id);
+    // None: the caller has been told that it came too late.
+    if (pending === undefined) return;
+    const answer = decode(message.bytes) as AnswerMessage | undefined;
+    if (answer === undefined) {
+      this.log.write('error', `bus: unreadable answer ${message.id}`);
+      pending.reject(unavailable('gave an unreadable answer'));
+    } else if ('error' in answer) pending.reject(toError(answer.error));
+    else pending.resolve(answer.value);
+  }
+}
+
+function splitCall(id: string, bytes: Buffer): Buffer[] {
+  try {
+    return split(id, bytes);
+  } catch (error) {
+    if (error instanceof MessageTooLong) throw unavailable(`cannot take this request: ${error.message}`);
+    throw error;
+  }
+}

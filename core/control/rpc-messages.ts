@@ -1,0 +1,48 @@
+import { ApiError, type ActionContext } from '../module/control.js';
+
+/** What travels from the control plane to the master. */
+export interface CallMessage {
+  readonly action: string;
+  readonly params: unknown;
+  readonly context: Required<ActionContext>;
+}
+
+/** And back. */
+export type AnswerMessage = { readonly value: unknown } | { readonly error: ErrorMessage };
+export interface ErrorMessage {
+  readonly status: number;
+  readonly code: string;
+  readonly text: string;
+  readonly details: readonly unknown[];
+}
+
+/** How long the control plane waits for a sign of life from the data plane (ms). */
+export const CALL_LIMIT = 2000;
+
+/** Id of the message with which a control process asks whether the master is there, and of its answer. */
+export const HELLO = 'hello';
+
+export function encode(message: CallMessage | AnswerMessage): Buffer {
+  return Buffer.from(JSON.stringify(message));
+}
+
+/** Undefined if it is no message at all: the peer is this program, but the bus is a boundary. */
+export function decode(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString());
+  } catch {
+    return undefined;
+  }
+}
+
+export function toMessage(error: ApiError): ErrorMessage {
+  return { status: error.status, code: error.code, text: error.message, details: error.details };
+}
+
+export function toError({ status, code, text, details }: ErrorMessage): ApiError {
+  return new ApiError(status, code, text, details);
+}
+
+export function unavailable(reason: string): ApiError {
+  return new ApiError(503, 'DataPlaneUnavailable', `the data plane ${reason}`);
+}

@@ -1,0 +1,71 @@
+import { chmodSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { Aedes, type Client } from 'aedes';
+import { helperModule, type Lifecycle } from '../core/module/manifest.js';
+import { BusAccess, Log } from '../core/module/services.js';
+import { PacketLimit } from './srv_helper_broker_module/packet-limit.js';
+
+/**
+ * `helper broker modules/srv_helper_broker_module.so conf/broker.conf;`: the MQTT broker on which the processes of this node meet.
+ * It listens on a unix socket that only this user can open, and lets in who has the credentials of this start of the server: aedes by itself
+ * lets in everybody.
+ */
+@helperModule({ name: 'srv_helper_broker_module', api: 1, helper: 'broker' })
+export class Broker implements Lifecycle {
+  #broker: Aedes | undefined;
+  #server: Server | undefined;
+
+  constructor(
+    private readonly access: BusAccess,
+    private readonly log: Log,
+  ) {}
+
+  async start(): Promise<void> {
+    const broker = await Aedes.createBroker({ drainTimeout: 2000, connectTimeout: 2000, queueLimit: 64 });
+    this.#broker = broker;
+    this.#restrict(broker);
+    broker.on('clientError', (client, error) => this.log.write('warn', `broker: client ${client.id}: ${error.message}`));
+    broker.on('connectionError', (_, error) => this.log.write('info', `broker: refused a connection: ${error.message}`));
+    this.#server = createServer((socket) => broker.handle(new PacketLimit(socket, this.access.maxPacket)));
+    await this.#listen(this.#server);
+  }
+
+  async stop(): Promise<void> {
+    const [broker, server] = [this.#broker, this.#server];
+    this.#broker = this.#server = undefined;
+    if (broker) await new Promise<void>((resolve) => broker.close(resolve));
+    if (server?.listening) await new Promise<void>((resolve) => server.close(() => resolve()));
+  }
+
+  #restrict(broker: Aedes): void {
+    broker.authenticate = (client, user, password, done) => done(null, this.access.authenticate(client.id, user, password));
+    broker.authorizePublish = (client, packet, done) => {
+      // Nothing is kept for later: a retained message would reach processes of another time.
+      const allowed = client !== null && !packet.retain && packet.qos === 0 && this.access.mayPublish(client.id, packet.topic);
+      done(allowed ? null : refusal(client, `publish to ${packet.topic}`));
+    };
+    broker.authorizeSubscribe = (client, subscription, done) => {
+      if (this.access.maySubscribe(client.id, subscription.topic)) done(null, subscription);
+      else done(refusal(client, `subscribe to ${subscription.topic}`));
+    };
+  }
+
+  async #listen(server: Server): Promise<void> {
+    // One that a killed broker left behind. Nobody else uses this path: the master holds the data folder's lock.
+    rmSync(this.access.socket, { force: true });
+    const mask = process.umask(0o177);
+    try {
+      await new Promise<void>((resolve, reject) => {
+        server.once('error', reject);
+        server.listen(this.access.socket, resolve);
+      });
+    } finally {
+      process.umask(mask);
+    }
+    chmodSync(this.access.socket, 0o600);
+  }
+}
+
+function refusal(client: Client | null, what: string): Error {
+  return new Error(`${client?.id ?? 'a client'} may not ${what}`);
+}
