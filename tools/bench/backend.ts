@@ -1,0 +1,67 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { answers } from './http-probe.js';
+import type { Lab } from './lab.js';
+import { lines, nginxTemporaryPaths } from './nginx-config.js';
+import { freePorts } from './ports.js';
+import type { Started } from './processes.js';
+
+export const SMALL_BODY = 1024;
+export const LARGE_BODY = 10 * 2 ** 20;
+
+export interface BackendShape {
+  readonly cores: readonly number[];
+  readonly workers: number;
+  /** Addresses of the loopback interface to listen on, all on the same port. */
+  readonly addresses: readonly string[];
+}
+
+export interface Backend {
+  readonly port: number;
+  readonly process: Started;
+}
+
+/**
+ * Starts what stands behind the server under test: `/1k` and `/10m` answer bodies of that size from memory, `/address` the
+ * address of the backend that the request arrived at. It is nginx, or a small server in Node where nginx is missing.
+ */
+export async function startBackend(lab: Lab, shape: BackendShape): Promise<Backend> {
+  const [port = 0] = await freePorts(1);
+  const nginx = lab.programs.nginx?.path;
+  const command = nginx === undefined ? nodeBackend(shape.addresses, port) : nginxBackend(lab, nginx, shape, port);
+  const process = lab.processes.start(command, { cores: shape.cores });
+  await answers({ port, path: '/1k' }, process);
+  return { port, process };
+}
+
+function nodeBackend(addresses: readonly string[], port: number): string[] {
+  return [process.execPath, fileURLToPath(new URL('node-backend.js', import.meta.url)), String(port), ...addresses];
+}
+
+function nginxBackend(lab: Lab, nginx: string, shape: BackendShape, port: number): string[] {
+  const dir = lab.folder({
+    'nginx.conf': lines([
+      'daemon off;',
+      'pid bench.pid;',
+      'error_log error.log error;',
+      `worker_processes ${shape.workers};`,
+      'events { worker_connections 20000; }',
+      'http {',
+      ...nginxTemporaryPaths,
+      'access_log off;',
+      'sendfile on;',
+      'keepalive_timeout 3600s;',
+      'keepalive_requests 1000000000;',
+      'server {',
+      ...shape.addresses.map((address) => `listen ${address}:${port}${shape.workers > 1 ? ' reuseport' : ''};`),
+      `root ${lab.dir};`,
+      `location = /1k { return 200 "${'x'.repeat(SMALL_BODY)}"; }`,
+      'location = /address { return 200 $server_addr; }',
+      '} }',
+    ]),
+  });
+  const largeBody = join(lab.dir, '10m');
+  if (!existsSync(largeBody)) writeFileSync(largeBody, Buffer.alloc(LARGE_BODY, 'x'));
+  return [nginx, '-p', dir, '-e', 'error.log', '-c', 'nginx.conf'];
+}

@@ -1,0 +1,87 @@
+import { faultsOf, figureSpread, ratioSpread, type Result } from './results.js';
+import type { Spread } from './statistics.js';
+
+const comparisons = {
+  'at most': (value: number, limit: number) => value <= limit,
+  'at least': (value: number, limit: number) => value >= limit,
+  below: (value: number, limit: number) => value < limit,
+};
+
+/** What srv must reach. */
+interface Goal {
+  readonly text: string;
+  /** Name of the measurement. */
+  readonly scenario: string;
+  readonly key: string;
+  /** The figure divided by nginx's of the same round, or the figure itself. */
+  readonly kind: 'ratio' | 'figure';
+  readonly compare: keyof typeof comparisons;
+  readonly limit: number;
+  readonly unit: string;
+}
+
+const goals: readonly Goal[] = [
+  { text: '1 KB proxied: CPU per request', scenario: '1k', key: 'cpu', kind: 'ratio', compare: 'at most', limit: 1.15, unit: '× nginx' },
+  { text: '10 MB proxied: CPU per GiB', scenario: '10m', key: 'cpu', kind: 'ratio', compare: 'at most', limit: 0.75, unit: '× nginx' },
+  { text: 'New connection per request: CPU', scenario: 'conn', key: 'cpu', kind: 'ratio', compare: 'at most', limit: 1.8, unit: '× nginx' },
+  { text: 'TLS keep-alive: CPU per request', scenario: 'tls', key: 'cpu', kind: 'ratio', compare: 'at most', limit: 1.4, unit: '× nginx' },
+  { text: 'Idle keep-alive connection', scenario: 'idle', key: 'each', kind: 'figure', compare: 'at most', limit: 8, unit: 'KiB' },
+  { text: 'Two workers against one', scenario: 'workers', key: 'scaling', kind: 'figure', compare: 'at least', limit: 1.8, unit: '×' },
+  { text: 'Member add, 10 members: p99', scenario: 'members', key: 'smallP99', kind: 'figure', compare: 'below', limit: 10, unit: 'ms' },
+  {
+    text: 'Member add, 100,000 members: p99',
+    scenario: 'members',
+    key: 'largeP99',
+    kind: 'figure',
+    compare: 'below',
+    limit: 10,
+    unit: 'ms',
+  },
+  {
+    text: 'Member add, 100,000 against 10: p50',
+    scenario: 'members',
+    key: 'growth',
+    kind: 'figure',
+    compare: 'at most',
+    limit: 2,
+    unit: '×',
+  },
+];
+
+export type Verdict = 'reached' | 'missed' | 'invalid' | 'not measured';
+
+export interface GoalResult {
+  readonly text: string;
+  /** `at most 1.15 × nginx`. */
+  readonly wanted: string;
+  readonly measured: Spread | undefined;
+  readonly unit: string;
+  readonly verdict: Verdict;
+}
+
+/** Holds the results against the goals. The median over the rounds decides; a round with faults makes the goal invalid. */
+export function judge(results: readonly Result[], ours: string): GoalResult[] {
+  return goals.map((goal) => {
+    const result = results.find(({ scenario }) => scenario.name === goal.scenario);
+    const measured = result && measure(goal, result, ours);
+    return {
+      text: goal.text,
+      wanted: `${goal.compare} ${goal.limit} ${goal.unit}`,
+      measured,
+      unit: goal.unit,
+      verdict: verdict(goal, result, measured, ours),
+    };
+  });
+}
+
+function measure(goal: Goal, result: Result, ours: string): Spread | undefined {
+  return goal.kind === 'ratio' ? ratioSpread(result, ours, 'nginx', goal.key) : figureSpread(result, ours, goal.key);
+}
+
+function verdict(goal: Goal, result: Result | undefined, measured: Spread | undefined, ours: string): Verdict {
+  if (result === undefined) return 'not measured';
+  const parties = goal.kind === 'ratio' ? [ours, 'nginx'] : [ours];
+  if (parties.some((server) => faultsOf(result, server).length > 0)) return 'invalid';
+  if (measured === undefined) return 'not measured';
+  return comparisons[goal.compare](measured.median, goal.limit) ? 'reached' : 'missed';
+}

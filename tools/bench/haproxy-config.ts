@@ -1,0 +1,26 @@
+import { lines } from './nginx-config.js';
+import { MAX_CONNECTIONS, type Site } from './site.js';
+
+/** The same site in haproxy's language. */
+export function haproxyConfig(site: Site): string {
+  const tls = site.certificate ? ` ssl crt ${site.certificate.bundle} ssl-min-ver TLSv1.3` : '';
+  return lines([
+    'global',
+    `    nbthread ${site.workers}`,
+    `    maxconn ${MAX_CONNECTIONS}`,
+    // It counts two files a connection, also for idle ones, and would not start where the limit is below that.
+    '    no strict-limits',
+    'defaults',
+    '    mode http',
+    '    timeout connect 5s',
+    '    timeout client 1h',
+    '    timeout server 1h',
+    '    timeout http-keep-alive 1h',
+    '    http-reuse always',
+    'frontend site',
+    `    bind 127.0.0.1:${site.port}${tls}`,
+    '    default_backend backend',
+    'backend backend',
+    `    server backend 127.0.0.1:${site.backend}`,
+  ]);
+}

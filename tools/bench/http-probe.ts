@@ -1,0 +1,95 @@
+import { once } from 'node:events';
+import { Agent, type IncomingMessage, request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Started } from './processes.js';
+
+const START_TIMEOUT_MS = 60_000;
+
+export interface Target {
+  readonly port: number;
+  readonly path: string;
+  readonly host?: string;
+}
+
+/**
+ * Waits until a server that was just started answers a request with 200. Throws, with what the process printed, when it ends
+ * before or takes longer than a minute.
+ * @returns milliseconds on the clock of performance.now() when the answer came
+ */
+export async function answers(target: Target, process: Started): Promise<number> {
+  const deadline = performance.now() + START_TIMEOUT_MS;
+  while (performance.now() < deadline) {
+    if (await answersOnce(target)) return performance.now();
+    if (process.child.exitCode !== null || process.child.signalCode !== null) {
+      throw new Error(`ended before it answered: ${lastLines(process.output())}`);
+    }
+    await delay(1);
+  }
+  throw new Error(`did not answer within ${START_TIMEOUT_MS / 1000} s: ${lastLines(process.output())}`);
+}
+
+/** Waits until the port accepts connections, for a server whose answers are not plain HTTP. Throws as {@link answers} does. */
+export async function accepts(port: number, process: Started): Promise<void> {
+  const deadline = performance.now() + START_TIMEOUT_MS;
+  while (performance.now() < deadline) {
+    const socket = connect(port, '127.0.0.1');
+    const connected = await once(socket, 'connect').then(
+      () => true,
+      () => false,
+    );
+    socket.destroy();
+    if (connected) return;
+    if (process.child.exitCode !== null) throw new Error(`ended before it listened: ${lastLines(process.output())}`);
+    await delay(5);
+  }
+  throw new Error(`did not listen within ${START_TIMEOUT_MS / 1000} s: ${lastLines(process.output())}`);
+}
+
+async function answersOnce(target: Target): Promise<boolean> {
+  const client = new HttpClient(target.port, target.host);
+  try {
+    return (await client.send('GET', target.path)).status === 200;
+  } catch {
+    return false;
+  } finally {
+    client.close();
+  }
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** One keep-alive connection. Its requests go one after the other. */
+export class HttpClient {
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  readonly #port: number;
+  readonly #host: string;
+
+  constructor(port: number, host = '127.0.0.1') {
+    this.#port = port;
+    this.#host = host;
+  }
+
+  /** Sends a request, with `body` as JSON when it is given. Throws when the connection fails. */
+  async send(method: string, path: string, body?: unknown): Promise<Answer> {
+    const json = body === undefined ? '' : JSON.stringify(body);
+    const headers = body === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(json) };
+    const request = httpRequest({ host: this.#host, port: this.#port, method, path, headers, agent: this.#agent });
+    request.end(json);
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    let text = '';
+    for await (const chunk of response.setEncoding('utf8')) text += String(chunk);
+    return { status: response.statusCode ?? 0, text };
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}
+
+function lastLines(output: string): string {
+  return output.trim().split('\n').slice(-5).join('\n');
+}

@@ -1,0 +1,84 @@
+import { join } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import type { Lab } from './lab.js';
+
+export interface LoadShape {
+  readonly url: string;
+  readonly connections: number;
+  readonly seconds: number;
+  readonly headers?: readonly string[];
+  readonly cores: readonly number[];
+}
+
+/** What wrk saw. */
+export interface Load {
+  readonly requests: number;
+  /** Bytes received, heads included. */
+  readonly bytes: number;
+  readonly seconds: number;
+  /** Milliseconds. */
+  readonly p50: number;
+  readonly p99: number;
+  /** Answers that were no success, and socket errors: the run does not count. */
+  readonly faults: readonly string[];
+}
+
+interface WrkReport {
+  readonly requests: number;
+  readonly bytes: number;
+  readonly microseconds: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly errors: Readonly<Record<'connect' | 'read' | 'write' | 'status' | 'timeout', number>>;
+}
+
+/** wrk calls `done` once after the run: no cost per request, and exact figures where its own output is rounded. */
+const reportScript = `done = function(summary, latency)
+  local e = summary.errors
+  io.write(string.format(
+    '\\n{"requests":%.0f,"bytes":%.0f,"microseconds":%.0f,"p50":%.0f,"p99":%.0f,' ..
+    '"errors":{"connect":%.0f,"read":%.0f,"write":%.0f,"status":%.0f,"timeout":%.0f}}\\n',
+    summary.requests, summary.bytes, summary.duration, latency:percentile(50), latency:percentile(99),
+    e.connect, e.read, e.write, e.status, e.timeout))
+end
+`;
+
+/** Loads an URL with wrk. Throws when wrk is missing or cannot run. */
+export async function load(lab: Lab, shape: LoadShape): Promise<Load> {
+  if (lab.programs.wrk === undefined) throw new Error('wrk is missing');
+  const script = join(lab.dir, 'report.lua');
+  writeFileSync(script, reportScript);
+  const output = await lab.processes.run(
+    [
+      lab.programs.wrk.path,
+      `-t${shape.cores.length}`,
+      `-c${shape.connections}`,
+      `-d${shape.seconds}s`,
+      '--timeout=10s',
+      `-s${script}`,
+      ...(shape.headers ?? []).map((header) => `-H${header}`),
+      shape.url,
+    ],
+    { cores: shape.cores },
+  );
+  return readReport(output);
+}
+
+/** Finds the line of the script in wrk's output. Throws when it is not there. */
+export function readReport(output: string): Load {
+  const line = output.split('\n').find((text) => text.startsWith('{"requests"'));
+  if (line === undefined) throw new Error(`wrk gave no report: ${output.trim()}`);
+  const report = JSON.parse(line) as WrkReport;
+  const faults = Object.entries(report.errors).filter(([, count]) => count > 0);
+  return {
+    requests: report.requests,
+    bytes: report.bytes,
+    seconds: report.microseconds / 1e6,
+    p50: report.p50 / 1000,
+    p99: report.p99 / 1000,
+    faults: [
+      ...faults.map(([kind, count]) => `wrk: ${count} ${kind === 'status' ? 'answers that were no success' : `${kind} errors`}`),
+      ...(report.requests === 0 ? ['wrk: not one answer'] : []),
+    ],
+  };
+}

@@ -1,0 +1,68 @@
+import { MAX_CONNECTIONS, type Site, UPSTREAM_KEEPALIVE } from './site.js';
+
+/** Lines that only one of the servers of this language needs. */
+export interface Additions {
+  readonly main?: readonly string[];
+  readonly http?: readonly string[];
+  readonly server?: readonly string[];
+}
+
+/**
+ * The site in nginx's language, for nginx and for srv alike. Logging is off, connections last as long as the run, and an answer
+ * that the client does not take at once waits in memory, so that nobody writes files.
+ */
+export function nginxConfig(site: Site, additions: Additions = {}): string {
+  // Without reuseport nginx's workers share one socket, and how they divide a few connections is left to chance.
+  const listen = [`127.0.0.1:${site.port}`, ...(site.workers > 1 ? ['reuseport'] : []), ...(site.certificate ? ['ssl'] : [])];
+  return lines([
+    ...(additions.main ?? []),
+    'daemon off;',
+    'pid bench.pid;',
+    'error_log error.log error;',
+    `worker_processes ${site.workers};`,
+    'events {',
+    `    worker_connections ${MAX_CONNECTIONS};`,
+    '}',
+    'http {',
+    ...(additions.http ?? []).map((line) => `    ${line}`),
+    '    access_log off;',
+    '    keepalive_timeout 3600s;',
+    '    keepalive_requests 1000000000;',
+    '    upstream backend {',
+    `        server 127.0.0.1:${site.backend};`,
+    `        keepalive ${UPSTREAM_KEEPALIVE};`,
+    '        keepalive_requests 1000000000;',
+    '    }',
+    '    server {',
+    `        listen ${listen.join(' ')};`,
+    ...tlsLines(site),
+    ...(additions.server ?? []).map((line) => `        ${line}`),
+    '        location / {',
+    '            proxy_pass http://backend;',
+    '            proxy_http_version 1.1;',
+    '            proxy_set_header Connection "";',
+    '            proxy_max_temp_file_size 0;',
+    '        }',
+    '    }',
+    '}',
+  ]);
+}
+
+/** A configuration text of these lines. */
+export function lines(list: readonly string[]): string {
+  return `${list.join('\n')}\n`;
+}
+
+/** Debian's nginx has folders of the system compiled in for these, which only root may use. They are made in the prefix instead. */
+export const nginxTemporaryPaths: readonly string[] = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+  (name) => `${name}_temp_path ${name}_temp;`,
+);
+
+function tlsLines(site: Site): string[] {
+  if (site.certificate === undefined) return [];
+  return [
+    `        ssl_certificate ${site.certificate.certificate};`,
+    `        ssl_certificate_key ${site.certificate.key};`,
+    '        ssl_protocols TLSv1.3;',
+  ];
+}

@@ -1,0 +1,81 @@
+import { tmpdir } from 'node:os';
+import { parseArgs } from 'node:util';
+
+export const usage = `Usage: npm run bench -- [options]
+
+  --quick           one short round: shows that the benchmark works, not what the servers can do
+  --rounds N        rounds of every measurement (default 5)
+  --only a,b        only these measurements: 1k, 10m, conn, tls, idle, start, workers, members
+  --servers a,b     the servers to measure (default srv,nginx,haproxy)
+  --ours NAME       put another server in the place of srv; "--ours nginx" measures nginx against itself,
+                    which shows how far two equal servers lie apart on this machine
+  --json FILE       write every figure of every round
+  --write FILE      write the report here (default docs/benchmarks.md, and only after a complete run)
+  --dir FOLDER      where the temporary folder is made (default: the system's)
+  --install         install what is missing with apt-get (needs root on Debian)
+  --profile NAME    profile srv under one load (1k, 10m, conn, tls) and print where its time goes
+  --profile-out DIR keep the .cpuprofile files of --profile
+  --help            this text
+`;
+
+export interface Options {
+  readonly quick: boolean;
+  readonly rounds: number;
+  /** Names of measurements, or undefined for all of them. */
+  readonly only: readonly string[] | undefined;
+  readonly servers: readonly string[];
+  readonly ours: string;
+  readonly json: string | undefined;
+  readonly write: string | undefined;
+  readonly dir: string;
+  readonly install: boolean;
+  readonly profile: string | undefined;
+  readonly profileOut: string | undefined;
+  readonly help: boolean;
+}
+
+/** Reads the command line. Throws an error with a text for the user when it makes no sense. */
+export function parseOptions(args: readonly string[]): Options {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      quick: { type: 'boolean', default: false },
+      rounds: { type: 'string' },
+      only: { type: 'string' },
+      servers: { type: 'string', default: 'srv,nginx,haproxy' },
+      ours: { type: 'string', default: 'srv' },
+      json: { type: 'string' },
+      write: { type: 'string' },
+      dir: { type: 'string', default: tmpdir() },
+      install: { type: 'boolean', default: false },
+      profile: { type: 'string' },
+      'profile-out': { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  return {
+    quick: values.quick,
+    rounds: parseRounds(values.rounds, values.quick),
+    only: values.only === undefined ? undefined : names(values.only),
+    servers: names(values.servers),
+    ours: values.ours,
+    json: values.json,
+    write: values.write,
+    dir: values.dir,
+    install: values.install,
+    profile: values.profile,
+    profileOut: values['profile-out'],
+    help: values.help,
+  };
+}
+
+function parseRounds(text: string | undefined, quick: boolean): number {
+  if (text === undefined) return quick ? 1 : 5;
+  const rounds = Number(text);
+  if (!Number.isInteger(rounds) || rounds < 1) throw new Error(`--rounds needs a whole number of at least 1, not "${text}"`);
+  return rounds;
+}
+
+function names(list: string): string[] {
+  return list.split(',').filter((name) => name !== '');
+}

@@ -1,0 +1,109 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { processTree, readProcess, type ProcessStat } from './process-tree.js';
+
+/** Raises the limit of open files as far as the system lets us, then becomes the program: the pid is the program's. */
+const raiseFileLimit = ['/bin/sh', '-c', 'ulimit -Sn "$(ulimit -Hn)"; exec "$@"', 'sh'];
+
+const STOP_TIMEOUT_MS = 5000;
+const KEPT_OUTPUT = 65536;
+
+export interface StartOptions {
+  /** Cores to run on; undefined leaves it to the system. */
+  readonly cores?: readonly number[];
+  /** Opens a channel for messages with a Node program. */
+  readonly ipc?: boolean;
+}
+
+/** A process that the benchmark started. */
+export interface Started {
+  readonly pid: number;
+  readonly child: ChildProcess;
+  /** The end of what it wrote to standard output and standard error. */
+  readonly output: () => string;
+}
+
+/** Everything that the benchmark starts is started here, so that nothing outlives it. */
+export class Processes {
+  readonly #started = new Map<number, Started>();
+  readonly #taskset: string | undefined;
+
+  /** @param taskset path of taskset(1), or undefined when the processes cannot be bound to cores */
+  constructor(taskset: string | undefined) {
+    this.#taskset = taskset;
+  }
+
+  /** Starts a program. Throws when it cannot be started at all. */
+  start(command: readonly string[], options: StartOptions = {}): Started {
+    const binding = options.cores !== undefined && this.#taskset !== undefined ? [this.#taskset, '-c', options.cores.join(',')] : [];
+    const [program = '', ...args] = [...raiseFileLimit, ...binding, ...command];
+    // A group of its own, so that it can be ended with its children, and Ctrl-C reaches only the benchmark, which then ends it.
+    const stdio = options.ipc === true ? (['ignore', 'pipe', 'pipe', 'ipc'] as const) : (['ignore', 'pipe', 'pipe'] as const);
+    const child = spawn(program, args, { detached: true, stdio: [...stdio] });
+    if (child.pid === undefined) throw new Error(`cannot start ${command[0]}`);
+    let output = '';
+    const keep = (chunk: Buffer): void => {
+      output = (output + chunk.toString()).slice(-KEPT_OUTPUT);
+    };
+    child.stdout?.on('data', keep);
+    child.stderr?.on('data', keep);
+    const started = { pid: child.pid, child, output: () => output };
+    this.#started.set(child.pid, started);
+    return started;
+  }
+
+  /** Runs a program to its end and returns what it printed. Throws when it fails. */
+  async run(command: readonly string[], options: StartOptions = {}): Promise<string> {
+    const started = this.start(command, options);
+    const [code] = (await once(started.child, 'close')) as [number | null];
+    this.#started.delete(started.pid);
+    if (code !== 0) throw new Error(`${command[0]} ended with ${code ?? 'a signal'}: ${started.output().trim()}`);
+    return started.output();
+  }
+
+  /**
+   * Ends a process: first with the signal, after some seconds by force, with everything that it started.
+   * @returns how many of its processes were still there after it had ended
+   */
+  async stop(started: Started, signal: NodeJS.Signals = 'SIGTERM'): Promise<number> {
+    const tree = processTree(started.pid);
+    if (isRunning(started.child)) {
+      const closed = once(started.child, 'exit');
+      started.child.kill(signal);
+      await Promise.race([closed, delay(STOP_TIMEOUT_MS, undefined, { ref: false })]);
+    }
+    const left = tree.filter((stat) => stat.pid !== started.pid && isSame(stat)).length;
+    killTree(started.pid, tree);
+    if (isRunning(started.child)) await once(started.child, 'exit');
+    this.#started.delete(started.pid);
+    return left;
+  }
+
+  /** Ends all at once by force. Synchronous, so that it can run while the benchmark exits. */
+  killAll(): void {
+    for (const { pid } of this.#started.values()) killTree(pid, processTree(pid));
+    this.#started.clear();
+  }
+}
+
+function isRunning(child: ChildProcess): boolean {
+  return child.exitCode === null && child.signalCode === null;
+}
+
+function isSame(stat: ProcessStat): boolean {
+  return readProcess(stat.pid)?.startTime === stat.startTime;
+}
+
+function killTree(leader: number, tree: readonly ProcessStat[]): void {
+  kill(-leader);
+  for (const stat of tree) if (isSame(stat)) kill(stat.pid);
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It is gone already, which is what we want.
+  }
+}

@@ -1,0 +1,105 @@
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { SourceMap, type SourceMapPayload } from 'node:module';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Lab } from './lab.js';
+import { withSite } from './running-site.js';
+import { drive, trafficObstacle, traffics } from './scenarios/throughput.js';
+import { srvServer } from './servers.js';
+import { table } from './table.js';
+
+const SHOWN_FUNCTIONS = 40;
+
+/** A profile of V8, as `node --cpu-prof` writes it (Chrome DevTools protocol, Profiler.Profile). */
+interface CpuProfile {
+  readonly nodes: readonly ProfileNode[];
+  /** Node by node, what ran when a sample was taken. */
+  readonly samples: readonly number[];
+  /** Microseconds between the samples. */
+  readonly timeDeltas: readonly number[];
+}
+
+interface ProfileNode {
+  readonly id: number;
+  readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number; readonly columnNumber: number };
+}
+
+/** Time that a function itself spent, without those it called. */
+export interface SelfTime {
+  /** Name and place of the function. */
+  readonly label: string;
+  readonly microseconds: number;
+}
+
+/**
+ * Runs srv under one of the loads with V8's profiler on, and returns for each of its threads the functions that it spent its
+ * time in. Throws when there is no such load or srv wrote no profile.
+ * @param keep folder that the profiles are copied to
+ */
+export async function profileServer(lab: Lab, name: string, keep: string | undefined): Promise<string> {
+  const traffic = traffics.find((candidate) => candidate.name === name);
+  if (traffic === undefined) throw new Error(`--profile takes one of ${traffics.map((known) => known.name).join(', ')}`);
+  const obstacle = trafficObstacle(lab, traffic);
+  if (obstacle !== undefined) throw new Error(obstacle);
+
+  const dir = lab.folder({});
+  const faults: string[] = [];
+  const server = srvServer(['--cpu-prof', `--cpu-prof-dir=${dir}`]);
+  const load = await withSite(lab, server, { tls: traffic.tls === true }, faults, (site) =>
+    drive(lab, traffic, site, lab.pace.warmUpSeconds + lab.pace.seconds),
+  );
+  const files = readdirSync(dir).filter((file) => file.endsWith('.cpuprofile'));
+  if (files.length === 0) throw new Error(`srv wrote no profile; ${faults.join('; ')}`);
+  if (keep !== undefined) {
+    mkdirSync(keep, { recursive: true });
+    for (const file of files) cpSync(join(dir, file), join(keep, file));
+  }
+  const head = `${traffic.title}: ${load.requests} requests in ${load.seconds.toFixed(1)} s with the profiler on`;
+  const threads = files.map((file) => describeThread(file, selfTimes(readProfile(join(dir, file)))));
+  return [head, ...[...load.faults, ...faults].map((fault) => `INVALID: ${fault}`), ...threads].join('\n\n');
+}
+
+/** Self time by function, the longest first. */
+export function selfTimes(profile: CpuProfile): SelfTime[] {
+  const labels = new Map(profile.nodes.map((node) => [node.id, label(node)]));
+  const times = new Map<string, number>();
+  for (const [index, id] of profile.samples.entries()) {
+    const name = labels.get(id) ?? '(unknown)';
+    // A delta is the time before its sample; what runs until the next sample is taken to be what this one saw.
+    times.set(name, (times.get(name) ?? 0) + Math.max(profile.timeDeltas[index + 1] ?? 0, 0));
+  }
+  return [...times].map(([label, microseconds]) => ({ label, microseconds })).sort((a, b) => b.microseconds - a.microseconds);
+}
+
+function describeThread(file: string, times: readonly SelfTime[]): string {
+  const busy = times.filter(({ label }) => label !== '(idle)');
+  const total = busy.reduce((sum, { microseconds }) => sum + microseconds, 0);
+  const rows = busy
+    .slice(0, SHOWN_FUNCTIONS)
+    .map(({ label, microseconds }) => [((microseconds / total) * 100).toFixed(1), (microseconds / 1000).toFixed(0), label]);
+  return `${file}: ${(total / 1e6).toFixed(2)} s busy\n\n${table(['%', 'ms', 'function'], rows)}`;
+}
+
+function readProfile(path: string): CpuProfile {
+  return JSON.parse(readFileSync(path, 'utf8')) as CpuProfile;
+}
+
+function label({ callFrame }: ProfileNode): string {
+  const name = callFrame.functionName === '' ? '(anonymous)' : callFrame.functionName;
+  return callFrame.url === '' ? name : `${name} ${place(callFrame)}`;
+}
+
+/** The line of the TypeScript source where there is a source map, else that of the file. */
+function place({ url, lineNumber, columnNumber }: ProfileNode['callFrame']): string {
+  if (!url.startsWith('file:')) return `${url}:${lineNumber + 1}`;
+  const file = fileURLToPath(url);
+  const map = sourceMap(`${file}.map`)?.findEntry(lineNumber, columnNumber);
+  const shown = relative(fileURLToPath(new URL('../..', import.meta.url)), file);
+  return map !== undefined && 'originalLine' in map
+    ? `${shown.replace(/\.js$/, '.ts')}:${map.originalLine + 1}`
+    : `${shown}:${lineNumber + 1}`;
+}
+
+function sourceMap(path: string): SourceMap | undefined {
+  return existsSync(path) ? new SourceMap(JSON.parse(readFileSync(path, 'utf8')) as SourceMapPayload) : undefined;
+}

@@ -1,0 +1,57 @@
+import type { Lab } from './lab.js';
+import type { Result, Sample } from './results.js';
+import type { Scenario } from './scenario.js';
+import type { ServerKind } from './servers.js';
+
+export interface RoundsOptions {
+  readonly servers: readonly ServerKind[];
+  readonly rounds: number;
+  /** Is told what happens, a line at a time. */
+  readonly progress: (line: string) => void;
+}
+
+/**
+ * Measures every server in turn, as often as there are rounds: A B C, B C A, C A B. Whatever disturbs the machine for a while
+ * disturbs all of them. A measurement that fails becomes a sample with a fault; the others go on.
+ */
+export async function measureRounds(lab: Lab, scenario: Scenario, options: RoundsOptions): Promise<Result> {
+  const skipped = scenario.obstacle(lab) ?? (options.servers.length === 0 ? 'no server that can do it' : undefined);
+  if (skipped !== undefined) return { scenario, skipped, samples: [] };
+  const samples: Sample[] = [];
+  for (let round = 1; round <= options.rounds; round++) {
+    for (const server of rotate(options.servers, round - 1)) {
+      const sample = await measureOnce(lab, scenario, server, round);
+      samples.push(sample);
+      options.progress(progressLine(scenario, sample, options.rounds));
+    }
+  }
+  return { scenario, samples: inOrder(samples, options.servers) };
+}
+
+async function measureOnce(lab: Lab, scenario: Scenario, server: ServerKind, round: number): Promise<Sample> {
+  const faults: string[] = [];
+  try {
+    const figures = await scenario.measure(lab, server, faults);
+    return { server: server.name, round, figures, faults };
+  } catch (error) {
+    return { server: server.name, round, figures: {}, faults: [error instanceof Error ? error.message : String(error), ...faults] };
+  }
+}
+
+function progressLine(scenario: Scenario, sample: Sample, rounds: number): string {
+  const figures = scenario.columns.flatMap(({ key, title, unit, digits }) => {
+    const value = sample.figures[key];
+    return value === undefined ? [] : [`${title} ${value.toFixed(digits)}${unit === '' ? '' : ` ${unit}`}`];
+  });
+  const faults = sample.faults.map((fault) => `INVALID: ${fault}`);
+  return `${scenario.name.padEnd(8)}${sample.round}/${rounds}  ${sample.server.padEnd(16)}${[...figures, ...faults].join(', ')}`;
+}
+
+function rotate<T>(list: readonly T[], by: number): T[] {
+  const start = by % Math.max(list.length, 1);
+  return [...list.slice(start), ...list.slice(0, start)];
+}
+
+function inOrder(samples: readonly Sample[], servers: readonly ServerKind[]): Sample[] {
+  return servers.flatMap(({ name }) => samples.filter((sample) => sample.server === name));
+}

@@ -1,0 +1,33 @@
+import type { Lab } from './lab.js';
+import type { ServerKind } from './servers.js';
+
+/** A figure that a measurement gives, and how it is shown. */
+export interface Column {
+  readonly key: string;
+  readonly title: string;
+  readonly unit: string;
+  readonly digits: number;
+}
+
+/** By the key of their columns. */
+export type Figures = Readonly<Record<string, number>>;
+
+/** One thing that is measured, of every server in turn. */
+export interface Scenario {
+  /** As `--only` takes it. */
+  readonly name: string;
+  readonly title: string;
+  /** How it is measured, for the report. */
+  readonly how: string;
+  readonly columns: readonly Column[];
+  /** Key of the column whose ratio to nginx is shown. */
+  readonly compared?: string;
+  /** No peer can do it. */
+  readonly oursOnly?: boolean;
+  /** Why it cannot be measured here, or undefined when it can. */
+  obstacle(lab: Lab): string | undefined;
+  /**
+   * Measures one server once, from its start to its end. What makes the figures worthless is added to `faults`, or thrown.
+   */
+  measure(lab: Lab, server: ServerKind, faults: string[]): Promise<Figures>;
+}

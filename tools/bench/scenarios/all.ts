@@ -1,0 +1,9 @@
+import type { Scenario } from '../scenario.js';
+import { idleScenario } from './idle.js';
+import { membersScenario } from './members.js';
+import { startUpScenario } from './start-up.js';
+import { throughputScenarios } from './throughput.js';
+import { workersScenario } from './workers.js';
+
+/** Every measurement, in the order of the report. */
+export const allScenarios: readonly Scenario[] = [...throughputScenarios, idleScenario, startUpScenario, workersScenario, membersScenario];

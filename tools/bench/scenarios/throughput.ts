@@ -1,0 +1,129 @@
+import { LARGE_BODY, SMALL_BODY } from '../backend.js';
+import { negotiatedCipher } from '../certificate.js';
+import type { Lab } from '../lab.js';
+import { type Load, load, type LoadShape } from '../load.js';
+import { type RunningSite, withSite } from '../running-site.js';
+import type { Column, Figures, Scenario } from '../scenario.js';
+import type { ServerKind } from '../servers.js';
+import { cpuSince, cpuTime } from '../usage.js';
+
+/** The same cipher for every server, or the comparison is one of ciphers. It is what OpenSSL prefers on both sides. */
+const CIPHER = 'TLSv1.3 TLS_AES_256_GCM_SHA384';
+
+const GIB = 2 ** 30;
+
+/** What wrk sends. */
+export interface Traffic {
+  readonly name: string;
+  readonly title: string;
+  readonly how: string;
+  readonly path: string;
+  readonly connections: number;
+  /** Bytes of a whole answer's body. */
+  readonly body: number;
+  readonly headers?: readonly string[];
+  readonly tls?: boolean;
+  /** Processor time is divided by requests or by bytes. */
+  readonly per: 'request' | 'GiB';
+}
+
+export const traffics: readonly Traffic[] = [
+  {
+    name: '1k',
+    title: '1 KB proxied, keep-alive',
+    how: '64 connections, a body of 1 KB from the backend.',
+    path: '/1k',
+    connections: 64,
+    body: SMALL_BODY,
+    per: 'request',
+  },
+  {
+    name: '10m',
+    title: '10 MB proxied',
+    how: '8 connections, a body of 10 MB from the backend; nothing is written to temporary files.',
+    path: '/10m',
+    connections: 8,
+    body: LARGE_BODY,
+    per: 'GiB',
+  },
+  {
+    name: 'conn',
+    title: 'New connection for each request',
+    how: '64 at a time, `Connection: close`, 1 KB; connections to the backend are kept.',
+    path: '/1k',
+    connections: 64,
+    body: SMALL_BODY,
+    headers: ['Connection: close'],
+    per: 'request',
+  },
+  {
+    name: 'tls',
+    title: 'TLS, keep-alive',
+    how: `64 connections, 1 KB; the same ECDSA P-256 certificate and ${CIPHER} for all, which is checked.`,
+    path: '/1k',
+    connections: 64,
+    body: SMALL_BODY,
+    tls: true,
+    per: 'request',
+  },
+];
+
+export const throughputScenarios: readonly Scenario[] = traffics.map((traffic) => ({
+  name: traffic.name,
+  title: traffic.title,
+  how: traffic.how,
+  columns: columns(traffic),
+  compared: 'cpu',
+  obstacle: (lab: Lab): string | undefined => trafficObstacle(lab, traffic),
+  measure: (lab: Lab, server: ServerKind, faults: string[]): Promise<Figures> =>
+    withSite(lab, server, { tls: traffic.tls === true }, faults, async (site) => {
+      if (traffic.tls === true) faults.push(...(await cipherFaults(site)));
+      await drive(lab, traffic, site, lab.pace.warmUpSeconds);
+      const before = cpuTime(site.process.pid);
+      const result = await drive(lab, traffic, site, lab.pace.seconds);
+      const cpu = cpuSince(before, site.process.pid);
+      faults.push(...result.faults, ...shortAnswers(traffic, result));
+      return figures(traffic, result, cpu);
+    }),
+}));
+
+/** Why this traffic cannot be made here. */
+export function trafficObstacle(lab: Lab, traffic: Traffic): string | undefined {
+  if (lab.programs.wrk === undefined) return 'wrk is missing';
+  return traffic.tls === true && lab.programs.openssl === undefined ? 'openssl is missing' : undefined;
+}
+
+/** Loads the site for some seconds. */
+export async function drive(lab: Lab, traffic: Traffic, site: RunningSite, seconds: number): Promise<Load> {
+  const shape: LoadShape = { url: site.origin + traffic.path, connections: traffic.connections, seconds, cores: lab.cores.load };
+  return load(lab, traffic.headers === undefined ? shape : { ...shape, headers: traffic.headers });
+}
+
+function columns(traffic: Traffic): Column[] {
+  const busy = { key: 'busy', title: 'core busy', unit: '%', digits: 0 };
+  if (traffic.per === 'GiB') {
+    return [{ key: 'cpu', title: 'CPU per GiB', unit: 's', digits: 2 }, { key: 'rate', title: 'GiB/s', unit: '', digits: 2 }, busy];
+  }
+  return [
+    { key: 'cpu', title: 'CPU per request', unit: 'µs', digits: 1 },
+    { key: 'rate', title: 'requests/s', unit: '', digits: 0 },
+    { key: 'p99', title: 'p99', unit: 'ms', digits: 2 },
+    busy,
+  ];
+}
+
+function figures(traffic: Traffic, result: Load, cpu: number): Figures {
+  const busy = (cpu / result.seconds) * 100;
+  if (traffic.per === 'GiB') return { cpu: cpu / (result.bytes / GIB), rate: result.bytes / GIB / result.seconds, busy };
+  return { cpu: (cpu * 1e6) / result.requests, rate: result.requests / result.seconds, p99: result.p99, busy };
+}
+
+/** Whole answers only: a server that sends less than the body works less. */
+function shortAnswers(traffic: Traffic, result: Load): string[] {
+  return result.bytes < result.requests * traffic.body ? ['answers were shorter than the body'] : [];
+}
+
+async function cipherFaults(site: RunningSite): Promise<string[]> {
+  const cipher = await negotiatedCipher(site.port);
+  return cipher === CIPHER ? [] : [`spoke ${cipher} instead of ${CIPHER}`];
+}

@@ -1,0 +1,55 @@
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { haproxyConfig } from './haproxy-config.js';
+import { nginxConfig, nginxTemporaryPaths } from './nginx-config.js';
+import type { Programs } from './programs.js';
+import type { Site } from './site.js';
+
+/** A server that can be measured. Adding one to the benchmark is adding one of these to the list below. */
+export interface ServerKind {
+  readonly name: string;
+  /** Its configuration files for the site: path inside its folder, and text. */
+  files(site: Site): Readonly<Record<string, string>>;
+  /** The command that runs it in the foreground with the files in `dir`. */
+  command(dir: string): readonly string[];
+  /** Ends it in order. */
+  readonly quit: NodeJS.Signals;
+}
+
+/** The command line's entry of srv, beside this file in the build. */
+export const srvEntry = fileURLToPath(new URL('../../core/cli/srv.js', import.meta.url));
+
+/** @param nodeOptions options of Node itself, for profiling */
+export function srvServer(nodeOptions: readonly string[] = []): ServerKind {
+  return {
+    name: 'srv',
+    files: (site) => ({ 'conf/srv.conf': nginxConfig(site) }),
+    command: (dir) => [process.execPath, ...nodeOptions, srvEntry, '-p', dir, '-c', 'conf/srv.conf'],
+    quit: 'SIGTERM',
+  };
+}
+
+/** The servers that are installed here. */
+export function installedServers(programs: Programs): ServerKind[] {
+  const servers: ServerKind[] = [];
+  const { nginx, haproxy } = programs;
+  if (existsSync(srvEntry)) servers.push(srvServer());
+  if (nginx !== undefined) {
+    servers.push({
+      name: 'nginx',
+      files: (site) => ({ 'nginx.conf': nginxConfig(site, { http: nginxTemporaryPaths }) }),
+      // -e: nginx would otherwise open the log file of the system before it reads the configuration.
+      command: (dir) => [nginx.path, '-p', dir, '-e', 'error.log', '-c', 'nginx.conf'],
+      quit: 'SIGTERM',
+    });
+  }
+  if (haproxy !== undefined) {
+    servers.push({
+      name: 'haproxy',
+      files: (site) => ({ 'haproxy.cfg': haproxyConfig(site) }),
+      command: (dir) => [haproxy.path, '-db', '-f', `${dir}/haproxy.cfg`],
+      quit: 'SIGTERM',
+    });
+  }
+  return servers;
+}

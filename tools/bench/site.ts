@@ -1,0 +1,18 @@
+import type { Certificate } from './certificate.js';
+
+/** What a server under test is to serve. Every server gets the same site in its own configuration language. */
+export interface Site {
+  /** Port of 127.0.0.1 that it listens on. */
+  readonly port: number;
+  /** Port of 127.0.0.1 of the backend that it passes everything to. */
+  readonly backend: number;
+  readonly workers: number;
+  /** The port speaks TLS when given. */
+  readonly certificate?: Certificate;
+}
+
+/** Connections that a worker keeps open to the backend: as many as the load has. */
+export const UPSTREAM_KEEPALIVE = 64;
+
+/** Connections that a server must be able to hold. */
+export const MAX_CONNECTIONS = 11_000;

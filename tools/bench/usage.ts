@@ -1,0 +1,41 @@
+import { processTree, readProc } from './process-tree.js';
+
+/** /proc counts processor time in ticks of USER_HZ, which is 100 a second on every Linux that Node runs on. */
+const TICKS_PER_SECOND = 100;
+
+/** Seconds of processor time. */
+export interface CpuTime {
+  readonly user: number;
+  readonly system: number;
+}
+
+/** Processor time that a server has used so far: all threads of the process and of its descendants. */
+export function cpuTime(pid: number): CpuTime {
+  let user = 0;
+  let system = 0;
+  for (const stat of processTree(pid)) {
+    user += stat.userTicks;
+    system += stat.systemTicks;
+  }
+  return { user: user / TICKS_PER_SECOND, system: system / TICKS_PER_SECOND };
+}
+
+/** Seconds of user and system time together since `before`. */
+export function cpuSince(before: CpuTime, pid: number): number {
+  const now = cpuTime(pid);
+  return now.user + now.system - before.user - before.system;
+}
+
+/**
+ * Resident memory of a server in bytes: the process and its descendants. Pages that they share count more than once, which
+ * does not matter where two readings are compared.
+ */
+export function residentBytes(pid: number): number {
+  let kilobytes = 0;
+  for (const stat of processTree(pid)) {
+    // smaps_rollup counts pages; VmRSS of /proc/PID/status is kept per thread and may lag behind.
+    const rollup = readProc(`/proc/${stat.pid}/smaps_rollup`);
+    kilobytes += Number(/^Rss:\s+(\d+) kB/m.exec(rollup ?? '')?.[1] ?? 0);
+  }
+  return kilobytes * 1024;
+}
