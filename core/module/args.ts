@@ -111,12 +111,12 @@ export function path(): ArgType<string> {
 export function optional<T>(type: ArgType<T>): ArgType<T | undefined>;
 export function optional<T, A>(type: ArgType<T>, absent: A): ArgType<T | A>;
 export function optional<T, A>(type: ArgType<T>, absent?: A): ArgType<T | A | undefined> {
-  return { kind: 'optional', form: `[${type.form}]`, parse: type.parse, absent };
+  return { kind: 'optional', form: `[${type.form}]`, parse: type.parse, absent, of: type };
 }
 
 /** All arguments that follow, at least `least` of them. Stands last among the positional ones. */
 export function rest<T>(type: ArgType<T>, least = 1): ArgType<readonly T[]> {
-  return { kind: 'rest', form: `${type.form} ...`, parse: (value, context) => [type.parse(value, context)], least, absent: [] };
+  return { kind: 'rest', form: `${type.form} ...`, parse: (value, context) => [type.parse(value, context)], least, absent: [], of: type };
 }
 
 /** The bare word `key`, anywhere after the positional arguments: present or not. */
@@ -128,5 +128,5 @@ export function word(key: string): ArgType<boolean> {
 export function param<T>(key: string, type: ArgType<T>): ArgType<T | undefined>;
 export function param<T, A>(key: string, type: ArgType<T>, absent: A): ArgType<T | A>;
 export function param<T, A>(key: string, type: ArgType<T>, absent?: A): ArgType<T | A | undefined> {
-  return { kind: 'param', form: `[${key}=${type.form}]`, key, parse: type.parse, absent };
+  return { kind: 'param', form: `[${key}=${type.form}]`, key, parse: type.parse, absent, of: type };
 }

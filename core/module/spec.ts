@@ -33,6 +33,8 @@ export interface ArgType<T> {
   readonly key?: string;
   /** For `rest`: the least number of arguments it takes. */
   readonly least?: number;
+  /** For `optional`, `rest` and `param`: the type of the value itself. */
+  readonly of?: ArgType<unknown>;
   /** Value when the argument is absent (`optional`, `param`, `word`). */
   readonly absent?: T;
 }
@@ -53,6 +55,8 @@ type Args = ArgType<unknown> | ArgRecord | undefined;
 
 /** The declaration of one directive. */
 export interface DirectiveSpec {
+  /** The directive's name where it is not the key of its spec: two specs of one name for different contexts (`if`). */
+  readonly name?: string;
   readonly in: readonly ContextName[];
   /** One argument type: the value itself. A record: an object with these fields, positional ones in the order written. Absent: a flag-like directive without arguments. */
   readonly args?: Args;
@@ -69,6 +73,11 @@ export interface DirectiveSpec {
   readonly doc?: string;
   /** Each of these gets a lasting number (`Directive.key`), unique in its block and never used again: members of an upstream. */
   readonly keyed?: true;
+  /**
+   * Its first argument names a file that holds the directives of this name in the block it stands in (`state` of an upstream: `server`). They
+   * are read at start and written back when they change; beside it none of them may stand in the configuration.
+   */
+  readonly holds?: string;
 }
 
 type ArgValue<A> = A extends ArgType<infer T> ? T : A extends ArgRecord ? { readonly [K in keyof A]: A[K] extends ArgType<infer T> ? T : never } : true;

@@ -1,0 +1,168 @@
+/** Gives the words of a directive to the argument types of its spec. Validation and the typed configuration both read them here. */
+import { ArgError, type ArgContext, type ArgType, type DirectiveSpec } from '../module/spec.js';
+import type { Word } from '../module/tree.js';
+import type { Written } from './errors.js';
+
+/** Told about every word that is refused; reading goes on. Without a word the directive as a whole is meant. */
+export type RefuseArgument = (message: string, word?: Word, hint?: string) => void;
+
+interface Field {
+  readonly name: string;
+  readonly type: ArgType<unknown>;
+}
+
+/** The `args` of a spec, sorted by the way they take words. Made once for a spec. */
+export class Signature {
+  readonly required: readonly Field[];
+  readonly optional: readonly Field[];
+  readonly rest: Field | undefined;
+  /** Words and `key=value` parameters by their key. */
+  readonly words: ReadonlyMap<string, Field>;
+  readonly params: ReadonlyMap<string, Field>;
+  /** The value is that of the one argument, not an object. */
+  readonly single: boolean;
+  readonly fields: readonly Field[];
+
+  constructor({ args }: DirectiveSpec) {
+    this.single = isArgType(args);
+    this.fields = isArgType(args) ? [{ name: '', type: args }] : Object.entries(args ?? {}).map(([name, type]) => ({ name, type }));
+    this.required = this.fields.filter(({ type }) => !['optional', 'rest', 'word', 'param'].includes(type.kind));
+    this.optional = this.fields.filter(({ type }) => type.kind === 'optional');
+    this.rest = this.fields.find(({ type }) => type.kind === 'rest');
+    this.words = byKey(this.fields.filter(({ type }) => type.kind === 'word'));
+    this.params = byKey(this.fields.filter(({ type }) => type.kind === 'param'));
+  }
+
+  /** The parameter or word that this text is, if any. */
+  keyed(text: string): Field | undefined {
+    const word = this.words.get(text);
+    if (word !== undefined || this.params.size === 0) return word;
+    const equals = text.indexOf('=');
+    return equals < 0 ? undefined : this.params.get(text.slice(0, equals));
+  }
+}
+
+function isArgType(args: DirectiveSpec['args']): args is ArgType<unknown> {
+  return args !== undefined && typeof args.parse === 'function';
+}
+
+function byKey(fields: readonly Field[]): ReadonlyMap<string, Field> {
+  return new Map(fields.map((field) => [field.type.key ?? field.name, field]));
+}
+
+/** The value of one directive as its spec types it. When something is refused the value is not to be used. */
+export function readArguments(signature: Signature, directive: Written, context: ArgContext, refuse: RefuseArgument): unknown {
+  return new ArgumentReader(signature, directive, context, refuse).read();
+}
+
+class ArgumentReader {
+  private readonly values: Record<string, unknown> = {};
+  private readonly restValues: unknown[] = [];
+  private restWords = 0;
+  private nextOptional = 0;
+
+  constructor(
+    private readonly signature: Signature,
+    private readonly directive: Written,
+    private readonly context: ArgContext,
+    private readonly refuse: RefuseArgument,
+  ) {}
+
+  read(): unknown {
+    const { required, fields, single } = this.signature;
+    const { args } = this.directive;
+    if (args.length < required.length || !this.takeAll(args)) {
+      this.refuseCount();
+      return undefined;
+    }
+    for (const { name, type } of fields) if (!(name in this.values)) this.values[name] = type.absent;
+    if (single) return this.values[''];
+    return fields.length === 0 ? true : this.values;
+  }
+
+  /** False if there are too many words, or too few for the rest. */
+  private takeAll(args: readonly Word[]): boolean {
+    const { required, rest } = this.signature;
+    for (const [i, word] of args.entries()) {
+      const field = required[i];
+      if (field !== undefined) this.take(field, word);
+      else if (!this.takeFurther(word)) return false;
+    }
+    if (rest === undefined) return true;
+    if (this.restWords > 0) this.values[rest.name] = this.restValues;
+    return this.restWords >= (rest.type.least ?? 0);
+  }
+
+  private takeFurther(word: Word): boolean {
+    const { optional, rest, words, params } = this.signature;
+    const field = this.signature.keyed(word.text) ?? optional[this.nextOptional];
+    if (field !== undefined) {
+      if (field.type.kind === 'optional') this.nextOptional++;
+      this.take(field, word);
+      return true;
+    }
+    if (rest !== undefined) {
+      this.restWords++;
+      const value = this.parse(rest.type, word);
+      if (Array.isArray(value)) this.restValues.push(...(value as unknown[]));
+      return true;
+    }
+    if (words.size + params.size === 0) return false;
+    this.refuse(`invalid parameter "${word.text}"`, word, `accepted: ${acceptedParameters(this.signature)}`);
+    return true;
+  }
+
+  private take({ name, type }: Field, word: Word): void {
+    this.values[name] = this.parse(type, word);
+  }
+
+  private parse(type: ArgType<unknown>, word: Word): unknown {
+    const text = type.kind === 'param' ? word.text.slice(word.text.indexOf('=') + 1) : word.text;
+    try {
+      return type.parse(text, this.context);
+    } catch (error) {
+      if (!(error instanceof ArgError)) throw error;
+      this.refuse(refusal(this.directive.name, type, word, error), word, hintOf(type, error));
+      return undefined;
+    }
+  }
+
+  private refuseCount(): void {
+    const { name } = this.directive;
+    this.refuse(`invalid number of arguments in "${name}" directive`, undefined, `syntax: ${synopsis(name, this.signature)}`);
+  }
+}
+
+function acceptedParameters({ words, params }: Signature): string {
+  return [...params.values(), ...words.values()].map(({ type }) => type.form.replace(/^\[(?<form>.*)\]$/s, '$<form>')).join(', ');
+}
+
+/** The messages of the argument types themselves, which know neither the directive nor that they stand in a parameter. */
+const GENERIC = /^invalid (?:value|number) "/;
+
+/** The refusal in the words nginx has for this kind of argument. */
+function refusal(directive: string, type: ArgType<unknown>, word: Word, { message }: ArgError): string {
+  if (!GENERIC.test(message)) return message;
+  if (type.kind === 'param') return `invalid parameter "${word.text}"`;
+  const { kind } = valueType(type);
+  if (kind === 'flag') return `invalid value "${word.text}" in "${directive}" directive, it must be "on" or "off"`;
+  if (kind === 'number') return `"${directive}" directive invalid number`;
+  return kind === 'size' || kind === 'time' ? `"${directive}" directive invalid value` : message;
+}
+
+function hintOf(type: ArgType<unknown>, { message, hint }: ArgError): string | undefined {
+  if (!GENERIC.test(message)) return hint;
+  const kind = valueType(type).kind;
+  if (kind === 'flag' && type.kind !== 'param') return undefined;
+  return hint ?? (kind === 'number' ? 'a whole number is expected' : undefined);
+}
+
+function valueType(type: ArgType<unknown>): ArgType<unknown> {
+  return type.of ?? type;
+}
+
+/** How the directive is written: `proxy_pass string;`. */
+export function synopsis(name: string, { fields }: Signature, block = false): string {
+  const forms = fields.map(({ name, type }) => (name !== '' && (type.form === 'text' || type.form === 'string') ? name : type.form));
+  return `${[name, ...forms].join(' ')}${block ? ' { ... }' : ';'}`;
+}

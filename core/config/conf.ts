@@ -1,0 +1,165 @@
+/** The typed configuration of a module in one scope, with nginx's inheritance, all of it derived from the module's specs. */
+import type { ArgContext, Conf, ContextName, DirectiveSpec, Directives } from '../module/spec.js';
+import type { Block, Directive } from '../module/tree.js';
+import { readArguments, Signature } from './arguments.js';
+import { errorAt, type Written } from './errors.js';
+import { Lexer } from './lexer.js';
+
+/** The block a configuration is read for. */
+export interface ConfScope {
+  /** The context that the directives in the block stand in. */
+  readonly context: ContextName;
+  /** Undefined for a scope that is not written in the configuration. */
+  readonly block: Block | undefined;
+}
+
+interface Slot {
+  readonly key: string;
+  readonly name: string;
+  readonly spec: DirectiveSpec;
+  readonly signature: Signature;
+}
+
+/** Memo of a directive that stands nowhere. */
+const ABSENT = Symbol('absent');
+const NONE: readonly unknown[] = [];
+
+/**
+ * Reads the configuration of one module. Make one for each module and keep it: a scope then costs one small object, and nothing at all
+ * where it has no directive of the module.
+ */
+export class ConfReader<D extends Directives> {
+  private readonly slots: readonly Slot[];
+  private readonly slotsByName: ReadonlyMap<string, readonly Slot[]>;
+  private readonly level: new (scope: ConfScope, parent: Level | undefined, args: ArgContext) => Level;
+
+  constructor(specs: D) {
+    this.slots = Object.entries(specs).map(([key, spec]) => ({ key, name: spec.name ?? key, spec, signature: new Signature(spec) }));
+    this.slotsByName = Map.groupBy(this.slots, (slot) => slot.name);
+    this.level = levelClass(this.slots);
+  }
+
+  /**
+   * The configuration in force in `scope`. Values are parsed when they are first asked for and kept; what is inherited is the very object
+   * of the parent. A scope that changes nothing gets the parent's configuration itself.
+   * @param parent what this method gave for the scope around
+   * @throws ConfigError (when a value is asked for) if an argument is refused; never for a validated tree
+   */
+  read(scope: ConfScope, parent: Conf<D> | undefined, args: ArgContext): Conf<D> {
+    const outer = parent as Level | undefined;
+    if (outer !== undefined && !outer.endsHere && !this.standsIn(scope)) return outer as unknown as Conf<D>;
+    return new this.level(scope, outer, args) as unknown as Conf<D>;
+  }
+
+  /** Goes through whatever is shorter: the lines of the block or the directives of the module. */
+  private standsIn({ context, block }: ConfScope): boolean {
+    if (block === undefined) return false;
+    if (block.size > this.slots.length) return this.slots.some((slot) => slot.spec.in.includes(context) && hasOwn(block, slot.name));
+    for (const { name } of block) if (this.slotsByName.get(name)?.some((slot) => slot.spec.in.includes(context)) === true) return true;
+    return false;
+  }
+}
+
+/** One scope. Subclasses add a getter for each directive. */
+class Level {
+  /** By slot; holes are not read yet. */
+  private values: unknown[] | undefined;
+  /** Something of it is not inherited, so an inner scope cannot share it. */
+  readonly endsHere: boolean;
+
+  constructor(
+    /** Slots with `inherit: 'none'`. */
+    ending: readonly Slot[],
+    private readonly scope: ConfScope,
+    private readonly parent: Level | undefined,
+    private readonly args: ArgContext,
+  ) {
+    this.values = undefined;
+    this.endsHere = ending.some((slot) => own(slot, scope).length > 0);
+  }
+
+  value(index: number, slot: Slot): unknown {
+    this.values ??= [];
+    const known = this.values[index];
+    if (known !== undefined) return known === ABSENT ? undefined : known;
+    const value = this.resolve(index, slot);
+    this.values[index] = value === undefined ? ABSENT : value;
+    return value;
+  }
+
+  private resolve(index: number, slot: Slot): unknown {
+    const { spec } = slot;
+    const directives = own(slot, this.scope);
+    const outer = spec.inherit === 'none' ? undefined : this.parent;
+    if (directives.length === 0) return outer === undefined ? this.fallback(slot) : outer.value(index, slot);
+
+    const values = directives.map((directive) => readDirective(slot.signature, directive, this.args));
+    if (spec.many === undefined) return values.at(-1);
+    if (spec.inherit !== 'append' || outer === undefined) return values;
+    const inherited = outer.value(index, slot) as readonly unknown[];
+    return inherited.length === 0 ? values : [...inherited, ...values];
+  }
+
+  private fallback({ spec, name, signature }: Slot): unknown {
+    if (spec.default === undefined) return spec.many === undefined ? undefined : NONE;
+    const value = readDirective(signature, defaultDirective(name, spec.default), this.args);
+    return spec.many === undefined ? value : [value];
+  }
+}
+
+function levelClass(slots: readonly Slot[]): new (scope: ConfScope, parent: Level | undefined, args: ArgContext) => Level {
+  const ending = slots.filter(({ spec }) => spec.inherit === 'none');
+  class ModuleLevel extends Level {
+    constructor(scope: ConfScope, parent: Level | undefined, args: ArgContext) {
+      super(ending, scope, parent, args);
+    }
+  }
+  for (const [index, slot] of slots.entries()) {
+    const get = function (this: Level): unknown {
+      return this.value(index, slot);
+    };
+    Object.defineProperty(ModuleLevel.prototype, slot.key, { get, enumerable: true });
+  }
+  return ModuleLevel;
+}
+
+function own({ name, spec }: Slot, { context, block }: ConfScope): readonly Directive[] {
+  if (block === undefined || !spec.in.includes(context)) return [];
+  return ownDirectives(block, name);
+}
+
+/** The directives called `name` in this very block, nothing inherited. */
+export function ownDirectives(block: Block, name: string): readonly Directive[] {
+  const found = block.named(name);
+  return Array.isArray(found) ? (found as readonly Directive[]) : [...found];
+}
+
+function hasOwn(block: Block, name: string): boolean {
+  return ownDirective(block, name) !== undefined;
+}
+
+/** The first directive called `name` in this very block, nothing inherited. */
+export function ownDirective(block: Block, name: string): Directive | undefined {
+  for (const directive of block.named(name)) return directive;
+  return undefined;
+}
+
+/**
+ * The typed value of one directive.
+ * @throws ConfigError at the first argument that is refused
+ */
+export function readDirective(signature: Signature, directive: Written, args: ArgContext): unknown {
+  return readArguments(signature, directive, args, (message, word, hint) => {
+    throw errorAt(directive, message, word, hint);
+  });
+}
+
+/** A default is written as in a configuration file, so that it is read by the same rules. */
+function defaultDirective(name: string, text: string): Written {
+  const source = { file: `default of "${name}"`, line: 1, column: 1 };
+  const report = (message: string): never => {
+    throw new Error(`default of directive "${name}": ${message}`);
+  };
+  const { words } = new Lexer(`${text};`, { report, wordLength: Infinity, unexpectedEnd: undefined }).next();
+  return { name, args: words, source };
+}

@@ -1,0 +1,93 @@
+/** A change of the tree as text for people: dry runs, drift, reload logs. */
+import type { Directive } from '../module/tree.js';
+import { printDirective, printHead } from './print.js';
+import { ROOT_ID, sameHead, type DirectiveData, type Tree, type TreeOperation } from './tree.js';
+
+/**
+ * Lines such as
+ *
+ *     http / upstream demo
+ *     + server 10.0.0.1:80;
+ *     - server 10.0.0.2:80;
+ *
+ * A line without a sign names the block that the following ones are in; `main` is the top level.
+ * @param operations what turned `before` into `after`
+ */
+export function describeChange(before: Tree, after: Tree, operations: readonly TreeOperation[]): string[] {
+  const text = new ChangeText(before, after);
+  for (const operation of operations) text.operation(operation);
+  return text.lines;
+}
+
+type Part = Directive | DirectiveData;
+
+class ChangeText {
+  readonly lines: string[] = [];
+  private place: string | undefined;
+
+  constructor(
+    private readonly before: Tree,
+    private readonly after: Tree,
+  ) {}
+
+  operation(operation: TreeOperation): void {
+    switch (operation.op) {
+      case 'add':
+        this.part('+', operation.directive, this.pathTo(operation.parent));
+        break;
+      case 'remove': {
+        const old = this.before.byId(operation.id);
+        if (old !== undefined) this.part('-', old, this.pathTo(this.before.parentOf(old.id)?.id ?? ROOT_ID));
+        break;
+      }
+      case 'replace': {
+        const old = this.before.byId(operation.directive.id);
+        const path = this.pathTo((old && this.before.parentOf(old.id)?.id) ?? ROOT_ID);
+        if (old === undefined) this.part('+', operation.directive, path);
+        else this.changed(old, operation.directive, path);
+        break;
+      }
+      case 'root':
+        this.block(this.before.root, operation.block, []);
+    }
+  }
+
+  private pathTo(id: number): readonly string[] {
+    const path = this.after.pathOf(id);
+    return (path.length > 0 ? path : this.before.pathOf(id)).map(printHead);
+  }
+
+  private changed(old: Part, now: Part, path: readonly string[]): void {
+    if (sameHead(old, now) && old.block !== undefined && now.block !== undefined) {
+      this.block(old.block, now.block, [...path, printHead(now)]);
+    } else if (printDirective(old) !== printDirective(now)) {
+      this.part('-', old, path);
+      this.part('+', now, path);
+    }
+  }
+
+  private block(old: Iterable<Part>, now: Iterable<Part>, path: readonly string[]): void {
+    const oldById = new Map(Array.from(old, (directive) => [directive.id, directive]));
+    const nowIds = new Set(Array.from(now, ({ id }) => id));
+    for (const directive of oldById.values()) if (!nowIds.has(directive.id)) this.part('-', directive, path);
+    for (const directive of now) {
+      const before = oldById.get(directive.id);
+      if (before === undefined) this.part('+', directive, path);
+      else this.changed(before, directive, path);
+    }
+    const kept = [...oldById.keys()].filter((id) => nowIds.has(id));
+    const order = Array.from(now, ({ id }) => id).filter((id) => oldById.has(id));
+    if (kept.some((id, i) => id !== order[i])) this.line('# the order of directives changed', path);
+  }
+
+  private part(sign: '+' | '-', part: Part, path: readonly string[]): void {
+    for (const line of printDirective(part).trimEnd().split('\n')) this.line(`${sign} ${line}`, path);
+  }
+
+  private line(line: string, path: readonly string[]): void {
+    const place = path.length === 0 ? 'main' : path.join(' / ');
+    if (place !== this.place) this.lines.push(place);
+    this.place = place;
+    this.lines.push(line);
+  }
+}

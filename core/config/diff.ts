@@ -1,0 +1,157 @@
+/**
+ * Finds what turns one tree into another. Directives that mean the same thing keep their id and key, so that what hangs on them (open
+ * connections, counters, member ids) stays.
+ */
+import type { ContextName } from '../module/spec.js';
+import type { Block, Directive } from '../module/tree.js';
+import { printDirective } from './print.js';
+import type { SpecRegistry } from './registry.js';
+import { ROOT_ID, directiveData, sameHead, type DirectiveData, type Tree, type TreeOperation } from './tree.js';
+
+/** The specs that say what makes two directives the same thing. */
+export type Specs = Pick<SpecRegistry, 'find'>;
+
+/**
+ * Operations that make `before` say what `after` says, as few as `add`, `replace` and `remove` allow. Since `add` works at the end of a
+ * block, a block whose directives change their order is replaced as a whole; its directives keep their ids all the same. How words are
+ * quoted and where they stand makes no difference.
+ */
+export function diffTrees(before: Tree, after: Tree, specs: Specs): TreeOperation[] {
+  const paired = new Pairing(specs).block(before.root, after.root, 'main');
+  return blockOperations(paired, ROOT_ID) ?? [{ op: 'root', block: paired.pairs.map(adopted) }];
+}
+
+/** A directive of the new tree and the one of the old tree that it continues. */
+interface Pair {
+  readonly now: Directive;
+  readonly old?: Directive;
+  readonly inside?: PairedBlock;
+}
+
+interface PairedBlock {
+  /** In the order of the new tree. */
+  readonly pairs: readonly Pair[];
+  readonly removed: readonly Directive[];
+  /** The old ones that stay keep their order, and the new ones follow them. */
+  readonly inOrder: boolean;
+}
+
+const EMPTY: readonly Directive[] = [];
+
+class Pairing {
+  constructor(private readonly specs: Specs) {}
+
+  block(before: Iterable<Directive>, after: Iterable<Directive>, context: ContextName | undefined): PairedBlock {
+    const old = [...before];
+    const continued = this.match(old, [...after], context);
+    const pairs = Array.from(after, (now) => this.pair(now, continued.get(now), context));
+    const kept = new Set(continued.values());
+    return { pairs, removed: old.filter((directive) => !kept.has(directive)), inOrder: isInOrder(old, pairs) };
+  }
+
+  private pair(now: Directive, old: Directive | undefined, context: ContextName | undefined): Pair {
+    if (old === undefined) return { now };
+    if (now.block === undefined) return { now, old };
+    const inner = context && this.specs.find(context, now.name)?.spec.block;
+    return { now, old, inside: this.block(old.block ?? EMPTY, now.block, inner) };
+  }
+
+  /** For each directive that is not new the one it continues. */
+  private match(old: readonly Directive[], now: readonly Directive[], context: ContextName | undefined): Map<Directive, Directive> {
+    const continued = new Map<Directive, Directive>();
+    const identity = (directive: Directive): string => this.identity(directive, context);
+    const oldByIdentity = Map.groupBy(old, identity);
+    for (const [text, same] of Map.groupBy(now, identity)) pairUp(oldByIdentity.get(text) ?? [], same, continued);
+    return continued;
+  }
+
+  /** Two directives of one block with the same text are the same thing. */
+  private identity(directive: Directive, context: ContextName | undefined): string {
+    const { name } = directive;
+    if (context === 'entries') return name;
+    const spec = context && this.specs.find(context, name)?.spec;
+    if (spec?.identity !== undefined) return `${name}\0${spec.identity(directive)}`;
+    return spec && spec.many === undefined ? name : headText(directive);
+  }
+}
+
+/** Pairs directives of one identity: first those that are equal as a whole, then the others in order. */
+function pairUp(old: readonly Directive[], now: readonly Directive[], continued: Map<Directive, Directive>): void {
+  let free = old;
+  if (old.length > 1 || now.length > 1) {
+    const equal = Map.groupBy(old, contentText);
+    for (const directive of now) {
+      const match = equal.get(contentText(directive))?.shift();
+      if (match !== undefined) continued.set(directive, match);
+    }
+    const taken = new Set(continued.values());
+    free = old.filter((directive) => !taken.has(directive));
+  }
+  let next = 0;
+  for (const directive of now) {
+    if (continued.has(directive)) continue;
+    const match = free[next++];
+    if (match === undefined) return;
+    continued.set(directive, match);
+  }
+}
+
+function headText({ name, args }: Directive): string {
+  return [name, ...args.map(({ text }) => text)].join('\0');
+}
+
+function contentText(directive: Directive): string {
+  return directive.block === undefined ? headText(directive) : printDirective(directive);
+}
+
+function isInOrder(old: readonly Directive[], pairs: readonly Pair[]): boolean {
+  const positions = new Map(old.map((directive, i) => [directive, i]));
+  let last = -1;
+  for (const pair of pairs) {
+    const position = pair.old === undefined ? Infinity : (positions.get(pair.old) ?? -1);
+    if (position < last) return false;
+    last = position;
+  }
+  return true;
+}
+
+/** Undefined if only replacing the whole block can bring the order about. */
+function blockOperations({ pairs, removed, inOrder }: PairedBlock, parent: number): TreeOperation[] | undefined {
+  if (!inOrder) return undefined;
+  const operations: TreeOperation[] = removed.map(({ id }) => ({ op: 'remove', id }));
+  for (const pair of pairs) {
+    if (pair.old === undefined) operations.push({ op: 'add', parent, directive: directiveData(pair.now) });
+    else for (const operation of pairOperations(pair, pair.old)) operations.push(operation);
+  }
+  return operations;
+}
+
+function pairOperations(pair: Pair, old: Directive): readonly TreeOperation[] {
+  const { now, inside } = pair;
+  if (sameHead(old, now) && (old.block === undefined) === (now.block === undefined)) {
+    const operations = inside === undefined ? [] : blockOperations(inside, old.id);
+    if (operations !== undefined) return operations;
+  }
+  return [{ op: 'replace', directive: adopted(pair) }];
+}
+
+/** The new directive under the ids and keys of what it continues. */
+function adopted({ now, old, inside }: Pair): DirectiveData {
+  if (old === undefined) return directiveData(now);
+  const { name, args, source } = now;
+  const key = old.key ?? now.key;
+  return { id: old.id, name, args, source, ...(inside && { block: inside.pairs.map(adopted) }), ...(key !== undefined && { key }) };
+}
+
+/** True if the two blocks say the same in the same order, ids and places aside. */
+export function sameText(a: Block, b: Block): boolean {
+  if (a.size !== b.size) return false;
+  const others = b[Symbol.iterator]();
+  for (const directive of a) {
+    const other = others.next();
+    if (other.done === true || !sameHead(directive, other.value)) return false;
+    const [inside, otherInside] = [directive.block, other.value.block];
+    if (inside === undefined || otherInside === undefined ? inside !== otherInside : !sameText(inside, otherInside)) return false;
+  }
+  return true;
+}

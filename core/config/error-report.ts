@@ -1,0 +1,58 @@
+/** The text of configuration errors for people and for tools that read nginx's. */
+import type { Source } from '../module/tree.js';
+import { COMMAND_LINE, type ConfigError } from './errors.js';
+
+export interface ReportOptions {
+  /** Name at the start of each first line. */
+  readonly program: string;
+  /** A line of a file by its 1-based number, without line end; undefined if it cannot be had: the caret is left out then. */
+  readonly readLine: (file: string, line: number) => string | undefined;
+}
+
+/** Longer source lines are cut around the word. */
+const LINE_WIDTH = 120;
+
+/**
+ * For each error nginx's line (`srv: [emerg] unknown directive "foo" in /etc/srv.conf:12`), then the source line with a caret under the
+ * word, the include chain and the hint, all indented.
+ */
+export function formatConfigErrors(errors: readonly ConfigError[], options: ReportOptions): string {
+  return errors.map((error) => formatError(error, options)).join('');
+}
+
+function formatError(error: ConfigError, { program, readLine }: ReportOptions): string {
+  const { source } = error;
+  const lines = [`${program}: [emerg] ${messageWithPlace(error)}`];
+  if (source !== undefined) {
+    const text = readLine(source.file, source.line);
+    if (text !== undefined) lines.push(...excerpt(source, text, error.length));
+    for (let from = source.from; from !== undefined; from = from.from) lines.push(`    included from ${from.file}:${from.line}`);
+  }
+  if (error.hint !== undefined) lines.push(`    ${error.hint}`);
+  return `${lines.join('\n')}\n`;
+}
+
+/** nginx's sentence: the message and ` in file:line`. */
+export function messageWithPlace({ message, source }: ConfigError): string {
+  if (source === undefined) return message;
+  return source.file === COMMAND_LINE ? `${message} in ${COMMAND_LINE}` : `${message} in ${source.file}:${source.line}`;
+}
+
+function excerpt(source: Source, text: string, length: number): readonly string[] {
+  const start = Math.max(0, Math.min(source.column - 1, text.length));
+  const cut = start > LINE_WIDTH / 2 && text.length > LINE_WIDTH ? start - LINE_WIDTH / 4 : 0;
+  const shown = text.slice(cut, cut + LINE_WIDTH);
+  const at = start - cut;
+  const carets = '^'.repeat(Math.max(1, Math.min(length, shown.length - at)));
+  const gutter = ' '.repeat(String(source.line).length);
+  return [
+    `    at ${source.file}:${source.line}:${source.column}`,
+    `    ${source.line} | ${shown}`.trimEnd(),
+    `    ${gutter} | ${padding(shown, at)}${carets}`,
+  ];
+}
+
+/** Blanks as wide as the start of the line: tabs stay tabs. */
+function padding(text: string, length: number): string {
+  return text.slice(0, length).replaceAll(/[^\t]/g, ' ');
+}

@@ -1,0 +1,91 @@
+/** What is wrong with a configuration: where, in nginx's words, and what would be right. */
+import type { Directive, Source, Word } from '../module/tree.js';
+
+/** The file name of text that came with `-g`. Errors in it have no line. */
+export const COMMAND_LINE = 'command line';
+
+/** One mistake. `message` is nginx's text without the ` in file:line` that {@link formatConfigErrors} adds. */
+export class ConfigError extends Error {
+  constructor(
+    message: string,
+    /** The word that is wrong; undefined if no place can be named (a main file that cannot be opened). */
+    readonly source: Source | undefined,
+    /** Characters of that word as it is written. */
+    readonly length = 1,
+    /** What is accepted, or what was probably meant. */
+    readonly hint?: string,
+  ) {
+    super(message);
+    this.name = 'ConfigError';
+  }
+}
+
+/** A {@link ConfigError} as plain data: what threads send each other. */
+export interface ConfigErrorData {
+  readonly message: string;
+  readonly source: Source | undefined;
+  readonly length: number;
+  readonly hint: string | undefined;
+}
+
+/** All mistakes of one run. */
+export class ConfigErrors extends Error {
+  constructor(readonly errors: readonly ConfigError[]) {
+    super(errors.map((error) => error.message).join('; '));
+    this.name = 'ConfigErrors';
+  }
+
+  static fromData(data: readonly ConfigErrorData[]): ConfigErrors {
+    return new ConfigErrors(data.map(({ message, source, length, hint }) => new ConfigError(message, source, length, hint)));
+  }
+
+  toData(): ConfigErrorData[] {
+    return this.errors.map(({ message, source, length, hint }) => ({ message, source, length, hint }));
+  }
+}
+
+/** The mistakes in what was thrown; undefined if it is something else, which the caller should throw on. */
+export function configErrorsOf(thrown: unknown): readonly ConfigError[] | undefined {
+  if (thrown instanceof ConfigErrors) return thrown.errors;
+  return thrown instanceof ConfigError ? [thrown] : undefined;
+}
+
+/** What an error message needs of a directive. */
+export type Written = Pick<Directive, 'name' | 'args' | 'source'>;
+
+/** A mistake at one word of a directive, or at its name. */
+export function errorAt(directive: Written, message: string, word?: Word, hint?: string): ConfigError {
+  if (word === undefined) return new ConfigError(message, directive.source, directive.name.length, hint);
+  const source = { ...directive.source, line: word.line, column: word.column };
+  return new ConfigError(message, source, word.text.length + (word.quote === undefined ? 0 : 2), hint);
+}
+
+/** Order of two mistakes in the configuration as it is read: an included file stands where its `include` line stands. */
+export function byPosition(a: ConfigError, b: ConfigError): number {
+  const left = includeChain(a.source);
+  const right = includeChain(b.source);
+  for (let i = 0; i < left.length && i < right.length; i++) {
+    const [one, other] = [left[i], right[i]];
+    if (one === undefined || other === undefined) break;
+    const order = rank(one) - rank(other) || compareText(one.file, other.file) || one.line - other.line || one.column - other.column;
+    if (order !== 0) return order;
+  }
+  return left.length - right.length;
+}
+
+/** The command line is read before any file. */
+function rank(source: Source): number {
+  return source.file === COMMAND_LINE ? 0 : 1;
+}
+
+function compareText(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+/** From the main file down to the place itself. */
+function includeChain(source: Source | undefined): readonly Source[] {
+  const chain: Source[] = [];
+  for (let at = source; at !== undefined; at = at.from) chain.push(at);
+  return chain.reverse();
+}

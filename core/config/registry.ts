@@ -1,0 +1,94 @@
+/** All directives a server knows: those of its loaded modules, and the names that shipped modules would bring. */
+import type { ContextName, DirectiveSpec, Directives } from '../module/spec.js';
+import type { Directive } from '../module/tree.js';
+import { Signature } from './arguments.js';
+import type { Tree } from './tree.js';
+
+export interface RegisteredSpec {
+  readonly name: string;
+  readonly spec: DirectiveSpec;
+  readonly signature: Signature;
+  /** Name of the module that declared it. */
+  readonly module: string;
+}
+
+export class SpecRegistry {
+  private readonly contexts = new Map<ContextName, Map<string, RegisteredSpec>>();
+  private readonly contextsByName = new Map<string, ContextName[]>();
+  private readonly shipped = new Map<string, string>();
+
+  /**
+   * Takes the directives of a loaded module.
+   * @returns a sentence for each directive that another module has declared for the same context; these are not taken
+   */
+  register(module: string, directives: Directives): string[] {
+    const faults: string[] = [];
+    for (const [key, spec] of Object.entries(directives)) {
+      const name = spec.name ?? key;
+      const entry = { name, spec, signature: new Signature(spec), module };
+      for (const context of spec.in) faults.push(...this.add(context, entry));
+    }
+    return faults;
+  }
+
+  /** Remembers what a shipped module would bring if `load_module <file>;` were there. */
+  registerShipped(file: string, directives: Iterable<string>): void {
+    for (const name of directives) if (!this.shipped.has(name)) this.shipped.set(name, file);
+  }
+
+  find(context: ContextName, name: string): RegisteredSpec | undefined {
+    return this.contexts.get(context)?.get(name);
+  }
+
+  /** Contexts the directive may stand in, in the order they were declared; empty: nobody knows it. */
+  contextsOf(name: string): readonly ContextName[] {
+    return this.contextsByName.get(name) ?? [];
+  }
+
+  /** Names that may stand in a context. */
+  namesIn(context: ContextName): Iterable<string> {
+    return this.contexts.get(context)?.keys() ?? [];
+  }
+
+  /** All names of loaded modules. */
+  names(): Iterable<string> {
+    return this.contextsByName.keys();
+  }
+
+  /** File of the shipped module that brings the directive: `modules/srv_http_captcha_module.js`. */
+  shippedIn(name: string): string | undefined {
+    return this.shipped.get(name);
+  }
+
+  /** The context that the children of a directive stand in; undefined if it is unknown there or opens no block. */
+  contextInside(context: ContextName, name: string): ContextName | undefined {
+    return this.find(context, name)?.spec.block;
+  }
+
+  /** The context a directive of a tree stands in; undefined if something around it is unknown. */
+  contextOf(tree: Tree, id: number): ContextName | undefined {
+    return this.along(tree.pathOf(id).slice(0, -1));
+  }
+
+  /** The context that the directives in the block of `id` stand in. `ROOT_ID`: `main`. */
+  contextWithin(tree: Tree, id: number): ContextName | undefined {
+    return this.along(tree.pathOf(id));
+  }
+
+  private along(path: readonly Directive[]): ContextName | undefined {
+    let context: ContextName | undefined = 'main';
+    for (const { name } of path) context = context && this.contextInside(context, name);
+    return context;
+  }
+
+  private add(context: ContextName, entry: RegisteredSpec): string[] {
+    const names = this.contexts.get(context) ?? new Map<string, RegisteredSpec>();
+    const other = names.get(entry.name);
+    if (other !== undefined) {
+      return [`directive "${entry.name}" in context "${context}" is declared by both "${other.module}" and "${entry.module}"`];
+    }
+    this.contexts.set(context, names.set(entry.name, entry));
+    this.contextsByName.set(entry.name, [...this.contextsOf(entry.name), context]);
+    return [];
+  }
+}

@@ -1,0 +1,110 @@
+/** Text with variables: `$name`, `${name}`, `$1`. Parsed as nginx parses its complex values, compiled once. */
+import { ArgError } from '../module/spec.js';
+import type { HttpRequest, Template, VariableGetter } from '../module/http.js';
+
+/** Constant text, or a variable's name. */
+export type TemplatePart = { readonly text: string } | { readonly variable: string };
+
+const PART = /\$(?:(?<capture>[1-9])|\{(?<braced>\w*)(?<closed>\}?)|(?<plain>\w*))|(?<text>[^$]+)/gy;
+
+/**
+ * Splits a text. Neighbouring constant parts do not occur; an empty text has no parts.
+ * @throws ArgError for a `$` without a name, and for a `${` that is not closed
+ */
+export function parseTemplate(source: string): TemplatePart[] {
+  const parts: TemplatePart[] = [];
+  for (const { groups = {} } of source.matchAll(PART)) {
+    const { text, capture, braced, closed, plain } = groups;
+    if (text !== undefined) {
+      parts.push({ text });
+      continue;
+    }
+    if (closed === '' && braced !== '') throw new ArgError(`the closing bracket in "${braced}" variable is missing`);
+    const variable = capture ?? braced ?? plain ?? '';
+    if (variable === '') throw new ArgError('invalid variable name', 'a variable is written $name or ${name}');
+    parts.push({ variable });
+  }
+  return parts;
+}
+
+/**
+ * Compiles a text for use with many requests.
+ * @param lookup the getter of a variable by its name without the dollar; undefined: there is no such variable
+ * @throws ArgError for an unknown variable and for what {@link parseTemplate} refuses
+ */
+export function compileTemplate(source: string, lookup: (name: string) => VariableGetter | undefined): Template {
+  const texts = [''];
+  const getters: VariableGetter[] = [];
+  for (const part of parseTemplate(source)) {
+    if ('text' in part) texts[texts.length - 1] += part.text;
+    else {
+      getters.push(known(part.variable, lookup));
+      texts.push('');
+    }
+  }
+  const [before = '', between = '', after = ''] = texts;
+  const [first, second, third] = getters;
+  if (first === undefined) return new ConstantTemplate(before);
+  if (second === undefined) return new OneVariable(before, first, between);
+  return third === undefined ? new TwoVariables(before, first, between, second, after) : new ManyVariables(texts, getters);
+}
+
+function known(name: string, lookup: (name: string) => VariableGetter | undefined): VariableGetter {
+  const getter = lookup(name);
+  if (getter === undefined) throw new ArgError(`unknown "${name}" variable`);
+  return getter;
+}
+
+class ConstantTemplate implements Template {
+  constructor(readonly constant: string) {}
+
+  of(): string {
+    return this.constant;
+  }
+}
+
+class OneVariable implements Template {
+  readonly constant = undefined;
+
+  constructor(
+    private readonly before: string,
+    private readonly getter: VariableGetter,
+    private readonly after: string,
+  ) {}
+
+  of(request: HttpRequest): string {
+    return this.before + (this.getter(request) ?? '') + this.after;
+  }
+}
+
+class TwoVariables implements Template {
+  readonly constant = undefined;
+
+  constructor(
+    private readonly before: string,
+    private readonly first: VariableGetter,
+    private readonly between: string,
+    private readonly second: VariableGetter,
+    private readonly after: string,
+  ) {}
+
+  of(request: HttpRequest): string {
+    return this.before + (this.first(request) ?? '') + this.between + (this.second(request) ?? '') + this.after;
+  }
+}
+
+class ManyVariables implements Template {
+  readonly constant = undefined;
+
+  constructor(
+    /** One more than there are variables. */
+    private readonly texts: readonly string[],
+    private readonly getters: readonly VariableGetter[],
+  ) {}
+
+  of(request: HttpRequest): string {
+    let result = this.texts[0] ?? '';
+    for (let i = 0; i < this.getters.length; i++) result += (this.getters[i]?.(request) ?? '') + (this.texts[i + 1] ?? '');
+    return result;
+  }
+}
