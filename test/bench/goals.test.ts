@@ -1,0 +1,45 @@
+import test from 'ava';
+import { judge } from '../../tools/bench/goals.js';
+import { ratioSpread, type Result, type Sample } from '../../tools/bench/results.js';
+import type { Scenario } from '../../tools/bench/scenario.js';
+import { throughputScenarios } from '../../tools/bench/scenarios/throughput.js';
+
+const scenario = throughputScenarios.find(({ name }) => name === '1k') as Scenario;
+
+function sample(server: string, round: number, cpu: number, faults: string[] = []): Sample {
+  return { server, round, figures: { cpu }, faults };
+}
+
+function verdict(samples: Sample[]): string | undefined {
+  return judge([{ scenario, samples }], 'srv').find(({ text }) => text.startsWith('1 KB'))?.verdict;
+}
+
+test('ratios are taken in each round, and their median counts', (t) => {
+  // The machine is slower in round 2: the figures differ, the ratio hardly does.
+  const samples = [
+    sample('srv', 1, 11),
+    sample('nginx', 1, 10),
+    sample('srv', 2, 33),
+    sample('nginx', 2, 30),
+    sample('srv', 3, 10),
+    sample('nginx', 3, 10),
+  ];
+  const result: Result = { scenario, samples };
+  t.deepEqual(ratioSpread(result, 'srv', 'nginx', 'cpu'), { median: 1.1, min: 1, max: 1.1 });
+  t.is(verdict(samples), 'reached');
+});
+
+test('a goal is missed when the median is beyond the limit', (t) => {
+  t.is(verdict([sample('srv', 1, 12), sample('nginx', 1, 10)]), 'missed');
+});
+
+test('a fault in one round makes the goal invalid, of either server', (t) => {
+  t.is(verdict([sample('srv', 1, 10), sample('srv', 2, 10, ['wrk: 3 read errors']), sample('nginx', 1, 10)]), 'invalid');
+  t.is(verdict([sample('srv', 1, 10), sample('nginx', 1, 10, ['did not answer'])]), 'invalid');
+});
+
+test('what was not measured is neither reached nor missed', (t) => {
+  t.is(verdict([]), 'not measured');
+  t.is(verdict([sample('srv', 1, 10)]), 'not measured');
+  t.true(judge([], 'srv').every((goal) => goal.verdict === 'not measured'));
+});
