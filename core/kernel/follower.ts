@@ -1,4 +1,6 @@
 import type { Tree, TreeOperation } from '../config/tree.js';
+import type { EventsConf, MainConf } from './core-directives.js';
+import type { RunningModules } from './running-modules.js';
 
 /** A change of the tree, the same in the master, every worker and the control process. */
 export interface Change {
@@ -6,6 +8,11 @@ export interface Change {
   readonly after: Tree;
   /** What was done; a follower whose parts are not touched by any of it has nothing to do. */
   readonly operations: readonly TreeOperation[];
+  /** The modules in force after the change: another object than before only if `load_module` lines came or went. */
+  readonly modules: RunningModules;
+  /** The main level and the `events` block after the change. */
+  readonly main: MainConf;
+  readonly events: EventsConf;
 }
 
 /** Work that is ready: nothing of it is visible yet. Exactly one of the two is called, and neither throws. */
@@ -21,4 +28,11 @@ export interface Follower {
    * @throws ConfigErrors with every reason it cannot.
    */
   prepare(change: Change): Prepared | Promise<Prepared>;
+  /**
+   * Takes nothing new and resolves when the last request is answered, or, after `timeoutMs` milliseconds, has been cut off.
+   * Without a time it may take as long as the requests do.
+   */
+  quit?(timeoutMs: number | undefined): Promise<void>;
+  /** Ends everything now. Also after half a start, and after {@link quit}. */
+  stop?(): void | Promise<void>;
 }

@@ -1,0 +1,30 @@
+import type { Installation } from '../kernel/installation.js';
+
+/** The text of `-h`. */
+export function usage(installation: Installation): string {
+  return `Usage: srv [-?hvVtTq] [-s signal] [-p prefix]
+           [-e filename] [-c filename] [-g directives]
+
+Options:
+  -?,-h         : this help
+  -v            : show version and exit
+  -V            : show version and configure options then exit
+  -t            : test configuration and exit
+  -T            : test configuration, dump it and exit
+  -q            : suppress non-error messages during configuration testing
+  -s signal     : send signal to a master process: stop, quit, reopen, reload
+  -p prefix     : set prefix path (default: ${installation.root}/)
+  -e filename   : set error log file (default: logs/error.log)
+  -c filename   : set configuration file (default: conf/srv.conf)
+  -g directives : set global directives out of configuration file
+
+`;
+}
+
+/** The text of `-v`, and of `-V` with `build`. */
+export function versionText(installation: Installation, build: boolean): string {
+  const version = `srv version: srv/${installation.version}\n`;
+  if (!build) return version;
+  const { node, openssl, v8 } = process.versions;
+  return `${version}running on Node.js ${node} (V8 ${v8})\nbuilt with OpenSSL ${openssl}\nTLS SNI support enabled\nconfigure arguments: --prefix=${installation.root}\n`;
+}

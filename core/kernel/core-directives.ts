@@ -1,0 +1,128 @@
+import { availableParallelism } from 'node:os';
+import { choice, flag, number, optional, path, rest, size, text, time } from '../module/args.js';
+import { coreModule } from '../module/manifest.js';
+import { ArgError, directive, type ArgType, type Conf } from '../module/spec.js';
+import { LOG_LEVELS } from '../log/levels.js';
+import type { LogLevel } from '../module/services.js';
+
+/** More would only be waste of memory, and lanes of shared figures are counted. */
+const MOST_WORKERS = 256;
+
+/** `worker_processes`: a number, or `auto` for one a core. */
+function workerCount(): ArgType<number> {
+  const count = number({ min: 1, max: MOST_WORKERS });
+  return {
+    kind: 'number',
+    form: 'number | auto',
+    parse: (value, context) => (value === 'auto' ? Math.min(availableParallelism(), MOST_WORKERS) : count.parse(value, context)),
+  };
+}
+
+/** A log file: `stderr`, or a path under the prefix. */
+function logPath(): ArgType<string> {
+  const file = path();
+  return {
+    kind: 'path',
+    form: 'file | stderr',
+    parse(value, context) {
+      if (/^(syslog|memory):/.test(value)) throw new ArgError(`unsupported log "${value}"`, 'write to a file or to stderr');
+      return value === 'stderr' ? value : file.parse(value, context);
+    },
+  };
+}
+
+/** `name` or `name=value`. */
+function assignment(): ArgType<{ readonly name: string; readonly value: string | undefined }> {
+  return {
+    kind: 'text',
+    form: 'variable[=value]',
+    parse(value) {
+      const equals = value.indexOf('=');
+      return equals < 0 ? { name: value, value: undefined } : { name: value.slice(0, equals), value: value.slice(equals + 1) };
+    },
+  };
+}
+
+export const mainDirectives = {
+  daemon: directive({ in: ['main'], args: flag(), default: 'on', doc: 'Whether the server goes into the background.' }),
+  master_process: directive({
+    in: ['main'],
+    args: flag(),
+    default: 'on',
+    doc: 'Accepted for compatibility: there is always a main thread.',
+  }),
+  worker_processes: directive({ in: ['main'], args: workerCount(), default: '1', doc: 'Number of worker threads.' }),
+  worker_shutdown_timeout: directive({
+    in: ['main'],
+    args: time(),
+    doc: 'How long a graceful shutdown may take before connections are closed.',
+  }),
+  worker_rlimit_nofile: directive({
+    in: ['main'],
+    args: number({ min: 1 }),
+    doc: 'Accepted: the limit of open files is inherited (ulimit -n).',
+  }),
+  worker_rlimit_core: directive({ in: ['main'], args: size(), doc: 'Accepted: the limit is inherited (ulimit -c).' }),
+  worker_priority: directive({ in: ['main'], args: number({ min: -20, max: 20 }), doc: 'Accepted; has no effect.' }),
+  worker_cpu_affinity: directive({ in: ['main'], args: rest(text('mask | auto')), doc: 'Accepted; threads are placed by the system.' }),
+  user: directive({
+    in: ['main'],
+    args: { name: text('user'), group: optional(text('group')) },
+    doc: 'Whom the server becomes when its listeners are open.',
+  }),
+  pid: directive({ in: ['main'], args: path(), default: 'logs/srv.pid', doc: 'File that names the main process.' }),
+  lock_file: directive({ in: ['main'], args: path(), doc: 'Accepted; no lock file is needed.' }),
+  error_log: directive({
+    in: ['main', 'http', 'server', 'location'],
+    args: { path: logPath(), level: optional<LogLevel, LogLevel>(choice(...LOG_LEVELS), 'error') },
+    many: true,
+    doc: 'Where messages of this level and more severe ones are written.',
+  }),
+  load_module: directive({
+    in: ['main'],
+    args: text('file'),
+    many: true,
+    doc: 'Loads a module; from the prefix, else from the installation.',
+  }),
+  env: directive({ in: ['main'], args: assignment(), many: true, doc: 'Sets an environment variable.' }),
+  working_directory: directive({ in: ['main'], args: path(), doc: 'Current folder of the server.' }),
+  cluster_name: directive({ in: ['main'], args: text('name'), doc: 'Name of the cluster this node belongs to.' }),
+  node_name: directive({ in: ['main'], args: text('name'), doc: 'Name of this node in its cluster; by default the host name.' }),
+  helper: directive({
+    in: ['main'],
+    args: { kind: choice('broker', 'ctrl'), module: text('module'), conf: path() },
+    many: true,
+    doc: 'Starts a helper process with its own configuration.',
+  }),
+  shared_slab_pool_size: directive({ in: ['main'], args: size(), doc: 'Shared memory for the zones of dynamic upstreams.' }),
+  start_message: directive({ in: ['main'], args: text('line'), many: true, doc: 'A line for whoever starts the server in a terminal.' }),
+  thread_pool: directive({ in: ['main'], args: rest(text()), many: true, doc: 'Accepted; has no effect.' }),
+  pcre_jit: directive({ in: ['main'], args: flag(), doc: 'Accepted: regular expressions are always compiled.' }),
+  timer_resolution: directive({ in: ['main'], args: time(), doc: 'Accepted; has no effect.' }),
+  ssl_engine: directive({ in: ['main'], args: text('device'), doc: 'Accepted; has no effect.' }),
+  events: directive({ in: ['main'], block: 'events', doc: 'Connection processing.' }),
+};
+
+export const eventsDirectives = {
+  worker_connections: directive({
+    in: ['events'],
+    args: number({ min: 1 }),
+    default: '512',
+    doc: 'Connections one worker may have at once.',
+  }),
+  accept_mutex: directive({ in: ['events'], args: flag(), doc: 'Accepted: the kernel spreads connections over the workers.' }),
+  accept_mutex_delay: directive({ in: ['events'], args: time(), doc: 'Accepted; has no effect.' }),
+  multi_accept: directive({ in: ['events'], args: flag(), doc: 'Accepted: every waiting connection is taken at once.' }),
+  use: directive({ in: ['events'], args: text('method'), doc: 'Accepted: the best method of the system is used.' }),
+  debug_connection: directive({ in: ['events'], args: text('address'), many: true, doc: 'Accepted; has no effect.' }),
+  worker_aio_requests: directive({ in: ['events'], args: number({ min: 1 }), doc: 'Accepted; has no effect.' }),
+};
+
+/** What the main level says. */
+export type MainConf = Conf<typeof mainDirectives>;
+/** What the `events` block says. */
+export type EventsConf = Conf<typeof eventsDirectives>;
+
+/** The kernel's own directives, declared like those of any module. */
+@coreModule({ name: 'srv_core_module', api: 1, directives: { ...mainDirectives, ...eventsDirectives } })
+export class CoreModule {}

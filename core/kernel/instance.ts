@@ -1,0 +1,174 @@
+import { ConfigErrors, configErrorsOf, type ConfigError } from '../config/errors.js';
+import { ConfigTree, type TreeOperation } from '../config/tree.js';
+import type { ErrorLog } from '../log/error-log.js';
+import { Log, ServerInfo } from '../module/services.js';
+import type { Change, Follower, Prepared } from './follower.js';
+import { loadModuleLines, loadModules } from './load-modules.js';
+import { RunningModules, type RunningModule } from './running-modules.js';
+import { InstanceInfo, type Identity } from './server-info.js';
+import { Services } from './services.js';
+import { readSettings, type Settings } from './settings.js';
+import { registerShippedModules } from './shipped-modules.js';
+import { validateChange } from './validation.js';
+
+export interface InstanceOptions extends Identity {
+  readonly log: ErrorLog;
+  /** False where another thread has checked every change already. */
+  readonly validates: boolean;
+}
+
+/**
+ * One server in one thread: its services, its modules, its configuration tree, and the followers that do the work. Everything mutable
+ * of a server hangs on one of these, so that several can live in one thread.
+ */
+export class Instance {
+  readonly services = new Services();
+  readonly #followers: Follower[] = [];
+  #tree = ConfigTree.empty;
+  #modules: RunningModules | undefined;
+  #settings: Settings | undefined;
+  #started = false;
+
+  constructor(readonly options: InstanceOptions) {
+    this.services.provide(Log, options.log);
+    this.services.provide(ServerInfo, new InstanceInfo(options, () => this.#settings?.main));
+  }
+
+  /** The tree in force. */
+  get tree(): ConfigTree {
+    return this.#tree;
+  }
+
+  /** What the main level and `events` say. Only after the first commit. */
+  get settings(): Settings {
+    if (!this.#settings) throw new Error('no configuration is in force yet');
+    return this.#settings;
+  }
+
+  /** The modules in force. Only after the first commit. */
+  get modules(): RunningModules {
+    if (!this.#modules) throw new Error('no configuration is in force yet');
+    return this.#modules;
+  }
+
+  /** Adds a part that follows the tree. They prepare and commit in the order they were added, and end in the opposite one. */
+  follow(follower: Follower): void {
+    this.#followers.push(follower);
+  }
+
+  /**
+   * Makes a change ready in every part of this thread, without any effect.
+   * @throws ConfigErrors with every reason why not; what was made ready is undone
+   */
+  async prepare(operations: readonly TreeOperation[]): Promise<Prepared> {
+    const before = this.#tree;
+    const after = before.apply(operations);
+    const modules = await this.#modulesFor(after);
+    if (this.options.validates) await this.#validate(after, operations, modules);
+    const settings = readSettings(after.root, modules.args);
+    const parts = await this.#prepareFollowers({ before, after, operations, modules, ...settings });
+    return {
+      commit: () => {
+        this.#tree = after;
+        this.#settings = settings;
+        const replaced = this.#modules;
+        this.#modules = modules;
+        for (const part of parts) part.commit();
+        if (replaced !== modules) this.#followModules(replaced, modules);
+      },
+      abort: () => {
+        for (const part of parts.toReversed()) part.abort();
+      },
+    };
+  }
+
+  /** Starts the modules, once the first configuration is in force. @throws what a module throws; {@link stop} cleans up then */
+  async start(): Promise<void> {
+    this.#started = true;
+    for (const { instance } of this.modules) await instance.start?.(this.options.role);
+  }
+
+  /** Takes nothing new, and resolves when the work at hand is done or `timeoutMs` milliseconds are over. */
+  async quit(timeoutMs: number | undefined): Promise<void> {
+    await Promise.all(this.#followers.map((follower) => this.#attempt('quit', () => follower.quit?.(timeoutMs))));
+    await this.stop();
+  }
+
+  /** Ends everything now. Never throws: what fails is logged. */
+  async stop(): Promise<void> {
+    for (const follower of this.#followers.toReversed()) await this.#attempt('stop', () => follower.stop?.());
+    if (!this.#started) return;
+    this.#started = false;
+    for (const module of [...this.modules].reverse()) await this.#stopModule(module);
+  }
+
+  async #modulesFor(after: ConfigTree): Promise<RunningModules> {
+    const known = this.#modules;
+    if (known && sameLines(this.#tree, after)) return known;
+    const { role, prefix, installation } = this.options;
+    const set = await loadModules(after.root, { plane: role === 'control' ? 'control' : 'data', prefix, installation });
+    const place = { master: 'the main thread', worker: 'a worker', control: 'the control plane' }[role];
+    const running = [...set].map((module): RunningModule => {
+      const { name, file, declaration } = module;
+      return known?.same(module) ?? { name, file, declaration, instance: this.services.construct(module.class, place) };
+    });
+    return new RunningModules(running, set, prefix);
+  }
+
+  async #validate(after: ConfigTree, operations: readonly TreeOperation[], modules: RunningModules): Promise<void> {
+    const mistakes = (): ConfigError[] => validateChange(this.#tree, after, operations, modules);
+    const errors = mistakes();
+    if (errors.length === 0) return;
+    if (!errors.some(({ message }) => message.startsWith('unknown directive'))) throw new ConfigErrors(errors);
+    await registerShippedModules(modules.set, this.options.installation);
+    throw new ConfigErrors(mistakes());
+  }
+
+  async #prepareFollowers(change: Change): Promise<Prepared[]> {
+    const parts: Prepared[] = [];
+    const errors: ConfigError[] = [];
+    try {
+      for (const follower of this.#followers) {
+        try {
+          parts.push(await follower.prepare(change));
+        } catch (error) {
+          const mistakes = configErrorsOf(error);
+          if (!mistakes) throw error;
+          errors.push(...mistakes);
+        }
+      }
+      if (errors.length > 0) throw new ConfigErrors(errors);
+      return parts;
+    } catch (error) {
+      for (const part of parts.toReversed()) part.abort();
+      throw error;
+    }
+  }
+
+  /** Other `load_module` lines are in force: starts the modules that came and ends those that went. */
+  #followModules(before: RunningModules | undefined, after: RunningModules): void {
+    if (!this.#started) return;
+    const [old, current] = [new Set(before), new Set(after)];
+    for (const module of old) if (!current.has(module)) void this.#stopModule(module);
+    for (const module of current) {
+      if (!old.has(module)) void this.#attempt(`start module "${module.name}"`, () => module.instance.start?.(this.options.role));
+    }
+  }
+
+  #stopModule(module: RunningModule): Promise<void> {
+    return this.#attempt(`stop module "${module.name}"`, () => module.instance.stop?.());
+  }
+
+  async #attempt(what: string, step: () => void | Promise<void>): Promise<void> {
+    try {
+      await step();
+    } catch (error) {
+      this.options.log.write('alert', `could not ${what}: ${(error as Error).stack ?? String(error)}`);
+    }
+  }
+}
+
+function sameLines(before: ConfigTree, after: ConfigTree): boolean {
+  const [old, current] = [loadModuleLines(before.root), loadModuleLines(after.root)];
+  return old.length === current.length && old.every((line, i) => line.args[0]?.text === current[i]?.args[0]?.text);
+}

@@ -1,0 +1,57 @@
+import { ConfigError, ConfigErrors, errorAt } from '../config/errors.js';
+import { ownDirectives } from '../config/conf.js';
+import type { Plane } from '../module/manifest.js';
+import type { Block, Directive } from '../module/tree.js';
+import { CoreModule } from './core-directives.js';
+import type { Installation } from './installation.js';
+import { findModule, importModule, moduleOf, ModuleLoadError, shippedModule } from './module-file.js';
+import { ModuleSet } from './module-set.js';
+import { STANDARD_MODULES } from './standard-modules.js';
+
+export interface ModuleSource {
+  readonly plane: Exclude<Plane, 'both'>;
+  readonly prefix: string;
+  readonly installation: Installation;
+}
+
+/** The `load_module` lines of a configuration. */
+export function loadModuleLines(root: Block): readonly Directive[] {
+  return ownDirectives(root, 'load_module');
+}
+
+/**
+ * The kernel's own module, the standard ones that fit this plane, and those of the `load_module` lines, in this order.
+ * @throws ConfigErrors with every module that cannot be loaded, and why
+ */
+export async function loadModules(root: Block, source: ModuleSource): Promise<ModuleSet> {
+  const set = new ModuleSet(source.plane);
+  const errors: ConfigError[] = [];
+  set.add(moduleOf(import.meta.filename, { CoreModule }));
+  await addStandardModules(set, source, errors);
+  for (const line of loadModuleLines(root)) {
+    const [file] = line.args;
+    // A line without a file, or with more words, is for the validation to refuse.
+    if (file === undefined) continue;
+    try {
+      set.add(await importModule(findModule(file.text, source.prefix, source.installation), source.installation));
+    } catch (error) {
+      if (!(error instanceof ModuleLoadError)) throw error;
+      errors.push(errorAt(line, error.message, file, error.hint));
+    }
+  }
+  if (errors.length > 0) throw new ConfigErrors(errors);
+  return set;
+}
+
+async function addStandardModules(set: ModuleSet, { installation }: ModuleSource, errors: ConfigError[]): Promise<void> {
+  const imported = await Promise.allSettled(STANDARD_MODULES.map((name) => importModule(shippedModule(installation, name), installation)));
+  for (const result of imported) {
+    try {
+      if (result.status === 'rejected') throw result.reason;
+      if (set.fits(result.value)) set.add(result.value);
+    } catch (error) {
+      if (!(error instanceof ModuleLoadError)) throw error;
+      errors.push(new ConfigError(error.message, undefined, 1, error.hint ?? 'the installation is incomplete: build it again'));
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import { existsSync } from 'node:fs';
+import { basename, isAbsolute, join, sep } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { API_VERSION, declarationOf, type ModuleClass, type ModuleDeclaration } from '../module/manifest.js';
+import type { Installation } from './installation.js';
+
+/** A module's class with what it declared. */
+export interface LoadedModule {
+  readonly name: string;
+  /** Absolute path of the file it came from. */
+  readonly file: string;
+  readonly class: ModuleClass;
+  readonly declaration: ModuleDeclaration;
+}
+
+/** Why a module cannot be loaded. `hint` says what to do about it. */
+export class ModuleLoadError extends Error {
+  constructor(
+    message: string,
+    readonly hint?: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/** The path of one of the modules that come with the program. */
+export function shippedModule(installation: Installation, name: string): string {
+  return join(installation.program, 'modules', `${name}.js`);
+}
+
+/**
+ * The file that a `load_module` argument means: under the prefix, else in the installation. A name that ends in `.so` finds the `.js`.
+ * @throws ModuleLoadError when there is none.
+ */
+export function findModule(path: string, prefix: string, installation: Installation): string {
+  const file = path.replace(/\.so$/, '.js');
+  const candidates = isAbsolute(file) ? [file] : [prefix, installation.program].map((folder) => join(folder, file));
+  const found = candidates.find((candidate) => existsSync(candidate));
+  if (found !== undefined) return found;
+  throw new ModuleLoadError(`cannot load module "${path}" (2: No such file or directory)`, `searched: ${candidates.join(', ')}`);
+}
+
+/**
+ * Imports the module in `file` and checks that it is one this core can run.
+ * @throws ModuleLoadError
+ */
+export async function importModule(file: string, installation: Installation): Promise<LoadedModule> {
+  if (!file.startsWith(installation.program + sep)) await import('./plugin-resolution.js');
+  return moduleOf(file, await importExports(file));
+}
+
+/**
+ * The one module among the exports of `file`.
+ * @throws ModuleLoadError
+ */
+export function moduleOf(file: string, exported: Readonly<Record<string, unknown>>): LoadedModule {
+  const classes = Object.values(exported).filter((value) => declarationOf(value) !== undefined);
+  const [found] = classes;
+  const declaration = declarationOf(found);
+  if (declaration === undefined) {
+    const hint = 'a module exports a class that is decorated with @httpModule, @controlModule, @helperModule or @coreModule';
+    throw new ModuleLoadError(`"${file}" is not a module`, hint);
+  }
+  if (classes.length > 1) throw new ModuleLoadError(`"${file}" exports ${classes.length} modules`, 'a module file exports exactly one');
+  // Whoever made the file may have used another version of these types.
+  const { name, api } = declaration.manifest as { name?: unknown; api?: unknown };
+  if (typeof name !== 'string' || name === '') throw new ModuleLoadError(`"${file}" has no name in its manifest`);
+  if (api !== API_VERSION) {
+    const hint = `use a build of ${basename(file)} for this version of srv`;
+    throw new ModuleLoadError(
+      `module "${name}" is made for version ${String(api)} of the module contract, this srv has version ${API_VERSION}`,
+      hint,
+    );
+  }
+  return { name, file, class: found as ModuleClass, declaration };
+}
+
+async function importExports(file: string): Promise<Record<string, unknown>> {
+  if (!existsSync(file)) throw new ModuleLoadError(`cannot load module "${file}" (2: No such file or directory)`);
+  try {
+    return (await import(pathToFileURL(file).href)) as Record<string, unknown>;
+  } catch (error) {
+    throw new ModuleLoadError(`cannot load module "${file}": ${(error as Error).message ?? String(error)}`, undefined, { cause: error });
+  }
+}

@@ -1,0 +1,58 @@
+import * as contract from '../module/services.js';
+import { container as rootContainer, type DependencyContainer, type InjectionToken } from 'tsyringe';
+
+/** A service's abstract class, which is its token. */
+export type ServiceToken<T> = abstract new (...args: never[]) => T;
+
+/**
+ * The services of one server in one thread, found by their abstract class. A child container of its own, so that two servers in one
+ * thread share nothing.
+ */
+export class Services {
+  readonly #container: DependencyContainer = rootContainer.createChildContainer();
+
+  /** Makes `service` what modules get that ask for `token` in their constructor. A later call replaces it. */
+  provide<T extends object>(token: ServiceToken<T>, service: T): void {
+    this.#container.registerInstance(token as unknown as InjectionToken<T>, service);
+  }
+
+  /** @throws Error when nobody provides it. */
+  get<T extends object>(token: ServiceToken<T>): T {
+    if (!this.has(token)) throw new Error(`no service ${token.name}`);
+    return this.#container.resolve(token as unknown as InjectionToken<T>);
+  }
+
+  has(token: ServiceToken<object>): boolean {
+    return this.#container.isRegistered(token as unknown as InjectionToken<object>);
+  }
+
+  /**
+   * Makes the one object of a module's class. A service that it asks for and this thread does not have is a stand-in whose use throws:
+   * the class is the same in the master and the workers, and may need in one what does not exist in the other.
+   */
+  construct(moduleClass: new (...args: never[]) => object, place: string): object {
+    const wanted = (Reflect.getMetadata('design:paramtypes', moduleClass) as readonly unknown[] | undefined) ?? [];
+    for (const token of wanted) {
+      if (isServiceToken(token) && !this.has(token)) this.provide(token, standIn(token.name, place));
+    }
+    return this.#container.resolve(moduleClass as unknown as InjectionToken<object>);
+  }
+}
+
+const SERVICE_TOKENS: ReadonlySet<unknown> = new Set(Object.values(contract));
+
+function isServiceToken(value: unknown): value is ServiceToken<object> {
+  return SERVICE_TOKENS.has(value);
+}
+
+function standIn(service: string, place: string): object {
+  return new Proxy(
+    {},
+    {
+      get(_, member) {
+        if (typeof member === 'symbol' || member === 'then') return undefined;
+        throw new Error(`${service}.${member}: this service does not exist in ${place}`);
+      },
+    },
+  );
+}

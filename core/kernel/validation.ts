@@ -1,0 +1,22 @@
+import { ownDirective } from '../config/conf.js';
+import type { ConfigError } from '../config/errors.js';
+import { ROOT_ID, type Tree, type TreeOperation } from '../config/tree.js';
+import { validate } from '../config/validate.js';
+import type { RunningModules } from './running-modules.js';
+
+/** The mistakes in what a change brings, checked by the specs of the modules that will be in force. Looks at nothing that it leaves alone. */
+export function validateChange(before: Tree, after: Tree, operations: readonly TreeOperation[], modules: RunningModules): ConfigError[] {
+  return operations.flatMap((operation) => validateOperation(before, after, operation, modules));
+}
+
+function validateOperation(before: Tree, after: Tree, operation: TreeOperation, { registry, args }: RunningModules): ConfigError[] {
+  if (operation.op === 'remove') return [];
+  if (operation.op === 'root') return validate(after.root, { registry, args });
+  const { directive } = operation;
+  const context = registry.contextOf(after, directive.id);
+  const options = { registry, args, ...(context !== undefined && { context }) };
+  if (operation.op === 'replace') return validate([directive], options);
+  const block = operation.parent === ROOT_ID ? before.root : before.byId(operation.parent)?.block;
+  const beside = (name: string): boolean => block !== undefined && ownDirective(block, name) !== undefined;
+  return validate([directive], { ...options, beside });
+}

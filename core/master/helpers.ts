@@ -1,0 +1,74 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import type { Log } from '../module/services.js';
+import type { HelperStart } from './helper-start.js';
+
+const HELPER_FILE = new URL('../cli/helper.js', import.meta.url);
+const FIRST_DELAY_MS = 200;
+const LONGEST_DELAY_MS = 10_000;
+/** A helper that lived as long did not die at its start. */
+const STEADY_MS = 10_000;
+/** What a helper may take to end by itself. */
+const STOP_MS = 3000;
+
+/** One `helper` line: a child process that is started again when it ends, and ends with this one. */
+export class Helper {
+  readonly name: string;
+  #child: ChildProcess | undefined;
+  #startedAt = 0;
+  #delay = FIRST_DELAY_MS;
+  #timer: NodeJS.Timeout | undefined;
+  #stopping = false;
+
+  constructor(
+    readonly start: HelperStart,
+    private readonly log: Log,
+  ) {
+    this.name = `helper ${start.kind}`;
+  }
+
+  /** Starts the process. That it is ready is its own affair: traffic does not wait for a helper. */
+  run(): void {
+    if (this.#stopping) return;
+    // The channel is its lifeline: it closes when this process ends, however it ends, and the helper with it.
+    const child = fork(HELPER_FILE, [], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], serialization: 'advanced' });
+    this.#child = child;
+    this.#startedAt = Date.now();
+    child.once('error', (error) => this.log.write('alert', `${this.name} cannot be started: ${error.message}`));
+    child.once('exit', (code, signal) => this.#ended(child, code, signal));
+    child.send(this.start, (error) => {
+      if (error) this.log.write('error', `${this.name} took no start message: ${error.message}`);
+    });
+    this.log.write('notice', `start ${this.name}, process ${child.pid}`);
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  reopenLogs(): void {
+    this.#child?.kill('SIGUSR1');
+  }
+
+  /** Tells it to end and waits until it has; one that does not is killed. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    clearTimeout(this.#timer);
+    const child = this.#child;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    if (child.connected) child.disconnect();
+    const kill = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
+    await ended;
+    clearTimeout(kill);
+  }
+
+  #ended(child: ChildProcess, code: number | null, signal: NodeJS.Signals | null): void {
+    if (this.#child !== child || this.#stopping) return;
+    this.#child = undefined;
+    if (Date.now() - this.#startedAt >= STEADY_MS) this.#delay = FIRST_DELAY_MS;
+    const how = signal ? `on signal ${signal}` : `with code ${code}`;
+    this.log.write('error', `${this.name} (process ${child.pid}) exited ${how}, it is started again in ${this.#delay} ms`);
+    this.#timer = setTimeout(() => this.run(), this.#delay);
+    this.#delay = Math.min(this.#delay * 2, LONGEST_DELAY_MS);
+  }
+}

@@ -1,0 +1,156 @@
+import { Worker } from 'node:worker_threads';
+import type { TreeOperation } from '../config/tree.js';
+import { ParticipantGone, type Participant } from '../control/participant.js';
+import { failureOf } from '../worker/failure.js';
+import type { Zones } from '../zone/zones.js';
+import type { FromWorker, ToWorker, WorkerStart } from '../worker/protocol.js';
+
+const WORKER_FILE = new URL('../worker/main.js', import.meta.url);
+/** What a worker that was told to end at once may take before it is cut off. */
+const STOP_MS = 2000;
+
+/** How a worker thread ended. */
+export interface WorkerEnd {
+  readonly code: number;
+  /** What it died of, when it is known: an out-of-memory, an uncaught error outside of its own handlers. */
+  readonly error: Error | undefined;
+}
+
+interface Waiting {
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** One worker thread as the master sees it. */
+export class WorkerHandle implements Participant {
+  readonly name: string;
+  readonly threadId: number;
+  /** Resolves when it serves traffic; rejects with the reasons when it cannot, or with {@link ParticipantGone}. */
+  readonly ready: Promise<void>;
+  readonly ended: Promise<WorkerEnd>;
+  readonly startedAt = Date.now();
+  /** It was told to end: it need not be replaced. */
+  leaving = false;
+  readonly #thread: Worker;
+  /** Answers that are due, by `kind number`. */
+  readonly #waiting = new Map<string, Waiting>();
+  #publications = 0;
+  /** The newest zone that was shared with it. */
+  #lastZone: number;
+  #gone = false;
+  #error: Error | undefined;
+
+  constructor(
+    readonly index: number,
+    start: WorkerStart,
+    limits: { readonly maxOldGenerationSizeMb: number },
+    private readonly zones: Zones,
+    /** Called when {@link replace} asks for another one in its place. */
+    private readonly onReplace: (handle: WorkerHandle, reason: string) => void,
+  ) {
+    this.name = `worker ${index}`;
+    this.#lastZone = zones.last;
+    this.#thread = new Worker(WORKER_FILE, { workerData: start, name: `srv ${this.name}`, resourceLimits: limits, stdin: false });
+    this.threadId = this.#thread.threadId;
+    this.ready = this.#answer('ready');
+    this.ended = new Promise((resolve) => this.#thread.once('exit', (code) => resolve(this.#end(code))));
+    this.#thread.on('error', (error: unknown) => (this.#error = error instanceof Error ? error : new Error(String(error))));
+    this.#thread.on('message', (message: FromWorker) => this.#take(message));
+    // Whoever waits for it sees the rejection as well; nobody waiting is no fault.
+    this.ready.catch(() => undefined);
+  }
+
+  prepare(tx: number, operations: readonly TreeOperation[]): Promise<void> {
+    const zones = this.zones.shares(this.#lastZone);
+    this.#lastZone = this.zones.last;
+    return this.#ask({ kind: 'prepare', tx, operations, zones }, `prepared ${tx}`);
+  }
+
+  commit(tx: number): Promise<void> {
+    return this.#ask({ kind: 'commit', tx }, `committed ${tx}`);
+  }
+
+  abort(tx: number): void {
+    this.#waiting.delete(`prepared ${tx}`);
+    this.#post({ kind: 'abort', tx });
+  }
+
+  publish(channel: string, data: unknown): Promise<void> {
+    const id = ++this.#publications;
+    return this.#ask({ kind: 'publish', id, channel, data }, `published ${id}`);
+  }
+
+  replace(reason: string): void {
+    if (!this.#gone && !this.leaving) this.onReplace(this, reason);
+  }
+
+  reopenLogs(): void {
+    this.#post({ kind: 'reopen' });
+  }
+
+  /** Ends it when its requests are answered, or after `timeoutMs` milliseconds; without a time it may take as long as they do. */
+  async quit(timeoutMs: number | undefined): Promise<void> {
+    this.leaving = true;
+    this.#post({ kind: 'quit', timeoutMs });
+    await this.ended;
+  }
+
+  /** Ends it now. */
+  async stop(): Promise<void> {
+    this.leaving = true;
+    this.#post({ kind: 'stop' });
+    const cut = setTimeout(() => void this.#thread.terminate(), STOP_MS);
+    await this.ended;
+    clearTimeout(cut);
+  }
+
+  /** Ends it without asking: it hangs. */
+  async terminate(): Promise<void> {
+    await this.#thread.terminate();
+  }
+
+  #ask(message: ToWorker, answer: string): Promise<void> {
+    if (this.#gone) return Promise.reject(new ParticipantGone(this.name));
+    const answered = this.#answer(answer);
+    this.#post(message);
+    return answered;
+  }
+
+  #answer(key: string): Promise<void> {
+    return new Promise((resolve, reject) => this.#waiting.set(key, { resolve, reject }));
+  }
+
+  #post(message: ToWorker): void {
+    if (!this.#gone) this.#thread.postMessage(message);
+  }
+
+  #take(message: FromWorker): void {
+    switch (message.kind) {
+      case 'ready':
+        return this.#settle('ready');
+      case 'failed':
+        return this.#settle('ready', failureOf(message.failure));
+      case 'prepared':
+        return this.#settle(`prepared ${message.tx}`, message.failure && failureOf(message.failure));
+      case 'committed':
+        return this.#settle(`committed ${message.tx}`);
+      case 'published':
+        return this.#settle(`published ${message.id}`);
+    }
+  }
+
+  #settle(key: string, failure?: Error): void {
+    const waiting = this.#waiting.get(key);
+    if (!waiting) return;
+    this.#waiting.delete(key);
+    if (failure) waiting.reject(failure);
+    else waiting.resolve();
+  }
+
+  #end(code: number): WorkerEnd {
+    this.#gone = true;
+    for (const { reject } of this.#waiting.values()) reject(new ParticipantGone(this.name));
+    this.#waiting.clear();
+    return { code, error: this.#error };
+  }
+}

@@ -1,0 +1,132 @@
+import type { Participant } from '../control/participant.js';
+import type { Log } from '../module/services.js';
+import type { WorkerStart } from '../worker/protocol.js';
+import type { Zones } from '../zone/zones.js';
+import { WorkerHandle, type WorkerEnd } from './worker-handle.js';
+
+const FIRST_DELAY_MS = 100;
+const LONGEST_DELAY_MS = 10_000;
+/** A worker that lived as long did not die at its start: its replacement comes at once. */
+const STEADY_MS = 10_000;
+
+export interface WorkerPoolOptions {
+  readonly log: Log;
+  /** Memory a worker may use before it alone is ended, in MB. */
+  readonly memoryLimitMb: number;
+  /**
+   * Calls `create` at a moment when no transaction is between its prepare and its commit, so that a new worker starts from a tree that is
+   * whole, and takes part in every transaction after it.
+   */
+  readonly joining: (create: () => void) => Promise<void>;
+  /** What a worker is started with at this moment. */
+  readonly start: (index: number) => WorkerStart;
+  readonly zones: Zones;
+}
+
+/** The worker threads: started, replaced when they die, ended. */
+export class WorkerPool {
+  readonly #workers = new Map<number, WorkerHandle>();
+  readonly #delays = new Map<number, number>();
+  readonly #timers = new Set<NodeJS.Timeout>();
+  /** Started by {@link resize}, whose caller hears of their failure: they are not tried again. */
+  readonly #onTrial = new Set<WorkerHandle>();
+  #closing = false;
+  /** How many workers there should be. */
+  #size = 0;
+
+  constructor(private readonly options: WorkerPoolOptions) {}
+
+  /** Those that take part in transactions. */
+  get participants(): Iterable<Participant> {
+    return this.#workers.values();
+  }
+
+  /**
+   * Starts or ends workers until there are `count`.
+   * Resolves when those that were started serve traffic. Rejects with the reasons if one of them cannot; it is not tried again then.
+   */
+  async resize(count: number, shutdownTimeoutMs?: number): Promise<void> {
+    this.#size = count;
+    const surplus = [...this.#workers.values()].filter((worker) => worker.index >= count);
+    for (const worker of surplus) void worker.quit(shutdownTimeoutMs);
+    const started: WorkerHandle[] = [];
+    await this.options.joining(() => {
+      for (let index = 0; index < count; index++) if (!this.#workers.has(index)) started.push(this.#create(index));
+      for (const worker of started) this.#onTrial.add(worker);
+    });
+    const results = await Promise.allSettled(started.map((worker) => worker.ready));
+    for (const worker of started) this.#onTrial.delete(worker);
+    const failed = results.find((result) => result.status === 'rejected');
+    if (failed) throw failed.reason;
+  }
+
+  reopenLogs(): void {
+    for (const worker of this.#workers.values()) worker.reopenLogs();
+  }
+
+  /** Ends all of them when their requests are answered, or after `timeoutMs` milliseconds. None is replaced. */
+  async quit(timeoutMs: number | undefined): Promise<void> {
+    this.#close();
+    await Promise.all([...this.#workers.values()].map((worker) => worker.quit(timeoutMs)));
+  }
+
+  /** Ends all of them now. None is replaced. */
+  async stop(): Promise<void> {
+    this.#close();
+    await Promise.all([...this.#workers.values()].map((worker) => worker.stop()));
+  }
+
+  /** Lets {@link resize} start workers again after {@link quit}. */
+  reopen(): void {
+    this.#closing = false;
+  }
+
+  #close(): void {
+    this.#closing = true;
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timers.clear();
+  }
+
+  #create(index: number): WorkerHandle {
+    const { log, memoryLimitMb, start, zones } = this.options;
+    const worker = new WorkerHandle(index, start(index), { maxOldGenerationSizeMb: memoryLimitMb }, zones, (handle, reason) => {
+      log.write('alert', `${handle.name} is replaced: ${reason}`);
+      void handle.terminate();
+    });
+    log.write('notice', `start ${worker.name}, thread ${worker.threadId}`);
+    this.#workers.set(index, worker);
+    void worker.ended.then((end) => this.#ended(worker, end));
+    return worker;
+  }
+
+  #ended(worker: WorkerHandle, end: WorkerEnd): void {
+    this.#workers.delete(worker.index);
+    // It may have died with a lock in its hands.
+    this.options.zones.releaseOf(worker.threadId);
+    if (worker.leaving) {
+      this.options.log.write('notice', `${worker.name} exited with code ${end.code}`);
+      return;
+    }
+    const reason = end.error ? `: ${end.error.message}` : '';
+    this.options.log.write('alert', `${worker.name} (thread ${worker.threadId}) exited with code ${end.code}${reason}`);
+    if (!this.#closing && worker.index < this.#size && !this.#onTrial.has(worker)) this.#replace(worker);
+  }
+
+  #replace(worker: WorkerHandle): void {
+    const { index } = worker;
+    const steady = Date.now() - worker.startedAt >= STEADY_MS;
+    const delay = steady ? 0 : (this.#delays.get(index) ?? 0);
+    this.#delays.set(index, Math.min(Math.max(delay * 2, FIRST_DELAY_MS), LONGEST_DELAY_MS));
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      void this.#startAgain(index);
+    }, delay);
+    this.#timers.add(timer);
+  }
+
+  async #startAgain(index: number): Promise<void> {
+    await this.options.joining(() => {
+      if (!this.#closing && index < this.#size && !this.#workers.has(index)) this.#create(index);
+    });
+  }
+}

@@ -1,0 +1,37 @@
+/** What the master and a worker thread say to each other. Messages arrive in the order they were sent. */
+import type { DirectiveData, TreeOperation } from '../config/tree.js';
+import type { ZoneShare } from '../zone/zones.js';
+import type { FailureData } from './failure.js';
+
+/** What a worker thread is started with. */
+export interface WorkerStart {
+  readonly index: number;
+  readonly prefix: string;
+  /** Where lines go until the configuration says something else. */
+  readonly errorLog: string;
+  readonly tree: readonly DirectiveData[];
+  /** All zones there are; later ones come with a `prepare`. */
+  readonly zones: readonly ZoneShare[];
+  /** Memory of the figures of all workers. */
+  readonly figures: SharedArrayBuffer;
+  /** The state of every replicated channel when the thread was started. */
+  readonly snapshots: readonly { readonly channel: string; readonly snapshot: unknown }[];
+}
+
+export type ToWorker =
+  | { readonly kind: 'prepare'; readonly tx: number; readonly operations: readonly TreeOperation[]; readonly zones: readonly ZoneShare[] }
+  | { readonly kind: 'commit'; readonly tx: number }
+  | { readonly kind: 'abort'; readonly tx: number }
+  | { readonly kind: 'publish'; readonly id: number; readonly channel: string; readonly data: unknown }
+  | { readonly kind: 'reopen' }
+  /** Take no new connections, end when the last request is answered, or when the time is over. */
+  | { readonly kind: 'quit'; readonly timeoutMs: number | undefined }
+  /** End now. */
+  | { readonly kind: 'stop' };
+
+export type FromWorker =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'failed'; readonly failure: FailureData }
+  | { readonly kind: 'prepared'; readonly tx: number; readonly failure?: FailureData }
+  | { readonly kind: 'committed'; readonly tx: number }
+  | { readonly kind: 'published'; readonly id: number };
