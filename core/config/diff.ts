@@ -58,10 +58,16 @@ class Pairing {
 
   /** For each directive that is not new the one it continues. */
   private match(old: readonly Directive[], now: readonly Directive[], context: ContextName | undefined): Map<Directive, Directive> {
-    const continued = new Map<Directive, Directive>();
+    const continued = pairByKey(old, now);
+    const taken = new Set(continued.values());
     const identity = (directive: Directive): string => this.identity(directive, context);
-    const oldByIdentity = Map.groupBy(old, identity);
-    for (const [text, same] of Map.groupBy(now, identity)) pairUp(oldByIdentity.get(text) ?? [], same, continued);
+    const oldByIdentity = Map.groupBy(
+      old.filter((directive) => !taken.has(directive)),
+      identity,
+    );
+    // One that has a key, and is not continued by it, is another one: also if it says the same.
+    const unkeyed = now.filter(({ key }) => key === undefined);
+    for (const [text, same] of Map.groupBy(unkeyed, identity)) pairUp(oldByIdentity.get(text) ?? [], same, continued);
     return continued;
   }
 
@@ -73,6 +79,19 @@ class Pairing {
     if (spec?.identity !== undefined) return `${name}\0${spec.identity(directive)}`;
     return spec && spec.many === undefined ? name : headText(directive);
   }
+}
+
+/** Pairs directives of one name and lasting key. */
+function pairByKey(old: readonly Directive[], now: readonly Directive[]): Map<Directive, Directive> {
+  const continued = new Map<Directive, Directive>();
+  if (now.every(({ key }) => key === undefined)) return continued;
+  const keyed = old.filter(({ key }) => key !== undefined);
+  const oldByKey = new Map(keyed.map((directive) => [`${directive.key}\0${directive.name}`, directive]));
+  for (const directive of now) {
+    const match = directive.key === undefined ? undefined : oldByKey.get(`${directive.key}\0${directive.name}`);
+    if (match !== undefined) continued.set(directive, match);
+  }
+  return continued;
 }
 
 /** Pairs directives of one identity: first those that are equal as a whole, then the others in order. */

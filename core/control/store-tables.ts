@@ -9,6 +9,8 @@ export interface OverlayRow {
   readonly parent: string;
   /** The directive as text; for `remove` what was removed. */
   readonly text: string;
+  /** What the file has in its place, as far as known: for showing the difference. */
+  readonly was: string | undefined;
   /** Its lasting key, if directives of its kind have one. */
   readonly key: number | undefined;
   /** Order of the changes. */
@@ -16,7 +18,7 @@ export interface OverlayRow {
 }
 
 /** A row as SQLite has it: no undefined. */
-type StoredOverlayRow = Omit<OverlayRow, 'key'> & { readonly key: number | null };
+type StoredOverlayRow = Omit<OverlayRow, 'key' | 'was'> & { readonly key: number | null; readonly was: string | null };
 
 export class OverlayTable {
   readonly #all: StatementSync;
@@ -29,7 +31,7 @@ export class OverlayTable {
   constructor(database: DatabaseSync) {
     this.#all = database.prepare('SELECT * FROM overlay ORDER BY seq');
     this.#get = database.prepare('SELECT * FROM overlay WHERE address = ?');
-    this.#put = database.prepare('INSERT OR REPLACE INTO overlay VALUES (?, ?, ?, ?, ?, ?)');
+    this.#put = database.prepare('INSERT OR REPLACE INTO overlay VALUES (?, ?, ?, ?, ?, ?, ?)');
     this.#delete = database.prepare('DELETE FROM overlay WHERE address = ?');
     this.#deleteBelow = database.prepare('DELETE FROM overlay WHERE address > ? AND address < ?');
     this.#of = database.prepare('SELECT * FROM overlay WHERE address > ? AND address < ? ORDER BY seq');
@@ -37,21 +39,21 @@ export class OverlayTable {
 
   /** All rows, in the order of the changes. */
   all(): OverlayRow[] {
-    return (this.#all.all() as unknown as StoredOverlayRow[]).map(withKey);
+    return (this.#all.all() as unknown as StoredOverlayRow[]).map(overlayRow);
   }
 
   get(address: string): OverlayRow | undefined {
     const found = this.#get.get(address) as unknown as StoredOverlayRow | undefined;
-    return found && withKey(found);
+    return found && overlayRow(found);
   }
 
   /** Rows with an address between the two, both excluded, in the order of the changes. */
   between(from: string, to: string): OverlayRow[] {
-    return (this.#of.all(from, to) as unknown as StoredOverlayRow[]).map(withKey);
+    return (this.#of.all(from, to) as unknown as StoredOverlayRow[]).map(overlayRow);
   }
 
   put(entry: OverlayRow): void {
-    this.#put.run(entry.address, entry.op, entry.parent, entry.text, entry.key ?? null, entry.seq);
+    this.#put.run(entry.address, entry.op, entry.parent, entry.text, entry.was ?? null, entry.key ?? null, entry.seq);
   }
 
   delete(address: string): void {
@@ -63,7 +65,7 @@ export class OverlayTable {
   }
 }
 
-const withKey = (found: StoredOverlayRow): OverlayRow => ({ ...found, key: found.key ?? undefined });
+const overlayRow = (stored: StoredOverlayRow): OverlayRow => ({ ...stored, key: stored.key ?? undefined, was: stored.was ?? undefined });
 
 /** One transaction of the past. */
 export interface HistoryEntry {

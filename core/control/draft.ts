@@ -1,0 +1,107 @@
+import type { SpecRegistry } from '../config/registry.js';
+import type { DirectiveData } from '../config/tree.js';
+import type { ContextName } from '../module/spec.js';
+import type { Block, Directive } from '../module/tree.js';
+import { addressIn, ROOT_ADDRESS, stepOf } from './address.js';
+
+/**
+ * A directive of a tree that is being put together from the file and the journal: its block can be changed, and its children are found by
+ * their steps. Addresses stay those of the moment they were first asked for.
+ */
+export class Draft {
+  children: Draft[] | undefined;
+  key: number | undefined;
+  removed = false;
+  #address: string | undefined;
+  #bySteps: Map<string, Draft> | undefined;
+
+  private constructor(
+    public directive: Directive,
+    readonly parent: Draft | undefined,
+    /** Context the directives in its block stand in. */
+    readonly inside: ContextName | undefined,
+    private readonly registry: SpecRegistry,
+  ) {
+    this.key = directive.key;
+    this.#adopt(directive.block);
+  }
+
+  static root(block: Block, registry: SpecRegistry): Draft {
+    const source = { file: '', line: 0, column: 0 };
+    return new Draft({ id: 0, name: '', args: [], source, block }, undefined, 'main', registry);
+  }
+
+  get address(): string {
+    if (this.parent === undefined) return ROOT_ADDRESS;
+    if (this.#address === undefined) this.parent.#index();
+    return this.#address ?? ROOT_ADDRESS;
+  }
+
+  /** The child at one step of an address, number included. */
+  child(step: string): Draft | undefined {
+    const found = this.#index().get(step);
+    return found?.removed === true ? undefined : found;
+  }
+
+  append(directive: Directive, address: string, step: string): Draft {
+    const added = this.#make(directive);
+    added.#address = address;
+    this.#index().set(step, added);
+    this.children?.push(added);
+    return added;
+  }
+
+  /** Puts other content in its place. Its address stays. */
+  replaceWith(directive: Directive): void {
+    this.directive = directive;
+    this.key = directive.key ?? this.key;
+    this.#bySteps = undefined;
+    this.#adopt(directive.block);
+  }
+
+  /** Puts directives into the block before it is indexed. */
+  fill(directives: Iterable<Directive>): void {
+    for (const directive of directives) this.children?.push(this.#make(directive));
+  }
+
+  toData(): DirectiveData {
+    const { id, name, args, source } = this.directive;
+    const block = this.children && this.blockData();
+    return { id, name, args, source, ...(block && { block }), ...(this.key !== undefined && { key: this.key }) };
+  }
+
+  blockData(): DirectiveData[] {
+    return (this.children ?? []).filter((child) => !child.removed).map((child) => child.toData());
+  }
+
+  #adopt(block: Block | undefined): void {
+    this.children = block && Array.from(block, (child) => this.#make(child));
+  }
+
+  #make(directive: Directive): Draft {
+    const { inside } = this;
+    return new Draft(directive, this, inside && this.registry.contextInside(inside, directive.name), this.registry);
+  }
+
+  #index(): Map<string, Draft> {
+    if (this.#bySteps !== undefined) return this.#bySteps;
+    const index = (this.#bySteps = new Map<string, Draft>());
+    const counts = new Map<string, number>();
+    for (const child of this.children ?? []) {
+      const { text } = stepOf(
+        { ...child.directive, ...(child.key !== undefined && { key: child.key }) },
+        this.inside ?? 'main',
+        this.registry,
+      );
+      const occurrence = counts.get(text) ?? 0;
+      counts.set(text, occurrence + 1);
+      child.#address = addressIn(this.address, text, occurrence);
+      index.set(lastStep(child.#address, this.address), child);
+    }
+    return index;
+  }
+}
+
+function lastStep(address: string, parent: string): string {
+  return JSON.parse(address.slice(parent === ROOT_ADDRESS ? 0 : parent.length + 1)) as string;
+}

@@ -1,0 +1,153 @@
+/**
+ * The effective configuration: the file, the files it keeps parts of itself in (`state`), and on top what the API changed. Made at start and
+ * at every reload; what the journal says about directives that the file no longer has is dropped and named.
+ */
+import { ConfigErrors, type ConfigError } from '../config/errors.js';
+import { printDirective } from '../config/print.js';
+import type { SpecRegistry } from '../config/registry.js';
+import { ConfigTree, type IdSource, type Tree } from '../config/tree.js';
+import type { ArgContext } from '../module/spec.js';
+import type { Directive } from '../module/tree.js';
+import { readable, stepsIn } from './address.js';
+import { Draft } from './draft.js';
+import { heldFileOf, readHeldFile } from './held-files.js';
+import { KeyRing } from './lasting-keys.js';
+import { parseDirective, toDirectives } from './parse-directive.js';
+import type { Store } from './store.js';
+import type { OverlayRow } from './store-tables.js';
+
+export interface EffectiveOptions {
+  readonly registry: SpecRegistry;
+  readonly args: ArgContext;
+  readonly ids: IdSource;
+}
+
+export interface Effective {
+  readonly tree: ConfigTree;
+  /** Lines for the log: what the journal said about something that is not in the file any more. */
+  readonly dropped: readonly string[];
+  /** Writes into the store what was found out. Call it inside a store transaction, when the tree comes into force. */
+  save(): void;
+}
+
+/**
+ * @param store undefined: there is none yet (`srv -T` before the first start)
+ * @throws ConfigErrors when a file that belongs to the configuration cannot be used
+ */
+export function effectiveTree(file: Tree, store: Store | undefined, options: EffectiveOptions): Effective {
+  const run = new Composition(file, store, options);
+  run.prepareBlocks(run.root);
+  if (run.errors.length > 0) throw new ConfigErrors(run.errors);
+  for (const row of run.rows) run.apply(row);
+  return { tree: ConfigTree.fromData(run.root.blockData()), dropped: run.dropped, save: () => run.save() };
+}
+
+class Composition {
+  readonly root: Draft;
+  readonly rows: readonly OverlayRow[];
+  readonly dropped: string[] = [];
+  readonly errors: ConfigError[] = [];
+  readonly #keys: KeyRing;
+  /** Rows to write again, and addresses to forget. */
+  readonly #changed: OverlayRow[] = [];
+  readonly #forgotten: string[] = [];
+  readonly #parsed = new Map<OverlayRow, Directive>();
+
+  constructor(
+    file: Tree,
+    private readonly store: Store | undefined,
+    private readonly options: EffectiveOptions,
+  ) {
+    this.root = Draft.root(file.root, options.registry);
+    this.rows = store?.overlay.all() ?? [];
+    const adds = this.rows.filter((row) => row.op === 'add' && row.key !== undefined);
+    this.#keys = new KeyRing(
+      options.registry,
+      store,
+      Map.groupBy(adds, (row) => row.parent),
+      (row) => this.#directive(row),
+    );
+  }
+
+  /** Fills in what files hold, and gives lasting keys, in this block and all within it. */
+  prepareBlocks(draft: Draft): void {
+    if (draft.children === undefined || draft.inside === undefined || draft.inside === 'entries') return;
+    this.#fill(draft);
+    this.#keys.assign(draft);
+    for (const child of draft.children) this.prepareBlocks(child);
+  }
+
+  apply(row: OverlayRow): void {
+    const steps = stepsIn(row.address);
+    const parent = this.#find(steps.slice(0, -1));
+    const step = steps.at(-1) ?? '';
+    const target = parent?.child(step);
+    if (row.op === 'remove') this.#remove(row, target);
+    else if (target !== undefined) this.#replace(row, target);
+    else if (row.op === 'add' && parent?.children !== undefined) this.#add(row, parent, step);
+    else this.#drop(row);
+  }
+
+  save(): void {
+    const { store } = this;
+    if (store === undefined) return;
+    for (const address of this.#forgotten) store.overlay.delete(address);
+    for (const row of this.#changed) store.overlay.put(row);
+    this.#keys.save(store);
+  }
+
+  #fill(draft: Draft): void {
+    const { inside, directive } = draft;
+    const { block } = directive;
+    if (block === undefined || inside === undefined) return;
+    const file = heldFileOf(block, inside, this.options);
+    if (file === undefined) return;
+    const held = readHeldFile(file, block, inside, this.options);
+    for (const entry of held) {
+      if (entry instanceof Error) this.errors.push(entry);
+      else draft.fill([entry]);
+    }
+  }
+
+  #add(row: OverlayRow, parent: Draft, step: string): void {
+    const draft = parent.append(this.#directive(row), row.address, step);
+    this.prepareBlocks(draft);
+  }
+
+  /** Also an `add` of what the file has by now: the API's word counts, and is not needed any more if it is the same. */
+  #replace(row: OverlayRow, target: Draft): void {
+    const was = printDirective(target.directive);
+    if (was === row.text) {
+      this.#forgotten.push(row.address);
+      return;
+    }
+    target.replaceWith(this.#directive(row));
+    this.prepareBlocks(target);
+    if (row.op !== 'replace' || row.was !== was) this.#changed.push({ ...row, op: 'replace', was });
+  }
+
+  #remove(row: OverlayRow, target: Draft | undefined): void {
+    if (target === undefined) this.#forgotten.push(row.address);
+    else target.removed = true;
+  }
+
+  #drop(row: OverlayRow): void {
+    this.#forgotten.push(row.address);
+    this.dropped.push(`${readable(row.address)}: ${row.op} "${row.text.trim()}"`);
+  }
+
+  #find(steps: readonly string[]): Draft | undefined {
+    let draft: Draft | undefined = this.root;
+    for (const step of steps) draft = draft?.child(step);
+    return draft;
+  }
+
+  #directive(row: OverlayRow): Directive {
+    const known = this.#parsed.get(row);
+    if (known !== undefined) return known;
+    const [parsed] = toDirectives([{ ...parseDirective(row.text, this.options.ids), ...(row.key !== undefined && { key: row.key }) }]);
+    if (parsed === undefined) throw new Error('a directive was parsed to nothing');
+    this.#parsed.set(row, parsed);
+    return parsed;
+  }
+}
