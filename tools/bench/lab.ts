@@ -14,8 +14,6 @@ export interface Pace {
   readonly restSeconds: number;
   readonly starts: number;
   readonly memberAdds: number;
-  /** The smaller and the greater group that members are added to. */
-  readonly members: readonly [number, number];
 }
 
 export const fullPace: Pace = {
@@ -25,7 +23,6 @@ export const fullPace: Pace = {
   restSeconds: 2,
   starts: 3,
   memberAdds: 500,
-  members: [10, 100_000],
 };
 
 export const quickPace: Pace = {
@@ -35,7 +32,6 @@ export const quickPace: Pace = {
   restSeconds: 0.5,
   starts: 1,
   memberAdds: 20,
-  members: [10, 10_000],
 };
 
 /** What every measurement needs: a temporary folder, the programs, cores, and the processes it started. */

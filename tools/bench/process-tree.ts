@@ -18,12 +18,13 @@ export function processTree(root: number): ProcessStat[] {
   return tree;
 }
 
-/** Undefined when the process is gone. */
+/** Undefined when the process is gone, or has ended and only waits for its parent to notice. */
 export function readProcess(pid: number): ProcessStat | undefined {
   const line = readProc(`/proc/${pid}/stat`);
   if (line === undefined) return undefined;
   // The name in parentheses may hold blanks and parentheses itself: the fields are counted after the last one.
   const fields = line.slice(line.lastIndexOf(')') + 2).split(' ');
+  if (fields[0] === 'Z') return undefined;
   return {
     pid,
     parent: Number(fields[1]),

@@ -7,6 +7,8 @@ import { processTree, readProcess, type ProcessStat } from './process-tree.js';
 const raiseFileLimit = ['/bin/sh', '-c', 'ulimit -Sn "$(ulimit -Hn)"; exec "$@"', 'sh'];
 
 const STOP_TIMEOUT_MS = 5000;
+/** How long its children may take to end after it. */
+const CHILDREN_TIMEOUT_MS = 1000;
 const KEPT_OUTPUT = 65536;
 
 export interface StartOptions {
@@ -64,7 +66,7 @@ export class Processes {
 
   /**
    * Ends a process: first with the signal, after some seconds by force, with everything that it started.
-   * @returns how many of its processes were still there after it had ended
+   * @returns how many of its processes were still there a second after it had ended
    */
   async stop(started: Started, signal: NodeJS.Signals = 'SIGTERM'): Promise<number> {
     const tree = processTree(started.pid);
@@ -73,7 +75,7 @@ export class Processes {
       started.child.kill(signal);
       await Promise.race([closed, delay(STOP_TIMEOUT_MS, undefined, { ref: false })]);
     }
-    const left = tree.filter((stat) => stat.pid !== started.pid && isSame(stat)).length;
+    const left = await survivors(tree.filter((stat) => stat.pid !== started.pid));
     killTree(started.pid, tree);
     if (isRunning(started.child)) await once(started.child, 'exit');
     this.#started.delete(started.pid);
@@ -89,6 +91,12 @@ export class Processes {
 
 function isRunning(child: ChildProcess): boolean {
   return child.exitCode === null && child.signalCode === null;
+}
+
+async function survivors(children: readonly ProcessStat[]): Promise<number> {
+  const deadline = performance.now() + CHILDREN_TIMEOUT_MS;
+  while (children.some(isSame) && performance.now() < deadline) await delay(10);
+  return children.filter(isSame).length;
 }
 
 function isSame(stat: ProcessStat): boolean {

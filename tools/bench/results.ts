@@ -42,7 +42,7 @@ export function ratioSpread(result: Result, server: string, other: string, key: 
   const ratios = goodSamples(result, server).flatMap((sample) => {
     const own = sample.figures[key];
     const theirs = others.get(sample.round);
-    return own === undefined || theirs === undefined ? [] : [own / theirs];
+    return own === undefined || theirs === undefined || theirs === 0 ? [] : [own / theirs];
   });
   return spread(ratios);
 }

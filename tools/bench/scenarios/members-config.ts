@@ -21,7 +21,13 @@ export function membersConfig(site: Site, apiPort: number, members: number): Rec
     'helper ctrl modules/srv_helper_ctrl_module.so conf/srv_ctrl.conf;',
   ];
   const http = [`upstream ${GROUP} {`, `    zone ${GROUP} ${ZONE_SIZE};`, ...memberLines(members), '}'];
-  const server = ['location /address {', `    proxy_pass http://${GROUP};`, '    proxy_connect_timeout 1s;', '}'];
+  const server = [
+    'location /address {',
+    `    proxy_pass http://${GROUP};`,
+    // Members that refuse connections are errors to the log, and expected here.
+    '    error_log error.log crit;',
+    '}',
+  ];
   return {
     'conf/srv.conf': nginxConfig(site, { main, http, server }),
     'conf/srv_broker.conf': '',

@@ -15,11 +15,20 @@ const WITNESSES = 8;
 /** With it a new member is chosen before those of weight 1 by smooth weighted round robin. */
 const NEW_WEIGHT = 65_535;
 
+const FEW = 10;
+const MANY = 100_000;
+
 /** Milliseconds. */
 interface Add {
   readonly answered: number;
   /** Until the last witness got an answer from the new member. */
   readonly seen: number;
+}
+
+interface Adding {
+  readonly adds: readonly Add[];
+  /** Milliseconds from the start of the server to its first answer. */
+  readonly start: number;
 }
 
 export const membersScenario: Scenario = {
@@ -37,21 +46,26 @@ export const membersScenario: Scenario = {
     { key: 'largeP99', title: 'p99', unit: 'ms', digits: 2 },
     { key: 'largeSeen', title: 'in use p99', unit: 'ms', digits: 2 },
     { key: 'growth', title: 'p50 large / small', unit: '×', digits: 2 },
+    { key: 'largeStart', title: 'start-up with 100,000', unit: 'ms', digits: 0 },
   ],
   oursOnly: true,
   obstacle: () => undefined,
   measure: async (lab, server, faults) => {
-    const [few, many] = lab.pace.members;
-    const small = await addMembers(lab, server, few, faults);
-    const large = await addMembers(lab, server, many, faults);
-    return { ...figures('small', small), ...figures('large', large), growth: p50(large) / p50(small) };
+    const small = await addMembers(lab, server, FEW, faults);
+    const large = await addMembers(lab, server, MANY, faults);
+    return { ...figures('small', small), ...figures('large', large), growth: p50(large.adds) / p50(small.adds) };
   },
 };
 
-function figures(size: 'small' | 'large', adds: readonly Add[]): Figures {
+function figures(size: 'small' | 'large', { adds, start }: Adding): Figures {
   const answered = adds.map((add) => add.answered);
   const seen = adds.map((add) => add.seen);
-  return { [`${size}P50`]: p50(adds), [`${size}P99`]: percentile(answered, 0.99), [`${size}Seen`]: percentile(seen, 0.99) };
+  return {
+    [`${size}P50`]: p50(adds),
+    [`${size}P99`]: percentile(answered, 0.99),
+    [`${size}Seen`]: percentile(seen, 0.99),
+    [`${size}Start`]: start,
+  };
 }
 
 function p50(adds: readonly Add[]): number {
@@ -61,7 +75,7 @@ function p50(adds: readonly Add[]): number {
   );
 }
 
-async function addMembers(lab: Lab, server: ServerKind, members: number, faults: string[]): Promise<Add[]> {
+async function addMembers(lab: Lab, server: ServerKind, members: number, faults: string[]): Promise<Adding> {
   const [apiPort = 0] = await freePorts(1);
   const kind = { ...server, files: (site: Parameters<ServerKind['files']>[0]) => membersConfig(site, apiPort, members) };
   const addresses = Array.from({ length: lab.pace.memberAdds }, (_, index) => `127.1.${index >> 8}.${index & 255}`);
@@ -73,7 +87,7 @@ async function addMembers(lab: Lab, server: ServerKind, members: number, faults:
       await group.answers();
       const adds: Add[] = [];
       for (const address of addresses) adds.push(await group.add(address, faults));
-      return adds;
+      return { adds, start: site.answeredAt - site.spawnedAt };
     } finally {
       group.close();
     }
