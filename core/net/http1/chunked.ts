@@ -68,7 +68,7 @@ export class ChunkedDecoder {
 
   /** Once {@link done}: the trailer fields as they came, each line with its CRLF. Empty when there are none. */
   get trailers(): string {
-    return this.#trailers?.text ?? '';
+    return this.done ? (this.#trailers?.text ?? '') : '';
   }
 
   /**

@@ -1,0 +1,88 @@
+import test from 'ava';
+import { HeadEnd } from '../../core/net/http1/head-end.js';
+import { DEFAULT_HEAD_LIMITS, HEAD_TOO_LARGE } from '../../core/net/http1/message-head.js';
+
+const HEAD = 'GET / HTTP/1.1\r\nHost: a.example\r\n\r\n';
+
+function find(search: HeadEnd, text: string, start = 0, limits = DEFAULT_HEAD_LIMITS): number {
+  return search.find(Buffer.from(text, 'latin1'), start, limits);
+}
+
+test('finds the end behind the empty line and leaves what follows', (t) => {
+  t.is(find(new HeadEnd(), HEAD), HEAD.length);
+  t.is(find(new HeadEnd(), `${HEAD}body\r\n\r\n`), HEAD.length);
+});
+
+test('finds the end wherever it lies', (t) => {
+  for (let padding = 0; padding < 9; padding++) {
+    const head = `GET /${'a'.repeat(padding)} HTTP/1.1\r\n\r\n`;
+    t.is(find(new HeadEnd(), `${head}\r\n\r\n`), head.length);
+  }
+});
+
+test('goes on where it stopped, byte by byte, at another offset of another buffer', (t) => {
+  const search = new HeadEnd();
+  for (let length = 1; length < HEAD.length; length++) t.is(find(search, HEAD.slice(0, length)), 0, `${length} bytes`);
+  t.is(find(search, `other${HEAD}`, 5), 5 + HEAD.length);
+});
+
+test('starts behind the empty lines before a request, however they arrive', (t) => {
+  const search = new HeadEnd();
+  const input = `\r\n\r\n${HEAD}`;
+  for (let length = 1; length < input.length; length++) t.is(find(search, input.slice(0, length)), 0);
+  t.is(find(search, input), input.length);
+  t.is(search.start, 4);
+});
+
+test('skips no empty lines before a response', (t) => {
+  const search = new HeadEnd(0);
+  t.is(find(search, '\r\n\r\nHTTP/1.1 200 OK\r\n\r\n'), 4);
+  t.is(search.start, 0);
+});
+
+test('after reset it looks for the next head', (t) => {
+  const search = new HeadEnd();
+  t.is(find(search, HEAD + HEAD), HEAD.length);
+  search.reset();
+  t.is(find(search, HEAD + HEAD, HEAD.length), 2 * HEAD.length);
+  t.is(search.start, HEAD.length);
+});
+
+test('refuses what cannot become a head without waiting for its end', (t) => {
+  for (const text of ['GET / HTTP/1.1\n', 'GET / HTTP/1.1\rX', '\n', '\rG', 'G\0', 'GET /\x7f', '\x16\x03\x01']) {
+    t.is(find(new HeadEnd(), text), -400, JSON.stringify(text));
+  }
+  const search = new HeadEnd();
+  t.is(find(search, 'GET / HTTP/1.1\r\nA: b\r'), 0);
+  t.is(find(search, 'GET / HTTP/1.1\r\nA: b\r\r'), -400);
+  t.is(search.reason, 'invalid header line');
+});
+
+test('the request line has its own limit', (t) => {
+  const limits = { ...DEFAULT_HEAD_LIMITS, line: 20 };
+  t.is(find(new HeadEnd(), 'a'.repeat(20), 0, limits), 0);
+  t.is(find(new HeadEnd(), 'a'.repeat(21), 0, limits), -414);
+  t.is(find(new HeadEnd(), 'GET / HTTP/1.1\r\nA: 345678901234567890', 0, limits), 0);
+});
+
+test('a field line has its own limit, also when it comes in pieces', (t) => {
+  const limits = { ...DEFAULT_HEAD_LIMITS, field: 20 };
+  const search = new HeadEnd();
+  t.is(find(search, 'GET / HTTP/1.1\r\nA: b\r\nC: 45678901234567890', 0, limits), 0);
+  t.is(find(search, 'GET / HTTP/1.1\r\nA: b\r\nC: 456789012345678901', 0, limits), -400);
+  t.is(search.code, HEAD_TOO_LARGE);
+});
+
+test('the whole head has a limit, complete or not', (t) => {
+  const limits = { ...DEFAULT_HEAD_LIMITS, total: 40 };
+  const search = new HeadEnd();
+  t.is(find(search, HEAD, 0, limits), HEAD.length);
+  t.is(find(search, 'GET / HTTP/1.1\r\nA: b\r\nC: d\r\nE: f\r\nG: h\r\nI: j\r\n\r\n', 0, limits), -400);
+  t.is(search.code, HEAD_TOO_LARGE);
+  t.is(find(new HeadEnd(), 'GET / HTTP/1.1\r\nA: b\r\nC: d\r\nE: f\r\nG: h\r\nI: j\r\n', 0, limits), -400);
+});
+
+test('a complete head over the limit is blamed on its request line if that is too long', (t) => {
+  const search = new HeadEnd();
+  t.is(find(search, `GET /${'a'.repeat(40_000)} HTTP/1.1\r\n\r\n`), -414);
+});
