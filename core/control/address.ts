@@ -52,11 +52,10 @@ export function stepsIn(address: string): readonly string[] {
   return JSON.parse(`[${address}]`) as string[];
 }
 
-/** For people: `http > upstream demo > server@7`. */
+/** For people: `http / upstream demo / server@7`; `main` for the main level. */
 export function readable(address: string): string {
-  return stepsIn(address)
-    .map((step) => step.replace(/^\d+:/, ''))
-    .join(' > ');
+  const steps = stepsIn(address).map((step) => step.replace(/^\d+:/, ''));
+  return steps.length === 0 ? 'main' : steps.join(' / ');
 }
 
 /**

@@ -59,9 +59,9 @@ export class Draft {
     this.#adopt(directive.block);
   }
 
-  /** Puts directives into the block before it is indexed. */
-  fill(directives: Iterable<Directive>): void {
-    for (const directive of directives) this.children?.push(this.#make(directive));
+  /** Puts a directive into the block before it is indexed. */
+  include(directive: Directive): void {
+    this.children?.push(this.#make(directive));
   }
 
   toData(): DirectiveData {

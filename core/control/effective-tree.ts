@@ -10,6 +10,7 @@ import type { ArgContext } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
 import { readable, stepsIn } from './address.js';
 import { Draft } from './draft.js';
+import { driftLines } from './drift.js';
 import { heldFileOf, readHeldFile } from './held-files.js';
 import { KeyRing } from './lasting-keys.js';
 import { parseDirective, toDirectives } from './parse-directive.js';
@@ -26,6 +27,8 @@ export interface Effective {
   readonly tree: ConfigTree;
   /** Lines for the log: what the journal said about something that is not in the file any more. */
   readonly dropped: readonly string[];
+  /** The difference between the files and the tree, see {@link driftLines}. */
+  readonly drift: readonly string[];
   /** Writes into the store what was found out. Call it inside a store transaction, when the tree comes into force. */
   save(): void;
 }
@@ -39,7 +42,8 @@ export function effectiveTree(file: Tree, store: Store | undefined, options: Eff
   run.prepareBlocks(run.root);
   if (run.errors.length > 0) throw new ConfigErrors(run.errors);
   for (const row of run.rows) run.apply(row);
-  return { tree: ConfigTree.fromData(run.root.blockData()), dropped: run.dropped, save: () => run.save() };
+  const tree = ConfigTree.fromData(run.root.blockData());
+  return { tree, dropped: run.dropped, drift: driftLines(run.inForce(), run.dropped), save: () => run.save() };
 }
 
 class Composition {
@@ -88,6 +92,13 @@ class Composition {
     else this.#drop(row);
   }
 
+  /** The rows that are left. */
+  inForce(): readonly OverlayRow[] {
+    const changed = new Map(this.#changed.map((row) => [row.address, row]));
+    const forgotten = new Set(this.#forgotten);
+    return this.rows.filter((row) => !forgotten.has(row.address)).map((row) => changed.get(row.address) ?? row);
+  }
+
   save(): void {
     const { store } = this;
     if (store === undefined) return;
@@ -105,7 +116,7 @@ class Composition {
     const held = readHeldFile(file, block, inside, this.options);
     for (const entry of held) {
       if (entry instanceof Error) this.errors.push(entry);
-      else draft.fill([entry]);
+      else draft.include(entry);
     }
   }
 

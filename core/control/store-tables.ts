@@ -27,9 +27,11 @@ export class OverlayTable {
   readonly #delete: StatementSync;
   readonly #deleteBelow: StatementSync;
   readonly #of: StatementSync;
+  readonly #lastSeq: StatementSync;
 
   constructor(database: DatabaseSync) {
     this.#all = database.prepare('SELECT * FROM overlay ORDER BY seq');
+    this.#lastSeq = database.prepare('SELECT max(seq) AS seq FROM overlay');
     this.#get = database.prepare('SELECT * FROM overlay WHERE address = ?');
     this.#put = database.prepare('INSERT OR REPLACE INTO overlay VALUES (?, ?, ?, ?, ?, ?, ?)');
     this.#delete = database.prepare('DELETE FROM overlay WHERE address = ?');
@@ -58,6 +60,11 @@ export class OverlayTable {
 
   delete(address: string): void {
     this.#delete.run(address);
+  }
+
+  /** The place of the latest change in the order of all; 0: there is none. */
+  lastSeq(): number {
+    return Number(this.#lastSeq.get()?.['seq'] ?? 0);
   }
 
   deleteBetween(from: string, to: string): void {

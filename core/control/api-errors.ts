@@ -1,0 +1,22 @@
+import type { ConfigError } from '../config/errors.js';
+import { configErrorsOf } from '../config/errors.js';
+import { ApiError } from '../module/control.js';
+import { API_TEXT } from './parse-directive.js';
+
+/** A refused configuration change as the answer of a call: every reason, with its place in the text that came with the call. */
+export function configApiError(errors: readonly ConfigError[]): ApiError {
+  const [first] = errors;
+  return new ApiError(400, 'ConfigError', first?.message ?? 'the configuration is refused', errors.map(detail));
+}
+
+/** Configuration errors as an ApiError; everything else as it is. */
+export function asApiError(error: unknown): unknown {
+  const errors = configErrorsOf(error);
+  return errors === undefined ? error : configApiError(errors);
+}
+
+/** Places in files of the server are not named to callers. */
+function detail({ message, source, hint }: ConfigError): unknown {
+  const place = source?.file === API_TEXT ? { line: source.line, column: source.column } : {};
+  return { message, ...place, ...(hint !== undefined && { hint }) };
+}

@@ -1,0 +1,83 @@
+import { diffDirective } from '../config/diff.js';
+import type { SpecRegistry } from '../config/registry.js';
+import type { ConfigTree, DirectiveData, IdSource, TreeOperation } from '../config/tree.js';
+import { ApiError } from '../module/control.js';
+import type { Edit } from '../module/services.js';
+import type { ContextName } from '../module/spec.js';
+import { addressIn, ROOT_ADDRESS, addressOf, stepOf } from './address.js';
+import { parseDirective, toDirectives } from './parse-directive.js';
+
+/** An edit as operations on the tree. */
+export interface ResolvedEdit {
+  readonly op: Edit['op'];
+  /** The directive it is about: the new one of an `add`. */
+  readonly id: number;
+  readonly operations: readonly TreeOperation[];
+}
+
+export interface EditSurroundings {
+  readonly tree: ConfigTree;
+  readonly registry: SpecRegistry;
+  readonly ids: IdSource;
+  /** A key that was never used in the block at this address. */
+  nextKey(block: string): number;
+  readonly removed: (address: string) => boolean;
+}
+
+/**
+ * @throws ConfigErrors when its text is not one directive
+ * @throws ApiError 409 when its directive is not in the tree in force
+ */
+export function resolveEdit(edit: Edit, around: EditSurroundings): ResolvedEdit {
+  if (edit.op === 'add') return resolveAdd(edit, around);
+  if (edit.op === 'replace') return resolveReplace(edit, around);
+  const { id } = edit.target;
+  assertInForce(id, around);
+  return { op: 'remove', id, operations: [{ op: 'remove', id }] };
+}
+
+function resolveAdd({ parent, text }: Edit & { op: 'add' }, around: EditSurroundings): ResolvedEdit {
+  assertInForce(parent.id, around);
+  const { tree, registry } = around;
+  const parsed = parseDirective(text, around.ids);
+  const context = registry.contextWithin(tree, parent.id);
+  const directive = withKeys(parsed, context, around, () => addressOf(tree, parent.id, registry, around.removed));
+  return { op: 'add', id: directive.id, operations: [{ op: 'add', parent: parent.id, directive }] };
+}
+
+function resolveReplace({ target, text }: Edit & { op: 'replace' }, around: EditSurroundings): ResolvedEdit {
+  assertInForce(target.id, around);
+  const { tree, registry } = around;
+  const old = tree.byId(target.id) ?? target;
+  const [now] = toDirectives([parseDirective(text, around.ids)]);
+  if (now === undefined) throw new Error('a directive was parsed to nothing');
+  const context = registry.contextOf(tree, target.id);
+  const operations = diffDirective(old, now, context, registry).map((operation) => keyedOperation(operation, around));
+  return { op: 'replace', id: target.id, operations };
+}
+
+function assertInForce(id: number, { tree }: EditSurroundings): void {
+  if (tree.byId(id) === undefined) throw new ApiError(409, 'ChangedMeanwhile', 'what this change is about was removed meanwhile');
+}
+
+function keyedOperation(operation: TreeOperation, around: EditSurroundings): TreeOperation {
+  if (operation.op !== 'add' && operation.op !== 'replace') return operation;
+  const { tree, registry } = around;
+  const parent = operation.op === 'add' ? operation.parent : (tree.parentOf(operation.directive.id)?.id ?? 0);
+  const address = (): string => (parent === 0 ? ROOT_ADDRESS : addressOf(tree, parent, registry, around.removed));
+  return { ...operation, directive: withKeys(operation.directive, registry.contextWithin(tree, parent), around, address) };
+}
+
+/** The directive with a new key where it and what is in it should have one and has none. */
+function withKeys(data: DirectiveData, context: ContextName | undefined, around: EditSurroundings, block: () => string): DirectiveData {
+  const { registry } = around;
+  const spec = context && registry.find(context, data.name)?.spec;
+  const key = data.key ?? (spec?.keyed === true ? around.nextKey(block()) : undefined);
+  const keyed = { ...data, ...(key !== undefined && { key }) };
+  if (data.block === undefined || spec?.block === undefined || spec.block === 'entries') return keyed;
+  const inside = (): string => {
+    const [directive] = toDirectives([keyed]);
+    return directive === undefined || context === undefined ? block() : addressIn(block(), stepOf(directive, context, registry).text);
+  };
+  return { ...keyed, block: data.block.map((child) => withKeys(child, spec.block, around, inside)) };
+}

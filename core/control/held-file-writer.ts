@@ -1,0 +1,158 @@
+/**
+ * Writes `state` files back. The journal keeps every change safe, so this can wait and join what comes in a row. The order makes a crash
+ * harmless at every point: first the keys of what the file is going to hold, then the file (written aside, synced, renamed), then the
+ * journal forgets what the file has. Whatever of the journal is left is applied again at the next start, and gives the same tree.
+ */
+import { open, rename, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
+import { printDirective } from '../config/print.js';
+import type { SpecRegistry } from '../config/registry.js';
+import type { ConfigTree } from '../config/tree.js';
+import type { Log } from '../module/services.js';
+import type { ArgContext, ContextName } from '../module/spec.js';
+import type { Block, Directive } from '../module/tree.js';
+import { addressOf, below, keyIdentity, stepsIn } from './address.js';
+import { heldFileOf, type HeldFile } from './held-files.js';
+import type { Journal } from './journal.js';
+import type { Store } from './store.js';
+import type { KeyRow, OverlayRow } from './store-tables.js';
+
+const DELAY_MS = 100;
+/** After a write that took long, the next one waits this many times as long. */
+const REST = 5;
+/** Directives handled in one turn of the event loop. */
+const BATCH = 2000;
+
+export interface HeldFileWriterOptions {
+  readonly store: Store;
+  readonly journal: Journal;
+  readonly log: Log;
+  /** The configuration in force. */
+  readonly current: () => { readonly tree: ConfigTree; readonly registry: SpecRegistry; readonly args: ArgContext };
+}
+
+export class HeldFileWriter {
+  /** Ids of the directives whose block a file holds a part of that it does not have yet. */
+  readonly #dirty = new Set<number>();
+  #timer: NodeJS.Timeout | undefined;
+  #delay = DELAY_MS;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(private readonly options: HeldFileWriterOptions) {}
+
+  /** Something in the block of this directive has changed. */
+  touch(id: number): void {
+    const { tree, registry, args } = this.options.current();
+    const block = tree.byId(id)?.block;
+    const context = registry.contextWithin(tree, id);
+    if (block === undefined || context === undefined || heldFileOf(block, context, { registry, args }) === undefined) return;
+    this.#dirty.add(id);
+    this.#timer ??= setTimeout(() => void this.flush(), this.#delay);
+  }
+
+  /** Resolves when the files have everything that was touched. Never rejects: what fails is logged, and tried again with the next change. */
+  flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#running = this.#running.then(() => this.#writeAll());
+    return this.#running;
+  }
+
+  async #writeAll(): Promise<void> {
+    const started = performance.now();
+    for (const id of this.#dirty) {
+      this.#dirty.delete(id);
+      try {
+        await this.#write(id);
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error);
+        this.options.log.write('error', `state file could not be written, the changes are safe in the data folder: ${reason}`);
+      }
+    }
+    this.#delay = Math.max(DELAY_MS, REST * (performance.now() - started));
+  }
+
+  async #write(id: number): Promise<void> {
+    const { store, journal, current } = this.options;
+    const { tree, registry, args } = current();
+    const directive = tree.byId(id);
+    const context = registry.contextWithin(tree, id);
+    if (directive?.block === undefined || context === undefined) return;
+    const file = heldFileOf(directive.block, context, { registry, args });
+    if (file === undefined) return;
+    const { seq } = journal;
+    const address = addressOf(tree, id, registry, journal.removed);
+    const rows = store.overlay.between(...below(address)).filter((row) => row.parent === address && isOf(row, file));
+    const keys = await changedKeys(directive.block, context, registry, rows, file);
+    store.transaction(() => {
+      for (const key of keys) store.keys.put(address, key);
+    });
+    await replaceFile(file.path, await printHeld(directive.block, file));
+    store.transaction(() => {
+      for (const row of rows) if (row.seq <= seq && store.overlay.get(row.address)?.seq === row.seq) store.overlay.delete(row.address);
+    });
+  }
+}
+
+function isOf({ address }: OverlayRow, { holds }: HeldFile): boolean {
+  return /^(?:\d+:)?([^ @]+)/.exec(stepsIn(address).at(-1) ?? '')?.[1] === holds;
+}
+
+/** Where the members that the journal changed will be found in the file. */
+async function changedKeys(
+  block: Block,
+  context: ContextName,
+  registry: SpecRegistry,
+  rows: readonly OverlayRow[],
+  file: HeldFile,
+): Promise<KeyRow[]> {
+  const changed = new Set(rows.map((row) => row.key));
+  const counts = new Map<string, number>();
+  const keys: KeyRow[] = [];
+  await inBatches(block.named(file.holds), (directive) => {
+    const identity = keyIdentity(directive, context, registry);
+    const occurrence = counts.get(identity) ?? 0;
+    counts.set(identity, occurrence + 1);
+    if (directive.key !== undefined && changed.has(directive.key)) keys.push({ identity, occurrence, key: directive.key });
+  });
+  return keys;
+}
+
+async function printHeld(block: Block, file: HeldFile): Promise<string> {
+  const parts: string[] = [];
+  await inBatches(block.named(file.holds), (directive) => parts.push(printDirective(directive)));
+  return parts.join('');
+}
+
+/** Calls are answered in between. */
+async function inBatches(directives: Iterable<Directive>, step: (directive: Directive) => void): Promise<void> {
+  let count = 0;
+  for (const directive of directives) {
+    step(directive);
+    if (++count % BATCH === 0) await turn();
+  }
+}
+
+/** The file is the old one or the new one, whole, whenever it is read. It keeps its mode; a new one is for this user only. */
+async function replaceFile(path: string, text: string): Promise<void> {
+  const mode = await stat(path).then(
+    (found) => found.mode & 0o777,
+    () => 0o600,
+  );
+  const aside = `${path}.new`;
+  const file = await open(aside, 'w', mode);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(aside, path);
+  const folder = await open(dirname(path), 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}

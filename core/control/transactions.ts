@@ -1,0 +1,276 @@
+/**
+ * The one way the configuration changes. Transactions run one after another, each in these steps:
+ *
+ *     parse → validate and compile in the master → prepare in every worker → journal → commit everywhere → answer
+ *
+ * The journal is the commit point, and it comes after every worker is ready. A process that is killed
+ * - before it has changed nothing: workers die with the master, and what they had prepared was never in force;
+ * - after it keeps the change whole: the next start applies the journal, whether the caller had its answer or not.
+ * Nothing after the journal can fail: preparing has opened and compiled everything, committing only puts it in force. A worker that dies is
+ * not waited for, its replacement starts from the tree then in force; one that does not answer to a commit is replaced.
+ *
+ * The cost of a transaction grows with the change: no step looks at what the change leaves alone.
+ */
+import { ConfigErrors, configErrorsOf, type ConfigError } from '../config/errors.js';
+import { describeChange } from '../config/describe-change.js';
+import { diffTrees } from '../config/diff.js';
+import type { SpecRegistry } from '../config/registry.js';
+import type { ConfigTree, IdSource, TreeOperation } from '../config/tree.js';
+import { ApiError, type ActionContext } from '../module/control.js';
+import { Transactions, type Applied, type Edit, type Log } from '../module/services.js';
+import type { ArgContext } from '../module/spec.js';
+import type { Block, Directive } from '../module/tree.js';
+import { asApiError } from './api-errors.js';
+import { driftLines } from './drift.js';
+import { effectiveTree, type Effective } from './effective-tree.js';
+import { resolveEdit, type ResolvedEdit } from './edits.js';
+import { HeldFileWriter } from './held-file-writer.js';
+import { Journal } from './journal.js';
+import { NewKeys } from './new-keys.js';
+import type { Participant } from './participant.js';
+import { unavailable } from './rpc-messages.js';
+import { isFull } from './sqlite.js';
+import type { Store } from './store.js';
+import { WorkerRound } from './worker-round.js';
+
+/** What the transactions need of the server in the master. */
+export interface MasterInstance {
+  readonly tree: ConfigTree;
+  readonly modules: ModuleSpecs;
+  /** The modules that a tree would run with. */
+  modulesFor(tree: ConfigTree): Promise<ModuleSpecs>;
+  /** Validates and compiles without any effect. Exactly one of `commit` and `abort` follows. @throws ConfigErrors */
+  prepare(operations: readonly TreeOperation[]): Promise<{ commit(): void; abort(): void }>;
+}
+export interface ModuleSpecs {
+  readonly registry: SpecRegistry;
+  readonly args: ArgContext;
+}
+
+export interface TransactionOptions {
+  readonly instance: MasterInstance;
+  readonly store: Store;
+  /** The workers at this moment. */
+  readonly participants: () => Iterable<Participant>;
+  readonly ids: IdSource;
+  readonly log: Log;
+  readonly limits?: Partial<TransactionLimits>;
+}
+export interface TransactionLimits {
+  /** How long workers may take to prepare a change of the API, and one of a reload (ms). */
+  readonly prepare: number;
+  readonly reload: number;
+  /** How long a worker may take to put a prepared change in force (ms). */
+  readonly commit: number;
+}
+/** The control plane waits for 2 s: what cannot be had in time is refused before. */
+const LIMITS: TransactionLimits = { prepare: 1500, reload: 60_000, commit: 1500 };
+
+/** A change on its way. */
+interface Plan {
+  readonly operations: readonly TreeOperation[];
+  readonly after: ConfigTree;
+  readonly diff: readonly string[];
+  /** Who wants it: a request id, or `reload`. */
+  readonly origin: string;
+  readonly limit: number;
+  readonly context: Partial<ActionContext>;
+  /** Writes it down, inside a store transaction; returns what goes into the history. */
+  readonly record: () => unknown;
+}
+
+export class TransactionQueue extends Transactions {
+  readonly #journal: Journal;
+  readonly #heldFiles: HeldFileWriter;
+  readonly #limits: TransactionLimits;
+  readonly #versions = new WeakMap<Directive, number>();
+  #tail: Promise<unknown> = Promise.resolve();
+  #version: number;
+  #tx = 0;
+  #closed = false;
+  #dropped: readonly string[] = [];
+
+  constructor(private readonly options: TransactionOptions) {
+    super();
+    const { store, log, instance } = options;
+    this.#limits = { ...LIMITS, ...options.limits };
+    this.#journal = new Journal(store);
+    this.#version = store.version;
+    const current = () => ({ tree: instance.tree, ...pick(instance.modules) });
+    this.#heldFiles = new HeldFileWriter({ store, log, journal: this.#journal, current });
+  }
+
+  get tree(): Block {
+    return this.options.instance.tree.root;
+  }
+
+  get version(): number {
+    return this.#version;
+  }
+
+  versionOf(directive: Directive): string {
+    const known = this.#versions.get(directive) ?? this.#version;
+    this.#versions.set(directive, known);
+    return String(known);
+  }
+
+  /** Once the tree of the start is in force: keeps what was found out when it was made. */
+  started(effective: Effective): void {
+    const { store } = this.options;
+    store.transaction(() => {
+      effective.save();
+      store.version = this.#version + 1;
+    });
+    this.#version++;
+    this.#drop(effective);
+  }
+
+  apply(build: (tree: Block) => readonly Edit[], context: Partial<ActionContext> = {}): Promise<Applied> {
+    return this.#inTurn(() => this.#applyEdits(build, context));
+  }
+
+  /**
+   * Puts another file in force, with the journal on top of it.
+   * @param load parses it; what it throws is thrown on
+   * @throws ConfigErrors with every reason; nothing has changed then
+   */
+  reload(load: () => ConfigTree | Promise<ConfigTree>): Promise<Applied> {
+    return this.#inTurn(async () => {
+      await this.#heldFiles.flush();
+      const { instance, store, ids } = this.options;
+      const file = await load();
+      const modules = await instance.modulesFor(file);
+      const effective = effectiveTree(file, store, { ...pick(modules), ids });
+      const operations = diffTrees(instance.tree, effective.tree, modules.registry);
+      const after = instance.tree.apply(operations);
+      const diff = describeChange(instance.tree, after, operations);
+      const record = (): unknown => (effective.save(), diff);
+      const applied = await this.#carryOut({ operations, after, diff, origin: 'reload', limit: this.#limits.reload, context: {}, record });
+      this.#drop(effective);
+      return { ...applied, directives: [] };
+    });
+  }
+
+  /** Calls `step` when no transaction is under way: a worker that is started in it takes part in all that follow. */
+  async between(step: () => void): Promise<void> {
+    await this.#inTurn(() => Promise.resolve(step()));
+  }
+
+  /** The difference between the configuration files and the tree in force, see {@link driftLines}. */
+  drift(): string[] {
+    return driftLines(this.options.store.overlay.all(), this.#dropped);
+  }
+
+  /** Waits for the transaction under way and writes the state files; later transactions are refused. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#tail;
+    await this.#heldFiles.flush();
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#tail.then(() => {
+      if (this.#closed) throw unavailable('is shutting down');
+      return work();
+    });
+    this.#tail = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #applyEdits(build: (tree: Block) => readonly Edit[], context: Partial<ActionContext>): Promise<Applied> {
+    try {
+      assertInTime(context);
+      const { instance, store, ids } = this.options;
+      const { tree: before } = instance;
+      const { registry, args } = pick(instance.modules);
+      const keys = new NewKeys(store.keys);
+      const around = { tree: before, registry, ids, nextKey: (block: string) => keys.next(block), removed: this.#journal.removed };
+      const edits = resolveAll(build(before.root), (edit) => resolveEdit(edit, around));
+      const operations = edits.flatMap((edit) => edit.operations);
+      const after = before.apply(operations);
+      const record = (): unknown => (keys.save(), this.#journal.record({ before, after, edits, registry, args }));
+      const diff = describeChange(before, after, operations);
+      const plan = { operations, after, diff, origin: context.requestId ?? '', limit: this.#limits.prepare, context, record };
+      const applied = await this.#carryOut(plan);
+      if (context.dryRun !== true) this.#touch(edits, before);
+      return { ...applied, directives: edits.map(({ id }) => (after.byId(id) ?? before.byId(id)) as Directive) };
+    } catch (error) {
+      throw asApiError(error);
+    }
+  }
+
+  async #carryOut(plan: Plan): Promise<Omit<Applied, 'directives'>> {
+    const { diff, operations, context } = plan;
+    const prepared = await this.options.instance.prepare(operations);
+    if (context.dryRun === true) {
+      prepared.abort();
+      return { version: this.#version, diff };
+    }
+    const round = new WorkerRound(++this.#tx, operations.length === 0 ? [] : [...this.options.participants()], this.options.log);
+    try {
+      await round.prepare(operations, Math.min(plan.limit, (context.deadline ?? Infinity) - Date.now()));
+      assertInTime(context);
+      this.#write(plan);
+    } catch (error) {
+      round.abort();
+      prepared.abort();
+      throw error;
+    }
+    prepared.commit();
+    await round.commit(this.#limits.commit);
+    return { version: this.#version, diff };
+  }
+
+  /** The commit point. */
+  #write({ operations, origin, record }: Plan): void {
+    const { store } = this.options;
+    // Nothing in the tree changes, but a reload may have found out what to forget.
+    const version = operations.length === 0 ? this.#version : this.#version + 1;
+    try {
+      store.transaction(() => {
+        const changes = JSON.stringify(record());
+        store.version = version;
+        if (version !== this.#version) store.history.add({ version, at: Date.now(), origin, changes });
+      });
+    } catch (error) {
+      if (isFull(error)) throw new ApiError(507, 'StoreFull', 'the disk that keeps changes is full; nothing was changed');
+      throw error;
+    }
+    this.#version = version;
+  }
+
+  #touch(edits: readonly ResolvedEdit[], before: ConfigTree): void {
+    const { tree } = this.options.instance;
+    const parents = new Set(edits.map(({ id }) => (tree.parentOf(id) ?? before.parentOf(id))?.id));
+    for (const id of parents) if (id !== undefined) this.#heldFiles.touch(id);
+  }
+
+  #drop({ dropped }: Effective): void {
+    this.#dropped = dropped;
+    for (const line of dropped)
+      this.options.log.write('warn', `a change made by API was dropped, the configuration has no place for it any more: ${line}`);
+  }
+}
+
+const pick = ({ registry, args }: ModuleSpecs): ModuleSpecs => ({ registry, args });
+
+function assertInTime({ deadline }: Partial<ActionContext>): void {
+  if (deadline !== undefined && Date.now() > deadline) throw unavailable('had no time for this change; nothing was changed');
+}
+
+/** All mistakes of all edits. */
+function resolveAll(edits: readonly Edit[], resolve: (edit: Edit) => ResolvedEdit): ResolvedEdit[] {
+  const errors: ConfigError[] = [];
+  const resolved = edits.flatMap((edit) => {
+    try {
+      return [resolve(edit)];
+    } catch (error) {
+      const mistakes = configErrorsOf(error);
+      if (mistakes === undefined) throw error;
+      errors.push(...mistakes);
+      return [];
+    }
+  });
+  if (errors.length > 0) throw new ConfigErrors(errors);
+  return resolved;
+}
