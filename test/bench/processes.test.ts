@@ -1,21 +1,30 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { processTree, readProcess } from '../../tools/bench/process-tree.js';
-import { Processes } from '../../tools/bench/processes.js';
+import { Processes, type Started } from '../../tools/bench/processes.js';
 import { cpuTime, residentBytes } from '../../tools/bench/usage.js';
+
+/** Works for a moment and then lives on. */
+const child = `while (process.cpuUsage().user < 150_000); setInterval(() => {}, 1000);`;
 
 /** A Node program that starts another one in a process group of its own, so that only the tree leads to it. */
 const parent = [
   process.execPath,
   '-e',
-  `require('node:child_process').spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { detached: true, stdio: 'ignore' });
+  `require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(child)}], { detached: true, stdio: 'ignore' });
    setInterval(() => {}, 1000); process.on('SIGTERM', () => process.exit(0));`,
 ];
 
-async function startFamily(processes: Processes): Promise<{ started: ReturnType<Processes['start']>; pids: number[] }> {
+async function startFamily(t: ExecutionContext): Promise<{ processes: Processes; started: Started; pids: number[] }> {
+  const processes = new Processes(undefined);
+  t.teardown(() => processes.killAll());
   const started = processes.start(parent);
-  while (processTree(started.pid).length < 2) await delay(10);
-  return { started, pids: processTree(started.pid).map(({ pid }) => pid) };
+  // A child is in the tree before it is a program of its own, which is when it has memory.
+  for (;;) {
+    const pids = processTree(started.pid).map(({ pid }) => pid);
+    if (pids.length === 2 && pids.every((pid) => residentBytes(pid) > 2 ** 22)) return { processes, started, pids };
+    await delay(10);
+  }
 }
 
 async function gone(pids: readonly number[]): Promise<boolean> {
@@ -27,29 +36,37 @@ async function gone(pids: readonly number[]): Promise<boolean> {
 }
 
 test('a stopped process takes what it started along, and it is counted', async (t) => {
-  const processes = new Processes(undefined);
-  const { started, pids } = await startFamily(processes);
+  const { processes, started, pids } = await startFamily(t);
   t.is(await processes.stop(started), 1);
   t.true(await gone(pids));
 });
 
 test('everything that runs can be ended at once', async (t) => {
-  const processes = new Processes(undefined);
-  const { pids } = await startFamily(processes);
+  const { processes, pids } = await startFamily(t);
   processes.killAll();
   t.true(await gone(pids));
 });
 
-test('processor time and memory of a server are those of its whole tree', async (t) => {
-  const processes = new Processes(undefined);
-  const { started, pids } = await startFamily(processes);
-  t.true(pids.length >= 2);
-  const [total, child] = [residentBytes(started.pid), residentBytes(pids[1] ?? 0)];
-  t.true(child > 0);
-  t.true(total > child);
-  t.true(cpuTime(started.pid).user + cpuTime(started.pid).system > 0);
-  await processes.stop(started);
+test('memory of a server is that of its whole tree', async (t) => {
+  const { started, pids } = await startFamily(t);
+  const child = residentBytes(pids[1] ?? 0);
+  t.true(residentBytes(started.pid) >= child + 2 ** 22);
 });
+
+test('processor time of a server is that of its whole tree', async (t) => {
+  const { started, pids } = await startFamily(t);
+  const child = pids[1] ?? 0;
+  while (ownTicks(child) < 5) await delay(10);
+  const parts = ownTicks(started.pid) + ownTicks(child);
+  const { user, system } = cpuTime(started.pid);
+  t.true(Math.round((user + system) * 100) >= parts);
+});
+
+/** Hundredths of a second that the process alone used. */
+function ownTicks(pid: number): number {
+  const stat = readProcess(pid);
+  return stat === undefined ? 0 : stat.userTicks + stat.systemTicks;
+}
 
 test('a program that fails is an error with what it printed', async (t) => {
   const processes = new Processes(undefined);
