@@ -28,6 +28,14 @@ export function parseTemplate(source: string): TemplatePart[] {
 }
 
 /**
+ * The pieces of a text: constants, and the getters of its variables.
+ * @throws ArgError as {@link compileTemplate}
+ */
+export function templateParts(source: string, lookup: (name: string) => VariableGetter | undefined): (string | VariableGetter)[] {
+  return parseTemplate(source).map((part) => ('text' in part ? part.text : known(part.variable, lookup)));
+}
+
+/**
  * Compiles a text for use with many requests.
  * @param lookup the getter of a variable by its name without the dollar; undefined: there is no such variable
  * @throws ArgError for an unknown variable and for what {@link parseTemplate} refuses

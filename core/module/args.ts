@@ -4,19 +4,22 @@ import type { Template } from './http.js';
 
 /** Any text. */
 export function text(form = 'text'): ArgType<string> {
-  return { kind: 'text', form, parse: value => value };
+  return { kind: 'text', form, parse: (value) => value };
 }
 
+const LARGEST = 2 ** 31 - 1;
+
 /** A whole number from `min` to `max` (both included). */
-export function number({ min = 0, max = 2 ** 31 - 1 } = {}): ArgType<number> {
+export function number({ min = 0, max = LARGEST } = {}): ArgType<number> {
   return {
     kind: 'number',
     form: 'number',
     parse(value) {
       if (!/^-?\d{1,15}$/.test(value)) throw new ArgError(`invalid number "${value}"`);
       const result = Number(value);
-      if (result < min || result > max) throw new ArgError(`value "${value}" must be between ${min} and ${max}`);
-      return result;
+      if (result >= min && result <= max) return result;
+      const range = max === LARGEST ? `equal to or greater than ${min}` : `between ${min} and ${max}`;
+      throw new ArgError(`value "${value}" must be ${range}`);
     },
   };
 }
@@ -30,13 +33,24 @@ export function size(): ArgType<number> {
     form: 'size',
     parse(value) {
       const match = /^(\d{1,12})([kKmMgG]?)$/.exec(value);
-      if (!match) throw new ArgError(`invalid value "${value}"`, 'a size is a number of bytes, or has one of the suffixes k, m, g: 512, 8k, 1m');
+      if (!match)
+        throw new ArgError(`invalid value "${value}"`, 'a size is a number of bytes, or has one of the suffixes k, m, g: 512, 8k, 1m');
       return Number(match[1]) * (SIZE_UNITS[(match[2] ?? '').toLowerCase()] ?? 1);
     },
   };
 }
 
-const TIME_UNITS: Readonly<Record<string, number>> = { y: 31536e6, M: 2592e6, w: 6048e5, d: 864e5, h: 36e5, m: 6e4, s: 1e3, ms: 1, '': 1e3 };
+const TIME_UNITS: Readonly<Record<string, number>> = {
+  y: 31536e6,
+  M: 2592e6,
+  w: 6048e5,
+  d: 864e5,
+  h: 36e5,
+  m: 6e4,
+  s: 1e3,
+  ms: 1,
+  '': 1e3,
+};
 const TIME_ORDER = ['y', 'M', 'w', 'd', 'h', 'm', 's', 'ms'];
 
 /** Milliseconds of a time such as `500ms`, `10s`, `1h 30m`, `1d12h`; a bare number is seconds. Undefined if malformed. */
@@ -90,7 +104,7 @@ export function choice<const T extends string>(...words: readonly T[]): ArgType<
     kind: 'choice',
     form: words.join(' | '),
     parse(value) {
-      const found = words.find(word => word === value);
+      const found = words.find((word) => word === value);
       if (found === undefined) throw new ArgError(`invalid value "${value}"`, `one of: ${words.join(', ')}`);
       return found;
     },
@@ -109,7 +123,7 @@ export function path(): ArgType<string> {
 
 /** A positional argument that may be missing. */
 export function optional<T>(type: ArgType<T>): ArgType<T | undefined>;
-export function optional<T, A>(type: ArgType<T>, absent: A): ArgType<T | A>;
+export function optional<T, const A>(type: ArgType<T>, absent: A): ArgType<T | A>;
 export function optional<T, A>(type: ArgType<T>, absent?: A): ArgType<T | A | undefined> {
   return { kind: 'optional', form: `[${type.form}]`, parse: type.parse, absent, of: type };
 }
@@ -126,7 +140,7 @@ export function word(key: string): ArgType<boolean> {
 
 /** `key=value`, anywhere after the positional arguments. */
 export function param<T>(key: string, type: ArgType<T>): ArgType<T | undefined>;
-export function param<T, A>(key: string, type: ArgType<T>, absent: A): ArgType<T | A>;
+export function param<T, const A>(key: string, type: ArgType<T>, absent: A): ArgType<T | A>;
 export function param<T, A>(key: string, type: ArgType<T>, absent?: A): ArgType<T | A | undefined> {
   return { kind: 'param', form: `[${key}=${type.form}]`, key, parse: type.parse, absent, of: type };
 }

@@ -90,6 +90,10 @@ export interface HttpRequest {
   /** Status of the answer; a header filter may change it. */
   status: number;
   readonly response: ResponseHeaders;
+  /** The location it is in, or the server before one is chosen. `scope.directive` identifies it. */
+  readonly scope: Scope;
+  /** Content type of answers that have none (default_type). */
+  readonly defaultType: string;
   /** Bytes sent to the client: all, and of the body. */
   readonly bytesSent: number;
   readonly bodyBytesSent: number;
@@ -101,7 +105,7 @@ export interface HttpRequest {
   variable(name: string): string | undefined;
   /** The whole request body; rejects with status 413 when it is longer than `limit` bytes. */
   readBody(limit: number): Promise<Buffer>;
-  /** Sends a complete answer; the headers of {@link response} go with it. Returns {@link DONE}. */
+  /** Sends a complete answer; the headers of {@link response} go with it. A string is sent as UTF-8; values of templates are bytes (latin1). Returns {@link DONE}. */
   send(status: number, body: string | Buffer, contentType?: string): Result;
   /** Starts again at location selection with another URI (at most 10 times). Returns {@link DONE}. */
   redirect(uri: string, args?: string): Result;

@@ -1,5 +1,6 @@
 /** What a module says about itself, and the decorators that say it. */
 import 'reflect-metadata';
+import type { SecureContextOptions } from 'node:tls';
 import { injectable } from 'tsyringe';
 import type { Phase, Scope, HttpHandlers, VariableGetter, VariablePrefix } from './http.js';
 import type { Directives } from './spec.js';
@@ -43,12 +44,17 @@ export interface Lifecycle {
   stop?(): void | Promise<void>;
 }
 
+/** Certificate, protocols and ciphers of one server, as `tls.createSecureContext` takes them. */
+export type TlsSettings = SecureContextOptions;
+
 /** What an HTTP module may implement. */
 export interface HttpModule extends Lifecycle {
   /** Called once for each location (and `if`, `limit_except`) when the tree changes. Nothing returned: nothing runs there. */
   compile?(scope: Scope): HttpHandlers | undefined;
   /** Called once for each server: its post_read, server_rewrite. */
   compileServer?(scope: Scope): HttpHandlers | undefined;
+  /** Called once for each server that listens with TLS; the first module that returns something decides. */
+  compileTls?(scope: Scope): TlsSettings | undefined;
   /** Variables that need the module's services. Same form as in the manifest. */
   readonly variables?: Readonly<Record<string, VariableGetter>>;
   /** Families of variables: `{ http_: rest => request => … }`. */

@@ -206,14 +206,30 @@ export interface NextUpstream {
   readonly timeoutMs: number;
 }
 
+/**
+ * The request target sent to the upstream. `same`: the client's. `replace`: the part of the path that matched the location (its first
+ * `length` characters) becomes `by`. `template`: this text.
+ */
+export type UriPlan =
+  | { readonly kind: 'same' }
+  | { readonly kind: 'replace'; readonly length: number; readonly by: string }
+  | { readonly kind: 'template'; readonly text: Template };
+
 /** How one location talks to its upstream; made once when it is compiled. */
 export interface ExchangePlan {
   /** Upstream name or `host:port`; known at compile time if constant. */
   readonly target: Template;
   readonly scheme: 'http' | 'https';
   readonly defaultPort: number;
-  /** The request line and header fields for the upstream, without the fields that frame the body; ends with CRLF. */
-  head(request: HttpRequest): string;
+  /** Method sent instead of the client's (proxy_method). */
+  readonly method: Template | undefined;
+  readonly uri: UriPlan;
+  /** Fields of the client, lower case, that are not passed on because the plan brings its own or none. */
+  readonly replaced: ReadonlySet<string>;
+  /** Whether the client's other fields are passed on. */
+  readonly passFields: boolean;
+  /** The plan's own fields, each line ended with CRLF: Host first. */
+  fields(request: HttpRequest): string;
   readonly connectTimeout: number;
   readonly sendTimeout: number;
   readonly readTimeout: number;
@@ -222,8 +238,8 @@ export interface ExchangePlan {
   readonly version: '1.0' | '1.1';
   /** Field names of the answer, lower case, that are not passed on. */
   readonly hidden: ReadonlySet<string>;
-  /** Rewrites Location and Refresh (proxy_redirect). */
-  readonly rewriteLocation: ((location: string, request: HttpRequest) => string) | undefined;
+  /** Rewrites Location (proxy_redirect); undefined: it stays as it is. */
+  readonly rewriteLocation: ((location: string, request: HttpRequest) => string | undefined) | undefined;
   readonly interceptErrors: boolean;
   readonly ignoreClientAbort: boolean;
   readonly requestBuffering: boolean;
@@ -234,10 +250,11 @@ export interface ExchangePlan {
 
 /** Carries requests to upstream members: choice, connections, retries, bodies both ways, back-pressure. */
 export abstract class Exchanges {
-  /** Checks and resolves a plan's constant target; throws ArgError `host not found in upstream "x"`. */
-  abstract prepare(plan: ExchangePlan): void;
-  /** Starts the exchange of this request. Returns DONE or the status to answer with (502, 504 …). */
-  abstract start(request: HttpRequest, plan: ExchangePlan): Result;
+  /**
+   * Makes the content handler for a plan. A constant target is looked up (and its name resolved) while the configuration is prepared;
+   * what is wrong with it is reported there: `host not found in upstream "x"`.
+   */
+  abstract compile(plan: ExchangePlan): (request: HttpRequest) => Result;
 }
 
 /** Figures of this node over all workers (stub_status). */

@@ -3,12 +3,14 @@
  * the dynamic API all read the same data.
  */
 import type { Directive } from './tree.js';
-import type { Template } from './http.js';
+import type { Template, VariableGetter } from './http.js';
 
 /** What an argument parser may ask of its surroundings. */
 export interface ArgContext {
   /** Compiles a value with variables; throws {@link ArgError} for an unknown variable. */
   template(text: string): Template;
+  /** The pieces of a value with variables: constant text, or the getter of a variable. For values that need more than the joined text. */
+  parts(text: string): readonly (string | VariableGetter)[];
   /** Makes a path absolute: relative ones are under the prefix. */
   path(text: string): string;
 }

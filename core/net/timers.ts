@@ -54,12 +54,12 @@ export class TimerWheel {
   }
 
   #enter(entry: Timed): void {
+    if (this.#armed++ === 0) this.#run();
     const tick = Math.max(Math.ceil(entry.deadline / TICK), this.#tick + 1);
     // Deadlines beyond one round wait in the slot that comes last and are looked at again there.
     const slot = (tick - this.#tick >= SLOTS ? this.#tick + SLOTS - 1 : tick) % SLOTS;
     entry.slot = slot;
     this.#slots[slot]?.add(entry);
-    if (this.#armed++ === 0) this.#run();
   }
 
   #leave(entry: Timed): void {

@@ -1,0 +1,90 @@
+import type { Request } from './request.js';
+import { isBodiless, publicStatus, statusText } from './status.js';
+
+/** Up to here head and body leave as one string: it is copied once, by the system call's own buffer. */
+const JOINED_LIMIT = 16_384;
+/** A known length that was never told. */
+export const UNKNOWN_LENGTH = -1;
+
+/**
+ * Runs the header filters and makes the head of the answer.
+ * @param length bytes of the body, or UNKNOWN_LENGTH.
+ */
+export function makeHead(request: Request, length: number, contentType?: string): string {
+  const { location, connection, response } = request;
+  if (request.errorStatus !== 0) request.status = request.errorStatus;
+  if (contentType !== undefined && contentType !== '') response.append('Content-Type', contentType);
+  for (const filter of location.headerFilters) filter(request);
+  const status = publicStatus(request.status);
+  request.status = status;
+  request.headSent = true;
+  const bodiless = isBodiless(status);
+  request.sendsBody = !bodiless && request.method !== 'HEAD';
+  let framing = '';
+  if (length >= 0) framing = bodiless ? '' : `Content-Length: ${length}\r\n`;
+  else if (bodiless) framing = '';
+  else if (request.minor === 1 && location.settings.chunkedTransferEncoding) {
+    framing = 'Transfer-Encoding: chunked\r\n';
+    request.chunked = request.sendsBody;
+  } else if (request.sendsBody) request.keepAlive = false;
+  if (request.keepAlive) request.keepAlive = connection.mayKeepAlive(request);
+  request.answerLength = length;
+  const persistence = status === 101 ? '' : request.keepAlive ? 'Connection: keep-alive\r\n' : 'Connection: close\r\n';
+  const common = connection.context.commonFields(location.settings.serverToken);
+  return `HTTP/1.1 ${statusText(status)}\r\n${common}${framing}${persistence}${response.text}\r\n`;
+}
+
+/** Sends a complete answer and finishes the request. */
+export function sendWhole(request: Request, body: Buffer, contentType?: string): void {
+  const { bodyFilters } = request.location;
+  let bytes = body;
+  for (const filter of bodyFilters) bytes = filter(request, bytes, true);
+  const head = makeHead(request, bytes.length, contentType);
+  if (!request.sendsBody || bytes.length === 0) writeText(request, head);
+  else {
+    request.bodyBytesSent += bytes.length;
+    writeHeadAndBody(request, head, bytes, 0, bytes.length, false);
+  }
+  request.connection.finish(request);
+}
+
+/** Writes text of single bytes (latin1). */
+export function writeText(request: Request, text: string): void {
+  request.bytesSent += text.length;
+  request.connection.socket.write(text, 'latin1');
+}
+
+/**
+ * Writes a head with the first bytes of its body in one piece.
+ * @param borrowed the bytes are only valid now: what is not sent as a string is copied.
+ */
+export function writeHeadAndBody(request: Request, head: string, chunk: Buffer, from: number, to: number, borrowed: boolean): void {
+  const { socket } = request.connection;
+  request.bytesSent += head.length + to - from;
+  if (head.length + to - from <= JOINED_LIMIT) {
+    socket.write(head + chunk.latin1Slice(from, to), 'latin1');
+    return;
+  }
+  const body = chunk.subarray(from, to);
+  socket.cork();
+  socket.write(head, 'latin1');
+  socket.write(borrowed ? Buffer.from(body) : body);
+  socket.uncork();
+}
+
+/** One piece of a chunked body, framed. Small ones become one string. */
+export function writeChunk(request: Request, prefix: string, chunk: Buffer, from: number, to: number, borrowed: boolean): void {
+  const { socket } = request.connection;
+  const head = `${prefix}${(to - from).toString(16)}\r\n`;
+  request.bytesSent += head.length + to - from + 2;
+  if (head.length + to - from < JOINED_LIMIT) {
+    socket.write(`${head}${chunk.latin1Slice(from, to)}\r\n`, 'latin1');
+    return;
+  }
+  const body = chunk.subarray(from, to);
+  socket.cork();
+  socket.write(head, 'latin1');
+  socket.write(borrowed ? Buffer.from(body) : body);
+  socket.write('\r\n', 'latin1');
+  socket.uncork();
+}

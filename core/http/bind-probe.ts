@@ -1,0 +1,37 @@
+import { existsSync, unlinkSync } from 'node:fs';
+import net from 'node:net';
+import type { ListenOptions } from './listen.js';
+
+/**
+ * Binds an address alone, for a moment: fails like nginx's bind does when another program has it. For a unix socket it also removes the
+ * file that a dead server left.
+ * @throws Error of the system: EADDRINUSE, EACCES …
+ */
+export async function bindProbe({ host, port, path, ipv6Only }: ListenOptions): Promise<void> {
+  if (path !== undefined) {
+    await clearSocketFile(path);
+    return;
+  }
+  const server = net.createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host, port, ipv6Only, exclusive: true }, resolve);
+  });
+  await new Promise<void>(resolve => {
+    server.close(() => resolve());
+  });
+}
+
+async function clearSocketFile(path: string): Promise<void> {
+  if (!existsSync(path)) return;
+  const alive = await new Promise<boolean>(resolve => {
+    const socket = net.connect({ path });
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+  if (alive) throw Object.assign(new Error('address in use'), { code: 'EADDRINUSE' });
+  unlinkSync(path);
+}

@@ -1,0 +1,440 @@
+import type { Socket } from 'node:net';
+import type { ClientConnection as ConnectionView } from '../module/http.js';
+import { parseRequestHead, type RequestHead } from '../net/http1/request-head.js';
+import { HeadEnd } from '../net/http1/head-end.js';
+import type { Timed } from '../net/timers.js';
+import type { HttpContext } from './context.js';
+import { answerStatus } from './error-answer.js';
+import type { HttpListener } from './http-listener.js';
+import { run } from './phase-runner.js';
+import { startRequest } from './request-start.js';
+import { RequestBody } from './request-body.js';
+import { Request } from './request.js';
+import { Stage } from './stage.js';
+
+/** What follows a switch of protocols (101): bytes go through as they are. */
+export interface Tunnel {
+  fromClient(chunk: Buffer): void;
+  clientEnded(): void;
+  clientClosed(): void;
+}
+
+/** Bytes of later requests kept while one is answered; then the socket is paused. */
+const PIPELINE_LIMIT = 65_536;
+/** nginx's lingering_time: the longest that a closing connection is read from. */
+const LINGERING_TIME = 30_000;
+
+/** Why a deadline is armed. */
+const enum Waiting {
+  Nothing,
+  Head,
+  KeepAlive,
+  Body,
+  Send,
+  Linger,
+}
+
+/** One connection of a client: finds requests in its bytes, one at a time, and keeps its time limits. */
+export class ClientConnection implements Timed, ConnectionView {
+  deadline = 0;
+  slot = -1;
+  readonly id: number;
+  requests = 0;
+  request: Request | undefined = undefined;
+  tunnel: Tunnel | undefined = undefined;
+  #pending: Buffer | undefined = undefined;
+  /** The search for the end of a head that came in part. */
+  #search: HeadEnd | undefined = undefined;
+  #waiting: Waiting = Waiting.Nothing;
+  #working = false;
+  #closing = false;
+  #ended = false;
+  #openedAt: number;
+  #unsent = 0;
+
+  constructor(
+    readonly socket: Socket,
+    readonly listener: HttpListener,
+    readonly context: HttpContext,
+  ) {
+    this.id = context.nextConnectionId();
+    this.#openedAt = context.clock.now;
+    this.#wait(Waiting.Head, listener.names.defaultServer.settings.clientHeaderTimeout);
+  }
+
+  get secure(): boolean {
+    return this.listener.secure;
+  }
+  get remoteAddress(): string {
+    return this.listener.isUnix ? 'unix:' : (this.socket.remoteAddress ?? '');
+  }
+  get remotePort(): number {
+    return this.socket.remotePort ?? 0;
+  }
+  get localAddress(): string {
+    return this.listener.isUnix ? this.listener.address : (this.socket.localAddress ?? '');
+  }
+  get localPort(): number {
+    return this.socket.localPort ?? 0;
+  }
+  /** Between requests, or before the first: nothing is lost when it is closed. */
+  get isIdle(): boolean {
+    return this.request === undefined && this.#pending === undefined && this.tunnel === undefined && !this.#closing;
+  }
+
+  onData(chunk: Buffer): void {
+    this.context.clock.refresh();
+    if (this.tunnel !== undefined) {
+      this.tunnel.fromClient(chunk);
+      return;
+    }
+    if (this.#closing) return;
+    const request = this.request;
+    if (request === undefined) {
+      this.#pending = this.#pending === undefined ? chunk : Buffer.concat([this.#pending, chunk]);
+      this.#work();
+      return;
+    }
+    const { body } = request;
+    if (body !== undefined && !body.complete && body.failure === 0) this.#feedBody(request, body, chunk, 0);
+    else this.#keep(chunk);
+  }
+
+  /** The parsed fields of `request`, parsed again if another request used the scratch meanwhile. */
+  headOf(request: Request): RequestHead {
+    const { context } = this;
+    if (context.headOwner !== request) {
+      parseRequestHead(context.head, request.text, request.server.settings.headLimits);
+      context.headOwner = request;
+    }
+    return context.head;
+  }
+
+  mayKeepAlive(request: Request): boolean {
+    const { settings } = request.location;
+    return (
+      !this.#ended &&
+      !this.listener.draining &&
+      settings.keepaliveTimeout > 0 &&
+      this.requests < settings.keepaliveRequests &&
+      this.context.clock.now - this.#openedAt < settings.keepaliveTime
+    );
+  }
+
+  /** Somebody will read the body: tells a client that waits for it (RFC 9110, 10.1.1). */
+  wantBody(request: Request): void {
+    if (!request.expectContinue || request.headSent) return;
+    request.expectContinue = false;
+    if (request.minor === 1 && request.body?.received === 0) this.socket.write('HTTP/1.1 100 Continue\r\n\r\n', 'latin1');
+  }
+
+  /** The body got a reader, or is thrown away: what the socket holds back may come. */
+  bodyTaken(): void {
+    this.socket.resume();
+  }
+
+  /** The answer is complete: goes on with the next request or closes. */
+  finish(request: Request): void {
+    if (request.finished) return;
+    this.#log(request);
+    const { body } = request;
+    if (body !== undefined && !body.complete) {
+      // A client that still waits for 100 has not sent the body and never will.
+      if (request.expectContinue || body.failure > 0) request.keepAlive = false;
+      body.discard();
+      this.bodyTaken();
+      if (request.keepAlive) {
+        this.#wait(Waiting.Body, request.location.settings.clientBodyTimeout);
+        return;
+      }
+      this.#linger();
+      return;
+    }
+    this.#afterRequest(request);
+  }
+
+  /** The answer cannot be completed: closes at once, so that the client sees it is cut off. */
+  abort(request: Request): void {
+    if (request.finished) return;
+    this.#log(request);
+    this.#closing = true;
+    this.socket.destroy();
+  }
+
+  /** For a tunnel: bytes that came behind the request. */
+  takePending(): Buffer | undefined {
+    const pending = this.#pending;
+    this.#pending = undefined;
+    return pending;
+  }
+
+  /** A tunnel is over: what is written still goes out. */
+  endTunnel(request: Request): void {
+    this.tunnel = undefined;
+    request.keepAlive = false;
+    if (!request.finished) this.#log(request);
+    this.request = undefined;
+    this.#end();
+  }
+
+  /** Ends after the current answer (graceful quit, a listener that is removed). */
+  drain(): void {
+    if (this.isIdle) this.#end();
+    else if (this.request !== undefined && !this.request.headSent) this.request.keepAlive = false;
+  }
+
+  /** The client sent FIN. Whoever waits for an upstream is told: nginx takes it for an abort. */
+  onEnd(): void {
+    this.#ended = true;
+    if (this.tunnel !== undefined) {
+      this.tunnel.clientEnded();
+      return;
+    }
+    const request = this.request;
+    if (request === undefined) {
+      this.#end();
+      return;
+    }
+    const { body } = request;
+    if (request.finished) this.socket.destroy();
+    else if (body !== undefined && !body.complete) {
+      body.fail(400);
+      this.#clientGone(request);
+    } else request.owner?.abort();
+  }
+
+  onClose(): void {
+    const { context, request } = this;
+    context.timers.forget(this);
+    this.listener.connections.delete(this);
+    if (this.#search !== undefined) context.figures.countReading(-1);
+    context.figures.countClosed();
+    this.#closing = true;
+    this.tunnel?.clientClosed();
+    if (request !== undefined && !request.finished) this.#clientGone(request);
+  }
+
+  onDrain(): void {
+    this.context.clock.refresh();
+    const request = this.request;
+    if (this.#waiting === Waiting.Send) this.#wait(Waiting.Nothing, 0);
+    if (request === undefined) this.#work();
+    else request.owner?.onDrain();
+  }
+
+  /** The socket holds bytes that the client does not take: send_timeout runs. */
+  watchSending(request: Request): void {
+    this.#unsent = this.socket.writableLength;
+    this.#wait(Waiting.Send, request.location.settings.sendTimeout);
+  }
+
+  onDeadline(): void {
+    const { request, context } = this;
+    switch (this.#waiting) {
+      case Waiting.Nothing:
+        return;
+      case Waiting.Head:
+        if (this.#pending !== undefined) context.log.write('info', `client timed out (60: Operation timed out) while reading client request headers, client: ${this.remoteAddress}`);
+        this.#end();
+        return;
+      case Waiting.KeepAlive:
+        this.#end();
+        return;
+      case Waiting.Linger:
+        this.socket.destroy();
+        return;
+      case Waiting.Body:
+        if (request === undefined || request.finished) this.socket.destroy();
+        else {
+          context.log.write('info', 'client timed out (60: Operation timed out) while reading client request body', request);
+          request.keepAlive = false;
+          request.body?.fail(408);
+          if (!request.finished) answerStatus(request, 408);
+        }
+        return;
+      case Waiting.Send:
+        if (this.socket.writableLength > 0 && this.socket.writableLength < this.#unsent) this.#wait(Waiting.Send, request?.location.settings.sendTimeout ?? LINGERING_TIME);
+        else this.socket.destroy();
+    }
+  }
+
+  #keep(chunk: Buffer): void {
+    this.#pending = this.#pending === undefined ? chunk : Buffer.concat([this.#pending, chunk]);
+    if (this.#pending.length > PIPELINE_LIMIT) this.socket.pause();
+  }
+
+  /** Starts requests for as long as whole heads are there and nobody is at work. */
+  #work(): void {
+    if (this.#working) return;
+    this.#working = true;
+    while (this.#pending !== undefined && this.request === undefined && !this.#closing && this.tunnel === undefined) {
+      if (!this.#takeRequest(this.#pending)) break;
+    }
+    this.#working = false;
+  }
+
+  /** @returns false when more bytes are needed. */
+  #takeRequest(bytes: Buffer): boolean {
+    const { context, listener } = this;
+    const limits = listener.names.defaultServer.settings.headLimits;
+    let search = this.#search;
+    if (search === undefined) {
+      search = context.headEnd;
+      search.reset();
+    }
+    const end = search.find(bytes, 0, limits);
+    if (end === 0) return this.#awaitHead(bytes, search);
+    if (this.#search !== undefined) {
+      this.#search = undefined;
+      context.figures.countReading(-1);
+    }
+    this.requests++;
+    if (end < 0) {
+      this.#refuse(search.code, `client sent ${search.reason}`);
+      return true;
+    }
+    const { head } = context;
+    this.#pending = end < bytes.length ? bytes.subarray(end) : undefined;
+    if (parseRequestHead(head, bytes.latin1Slice(search.start, end), limits) !== 0) this.#refuse(head.code, head.reason);
+    else this.#begin();
+    return true;
+  }
+
+  /** A part of a head is there: remembers how far it was searched. */
+  #awaitHead(bytes: Buffer, search: HeadEnd): boolean {
+    const { context, listener } = this;
+    this.#pending = bytes;
+    if (this.#search !== undefined) return false;
+    this.#search = search;
+    context.headEnd = new HeadEnd();
+    context.figures.countReading(1);
+    // The time limit is for the whole head: it starts with its first byte and is not moved by the next ones.
+    if (this.#waiting !== Waiting.Head) this.#wait(Waiting.Head, listener.names.defaultServer.settings.clientHeaderTimeout);
+    return false;
+  }
+
+  #begin(): void {
+    const { context, listener } = this;
+    const request = new Request(this, listener.names.defaultServer);
+    context.headOwner = request;
+    context.figures.countRequest();
+    this.request = request;
+    this.#wait(Waiting.Nothing, 0);
+    const refused = startRequest(request);
+    if (refused !== 0) {
+      request.keepAlive = false;
+      answerStatus(request, refused);
+      return;
+    }
+    if (request.contentLength > 0 || context.head.chunked) this.#openBody(request);
+    run(request);
+  }
+
+  #openBody(request: Request): void {
+    const chunked = this.context.head.chunked;
+    const body = new RequestBody(chunked ? -1 : request.contentLength);
+    request.body = body;
+    const bytes = this.#pending;
+    this.#pending = undefined;
+    if (bytes !== undefined) this.#feedBody(request, body, bytes, 0);
+    if (!body.complete) this.#wait(Waiting.Body, request.location.settings.clientBodyTimeout);
+  }
+
+  #feedBody(request: Request, body: RequestBody, chunk: Buffer, from: number): void {
+    const end = body.feed(chunk, from);
+    if (body.failure > 0) {
+      request.keepAlive = false;
+      if (request.finished) this.#linger();
+      else if (request.stage !== Stage.Server && !request.headSent) {
+        request.owner?.abort();
+        if (!request.finished) answerStatus(request, body.failure);
+      }
+      return;
+    }
+    if (!body.complete) {
+      this.#wait(Waiting.Body, request.location.settings.clientBodyTimeout);
+      if (body.isFull) this.socket.pause();
+      return;
+    }
+    if (this.#waiting === Waiting.Body) this.#wait(Waiting.Nothing, 0);
+    if (end < chunk.length) this.#keep(chunk.subarray(end));
+    if (request.finished) this.#afterRequest(request);
+  }
+
+  /** A head that is not a request: answers and closes. No handler runs, nothing reaches a backend. */
+  #refuse(status: number, reason: string): void {
+    const { context, listener } = this;
+    const { head } = context;
+    this.#pending = undefined;
+    context.log.write('info', `${reason} while reading client request headers, client: ${this.remoteAddress}, server: ${listener.names.defaultServer.name}`);
+    head.forget();
+    const request = new Request(this, listener.names.defaultServer);
+    context.headOwner = request;
+    context.figures.countRequest();
+    this.request = request;
+    request.keepAlive = false;
+    answerStatus(request, status);
+  }
+
+  #log(request: Request): void {
+    request.finished = true;
+    request.owner = undefined;
+    this.context.figures.countAnswered();
+    const handlers = request.location.logHandlers;
+    for (const handler of handlers) handler(request);
+  }
+
+  #afterRequest(request: Request): void {
+    this.request = undefined;
+    if (!request.keepAlive || this.#ended) {
+      if (this.context.head === undefined || this.#pending !== undefined || request.status === 400 || request.body?.failure) this.#linger();
+      else this.#end();
+      return;
+    }
+    if (this.socket.writableLength > 0) {
+      // A slow reader: its next request waits until this answer is taken.
+      this.watchSending(request);
+      if (this.socket.writableNeedDrain) return;
+    } else this.#wait(Waiting.KeepAlive, request.location.settings.keepaliveTimeout);
+    if (this.#pending !== undefined) {
+      this.socket.resume();
+      this.#work();
+    }
+  }
+
+  /** Closes; what is written still goes out. */
+  #end(): void {
+    this.#closing = true;
+    this.context.timers.disarm(this);
+    if (this.socket.writableLength === 0 && !this.secure) this.socket.destroy();
+    else {
+      this.socket.destroySoon();
+      this.#wait(Waiting.Linger, LINGERING_TIME);
+    }
+  }
+
+  /** Closes, but reads on for a while: a reset because of unread bytes could overtake the answer (RFC 9112, 9.6). */
+  #linger(): void {
+    this.#closing = true;
+    this.request = undefined;
+    this.socket.end();
+    this.socket.resume();
+    this.#wait(Waiting.Linger, this.listener.names.defaultServer.fallback.settings.lingeringTimeout);
+  }
+
+  #clientGone(request: Request): void {
+    if (request.status === 0) request.status = 499;
+    const { owner } = request;
+    if (owner !== undefined) owner.abort();
+    if (!request.finished) {
+      this.#log(request);
+      this.socket.destroy();
+    }
+  }
+
+  #wait(what: Waiting, time: number): void {
+    this.#waiting = what;
+    if (what === Waiting.Nothing) this.context.timers.disarm(this);
+    else this.context.timers.arm(this, time);
+  }
+}

@@ -1,0 +1,235 @@
+import { createSecureContext, type SecureContext } from 'node:tls';
+import { ConfigError, ConfigErrors, configErrorsOf, errorAt } from '../config/errors.js';
+import type { HttpHandlers } from '../module/http.js';
+import type { HttpModule, ModuleDeclaration } from '../module/manifest.js';
+import type { ArgContext } from '../module/spec.js';
+import type { Block, Directive } from '../module/tree.js';
+import { coreDirectives, type CoreConf } from './core-module.js';
+import { HandlerSet } from './handler-set.js';
+import { LocationTable } from './location-table.js';
+import type { Location, LocationMatch } from './location.js';
+import { ScopedReader, ScopeNode } from './scope.js';
+import { checkErrorPage, listenOptions, locationMatch, locationSettings, serverNames, serverSettings, type Product } from './settings.js';
+import type { HttpVariables } from './variables.js';
+import type { VirtualServer } from './virtual-server.js';
+
+/** A loaded module as the compiler needs it. */
+export interface CompiledModule {
+  readonly declaration: ModuleDeclaration;
+  readonly instance: HttpModule;
+}
+
+/** What one `http` block became. Kept until the next one, so that what did not change is taken over. */
+export interface HttpConfiguration {
+  readonly servers: readonly VirtualServer[];
+  readonly scopes: ReadonlyMap<number, ScopeNode>;
+  readonly main: ScopeNode;
+}
+
+interface ModuleReader extends CompiledModule {
+  readonly reader: ScopedReader;
+}
+
+/** Turns the `http` block of a tree into servers and locations. What is the same as in `previous` is the same object afterwards. */
+export class HttpCompiler {
+  readonly #modules: ModuleReader[];
+  readonly #core: ScopedReader;
+
+  constructor(
+    modules: Iterable<CompiledModule>,
+    private readonly args: ArgContext,
+    private readonly variables: HttpVariables,
+    private readonly product: Product,
+  ) {
+    this.#modules = Array.from(modules, ({ declaration, instance }) => ({ declaration, instance, reader: new ScopedReader(declaration.manifest.directives ?? {}, args) }));
+    this.#core = new ScopedReader(coreDirectives, args);
+  }
+
+  /** @throws ConfigErrors with everything that is wrong. */
+  compile(root: Block, previous: HttpConfiguration | undefined): HttpConfiguration {
+    return new Compilation(this.#modules, this.#core, this.args, this.variables, this.product, previous).run(root);
+  }
+}
+
+/** One run of the compiler. */
+class Compilation {
+  readonly #errors: ConfigError[] = [];
+  readonly #scopes = new Map<number, ScopeNode>();
+  readonly #oldServers: ReadonlyMap<Directive, VirtualServer>;
+
+  constructor(
+    private readonly modules: readonly ModuleReader[],
+    private readonly core: ScopedReader,
+    private readonly args: ArgContext,
+    private readonly variables: HttpVariables,
+    private readonly product: Product,
+    private readonly previous: HttpConfiguration | undefined,
+  ) {
+    this.#oldServers = new Map(previous?.servers.map(server => [server.directive, server]));
+  }
+
+  run(root: Block): HttpConfiguration {
+    const main = this.#reuse(new ScopeNode('http', 'main', undefined, root, undefined), this.previous?.main);
+    const servers: VirtualServer[] = [];
+    for (const http of root.named('http')) {
+      const scope = this.#scope('http', 'http', http, main);
+      for (const directive of http.block?.named('server') ?? []) {
+        const server = this.#collect(() => this.#server(directive, scope));
+        if (server !== undefined) servers.push(server);
+      }
+    }
+    if (this.#errors.length > 0) throw new ConfigErrors(this.#errors);
+    return { servers, scopes: this.#scopes, main };
+  }
+
+  /** A scope whose settings are those of the last time is the very object of the last time, and everything hung on it holds. */
+  #scope(kind: ScopeNode['kind'], context: ScopeNode['context'], directive: Directive, parent: ScopeNode): ScopeNode {
+    const scope = this.#reuse(new ScopeNode(kind, context, directive, directive.block, parent), this.previous?.scopes.get(directive.id));
+    this.#scopes.set(directive.id, scope);
+    return scope;
+  }
+
+  #reuse(scope: ScopeNode, old: ScopeNode | undefined): ScopeNode {
+    return old !== undefined && scope.settlesLike(old) ? old : scope;
+  }
+
+  #server(directive: Directive, http: ScopeNode): VirtualServer {
+    const scope = this.#scope('server', 'server', directive, http);
+    const old = this.#oldServers.get(directive);
+    if (old !== undefined && this.previous?.scopes.get(directive.id) === scope) return this.#keep(old);
+    const block = directive.block;
+    const conf = this.#conf(scope);
+    const handlers = this.#handlers(scope, true);
+    const before = this.#oldServerLocations(directive);
+    return {
+      directive,
+      scope: this.core.view(scope),
+      ...serverNames([...(block?.named('server_name') ?? [])]),
+      listens: listenOptions([...(block?.named('listen') ?? [])], text => this.args.path(text), process.getuid?.() === 0 ? '80' : '8000'),
+      settings: serverSettings(conf),
+      steps: handlers.steps('post_read', 'server_rewrite'),
+      locations: this.#locations(directive, scope, before),
+      fallback: this.#location({ kind: 'prefix', name: '' }, scope, new LocationTable([])),
+      secureContext: this.#secureContext(scope),
+    };
+  }
+
+  /** Nothing in the server changed: its scopes are still those of the last run. */
+  #keep(server: VirtualServer): VirtualServer {
+    const keepIn = (directive: Directive): void => {
+      for (const child of directive.block?.named('location') ?? []) {
+        const scope = this.previous?.scopes.get(child.id);
+        if (scope !== undefined) this.#scopes.set(child.id, scope);
+        keepIn(child);
+      }
+    };
+    keepIn(server.directive);
+    return server;
+  }
+
+  #oldServerLocations(directive: Directive): LocationTable | undefined {
+    for (const server of this.#oldServers.values()) if (server.directive.id === directive.id) return server.locations;
+    return undefined;
+  }
+
+  #locations(parent: Directive, scope: ScopeNode, before: LocationTable | undefined): LocationTable {
+    const locations: Location[] = [];
+    const seen = new Set<string>();
+    for (const directive of parent.block?.named('location') ?? []) {
+      const location = this.#collect(() => this.#directiveLocation(directive, scope, seen, before));
+      if (location !== undefined) locations.push(location);
+    }
+    return new LocationTable(locations);
+  }
+
+  #directiveLocation(directive: Directive, parent: ScopeNode, seen: Set<string>, before: LocationTable | undefined): Location {
+    const scope = this.#scope('location', 'location', directive, parent);
+    const old = before?.byDirective(directive.id);
+    const match = locationMatch(directive);
+    checkPlace(directive, match, parent);
+    const identity = `${match.kind === 'prefix-only' ? 'prefix' : match.kind} ${match.name}`;
+    if (match.kind !== 'regex' && seen.has(identity)) throw errorAt(directive, `duplicate location "${match.name}"`, directive.args.at(-1));
+    seen.add(identity);
+    if (old !== undefined && old.directive === directive && this.previous?.scopes.get(directive.id) === scope) return old;
+    if (match.kind === 'regex') this.variables.defineCaptures(match.pattern);
+    return this.#location(match, scope, this.#locations(directive, scope, old?.nested));
+  }
+
+  #location(match: LocationMatch, scope: ScopeNode, nested: LocationTable): Location {
+    for (const line of scope.block?.named('error_page') ?? []) checkErrorPage(line);
+    const handlers = this.#handlers(scope, false);
+    const autoRedirect = handlers.content !== undefined && match.name.endsWith('/') && match.kind !== 'exact' && match.kind !== 'regex';
+    return {
+      match,
+      directive: scope.directive,
+      scope: this.core.view(scope),
+      settings: locationSettings(this.#conf(scope), this.product, autoRedirect),
+      steps: handlers.steps('rewrite', 'precontent'),
+      content: handlers.content,
+      headerFilters: handlers.headerFilters,
+      bodyFilters: handlers.bodyFilters,
+      logHandlers: handlers.logHandlers,
+      nested,
+    };
+  }
+
+  #conf(scope: ScopeNode): CoreConf {
+    return this.core.conf(scope) as CoreConf;
+  }
+
+  #handlers(scope: ScopeNode, server: boolean): HandlerSet {
+    const set = new HandlerSet();
+    for (const { declaration, instance, reader } of this.modules) {
+      if ((server ? instance.compileServer : instance.compile) === undefined) continue;
+      const handlers = this.#collect((): HttpHandlers | undefined => (server ? instance.compileServer?.(reader.view(scope)) : instance.compile?.(reader.view(scope))));
+      if (handlers !== undefined) set.add(declaration, handlers, scope.directive);
+    }
+    return set;
+  }
+
+  #secureContext(scope: ScopeNode): SecureContext | undefined {
+    for (const { instance, reader } of this.modules) {
+      const settings = instance.compileTls?.(reader.view(scope));
+      if (settings === undefined) continue;
+      try {
+        return createSecureContext(settings);
+      } catch (error) {
+        const place = first(scope.block, 'ssl_certificate') ?? scope.directive;
+        const message = `cannot use certificate, key or ciphers: ${(error as Error).message}`;
+        if (place === undefined) throw error;
+        throw errorAt(place, message);
+      }
+    }
+    return undefined;
+  }
+
+  /** What is wrong is noted, so that one run tells everything. */
+  #collect<T>(work: () => T): T | undefined {
+    try {
+      return work();
+    } catch (error) {
+      const known = configErrorsOf(error);
+      if (known === undefined) throw error;
+      this.#errors.push(...known);
+      return undefined;
+    }
+  }
+}
+
+/** nginx's rules for where locations may stand. */
+function checkPlace(directive: Directive, match: LocationMatch, parent: ScopeNode): void {
+  if (parent.kind !== 'location' || parent.directive === undefined) return;
+  const outer = locationMatch(parent.directive);
+  const shown = directive.args.map(word => word.text).join(' ');
+  if (match.kind === 'named') throw errorAt(directive, `named location "${shown}" can be on the server level only`);
+  if (outer.kind === 'exact') throw errorAt(directive, `location "${shown}" cannot be inside the exact location "${outer.name}"`);
+  if (outer.kind === 'named') throw errorAt(directive, `location "${shown}" cannot be inside the named location "${outer.name}"`);
+  if (match.kind !== 'regex' && outer.kind !== 'regex' && !match.name.startsWith(outer.name)) {
+    throw errorAt(directive, `location "${match.name}" is outside location "${outer.name}"`);
+  }
+}
+
+function first(block: Block | undefined, name: string): Directive | undefined {
+  for (const directive of block?.named(name) ?? []) return directive;
+  return undefined;
+}

@@ -1,0 +1,50 @@
+import type { Log } from '../module/services.js';
+import type { Clock } from '../net/clock.js';
+import { HeadEnd } from '../net/http1/head-end.js';
+import { RequestHead } from '../net/http1/request-head.js';
+import { ResponseHead } from '../net/http1/response-head.js';
+import { RequestUri } from '../net/http1/uri.js';
+import type { TimerWheel } from '../net/timers.js';
+import type { Figures } from './figures.js';
+import { ReadBuffers } from './read-buffers.js';
+
+/** What all connections of one thread share. Nothing here outlives a turn of the event loop except counters and timers. */
+export class HttpContext {
+  /** Scratch of the parser. `headOwner` tells whose fields it holds; whoever needs another one's parses again. */
+  readonly head = new RequestHead();
+  headOwner: object | undefined = undefined;
+  readonly responseHead = new ResponseHead();
+  /** Scratch of connections whose heads come whole; one that has to wait keeps it and leaves a new one. */
+  headEnd = new HeadEnd();
+  readonly responseEnd = new HeadEnd();
+  readonly uri = new RequestUri();
+  readonly buffers = new ReadBuffers();
+  #commonSecond = 0;
+  #commonToken = '';
+  #common = '';
+  #lastConnection = 0;
+
+  constructor(
+    readonly clock: Clock,
+    readonly timers: TimerWheel,
+    readonly log: Log,
+    readonly figures: Figures,
+    /** Connections a worker may have at once, to clients and upstreams (worker_connections). */
+    public connectionLimit: number,
+  ) {}
+
+  nextConnectionId(): number {
+    return ++this.#lastConnection;
+  }
+
+  /** The fields every answer starts with, made once a second. */
+  commonFields(token: string): string {
+    const second = Math.floor(this.clock.now / 1000);
+    if (second !== this.#commonSecond || token !== this.#commonToken) {
+      this.#commonSecond = second;
+      this.#commonToken = token;
+      this.#common = `Server: ${token}\r\nDate: ${this.clock.httpDate()}\r\n`;
+    }
+    return this.#common;
+  }
+}

@@ -1,0 +1,134 @@
+import { hostname } from 'node:os';
+import type { HttpRequest, VariableGetter, VariablePrefix } from '../module/http.js';
+import { CAPTURE, type HttpVariables } from './variables.js';
+import type { Request } from './request.js';
+
+/** The engine makes every request itself: its own variables may look behind the contract. */
+const own = (read: (request: Request) => string | undefined): VariableGetter => read as (request: HttpRequest) => string | undefined;
+
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+/** Variables of ngx_http_core_module, by nginx's names and meanings. */
+const GETTERS: Readonly<Record<string, VariableGetter>> = {
+  args: request => request.args || undefined,
+  query_string: request => request.args || undefined,
+  is_args: request => (request.args === '' ? '' : '?'),
+  uri: request => request.uri,
+  document_uri: request => request.uri,
+  request_uri: request => request.requestUri,
+  request_method: request => request.method,
+  request: own(request => request.requestLine),
+  request_id: request => request.requestId,
+  request_length: own(request => String(request.text.length + (request.body?.received ?? 0))),
+  request_time: own(request => seconds(Math.max(Date.now() - request.startTime, 0))),
+  server_protocol: request => request.protocol,
+  scheme: request => (request.connection.secure ? 'https' : 'http'),
+  https: request => (request.connection.secure ? 'on' : undefined),
+  host: request => request.host,
+  hostname: () => hostname(),
+  server_name: own(request => request.server.name),
+  server_addr: request => request.connection.localAddress,
+  server_port: request => String(request.connection.localPort),
+  remote_addr: request => request.connection.remoteAddress,
+  remote_user: request => basicUser(request.header('authorization')),
+  remote_port: request => String(request.connection.remotePort),
+  connection: request => String(request.connection.id),
+  connection_requests: request => String(request.connection.requests),
+  content_length: request => request.header('content-length'),
+  content_type: request => request.header('content-type'),
+  status: request => String(request.status).padStart(3, '0'),
+  bytes_sent: request => String(request.bytesSent),
+  body_bytes_sent: request => String(request.bodyBytesSent),
+  request_completion: own(request => (request.keepAlive || request.status !== 499 ? 'OK' : '')),
+  pid: () => String(process.pid),
+  msec: () => seconds(Date.now()),
+  time_iso8601: own(request => isoTime(new Date(request.connection.context.clock.now))),
+  time_local: own(request => logTime(new Date(request.connection.context.clock.now))),
+};
+
+const PREFIXES: Readonly<Record<string, VariablePrefix>> = {
+  http_: rest => {
+    const name = rest.replaceAll('_', '-');
+    return request => request.header(name);
+  },
+  sent_http_: sentHeader,
+  arg_: rest => request => argument(request.args, rest),
+  cookie_: rest => request => cookie(request.header('cookie'), rest),
+  [CAPTURE]: rest => own(request => capture(request, rest)),
+};
+
+export function defineCoreVariables(variables: HttpVariables): void {
+  for (const [name, getter] of Object.entries(GETTERS)) variables.define(name, getter);
+  for (const [prefix, make] of Object.entries(PREFIXES)) variables.definePrefix(prefix, make);
+}
+
+/** `1.250`: seconds with milliseconds, as in nginx's logs. */
+export function seconds(milliseconds: number): string {
+  return (milliseconds / 1000).toFixed(3);
+}
+
+function sentHeader(rest: string): VariableGetter {
+  const name = rest.replaceAll('_', '-');
+  if (name === 'content-length') return own(request => (request.answerLength < 0 ? undefined : String(request.answerLength)));
+  if (name === 'connection') return own(request => (request.keepAlive ? 'keep-alive' : 'close'));
+  if (name === 'transfer-encoding') return own(request => (request.chunked ? 'chunked' : undefined));
+  return request => request.response.get(name);
+}
+
+function capture(request: Request, name: string): string | undefined {
+  const number = Number(name);
+  if (Number.isInteger(number)) return (request.captures ?? request.serverCaptures)?.[number];
+  return request.captures?.groups?.[name] ?? request.serverCaptures?.groups?.[name];
+}
+
+/** First argument of that name, as it was sent; names are compared without case as nginx does. */
+function argument(args: string, name: string): string | undefined {
+  if (args === '') return undefined;
+  const wanted = name.toLowerCase();
+  for (const pair of args.split('&')) {
+    const equals = pair.indexOf('=');
+    if (equals > 0 && pair.slice(0, equals).toLowerCase() === wanted) return pair.slice(equals + 1);
+  }
+  return undefined;
+}
+
+/** User name of Basic authentication (RFC 7617, 2). Whether the password is right is not looked at. */
+function basicUser(authorization: string | undefined): string | undefined {
+  const credentials = /^Basic +([A-Za-z0-9+/=]+)$/i.exec(authorization ?? '')?.[1];
+  if (credentials === undefined) return undefined;
+  const text = Buffer.from(credentials, 'base64').latin1Slice();
+  const colon = text.indexOf(':');
+  return colon > 0 ? text.slice(0, colon) : undefined;
+}
+
+function cookie(header: string | undefined, name: string): string | undefined {
+  if (header === undefined) return undefined;
+  for (const pair of header.split(/;\s*/)) {
+    const equals = pair.indexOf('=');
+    if (equals > 0 && pair.slice(0, equals).trim().toLowerCase() === name.toLowerCase()) return pair.slice(equals + 1).trim();
+  }
+  return undefined;
+}
+
+const two = (value: number): string => String(value).padStart(2, '0');
+
+function zone(date: Date, separator: string): string {
+  const minutes = -date.getTimezoneOffset();
+  const size = Math.abs(minutes);
+  return `${minutes < 0 ? '-' : '+'}${two(Math.floor(size / 60))}${separator}${two(size % 60)}`;
+}
+
+/** `21/Nov/2026:10:30:00 +0000`. */
+function logTime(date: Date): string {
+  const day = `${two(date.getDate())}/${MONTHS[date.getMonth()]}/${date.getFullYear()}`;
+  return `${day}:${clockTime(date)} ${zone(date, '')}`;
+}
+
+/** `2026-11-21T10:30:00+00:00`. */
+function isoTime(date: Date): string {
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}T${clockTime(date)}${zone(date, ':')}`;
+}
+
+function clockTime(date: Date): string {
+  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+}

@@ -1,0 +1,190 @@
+import type { TlsOptions } from 'node:tls';
+import { ConfigError, ConfigErrors, configErrorsOf } from '../config/errors.js';
+import type { Change, Follower, Prepared } from '../kernel/follower.js';
+import type { Block } from '../module/tree.js';
+import { systemErrorText } from '../log/system-error.js';
+import { HttpCompiler, type CompiledModule, type HttpConfiguration } from './compiler.js';
+import type { HttpContext } from './context.js';
+import type { HttpExchanges } from './exchange-route.js';
+import { HttpListener, type ListenerTls } from './http-listener.js';
+import { listenGroups, type ListenGroup } from './listen-groups.js';
+import { bindProbe } from './bind-probe.js';
+import type { Product } from './settings.js';
+import type { HttpVariables } from './variables.js';
+import type { ArgContext } from '../module/spec.js';
+
+/** Opening sockets is a worker's job; the master tries whether it can be done; a check (`srv -t`) only reads. */
+export type EngineRole = 'master' | 'worker' | 'control' | 'check';
+
+/** The modules of a change, and what reads their values. */
+export interface EngineModules extends Iterable<CompiledModule> {
+  readonly args: ArgContext;
+  readonly variables: HttpVariables;
+}
+
+export interface EngineOptions {
+  readonly role: EngineRole;
+  /** Unix sockets can be bound by one thread only: the first worker. */
+  readonly servesUnixSockets: boolean;
+  readonly product: Product;
+}
+
+/** The HTTP engine of one thread: follows the `http` block of the tree, owns the listeners. */
+export class HttpEngine implements Follower {
+  readonly #listeners = new Map<string, HttpListener>();
+  #modules: EngineModules;
+  #compiler: HttpCompiler;
+  #configuration: HttpConfiguration | undefined;
+
+  constructor(
+    modules: EngineModules,
+    private readonly exchanges: HttpExchanges,
+    private readonly context: HttpContext,
+    private readonly options: EngineOptions,
+  ) {
+    this.#modules = modules;
+    this.#compiler = this.#newCompiler(modules);
+  }
+
+  /** Addresses that are open, as `listen` names them. */
+  get addresses(): string[] {
+    return Array.from(this.#listeners.values(), listener => listener.address);
+  }
+
+  /** After modules were loaded: the next change compiles everything anew. */
+  useModules(modules: EngineModules): void {
+    this.#modules = modules;
+    this.#compiler = this.#newCompiler(modules);
+    this.#configuration = undefined;
+  }
+
+  async prepare(change: Change): Promise<Prepared> {
+    if (this.#configuration !== undefined && !touchesHttp(change)) return NOTHING_TO_DO;
+    const next = this.#compiler.compile(change.after.root, sameUpstreams(change) ? this.#configuration : undefined);
+    const groups = listenGroups(next.servers);
+    await this.exchanges.settled();
+    const opened = await this.#open(groups);
+    return {
+      commit: () => this.#commit(next, groups, opened),
+      abort: () => {
+        for (const listener of opened.values()) listener.destroy();
+      },
+    };
+  }
+
+  /** Accepts nothing more and lets requests end. @returns when no connection is left or after `timeout` ms (0: no limit). */
+  async quit(timeout: number): Promise<void> {
+    const until = timeout > 0 ? Date.now() + timeout : Infinity;
+    for (const listener of this.#listeners.values()) listener.drain();
+    while (this.#connections() > 0 && Date.now() < until) await new Promise(resolve => setTimeout(resolve, 20));
+    this.stop();
+  }
+
+  /** Closes everything at once. */
+  stop(): void {
+    for (const listener of this.#listeners.values()) listener.destroy();
+    this.#listeners.clear();
+  }
+
+  #connections(): number {
+    let count = 0;
+    for (const listener of this.#listeners.values()) count += listener.connections.size;
+    return count;
+  }
+
+  #newCompiler(modules: EngineModules): HttpCompiler {
+    return new HttpCompiler(modules, modules.args, modules.variables, this.options.product);
+  }
+
+  /** Opens what is not open yet. On failure nothing of it stays open. */
+  async #open(groups: ReadonlyMap<string, ListenGroup>): Promise<Map<string, HttpListener>> {
+    const opened = new Map<string, HttpListener>();
+    const errors: ConfigError[] = [];
+    for (const [key, group] of groups) {
+      if (this.#listeners.has(key)) continue;
+      const listener = new HttpListener(group.options, this.context, this.#modules.variables, group.names, tlsOf(group));
+      try {
+        await this.#bind(listener, [...this.#listeners.values()].some(other => other.address === group.options.address));
+        opened.set(key, listener);
+      } catch (error) {
+        errors.push(...(configErrorsOf(error) ?? [bindError(listener, error as NodeJS.ErrnoException)]));
+      }
+    }
+    if (errors.length === 0) return opened;
+    for (const listener of opened.values()) listener.destroy();
+    throw new ConfigErrors(errors);
+  }
+
+  async #bind(listener: HttpListener, held: boolean): Promise<void> {
+    const { role, servesUnixSockets } = this.options;
+    if (role === 'check') return;
+    // SO_REUSEPORT lets a second server bind unnoticed: the master asks for the address alone first.
+    if (role === 'master') {
+      if (!held) await bindProbe(listener.options);
+    } else if (!listener.isUnix) await listener.open(role === 'worker');
+    else if (servesUnixSockets) await listener.open(false);
+  }
+
+  #commit(next: HttpConfiguration, groups: ReadonlyMap<string, ListenGroup>, opened: Map<string, HttpListener>): void {
+    this.#configuration = next;
+    for (const [key, listener] of this.#listeners) {
+      const group = groups.get(key);
+      if (group === undefined) {
+        this.#listeners.delete(key);
+        listener.drain();
+        continue;
+      }
+      listener.names = group.names;
+      listener.variables = this.#modules.variables;
+      listener.tls = tlsOf(group);
+    }
+    for (const [key, listener] of opened) this.#listeners.set(key, listener);
+  }
+}
+
+const NOTHING_TO_DO: Prepared = { commit: () => undefined, abort: () => undefined };
+
+/** True if an operation is about something else than members and settings of upstreams. */
+function touchesHttp({ before, after, operations }: Change): boolean {
+  for (const operation of operations) {
+    if (operation.op === 'root') return true;
+    const path = operation.op === 'add' ? after.pathOf(operation.directive.id) : operation.op === 'replace' ? after.pathOf(operation.directive.id) : before.pathOf(operation.id);
+    // http / upstream / server: a member. http / upstream: the group as a whole, which locations may name.
+    if (path[0]?.name === 'http' && path[1]?.name === 'upstream' && path.length > 2) continue;
+    return true;
+  }
+  return false;
+}
+
+/** Compiled locations hold on to the groups they name: with other groups all are compiled anew. */
+function sameUpstreams({ before, after }: Change): boolean {
+  const old = upstreamNames(before.root);
+  const now = upstreamNames(after.root);
+  return old.length === now.length && old.every((name, at) => name === now[at]);
+}
+
+function upstreamNames(root: Block): string[] {
+  const names: string[] = [];
+  for (const http of root.named('http')) for (const upstream of http.block?.named('upstream') ?? []) names.push(`${upstream.id} ${upstream.args[0]?.text}`);
+  return names.sort();
+}
+
+function tlsOf({ options, names, servers }: ListenGroup): ListenerTls | undefined {
+  if (!options.secure) return undefined;
+  const context = names.defaultServer.secureContext;
+  return {
+    options: { secureContext: context } as TlsOptions,
+    find: serverName => names.find(serverName).server.secureContext ?? context ?? servers[0]?.secureContext,
+  };
+}
+
+const HINTS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program listens there: stop it, or change the port of "listen"',
+  EACCES: 'ports below 1024 need root: change the port, or start as root',
+  EADDRNOTAVAIL: 'this machine has no such address',
+};
+
+function bindError(listener: HttpListener, error: NodeJS.ErrnoException): ConfigError {
+  const code = error.code ?? '';
+  return new ConfigError(`bind() to ${listener.address} failed (${systemErrorText(error)})`, undefined, 1, HINTS[code]);
+}

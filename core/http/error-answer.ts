@@ -1,0 +1,58 @@
+import type { ErrorPage } from './location.js';
+import type { Request } from './request.js';
+import { sendWhole } from './answer.js';
+import { completeRedirect } from './redirect-location.js';
+import { specialPage } from './status.js';
+
+/** After these the client's next bytes may not be where a request starts, or it should not try again here (nginx's list). */
+const CLOSING = new Set([400, 413, 414, 494, 497, 500, 501]);
+
+/** nginx's code for closing the connection without an answer (return 444). */
+const CLOSE_SILENTLY = 444;
+
+/** Answers with a status and no content of its own: the configured error page, or the engine's. */
+export function answerStatus(request: Request, status: number): void {
+  if (request.headSent || status === CLOSE_SILENTLY) {
+    // Half an answer is out: only an early close tells the client.
+    if (!request.headSent) request.status = status;
+    request.connection.abort(request);
+    return;
+  }
+  if (CLOSING.has(status)) request.keepAlive = false;
+  request.status = status;
+  if (!request.inErrorPage && status >= 300) {
+    const page = request.location.settings.errorPages.find(candidate => candidate.codes.includes(status));
+    if (page !== undefined) {
+      showErrorPage(request, status, page);
+      return;
+    }
+  }
+  if (status >= 300 && status < 400) completeRedirect(request);
+  // A failed header of an earlier attempt must not leak into the page; Location and WWW-Authenticate were set for this very answer.
+  const page = status >= 300 || status === 0 ? Buffer.from(specialPage(status, request.location.settings.serverToken)) : Buffer.alloc(0);
+  request.errorStatus = request.inErrorPage ? request.errorStatus : 0;
+  sendWhole(request, page, page.length > 0 ? 'text/html' : undefined);
+}
+
+/** error_page: another URI or named location answers; a full URL becomes a redirect (default 302). */
+function showErrorPage(request: Request, status: number, page: ErrorPage): void {
+  request.inErrorPage = true;
+  const target = page.target.of(request);
+  if (page.status !== 0) request.errorStatus = page.status ?? status;
+  if (target.startsWith('/')) {
+    if (request.method !== 'HEAD') request.method = 'GET';
+    dropBody(request);
+    const question = target.indexOf('?');
+    request.redirect(question < 0 ? target : target.slice(0, question), question < 0 ? '' : target.slice(question + 1));
+  } else if (target.startsWith('@')) request.redirectNamed(target);
+  else {
+    const redirect = page.status !== undefined && page.status >= 301 && page.status <= 308 ? page.status : 302;
+    request.errorStatus = 0;
+    request.response.set('Location', target);
+    answerStatus(request, redirect);
+  }
+}
+
+function dropBody(request: Request): void {
+  if (request.body?.hasReader !== true) request.contentLength = -1;
+}

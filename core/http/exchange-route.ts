@@ -1,0 +1,137 @@
+import type { HttpRequest, Result } from '../module/http.js';
+import { DONE } from '../module/http.js';
+import { Exchanges, type ExchangePlan, type UriPlan } from '../module/services.js';
+import { ArgError } from '../module/spec.js';
+import { FieldFilter, keptFields } from '../net/http1/fields.js';
+import { escapeUri } from '../net/http1/uri.js';
+import type { Group } from '../upstream/group.js';
+import { Exchange } from './exchange.js';
+import type { Request } from './request.js';
+
+/** Where groups come from: the upstream blocks in force, and single addresses that no block names. */
+export interface GroupSource {
+  /** The group of an `upstream` block, of the configuration being prepared while one is. */
+  find(name: string): Group | undefined;
+  /** The group of one address (`proxy_pass http://host:port`); names are resolved. Rejects with ArgError. */
+  implicit(host: string, port: number): Promise<Group>;
+}
+
+/** Fields of an answer that the engine makes itself, or that are meant for the proxy (nginx's default proxy_hide_header). */
+const ALWAYS_HIDDEN = ['content-length'];
+
+/** Fields of a request that the engine answers itself or makes anew. */
+const FRAMING = ['content-length', 'expect'];
+
+/** A plan with everything that can be known before a request comes. */
+export class ExchangeRoute {
+  readonly hidden: FieldFilter;
+  readonly #replaced: FieldFilter;
+  /** The group of a constant target, once it is looked up. */
+  group: Group | undefined = undefined;
+
+  constructor(
+    readonly plan: ExchangePlan,
+    private readonly source: GroupSource,
+  ) {
+    this.hidden = new FieldFilter([...ALWAYS_HIDDEN, ...plan.hidden]);
+    this.#replaced = new FieldFilter([...FRAMING, ...plan.replaced]);
+  }
+
+  /** Looks the constant target up. @returns a promise when a name has to be resolved. */
+  resolve(): Promise<void> | undefined {
+    const { constant } = this.plan.target;
+    if (constant === undefined) return undefined;
+    this.group = this.source.find(constant);
+    if (this.group !== undefined) return undefined;
+    const { host, port } = splitAddress(constant, this.plan.defaultPort);
+    return this.source.implicit(host, port).then(group => {
+      this.group = group;
+    });
+  }
+
+  start(request: HttpRequest): Result {
+    const group = this.group ?? this.source.find(this.plan.target.of(request));
+    if (group !== undefined) return this.#begin(request, group);
+    return this.#resolveNow(request);
+  }
+
+  #begin(request: HttpRequest, group: Group): Result {
+    new Exchange(request as Request, this, group, this.#head(request as Request)).start();
+    return DONE;
+  }
+
+  /** Request line and fields, without those that frame the body. What is unchanged is copied in whole ranges. */
+  #head(request: Request): string {
+    const { plan } = this;
+    const method = plan.method === undefined ? request.method : plan.method.of(request);
+    const line = `${method} ${upstreamTarget(request, plan.uri)} HTTP/${plan.version}\r\n`;
+    if (!plan.passFields) return line + plan.fields(request);
+    const own = plan.fields(request);
+    const head = request.connection.headOf(request);
+    return line + own + keptFields(head.text, head, this.#replaced);
+  }
+
+  /** A target with variables that is no upstream's name: an address, or a name that must be resolved for this request. */
+  #resolveNow(request: HttpRequest): Result {
+    const { context } = (request as Request).connection;
+    const target = this.plan.target.of(request);
+    let address: { host: string; port: number };
+    try {
+      address = splitAddress(target, this.plan.defaultPort);
+    } catch {
+      context.log.write('error', `invalid upstream "${target}"`, request);
+      return 500;
+    }
+    this.source.implicit(address.host, address.port).then(
+      group => {
+        if (!(request as Request).finished) this.#begin(request, group);
+      },
+      (error: unknown) => {
+        context.log.write('error', error instanceof Error ? error.message : `${target} could not be resolved`, request);
+        (request as Request).fail(502);
+      },
+    );
+    return DONE;
+  }
+}
+
+/** The request target for the upstream (see {@link UriPlan}). */
+function upstreamTarget(request: Request, plan: UriPlan): string {
+  if (plan.kind === 'template') return plan.text.of(request);
+  if (plan.kind === 'same' && !request.internal) return request.requestUri;
+  const path = plan.kind === 'same' ? escapeUri(request.uri) : plan.by + escapeUri(request.uri.slice(plan.length));
+  return request.args === '' ? path : `${path}?${request.args}`;
+}
+
+/** `host`, `host:port`, `[v6]:port`, `unix:/path`. @throws ArgError */
+export function splitAddress(text: string, defaultPort: number): { host: string; port: number } {
+  if (text.startsWith('unix:')) return { host: text.endsWith(':') ? text.slice(0, -1) : text, port: 0 };
+  const match = /^(\[[^\]]+\]|[^:[\]]+)(?::(\d{1,5}))?$/.exec(text);
+  const port = match?.[2] === undefined ? defaultPort : Number(match[2]);
+  if (!match?.[1]) throw new ArgError(`invalid host in upstream "${text}"`);
+  if (port < 1 || port > 65535) throw new ArgError(`invalid port in upstream "${text}"`);
+  return { host: match[1].replace(/^\[|\]$/g, ''), port };
+}
+
+/** The {@link Exchanges} service. Collects what has to be resolved while a configuration is prepared. */
+export class HttpExchanges extends Exchanges {
+  #waiting: Promise<void>[] = [];
+
+  constructor(private readonly source: GroupSource) {
+    super();
+  }
+
+  compile(plan: ExchangePlan): (request: HttpRequest) => Result {
+    const route = new ExchangeRoute(plan, this.source);
+    const waiting = route.resolve();
+    if (waiting !== undefined) this.#waiting.push(waiting);
+    return request => route.start(request);
+  }
+
+  /** Resolves when all names of the plans compiled since the last call are known; rejects with the first that is not. */
+  async settled(): Promise<void> {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    await Promise.all(waiting);
+  }
+}

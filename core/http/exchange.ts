@@ -1,0 +1,460 @@
+import { ChunkedDecoder, type ChunkSink } from '../net/http1/chunked.js';
+import { keptFields } from '../net/http1/fields.js';
+import { DEFAULT_HEAD_LIMITS } from '../net/http1/message-head.js';
+import { BODY_CHUNKED, BODY_LENGTH, BODY_NONE, BODY_UNTIL_CLOSE, parseResponseHead, responseBodyKind, type ResponseHead } from '../net/http1/response-head.js';
+import type { Group } from '../upstream/group.js';
+import type { Peer } from '../upstream/peer.js';
+import { AnswerBody } from './answer-body.js';
+import { makeHead, writeHeadAndBody, writeText } from './answer.js';
+import { answerStatus } from './error-answer.js';
+import type { ExchangeRoute } from './exchange-route.js';
+import { completeRedirect } from './redirect-location.js';
+import type { Request, RequestOwner } from './request.js';
+import { RequestFeed } from './request-feed.js';
+import { openTunnel } from './tunnel.js';
+import { UpstreamConnection, type UpstreamUser } from './upstream-connection.js';
+import type { Attempt, UpstreamTrace } from './upstream-trace.js';
+
+/** Methods that a member may get twice without harm (RFC 9110, 9.2.2; nginx asks the same before it retries). */
+const NOT_IDEMPOTENT = new Set(['POST', 'LOCK', 'PATCH']);
+
+/** Why an attempt ended without an answer. */
+export const enum Failure {
+  Error,
+  Timeout,
+  InvalidHeader,
+}
+
+/**
+ * One client's request at its upstream: chooses a member, sends the request, brings the answer back, asks the next member if that is
+ * allowed (nginx: ngx_http_upstream). All of it runs in the callbacks of two sockets.
+ */
+export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace, ChunkSink {
+  readonly attempts: Attempt[] = [];
+  readonly #startedAt: number;
+  readonly #feed: RequestFeed;
+  #attempt: Attempt | undefined = undefined;
+  #attemptAt = 0;
+  #peer: Peer | undefined = undefined;
+  #connection: UpstreamConnection | undefined = undefined;
+  #tried: Peer[] | undefined = undefined;
+  #tries = 0;
+  /** The connection of this attempt has served before: the member may just have closed it. */
+  #reused = false;
+  #requestSent = false;
+  #partial: Buffer | undefined = undefined;
+  #answering = false;
+  #bodyKind = BODY_NONE;
+  #remaining = 0;
+  #decoder: ChunkedDecoder | undefined = undefined;
+  #body: AnswerBody | undefined = undefined;
+  #reusable = false;
+
+  constructor(
+    readonly request: Request,
+    readonly route: ExchangeRoute,
+    readonly group: Group,
+    head: string,
+  ) {
+    this.#startedAt = request.connection.context.clock.now;
+    this.#feed = new RequestFeed(request, route, head, this);
+  }
+
+  start(): void {
+    this.request.owner = this;
+    this.request.upstream = this;
+    this.#feed.start();
+  }
+
+  /** The request, or enough of it, is here: asks the first member. */
+  begin(): void {
+    this.#next();
+  }
+
+  get upstream(): UpstreamConnection | undefined {
+    return this.#connection;
+  }
+
+  // The client's side.
+
+  abort(): void {
+    const { context } = this.request.connection;
+    if (this.route.plan.ignoreClientAbort && this.#connection !== undefined) return;
+    context.log.write('info', 'client prematurely closed connection while waiting for or reading the answer of the upstream', this.request);
+    this.#release(false, false);
+    this.#body?.stop();
+  }
+
+  onDrain(): void {
+    this.#body?.onClientDrain();
+    this.#connection?.socket.resume();
+  }
+
+  /** The request body failed: too long, cut off, malformed. */
+  requestFailed(status: number): void {
+    this.#release(false, false);
+    if (!this.request.finished) answerStatus(this.request, status);
+  }
+
+  // The member's side.
+
+  onConnected(): void {
+    if (this.#attempt !== undefined) this.#attempt.connectTime = this.#elapsed();
+    this.#send();
+  }
+
+  onUpstreamDrain(): void {
+    this.#feed.onUpstreamDrain();
+  }
+
+  onUpstreamData(chunk: Buffer, borrowed: boolean): void {
+    const { context } = this.request.connection;
+    const connection = this.#connection;
+    const attempt = this.#attempt;
+    if (connection === undefined || attempt === undefined) return;
+    attempt.received += chunk.length;
+    context.timers.arm(connection, this.route.plan.readTimeout);
+    if (this.#answering) this.#takeBody(chunk, 0, borrowed);
+    else this.#takeHead(chunk, borrowed);
+  }
+
+  onUpstreamEnd(): void {
+    if (this.#answering && this.#bodyKind === BODY_UNTIL_CLOSE) this.#complete();
+    else this.#closedEarly('');
+  }
+
+  onUpstreamClosed(reason: string): void {
+    if (this.#answering && this.#bodyKind === BODY_UNTIL_CLOSE && reason === '') this.#complete();
+    else this.#closedEarly(reason);
+  }
+
+  onUpstreamTimeout(): void {
+    this.#fail(Failure.Timeout, `upstream timed out (110: Connection timed out) while ${this.#doing()} upstream`);
+  }
+
+  // Attempts.
+
+  #next(): void {
+    const { request, group, route } = this;
+    const { context } = request.connection;
+    const peer = group.pick(this.#tried);
+    if (peer === undefined) {
+      this.#record('', 502);
+      context.log.write('error', `no live upstreams while connecting to upstream, upstream: "${route.plan.scheme}://${group.name}"`, request);
+      this.#giveUp(502);
+      return;
+    }
+    this.#tries++;
+    this.#peer = peer;
+    this.#attemptAt = context.clock.now;
+    this.#attempt = this.#record(peer.server, 0);
+    this.#requestSent = false;
+    this.#partial = undefined;
+    this.#connect(peer, true);
+  }
+
+  #connect(peer: Peer, mayReuse: boolean): void {
+    const { route, group, request } = this;
+    const { context } = request.connection;
+    const pooled = mayReuse ? (group.keepalive.take(peer, route.plan.scope) as UpstreamConnection | undefined) : undefined;
+    this.#reused = pooled !== undefined;
+    const connection = pooled ?? new UpstreamConnection(peer, context, route.plan.scheme === 'https');
+    this.#connection = connection;
+    connection.wake(this);
+    if (pooled === undefined) {
+      context.timers.arm(connection, route.plan.connectTimeout);
+      return;
+    }
+    if (this.#attempt !== undefined) this.#attempt.connectTime = 0;
+    this.#send();
+  }
+
+  #send(): void {
+    const connection = this.#connection;
+    if (connection === undefined) return;
+    connection.requests++;
+    this.#requestSent = true;
+    this.request.connection.context.timers.arm(connection, this.route.plan.readTimeout);
+    this.#feed.send(connection);
+  }
+
+  #record(address: string, status: number): Attempt {
+    const attempt = { address, status, connectTime: -1, headerTime: -1, responseTime: -1, sent: 0, received: 0 };
+    this.attempts.push(attempt);
+    return attempt;
+  }
+
+  #elapsed(): number {
+    return this.request.connection.context.clock.now - this.#attemptAt;
+  }
+
+  /** For the log. */
+  #doing(): string {
+    if (this.#answering) return 'reading';
+    return this.#requestSent ? 'reading response header from' : 'connecting to';
+  }
+
+  #closedEarly(reason: string): void {
+    const { route } = this;
+    if (this.#answering) {
+      this.#truncated('upstream prematurely closed connection while reading upstream');
+      return;
+    }
+    const peer = this.#peer;
+    // RFC 9112, 9.3.1: a member may close an idle connection while a request is on its way. That is nobody's fault and costs no try.
+    if (this.#reused && peer !== undefined && this.#partial === undefined && this.#mayRepeat()) {
+      this.#dropConnection();
+      this.#connect(peer, false);
+      return;
+    }
+    const text = reason === '' ? 'upstream prematurely closed connection while reading response header from upstream' : `${reason} while ${this.#doing()} upstream`;
+    this.#fail(Failure.Error, `${text}, upstream: "${route.plan.scheme}://${peer?.server ?? ''}"`);
+  }
+
+  /** The request may be sent once more: nothing of it is lost, and repeating it does no harm. */
+  #mayRepeat(): boolean {
+    if (!this.#feed.replayable || this.request.headSent) return false;
+    return !this.#requestSent || this.route.plan.next.nonIdempotent || !NOT_IDEMPOTENT.has(this.request.method);
+  }
+
+  #fail(failure: Failure, text: string): void {
+    const { request, route } = this;
+    const { next } = route.plan;
+    request.connection.context.log.write('error', text, request);
+    if (this.#answering) {
+      this.#truncated('');
+      return;
+    }
+    const allowed = failure === Failure.Timeout ? next.timeout : failure === Failure.InvalidHeader ? next.invalidHeader : next.error;
+    const status = failure === Failure.Timeout ? 504 : 502;
+    if (this.#attempt !== undefined) {
+      this.#attempt.status = status;
+      this.#attempt.responseTime = this.#elapsed();
+    }
+    this.#release(false, true);
+    if (allowed && this.#mayTryNext() && this.#mayRepeat()) this.#next();
+    else this.#giveUp(status);
+  }
+
+  #mayTryNext(): boolean {
+    const { next } = this.route.plan;
+    const { clock } = this.request.connection.context;
+    if (next.tries > 0 && this.#tries >= next.tries) return false;
+    if (next.timeoutMs > 0 && clock.now - this.#startedAt >= next.timeoutMs) return false;
+    return this.#tries < this.group.size;
+  }
+
+  #giveUp(status: number): void {
+    this.#feed.stop();
+    this.request.owner = undefined;
+    answerStatus(this.request, status);
+  }
+
+  /** Ends the attempt: the member's accounts, and its connection unless it goes back to the pool. */
+  #release(reusable: boolean, failed: boolean): void {
+    const { group, route } = this;
+    const connection = this.#connection;
+    const peer = this.#peer;
+    const attempt = this.#attempt;
+    this.#connection = undefined;
+    this.#peer = undefined;
+    if (peer !== undefined) {
+      if (failed) (this.#tried ??= []).push(peer);
+      if (attempt !== undefined && connection !== undefined) attempt.sent = connection.bytesSent;
+      if (attempt !== undefined) group.finished(peer, attempt.sent, attempt.received, this.#elapsed());
+      group.free(peer, failed);
+    }
+    if (connection === undefined) return;
+    if (reusable && peer !== undefined) group.keepalive.put(peer, connection, route.plan.scope);
+    else connection.close();
+  }
+
+  #dropConnection(): void {
+    this.#connection?.close();
+    this.#connection = undefined;
+  }
+
+  // The answer.
+
+  #takeHead(chunk: Buffer, borrowed: boolean): void {
+    const { context } = this.request.connection;
+    const bytes = this.#partial === undefined ? chunk : Buffer.concat([this.#partial, chunk]);
+    const whole = this.#partial !== undefined ? false : borrowed;
+    const { responseEnd } = context;
+    responseEnd.reset();
+    let from = 0;
+    for (;;) {
+      const end = responseEnd.find(bytes, from, DEFAULT_HEAD_LIMITS);
+      if (end === 0) {
+        this.#partial = Buffer.from(from === 0 ? bytes : bytes.subarray(from));
+        return;
+      }
+      const head = context.responseHead;
+      if (end < 0 || parseResponseHead(head, bytes.latin1Slice(responseEnd.start, end)) !== 0) {
+        this.#fail(Failure.InvalidHeader, `upstream sent invalid header while reading response header from upstream${end < 0 ? '' : ` (${head.reason})`}`);
+        return;
+      }
+      if (!head.interim) {
+        this.#partial = undefined;
+        this.#answer(head, bytes, end, whole);
+        return;
+      }
+      from = end;
+      responseEnd.reset();
+      if (from >= bytes.length) {
+        this.#partial = undefined;
+        return;
+      }
+    }
+  }
+
+  #answer(head: ResponseHead, bytes: Buffer, bodyStart: number, borrowed: boolean): void {
+    const { request, route, group } = this;
+    const attempt = this.#attempt;
+    const peer = this.#peer;
+    const connection = this.#connection;
+    if (attempt === undefined || peer === undefined || connection === undefined) return;
+    const { status } = head;
+    attempt.status = status;
+    attempt.headerTime = this.#elapsed();
+    group.answered(peer, status, attempt.headerTime);
+    if (status === 101) {
+      if (request.upgrade) openTunnel(this, head, connection, bytes, bodyStart);
+      else this.#fail(Failure.InvalidHeader, 'upstream switched protocols although nobody asked for it');
+      return;
+    }
+    if (route.plan.next.statuses.has(status) && this.#mayTryNext() && this.#mayRepeat() && !this.#lastPeer()) {
+      this.#release(false, status !== 403 && status !== 404);
+      if (status === 403 || status === 404) (this.#tried ??= []).push(peer);
+      this.#next();
+      return;
+    }
+    if (route.plan.interceptErrors && status >= 300 && request.location.settings.errorPages.some(page => page.codes.includes(status))) {
+      this.#release(false, false);
+      this.#giveUp(status);
+      return;
+    }
+    this.#reusable = head.keepAlive && route.plan.version === '1.1';
+    this.#pass(head, bytes, bodyStart, borrowed);
+  }
+
+  #lastPeer(): boolean {
+    return this.group.size <= 1;
+  }
+
+  /** Passes the head on, with the first part of the body if it is there. */
+  #pass(head: ResponseHead, bytes: Buffer, bodyStart: number, borrowed: boolean): void {
+    const { request, route } = this;
+    const { status } = head;
+    this.#answering = true;
+    request.status = status;
+    request.response.adopt(keptFields(head.text, head, route.hidden));
+    const { rewriteLocation } = route.plan;
+    if (rewriteLocation !== undefined && (status === 201 || (status >= 300 && status < 400))) {
+      const location = request.response.get('Location');
+      const rewritten = location === undefined ? undefined : rewriteLocation(location, request);
+      if (rewritten !== undefined) {
+        request.response.set('Location', rewritten);
+        completeRedirect(request);
+      }
+    }
+    const kind = responseBodyKind(request.method, head);
+    this.#bodyKind = kind;
+    const filtered = request.location.bodyFilters.length > 0;
+    const length = filtered || kind === BODY_CHUNKED || kind === BODY_UNTIL_CLOSE ? -1 : head.contentLength;
+    const text = makeHead(request, length);
+    if (kind === BODY_NONE || (kind === BODY_LENGTH && head.contentLength === 0)) {
+      if (bytes.length > bodyStart) this.#reusable = false;
+      writeText(request, text);
+      this.#complete();
+      return;
+    }
+    if (kind === BODY_LENGTH && !filtered && bytes.length - bodyStart >= head.contentLength) {
+      const end = bodyStart + head.contentLength;
+      if (bytes.length > end) this.#reusable = false;
+      request.bodyBytesSent += head.contentLength;
+      writeHeadAndBody(request, text, bytes, bodyStart, end, borrowed);
+      this.#complete();
+      return;
+    }
+    this.#openBody(head, text, bytes, bodyStart, borrowed);
+  }
+
+  #openBody(head: ResponseHead, text: string, bytes: Buffer, bodyStart: number, borrowed: boolean): void {
+    this.#connection?.wantOwnBuffers();
+    this.#body = new AnswerBody(this.request, text);
+    this.#remaining = head.contentLength;
+    if (this.#bodyKind === BODY_CHUNKED) this.#decoder = new ChunkedDecoder();
+    if (bytes.length > bodyStart) this.#takeBody(bytes, bodyStart, borrowed);
+    else this.#body.flushHead();
+  }
+
+  #takeBody(chunk: Buffer, from: number, borrowed: boolean): void {
+    const connection = this.#connection;
+    const body = this.#body;
+    if (connection === undefined || body === undefined) return;
+    body.from(connection, borrowed);
+    if (this.#decoder !== undefined) {
+      const end = this.#decoder.decode(chunk, from, chunk.length, this);
+      if (this.#decoder.failed) this.#truncated('upstream sent invalid chunked response while reading upstream');
+      else if (this.#decoder.done) {
+        if (end < chunk.length) this.#reusable = false;
+        this.#complete();
+      } else this.#rest(body);
+      return;
+    }
+    let to = chunk.length;
+    if (this.#bodyKind === BODY_LENGTH) {
+      if (to - from > this.#remaining) {
+        to = from + this.#remaining;
+        this.#reusable = false;
+      }
+      this.#remaining -= to - from;
+    }
+    body.write(chunk, from, to);
+    if (this.#bodyKind === BODY_LENGTH && this.#remaining === 0) this.#complete();
+    else this.#rest(body);
+  }
+
+  /** From the chunked decoder. */
+  onData(chunk: Buffer, from: number, to: number): void {
+    this.#body?.write(chunk, from, to);
+  }
+
+  /** The client is slower than the member: no more is read until it has caught up. */
+  #rest(body: AnswerBody): void {
+    const { request } = this;
+    if (!body.isBehind || this.#connection === undefined) return;
+    this.#connection.socket.pause();
+    request.connection.context.timers.disarm(this.#connection);
+    request.connection.watchSending(request);
+  }
+
+  #complete(): void {
+    const { request } = this;
+    const attempt = this.#attempt;
+    if (attempt !== undefined) attempt.responseTime = this.#elapsed();
+    this.#body?.end();
+    this.#feed.stop();
+    this.#release(this.#reusable && this.#bodyKind !== BODY_UNTIL_CLOSE && this.#feed.complete, false);
+    request.owner = undefined;
+    request.connection.finish(request);
+  }
+
+  /** The answer broke off: the client's connection is closed, so that it cannot take the part for the whole. */
+  #truncated(text: string): void {
+    const { request } = this;
+    if (text !== '') request.connection.context.log.write('error', text, request);
+    this.#body?.stop();
+    this.#release(false, true);
+    this.#feed.stop();
+    request.owner = undefined;
+    request.connection.abort(request);
+  }
+
+  /** For the tunnel: the connections of both sides, and the end of the member's accounts. */
+  finishTunnel(): void {
+    if (this.#attempt !== undefined) this.#attempt.responseTime = this.#elapsed();
+    this.#release(false, false);
+  }
+}

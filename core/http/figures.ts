@@ -1,0 +1,91 @@
+import type { Statistics } from '../module/services.js';
+
+const enum Slot {
+  Accepted,
+  Handled,
+  Requests,
+  Active,
+  Reading,
+  Writing,
+  Count,
+}
+
+/** Workers that may share one memory of figures. */
+export const FIGURE_LANES = 256;
+/** Bytes of shared memory the figures of one node take. */
+export const FIGURES_SIZE = FIGURE_LANES * Slot.Count * Float64Array.BYTES_PER_ELEMENT;
+
+/**
+ * Connection and request figures (stub_status). Every worker writes a lane of its own, so no write is atomic or contended; a reader adds
+ * the lanes. The memory outlives a worker: its replacement goes on counting where it stopped, but has no connections.
+ */
+export class Figures implements Statistics {
+  readonly #cells: Float64Array;
+  readonly #lane: number;
+
+  constructor(memory: ArrayBufferLike, lane: number) {
+    this.#cells = new Float64Array(memory);
+    this.#lane = Math.max(lane, 0) * Slot.Count;
+    this.#cells[this.#lane + Slot.Active] = 0;
+    this.#cells[this.#lane + Slot.Reading] = 0;
+    this.#cells[this.#lane + Slot.Writing] = 0;
+  }
+
+  countAccepted(): void {
+    this.#add(Slot.Accepted, 1);
+  }
+  countHandled(): void {
+    this.#add(Slot.Handled, 1);
+    this.#add(Slot.Active, 1);
+  }
+  countClosed(): void {
+    this.#add(Slot.Active, -1);
+  }
+  countRequest(): void {
+    this.#add(Slot.Requests, 1);
+    this.#add(Slot.Writing, 1);
+  }
+  countAnswered(): void {
+    this.#add(Slot.Writing, -1);
+  }
+  countReading(change: 1 | -1): void {
+    this.#add(Slot.Reading, change);
+  }
+
+  /** Connections of this worker alone. */
+  get own(): number {
+    return this.#cells[this.#lane + Slot.Active] ?? 0;
+  }
+  get accepted(): number {
+    return this.#sum(Slot.Accepted);
+  }
+  get handled(): number {
+    return this.#sum(Slot.Handled);
+  }
+  get requests(): number {
+    return this.#sum(Slot.Requests);
+  }
+  get active(): number {
+    return this.#sum(Slot.Active);
+  }
+  get reading(): number {
+    return this.#sum(Slot.Reading);
+  }
+  get writing(): number {
+    return this.#sum(Slot.Writing);
+  }
+  get waiting(): number {
+    return Math.max(this.active - this.reading - this.writing, 0);
+  }
+
+  #add(slot: Slot, amount: number): void {
+    const at = this.#lane + slot;
+    this.#cells[at] = (this.#cells[at] ?? 0) + amount;
+  }
+
+  #sum(slot: Slot): number {
+    let total = 0;
+    for (let at: number = slot; at < this.#cells.length; at += Slot.Count) total += this.#cells[at] ?? 0;
+    return total;
+  }
+}

@@ -1,0 +1,76 @@
+import { errorAt } from '../config/errors.js';
+import { PHASES, type Handler, type HttpHandlers, type Phase } from '../module/http.js';
+import type { ModuleDeclaration } from '../module/manifest.js';
+import type { Directive } from '../module/tree.js';
+import type { Steps } from './location.js';
+
+const DEFAULT_ORDER = 100;
+type Part = Phase | 'header' | 'body' | 'log';
+
+interface Entry<T> {
+  readonly order: number;
+  readonly run: T;
+}
+
+/** Collects what modules return for one scope and lays it out flat. */
+export class HandlerSet {
+  readonly #phases: Entry<Handler>[][] = PHASES.map(() => []);
+  readonly #header: Entry<NonNullable<HttpHandlers['header']>>[] = [];
+  readonly #body: Entry<NonNullable<HttpHandlers['body']>>[] = [];
+  readonly #log: Entry<NonNullable<HttpHandlers['log']>>[] = [];
+  #content: { readonly module: string; readonly run: Handler } | undefined;
+
+  /** @throws ConfigError when a second module claims the content of the location. */
+  add({ manifest }: ModuleDeclaration, handlers: HttpHandlers, place: Directive | undefined): void {
+    const order = (part: Part): number => manifest.phases?.[part] ?? DEFAULT_ORDER;
+    for (const [at, phase] of PHASES.entries()) {
+      const run = handlers[phase];
+      if (run !== undefined) this.#phases[at]?.push({ order: order(phase), run });
+    }
+    if (handlers.header) this.#header.push({ order: order('header'), run: handlers.header });
+    if (handlers.body) this.#body.push({ order: order('body'), run: handlers.body });
+    if (handlers.log) this.#log.push({ order: order('log'), run: handlers.log });
+    if (handlers.content) this.#claim(manifest.name, handlers.content, place);
+  }
+
+  get content(): Handler | undefined {
+    return this.#content?.run;
+  }
+  get headerFilters(): NonNullable<HttpHandlers['header']>[] {
+    return inOrder(this.#header);
+  }
+  get bodyFilters(): NonNullable<HttpHandlers['body']>[] {
+    return inOrder(this.#body);
+  }
+  get logHandlers(): NonNullable<HttpHandlers['log']>[] {
+    return inOrder(this.#log);
+  }
+
+  /** The handlers of the phases from `first` to `last` in the order they run. */
+  steps(first: Phase, last: Phase): Steps {
+    const handlers: Handler[] = [];
+    const phases: number[] = [];
+    for (let at = PHASES.indexOf(first); at <= PHASES.indexOf(last); at++) {
+      for (const handler of inOrder(this.#phases[at] ?? [])) {
+        handlers.push(handler);
+        phases.push(at);
+      }
+    }
+    return { handlers, phases: Uint8Array.from(phases) };
+  }
+
+  #claim(module: string, run: Handler, place: Directive | undefined): void {
+    const other = this.#content;
+    if (other === undefined) {
+      this.#content = { module, run };
+      return;
+    }
+    const message = `both "${other.module}" and "${module}" want to answer in this location`;
+    if (place === undefined) throw new Error(message);
+    throw errorAt(place, message, undefined, 'keep one of their directives here and put the other into a location of its own');
+  }
+}
+
+function inOrder<T>(entries: readonly Entry<T>[]): T[] {
+  return [...entries].sort((a, b) => a.order - b.order).map(entry => entry.run);
+}

@@ -1,0 +1,63 @@
+import { ConfigErrors, errorAt, type ConfigError } from '../config/errors.js';
+import type { Directive } from '../module/tree.js';
+import type { ListenOptions } from './listen.js';
+import { ServerNames } from './server-names.js';
+import type { VirtualServer } from './virtual-server.js';
+
+/** One address and the servers that listen on it. */
+export interface ListenGroup {
+  readonly options: ListenOptions;
+  readonly names: ServerNames;
+  readonly servers: readonly VirtualServer[];
+}
+
+/** What makes two listeners the same socket. */
+export function listenKey({ address, secure }: ListenOptions): string {
+  return secure ? `${address} ssl` : address;
+}
+
+/**
+ * The addresses of all servers. The default server of an address is the one that says so, else the first.
+ * @throws ConfigErrors in nginx's wording.
+ */
+export function listenGroups(servers: readonly VirtualServer[]): ReadonlyMap<string, ListenGroup> {
+  const lines = Map.groupBy(
+    servers.flatMap(server => server.listens.map(options => ({ server, options }))),
+    ({ options }) => options.address,
+  );
+  const groups = new Map<string, ListenGroup>();
+  const errors: ConfigError[] = [];
+  for (const [address, group] of lines) {
+    const defaults = group.filter(({ options }) => options.defaultServer);
+    const [second] = defaults.slice(1);
+    if (second !== undefined) errors.push(errorAt(listenLine(second.server, address), `a duplicate default server for ${address}`));
+    const options = merged(group.map(line => line.options));
+    const members = group.map(line => line.server);
+    const chosen = defaults[0]?.server ?? members[0];
+    if (chosen === undefined) continue;
+    if (options.secure && chosen.secureContext === undefined) {
+      errors.push(errorAt(listenLine(chosen, address), 'no "ssl_certificate" is defined for the "listen ... ssl" directive', undefined, 'add ssl_certificate and ssl_certificate_key to the server'));
+    }
+    groups.set(listenKey(options), { options, names: new ServerNames(members, chosen), servers: members });
+  }
+  if (errors.length > 0) throw new ConfigErrors(errors);
+  return groups;
+}
+
+/** The socket options of an address are those of all its lines together. */
+function merged(lines: readonly ListenOptions[]): ListenOptions {
+  const [first] = lines as readonly [ListenOptions];
+  return {
+    ...first,
+    secure: lines.some(line => line.secure),
+    backlog: lines.find(line => line.backlog !== undefined)?.backlog,
+    ipv6Only: lines.every(line => line.ipv6Only),
+    keepAlive: lines.some(line => line.keepAlive),
+  };
+}
+
+function listenLine(server: VirtualServer, address: string): Directive {
+  const port = address.slice(address.lastIndexOf(':') + 1);
+  for (const line of server.directive.block?.named('listen') ?? []) if (line.args[0]?.text.endsWith(port) === true) return line;
+  return server.directive;
+}

@@ -1,0 +1,61 @@
+import type { Handler, HttpHandlers, Scope, Template } from '../module/http.js';
+import type { Directive } from '../module/tree.js';
+import type { LocationTable } from './location-table.js';
+
+/** How a location is chosen: its modifier and name. */
+export type LocationMatch =
+  | { readonly kind: 'exact' | 'prefix' | 'named'; readonly name: string }
+  /** `^~`: when it is the longest prefix, regular expressions are not asked. */
+  | { readonly kind: 'prefix-only'; readonly name: string }
+  | { readonly kind: 'regex'; readonly name: string; readonly pattern: RegExp };
+
+/** What the engine itself needs of a location, read once when it is compiled. */
+export interface LocationSettings {
+  readonly clientMaxBodySize: number;
+  readonly clientBodyBufferSize: number;
+  readonly clientBodyTimeout: number;
+  readonly keepaliveTimeout: number;
+  readonly keepaliveRequests: number;
+  readonly keepaliveTime: number;
+  readonly sendTimeout: number;
+  readonly lingeringTimeout: number;
+  readonly satisfyAny: boolean;
+  readonly internal: boolean;
+  readonly defaultType: string;
+  readonly serverToken: string;
+  readonly chunkedTransferEncoding: boolean;
+  readonly absoluteRedirect: boolean;
+  readonly portInRedirect: boolean;
+  readonly serverNameInRedirect: boolean;
+  readonly errorPages: readonly ErrorPage[];
+  /** Redirect `/name` to `/name/` when the location is `/name/` and hands requests on (proxy_pass). */
+  readonly autoRedirect: boolean;
+}
+
+/** One `error_page` line. `status` undefined: the original one is kept; 0: the one of the page itself. */
+export interface ErrorPage {
+  readonly codes: readonly number[];
+  readonly status: number | undefined;
+  readonly target: Template;
+}
+
+/** The steps of one location in the order they run: parallel arrays, so that the loop touches nothing else. */
+export interface Steps {
+  readonly handlers: readonly Handler[];
+  /** For each handler the index of its phase in PHASES. */
+  readonly phases: Uint8Array;
+}
+
+/** One compiled location: everything that a request needs there, flat. */
+export interface Location {
+  readonly match: LocationMatch;
+  readonly directive: Directive | undefined;
+  readonly scope: Scope;
+  readonly settings: LocationSettings;
+  readonly steps: Steps;
+  readonly content: Handler | undefined;
+  readonly headerFilters: readonly NonNullable<HttpHandlers['header']>[];
+  readonly bodyFilters: readonly NonNullable<HttpHandlers['body']>[];
+  readonly logHandlers: readonly NonNullable<HttpHandlers['log']>[];
+  readonly nested: LocationTable;
+}

@@ -1,0 +1,188 @@
+import { DECLINED, DONE, OK, PHASES, type Result } from '../module/http.js';
+import { answerStatus } from './error-answer.js';
+import type { Location, Steps } from './location.js';
+import type { Request } from './request.js';
+import { Stage } from './stage.js';
+
+const ACCESS = PHASES.indexOf('access');
+/** Internal redirects one request may make (nginx: NGX_HTTP_MAX_URI_CHANGES). */
+const MAX_REDIRECTS = 10;
+
+/** Runs a request from where it stands until somebody takes it over or it is answered. Never throws. */
+export function run(request: Request): void {
+  try {
+    settle(request, walk(request));
+  } catch (error) {
+    failed(request, error);
+  }
+}
+
+/** Chooses the location by the request's URI and goes on there: after an internal redirect. */
+export function enterLocation(request: Request): void {
+  if (!countRedirect(request)) return;
+  request.stage = Stage.Location;
+  request.cursor = -1;
+  run(request);
+}
+
+/** Goes on in a named location, keeping the URI. */
+export function enterNamedLocation(request: Request, name: string): void {
+  if (!countRedirect(request)) return;
+  const location = request.server.locations.named(name);
+  if (location === undefined) {
+    request.connection.context.log.write('error', `could not find named location "${name}"`, request);
+    answerStatus(request, 500);
+    return;
+  }
+  choose(request, location);
+  run(request);
+}
+
+function countRedirect(request: Request): boolean {
+  request.internal = true;
+  if (++request.redirects <= MAX_REDIRECTS) return true;
+  request.connection.context.log.write('error', `rewrite or internal redirection cycle while processing "${request.uri}"`, request);
+  request.inErrorPage = true;
+  answerStatus(request, 500);
+  return false;
+}
+
+function walk(request: Request): Result {
+  if (request.stage === Stage.Server) {
+    const result = runSteps(request, request.server.steps);
+    if (result !== DECLINED) return result;
+    request.stage = Stage.Location;
+    request.cursor = -1;
+  }
+  if (request.stage === Stage.Location) {
+    if (request.cursor < 0) {
+      const found = findLocation(request);
+      if (found !== OK) return found;
+    }
+    const result = runSteps(request, request.location.steps);
+    if (result !== DECLINED) return result;
+    request.stage = Stage.Content;
+  }
+  const { content } = request.location;
+  if (content === undefined) return notFound(request);
+  const result = content(request);
+  return typeof result === 'number' ? contentResult(request, result) : park(request, result);
+}
+
+/** find-config: location selection and what the engine checks there. */
+function findLocation(request: Request): Result {
+  const { location, redirect, captures } = request.server.locations.find(request.uri);
+  if (location === undefined) return notFound(request);
+  choose(request, location);
+  if (captures !== undefined) request.captures = captures;
+  if (redirect) {
+    request.response.set('Location', `${request.uri}/${request.args === '' ? '' : `?${request.args}`}`);
+    return 301;
+  }
+  const { settings } = location;
+  if (settings.internal && !request.internal) return 404;
+  if (settings.clientMaxBodySize > 0 && request.contentLength > settings.clientMaxBodySize) {
+    request.connection.context.log.write('error', `client intended to send too large body: ${request.contentLength} bytes`, request);
+    return 413;
+  }
+  if (request.body?.limitTo(settings.clientMaxBodySize) === false) return 413;
+  return OK;
+}
+
+function choose(request: Request, location: Location): void {
+  request.location = location;
+  request.stage = Stage.Location;
+  request.cursor = 0;
+  request.refusal = 0;
+}
+
+function runSteps(request: Request, steps: Steps): Result {
+  const { handlers, phases } = steps;
+  while (request.cursor < handlers.length) {
+    const phase = phases[request.cursor];
+    const handler = handlers[request.cursor++];
+    if (handler === undefined) break;
+    const result = handler(request);
+    if (typeof result !== 'number') return park(request, result);
+    const weighed = weigh(request, steps, phase ?? 0, result);
+    if (weighed !== DECLINED) return weighed;
+  }
+  return leaveAccess(request);
+}
+
+/** What a handler's answer means in its phase: DECLINED goes on. */
+function weigh(request: Request, steps: Steps, phase: number, result: Result): Result {
+  if (result === DECLINED) return phase === ACCESS || request.refusal === 0 ? DECLINED : leaveAccess(request);
+  if (phase !== ACCESS) {
+    if (result !== OK) return result;
+    skipPhase(request, steps, phase);
+    return DECLINED;
+  }
+  if (!request.location.settings.satisfyAny) return result === OK ? DECLINED : result;
+  if (result === OK) {
+    request.refusal = 0;
+    skipPhase(request, steps, phase);
+    return DECLINED;
+  }
+  if (result !== 401 && result !== 403) return result;
+  request.refusal = result;
+  const last = steps.phases[request.cursor] !== ACCESS;
+  return last ? leaveAccess(request) : DECLINED;
+}
+
+function leaveAccess(request: Request): Result {
+  const { refusal } = request;
+  request.refusal = 0;
+  return refusal === 0 ? DECLINED : refusal;
+}
+
+function skipPhase(request: Request, steps: Steps, phase: number): void {
+  while (steps.phases[request.cursor] === phase) request.cursor++;
+}
+
+/** The handler waits for something: the request rests until then. Only this path makes closures. */
+function park(request: Request, waiting: Promise<Result>): Result {
+  const { stage, cursor, redirects } = request;
+  waiting.then(
+    result => {
+      if (request.finished || request.redirects !== redirects) return;
+      request.connection.context.clock.refresh();
+      resume(request, stage, cursor, result);
+    },
+    (error: unknown) => {
+      if (!request.finished) failed(request, error);
+    },
+  );
+  return DONE;
+}
+
+function resume(request: Request, stage: Stage, cursor: number, result: Result): void {
+  if (stage === Stage.Content) {
+    settle(request, contentResult(request, result));
+    return;
+  }
+  const steps = stage === Stage.Server ? request.server.steps : request.location.steps;
+  const weighed = weigh(request, steps, steps.phases[cursor - 1] ?? 0, result);
+  if (weighed === DECLINED) run(request);
+  else settle(request, weighed);
+}
+
+function contentResult(request: Request, result: Result): Result {
+  if (result === DECLINED) return notFound(request);
+  return result === OK ? DONE : result;
+}
+
+function notFound(request: Request): Result {
+  request.connection.context.log.write('debug', `no location or content for "${request.uri}"`, request);
+  return 404;
+}
+
+function settle(request: Request, result: Result): void {
+  if (result !== DONE) answerStatus(request, result);
+}
+
+function failed(request: Request, error: unknown): void {
+  const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  request.connection.context.log.write('crit', `handler failed: ${reason}`, request);
+  if (!request.finished) answerStatus(request, 500);
+}

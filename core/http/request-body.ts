@@ -1,0 +1,144 @@
+import { ChunkedDecoder, type ChunkSink } from '../net/http1/chunked.js';
+
+/** Who reads a request body. Called inside the socket's callbacks. */
+export interface BodyReader {
+  /** The bytes stay valid. */
+  onBody(chunk: Buffer): void;
+  onBodyEnd(): void;
+  /** The client went away, was too slow or sent nonsense; nothing follows. */
+  onBodyFailed(status: number): void;
+}
+
+/** Bytes kept while nobody reads; then the client's socket is paused. */
+const HIGH_WATER = 65_536;
+
+/** The body of one request: it takes the framing off and keeps what comes until somebody reads. */
+export class RequestBody implements ChunkSink {
+  readonly #decoder: ChunkedDecoder | undefined;
+  #remaining: number;
+  #kept: Buffer[] = [];
+  #keptBytes = 0;
+  #reader: BodyReader | undefined;
+  #discarding = false;
+  #limit = Infinity;
+  received = 0;
+  complete = false;
+  /** Status to answer with when the body itself is refused: 400 malformed, 413 too long. */
+  failure = 0;
+
+  /** @param contentLength -1 for a chunked body. */
+  constructor(readonly contentLength: number) {
+    this.#decoder = contentLength < 0 ? new ChunkedDecoder() : undefined;
+    this.#remaining = contentLength;
+  }
+
+  /** True while the socket should rest because nobody takes what came. */
+  get isFull(): boolean {
+    return this.#reader === undefined && !this.#discarding && this.#keptBytes >= HIGH_WATER;
+  }
+
+  get hasReader(): boolean {
+    return this.#reader !== undefined;
+  }
+
+  /**
+   * Takes bytes of the connection from `from` on.
+   * @returns where the body ended in `chunk`, or its length when all of it was taken.
+   */
+  feed(chunk: Buffer, from: number): number {
+    if (this.#decoder !== undefined) return this.#feedChunked(this.#decoder, chunk, from);
+    const to = Math.min(chunk.length, from + this.#remaining);
+    this.#remaining -= to - from;
+    if (to > from) this.onData(chunk, from, to);
+    if (this.#remaining === 0) this.#end();
+    return to;
+  }
+
+  onData(chunk: Buffer, from: number, to: number): void {
+    this.received += to - from;
+    if (this.received > this.#limit) {
+      this.fail(413);
+      return;
+    }
+    if (this.#discarding || this.failure > 0) return;
+    const piece = from === 0 && to === chunk.length ? chunk : chunk.subarray(from, to);
+    if (this.#reader !== undefined) this.#reader.onBody(piece);
+    else {
+      this.#kept.push(piece);
+      this.#keptBytes += piece.length;
+    }
+  }
+
+  /** Sets the most bytes that are accepted (client_max_body_size), 0: any number. @returns false if there are more already. */
+  limitTo(bytes: number): boolean {
+    this.#limit = bytes === 0 ? Infinity : bytes;
+    return this.received <= this.#limit;
+  }
+
+  /** Gives everything kept and all that follows to `reader`. */
+  read(reader: BodyReader): void {
+    this.#reader = reader;
+    const kept = this.#kept;
+    this.#kept = [];
+    this.#keptBytes = 0;
+    if (this.failure > 0) {
+      reader.onBodyFailed(this.failure);
+      return;
+    }
+    for (const piece of kept) reader.onBody(piece);
+    if (this.complete) reader.onBodyEnd();
+  }
+
+  /** Nobody wants it (any more): what comes is thrown away, so that the connection can go on. */
+  discard(): void {
+    this.#discarding = true;
+    this.#reader = undefined;
+    this.#kept = [];
+    this.#keptBytes = 0;
+  }
+
+  fail(status: number): void {
+    if (this.complete || this.failure > 0) return;
+    this.failure = status;
+    this.#reader?.onBodyFailed(status);
+  }
+
+  #feedChunked(decoder: ChunkedDecoder, chunk: Buffer, from: number): number {
+    const end = decoder.decode(chunk, from, chunk.length, this);
+    if (decoder.failed) this.fail(400);
+    else if (decoder.done) this.#end();
+    return end;
+  }
+
+  #end(): void {
+    if (this.failure > 0) return;
+    this.complete = true;
+    this.#reader?.onBodyEnd();
+  }
+}
+
+/** Collects a whole body for {@link HttpRequest.readBody}. */
+export class BodyCollector implements BodyReader {
+  readonly #pieces: Buffer[] = [];
+  #bytes = 0;
+
+  constructor(
+    private readonly limit: number,
+    private readonly done: (body: Buffer) => void,
+    private readonly failed: (status: number) => void,
+  ) {}
+
+  onBody(chunk: Buffer): void {
+    this.#bytes += chunk.length;
+    if (this.#bytes > this.limit) this.failed(413);
+    else this.#pieces.push(chunk);
+  }
+
+  onBodyEnd(): void {
+    if (this.#bytes <= this.limit) this.done(Buffer.concat(this.#pieces));
+  }
+
+  onBodyFailed(status: number): void {
+    this.failed(status);
+  }
+}

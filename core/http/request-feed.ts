@@ -1,0 +1,146 @@
+import type { BodyReader } from './request-body.js';
+import type { ExchangeRoute } from './exchange-route.js';
+import type { Request } from './request.js';
+import type { UpstreamConnection } from './upstream-connection.js';
+
+/** Bytes the member's socket may hold before the client is told to wait. */
+const HIGH_WATER = 65_536;
+/** Head and a small body leave as one string. */
+const JOINED_LIMIT = 16_384;
+
+/** What the feed needs of its exchange. */
+export interface Fed {
+  begin(): void;
+  requestFailed(status: number): void;
+}
+
+/**
+ * The request on its way to a member. A body is first collected (proxy_request_buffering) up to client_body_buffer_size, so that it can be
+ * sent again to the next member; a longer one starts to flow then, and is sent once.
+ */
+export class RequestFeed implements BodyReader {
+  #kept: Buffer[] = [];
+  #keptBytes = 0;
+  #begun = false;
+  #connection: UpstreamConnection | undefined = undefined;
+  #chunked = false;
+  #stopped = false;
+  /** The whole body has come from the client. */
+  complete = true;
+  /** Everything sent so far could be sent again. */
+  replayable = true;
+
+  constructor(
+    private readonly request: Request,
+    private readonly route: ExchangeRoute,
+    private readonly head: string,
+    private readonly exchange: Fed,
+  ) {}
+
+  start(): void {
+    const { request, route } = this;
+    const { body, connection } = request;
+    if (body === undefined || !route.plan.passBody) {
+      this.#begun = true;
+      this.exchange.begin();
+      return;
+    }
+    this.complete = false;
+    connection.wantBody(request);
+    body.read(this);
+    connection.bodyTaken();
+    if (!route.plan.requestBuffering) this.#beginOnce();
+  }
+
+  /** Sends head and what there is of the body over a connection; the rest follows as it comes. */
+  send(connection: UpstreamConnection): void {
+    this.#connection = connection;
+    const text = this.head + this.#framing();
+    if (this.#keptBytes === 0) connection.write(text);
+    else if (this.#keptBytes + text.length <= JOINED_LIMIT && !this.#chunked) connection.write(text + Buffer.concat(this.#kept).latin1Slice());
+    else {
+      connection.write(text);
+      for (const piece of this.#kept) this.#forward(piece);
+    }
+    if (this.complete) this.#finish();
+    else if (!this.replayable) this.#forget();
+  }
+
+  onBody(chunk: Buffer): void {
+    if (this.#stopped) return;
+    const { request } = this;
+    if (this.replayable) {
+      this.#kept.push(chunk);
+      this.#keptBytes += chunk.length;
+      if (this.#keptBytes > request.location.settings.clientBodyBufferSize) this.replayable = false;
+    }
+    if (this.#connection !== undefined) {
+      this.#forward(chunk);
+      if (!this.replayable) this.#forget();
+    } else if (!this.replayable) {
+      // No member yet: the client waits until one takes what is here.
+      request.connection.socket.pause();
+      this.#beginOnce();
+    }
+  }
+
+  onBodyEnd(): void {
+    this.complete = true;
+    if (this.#connection !== undefined) this.#finish();
+    else this.#beginOnce();
+  }
+
+  onBodyFailed(status: number): void {
+    if (!this.#stopped) this.exchange.requestFailed(status);
+  }
+
+  onUpstreamDrain(): void {
+    if (!this.complete) this.request.connection.socket.resume();
+  }
+
+  /** The exchange is over: what still comes of the body is nobody's. */
+  stop(): void {
+    this.#stopped = true;
+    this.#connection = undefined;
+    this.#forget();
+  }
+
+  #beginOnce(): void {
+    if (this.#begun) return;
+    this.#begun = true;
+    this.exchange.begin();
+  }
+
+  #framing(): string {
+    const { request, route } = this;
+    this.#chunked = false;
+    if (request.body === undefined || !route.plan.passBody) return request.contentLength === 0 ? 'Content-Length: 0\r\n\r\n' : '\r\n';
+    if (this.complete && this.replayable) return `Content-Length: ${this.#keptBytes}\r\n\r\n`;
+    if (request.contentLength >= 0) return `Content-Length: ${request.contentLength}\r\n\r\n`;
+    this.#chunked = true;
+    return 'Transfer-Encoding: chunked\r\n\r\n';
+  }
+
+  #forward(piece: Buffer): void {
+    const connection = this.#connection;
+    if (connection === undefined || piece.length === 0) return;
+    const { socket } = connection;
+    if (this.#chunked) {
+      socket.cork();
+      connection.write(`${piece.length.toString(16)}\r\n`);
+      connection.writeBytes(piece);
+      connection.write('\r\n');
+      socket.uncork();
+    } else connection.writeBytes(piece);
+    if (socket.writableLength > HIGH_WATER) this.request.connection.socket.pause();
+  }
+
+  #finish(): void {
+    if (this.#chunked) this.#connection?.write('0\r\n\r\n');
+  }
+
+  #forget(): void {
+    this.#kept = [];
+    this.#keptBytes = 0;
+  }
+}

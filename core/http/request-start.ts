@@ -1,0 +1,33 @@
+import { TARGET_ABSOLUTE, TARGET_ASTERISK, TARGET_AUTHORITY } from '../net/http1/request-head.js';
+import { normalHostName } from '../net/http1/host.js';
+import type { Request } from './request.js';
+
+/**
+ * Finds the virtual server and the path of a request whose head was just parsed (its fields are in the scratch).
+ * @returns 0, or the status to refuse it with.
+ */
+export function startRequest(request: Request): number {
+  const { context, listener } = request.connection;
+  const { head } = context;
+  const { names } = listener;
+  if (head.hostStart >= 0) request.host = normalHostName(head.text, head.hostStart, head.hostNameEnd);
+  const found = names.find(request.host);
+  request.server = found.server;
+  request.location = found.server.fallback;
+  request.serverCaptures = found.captures;
+  if (request.host === '') request.host = found.server.name;
+  if (head.targetForm === TARGET_AUTHORITY || request.method === 'TRACE') return 405;
+  if (head.targetForm === TARGET_ASTERISK) {
+    request.uri = '*';
+    return 0;
+  }
+  if (head.targetForm === TARGET_ABSOLUTE) request.requestUri = head.text.slice(head.pathStart, head.targetEnd) || '/';
+  const { uri } = context;
+  if (!uri.parse(request.requestUri, found.server.settings.mergeSlashes)) {
+    context.log.write('info', 'client sent invalid request path', request);
+    return 400;
+  }
+  request.uri = uri.path;
+  request.args = uri.args;
+  return 0;
+}

@@ -1,0 +1,184 @@
+import { randomBytes } from 'node:crypto';
+import { DONE, type HttpRequest, type Result, type Scope } from '../module/http.js';
+import { fieldName, fieldValue, findField } from '../net/http1/fields.js';
+import { sendWhole } from './answer.js';
+import { answerStatus } from './error-answer.js';
+import type { ClientConnection } from './client-connection.js';
+import { HeaderList } from './header-list.js';
+import type { Location } from './location.js';
+import { enterLocation, enterNamedLocation } from './phase-runner.js';
+import type { UpstreamTrace } from './upstream-trace.js';
+import { BodyCollector, type RequestBody } from './request-body.js';
+import { ApiError } from '../module/control.js';
+import { Stage } from './stage.js';
+import type { VirtualServer } from './virtual-server.js';
+
+/** Whoever finishes a request later: an upstream exchange, a module that waits. */
+export interface RequestOwner {
+  /** The client is gone; the owner frees what it holds. It does not answer. */
+  abort(): void;
+  /** What was written to the client is out: more may follow. */
+  onDrain(): void;
+}
+
+/**
+ * One request of one client. It keeps the head as the text it came in; fields are looked up when somebody asks. All parts of core/http
+ * share its members; modules see {@link HttpRequest}.
+ */
+export class Request implements HttpRequest {
+  readonly connection: ClientConnection;
+  readonly text: string;
+  readonly startTime: number;
+  method: string;
+  requestUri: string;
+  readonly minor: number;
+  uri = '';
+  args = '';
+  host = '';
+  server: VirtualServer;
+  location: Location;
+  serverCaptures: RegExpExecArray | undefined = undefined;
+  captures: RegExpExecArray | undefined = undefined;
+  body: RequestBody | undefined = undefined;
+  contentLength: number;
+  expectContinue: boolean;
+  readonly upgrade: boolean;
+
+  stage: Stage = Stage.Server;
+  cursor = 0;
+  /** Access phase under `satisfy any`: the refusal to answer with if nobody allows. */
+  refusal = 0;
+  redirects = 0;
+  internal = false;
+  owner: RequestOwner | undefined = undefined;
+  /** What happened between this request and its upstream; stays for the log. */
+  upstream: UpstreamTrace | undefined = undefined;
+
+  status = 0;
+  /** Status that an error page keeps (error_page without `=`); 0: the page's own. */
+  errorStatus = 0;
+  /** The status whose error page is being made; error pages do not nest. */
+  inErrorPage = false;
+  readonly response = new HeaderList();
+  keepAlive: boolean;
+  headSent = false;
+  /** Bytes of the answer's body as announced, -1: not known. */
+  answerLength = -1;
+  /** The answer's body is sent in chunks. */
+  chunked = false;
+  /** The answer has a body that goes to the client: not for HEAD, 204, 304. */
+  sendsBody = true;
+  finished = false;
+  bytesSent = 0;
+  bodyBytesSent = 0;
+
+  #id = '';
+  #state: Map<object, unknown> | undefined = undefined;
+
+  /** Takes over what the parser found in `connection.context.head`. */
+  constructor(connection: ClientConnection, server: VirtualServer) {
+    const { head, clock } = connection.context;
+    this.connection = connection;
+    this.text = head.text;
+    this.startTime = clock.now;
+    this.method = head.method;
+    this.requestUri = head.text.slice(head.targetStart, head.targetEnd);
+    this.minor = head.minor;
+    this.contentLength = head.contentLength;
+    this.expectContinue = head.expectContinue;
+    this.upgrade = head.upgrade;
+    this.keepAlive = head.keepAlive;
+    this.server = server;
+    this.location = server.fallback;
+  }
+
+  get protocol(): string {
+    return this.minor === 1 ? 'HTTP/1.1' : 'HTTP/1.0';
+  }
+
+  get scope(): Scope {
+    return this.location.scope;
+  }
+
+  get defaultType(): string {
+    return this.location.settings.defaultType;
+  }
+
+  /** The request line as it came (`$request`). */
+  get requestLine(): string {
+    return this.text.slice(0, this.text.indexOf('\r\n'));
+  }
+
+  get requestId(): string {
+    if (this.#id === '') this.#id = randomBytes(16).toString('hex');
+    return this.#id;
+  }
+
+  header(lowerName: string): string | undefined {
+    const head = this.connection.headOf(this);
+    const { text, fields, count } = head;
+    const first = findField(text, fields, count, lowerName);
+    if (first < 0) return undefined;
+    let value = fieldValue(text, fields, first);
+    const separator = lowerName === 'cookie' ? '; ' : ', ';
+    for (let at = first; (at = findField(text, fields, count, lowerName, at + 1)) >= 0; ) value += separator + fieldValue(text, fields, at);
+    return value;
+  }
+
+  headers(): [name: string, value: string][] {
+    const { text, fields, count } = this.connection.headOf(this);
+    return Array.from({ length: count }, (_, at) => [fieldName(text, fields, at), fieldValue(text, fields, at)]);
+  }
+
+  variable(name: string): string | undefined {
+    return this.connection.listener.variables.value(name, this);
+  }
+
+  readBody(limit: number): Promise<Buffer> {
+    const { body } = this;
+    if (body === undefined) return Promise.resolve(Buffer.alloc(0));
+    if (this.contentLength > limit) return Promise.reject(tooLarge(limit));
+    this.connection.wantBody(this);
+    return new Promise((resolve, reject) => {
+      const collector = new BodyCollector(limit, resolve, status => reject(status === 413 ? tooLarge(limit) : new Error('request body not complete')));
+      body.read(collector);
+      this.connection.bodyTaken();
+    });
+  }
+
+  send(status: number, body: string | Buffer, contentType?: string): Result {
+    this.status = status;
+    sendWhole(this, typeof body === 'string' ? Buffer.from(body) : body, contentType);
+    return DONE;
+  }
+
+  redirect(uri: string, args = ''): Result {
+    this.uri = uri;
+    this.args = args;
+    enterLocation(this);
+    return DONE;
+  }
+
+  redirectNamed(name: string): Result {
+    enterNamedLocation(this, name);
+    return DONE;
+  }
+
+  /** Answers with a status outside of the phases: something failed while the request waited. */
+  fail(status: number): void {
+    if (!this.finished) answerStatus(this, status);
+  }
+
+  get<T>(key: object): T | undefined {
+    return this.#state?.get(key) as T | undefined;
+  }
+
+  set<T>(key: object, value: T): void {
+    this.#state ??= new Map();
+    this.#state.set(key, value);
+  }
+}
+
+function tooLarge(limit: number): ApiError {
+  return new ApiError(413, 'BodyTooLarge', `the request body is longer than ${limit} bytes`);
+}

@@ -1,0 +1,133 @@
+import { errorAt } from '../config/errors.js';
+import type { Template } from '../module/http.js';
+import type { Directive } from '../module/tree.js';
+import type { HeadLimits } from '../net/http1/message-head.js';
+import type { CoreConf } from './core-module.js';
+import { parseListen, type ListenOptions } from './listen.js';
+import type { ErrorPage, LocationMatch, LocationSettings } from './location.js';
+import { compilePattern, parseServerName, type ServerName } from './server-names.js';
+import type { ServerSettings } from './virtual-server.js';
+
+/** What a server shows as its name with `server_tokens on`. */
+export interface Product {
+  readonly name: string;
+  readonly version: string;
+}
+
+export function locationSettings(conf: CoreConf, product: Product, autoRedirect: boolean): LocationSettings {
+  return {
+    clientMaxBodySize: conf.client_max_body_size,
+    clientBodyBufferSize: conf.client_body_buffer_size,
+    clientBodyTimeout: conf.client_body_timeout,
+    keepaliveTimeout: conf.keepalive_timeout.timeout,
+    keepaliveRequests: conf.keepalive_requests,
+    keepaliveTime: conf.keepalive_time,
+    sendTimeout: conf.send_timeout,
+    lingeringTimeout: conf.lingering_timeout,
+    satisfyAny: conf.satisfy === 'any',
+    internal: conf.internal === true,
+    defaultType: conf.default_type,
+    serverToken: conf.server_tokens === 'off' ? product.name : `${product.name}/${product.version}`,
+    chunkedTransferEncoding: conf.chunked_transfer_encoding,
+    absoluteRedirect: conf.absolute_redirect,
+    portInRedirect: conf.port_in_redirect,
+    serverNameInRedirect: conf.server_name_in_redirect,
+    errorPages: conf.error_page.map(line => errorPage(line.words)),
+    autoRedirect,
+  };
+}
+
+export function serverSettings(conf: CoreConf): ServerSettings {
+  const { count, size } = conf.large_client_header_buffers;
+  const headLimits: HeadLimits = { line: size, field: size, total: count * size, fields: conf.max_headers };
+  return { clientHeaderTimeout: conf.client_header_timeout, headLimits, mergeSlashes: conf.merge_slashes };
+}
+
+/** `error_page code ... [=[status]] uri`. Codes are checked when the tree is, see {@link checkErrorPage}. */
+function errorPage(words: readonly Template[]): ErrorPage {
+  const target = words.at(-1) as Template;
+  const codes = words.slice(0, -1).map(word => word.constant ?? '');
+  const overwrite = codes.at(-1)?.startsWith('=') === true ? codes.pop() : undefined;
+  const status = overwrite === undefined ? undefined : Number(overwrite.slice(1));
+  return { codes: codes.map(Number), status, target };
+}
+
+/** @throws ConfigError in nginx's wording for a code that cannot have a page. */
+export function checkErrorPage(line: Directive): void {
+  const codes = line.args.slice(0, -1);
+  if (codes.length > 1 && codes.at(-1)?.text.startsWith('=') === true) codes.pop();
+  for (const word of codes) {
+    const code = Number(word.text);
+    if (!/^\d+$/.test(word.text)) throw errorAt(line, `invalid value "${word.text}"`, word);
+    if (code < 300 || code > 599) throw errorAt(line, `value "${word.text}" must be between 300 and 599`, word);
+  }
+}
+
+export function serverNames(lines: readonly Directive[]): { name: string; names: ServerName[] } {
+  const names: ServerName[] = [];
+  let first: string | undefined;
+  for (const line of lines) {
+    for (const word of line.args) {
+      first ??= word.text;
+      try {
+        names.push(...parseServerName(word.text));
+      } catch (error) {
+        throw errorAt(line, (error as Error).message, word);
+      }
+    }
+  }
+  if (names.length === 0) names.push({ kind: 'exact', name: '' });
+  return { name: first ?? '', names };
+}
+
+export function listenOptions(lines: readonly Directive[], path: (relative: string) => string, fallback: string): ListenOptions[] {
+  const listens: ListenOptions[] = [];
+  for (const line of lines) {
+    const words = line.args.map(word => word.text);
+    let options: ListenOptions;
+    try {
+      options = parseListen(words, path);
+    } catch (error) {
+      const message = (error as Error).message;
+      throw errorAt(line, message, line.args.find(word => message.includes(`"${word.text}"`)));
+    }
+    if (listens.some(other => other.address === options.address)) throw errorAt(line, `a duplicate listen ${words[0]}`, line.args[0]);
+    listens.push(options);
+  }
+  return listens.length > 0 ? listens : [parseListen([fallback], path)];
+}
+
+/** The modifier and name of a `location` line; `=/x` and `= /x` are the same. @throws ConfigError */
+export function locationMatch(directive: Directive): LocationMatch {
+  const [first, second] = directive.args;
+  if (first === undefined) throw errorAt(directive, 'invalid number of arguments in "location" directive');
+  const glued = /^(=|~\*|\^~|~)(?=.)/s.exec(first.text)?.[1];
+  const modifier = second === undefined ? (glued ?? '') : first.text;
+  const name = second === undefined ? first.text.slice(modifier.length) : second.text;
+  switch (modifier) {
+    case '':
+      return name.startsWith('@') ? { kind: 'named', name: bytes(name) } : { kind: 'prefix', name: bytes(name) };
+    case '=':
+      return { kind: 'exact', name: bytes(name) };
+    case '^~':
+      return { kind: 'prefix-only', name: bytes(name) };
+    case '~':
+    case '~*':
+      return { kind: 'regex', name, pattern: locationPattern(directive, name, modifier === '~*') };
+    default:
+      throw errorAt(directive, `invalid location modifier "${modifier}"`, first, 'one of: =, ~, ~*, ^~');
+  }
+}
+
+function locationPattern(directive: Directive, source: string, caseless: boolean): RegExp {
+  try {
+    return compilePattern(bytes(source), caseless);
+  } catch (error) {
+    throw errorAt(directive, `${(error as Error).message.replace(/^Invalid regular expression/, 'invalid regular expression')} in "${source}"`, directive.args.at(-1));
+  }
+}
+
+/** Paths of requests are strings of bytes; so are the names they are compared with. */
+function bytes(text: string): string {
+  return Buffer.from(text).latin1Slice();
+}

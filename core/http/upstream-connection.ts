@@ -1,0 +1,161 @@
+import net, { type Socket } from 'node:net';
+import tls from 'node:tls';
+import type { IdleConnection } from '../upstream/keepalive.js';
+import type { Peer } from '../upstream/peer.js';
+import type { Timed } from '../net/timers.js';
+import type { HttpContext } from './context.js';
+
+/** Whoever uses a connection to a member at the moment. */
+export interface UpstreamUser {
+  onConnected(): void;
+  /** @param borrowed the bytes are only valid during the call. */
+  onUpstreamData(chunk: Buffer, borrowed: boolean): void;
+  onUpstreamDrain(): void;
+  /** The member sent FIN. */
+  onUpstreamEnd(): void;
+  /** The connection is gone; `reason` as the system tells it, empty for an orderly close. */
+  onUpstreamClosed(reason: string): void;
+  onUpstreamTimeout(): void;
+}
+
+/**
+ * One connection to a member. Reads go into the thread's shared buffer while answers are small; with a large body it changes to buffers of
+ * its own, which the client's socket may keep until they are sent (see ReadBuffers).
+ */
+export class UpstreamConnection implements Timed, IdleConnection {
+  deadline = 0;
+  slot = -1;
+  readonly socket: Socket;
+  user: UpstreamUser | undefined = undefined;
+  requests = 0;
+  /** Bytes sent for the present user. */
+  bytesSent = 0;
+  readonly createdAt: number;
+  connected = false;
+  #reason = '';
+  #own: Buffer | undefined = undefined;
+  #wantsOwn = false;
+  #onIdleClosed: ((connection: IdleConnection) => void) | undefined = undefined;
+
+  constructor(
+    readonly peer: Peer,
+    readonly context: HttpContext,
+    secure: boolean,
+  ) {
+    this.createdAt = context.clock.now;
+    const { address } = peer;
+    const target = 'path' in address ? { path: address.path } : { host: address.host, port: address.port };
+    const options = { ...target, noDelay: true, allowHalfOpen: true };
+    if (secure) this.socket = tls.connect({ ...options, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] }, () => this.#ready());
+    else this.socket = net.connect({ ...options, onread: { buffer: () => this.#buffer(), callback: (length, buffer) => this.#read(length, buffer) } }, () => this.#ready());
+    if (secure) this.socket.on('data', (chunk: Buffer) => this.#deliver(chunk, false));
+    this.socket.on('end', () => this.#ended());
+    this.socket.on('error', error => {
+      this.#reason = error.message;
+    });
+    this.socket.on('close', () => this.#closed());
+    this.socket.on('drain', () => {
+      context.clock.refresh();
+      this.user?.onUpstreamDrain();
+    });
+  }
+
+  /** The body that follows is large: reads get memory that may be kept. */
+  wantOwnBuffers(): void {
+    this.#wantsOwn = true;
+  }
+
+  /** The buffer of the last read is still needed; it comes back through `ReadBuffers.give`. Undefined: it was the shared one. */
+  keepBuffer(): Buffer | undefined {
+    const kept = this.#own;
+    this.#own = undefined;
+    return kept;
+  }
+
+  /** The bytes of the last read lie in memory of this connection alone. */
+  get hasOwnBuffer(): boolean {
+    return this.#own !== undefined;
+  }
+
+  /** Between two requests: back to the shared buffer. */
+  rest(onClosed: (connection: IdleConnection) => void): void {
+    this.user = undefined;
+    this.#onIdleClosed = onClosed;
+    this.#wantsOwn = false;
+    if (this.#own !== undefined) this.context.buffers.give(this.#own);
+    this.#own = undefined;
+  }
+
+  wake(user: UpstreamUser): void {
+    this.#onIdleClosed = undefined;
+    this.user = user;
+    this.bytesSent = 0;
+  }
+
+  /** Sends text of single bytes (latin1). */
+  write(text: string): void {
+    this.bytesSent += text.length;
+    this.socket.write(text, 'latin1');
+  }
+
+  writeBytes(bytes: Buffer): void {
+    this.bytesSent += bytes.length;
+    this.socket.write(bytes);
+  }
+
+  /** Ends it without telling anyone. */
+  close(): void {
+    this.user = undefined;
+    this.#onIdleClosed = undefined;
+    this.context.timers.forget(this);
+    this.socket.destroy();
+  }
+
+  onDeadline(): void {
+    this.user?.onUpstreamTimeout();
+  }
+
+  #ready(): void {
+    this.connected = true;
+    this.context.clock.refresh();
+    this.user?.onConnected();
+  }
+
+  #buffer(): Buffer {
+    if (!this.#wantsOwn) return this.context.buffers.shared;
+    return (this.#own ??= this.context.buffers.take());
+  }
+
+  #read(length: number, buffer: Uint8Array): boolean {
+    const borrowed = buffer === this.context.buffers.shared;
+    this.#deliver((buffer as Buffer).subarray(0, length), borrowed || this.#own !== undefined);
+    return true;
+  }
+
+  #deliver(chunk: Buffer, borrowed: boolean): void {
+    this.context.clock.refresh();
+    if (this.user === undefined) this.#unexpected();
+    else this.user.onUpstreamData(chunk, borrowed);
+  }
+
+  /** Bytes, or an end, while nobody asked for anything: the connection cannot be used any more. */
+  #unexpected(): void {
+    const notify = this.#onIdleClosed;
+    this.close();
+    notify?.(this);
+  }
+
+  #ended(): void {
+    this.context.clock.refresh();
+    if (this.user === undefined) this.#unexpected();
+    else this.user.onUpstreamEnd();
+  }
+
+  #closed(): void {
+    this.context.timers.forget(this);
+    const { user } = this;
+    this.user = undefined;
+    if (user === undefined) this.#unexpected();
+    else user.onUpstreamClosed(this.#reason);
+  }
+}

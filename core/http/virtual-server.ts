@@ -1,0 +1,34 @@
+import type { SecureContext } from 'node:tls';
+import type { Scope } from '../module/http.js';
+import type { HeadLimits } from '../net/http1/message-head.js';
+import type { Directive } from '../module/tree.js';
+import type { LocationTable } from './location-table.js';
+import type { Location, Steps } from './location.js';
+import type { ListenOptions } from './listen.js';
+import type { ServerName } from './server-names.js';
+
+/** What the engine needs of a server before a location is chosen. */
+export interface ServerSettings {
+  readonly clientHeaderTimeout: number;
+  /** large_client_header_buffers, max_headers. */
+  readonly headLimits: HeadLimits;
+  readonly mergeSlashes: boolean;
+}
+
+/** One compiled `server` block. */
+export interface VirtualServer {
+  readonly directive: Directive;
+  readonly scope: Scope;
+  /** First name of server_name as written: `$server_name`. */
+  readonly name: string;
+  readonly names: readonly ServerName[];
+  readonly listens: readonly ListenOptions[];
+  readonly settings: ServerSettings;
+  /** post_read and server_rewrite. */
+  readonly steps: Steps;
+  readonly locations: LocationTable;
+  /** Where a request is that no location matches, and that failed before one was chosen. */
+  readonly fallback: Location;
+  /** Certificates and ciphers; undefined without any. */
+  readonly secureContext: SecureContext | undefined;
+}

@@ -1,0 +1,50 @@
+/**
+ * The directives of an `upstream` block that say who its members are and how connections to them are kept. Both traffic engines have
+ * them, so they are declared here; the module of each engine names them in its manifest, the core reads groups by them.
+ */
+import { number, optional, param, size, text, time, word } from './args.js';
+import { directive, type Conf, type ConfValue } from './spec.js';
+
+const WHOLE = 2 ** 31 - 1;
+
+export const upstreamDirectives = {
+  server: directive({
+    in: ['upstream'],
+    many: true,
+    keyed: true,
+    args: {
+      address: text('address'),
+      weight: param('weight', number({ min: 1, max: 65535 }), 1),
+      max_conns: param('max_conns', number({ max: WHOLE }), 0),
+      max_fails: param('max_fails', number({ max: WHOLE }), 1),
+      fail_timeout: param('fail_timeout', time(), 10_000),
+      slow_start: param('slow_start', time(), 0),
+      route: param('route', text('string'), ''),
+      service: param('service', text('name'), ''),
+      resolve: word('resolve'),
+      backup: word('backup'),
+      down: word('down'),
+      drain: word('drain'),
+    },
+    doc: 'A member of the group.',
+  }),
+  zone: directive({
+    in: ['upstream'],
+    args: { name: text('name'), size: optional(size()) },
+    doc: 'Keeps the run-time state of the group in memory that all workers share. Without a size: the zone of another group.',
+  }),
+  keepalive: directive({
+    in: ['upstream'],
+    args: { connections: number({ max: WHOLE }), local: word('local') },
+    default: '32 local',
+    doc: 'Idle connections to members that each worker keeps; with "local" only for the location they were made for.',
+  }),
+  keepalive_requests: directive({ in: ['upstream'], args: number({ min: 1, max: WHOLE }), default: '1000', doc: 'Requests over one connection.' }),
+  keepalive_time: directive({ in: ['upstream'], args: time(), default: '1h', doc: 'Age at which a connection is not kept any more.' }),
+  keepalive_timeout: directive({ in: ['upstream'], args: time(), default: '60s', doc: 'How long an idle connection is kept.' }),
+};
+
+/** The typed `upstream` block. */
+export type UpstreamConf = Conf<typeof upstreamDirectives>;
+/** One typed `server` line. Times in milliseconds. */
+export type ServerLine = ConfValue<typeof upstreamDirectives.server>[number];

@@ -1,0 +1,127 @@
+import { choice, optional, param, rest, size, template, text, time } from '../core/module/args.js';
+import type { HttpHandlers, HttpRequest, LocationScope, Template, VariableGetter } from '../core/module/http.js';
+import { httpModule } from '../core/module/manifest.js';
+import { LogFiles, ServerInfo, type LogFile } from '../core/module/services.js';
+import { directive, type ArgType } from '../core/module/spec.js';
+
+type Parts = readonly (string | VariableGetter)[];
+
+/** A piece of a format: variables are escaped one by one, and one without a value is a hyphen. */
+function logText(): ArgType<Parts> {
+  return { kind: 'template', form: 'string', parse: (value, context) => context.parts(value) };
+}
+
+const directives = {
+  log_format: directive({
+    in: ['http'],
+    args: { name: text('name'), escape: param('escape', choice('default', 'json', 'none'), 'default'), strings: rest(logText()) },
+    many: true,
+    doc: 'Defines a format of access logs.',
+  }),
+  access_log: directive({
+    in: ['http', 'server', 'location', 'if in location', 'limit_except'],
+    args: {
+      path: template('path | off'),
+      format: optional(text('format')),
+      buffer: param('buffer', size()),
+      flush: param('flush', time()),
+      gzip: param('gzip', text('level')),
+      condition: param('if', template('condition')),
+    },
+    many: true,
+    default: 'logs/access.log combined',
+    doc: 'Writes a line for every request.',
+  }),
+  open_log_file_cache: directive({ in: ['http', 'server', 'location'], args: { words: rest(text()) }, doc: 'Accepted: log files stay open.' }),
+};
+
+const COMBINED = '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"';
+/** What `context.parts` gives for the predefined format; spelled out because no directive carries it. */
+const COMBINED_NAMES = COMBINED.split(/(\$\w+)/);
+
+type Escape = (value: string) => string;
+
+const ESCAPES: Readonly<Record<'default' | 'json' | 'none', Escape>> = {
+  default: value => (/["\\\x00-\x1f\x7f-\uffff]/.test(value) ? value.replace(/["\\\x00-\x1f\x7f-\uffff]/g, hex) : value),
+  json: value => (/^[\x20-\x21\x23-\x5b\x5d-\x7e]*$/.test(value) ? value : JSON.stringify(characters(value)).slice(1, -1)),
+  none: value => (/^[\x00-\x7f]*$/.test(value) ? value : characters(value)),
+};
+
+/** Values of requests are strings of bytes; files are written in UTF-8. */
+function characters(value: string): string {
+  return Buffer.from(value, 'latin1').toString();
+}
+
+function hex(character: string): string {
+  return `\\x${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
+}
+
+interface Line {
+  readonly file: (request: HttpRequest) => LogFile;
+  readonly parts: Parts;
+  readonly escape: Escape;
+  /** What a variable without a value shows. */
+  readonly missing: string;
+  readonly condition: Template | undefined;
+}
+
+/** Access logs (ngx_http_log_module). */
+@httpModule({ name: 'srv_http_log_module', api: 1, directives })
+export class AccessLog {
+  constructor(
+    private readonly files: LogFiles,
+    private readonly info: ServerInfo,
+  ) {}
+
+  compile(scope: LocationScope<typeof directives>): HttpHandlers | undefined {
+    const lines = this.#lines(scope);
+    if (lines.length === 0) return undefined;
+    return {
+      log(request) {
+        for (const line of lines) writeLine(line, request);
+      },
+    };
+  }
+
+  #lines(scope: LocationScope<typeof directives>): Line[] {
+    const lines: Line[] = [];
+    for (const { path, format = 'combined', condition } of scope.conf.access_log) {
+      if (path.constant === 'off') return [];
+      const found = scope.conf.log_format.find(candidate => candidate.name === format);
+      if (found === undefined && format !== 'combined') scope.fail(`unknown log format "${format}"`, 'access_log', 'define it with log_format in http');
+      const escape = found?.escape ?? 'default';
+      lines.push({
+        file: this.#file(path),
+        parts: found === undefined ? COMBINED_NAMES.map(combinedPart) : found.strings.flat(),
+        escape: ESCAPES[escape],
+        missing: escape === 'default' ? '-' : '',
+        condition,
+      });
+    }
+    return lines;
+  }
+
+  #file(path: Template): (request: HttpRequest) => LogFile {
+    if (path.constant === undefined) return request => this.files.open(this.info.path(path.of(request)));
+    const file = this.files.open(this.info.path(path.constant));
+    return () => file;
+  }
+}
+
+function combinedPart(piece: string): string | VariableGetter {
+  return piece.startsWith('$') ? request => request.variable(piece.slice(1)) : piece;
+}
+
+function writeLine(line: Line, request: HttpRequest): void {
+  const condition = line.condition?.of(request);
+  if (condition === '' || condition === '0') return;
+  let text = '';
+  for (const part of line.parts) {
+    if (typeof part === 'string') text += part;
+    else {
+      const value = part(request);
+      text += value === undefined ? line.missing : line.escape(value);
+    }
+  }
+  line.file(request).write(text);
+}
