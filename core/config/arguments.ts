@@ -2,6 +2,7 @@
 import { ArgError, type ArgContext, type ArgType, type DirectiveSpec } from '../module/spec.js';
 import type { Word } from '../module/tree.js';
 import type { Written } from './errors.js';
+import { nearest } from './suggest.js';
 
 /** Told about every word that is refused; reading goes on. Without a word the directive as a whole is meant. */
 export type RefuseArgument = (message: string, word?: Word, hint?: string) => void;
@@ -22,8 +23,11 @@ export class Signature {
   /** The value is that of the one argument, not an object. */
   readonly single: boolean;
   readonly fields: readonly Field[];
+  /** The directive has a block. */
+  readonly block: boolean;
 
-  constructor({ args }: DirectiveSpec) {
+  constructor({ args, block }: DirectiveSpec) {
+    this.block = block !== undefined;
     this.single = isArgType(args);
     this.fields = isArgType(args) ? [{ name: '', type: args }] : Object.entries(args ?? {}).map(([name, type]) => ({ name, type }));
     this.required = this.fields.filter(({ type }) => !['optional', 'rest', 'word', 'param'].includes(type.kind));
@@ -108,7 +112,7 @@ class ArgumentReader {
       return true;
     }
     if (words.size + params.size === 0) return false;
-    this.refuse(`invalid parameter "${word.text}"`, word, `accepted: ${acceptedParameters(this.signature)}`);
+    this.refuse(`invalid parameter "${word.text}"`, word, parameterHint(word.text, this.signature));
     return true;
   }
 
@@ -133,17 +137,25 @@ class ArgumentReader {
   }
 }
 
-function acceptedParameters({ words, params }: Signature): string {
-  return [...params.values(), ...words.values()].map(({ type }) => type.form.replace(/^\[(?<form>.*)\]$/s, '$<form>')).join(', ');
+function parameterHint(text: string, { words, params }: Signature): string {
+  const [key = '', value] = text.split('=', 2);
+  const meant = value === undefined ? nearest(key, words.keys()) : nearest(key, params.keys());
+  if (meant !== undefined) return `did you mean "${meant}${value === undefined ? '' : '='}"?`;
+  const forms = [...params.values(), ...words.values()].map(({ type }) => type.form.replace(/^\[(?<form>.*)\]$/s, '$<form>'));
+  return `accepted: ${forms.join(', ')}`;
 }
 
 /** The messages of the argument types themselves, which know neither the directive nor that they stand in a parameter. */
-const GENERIC = /^invalid (?:value|number) "/;
+const MALFORMED = /^invalid (?:value|number) "/;
+const OUT_OF_RANGE = /^value ".*" (?=must be)/s;
 
 /** The refusal in the words nginx has for this kind of argument. */
 function refusal(directive: string, type: ArgType<unknown>, word: Word, { message }: ArgError): string {
-  if (!GENERIC.test(message)) return message;
+  const outOfRange = OUT_OF_RANGE.test(message);
+  if (!outOfRange && !MALFORMED.test(message)) return message;
   if (type.kind === 'param') return `invalid parameter "${word.text}"`;
+  if (outOfRange) return message.replace(OUT_OF_RANGE, 'value ');
+
   const { kind } = valueType(type);
   if (kind === 'flag') return `invalid value "${word.text}" in "${directive}" directive, it must be "on" or "off"`;
   if (kind === 'number') return `"${directive}" directive invalid number`;
@@ -151,8 +163,9 @@ function refusal(directive: string, type: ArgType<unknown>, word: Word, { messag
 }
 
 function hintOf(type: ArgType<unknown>, { message, hint }: ArgError): string | undefined {
-  if (!GENERIC.test(message)) return hint;
-  const kind = valueType(type).kind;
+  if (type.kind === 'param' && OUT_OF_RANGE.test(message)) return message.replace(OUT_OF_RANGE, 'the value ');
+  if (!MALFORMED.test(message)) return hint;
+  const { kind } = valueType(type);
   if (kind === 'flag' && type.kind !== 'param') return undefined;
   return hint ?? (kind === 'number' ? 'a whole number is expected' : undefined);
 }
@@ -161,8 +174,11 @@ function valueType(type: ArgType<unknown>): ArgType<unknown> {
   return type.of ?? type;
 }
 
+/** The form of an argument type that says nothing; the name of the field says more. */
+const UNNAMED = /(?<=^\[?)(?:text|string)(?=\]?$)/;
+
 /** How the directive is written: `proxy_pass string;`. */
-export function synopsis(name: string, { fields }: Signature, block = false): string {
-  const forms = fields.map(({ name, type }) => (name !== '' && (type.form === 'text' || type.form === 'string') ? name : type.form));
+export function synopsis(name: string, { fields, block }: Signature): string {
+  const forms = fields.map(({ name, type }) => (name === '' ? type.form : type.form.replace(UNNAMED, name)));
   return `${[name, ...forms].join(' ')}${block ? ' { ... }' : ';'}`;
 }

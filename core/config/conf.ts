@@ -20,6 +20,8 @@ interface Slot {
   readonly signature: Signature;
 }
 
+type LevelClass = new (scope: ConfScope, parent: Level | undefined, args: ArgContext) => Level;
+
 /** Memo of a directive that stands nowhere. */
 const ABSENT = Symbol('absent');
 const NONE: readonly unknown[] = [];
@@ -31,7 +33,7 @@ const NONE: readonly unknown[] = [];
 export class ConfReader<D extends Directives> {
   private readonly slots: readonly Slot[];
   private readonly slotsByName: ReadonlyMap<string, readonly Slot[]>;
-  private readonly level: new (scope: ConfScope, parent: Level | undefined, args: ArgContext) => Level;
+  private readonly level: LevelClass;
 
   constructor(specs: D) {
     this.slots = Object.entries(specs).map(([key, spec]) => ({ key, name: spec.name ?? key, spec, signature: new Signature(spec) }));
@@ -47,7 +49,7 @@ export class ConfReader<D extends Directives> {
    */
   read(scope: ConfScope, parent: Conf<D> | undefined, args: ArgContext): Conf<D> {
     const outer = parent as Level | undefined;
-    if (outer !== undefined && !outer.endsHere && !this.standsIn(scope)) return outer as unknown as Conf<D>;
+    if (outer !== undefined && !Level.endsHere(outer) && !this.standsIn(scope)) return outer as unknown as Conf<D>;
     return new this.level(scope, outer, args) as unknown as Conf<D>;
   }
 
@@ -60,54 +62,55 @@ export class ConfReader<D extends Directives> {
   }
 }
 
-/** One scope. Subclasses add a getter for each directive. */
+/**
+ * One scope. Subclasses add a getter for each directive; so that any name can be one, nothing else is visible: the state is private and
+ * the methods are static.
+ */
 class Level {
   /** By slot; holes are not read yet. */
-  private values: unknown[] | undefined;
+  #values: unknown[] | undefined;
+  readonly #scope: ConfScope;
+  readonly #parent: Level | undefined;
+  readonly #args: ArgContext;
   /** Something of it is not inherited, so an inner scope cannot share it. */
-  readonly endsHere: boolean;
+  readonly #endsHere: boolean;
 
-  constructor(
-    /** Slots with `inherit: 'none'`. */
-    ending: readonly Slot[],
-    private readonly scope: ConfScope,
-    private readonly parent: Level | undefined,
-    private readonly args: ArgContext,
-  ) {
-    this.values = undefined;
-    this.endsHere = ending.some((slot) => own(slot, scope).length > 0);
+  /** @param ending slots with `inherit: 'none'` */
+  constructor(ending: readonly Slot[], scope: ConfScope, parent: Level | undefined, args: ArgContext) {
+    this.#values = undefined;
+    this.#scope = scope;
+    this.#parent = parent;
+    this.#args = args;
+    this.#endsHere = ending.some((slot) => own(slot, scope).length > 0);
   }
 
-  value(index: number, slot: Slot): unknown {
-    this.values ??= [];
-    const known = this.values[index];
+  static endsHere(level: Level): boolean {
+    return level.#endsHere;
+  }
+
+  static value(level: Level, index: number, slot: Slot): unknown {
+    const values = (level.#values ??= []);
+    const known = values[index];
     if (known !== undefined) return known === ABSENT ? undefined : known;
-    const value = this.resolve(index, slot);
-    this.values[index] = value === undefined ? ABSENT : value;
+    const value = Level.resolve(level, index, slot);
+    values[index] = value === undefined ? ABSENT : value;
     return value;
   }
 
-  private resolve(index: number, slot: Slot): unknown {
+  private static resolve(level: Level, index: number, slot: Slot): unknown {
     const { spec } = slot;
-    const directives = own(slot, this.scope);
-    const outer = spec.inherit === 'none' ? undefined : this.parent;
-    if (directives.length === 0) return outer === undefined ? this.fallback(slot) : outer.value(index, slot);
+    const directives = own(slot, level.#scope);
+    const outer = spec.inherit === 'none' ? undefined : level.#parent;
+    if (directives.length === 0) return outer === undefined ? fallback(slot, level.#args) : Level.value(outer, index, slot);
 
-    const values = directives.map((directive) => readDirective(slot.signature, directive, this.args));
+    const values = directives.map((directive) => readDirective(slot.signature, directive, level.#args));
     if (spec.many === undefined) return values.at(-1);
     if (spec.inherit !== 'append' || outer === undefined) return values;
-    const inherited = outer.value(index, slot) as readonly unknown[];
-    return inherited.length === 0 ? values : [...inherited, ...values];
-  }
-
-  private fallback({ spec, name, signature }: Slot): unknown {
-    if (spec.default === undefined) return spec.many === undefined ? undefined : NONE;
-    const value = readDirective(signature, defaultDirective(name, spec.default), this.args);
-    return spec.many === undefined ? value : [value];
+    return [...(Level.value(outer, index, slot) as readonly unknown[]), ...values];
   }
 }
 
-function levelClass(slots: readonly Slot[]): new (scope: ConfScope, parent: Level | undefined, args: ArgContext) => Level {
+function levelClass(slots: readonly Slot[]): LevelClass {
   const ending = slots.filter(({ spec }) => spec.inherit === 'none');
   class ModuleLevel extends Level {
     constructor(scope: ConfScope, parent: Level | undefined, args: ArgContext) {
@@ -116,11 +119,18 @@ function levelClass(slots: readonly Slot[]): new (scope: ConfScope, parent: Leve
   }
   for (const [index, slot] of slots.entries()) {
     const get = function (this: Level): unknown {
-      return this.value(index, slot);
+      return Level.value(this, index, slot);
     };
     Object.defineProperty(ModuleLevel.prototype, slot.key, { get, enumerable: true });
   }
   return ModuleLevel;
+}
+
+/** The value of a directive that stands nowhere. */
+function fallback({ spec, name, signature }: Slot, args: ArgContext): unknown {
+  if (spec.default === undefined) return spec.many === undefined ? undefined : NONE;
+  const value = readDirective(signature, defaultDirective(name, spec.default), args);
+  return spec.many === undefined ? value : [value];
 }
 
 function own({ name, spec }: Slot, { context, block }: ConfScope): readonly Directive[] {

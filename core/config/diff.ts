@@ -6,7 +6,8 @@ import type { ContextName } from '../module/spec.js';
 import type { Block, Directive } from '../module/tree.js';
 import { printDirective } from './print.js';
 import type { SpecRegistry } from './registry.js';
-import { ROOT_ID, directiveData, sameHead, type DirectiveData, type Tree, type TreeOperation } from './tree.js';
+import { ROOT_ID, directiveData, sameHead, type DirectiveData, type TreeOperation } from './operations.js';
+import type { Tree } from './tree.js';
 
 /** The specs that say what makes two directives the same thing. */
 export type Specs = Pick<SpecRegistry, 'find'>;
@@ -19,6 +20,14 @@ export type Specs = Pick<SpecRegistry, 'find'>;
 export function diffTrees(before: Tree, after: Tree, specs: Specs): TreeOperation[] {
   const paired = new Pairing(specs).block(before.root, after.root, 'main');
   return blockOperations(paired, ROOT_ID) ?? [{ op: 'root', block: paired.pairs.map(adopted) }];
+}
+
+/**
+ * Operations that put `now` in the place of `old`, a directive of the tree in force in a block of `context`. What means the same inside both
+ * keeps its id and key.
+ */
+export function diffDirective(old: Directive, now: Directive, context: ContextName | undefined, specs: Specs): readonly TreeOperation[] {
+  return pairOperations(new Pairing(specs).pair(now, old, context), old);
 }
 
 /** A directive of the new tree and the one of the old tree that it continues. */
@@ -49,7 +58,7 @@ class Pairing {
     return { pairs, removed: old.filter((directive) => !kept.has(directive)), inOrder: isInOrder(old, pairs) };
   }
 
-  private pair(now: Directive, old: Directive | undefined, context: ContextName | undefined): Pair {
+  pair(now: Directive, old: Directive | undefined, context: ContextName | undefined): Pair {
     if (old === undefined) return { now };
     if (now.block === undefined) return { now, old };
     const inner = context && this.specs.find(context, now.name)?.spec.block;
@@ -99,11 +108,13 @@ function pairUp(old: readonly Directive[], now: readonly Directive[], continued:
   let free = old;
   if (old.length > 1 || now.length > 1) {
     const equal = Map.groupBy(old, contentText);
+    const taken = new Set<Directive>();
     for (const directive of now) {
       const match = equal.get(contentText(directive))?.shift();
-      if (match !== undefined) continued.set(directive, match);
+      if (match === undefined) continue;
+      continued.set(directive, match);
+      taken.add(match);
     }
-    const taken = new Set(continued.values());
     free = old.filter((directive) => !taken.has(directive));
   }
   let next = 0;

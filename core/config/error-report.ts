@@ -5,7 +5,7 @@ import { COMMAND_LINE, type ConfigError } from './errors.js';
 export interface ReportOptions {
   /** Name at the start of each first line. */
   readonly program: string;
-  /** A line of a file by its 1-based number, without line end; undefined if it cannot be had: the caret is left out then. */
+  /** A line of a file by its 1-based number, without line end; undefined if it cannot be had: it is left out then. */
   readonly readLine: (file: string, line: number) => string | undefined;
 }
 
@@ -23,10 +23,11 @@ export function formatConfigErrors(errors: readonly ConfigError[], options: Repo
 function formatError(error: ConfigError, { program, readLine }: ReportOptions): string {
   const { source } = error;
   const lines = [`${program}: [emerg] ${messageWithPlace(error)}`];
-  if (source !== undefined) {
-    const text = readLine(source.file, source.line);
-    if (text !== undefined) lines.push(...excerpt(source, text, error.length));
-    for (let from = source.from; from !== undefined; from = from.from) lines.push(`    included from ${from.file}:${from.line}`);
+  if (source !== undefined && source.file !== COMMAND_LINE) {
+    lines.push(`    at ${source.file}:${source.line}:${source.column}`);
+    const text = readLine(source.file, source.line) ?? '';
+    if (text.trim() !== '') lines.push(...excerpt(source, text, error.length));
+    for (let { from } = source; from !== undefined; from = from.from) lines.push(`    included from ${from.file}:${from.line}`);
   }
   if (error.hint !== undefined) lines.push(`    ${error.hint}`);
   return `${lines.join('\n')}\n`;
@@ -45,11 +46,7 @@ function excerpt(source: Source, text: string, length: number): readonly string[
   const at = start - cut;
   const carets = '^'.repeat(Math.max(1, Math.min(length, shown.length - at)));
   const gutter = ' '.repeat(String(source.line).length);
-  return [
-    `    at ${source.file}:${source.line}:${source.column}`,
-    `    ${source.line} | ${shown}`.trimEnd(),
-    `    ${gutter} | ${padding(shown, at)}${carets}`,
-  ];
+  return [`    ${source.line} | ${shown}`, `    ${gutter} | ${padding(shown, at)}${carets}`];
 }
 
 /** Blanks as wide as the start of the line: tabs stay tabs. */

@@ -11,6 +11,8 @@ export type End = ';' | '{' | '}' | 'eof';
 export interface Statement {
   readonly words: readonly Word[];
   readonly end: End;
+  /** A mistake with quotes was reported: the words are probably not the ones that were meant. */
+  readonly garbled: boolean;
   readonly line: number;
   readonly column: number;
 }
@@ -41,10 +43,14 @@ const OPEN = 123;
 const CLOSE = 125;
 
 export class Lexer {
+  /** The text ended within a statement, which was reported. */
+  brokeOff = false;
   private at: number;
   private line = 1;
   /** Offset of the first character of the current line. */
   private lineStart: number;
+  /** Of the current statement. */
+  private garbled = false;
 
   constructor(
     private readonly text: string,
@@ -57,6 +63,7 @@ export class Lexer {
   /** The next statement. After `eof` it is `eof` for ever. */
   next(): Statement {
     const words: Word[] = [];
+    this.garbled = false;
     for (;;) {
       this.skipBlanks();
       switch (this.text.charCodeAt(this.at)) {
@@ -155,12 +162,14 @@ export class Lexer {
     const code = this.text.charCodeAt(this.at);
     if (Number.isNaN(code) || endsBareWord(code) || code === CLOSING_PARENTHESIS || code === CLOSE) return;
     const character = String.fromCodePoint(this.text.codePointAt(this.at) ?? 0);
+    this.garbled = true;
     this.report(`unexpected "${character}"`, this.at, 'a closing quote is followed by a blank, ";", "{" or ")"');
   }
 
   private reportUnclosed(quote: string, line: number, column: number): void {
     const { line: lastLine, column: lastColumn } = endOf(this.text);
     const { unexpectedEnd } = this.options;
+    this.garbled = true;
     const hint = `the quote ${quote} that opens in line ${line}, column ${column} is not closed`;
     if (unexpectedEnd === undefined) this.options.report('unexpected end of file, expecting ";" or "}"', line, column, 1, hint);
     else this.options.report(unexpectedEnd, lastLine, lastColumn, 1, hint);
@@ -174,7 +183,10 @@ export class Lexer {
   private end(words: readonly Word[]): Statement {
     if (words.length === 0) return this.statement(words, 'eof');
     const { unexpectedEnd } = this.options;
-    if (unexpectedEnd !== undefined) this.report(unexpectedEnd, this.at);
+    if (unexpectedEnd !== undefined) {
+      this.brokeOff = true;
+      this.report(unexpectedEnd, this.at);
+    }
     return this.statement(words, ';');
   }
 
@@ -185,7 +197,7 @@ export class Lexer {
   }
 
   private statement(words: readonly Word[], end: End): Statement {
-    return { words, end, line: this.line, column: this.columnOf(this.at) };
+    return { words, end, garbled: this.garbled, line: this.line, column: this.columnOf(this.at) };
   }
 
   private report(message: string, at: number, hint?: string): void {

@@ -2,12 +2,13 @@
 import type { ArgContext, ContextName } from '../module/spec.js';
 import type { Word } from '../module/tree.js';
 import { readArguments, synopsis } from './arguments.js';
-import { errorAt, type ConfigError, type Written } from './errors.js';
+import { byPosition, errorAt, type ConfigError, type Written } from './errors.js';
+import type { Parsed } from './parser.js';
 import type { RegisteredSpec, SpecRegistry } from './registry.js';
 import { nearest } from './suggest.js';
 
 /** A directive of a tree, or as it comes from the parser. */
-export type Checked = Written & { readonly block?: Iterable<Checked> };
+export type Checked = Written & { readonly id: number; readonly block?: Iterable<Checked> };
 
 export interface ValidateOptions {
   readonly registry: SpecRegistry;
@@ -17,14 +18,26 @@ export interface ValidateOptions {
   readonly context?: ContextName;
   /** Directives that stand in the block already: a new one that may stand only once is a duplicate of them. */
   readonly beside?: (name: string) => boolean;
+  /** Ids of directives whose arguments are not looked at: what is wrong with them is reported already. */
+  readonly garbled?: ReadonlySet<number>;
 }
 
-/** All mistakes in these directives and their blocks; empty: they may be used. */
-export function validate(directives: Iterable<Checked>, { registry, args, context = 'main', beside }: ValidateOptions): ConfigError[] {
-  const validator = new Validator(registry, args);
+/** All mistakes of a text, those of its form and those of its meaning, in the order it is read. */
+export function check(parsed: Parsed, options: ValidateOptions): ConfigError[] {
+  return [...parsed.errors, ...validate(parsed.directives, { ...options, garbled: parsed.garbled })].sort(byPosition);
+}
+
+/** All mistakes in these directives and their blocks, the first 1,000; empty: they may be used. */
+export function validate(
+  directives: Iterable<Checked>,
+  { registry, args, context = 'main', beside, garbled }: ValidateOptions,
+): ConfigError[] {
+  const validator = new Validator(registry, args, garbled ?? new Set());
   validator.block(directives, context, beside);
   return validator.errors;
 }
+
+const MOST_ERRORS = 1000;
 
 class Validator {
   readonly errors: ConfigError[] = [];
@@ -32,20 +45,21 @@ class Validator {
   constructor(
     private readonly registry: SpecRegistry,
     private readonly args: ArgContext,
+    private readonly garbled: ReadonlySet<number>,
   ) {}
 
   block(directives: Iterable<Checked>, context: ContextName, beside?: (name: string) => boolean): void {
-    const seen = new Set<string>();
+    const seen = new Map<string, Written>();
     for (const directive of directives) {
-      const known = this.registry.find(context, directive.name);
+      const { name } = directive;
+      const known = this.registry.find(context, name);
       if (known === undefined) {
         this.refuseName(directive, context);
         continue;
       }
-      if (known.spec.many === undefined && (seen.has(directive.name) || beside?.(directive.name) === true)) {
-        this.refuse(directive, `"${directive.name}" directive is duplicate`);
-      }
-      seen.add(directive.name);
+      const first = seen.get(name);
+      if (known.spec.many === undefined && (first !== undefined || beside?.(name) === true)) this.refuseDuplicate(directive, first);
+      if (first === undefined) seen.set(name, directive);
       this.directive(directive, known, context);
     }
   }
@@ -55,18 +69,25 @@ class Validator {
     const { spec, signature } = known;
     if (spec.block === undefined && block !== undefined) this.refuse(directive, `directive "${name}" is not terminated by ";"`);
     else if (spec.block !== undefined && block === undefined) {
-      this.refuse(directive, `directive "${name}" has no opening "{"`, undefined, `syntax: ${synopsis(name, signature, true)}`);
+      this.refuse(directive, `directive "${name}" has no opening "{"`, undefined, `syntax: ${synopsis(name, signature)}`);
     } else this.arguments(directive, known, context);
 
-    if (spec.block === undefined || block === undefined) return;
-    if (spec.block === 'entries') this.entries(block);
-    else this.block(block, spec.block);
+    if (spec.block !== undefined && block !== undefined) this.inside(block, spec.block);
+  }
+
+  private inside(block: Iterable<Checked>, context: ContextName): void {
+    if (context === 'entries') this.entries(block);
+    else this.block(block, context);
   }
 
   private arguments(directive: Checked, { signature }: RegisteredSpec, context: ContextName): void {
+    if (this.garbled.has(directive.id)) return;
     const runOn = this.missingSemicolon(directive, context);
+    let refused = false;
     readArguments(signature, directive, this.args, (message, word, hint) => {
-      this.refuse(directive, message, word, runOn ?? hint);
+      // Whatever is wrong with the words of the next line follows from the missing semicolon.
+      if (runOn === undefined || !refused) this.refuse(directive, message, word, runOn ?? hint);
+      refused = true;
     });
   }
 
@@ -87,10 +108,20 @@ class Validator {
   }
 
   private refuseName(directive: Checked, context: ContextName): void {
-    const { name } = directive;
-    const contexts = this.registry.contextsOf(name);
-    if (contexts.length === 0) this.refuse(directive, `unknown directive "${name}"`, undefined, this.hintForUnknown(name, context));
-    else this.refuse(directive, `"${name}" directive is not allowed here`, undefined, `it may stand in: ${contexts.join(', ')}`);
+    const { name, block } = directive;
+    const [elsewhere, ...others] = this.registry.contextsOf(name);
+    if (elsewhere === undefined) {
+      this.refuse(directive, `unknown directive "${name}"`, undefined, this.hintForUnknown(name, context));
+      return;
+    }
+    this.refuse(directive, `"${name}" directive is not allowed here`, undefined, `it may stand in: ${[elsewhere, ...others].join(', ')}`);
+    const inside = this.registry.contextInside(elsewhere, name);
+    if (block !== undefined && inside !== undefined) this.inside(block, inside);
+  }
+
+  private refuseDuplicate(directive: Checked, first: Written | undefined): void {
+    const hint = first && `the first one is in ${first.source.file}:${first.source.line}`;
+    this.refuse(directive, `"${directive.name}" directive is duplicate`, undefined, hint);
   }
 
   private hintForUnknown(name: string, context: ContextName): string | undefined {
@@ -101,6 +132,6 @@ class Validator {
   }
 
   private refuse(directive: Checked, message: string, word?: Word, hint?: string): void {
-    this.errors.push(errorAt(directive, message, word, hint));
+    if (this.errors.length < MOST_ERRORS) this.errors.push(errorAt(directive, message, word, hint));
   }
 }

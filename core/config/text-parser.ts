@@ -1,0 +1,141 @@
+/** Makes directives of the statements of one text. */
+import type { Source, Word } from '../module/tree.js';
+import { ConfigError } from './errors.js';
+import { Lexer, type Statement } from './lexer.js';
+import type { DirectiveData, IdSource } from './tree.js';
+
+/** Bounds on what is read, so that a hostile or broken text costs an error and no more. */
+export interface ParseLimits {
+  /** Bytes of one file, characters of one text. */
+  readonly size: number;
+  /** Blocks in one another. */
+  readonly depth: number;
+  /** Characters of one word. nginx has 4096, too few for a certificate in a word. */
+  readonly wordLength: number;
+  /** Files that include one another. */
+  readonly includeDepth: number;
+  /** Mistakes after which no more are collected. */
+  readonly errors: number;
+}
+
+export const DEFAULT_LIMITS: ParseLimits = { size: 64 * 1024 ** 2, depth: 64, wordLength: 64 * 1024, includeDepth: 32, errors: 1000 };
+
+/** Where a text comes from and what may stand in it. */
+export interface TextKind {
+  readonly file: string;
+  /** The `include` that brought it. */
+  readonly from?: Source;
+  /** What nginx says when the text ends inside a statement; undefined: the last terminator may be left out. */
+  readonly unexpectedEnd: string | undefined;
+  /** False: blocks are refused, as in `-g`. */
+  readonly blocks: boolean;
+}
+
+/** What the parser of a text asks of the run it belongs to. */
+export interface ParseHost {
+  readonly ids: IdSource;
+  readonly limits: ParseLimits;
+  report(error: ConfigError): void;
+  /** Told about directives whose words are probably not the ones that were meant. */
+  garbled(id: number): void;
+  /** The directives that an `include` brings; undefined: it may not stand here. */
+  include(file: Word, source: Source): readonly DirectiveData[] | undefined;
+}
+
+interface Place {
+  readonly line: number;
+  readonly column: number;
+}
+
+export class TextParser {
+  private readonly lexer: Lexer;
+
+  constructor(
+    private readonly host: ParseHost,
+    text: string,
+    private readonly kind: TextKind,
+  ) {
+    this.lexer = new Lexer(text, {
+      report: (message, line, column, length, hint) => this.report(message, { line, column }, length, hint),
+      wordLength: host.limits.wordLength,
+      unexpectedEnd: kind.unexpectedEnd,
+    });
+  }
+
+  /** All directives of the text. Mistakes are reported to the host and stepped over. */
+  all(): readonly DirectiveData[] {
+    const directives: DirectiveData[] = [];
+    for (;;) {
+      const end = this.directives(directives, 0);
+      if (end.end === 'eof') return directives;
+      this.report('unexpected "}"', end, 1);
+    }
+  }
+
+  /** Parses until the block or the text ends, and returns that end. */
+  private directives(into: DirectiveData[], depth: number): Statement {
+    for (;;) {
+      const statement = this.lexer.next();
+      if (statement.end === '}' || statement.end === 'eof') return statement;
+      const [name, ...args] = statement.words;
+      if (name === undefined) this.block(statement, depth);
+      else if (name.text === 'include') this.include(name, args, statement, depth, into);
+      else into.push(this.directive(name, args, statement, depth));
+    }
+  }
+
+  private directive(name: Word, args: readonly Word[], statement: Statement, depth: number): DirectiveData {
+    const id = this.host.ids.next();
+    const source = this.place(name);
+    if (statement.garbled) this.host.garbled(id);
+    if (statement.end !== '{') return { id, name: name.text, args, source };
+    if (!this.kind.blocks) this.report('block directives are not supported in -g option', name, name.text.length);
+    return { id, name: name.text, args, block: this.block(statement, depth), source };
+  }
+
+  private block(start: Statement, depth: number): readonly DirectiveData[] {
+    const children: DirectiveData[] = [];
+    if (depth >= this.host.limits.depth) {
+      this.report(`more than ${this.host.limits.depth} blocks stand in one another`, start, 1);
+      this.skipBlock();
+      return children;
+    }
+    const end = this.directives(children, depth + 1);
+    if (end.end === 'eof' && !this.lexer.brokeOff) {
+      this.report('unexpected end of file, expecting "}"', end, 1, `the "{" in line ${start.line}, column ${start.column} is not closed`);
+    }
+    return children;
+  }
+
+  private skipBlock(): void {
+    for (let open = 1; open > 0;) {
+      const { end } = this.lexer.next();
+      if (end === 'eof') return;
+      if (end === '{') open++;
+      else if (end === '}') open--;
+    }
+  }
+
+  private include(name: Word, args: readonly Word[], statement: Statement, depth: number, into: DirectiveData[]): void {
+    const [file] = args;
+    if (statement.end === '{') {
+      this.report('directive "include" is not terminated by ";"', name, name.text.length);
+      this.block(statement, depth);
+    } else if (file === undefined || args.length > 1) {
+      this.report('invalid number of arguments in "include" directive', name, name.text.length, 'syntax: include file | mask;');
+    } else {
+      const directives = this.host.include(file, this.place(file));
+      if (directives === undefined) this.report('"include" directive is not allowed here', name, name.text.length);
+      else for (const directive of directives) into.push(directive);
+    }
+  }
+
+  private place({ line, column }: Place): Source {
+    const { file, from } = this.kind;
+    return from === undefined ? { file, line, column } : { file, line, column, from };
+  }
+
+  private report(message: string, at: Place, length: number, hint?: string): void {
+    this.host.report(new ConfigError(message, this.place(at), length, hint));
+  }
+}

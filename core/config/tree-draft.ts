@@ -1,0 +1,130 @@
+/** The tree while the operations of one change are carried out. */
+import type { Block, Directive } from '../module/tree.js';
+import { ConfigBlock } from './block.js';
+import { IdMap, type IdMapDraft } from './id-map.js';
+import { ROOT_ID, sameHead, type DirectiveData, type TreeOperation } from './operations.js';
+
+/** What the tree knows of an id. */
+export interface Entry {
+  readonly directive: Directive;
+  readonly parent: number;
+  /** Number of the chunk of the parent's block it stands in. */
+  readonly chunk: number;
+}
+
+export class TreeDraft {
+  index: IdMapDraft<Entry>;
+
+  constructor(
+    public root: ConfigBlock,
+    private readonly before: IdMap<Entry>,
+  ) {
+    this.index = before.edit();
+  }
+
+  apply(operation: TreeOperation): void {
+    switch (operation.op) {
+      case 'add':
+        return this.add(operation.parent, operation.directive);
+      case 'replace':
+        return this.replace(operation.directive);
+      case 'remove':
+        return this.remove(operation.id);
+      case 'root':
+        return this.replaceRoot(operation.block);
+    }
+  }
+
+  private add(parent: number, data: DirectiveData): void {
+    const directive = this.build(data);
+    const [block, chunk] = this.blockOf(parent).append(directive);
+    this.enter(directive, parent, chunk);
+    this.setBlock(parent, block);
+  }
+
+  private replace(data: DirectiveData): void {
+    const { directive, parent, chunk } = this.entry(data.id);
+    const replacement = this.build(data);
+    this.leave(directive);
+    this.enter(replacement, parent, chunk);
+    this.setBlock(parent, this.blockOf(parent).replace(chunk, replacement));
+  }
+
+  private remove(id: number): void {
+    const { directive, parent, chunk } = this.entry(id);
+    const removal = this.blockOf(parent).remove(chunk, id);
+    this.leave(directive);
+    for (const moved of removal.moved) this.index.set(moved.id, { directive: moved, parent, chunk: removal.chunk });
+    this.setBlock(parent, removal.block);
+  }
+
+  private replaceRoot(block: readonly DirectiveData[]): void {
+    this.root = ConfigBlock.of(block.map((data) => this.build(data)));
+    this.index = IdMap.empty<Entry>().edit();
+    this.enterAll(this.root, ROOT_ID);
+  }
+
+  /** Puts a new block into a directive, which makes a new one of it and of all around it. */
+  private setBlock(id: number, block: ConfigBlock): void {
+    if (id === ROOT_ID) {
+      this.root = block;
+      return;
+    }
+    const { directive, parent, chunk } = this.entry(id);
+    const changed: Directive = { ...directive, block };
+    this.index.set(id, { directive: changed, parent, chunk });
+    this.setBlock(parent, this.blockOf(parent).replace(chunk, changed));
+  }
+
+  private entry(id: number): Entry {
+    const entry = this.index.get(id);
+    if (entry === undefined) throw new Error(`directive ${id} is not in the tree`);
+    return entry;
+  }
+
+  private blockOf(id: number): ConfigBlock {
+    if (id === ROOT_ID) return this.root;
+    const { block } = this.entry(id).directive;
+    if (!(block instanceof ConfigBlock)) throw new Error(`directive ${id} has no block`);
+    return block;
+  }
+
+  private build(data: DirectiveData): Directive {
+    const known = this.before.get(data.id)?.directive;
+    if (known !== undefined && sameContent(known, data)) return known;
+    const { id, name, args, source, block, key } = data;
+    const children = block && ConfigBlock.of(block.map((child) => this.build(child)));
+    return { id, name, args, source, ...(children && { block: children }), ...(key !== undefined && { key }) };
+  }
+
+  private enter(directive: Directive, parent: number, chunk: number): void {
+    if (this.index.get(directive.id) !== undefined) throw new Error(`directive ${directive.id} is in the tree already`);
+    this.index.set(directive.id, { directive, parent, chunk });
+    if (directive.block instanceof ConfigBlock) this.enterAll(directive.block, directive.id);
+  }
+
+  private enterAll(block: ConfigBlock, parent: number): void {
+    for (const [directive, chunk] of block.located()) this.enter(directive, parent, chunk);
+  }
+
+  private leave(directive: Directive): void {
+    this.index.delete(directive.id);
+    for (const child of directive.block ?? []) this.leave(child);
+  }
+}
+
+/** True if both say the same under the same ids. Where it is written does not matter. */
+function sameContent(directive: Directive, data: DirectiveData): boolean {
+  return directive.id === data.id && directive.key === data.key && sameHead(directive, data) && sameBlock(directive.block, data.block);
+}
+
+function sameBlock(block: Block | undefined, data: readonly DirectiveData[] | undefined): boolean {
+  if (block === undefined || data === undefined) return block === data;
+  if (block.size !== data.length) return false;
+  let i = 0;
+  for (const child of block) {
+    const other = data[i++];
+    if (other === undefined || !sameContent(child, other)) return false;
+  }
+  return true;
+}
