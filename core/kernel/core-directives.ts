@@ -57,6 +57,11 @@ export const mainDirectives = {
     args: time(),
     doc: 'How long a graceful shutdown may take before connections are closed.',
   }),
+  worker_heap_size: directive({
+    in: ['main'],
+    args: size(),
+    doc: 'Heap a worker may use; one that needs more is ended and replaced. By default half of the memory, at most 4g.',
+  }),
   worker_rlimit_nofile: directive({
     in: ['main'],
     args: number({ min: 1 }),

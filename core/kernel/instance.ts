@@ -1,20 +1,30 @@
+import { isDeepStrictEqual } from 'node:util';
 import { ConfigErrors, configErrorsOf, type ConfigError } from '../config/errors.js';
-import { ConfigTree, type TreeOperation } from '../config/tree.js';
+import { ConfigTree, type Tree, type TreeOperation } from '../config/tree.js';
 import type { ErrorLog } from '../log/error-log.js';
 import { Log, ServerInfo } from '../module/services.js';
 import type { Change, Follower, Prepared } from './follower.js';
 import { loadModuleLines, loadModules } from './load-modules.js';
+import type { LoadedModule } from './module-file.js';
 import { RunningModules, type RunningModule } from './running-modules.js';
 import { InstanceInfo, type Identity } from './server-info.js';
 import { Services } from './services.js';
 import { readSettings, type Settings } from './settings.js';
-import { registerShippedModules } from './shipped-modules.js';
+import { withHints } from './shipped-modules.js';
 import { validateChange } from './validation.js';
 
 export interface InstanceOptions extends Identity {
   readonly log: ErrorLog;
   /** False where another thread has checked every change already. */
   readonly validates: boolean;
+}
+
+/** Modules that a configuration asks for, and why some of them are missing. */
+export interface RunningModulesLoad {
+  /** The `load_module` lines. */
+  readonly lines: readonly (string | undefined)[];
+  readonly modules: RunningModules;
+  readonly errors: readonly ConfigError[];
 }
 
 /**
@@ -27,6 +37,7 @@ export class Instance {
   #tree = ConfigTree.empty;
   #modules: RunningModules | undefined;
   #settings: Settings | undefined;
+  #loaded: RunningModulesLoad | undefined;
   #started = false;
 
   constructor(readonly options: InstanceOptions) {
@@ -63,7 +74,8 @@ export class Instance {
   async prepare(operations: readonly TreeOperation[]): Promise<Prepared> {
     const before = this.#tree;
     const after = before.apply(operations);
-    const modules = await this.#modulesFor(after);
+    const { modules, errors } = await this.modulesFor(after);
+    if (errors.length > 0) throw new ConfigErrors(errors);
     if (this.options.validates) await this.#validate(after, operations, modules);
     const settings = readSettings(after.root, modules.args);
     const parts = await this.#prepareFollowers({ before, after, operations, modules, ...settings });
@@ -102,26 +114,29 @@ export class Instance {
     for (const module of [...this.modules].reverse()) await this.#stopModule(module);
   }
 
-  async #modulesFor(after: ConfigTree): Promise<RunningModules> {
-    const known = this.#modules;
-    if (known && sameLines(this.#tree, after)) return known;
+  /**
+   * The modules that a configuration asks for, the ones at work kept. Errors are those of modules that cannot be loaded: the rest is there,
+   * so that a configuration can be checked with it.
+   */
+  async modulesFor(tree: Tree): Promise<RunningModulesLoad> {
+    const lines = loadModuleLines(tree.root).map((line) => line.args[0]?.text);
+    if (this.#loaded && isDeepStrictEqual(lines, this.#loaded.lines)) return this.#loaded;
     const { role, prefix, installation } = this.options;
-    const set = await loadModules(after.root, { plane: role === 'control' ? 'control' : 'data', prefix, installation });
-    const place = { master: 'the main thread', worker: 'a worker', control: 'the control plane' }[role];
-    const running = [...set].map((module): RunningModule => {
-      const { name, file, declaration } = module;
-      return known?.same(module) ?? { name, file, declaration, instance: this.services.construct(module.class, place) };
-    });
-    return new RunningModules(running, set, prefix);
+    const { set, errors } = await loadModules(tree.root, { plane: role === 'control' ? 'control' : 'data', prefix, installation });
+    const running = [...set].map((module) => this.#loaded?.modules.same(module) ?? this.#construct(module));
+    this.#loaded = { lines, modules: new RunningModules(running, set, prefix), errors };
+    return this.#loaded;
+  }
+
+  #construct({ name, file, declaration, class: moduleClass }: LoadedModule): RunningModule {
+    const place = { master: 'the main thread', worker: 'a worker', control: 'the control plane' }[this.options.role];
+    return { name, file, declaration, instance: this.services.construct(moduleClass, place) };
   }
 
   async #validate(after: ConfigTree, operations: readonly TreeOperation[], modules: RunningModules): Promise<void> {
-    const mistakes = (): ConfigError[] => validateChange(this.#tree, after, operations, modules);
-    const errors = mistakes();
-    if (errors.length === 0) return;
-    if (!errors.some(({ message }) => message.startsWith('unknown directive'))) throw new ConfigErrors(errors);
-    await registerShippedModules(modules.set, this.options.installation);
-    throw new ConfigErrors(mistakes());
+    const find = (): ConfigError[] => validateChange(this.#tree, after, operations, modules);
+    const mistakes = await withHints(find, modules.set, this.options.installation);
+    if (mistakes.length > 0) throw new ConfigErrors(mistakes);
   }
 
   async #prepareFollowers(change: Change): Promise<Prepared[]> {
@@ -166,9 +181,4 @@ export class Instance {
       this.options.log.write('alert', `could not ${what}: ${(error as Error).stack ?? String(error)}`);
     }
   }
-}
-
-function sameLines(before: ConfigTree, after: ConfigTree): boolean {
-  const [old, current] = [loadModuleLines(before.root), loadModuleLines(after.root)];
-  return old.length === current.length && old.every((line, i) => line.args[0]?.text === current[i]?.args[0]?.text);
 }

@@ -1,12 +1,11 @@
-import { ConfigError, ConfigErrors, errorAt } from '../config/errors.js';
+import { ConfigError, errorAt } from '../config/errors.js';
 import { ownDirectives } from '../config/conf.js';
 import type { Plane } from '../module/manifest.js';
 import type { Block, Directive } from '../module/tree.js';
-import { CoreModule } from './core-directives.js';
 import type { Installation } from './installation.js';
 import { findModule, importModule, moduleOf, ModuleLoadError, shippedModule } from './module-file.js';
 import { ModuleSet } from './module-set.js';
-import { STANDARD_MODULES } from './standard-modules.js';
+import { BUILT_IN_MODULES, STANDARD_MODULES } from './standard-modules.js';
 
 export interface ModuleSource {
   readonly plane: Exclude<Plane, 'both'>;
@@ -19,14 +18,17 @@ export function loadModuleLines(root: Block): readonly Directive[] {
   return ownDirectives(root, 'load_module');
 }
 
-/**
- * The kernel's own module, the standard ones that fit this plane, and those of the `load_module` lines, in this order.
- * @throws ConfigErrors with every module that cannot be loaded, and why
- */
-export async function loadModules(root: Block, source: ModuleSource): Promise<ModuleSet> {
+/** What could be loaded, and why the rest could not. */
+export interface ModuleLoad {
+  readonly set: ModuleSet;
+  readonly errors: readonly ConfigError[];
+}
+
+/** Loads the kernel's own modules, the standard ones that fit this plane, and those of the `load_module` lines, in this order. */
+export async function loadModules(root: Block, source: ModuleSource): Promise<ModuleLoad> {
   const set = new ModuleSet(source.plane);
   const errors: ConfigError[] = [];
-  set.add(moduleOf(import.meta.filename, { CoreModule }));
+  for (const module of BUILT_IN_MODULES) set.add(moduleOf(import.meta.filename, { module }));
   await addStandardModules(set, source, errors);
   for (const line of loadModuleLines(root)) {
     const [file] = line.args;
@@ -39,8 +41,7 @@ export async function loadModules(root: Block, source: ModuleSource): Promise<Mo
       errors.push(errorAt(line, error.message, file, error.hint));
     }
   }
-  if (errors.length > 0) throw new ConfigErrors(errors);
-  return set;
+  return { set, errors };
 }
 
 async function addStandardModules(set: ModuleSet, { installation }: ModuleSource, errors: ConfigError[]): Promise<void> {

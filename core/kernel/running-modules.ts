@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { compileTemplate } from '../config/template.js';
+import { compileTemplate, templateParts } from '../config/template.js';
 import type { SpecRegistry } from '../config/registry.js';
 import { defineCoreVariables } from '../http/core-variables.js';
 import { HttpVariables } from '../http/variables.js';
@@ -31,7 +31,9 @@ export class RunningModules implements Iterable<RunningModule> {
     defineCoreVariables(this.variables);
     for (const module of modules) defineVariables(this.variables, module);
     this.args = {
-      template: (text) => compileTemplate(text, (name) => this.variables.getter(name)),
+      // Requests are strings of bytes, so values made of them are too: `é` of the configuration is two characters here.
+      template: (text) => compileTemplate(Buffer.from(text).latin1Slice(), (name) => this.variables.getter(name)),
+      parts: (text) => templateParts(Buffer.from(text).latin1Slice(), (name) => this.variables.getter(name)),
       path: (text) => resolve(prefix, text),
     };
   }

@@ -1,14 +1,30 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
+import type { ConfigError } from '../config/errors.js';
 import type { Installation } from './installation.js';
 import { importModule, shippedModule } from './module-file.js';
 import type { ModuleSet } from './module-set.js';
 
 /**
+ * Looks for mistakes again with the names of all shipped modules at hand, if any mistake is an unknown directive: the answer names the
+ * `load_module` line then.
+ */
+export async function withHints(find: () => ConfigError[], set: ModuleSet, installation: Installation): Promise<ConfigError[]> {
+  const mistakes = find();
+  if (!mistakes.some(isUnknownDirective)) return mistakes;
+  await registerShippedModules(set, installation);
+  return find();
+}
+
+export function isUnknownDirective({ message }: ConfigError): boolean {
+  return message.startsWith('unknown directive');
+}
+
+/**
  * Tells the registry which directives the modules would bring that come with the program and are not loaded, so that an unknown directive
  * can be answered with the line to add. Imports all of them: only called when something is unknown already.
  */
-export async function registerShippedModules(set: ModuleSet, installation: Installation): Promise<void> {
+async function registerShippedModules(set: ModuleSet, installation: Installation): Promise<void> {
   const folder = dirname(shippedModule(installation, 'any'));
   if (!existsSync(folder)) return;
   const names = readdirSync(folder).filter((file) => /^srv_\w+\.js$/.test(file));

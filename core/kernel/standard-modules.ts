@@ -1,2 +1,12 @@
-/** The modules every server has without a `load_module` line, as a standard nginx build has them linked in. Order is load order. */
+import { HttpCoreModule } from '../http/core-module.js';
+import type { ModuleClass } from '../module/manifest.js';
+import { CoreModule } from './core-directives.js';
+
+/** The directives of the core itself, declared like those of any module. */
+export const BUILT_IN_MODULES: readonly ModuleClass[] = [CoreModule, HttpCoreModule];
+
+/**
+ * The modules every server has without a `load_module` line, as a standard nginx build has them linked in: names of files in the program's
+ * `modules` folder. Order is load order. One that does not fit the plane of a server is left out there.
+ */
 export const STANDARD_MODULES: readonly string[] = [];

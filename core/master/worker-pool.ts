@@ -11,8 +11,8 @@ const STEADY_MS = 10_000;
 
 export interface WorkerPoolOptions {
   readonly log: Log;
-  /** Memory a worker may use before it alone is ended, in MB. */
-  readonly memoryLimitMb: number;
+  /** Heap a worker may use before it alone is ended, in MB. */
+  readonly heapLimitMb: () => number;
   /**
    * Calls `create` at a moment when no transaction is between its prepare and its commit, so that a new worker starts from a tree that is
    * whole, and takes part in every transaction after it.
@@ -88,8 +88,8 @@ export class WorkerPool {
   }
 
   #create(index: number): WorkerHandle {
-    const { log, memoryLimitMb, start, zones } = this.options;
-    const worker = new WorkerHandle(index, start(index), { maxOldGenerationSizeMb: memoryLimitMb }, zones, (handle, reason) => {
+    const { log, heapLimitMb, start, zones } = this.options;
+    const worker = new WorkerHandle(index, start(index), { maxOldGenerationSizeMb: heapLimitMb() }, zones, (handle, reason) => {
       log.write('alert', `${handle.name} is replaced: ${reason}`);
       void handle.terminate();
     });

@@ -1,0 +1,85 @@
+import { readFileSync } from 'node:fs';
+import { threadId } from 'node:worker_threads';
+import { configErrorsOf, byPosition } from '../config/errors.js';
+import { formatConfigErrors, messageWithPlace } from '../config/error-report.js';
+import { ErrorLog } from '../log/error-log.js';
+import { AppendedLogFiles, LogFileError } from '../log/log-files.js';
+import type { LogLevel } from '../module/services.js';
+
+const PROGRAM = 'srv';
+
+/** What a run says: on the standard error stream for whoever started it, and in the error log. */
+export class Console {
+  readonly files = new AppendedLogFiles();
+  readonly log: ErrorLog;
+
+  /** @param write takes the text for the standard error stream */
+  constructor(
+    errorLog: string,
+    private readonly quiet: boolean,
+    private write: (text: string) => void,
+  ) {
+    const failure = openDefault(this.files, errorLog);
+    const path = failure === undefined ? errorLog : 'stderr';
+    this.log = new ErrorLog(this.files, `${process.pid}#${threadId}`, [{ path, level: 'notice' }]);
+    if (failure !== undefined) this.complain('alert', `could not open error log file: ${failure}`);
+  }
+
+  /** A message that is not an error. Not with `-q`. */
+  note(text: string): void {
+    if (!this.quiet) this.write(`${PROGRAM}: ${text}\n`);
+  }
+
+  /** A message that goes with an error and says what to do about it. */
+  advise(text: string): void {
+    this.write(`${PROGRAM}: ${text}\n`);
+  }
+
+  /** The server runs: from now on what it says goes to the error log alone. */
+  detach(): void {
+    this.write = () => undefined;
+  }
+
+  /** `srv: [emerg] text`, and a line in the error log. */
+  complain(level: LogLevel, text: string): void {
+    this.write(`${PROGRAM}: [${level}] ${text}\n`);
+    this.log.write(level, text);
+  }
+
+  /** Every mistake of the configuration with the place it was made at; or, for anything else, what went wrong. */
+  report(failure: unknown): void {
+    const errors = configErrorsOf(failure);
+    if (!errors) return this.complain('emerg', failure instanceof Error ? failure.message : String(failure));
+    const sorted = errors.toSorted(byPosition);
+    this.write(formatConfigErrors(sorted, { program: PROGRAM, readLine: sourceLines() }));
+    for (const error of sorted) this.log.write('emerg', messageWithPlace(error));
+  }
+}
+
+/** Why the default error log cannot be opened, or undefined when it is open. */
+function openDefault(files: AppendedLogFiles, path: string): string | undefined {
+  try {
+    files.openMakingDirectories(path);
+    return undefined;
+  } catch (error) {
+    return error instanceof LogFileError ? error.message : (error as Error).message;
+  }
+}
+
+/** Reads lines of files, each file once. */
+function sourceLines(): (file: string, line: number) => string | undefined {
+  const files = new Map<string, readonly string[]>();
+  return (file, line) => {
+    let lines = files.get(file);
+    if (!lines) files.set(file, (lines = linesOf(file)));
+    return lines[line - 1];
+  };
+}
+
+function linesOf(file: string): readonly string[] {
+  try {
+    return readFileSync(file, 'utf8').split(/\r?\n/);
+  } catch {
+    return [];
+  }
+}

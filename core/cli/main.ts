@@ -1,0 +1,42 @@
+import { findInstallation } from '../kernel/installation.js';
+import { Console } from './console.js';
+import { OptionError, parseOptions, type Options } from './options.js';
+import { pathsOf } from './paths.js';
+import { usage, versionText } from './usage.js';
+
+/** Runs the command line. Resolves when the command has done its work; for a server that is when it runs. */
+export default async function main(args: readonly string[]): Promise<void> {
+  const options = readOptions(args);
+  if (!options) return;
+  const installation = findInstallation();
+  if (options.version) process.stderr.write(versionText(installation, options.build));
+  if (options.help) process.stderr.write(usage(installation));
+  if (options.version && !options.test) return;
+
+  const paths = pathsOf(options, installation);
+  const console = new Console(paths.errorLog, options.quiet, say);
+  process.once('exit', () => console.files.flush());
+  const command = { options, installation, paths, console };
+  // Each command loads what it needs and no more: a check of the configuration is to be quick.
+  if (options.signal !== undefined) process.exitCode = await (await import('./signal.js')).signalServer(options.signal, command);
+  else if (options.test) process.exitCode = await (await import('./test-configuration.js')).testConfiguration(command);
+  else await (await import('./start.js')).start(command);
+}
+
+/** The options, or undefined when they are not understood: that has been said then. */
+function readOptions(args: readonly string[]): Options | undefined {
+  try {
+    return parseOptions(args);
+  } catch (error) {
+    if (!(error instanceof OptionError)) throw error;
+    process.stderr.write(`srv: ${error.message}\nsrv: "srv -h" lists the options\n`);
+    process.exitCode = 1;
+    return undefined;
+  }
+}
+
+/** To whoever started the command. The background process of `daemon on` says it to the one that waits for it. */
+function say(text: string): void {
+  if (process.send) process.send({ say: text });
+  else process.stderr.write(text);
+}

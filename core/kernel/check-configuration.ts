@@ -1,0 +1,31 @@
+import { byPosition, ConfigErrors } from '../config/errors.js';
+import { ConfigTree, type IdSource } from '../config/tree.js';
+import { check } from '../config/validate.js';
+import type { Instance } from './instance.js';
+import { readConfiguration, type ConfigurationSource } from './read-configuration.js';
+import type { RunningModules } from './running-modules.js';
+import { isUnknownDirective, withHints } from './shipped-modules.js';
+
+/** A configuration as it stands in the file, with the modules it asks for. */
+export interface Configuration {
+  readonly tree: ConfigTree;
+  readonly modules: RunningModules;
+  /** Every file that was read, in order. */
+  readonly files: readonly string[];
+}
+
+/**
+ * Reads a configuration, loads its modules and checks every directive.
+ * @throws ConfigErrors with all mistakes, in the order of the text
+ */
+export async function checkConfiguration(source: ConfigurationSource, ids: IdSource, instance: Instance): Promise<Configuration> {
+  const parsed = readConfiguration(source, ids);
+  const tree = ConfigTree.fromData(parsed.directives);
+  const { modules, errors } = await instance.modulesFor(tree);
+  const { registry, args, set } = modules;
+  const found = await withHints(() => check(parsed, { registry, args }), set, instance.options.installation);
+  // Where a module is missing, that its directives are unknown says nothing new.
+  const mistakes = errors.length === 0 ? found : [...errors, ...found.filter((mistake) => !isUnknownDirective(mistake))];
+  if (mistakes.length > 0) throw new ConfigErrors(mistakes.toSorted(byPosition));
+  return { tree, modules, files: parsed.files };
+}

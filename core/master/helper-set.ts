@@ -1,0 +1,39 @@
+import type { Log } from '../module/services.js';
+import type { HelperStart } from './helper-start.js';
+import { Helper } from './helper.js';
+
+/** The helper processes of the `helper` lines in force. */
+export class HelperSet {
+  readonly #helpers = new Map<string, Helper>();
+
+  constructor(private readonly log: Log) {}
+
+  /** Starts those that are new, ends those that are not wanted any more, and leaves the others alone. */
+  follow(wanted: readonly HelperStart[]): void {
+    const keys = new Set(wanted.map(keyOf));
+    for (const [key, helper] of this.#helpers) {
+      if (keys.has(key)) continue;
+      this.#helpers.delete(key);
+      void helper.stop();
+    }
+    for (const start of wanted) {
+      if (this.#helpers.has(keyOf(start))) continue;
+      const helper = new Helper(start, this.log);
+      this.#helpers.set(keyOf(start), helper);
+      helper.run();
+    }
+  }
+
+  reopenLogs(): void {
+    for (const helper of this.#helpers.values()) helper.reopenLogs();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.#helpers.values()].map((helper) => helper.stop()));
+    this.#helpers.clear();
+  }
+}
+
+function keyOf({ kind, module, conf }: HelperStart): string {
+  return JSON.stringify([kind, module, conf]);
+}
