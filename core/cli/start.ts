@@ -1,3 +1,5 @@
+import { availableParallelism } from 'node:os';
+import type { Parsed } from '../config/parser.js';
 import { IdSource } from '../config/tree.js';
 import { readConfiguration } from '../kernel/read-configuration.js';
 import { Master } from '../master/master.js';
@@ -13,25 +15,37 @@ const DAEMON = 'SRV_DAEMON';
 export async function start(command: Command): Promise<void> {
   const isDaemon = process.env[DAEMON] !== undefined;
   delete process.env[DAEMON];
-  if (isDaemon || !wantsDaemon(command)) return serve(command, isDaemon);
+  const ids = new IdSource();
+  const parsed = readConfiguration({ conf: command.paths.conf, globals: command.options.globals }, ids);
+  if (isDaemon || !wantsDaemon(parsed)) return serve(command, parsed, ids, isDaemon);
   const { startDaemon } = await import('./daemon.js');
   process.exitCode = await startDaemon(command, DAEMON);
 }
 
 /** What `daemon` says. A configuration that cannot be read is refused in the foreground. */
-function wantsDaemon({ paths, options }: Command): boolean {
-  const { directives, errors } = readConfiguration({ conf: paths.conf, globals: options.globals }, new IdSource());
-  const value = directives.find((directive) => directive.name === 'daemon')?.args[0]?.text;
-  return errors.length === 0 && value?.toLowerCase() !== 'off';
+function wantsDaemon(parsed: Parsed): boolean {
+  return parsed.errors.length === 0 && wordOf(parsed, 'daemon')?.toLowerCase() !== 'off';
 }
 
-async function serve({ paths, options, installation, console }: Command, daemon: boolean): Promise<void> {
+/** Workers that shared state gets places for: those of the configuration, and as many as could become useful here at a reload. */
+function workerPlaces(parsed: Parsed): number {
+  return Math.max(Number(wordOf(parsed, 'worker_processes')) || 0, availableParallelism());
+}
+
+/** The first argument of a directive of the main level, before anything is checked. */
+function wordOf({ directives }: Parsed, name: string): string | undefined {
+  return directives.find((directive) => directive.name === name)?.args[0]?.text;
+}
+
+async function serve({ paths, options, installation, console }: Command, parsed: Parsed, ids: IdSource, daemon: boolean): Promise<void> {
   process.title = `srv: master process ${paths.conf}`;
   const { log, files } = console;
   const master = new Master({
     installation,
     prefix: paths.prefix,
     source: { conf: paths.conf, globals: options.globals },
+    ids,
+    workers: workerPlaces(parsed),
     errorLog: paths.errorLog,
     log,
     files,
@@ -43,7 +57,7 @@ async function serve({ paths, options, installation, console }: Command, daemon:
   };
   obeySignals(master, { log, daemon, ended: () => exit(0) });
   try {
-    await master.start();
+    await master.start(parsed);
   } catch (error) {
     console.report(error);
     await master.stop();

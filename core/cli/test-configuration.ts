@@ -34,7 +34,8 @@ export async function readyConfiguration(command: Command): Promise<Configuratio
 async function check({ paths, options, installation, console }: Command): Promise<Configuration> {
   const { log, files } = console;
   const instance = new Instance({ role: 'master', worker: -1, installation, prefix: paths.prefix, log, validates: false });
-  assemble(instance, { files, errorLog: paths.errorLog, zones: new Zones('private'), figures: new SharedArrayBuffer(FIGURES_SIZE) });
+  const figures = new SharedArrayBuffer(FIGURES_SIZE);
+  assemble(instance, { role: 'check', files, errorLog: paths.errorLog, zones: new Zones('private'), figures, workers: 1 });
   const configuration = await checkConfiguration({ conf: paths.conf, globals: options.globals }, new IdSource(), instance);
   const prepared = await instance.prepare([{ op: 'root', block: configuration.tree.toData() }]);
   prepared.abort();

@@ -1,18 +1,30 @@
 import type { Replica } from '../control/participant.js';
+import { HttpContext } from '../http/context.js';
+import { HttpEngine, type EngineRole } from '../http/engine.js';
+import { HttpExchanges } from '../http/exchange-route.js';
+import { Figures } from '../http/figures.js';
 import type { AppendedLogFiles } from '../log/log-files.js';
-import { LogFiles } from '../module/services.js';
+import { Exchanges, LogFiles, Statistics, Upstreams } from '../module/services.js';
+import { Clock } from '../net/clock.js';
+import { TimerWheel } from '../net/timers.js';
+import { UpstreamSet, type UpstreamSetOptions } from '../upstream/upstreams.js';
 import type { Zones } from '../zone/zones.js';
+import { eventsDirectives } from './core-directives.js';
 import type { Instance } from './instance.js';
 import { LogSettings } from './log-settings.js';
 
 /** What an instance needs of the thread or process it lives in. */
 export interface Surroundings {
+  /** What it does with listeners. */
+  readonly role: EngineRole;
   readonly files: AppendedLogFiles;
   /** Where messages go without an `error_log` line. */
   readonly errorLog: string;
   readonly zones: Zones;
   /** Memory of the connection figures of all workers. */
   readonly figures: SharedArrayBuffer;
+  /** Workers that shared state has places for. */
+  readonly workers: number;
 }
 
 /** What the thread around an instance has to do with. */
@@ -20,12 +32,47 @@ export interface Assembly {
   readonly replicas: readonly Replica[];
   /** Where the server listens. */
   readonly addresses: () => readonly string[];
+  /** Gives up what a worker had under way when it died. Master only. */
+  readonly dropWorker: (worker: number) => void;
 }
 
+const UPSTREAM_ROLES = { master: 'master', worker: 'worker', control: 'alone', check: 'alone' } as const satisfies Record<
+  EngineRole,
+  UpstreamSetOptions['role']
+>;
+
+const NOTHING_TO_DO = { commit: () => undefined, abort: () => undefined };
+
 /** Gives an instance its services and its followers, in the order in which they build on each other. */
-export function assemble(instance: Instance, { files, errorLog }: Surroundings): Assembly {
+export function assemble(instance: Instance, surroundings: Surroundings): Assembly {
   const { services, options } = instance;
+  const { role, files, errorLog, zones, workers } = surroundings;
+  const { log, worker, installation } = options;
+  const clock = new Clock();
+  const timers = new TimerWheel(clock);
+  const figures = new Figures(surroundings.figures, worker);
+  const context = new HttpContext(clock, timers, log, figures, Number(eventsDirectives.worker_connections.default));
+  const upstreams = new UpstreamSet({
+    role: UPSTREAM_ROLES[role],
+    worker,
+    workers,
+    zones,
+    clock,
+    timers,
+    onUnavailable: (peer, group) =>
+      log.write('warn', `upstream server temporarily disabled: "${peer.member.name}" in upstream "${group.name}"`),
+  });
+  const exchanges = new HttpExchanges(upstreams);
+  const product = { name: 'srv', version: installation.version };
+  const http = new HttpEngine(exchanges, context, { role, servesUnixSockets: worker <= 0, product });
   services.provide(LogFiles, files);
-  instance.follow(new LogSettings(options.log, { path: errorLog, level: 'error' }));
-  return { replicas: [], addresses: () => [] };
+  services.provide(Statistics, figures);
+  services.provide(Upstreams, upstreams);
+  services.provide(Exchanges, exchanges);
+  // Ends last: all others have timers.
+  instance.follow({ prepare: () => NOTHING_TO_DO, stop: () => timers.stop() });
+  instance.follow(new LogSettings(log, { path: errorLog, level: 'error' }));
+  instance.follow(upstreams);
+  instance.follow(http);
+  return { replicas: [], addresses: () => http.addresses, dropWorker: (dead) => upstreams.dropWorker(dead) };
 }

@@ -1,5 +1,6 @@
 import { byPosition, ConfigErrors } from '../config/errors.js';
 import { ConfigTree, type IdSource } from '../config/tree.js';
+import type { Parsed } from '../config/parser.js';
 import { check } from '../config/validate.js';
 import type { Instance } from './instance.js';
 import { readConfiguration, type ConfigurationSource } from './read-configuration.js';
@@ -18,8 +19,12 @@ export interface Configuration {
  * Reads a configuration, loads its modules and checks every directive.
  * @throws ConfigErrors with all mistakes, in the order of the text
  */
-export async function checkConfiguration(source: ConfigurationSource, ids: IdSource, instance: Instance): Promise<Configuration> {
-  const parsed = readConfiguration(source, ids);
+export function checkConfiguration(source: ConfigurationSource, ids: IdSource, instance: Instance): Promise<Configuration> {
+  return checkParsed(readConfiguration(source, ids), instance);
+}
+
+/** As {@link checkConfiguration}, for one that was read already. */
+export async function checkParsed(parsed: Parsed, instance: Instance): Promise<Configuration> {
   const tree = ConfigTree.fromData(parsed.directives);
   const { modules, errors } = await instance.modulesFor(tree);
   const { registry, args, set } = modules;

@@ -16,6 +16,11 @@ export class Services {
     this.#container.registerInstance(token as unknown as InjectionToken<T>, service);
   }
 
+  /** As {@link provide}, for a service that comes into being after the modules that ask for it. Using it before that throws. */
+  provideLater<T extends object>(token: ServiceToken<T>, find: () => T | undefined): void {
+    this.provide(token, forwarder(token.name, find) as T);
+  }
+
   /** @throws Error when nobody provides it. */
   get<T extends object>(token: ServiceToken<T>): T {
     if (!this.has(token)) throw new Error(`no service ${token.name}`);
@@ -43,6 +48,21 @@ const SERVICE_TOKENS: ReadonlySet<unknown> = new Set(Object.values(contract));
 
 function isServiceToken(value: unknown): value is ServiceToken<object> {
   return SERVICE_TOKENS.has(value);
+}
+
+function forwarder(service: string, find: () => object | undefined): object {
+  return new Proxy(
+    {},
+    {
+      get(_, member) {
+        const target = find();
+        if (!target) throw new Error(`${service}.${String(member)}: this service is not ready yet`);
+        const value: unknown = Reflect.get(target, member);
+        // The service may have private fields, which are its own and not the proxy's.
+        return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+      },
+    },
+  );
 }
 
 function standIn(service: string, place: string): object {

@@ -9,4 +9,13 @@ export const BUILT_IN_MODULES: readonly ModuleClass[] = [CoreModule, HttpCoreMod
  * The modules every server has without a `load_module` line, as a standard nginx build has them linked in: names of files in the program's
  * `modules` folder. Order is load order. One that does not fit the plane of a server is left out there.
  */
-export const STANDARD_MODULES: readonly string[] = [];
+export const STANDARD_MODULES: readonly string[] = [
+  'srv_http_log_module',
+  'srv_http_rewrite_module',
+  'srv_http_access_module',
+  'srv_http_ssl_module',
+  'srv_http_headers_module',
+  'srv_http_upstream_module',
+  'srv_http_proxy_module',
+  'srv_http_stub_status_module',
+];

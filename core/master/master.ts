@@ -1,18 +1,23 @@
+import { join } from 'node:path';
 import { release, totalmem, type } from 'node:os';
-import { diffTrees } from '../config/diff.js';
-import { IdSource } from '../config/tree.js';
+import type { IdSource } from '../config/tree.js';
+import type { Parsed } from '../config/parser.js';
+import { effectiveTree } from '../control/effective-tree.js';
+import { Store } from '../control/store.js';
+import { TransactionQueue } from '../control/transactions.js';
 import { FIGURES_SIZE } from '../http/figures.js';
 import { assemble, type Assembly } from '../kernel/assembly.js';
-import { checkConfiguration } from '../kernel/check-configuration.js';
+import { checkParsed, checkConfiguration } from '../kernel/check-configuration.js';
 import type { MainConf } from '../kernel/core-directives.js';
 import type { Installation } from '../kernel/installation.js';
 import { Instance } from '../kernel/instance.js';
 import type { ConfigurationSource } from '../kernel/read-configuration.js';
 import type { ErrorLog } from '../log/error-log.js';
 import type { AppendedLogFiles } from '../log/log-files.js';
+import { Transactions } from '../module/services.js';
 import type { WorkerStart } from '../worker/protocol.js';
 import { Zones } from '../zone/zones.js';
-import { ChangeQueue } from './change-queue.js';
+import { ControlLink } from './control-link.js';
 import type { HelperStart } from './helper-start.js';
 import { HelperSet } from './helper-set.js';
 import { removePidFile, writePidFile } from './pid-file.js';
@@ -24,6 +29,9 @@ export interface MasterOptions {
   readonly installation: Installation;
   readonly prefix: string;
   readonly source: ConfigurationSource;
+  readonly ids: IdSource;
+  /** Workers that shared state has places for. */
+  readonly workers: number;
   readonly errorLog: string;
   readonly log: ErrorLog;
   readonly files: AppendedLogFiles;
@@ -41,24 +49,28 @@ export class Master {
   readonly #assembly: Assembly;
   readonly #zones = new Zones('create');
   readonly #figures = new SharedArrayBuffer(FIGURES_SIZE);
-  readonly #ids = new IdSource();
-  readonly #changes: ChangeQueue;
   readonly #workers: WorkerPool;
   readonly #helpers: HelperSet;
+  readonly #link: ControlLink;
+  #store: Store | undefined;
+  #transactions: TransactionQueue | undefined;
   #pidFile: string | undefined;
   #ending: 'no' | 'gracefully' | 'now' = 'no';
 
   constructor(private readonly options: MasterOptions) {
-    const { installation, prefix, log, files, errorLog } = options;
+    const { installation, prefix, log, files, errorLog, workers } = options;
     this.#instance = new Instance({ role: 'master', worker: -1, installation, prefix, log, validates: true });
-    this.#assembly = assemble(this.#instance, { files, errorLog, zones: this.#zones, figures: this.#figures });
-    this.#changes = new ChangeQueue(this.#instance, () => this.#workers.participants);
+    this.#instance.services.provideLater(Transactions, () => this.#transactions);
+    const shared = { zones: this.#zones, figures: this.#figures, workers };
+    this.#assembly = assemble(this.#instance, { role: 'master', files, errorLog, ...shared });
     this.#helpers = new HelperSet(log);
+    this.#link = new ControlLink(this.#dataFolder, log);
     this.#workers = new WorkerPool({
       log,
       zones: this.#zones,
+      release: (index) => this.#assembly.dropWorker(index),
       heapLimitMb: () => this.#heapLimitMb(),
-      joining: (create) => this.#changes.exclusively(create),
+      joining: (create) => this.#queue.between(create),
       start: (index) => this.#workerStart(index),
     });
   }
@@ -74,34 +86,33 @@ export class Master {
 
   /**
    * Brings the server up: resolves when every listener is open and the pid file is there.
+   * @param parsed the configuration as it was read
    * @throws ConfigErrors, or what else kept it from starting; {@link stop} cleans up then
    */
-  async start(): Promise<void> {
-    const { log, installation, source } = this.options;
-    const { tree } = await checkConfiguration(source, this.#ids, this.#instance);
-    await this.#changes.apply(() => [{ op: 'root', block: tree.toData() }]);
+  async start(parsed: Parsed): Promise<void> {
+    const { log, installation } = this.options;
+    const commitJournal = await this.#bringIntoForce(parsed);
     const { main } = this;
     log.write('notice', `srv/${installation.version}, Node.js ${process.versions.node}`);
     log.write('notice', `OS: ${type()} ${release()}`);
     applyProcessSettings(main, log);
-    log.write('notice', 'start worker threads');
-    await this.#workers.resize(main.worker_processes);
+    await this.#workers.resize(this.#workerCount());
+    commitJournal();
     dropPrivileges(main.user, log);
     await this.#instance.start();
     this.#pidFile = main.pid;
     writePidFile(main.pid);
-    this.#helpers.follow(this.#helperStarts());
+    await this.#followHelpers();
   }
 
   /** Brings the configuration file into force as it is now. If it cannot, everything stays as it was and the reasons are logged. */
   async reload(): Promise<void> {
-    const { log, source, report } = this.options;
+    const { log, source, ids, report } = this.options;
     log.write('notice', 'reconfiguring');
     try {
-      const { tree, modules } = await checkConfiguration(source, this.#ids, this.#instance);
-      await this.#changes.apply(() => diffTrees(this.#instance.tree, tree, modules.registry));
-      await this.#workers.resize(this.main.worker_processes, this.main.worker_shutdown_timeout);
-      this.#helpers.follow(this.#helperStarts());
+      await this.#queue.reload(() => checkConfiguration(source, ids, this.#instance));
+      await this.#workers.resize(this.#workerCount(), this.main.worker_shutdown_timeout);
+      await this.#followHelpers();
       log.write('notice', 'reconfigured');
     } catch (error) {
       report(error);
@@ -137,10 +148,43 @@ export class Master {
     this.#ending = 'now';
     await this.#workers.stop();
     await this.#helpers.stop();
+    await this.#link.close();
     await this.#instance.stop();
+    await this.#transactions?.close();
+    this.#store?.close();
     if (this.#pidFile !== undefined) removePidFile(this.#pidFile);
     this.options.log.write('notice', 'exit');
     this.options.files.flush();
+  }
+
+  get #dataFolder(): string {
+    return join(this.options.prefix, 'data');
+  }
+
+  get #queue(): TransactionQueue {
+    if (!this.#transactions) throw new Error('the server has not read its configuration yet');
+    return this.#transactions;
+  }
+
+  /** The first configuration: the file with what the journal adds to it. Returns what keeps the journal's side once the server runs. */
+  async #bringIntoForce(parsed: Parsed): Promise<() => void> {
+    const { ids, log } = this.options;
+    const { tree: file, modules } = await checkParsed(parsed, this.#instance);
+    this.#store = Store.open(this.#dataFolder);
+    const participants = (): WorkerPool['participants'] => this.#workers.participants;
+    const queue = new TransactionQueue({ instance: this.#instance, store: this.#store, participants, ids, log });
+    this.#transactions = queue;
+    const effective = effectiveTree(file, this.#store, { registry: modules.registry, args: modules.args, ids });
+    const prepared = await this.#instance.prepare([{ op: 'root', block: effective.tree.toData() }]);
+    prepared.commit();
+    return () => queue.started(effective);
+  }
+
+  #workerCount(): number {
+    const { worker_processes: wanted } = this.main;
+    const { workers: places, log } = this.options;
+    if (wanted > places) log.write('warn', `${wanted} workers need a restart, ${places} are started: shared memory has no place for more`);
+    return Math.min(wanted, places);
   }
 
   #heapLimitMb(): number {
@@ -150,7 +194,7 @@ export class Master {
   }
 
   #workerStart(index: number): WorkerStart {
-    const { prefix, errorLog } = this.options;
+    const { prefix, errorLog, workers } = this.options;
     return {
       index,
       prefix,
@@ -158,12 +202,15 @@ export class Master {
       tree: this.#instance.tree.toData(),
       zones: this.#zones.shares(),
       figures: this.#figures,
+      workers,
       snapshots: [],
     };
   }
 
-  #helperStarts(): readonly HelperStart[] {
+  async #followHelpers(): Promise<void> {
     const { prefix, errorLog } = this.options;
-    return this.main.helper.map(({ kind, module, conf }) => ({ kind, module, conf, prefix, errorLog, bus: '' }));
+    const lines = this.main.helper;
+    const bus = lines.length === 0 ? '' : await this.#link.open(this.#instance.modules);
+    this.#helpers.follow(lines.map(({ kind, module, conf }): HelperStart => ({ kind, module, conf, prefix, errorLog, bus })));
   }
 }

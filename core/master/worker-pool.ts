@@ -21,6 +21,8 @@ export interface WorkerPoolOptions {
   /** What a worker is started with at this moment. */
   readonly start: (index: number) => WorkerStart;
   readonly zones: Zones;
+  /** Gives up what the worker of that number had under way when it died. */
+  readonly release: (index: number) => void;
 }
 
 /** The worker threads: started, replaced when they die, ended. */
@@ -101,8 +103,9 @@ export class WorkerPool {
 
   #ended(worker: WorkerHandle, end: WorkerEnd): void {
     this.#workers.delete(worker.index);
-    // It may have died with a lock in its hands.
+    // It may have died with a lock in its hands, and with requests that shared memory counts.
     this.options.zones.releaseOf(worker.threadId);
+    this.options.release(worker.index);
     if (worker.leaving) {
       this.options.log.write('notice', `${worker.name} exited with code ${end.code}`);
       return;

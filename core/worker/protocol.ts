@@ -14,6 +14,8 @@ export interface WorkerStart {
   readonly zones: readonly ZoneShare[];
   /** Memory of the figures of all workers. */
   readonly figures: SharedArrayBuffer;
+  /** Workers that shared state has places for. */
+  readonly workers: number;
   /** The state of every replicated channel when the thread was started. */
   readonly snapshots: readonly { readonly channel: string; readonly snapshot: unknown }[];
 }

@@ -40,9 +40,9 @@ export class WorkerThread {
   }
 
   async #boot(): Promise<void> {
-    const { figures, snapshots, tree, errorLog } = this.start;
+    const { figures, workers, snapshots, tree, errorLog } = this.start;
     try {
-      const { replicas } = assemble(this.#instance, { files: this.files, errorLog, zones: this.#zones, figures });
+      const { replicas } = assemble(this.#instance, { role: 'worker', files: this.files, errorLog, zones: this.#zones, figures, workers });
       for (const replica of replicas) this.#replicas.set(replica.channel, replica);
       for (const { channel, snapshot } of snapshots) this.#replicas.get(channel)?.load(snapshot);
       const prepared = await this.#instance.prepare([{ op: 'root', block: tree }]);
