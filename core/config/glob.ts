@@ -43,6 +43,7 @@ function unescape(part: string): string {
   return part.replaceAll(/\\(.)/gs, '$1');
 }
 
+const MATCHES_NOTHING = /(?!)/;
 const TOKEN = /\\(?<escaped>.)|(?<any>\*)|(?<one>\?)|\[(?<not>[!^]?)(?<set>\]?[^\]]*)\]|(?<plain>.)/gsu;
 
 function partExpression(part: string): RegExp {
@@ -54,7 +55,12 @@ function partExpression(part: string): RegExp {
     else if (set !== undefined) source += `[${not === '' ? '' : '^'}${set.replaceAll(/[\\\]^[]/g, String.raw`\$&`)}]`;
     else source += literal(escaped ?? plain ?? '');
   }
-  return new RegExp(`^${source}$`, 'su');
+  try {
+    return new RegExp(`^${source}$`, 'su');
+  } catch {
+    // A range that runs backwards.
+    return MATCHES_NOTHING;
+  }
 }
 
 function literal(text: string): string {

@@ -1,0 +1,65 @@
+import test from 'ava';
+import { parseText } from '../../core/config/parser.js';
+import { IdSource } from '../../core/config/tree.js';
+import { check, validate } from '../../core/config/validate.js';
+import { argContext, nginxRegistry } from './nginx-specs.js';
+
+const registry = nginxRegistry();
+
+function messages(text: string, context: string, beside?: (name: string) => boolean): readonly string[] {
+  const { directives } = parseText(text, { ids: new IdSource(), file: '(api)' });
+  return validate(directives, { registry, args: argContext, context, ...(beside && { beside }) }).map(({ message }) => message);
+}
+
+test('a single directive is checked in the context it will stand in', (t) => {
+  t.deepEqual(messages('server 10.0.0.1 weight=2 down', 'upstream'), []);
+  t.deepEqual(messages('server 10.0.0.1', 'location'), ['"server" directive is not allowed here']);
+  t.deepEqual(messages('return 200; add_header a b', 'if'), []);
+});
+
+function beside(name: string): boolean {
+  return name === 'keepalive' || name === 'server';
+}
+
+test('what stands beside counts for duplicates', (t) => {
+  t.deepEqual(messages('keepalive 5', 'upstream', beside), ['"keepalive" directive is duplicate']);
+  t.deepEqual(messages('server 10.0.0.1', 'upstream', beside), []);
+  t.deepEqual(messages('keepalive 5', 'upstream'), []);
+});
+
+test('every argument of a directive is checked', (t) => {
+  t.deepEqual(messages('server a weight=x fail_timeout=y backup oops', 'upstream'), [
+    'invalid parameter "weight=x"',
+    'invalid parameter "fail_timeout=y"',
+    'invalid parameter "oops"',
+  ]);
+});
+
+test('directives inside one that stands in the wrong place are checked as well', (t) => {
+  t.deepEqual(messages('server { listen 80; lisen 81; }', 'server'), [
+    '"server" directive is not allowed here',
+    'unknown directive "lisen"',
+  ]);
+});
+
+test('mistakes of form and of meaning come in the order of the text', (t) => {
+  const parsed = parseText('foo;\nsendfile on off;\n;\nbar;\n}', { ids: new IdSource(), file: '(api)' });
+  const errors = check(parsed, { registry, args: argContext, context: 'http' });
+  t.deepEqual(
+    errors.map(({ source }) => source?.line),
+    [1, 2, 3, 4, 5],
+  );
+});
+
+test('the first thousand mistakes are enough', (t) => {
+  t.is(messages('foo; '.repeat(5000), 'http').length, 1000);
+});
+
+function fail(): never {
+  throw new TypeError('a fault of the program');
+}
+
+test('a fault of an argument type is not taken for one of the configuration', (t) => {
+  const { directives } = parseText('pid x', { ids: new IdSource(), file: '(api)' });
+  t.throws(() => validate(directives, { registry, args: { ...argContext, path: fail } }), { instanceOf: TypeError });
+});
