@@ -4,11 +4,12 @@
  * range of the sorted addresses.
  */
 import type { SpecRegistry } from '../config/registry.js';
-import type { Tree } from '../config/tree.js';
+import { ConfigTree, type Tree } from '../config/tree.js';
 import type { ContextName } from '../module/spec.js';
-import type { Directive } from '../module/tree.js';
+import type { Block, Directive } from '../module/tree.js';
 
 export const ROOT_ADDRESS = '';
+const NO_BLOCK: Block = ConfigTree.empty.root;
 
 /** What a directive is called in its block. */
 export interface Step {
@@ -21,7 +22,7 @@ export interface Step {
 export function stepOf(directive: Directive, context: ContextName, registry: SpecRegistry): Step {
   const spec = registry.find(context, directive.name)?.spec;
   if (spec?.keyed === true && directive.key !== undefined) return { text: `${directive.name}@${directive.key}`, counted: false };
-  if (spec?.identity !== undefined) return { text: `${directive.name} ${spec.identity(directive)}`, counted: false };
+  if (spec?.identity !== undefined) return { text: `${directive.name} ${spec.identity(directive)}`, counted: true };
   if (spec?.many === undefined) return { text: directive.name, counted: false };
   return { text: `${directive.name} ${textIdentity(directive)}`, counted: true };
 }
@@ -65,7 +66,7 @@ export function readable(address: string): string {
 export function addressOf(tree: Tree, id: number, registry: SpecRegistry, removed: (address: string) => boolean): string {
   let address = ROOT_ADDRESS;
   let context: ContextName | undefined = 'main';
-  let siblings: Iterable<Directive> = tree.root;
+  let siblings = tree.root;
   for (const directive of tree.pathOf(id)) {
     if (context === undefined) throw new Error(`directive "${directive.name}" stands in an unknown context`);
     const step = stepOf(directive, context, registry);
@@ -73,7 +74,7 @@ export function addressOf(tree: Tree, id: number, registry: SpecRegistry, remove
       ? countedAddress(address, step.text, equalsBefore(directive, step.text, siblings, context, registry), removed)
       : addressIn(address, step.text);
     context = registry.contextInside(context, directive.name);
-    siblings = directive.block ?? [];
+    siblings = directive.block ?? NO_BLOCK;
   }
   return address;
 }
@@ -87,17 +88,11 @@ function countedAddress(parent: string, step: string, before: number, removed: (
   }
 }
 
-function equalsBefore(
-  directive: Directive,
-  step: string,
-  siblings: Iterable<Directive>,
-  context: ContextName,
-  registry: SpecRegistry,
-): number {
+function equalsBefore(directive: Directive, step: string, siblings: Block, context: ContextName, registry: SpecRegistry): number {
   let count = 0;
-  for (const sibling of siblings) {
+  for (const sibling of siblings.named(directive.name)) {
     if (sibling.id === directive.id) break;
-    if (sibling.name === directive.name && stepOf(sibling, context, registry).text === step) count++;
+    if (stepOf(sibling, context, registry).text === step) count++;
   }
   return count;
 }

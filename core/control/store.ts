@@ -1,6 +1,6 @@
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import type { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { isBusy, isDamaged, loadSqlite } from './sqlite.js';
 import { HistoryTable, KeyTable, OverlayTable, PairTable } from './store-tables.js';
 
@@ -8,7 +8,7 @@ import { HistoryTable, KeyTable, OverlayTable, PairTable } from './store-tables.
 const APPLICATION_ID = 0x73727631;
 const SCHEMA_VERSION = 1;
 const SCHEMA = `
-  CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
   CREATE TABLE overlay (
     address TEXT PRIMARY KEY, op TEXT NOT NULL, parent TEXT NOT NULL, text TEXT NOT NULL, was TEXT, key INTEGER, seq INTEGER NOT NULL
   ) WITHOUT ROWID;
@@ -36,6 +36,9 @@ export class Store {
   readonly keys: KeyTable;
   readonly pairs: PairTable;
 
+  readonly #readCounter: StatementSync;
+  readonly #writeCounter: StatementSync;
+
   private constructor(
     private readonly database: DatabaseSync,
     private readonly lock: DatabaseSync | undefined,
@@ -44,6 +47,8 @@ export class Store {
     this.history = new HistoryTable(database);
     this.keys = new KeyTable(database);
     this.pairs = new PairTable(database);
+    this.#readCounter = database.prepare('SELECT value FROM counters WHERE name = ?');
+    this.#writeCounter = database.prepare('INSERT OR REPLACE INTO counters VALUES (?, ?)');
   }
 
   /**
@@ -81,12 +86,20 @@ export class Store {
 
   /** Version of the configuration tree; grows by one with every transaction and every start, and never goes back. */
   get version(): number {
-    const row = this.database.prepare("SELECT value FROM meta WHERE name = 'version'").get();
-    return Number(row?.['value'] ?? 0);
+    return this.#counter('version');
   }
 
   set version(value: number) {
-    this.database.prepare("INSERT INTO meta VALUES ('version', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value").run(value);
+    this.#setCounter('version', value);
+  }
+
+  /** Version of the key-value pair that was written last. */
+  get pairVersion(): number {
+    return this.#counter('pair_version');
+  }
+
+  set pairVersion(value: number) {
+    this.#setCounter('pair_version', value);
   }
 
   /** Everything `work` writes is on disk when this returns, or nothing of it if it throws. */
@@ -106,6 +119,14 @@ export class Store {
   close(): void {
     this.database.close();
     this.lock?.close();
+  }
+
+  #counter(name: string): number {
+    return Number(this.#readCounter.get(name)?.['value'] ?? 0);
+  }
+
+  #setCounter(name: string, value: number): void {
+    this.#writeCounter.run(name, value);
   }
 }
 

@@ -37,10 +37,13 @@ import { WorkerRound } from './worker-round.js';
 export interface MasterInstance {
   readonly tree: ConfigTree;
   readonly modules: ModuleSpecs;
-  /** The modules that a tree would run with. */
-  modulesFor(tree: ConfigTree): Promise<ModuleSpecs>;
   /** Validates and compiles without any effect. Exactly one of `commit` and `abort` follows. @throws ConfigErrors */
   prepare(operations: readonly TreeOperation[]): Promise<{ commit(): void; abort(): void }>;
+}
+/** A configuration as it stands in its files, checked, and the modules it asks for. */
+export interface LoadedConfiguration {
+  readonly tree: ConfigTree;
+  readonly modules: ModuleSpecs;
 }
 export interface ModuleSpecs {
   readonly registry: SpecRegistry;
@@ -131,15 +134,14 @@ export class TransactionQueue extends Transactions {
 
   /**
    * Puts another file in force, with the journal on top of it.
-   * @param load parses it; what it throws is thrown on
+   * @param load reads and checks it; what it throws is thrown on
    * @throws ConfigErrors with every reason; nothing has changed then
    */
-  reload(load: () => ConfigTree | Promise<ConfigTree>): Promise<Applied> {
+  reload(load: () => LoadedConfiguration | Promise<LoadedConfiguration>): Promise<Applied> {
     return this.#inTurn(async () => {
       await this.#heldFiles.flush();
       const { instance, store, ids } = this.options;
-      const file = await load();
-      const modules = await instance.modulesFor(file);
+      const { tree: file, modules } = await load();
       const effective = effectiveTree(file, store, { ...pick(modules), ids });
       const operations = diffTrees(instance.tree, effective.tree, modules.registry);
       const after = instance.tree.apply(operations);

@@ -127,12 +127,22 @@ export abstract class KeyValue {
   abstract get(key: string): string | undefined;
   /** The version of a key's value, for compare-and-set. */
   abstract version(key: string): string | undefined;
-  /** @param ttl milliseconds until it expires; 0 never. @throws ApiError 413 `ValueTooLarge`, 507 `StoreFull`, 412 `VersionMismatch` */
-  abstract set(key: string, value: string, options?: { ttl?: number; ifMatch?: string }): Promise<void>;
+  /** @param ttl milliseconds until it expires; 0 never. @throws ApiError 413 `KeyTooLong`, `ValueTooLarge`, 507 `StoreFull`, 412 `VersionMismatch` */
+  abstract set(key: string, value: string, options?: { ttl?: number; ifMatch?: string | undefined; dryRun?: boolean }): Promise<void>;
   /** False if there was no such key. */
-  abstract delete(key: string, options?: { ifMatch?: string }): Promise<boolean>;
+  abstract delete(key: string, options?: { ifMatch?: string | undefined; dryRun?: boolean }): Promise<boolean>;
   /** Keys in order, those after `after`, with their values. */
   abstract list(options: { prefix?: string; after?: string; limit: number }): readonly { key: string; value: string }[];
+  /** Where it lies and what it holds at most. Another folder counts from the next start on. */
+  abstract configure(settings: KeyValueSettings): void;
+}
+export interface KeyValueSettings {
+  /** Absolute; undefined: the data folder of the server. */
+  readonly folder: string | undefined;
+  /** Bytes of all keys and values, of one key and of one value. */
+  readonly maxSize: number;
+  readonly maxKey: number;
+  readonly maxValue: number;
 }
 
 /** State of a member, the first of these that holds. */

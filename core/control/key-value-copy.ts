@@ -1,0 +1,71 @@
+import { KeyValue } from '../module/services.js';
+import type { Replica } from './participant.js';
+
+/** Channel on which the master tells the workers what changed. */
+export const PAIR_CHANNEL = 'kv';
+
+export interface PairData {
+  readonly key: string;
+  readonly value: string;
+  readonly version: number;
+  /** Epoch milliseconds; 0: never. */
+  readonly expires: number;
+}
+
+/** What changed: pairs that are new or different, and keys that are gone. */
+export interface PairChange {
+  readonly set: readonly PairData[];
+  readonly deleted: readonly string[];
+}
+
+/** True until the pair's time is over. */
+export function isAlive({ expires }: PairData): boolean {
+  return expires === 0 || expires > Date.now();
+}
+
+/** A worker's own copy of all pairs: reading one costs one look-up and asks nobody. */
+export class KeyValueCopy extends KeyValue implements Replica {
+  readonly channel = PAIR_CHANNEL;
+  readonly #pairs = new Map<string, PairData>();
+
+  load(snapshot: unknown): void {
+    this.#pairs.clear();
+    for (const pair of snapshot as Iterable<PairData>) this.#pairs.set(pair.key, pair);
+  }
+
+  take(data: unknown): void {
+    const { set, deleted } = data as PairChange;
+    for (const pair of set) this.#pairs.set(pair.key, pair);
+    for (const key of deleted) this.#pairs.delete(key);
+  }
+
+  get(key: string): string | undefined {
+    const pair = this.#pairs.get(key);
+    return pair !== undefined && isAlive(pair) ? pair.value : undefined;
+  }
+
+  version(key: string): string | undefined {
+    const pair = this.#pairs.get(key);
+    return pair !== undefined && isAlive(pair) ? String(pair.version) : undefined;
+  }
+
+  set(): Promise<never> {
+    return Promise.reject(onlyInMaster());
+  }
+
+  delete(): Promise<never> {
+    return Promise.reject(onlyInMaster());
+  }
+
+  list(): never {
+    throw onlyInMaster();
+  }
+
+  configure(): void {
+    // Limits are kept by the master, which makes all changes.
+  }
+}
+
+function onlyInMaster(): Error {
+  return new Error('a worker reads key-value pairs; changes are made by actions, in the main thread');
+}

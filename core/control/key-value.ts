@@ -1,0 +1,200 @@
+import { ApiError, versionMatches } from '../module/control.js';
+import { KeyValue, type KeyValueSettings, type Log } from '../module/services.js';
+import { isAlive, PAIR_CHANNEL, type PairChange, type PairData } from './key-value-copy.js';
+import { ParticipantGone, type Participant, type Replicated } from './participant.js';
+import { isFull } from './sqlite.js';
+import { Store } from './store.js';
+import { within } from './time-limit.js';
+
+const PUBLISH_LIMIT = 1500;
+const EXPIRY_EVERY = 1000;
+
+const DEFAULTS: KeyValueSettings = { folder: undefined, maxSize: 64 * 1024 ** 2, maxKey: 1024, maxValue: 1024 ** 2 };
+
+/**
+ * The key-value pairs of this node. A write is on disk first, then in the copy of every worker, then answered; a worker that does not take
+ * it in time is replaced.
+ */
+export class MasterKeyValue extends KeyValue implements Replicated {
+  readonly channel = PAIR_CHANNEL;
+  #settings = DEFAULTS;
+  #pairs: Map<string, PairData> | undefined;
+  /** Keys whose time will be over. */
+  readonly #expiring = new Set<string>();
+  #size = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #ownStore: Store | undefined;
+
+  /** @param participants the workers at this moment */
+  constructor(
+    private readonly mainStore: Store,
+    private readonly participants: () => Iterable<Participant>,
+    private readonly log: Log,
+  ) {
+    super();
+  }
+
+  configure(settings: KeyValueSettings): void {
+    const moved = settings.folder !== this.#settings.folder;
+    if (moved && this.#pairs !== undefined) this.log.write('warn', 'the key-value store is moved to another folder with the next start');
+    this.#settings = { ...settings, folder: this.#pairs === undefined ? settings.folder : this.#settings.folder };
+  }
+
+  snapshot(): unknown {
+    return [...this.#open().values()];
+  }
+
+  get(key: string): string | undefined {
+    return this.#alive(key)?.value;
+  }
+
+  version(key: string): string | undefined {
+    const pair = this.#alive(key);
+    return pair && String(pair.version);
+  }
+
+  async set(
+    key: string,
+    value: string,
+    { ttl = 0, ifMatch, dryRun = false }: { ttl?: number; ifMatch?: string | undefined; dryRun?: boolean } = {},
+  ): Promise<void> {
+    const pairs = this.#open();
+    this.#assertMatches(key, ifMatch);
+    const size = this.#sizeAfter(key, value);
+    if (dryRun) return;
+    const pair: PairData = { key, value, version: this.#store.pairVersion + 1, expires: ttl === 0 ? 0 : Date.now() + ttl };
+    this.#write((store) => {
+      store.pairs.put(pair);
+      store.pairVersion = pair.version;
+    });
+    pairs.set(key, pair);
+    this.#size = size;
+    this.#watch(pair);
+    await this.#publish({ set: [pair], deleted: [] });
+  }
+
+  async delete(key: string, { ifMatch, dryRun = false }: { ifMatch?: string | undefined; dryRun?: boolean } = {}): Promise<boolean> {
+    const found = this.#alive(key) !== undefined;
+    this.#assertMatches(key, ifMatch);
+    if (found && !dryRun) await this.#forget([key]);
+    return found;
+  }
+
+  list({ prefix = '', after = '', limit }: { prefix?: string; after?: string; limit: number }): { key: string; value: string }[] {
+    this.#open();
+    const found: { key: string; value: string }[] = [];
+    for (const pair of this.#store.pairs.from(prefix, after)) {
+      if (found.length >= limit || !pair.key.startsWith(prefix)) break;
+      if (isAlive(pair)) found.push({ key: pair.key, value: pair.value });
+    }
+    return found;
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.#ownStore?.close();
+    this.#ownStore = undefined;
+  }
+
+  get #store(): Store {
+    return this.#ownStore ?? this.mainStore;
+  }
+
+  #open(): Map<string, PairData> {
+    if (this.#pairs !== undefined) return this.#pairs;
+    const { folder } = this.#settings;
+    if (folder !== undefined) this.#ownStore = Store.open(folder);
+    const pairs = (this.#pairs = new Map<string, PairData>());
+    for (const pair of this.#store.pairs.all()) {
+      pairs.set(pair.key, pair);
+      this.#size += sizeOf(pair.key, pair.value);
+      this.#watch(pair);
+    }
+    return pairs;
+  }
+
+  #alive(key: string): PairData | undefined {
+    const pair = this.#open().get(key);
+    return pair !== undefined && isAlive(pair) ? pair : undefined;
+  }
+
+  #assertMatches(key: string, ifMatch: string | undefined): void {
+    if (!versionMatches(ifMatch, this.version(key))) {
+      throw new ApiError(412, 'VersionMismatch', 'the value was changed meanwhile', [{ version: this.version(key) ?? null }]);
+    }
+  }
+
+  #sizeAfter(key: string, value: string): number {
+    const { maxKey, maxValue, maxSize } = this.#settings;
+    if (Buffer.byteLength(key) > maxKey) throw new ApiError(413, 'KeyTooLong', `a key may have ${maxKey} bytes`);
+    if (Buffer.byteLength(value) > maxValue) throw new ApiError(413, 'ValueTooLarge', `a value may have ${maxValue} bytes`);
+    const old = this.#open().get(key);
+    const size = this.#size + sizeOf(key, value) - (old === undefined ? 0 : sizeOf(key, old.value));
+    if (size > maxSize) throw new ApiError(507, 'StoreFull', `the key-value store may hold ${maxSize} bytes`);
+    return size;
+  }
+
+  #write(work: (store: Store) => void): void {
+    const store = this.#store;
+    try {
+      store.transaction(() => work(store));
+    } catch (error) {
+      if (isFull(error)) throw new ApiError(507, 'StoreFull', 'the disk that keeps the key-value store is full');
+      throw error;
+    }
+  }
+
+  async #forget(keys: readonly string[]): Promise<void> {
+    const pairs = this.#open();
+    this.#write((store) => {
+      for (const key of keys) store.pairs.delete(key);
+    });
+    for (const key of keys) {
+      this.#size -= sizeOf(key, pairs.get(key)?.value ?? '');
+      pairs.delete(key);
+      this.#expiring.delete(key);
+    }
+    await this.#publish({ set: [], deleted: keys });
+  }
+
+  async #publish(change: PairChange): Promise<void> {
+    await Promise.all(
+      Array.from(this.participants(), async (participant) => {
+        try {
+          await within(PUBLISH_LIMIT, participant.publish(this.channel, change));
+        } catch (error) {
+          if (!(error instanceof ParticipantGone)) participant.replace('it did not take a key-value change in time');
+        }
+      }),
+    );
+  }
+
+  #watch({ key, expires }: PairData): void {
+    if (expires === 0) {
+      this.#expiring.delete(key);
+      return;
+    }
+    this.#expiring.add(key);
+    this.#timer ??= setInterval(() => void this.#expire(), EXPIRY_EVERY).unref();
+  }
+
+  /** Everybody looks at the time when reading; this only frees what it takes up. */
+  async #expire(): Promise<void> {
+    const pairs = this.#open();
+    const over = [...this.#expiring].filter((key) => {
+      const pair = pairs.get(key);
+      return pair !== undefined && !isAlive(pair);
+    });
+    try {
+      if (over.length > 0) await this.#forget(over);
+    } catch (error) {
+      this.log.write('error', `expired key-value pairs could not be removed: ${String(error)}`);
+    }
+    if (this.#expiring.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+}
+
+const sizeOf = (key: string, value: string): number => Buffer.byteLength(key) + Buffer.byteLength(value);

@@ -1,0 +1,67 @@
+import { action, ApiError, type ActionContext } from '../core/module/control.js';
+import type { HttpModule } from '../core/module/manifest.js';
+import { httpModule } from '../core/module/manifest.js';
+import type { HttpHandlers, Scope, VariablePrefix } from '../core/module/http.js';
+import { KeyValue, ServerInfo } from '../core/module/services.js';
+import { directive } from '../core/module/spec.js';
+import { kvConf } from './srv_http_kv_module/kv-conf.js';
+
+const directives = {
+  dyn_kv_conf: directive({ in: ['http'], args: kvConf(), doc: 'File with the settings of the key-value store.' }),
+};
+
+interface KeyParams {
+  readonly key: string;
+}
+interface SetParams extends KeyParams {
+  readonly value: string;
+  readonly ttl: number;
+}
+interface ListParams {
+  readonly prefix: string;
+  readonly after: string;
+  readonly limit: number;
+}
+
+/** Key-value pairs in traffic (`$kv_http_NAME`), and the actions that change them. Every worker reads its own copy. */
+@httpModule({ name: 'srv_http_kv_module', api: 1, plane: 'data', directives })
+export class KeyValuePairs implements HttpModule {
+  readonly variablePrefixes: Readonly<Record<string, VariablePrefix>> = { kv_http_: (key) => () => this.pairs.get(key) };
+
+  constructor(
+    private readonly pairs: KeyValue,
+    private readonly info: ServerInfo,
+  ) {}
+
+  compileServer({ conf }: Scope<typeof directives>): HttpHandlers | undefined {
+    if (this.info.role === 'master' && conf.dyn_kv_conf !== undefined) this.pairs.configure(conf.dyn_kv_conf);
+    return undefined;
+  }
+
+  @action('kv.get')
+  get({ key }: KeyParams): { value: string; version: string } {
+    const [value, version] = [this.pairs.get(key), this.pairs.version(key)];
+    if (value === undefined || version === undefined) throw notFound(key);
+    return { value, version };
+  }
+
+  @action('kv.set')
+  async set({ key, value, ttl }: SetParams, { ifMatch, dryRun }: ActionContext): Promise<{ version: string | undefined }> {
+    await this.pairs.set(key, value, { ttl, ifMatch, dryRun });
+    return { version: this.pairs.version(key) };
+  }
+
+  @action('kv.delete')
+  async delete({ key }: KeyParams, { ifMatch, dryRun }: ActionContext): Promise<void> {
+    if (!(await this.pairs.delete(key, { ifMatch, dryRun }))) throw notFound(key);
+  }
+
+  @action('kv.list')
+  list(params: ListParams): readonly { key: string; value: string }[] {
+    return this.pairs.list(params);
+  }
+}
+
+function notFound(key: string): ApiError {
+  return new ApiError(404, 'KeyNotFound', `key "${key}" not found`);
+}

@@ -1,0 +1,65 @@
+import { readFileSync } from 'node:fs';
+import { size } from '../../core/module/args.js';
+import type { KeyValueSettings } from '../../core/module/services.js';
+import { ArgError, type ArgContext, type ArgType } from '../../core/module/spec.js';
+
+const DEFAULTS: KeyValueSettings = { folder: undefined, maxSize: 64 * 1024 ** 2, maxKey: 1024, maxValue: 1024 ** 2 };
+
+type Setter = (settings: KeyValueSettings, value: string, context: ArgContext) => KeyValueSettings;
+
+const bytes = (value: string, context: ArgContext): number => size().parse(value, context);
+
+const SETTERS: Readonly<Record<string, Setter>> = {
+  store(settings, value) {
+    if (value === 'redis') throw new ArgError('a key-value store in Redis is not available yet', 'use "store embedded;"');
+    if (value !== 'embedded') throw new ArgError(`invalid store "${value}"`, 'use "store embedded;"');
+    return settings;
+  },
+  data_folder: (settings, value, context) => ({ ...settings, folder: context.path(value) }),
+  max_size: (settings, value, context) => ({ ...settings, maxSize: bytes(value, context) }),
+  max_key: (settings, value, context) => ({ ...settings, maxKey: bytes(value, context) }),
+  max_value: (settings, value, context) => ({ ...settings, maxValue: bytes(value, context) }),
+};
+
+/** The file that `dyn_kv_conf` names: lines `name value;` and comments. */
+export function kvConf(): ArgType<KeyValueSettings> {
+  return {
+    kind: 'path',
+    form: 'file',
+    parse: (path, context) => readKvConf(context.path(path), context),
+  };
+}
+
+function readKvConf(path: string, context: ArgContext): KeyValueSettings {
+  let settings = DEFAULTS;
+  for (const { name, value, line } of statements(read(path))) {
+    const set = Object.hasOwn(SETTERS, name) ? SETTERS[name] : undefined;
+    if (set === undefined)
+      throw new ArgError(`unknown directive "${name}" in ${path}:${line}`, `it may be: ${Object.keys(SETTERS).join(', ')}`);
+    try {
+      settings = set(settings, value, context);
+    } catch (error) {
+      if (error instanceof ArgError) throw new ArgError(`${error.message} in ${path}:${line}`, error.hint);
+      throw error;
+    }
+  }
+  return settings;
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new ArgError(`cannot read "${path}": ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+function* statements(text: string): Generator<{ name: string; value: string; line: number }> {
+  for (const [index, content] of text.split('\n').entries()) {
+    const statement = content.replace(/#.*/, '').trim();
+    if (statement === '') continue;
+    const match = /^(\S+)\s+(\S+?)\s*;$/.exec(statement);
+    if (match === null) throw new ArgError(`invalid line ${index + 1} in the key-value configuration`, 'a line is written: name value;');
+    yield { name: match[1] ?? '', value: match[2] ?? '', line: index + 1 };
+  }
+}

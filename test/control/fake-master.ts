@@ -1,0 +1,176 @@
+import type { ExecutionContext } from 'ava';
+import { ConfigErrors } from '../../core/config/errors.js';
+import { parseText } from '../../core/config/parser.js';
+import { printTree } from '../../core/config/print.js';
+import { SpecRegistry } from '../../core/config/registry.js';
+import { ConfigTree, IdSource, type TreeOperation } from '../../core/config/tree.js';
+import { validate } from '../../core/config/validate.js';
+import { effectiveTree, type Effective } from '../../core/control/effective-tree.js';
+import { ParticipantGone, type Participant } from '../../core/control/participant.js';
+import { Store } from '../../core/control/store.js';
+import { TransactionQueue, type MasterInstance, type TransactionLimits } from '../../core/control/transactions.js';
+import { flag, number, path, rest, text } from '../../core/module/args.js';
+import type { ArgContext } from '../../core/module/spec.js';
+import { directive } from '../../core/module/spec.js';
+import type { Block, Directive } from '../../core/module/tree.js';
+import { upstreamDirectives } from '../../core/module/upstream.js';
+import { MemoryLog } from './memory-log.js';
+
+const first = ({ args }: Directive): string => args[0]?.text ?? '';
+const names = ({ block }: Directive): string => Array.from(block?.named('server_name') ?? [], first).join(' ');
+
+/** A small language: groups of servers, locations, lists of rules. */
+export function registry(): SpecRegistry {
+  const registry = new SpecRegistry();
+  registry.register('main', {
+    http: directive({ in: ['main'], block: 'http' }),
+    ...upstreamDirectives,
+    upstream: directive({ in: ['http'], args: text(), many: true, block: 'upstream', identity: first }),
+    state: directive({ in: ['upstream'], args: path(), holds: 'server' }),
+    vhost: directive({ in: ['http'], many: true, block: 'vhost', identity: names }),
+    server_name: directive({ in: ['vhost'], args: rest(text()), many: true }),
+    location: directive({ in: ['vhost'], args: text(), many: true, block: 'location', identity: first }),
+    allow: directive({ in: ['location'], args: text(), many: true }),
+    status: directive({ in: ['location'], args: number({ min: 100, max: 999 }) }),
+    gzip: directive({ in: ['http', 'location'], args: flag() }),
+  });
+  return registry;
+}
+
+/** A worker that keeps a tree of its own. Tests make it fail. */
+export class FakeWorker implements Participant {
+  readonly committed: number[] = [];
+  readonly aborted: number[] = [];
+  readonly published: unknown[] = [];
+  replacedBecause: string | undefined;
+  #next: ConfigTree | undefined;
+
+  constructor(
+    readonly name: string,
+    public tree: ConfigTree,
+  ) {}
+
+  prepare(_: number, operations: readonly TreeOperation[]): Promise<void> {
+    // What travels between threads is copied.
+    this.#next = this.tree.apply(structuredClone(operations));
+    return Promise.resolve();
+  }
+
+  commit(tx: number): Promise<void> {
+    this.committed.push(tx);
+    this.tree = this.#next ?? this.tree;
+    return Promise.resolve();
+  }
+
+  abort(tx: number): void {
+    this.aborted.push(tx);
+    this.#next = undefined;
+  }
+
+  publish(_: string, data: unknown): Promise<void> {
+    this.published.push(data);
+    return Promise.resolve();
+  }
+
+  replace(reason: string): void {
+    this.replacedBecause = reason;
+  }
+
+  die(): Promise<never> {
+    return Promise.reject(new ParticipantGone(this.name));
+  }
+}
+
+class FakeInstance implements MasterInstance {
+  tree = ConfigTree.empty;
+  prepares = 0;
+  aborts = 0;
+
+  constructor(readonly modules: { readonly registry: SpecRegistry; readonly args: ArgContext }) {}
+
+  async prepare(operations: readonly TreeOperation[]): Promise<{ commit(): void; abort(): void }> {
+    this.prepares++;
+    const after = this.tree.apply(operations);
+    const errors = validate(after.root, this.modules);
+    if (errors.length > 0) throw new ConfigErrors(errors);
+    await Promise.resolve();
+    return { commit: () => void (this.tree = after), abort: () => this.aborts++ };
+  }
+}
+
+export interface FakeMaster {
+  readonly log: MemoryLog;
+  readonly store: Store;
+  readonly instance: FakeInstance;
+  readonly transactions: TransactionQueue;
+  readonly workers: FakeWorker[];
+  readonly effective: Effective;
+  /** What `reload` loads. */
+  parse(config: string): { tree: ConfigTree; modules: FakeInstance['modules'] };
+  /** The tree in force as text. */
+  readonly printed: () => string;
+  /** As a kill would: nothing is written any more. */
+  readonly kill: () => void;
+}
+
+export interface FakeMasterOptions {
+  readonly config: string;
+  /** Data folder. */
+  readonly folder: string;
+  readonly limits?: Partial<TransactionLimits>;
+  readonly workers?: number;
+}
+
+/** A master without threads and sockets: the real transactions, journal and store over a fake instance. */
+export async function fakeMaster(t: ExecutionContext, { config, folder, limits, workers = 2 }: FakeMasterOptions): Promise<FakeMaster> {
+  const log = new MemoryLog();
+  const store = Store.open(folder);
+  const ids = new IdSource();
+  const args: ArgContext = {
+    template: (value) => ({ constant: value, of: () => value }),
+    path: (value) => `${folder}/${value}`,
+    parts: (value) => [value],
+  };
+  const instance = new FakeInstance({ registry: registry(), args });
+  const parse = (source: string): ReturnType<FakeMaster['parse']> => {
+    const { directives, errors } = parseText(source, { ids, file: 'srv.conf' });
+    const tree = ConfigTree.fromData(directives);
+    const mistakes = [...errors, ...validate(tree.root, instance.modules)];
+    if (mistakes.length > 0) throw new ConfigErrors(mistakes);
+    return { tree, modules: instance.modules };
+  };
+  const effective = effectiveTree(parse(config).tree, store, { ...instance.modules, ids });
+  (await instance.prepare([{ op: 'root', block: effective.tree.toData() }])).commit();
+  const fakes = Array.from(
+    { length: workers },
+    (_, i) => new FakeWorker(`worker ${i}`, ConfigTree.fromData(structuredClone(instance.tree.toData()))),
+  );
+  const transactions = new TransactionQueue({ instance, store, ids, log, participants: () => fakes, ...(limits && { limits }) });
+  transactions.started(effective);
+  let open = true;
+  const kill = (): void => {
+    if (open) store.close();
+    open = false;
+  };
+  t.teardown(async () => {
+    if (open) await transactions.close();
+    kill();
+  });
+  return { log, store, instance, transactions, workers: fakes, effective, parse, printed: () => printTree(instance.tree.root), kill };
+}
+
+/** The first directive with this name and first argument, anywhere. */
+export function find(block: Block, name: string, argument?: string): Directive {
+  const found = search(block, name, argument);
+  if (found === undefined) throw new Error(`no ${name} ${argument ?? ''}`);
+  return found;
+}
+
+function search(block: Block, name: string, argument: string | undefined): Directive | undefined {
+  for (const directive of block) {
+    if (directive.name === name && (argument === undefined || directive.args[0]?.text === argument)) return directive;
+    const inside = directive.block && search(directive.block, name, argument);
+    if (inside !== undefined) return inside;
+  }
+  return undefined;
+}
