@@ -39,7 +39,12 @@ export const upstreamDirectives = {
     default: '32 local',
     doc: 'Idle connections to members that each worker keeps; with "local" only for the location they were made for.',
   }),
-  keepalive_requests: directive({ in: ['upstream'], args: number({ min: 1, max: WHOLE }), default: '1000', doc: 'Requests over one connection.' }),
+  keepalive_requests: directive({
+    in: ['upstream'],
+    args: number({ min: 1, max: WHOLE }),
+    default: '1000',
+    doc: 'Requests over one connection.',
+  }),
   keepalive_time: directive({ in: ['upstream'], args: time(), default: '1h', doc: 'Age at which a connection is not kept any more.' }),
   keepalive_timeout: directive({ in: ['upstream'], args: time(), default: '60s', doc: 'How long an idle connection is kept.' }),
 };

@@ -20,6 +20,7 @@ export interface ZoneOptions {
 export class Zone {
   buffer: ArrayBufferLike;
   i32!: Int32Array;
+  u16!: Uint16Array;
   u32!: Uint32Array;
   f64!: Float64Array;
   bytes!: Uint8Array;
@@ -101,6 +102,7 @@ export class Zone {
 
   #view(): void {
     this.i32 = new Int32Array(this.buffer);
+    this.u16 = new Uint16Array(this.buffer);
     this.u32 = new Uint32Array(this.buffer);
     this.f64 = new Float64Array(this.buffer);
     this.bytes = new Uint8Array(this.buffer);

@@ -26,7 +26,7 @@ const steps = fc.array(
 );
 
 for (const shared of [true, false]) {
-  test(`blocks never overlap, nothing leaks, memory comes together again (${shared ? 'shared' : 'private'})`, t => {
+  test(`blocks never overlap, nothing leaks, memory comes together again (${shared ? 'shared' : 'private'})`, (t) => {
     fc.assert(
       fc.property(steps, fc.boolean(), (list, repair) => {
         const zone = Zone.create('p', 65536, { shared });
@@ -51,7 +51,8 @@ for (const shared of [true, false]) {
           assertSound(zone);
         }
         for (const { offset, bytes, mark } of live)
-          if (!zone.bytes.subarray(offset, offset + bytes).every(byte => byte === mark)) throw new Error(`block ${offset} was overwritten`);
+          if (!zone.bytes.subarray(offset, offset + bytes).every((byte) => byte === mark))
+            throw new Error(`block ${offset} was overwritten`);
         for (const { offset } of live) zone.slab.release(offset);
         return zone.slab.free === all && zone.slab.used === 0 && [...zone.slab.blocks()].length === 1;
       }),
@@ -61,7 +62,7 @@ for (const shared of [true, false]) {
   });
 }
 
-test('a zone of one size of block is filled to its last place, and again after all are given back', t => {
+test('a zone of one size of block is filled to its last place, and again after all are given back', (t) => {
   const zone = Zone.create('full', 65536);
   const fill = () => {
     const blocks: number[] = [];
@@ -75,7 +76,7 @@ test('a zone of one size of block is filled to its last place, and again after a
   t.is(second.length, Math.ceil(first.length / 2));
 });
 
-test('giving back twice, or what was never given, is an error', t => {
+test('giving back twice, or what was never given, is an error', (t) => {
   const zone = Zone.create('twice', 32768);
   const offset = zone.slab.alloc(100);
   zone.slab.alloc(100);
@@ -85,7 +86,7 @@ test('giving back twice, or what was never given, is an error', t => {
   t.throws(() => zone.slab.release(1 << 30), { instanceOf: RangeError });
 });
 
-test('private memory grows when it is full; offsets and content stay', t => {
+test('private memory grows when it is full; offsets and content stay', (t) => {
   const zone = Zone.create('grow', 4096, { shared: false, growable: true });
   const offsets = Array.from({ length: 1000 }, (_, index) => {
     const offset = zone.slab.alloc(100);

@@ -1,0 +1,77 @@
+import { isIPv4, isIPv6 } from 'node:net';
+
+/** Where a member listens. */
+export type Address = { readonly host: string; readonly port: number } | { readonly path: string };
+
+/** A `server` argument taken apart: an address, or a name that has to be looked up first. */
+export type ParsedAddress = { readonly address: Address } | { readonly name: string; readonly port: number };
+
+/** Why an address is refused, in the words of ngx_parse_url. The message ends with `in upstream "…"`. */
+export class AddressError extends Error {}
+
+/** sun_path of Linux, without the final NUL. */
+const MAX_PATH = 107;
+
+/**
+ * Takes the text of `server ADDRESS` apart: `ip`, `ip:port`, `[v6]:port`, `unix:/path`, `name`, `name:port`.
+ *
+ * @param defaultPort undefined: a port is needed (stream)
+ * @throws AddressError `invalid port in upstream "10.0.0.1:99999"`, `no host in upstream ":80"` …
+ */
+export function parseAddress(text: string, defaultPort: number | undefined): ParsedAddress {
+  if (/^unix:/i.test(text)) return { address: { path: parsePath(text) } };
+  if (text.startsWith('[')) return parseIPv6(text, defaultPort);
+  const colon = text.indexOf(':');
+  const host = colon < 0 ? text : text.slice(0, colon);
+  if (host === '') throw refuse('no host', text);
+  const port = parsePort(text, colon < 0 ? undefined : text.slice(colon + 1), defaultPort);
+  if (isIPv4(host)) return { address: { host, port } };
+  if (!isHostName(host)) throw refuse('invalid host', text);
+  return { name: host.toLowerCase(), port };
+}
+
+/** The one form an address is shown and compared in: `ip:port`, `[v6]:port`, `unix:/path`. */
+export function formatAddress(address: Address): string {
+  if ('path' in address) return `unix:${address.path}`;
+  return address.host.includes(':') ? `[${address.host}]:${address.port}` : `${address.host}:${address.port}`;
+}
+
+function parsePath(text: string): string {
+  const path = text.slice('unix:'.length);
+  if (path === '') throw refuse('no path in the unix domain socket', text);
+  if (Buffer.byteLength(path) > MAX_PATH) throw refuse('too long path in the unix domain socket', text);
+  return path;
+}
+
+function parseIPv6(text: string, defaultPort: number | undefined): ParsedAddress {
+  const end = text.indexOf(']');
+  const rest = text.slice(end + 1);
+  if (end < 0 || (rest !== '' && !rest.startsWith(':'))) throw refuse('invalid host', text);
+  const host = text.slice(1, end);
+  if (host === '') throw refuse('no host', text);
+  if (!isIPv6(host) || host.includes('%')) throw refuse('invalid IPv6 address', text);
+  return { address: { host: host.toLowerCase(), port: parsePort(text, rest === '' ? undefined : rest.slice(1), defaultPort) } };
+}
+
+function parsePort(text: string, port: string | undefined, defaultPort: number | undefined): number {
+  if (port === undefined) {
+    if (defaultPort === undefined) throw refuse('no port', text);
+    return defaultPort;
+  }
+  const value = /^\d{1,5}$/.test(port) ? Number(port) : 0;
+  if (value < 1 || value > 65535) throw refuse('invalid port', text);
+  return value;
+}
+
+/** Letters, digits, hyphen, underscore in labels. What looks like an IPv4 address and is none (`300.1.1.1`) is no name either. */
+function isHostName(host: string): boolean {
+  return (
+    host.length <= 253 &&
+    /^([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.?$/i.test(host) &&
+    !/^[\d.]+$/.test(host)
+  );
+}
+
+function refuse(reason: string, text: string): AddressError {
+  return new AddressError(`${reason} in upstream "${text}"`);
+}

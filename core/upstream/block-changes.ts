@@ -1,0 +1,119 @@
+import { ConfReader, ownDirective } from '../config/conf.js';
+import { errorAt } from '../config/errors.js';
+import type { Change, Prepared } from '../kernel/follower.js';
+import type { Directive } from '../module/tree.js';
+import { upstreamDirectives, type UpstreamConf } from '../module/upstream.js';
+import { prepareAll } from './prepare-all.js';
+import { prepareServers } from './server-changes.js';
+import type { LineContext } from './server-line.js';
+import { keepaliveOf, UpstreamBlock, type BlockOptions } from './upstream-block.js';
+import { ZonePlan, type ZoneChoice } from './zone-plan.js';
+
+/** A group that nobody can add members to has some from the start. @throws ConfigError */
+export function assertServers(directive: Directive): void {
+  if (ownDirective(directive.block!, 'server') === undefined) throw errorAt(directive, 'no servers are inside upstream');
+}
+
+/** One change of whole `upstream` blocks: they come, go, move to another zone, or have other settings. */
+export class BlockChanges {
+  /** Names as they will be. */
+  readonly names: Map<string, UpstreamBlock>;
+  /** Blocks that go out of force. */
+  readonly retired: UpstreamBlock[] = [];
+  readonly #reader = new ConfReader(upstreamDirectives);
+  readonly #plan: ZonePlan;
+
+  constructor(
+    private readonly blocks: Map<number, UpstreamBlock>,
+    names: ReadonlyMap<string, UpstreamBlock>,
+    private readonly change: Change,
+    private readonly context: LineContext,
+    private readonly options: BlockOptions,
+  ) {
+    this.names = new Map(names);
+    this.#plan = new ZonePlan(change.after, this.#reader, context.args);
+  }
+
+  /** @param touched ids of blocks @throws ConfigErrors */
+  async prepare(touched: ReadonlySet<number>): Promise<Prepared> {
+    const { after } = this.change;
+    const moved = [...this.blocks.values()].filter(
+      (block) => block.zone !== undefined && !touched.has(block.directive.id) && this.#moves(block),
+    );
+    const directives = [...touched].map((id) => after.byId(id) ?? id).concat(moved.map((block) => block.directive));
+    // Names are free for others before anybody takes one.
+    const gone = directives.filter((directive) => typeof directive === 'number').flatMap((id) => this.blocks.get(id) ?? []);
+    for (const block of gone) this.#retire(block);
+    const present = directives.filter((directive) => typeof directive !== 'number');
+    const prepared = await prepareAll(present, (directive) => this.#prepareBlock(directive));
+    return {
+      commit: () => {
+        for (const block of gone) this.blocks.delete(block.directive.id);
+        for (const block of this.retired) block.retire();
+        prepared.commit();
+      },
+      abort: () => prepared.abort(),
+    };
+  }
+
+  /** Another group says now that their common zone is larger or smaller. */
+  #moves(block: UpstreamBlock): boolean {
+    const directive = this.change.after.byId(block.directive.id);
+    return directive !== undefined && !block.livesIn(this.#plan.of(directive));
+  }
+
+  #retire(block: UpstreamBlock): void {
+    this.retired.push(block);
+    this.names.delete(block.name);
+  }
+
+  async #prepareBlock(directive: Directive): Promise<Prepared> {
+    const choice = this.#plan.of(directive);
+    if (choice === undefined) assertServers(directive);
+    const name = directive.args[0]?.text ?? '';
+    const conf = this.#reader.read({ context: 'upstream', block: directive.block }, undefined, this.context.args);
+    const known = this.blocks.get(directive.id);
+    if (known !== undefined && known.name === name && known.livesIn(choice)) return this.#prepareKnown(known, directive, conf);
+    if (known !== undefined) this.#retire(known);
+    if (this.names.has(name)) throw errorAt(directive, `duplicate upstream "${name}"`, directive.args[0]);
+    return this.#prepareNew(directive, conf, choice);
+  }
+
+  async #prepareKnown(block: UpstreamBlock, directive: Directive, conf: UpstreamConf): Promise<Prepared> {
+    const lines = new Set(block.servers.keys());
+    for (const { id } of directive.block!.named('server')) {
+      const line = this.change.after.byId(id);
+      // A line that is the same object says the same.
+      if (line !== undefined && block.servers.get(id)?.entry.directive === line) lines.delete(id);
+      else lines.add(id);
+    }
+    const prepared = await prepareServers(block, lines, this.change.after, this.context, true);
+    return {
+      commit: () => {
+        prepared.commit();
+        block.directive = directive;
+        block.group.keepalive.configure(keepaliveOf(conf));
+      },
+      abort: () => prepared.abort(),
+    };
+  }
+
+  /** Nobody finds the group before the change is in force, so its members may be so at once. */
+  async #prepareNew(directive: Directive, conf: UpstreamConf, choice: ZoneChoice | undefined): Promise<Prepared> {
+    const block = UpstreamBlock.create(directive, conf, choice, directive.block!.size, this.options);
+    try {
+      const lines = [...directive.block!.named('server')].map(({ id }) => id);
+      (await prepareServers(block, lines, this.change.after, this.context, false)).commit();
+    } catch (error) {
+      block.destroy();
+      throw error;
+    }
+    this.names.set(block.name, block);
+    return {
+      commit: () => {
+        this.blocks.set(directive.id, block);
+      },
+      abort: () => void block.destroy(),
+    };
+  }
+}

@@ -1,0 +1,364 @@
+import type { Zone } from '../zone/zone.js';
+import { F, Flag, GroupW, Home, MIN_WORKERS, W, groupBytes, recordBytes } from './layout.js';
+import { Rotation } from './rotation.js';
+import { Tally } from './tally.js';
+
+/** What of a member's parameters concerns all threads. Times in milliseconds. */
+export interface MemberSettings {
+  readonly weight: number;
+  readonly maxConns: number;
+  readonly maxFails: number;
+  readonly failTimeout: number;
+  readonly backup: boolean;
+  readonly down: boolean;
+  readonly drain: boolean;
+}
+
+const MIN_BUCKETS = 16;
+
+/**
+ * The members of one group in its zone: their records, the table that finds them by identity, the rotations. One thread owns the group (the
+ * master, or whoever has it in private memory): it alone adds, changes and removes. All methods but `create` and `attach` are called
+ * between {@link enter} and {@link leave}.
+ */
+export class GroupMemory {
+  readonly primary: Rotation;
+  readonly backup: Rotation;
+  readonly tally: Tally;
+  /** Workers that have a place of their own in each record. */
+  readonly workers: number;
+  readonly #words: number;
+
+  private constructor(
+    readonly zone: Zone,
+    private readonly head: number,
+  ) {
+    this.#words = head >>> 2;
+    this.primary = new Rotation(zone, head, false);
+    this.backup = new Rotation(zone, head + GroupW.backup * 4, true);
+    this.tally = new Tally(zone);
+    this.workers = zone.u32[this.#words + GroupW.workers]!;
+  }
+
+  /** Makes an empty group. Undefined: the zone is full. @param name unique in the zone */
+  static create(zone: Zone, name: string, workers = MIN_WORKERS): GroupMemory | undefined {
+    const places = Math.max(workers, MIN_WORKERS);
+    zone.enter();
+    try {
+      const head = zone.slab.calloc(groupBytes(places));
+      if (head === 0) return undefined;
+      const buckets = zone.slab.calloc(MIN_BUCKETS * 4);
+      if (buckets === 0 || !zone.directory.add(name, head)) return undefined;
+      const { u32 } = zone;
+      u32[(head >>> 2) + GroupW.epoch] = zone.epoch;
+      u32[(head >>> 2) + GroupW.buckets] = buckets;
+      u32[(head >>> 2) + GroupW.mask] = MIN_BUCKETS - 1;
+      u32[(head >>> 2) + GroupW.workers] = places;
+      return new GroupMemory(zone, head);
+    } finally {
+      zone.leave();
+    }
+  }
+
+  /** The group that the master made under `name`, or undefined. */
+  static attach(zone: Zone, name: string): GroupMemory | undefined {
+    zone.enter();
+    const head = zone.directory.find(name);
+    zone.leave();
+    return head === 0 ? undefined : new GroupMemory(zone, head);
+  }
+
+  /** Takes the zone's lock. @param now epoch milliseconds */
+  enter(now: number): void {
+    this.zone.enter();
+    if (this.zone.u32[this.#words + GroupW.epoch] !== this.zone.epoch) this.#repair(now);
+  }
+
+  leave(): void {
+    this.zone.leave();
+  }
+
+  /** Members in force. */
+  get count(): number {
+    return this.zone.u32[this.#words + GroupW.count]!;
+  }
+
+  /** Removed members with requests that still run. */
+  get zombies(): number {
+    const { u32 } = this.zone;
+    let busy = 0;
+    for (let record = u32[this.#words + GroupW.zombies]!; record !== 0; record = u32[(record >>> 2) + W.bucketNext]!)
+      if (u32[(record >>> 2) + W.active]! > 0) busy++;
+    return busy;
+  }
+
+  rotationOf(record: number): Rotation {
+    return (this.zone.u32[(record >>> 2) + W.flags]! & Flag.BACKUP) === 0 ? this.primary : this.backup;
+  }
+
+  /** The record of a member, 0 if there is none. @param pending the one of a change that is being prepared, not the one in force */
+  find(key: number, addressIndex: number, pending: boolean): number {
+    const { u32 } = this.zone;
+    for (let record = u32[this.#bucket(key, addressIndex)]!; record !== 0; record = u32[(record >>> 2) + W.bucketNext]!) {
+      const words = record >>> 2;
+      if (u32[words + W.memberKey] !== key || u32[words + W.addressIndex] !== addressIndex) continue;
+      if (((u32[words + W.flags]! & Flag.PENDING) !== 0) === pending) return record;
+    }
+    return 0;
+  }
+
+  /** A record that is in the table and in no rotation yet. 0: the zone is full. @param address text to keep for the other threads */
+  add(key: number, addressIndex: number, slot: number, settings: MemberSettings, address: string | undefined): number {
+    this.#extendTable();
+    const { slab } = this.zone;
+    const record = slab.calloc(recordBytes(this.workers));
+    if (record === 0) return 0;
+    const text = address === undefined ? 0 : this.#keepText(address);
+    const weightClass = (settings.backup ? this.backup : this.primary).join(settings.weight);
+    if (weightClass === 0 || (text === 0 && address !== undefined)) {
+      if (weightClass !== 0) (settings.backup ? this.backup : this.primary).quit(weightClass);
+      if (text !== 0) slab.release(text);
+      slab.release(record);
+      return 0;
+    }
+    const { u32 } = this.zone;
+    const words = record >>> 2;
+    u32[words + W.memberKey] = key;
+    u32[words + W.addressIndex] = addressIndex;
+    u32[words + W.slot] = slot;
+    u32[words + W.address] = text;
+    u32[words + W.weightClass] = weightClass;
+    u32[words + W.effective] = settings.weight;
+    u32[words + W.order] = u32[this.#words + GroupW.nextOrder]!++;
+    this.#store(record, settings);
+    u32[words + W.flags]! |= Flag.PENDING;
+    const bucket = this.#bucket(key, addressIndex);
+    u32[words + W.bucketNext] = u32[bucket]!;
+    u32[bucket] = record;
+    return record;
+  }
+
+  /** Puts a pending member in force: from now on it gets requests. */
+  link(record: number, now: number): void {
+    const { u32 } = this.zone;
+    u32[(record >>> 2) + W.flags]! &= ~Flag.PENDING;
+    u32[this.#words + GroupW.count]!++;
+    this.rotationOf(record).settle(record, now);
+  }
+
+  /** Gives up a pending member. */
+  discard(record: number): void {
+    this.#leaveTable(record);
+    this.#release(record);
+  }
+
+  /**
+   * Takes a member out of force. Requests that it has go on. Its record stays until {@link reap}, because a worker may not know yet.
+   */
+  unlink(record: number, now: number): void {
+    const { u32 } = this.zone;
+    u32[(record >>> 2) + W.flags]! |= Flag.GONE;
+    this.rotationOf(record).leave(record);
+    this.#leaveTable(record);
+    u32[(record >>> 2) + W.bucketNext] = u32[this.#words + GroupW.zombies]!;
+    u32[this.#words + GroupW.zombies] = record;
+    if (--u32[this.#words + GroupW.count]! === 1) this.#forgiveLast(now);
+  }
+
+  /** Frees the records of members that were removed by earlier changes and have no requests left. All workers must have those changes. */
+  reap(): void {
+    const { u32 } = this.zone;
+    let link = this.#words + GroupW.zombies;
+    while (u32[link] !== 0) {
+      const record = u32[link]!;
+      if (u32[(record >>> 2) + W.active]! > 0) link = (record >>> 2) + W.bucketNext;
+      else {
+        u32[link] = u32[(record >>> 2) + W.bucketNext]!;
+        this.#release(record);
+      }
+    }
+  }
+
+  /** Reserves what a change of weight or role needs. 0: the zone is full. Hand it to {@link change}, or give it back with {@link cancel}. */
+  reserve(settings: MemberSettings): number {
+    return (settings.backup ? this.backup : this.primary).join(settings.weight);
+  }
+
+  cancel(settings: MemberSettings, weightClass: number): void {
+    (settings.backup ? this.backup : this.primary).quit(weightClass);
+  }
+
+  /** Changes the parameters of a member in place. @param weightClass of {@link reserve} */
+  change(record: number, settings: MemberSettings, weightClass: number, now: number): void {
+    const { u32, f64 } = this.zone;
+    const words = record >>> 2;
+    const before = this.rotationOf(record);
+    before.leave(record);
+    before.quit(u32[words + W.weightClass]!);
+    const wasBackup = (u32[words + W.flags]! & Flag.BACKUP) !== 0;
+    if (u32[words + W.weight] !== settings.weight || wasBackup !== settings.backup) {
+      // With another weight it starts like a new one, instead of working off what it was owed under the old one.
+      f64[(record >>> 3) + F.key] = 0;
+      u32[words + W.effective] = settings.weight;
+    }
+    u32[words + W.weightClass] = weightClass;
+    this.#store(record, settings);
+    if (u32[words + W.fails]! < settings.maxFails || settings.maxFails === 0) this.tally.available(record, now);
+    this.rotationOf(record).settle(record, now);
+  }
+
+  /** The text kept with {@link add}, or undefined. */
+  addressOf(record: number): string | undefined {
+    const text = this.zone.u32[(record >>> 2) + W.address]!;
+    if (text === 0) return undefined;
+    return Buffer.from(this.zone.bytes.slice(text + 4, text + 4 + this.zone.u32[text >>> 2]!)).toString();
+  }
+
+  /** Subtracts what worker `index` had under way when it died. */
+  dropWorker(index: number, now: number): void {
+    if (index >= this.workers) return;
+    const { i32, u32 } = this.zone;
+    i32[this.#words + GroupW.idle + index] = 0;
+    for (const record of this.#all()) {
+      const words = record >>> 2;
+      const lost = u32[words + W.perWorker + index]!;
+      if (lost === 0) continue;
+      u32[words + W.perWorker + index] = 0;
+      u32[words + W.active]! -= lost;
+      this.rotationOf(record).settle(record, now);
+    }
+  }
+
+  /** Idle connections of all workers. Read without the lock. */
+  get idle(): number {
+    let sum = 0;
+    for (let index = 0; index < this.workers; index++) sum += Atomics.load(this.zone.i32, this.#words + GroupW.idle + index);
+    return sum;
+  }
+
+  /** One idle connection of a worker more or less. Without the lock: only that worker writes there. */
+  addIdle(worker: number, change: number): void {
+    if (worker < this.workers) Atomics.add(this.zone.i32, this.#words + GroupW.idle + worker, change);
+  }
+
+  /** Records of the members in force, in no order. */
+  *records(): Generator<number> {
+    const { u32 } = this.zone;
+    for (let bucket = 0; bucket <= u32[this.#words + GroupW.mask]!; bucket++)
+      for (
+        let record = u32[(u32[this.#words + GroupW.buckets]! >>> 2) + bucket]!;
+        record !== 0;
+        record = u32[(record >>> 2) + W.bucketNext]!
+      )
+        yield record;
+  }
+
+  /** Gives all memory back: the group is out of force, and no request uses it. False if one still does. */
+  destroy(name: string): boolean {
+    for (const record of this.#all()) if (this.zone.u32[(record >>> 2) + W.active]! > 0) return false;
+    for (const record of Array.from(this.#all())) {
+      this.rotationOf(record).leave(record);
+      this.#release(record);
+    }
+    this.zone.slab.release(this.zone.u32[this.#words + GroupW.buckets]!);
+    this.zone.slab.release(this.head);
+    this.zone.directory.remove(name);
+    return true;
+  }
+
+  *#all(): Generator<number> {
+    yield* this.records();
+    const { u32 } = this.zone;
+    for (let record = u32[this.#words + GroupW.zombies]!; record !== 0; record = u32[(record >>> 2) + W.bucketNext]!) yield record;
+  }
+
+  #store(record: number, settings: MemberSettings): void {
+    const { u32 } = this.zone;
+    const words = record >>> 2;
+    const roles = (settings.backup ? Flag.BACKUP : 0) | (settings.down ? Flag.DOWN : 0) | (settings.drain ? Flag.DRAIN : 0);
+    u32[words + W.flags] = (u32[words + W.flags]! & ~(Flag.BACKUP | Flag.DOWN | Flag.DRAIN)) | roles;
+    u32[words + W.weight] = settings.weight;
+    u32[words + W.maxConns] = settings.maxConns;
+    u32[words + W.maxFails] = settings.maxFails;
+    u32[words + W.failTimeout] = Math.min(settings.failTimeout, 2 ** 32 - 1);
+  }
+
+  /** The only member of a group is never out of the game, whatever failed (as in nginx). */
+  #forgiveLast(now: number): void {
+    for (const record of this.records()) {
+      if ((this.zone.u32[(record >>> 2) + W.flags]! & Flag.PENDING) !== 0) continue;
+      this.tally.available(record, now);
+      this.rotationOf(record).settle(record, now);
+    }
+  }
+
+  #release(record: number): void {
+    const { u32, slab } = this.zone;
+    const words = record >>> 2;
+    this.rotationOf(record).quit(u32[words + W.weightClass]!);
+    this.tally.release(record);
+    if (u32[words + W.address] !== 0) slab.release(u32[words + W.address]!);
+    slab.release(record);
+  }
+
+  #keepText(text: string): number {
+    const bytes = Buffer.from(text);
+    const offset = this.zone.slab.alloc(4 + bytes.length);
+    if (offset === 0) return 0;
+    this.zone.u32[offset >>> 2] = bytes.length;
+    this.zone.bytes.set(bytes, offset + 4);
+    return offset;
+  }
+
+  #bucket(key: number, addressIndex: number): number {
+    const { u32 } = this.zone;
+    const hash = Math.imul(key, 0x9e3779b1) ^ Math.imul(addressIndex + 1, 0x85ebca6b);
+    return (u32[this.#words + GroupW.buckets]! >>> 2) + ((hash ^ (hash >>> 16)) & u32[this.#words + GroupW.mask]!);
+  }
+
+  #leaveTable(record: number): void {
+    const { u32 } = this.zone;
+    let link = this.#bucket(u32[(record >>> 2) + W.memberKey]!, u32[(record >>> 2) + W.addressIndex]!);
+    while (u32[link] !== record) link = (u32[link]! >>> 2) + W.bucketNext;
+    u32[link] = u32[(record >>> 2) + W.bucketNext]!;
+  }
+
+  /** Doubles the table when there are more members than buckets. Without memory for that it stays as it is, and is slower. */
+  #extendTable(): void {
+    const { zone } = this;
+    const buckets = zone.u32[this.#words + GroupW.mask]! + 1;
+    if (this.count < buckets) return;
+    const larger = zone.slab.calloc(buckets * 8);
+    if (larger === 0) return;
+    const records = [...this.records()];
+    const { u32 } = zone;
+    const smaller = u32[this.#words + GroupW.buckets]!;
+    u32[this.#words + GroupW.buckets] = larger;
+    u32[this.#words + GroupW.mask] = buckets * 2 - 1;
+    for (const record of records) {
+      const bucket = this.#bucket(u32[(record >>> 2) + W.memberKey]!, u32[(record >>> 2) + W.addressIndex]!);
+      u32[(record >>> 2) + W.bucketNext] = u32[bucket]!;
+      u32[bucket] = record;
+    }
+    zone.slab.release(smaller);
+  }
+
+  /** After a thread died inside the lock: the table is whole, everything that can be derived from it is made anew. */
+  #repair(now: number): void {
+    const { u32 } = this.zone;
+    this.primary.clear();
+    this.backup.clear();
+    let count = 0;
+    for (const record of this.#all()) {
+      const words = record >>> 2;
+      let active = 0;
+      for (let worker = 0; worker < this.workers; worker++) active += u32[words + W.perWorker + worker]!;
+      u32[words + W.active] = active;
+      u32[words + W.home] = Home.none;
+      if ((u32[words + W.flags]! & (Flag.PENDING | Flag.GONE)) === 0) count++;
+      this.rotationOf(record).restore(record, now);
+    }
+    u32[this.#words + GroupW.count] = count;
+    u32[this.#words + GroupW.epoch] = this.zone.epoch;
+  }
+}

@@ -1,0 +1,93 @@
+import type { GroupView, PeerState, PeerView } from '../module/services.js';
+import type { Directive } from '../module/tree.js';
+import type { Clock } from '../net/clock.js';
+import type { Group } from './group.js';
+import { Flag, W } from './layout.js';
+import type { Peer } from './peer.js';
+
+/** A group as the API and modules see it. Figures are those of the moment they are asked for. */
+export class GroupSight implements GroupView {
+  constructor(
+    private readonly group: Group,
+    private readonly current: () => Directive,
+    readonly zone: string | undefined,
+    private readonly clock: Clock,
+  ) {}
+
+  get name(): string {
+    return this.group.name;
+  }
+
+  get directive(): Directive {
+    return this.current();
+  }
+
+  get size(): number {
+    return this.group.size;
+  }
+
+  get keepalive(): number {
+    return this.group.memory.idle;
+  }
+
+  get zombies(): number {
+    const { memory } = this.group;
+    memory.enter(this.clock.now);
+    const { zombies } = memory;
+    memory.leave();
+    return zombies;
+  }
+
+  get peers(): Iterable<PeerView> {
+    return this.#views();
+  }
+
+  peer(id: number): PeerView | undefined {
+    const peer = this.group.peer(id);
+    return peer && viewOf(peer, this.group, this.clock.refresh());
+  }
+
+  resetStatistics(): void {
+    const { memory } = this.group;
+    const now = this.clock.refresh();
+    for (const peer of this.group.peers) {
+      memory.enter(now);
+      memory.tally.reset(peer.offset, now);
+      memory.leave();
+    }
+  }
+
+  *#views(): Generator<PeerView> {
+    const now = this.clock.refresh();
+    for (const peer of this.group.peers) yield viewOf(peer, this.group, now);
+  }
+}
+
+function viewOf(peer: Peer, { memory }: Group, now: number): PeerView {
+  const { member } = peer;
+  memory.enter(now);
+  const figures = memory.tally.read(peer.offset, now);
+  const flags = memory.zone.u32[(peer.offset >>> 2) + W.flags]!;
+  memory.leave();
+  const { failed, ...rest } = figures;
+  return {
+    id: peer.id,
+    server: peer.server,
+    name: member.name,
+    directive: member.directive!,
+    backup: member.settings.backup,
+    weight: member.settings.weight,
+    maxConns: member.settings.maxConns,
+    state: stateOf(flags, figures.downstart),
+    fails: failed,
+    ...rest,
+  };
+}
+
+function stateOf(flags: number, downstart: number): PeerState {
+  if ((flags & Flag.DOWN) !== 0) return 'down';
+  if ((flags & Flag.UNHEALTHY) !== 0) return 'unhealthy';
+  if ((flags & Flag.DRAIN) !== 0) return 'draining';
+  if ((flags & Flag.CHECKING) !== 0) return 'checking';
+  return downstart === 0 ? 'up' : 'unavail';
+}

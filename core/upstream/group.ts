@@ -1,0 +1,298 @@
+import type { Clock } from '../net/clock.js';
+import type { TimerWheel } from '../net/timers.js';
+import { Slab } from '../zone/slab.js';
+import type { Balancer, BalancerGroup } from './balancer.js';
+import { formatAddress } from './address.js';
+import type { GroupMemory } from './group-memory.js';
+import { KeepalivePool, type KeepaliveSettings } from './keepalive.js';
+import { F, W, recordBytes } from './layout.js';
+import { Peer, type Member } from './peer.js';
+import { RoundRobin } from './round-robin.js';
+
+/** Half of a change: nothing of it is in force yet. Exactly one of the two is called, and neither throws. */
+export interface PreparedMember {
+  readonly peer: Peer;
+  commit(): void;
+  abort(): void;
+}
+
+/** The zone of a group has no room for a member. */
+export class ZoneFull extends Error {}
+
+export interface GroupOptions {
+  readonly clock: Clock;
+  /** Absent: idle connections are only closed when one looks for them. */
+  readonly timers?: TimerWheel;
+  /** 0-based number of this worker; -1 in a thread that carries no traffic. */
+  readonly worker: number;
+  /** Whether this thread changes the group's memory. True for memory of its own. */
+  readonly owner: boolean;
+  readonly keepalive: KeepaliveSettings;
+  /** A member failed so often that it gets no requests for its fail_timeout. */
+  readonly onUnavailable: (peer: Peer, group: Group) => void;
+}
+
+/**
+ * A group of servers in one thread: chooses members and keeps account of what becomes of the requests.
+ *
+ * For each {@link pick} there is exactly one {@link free}; in between {@link answered} when the head of an answer came, and
+ * {@link finished} when the exchange is over.
+ */
+export class Group implements BalancerGroup {
+  readonly keepalive: KeepalivePool;
+  readonly #peers = new Map<number, Peer>();
+  /** By {@link Peer.slot}. */
+  readonly #slots: (Peer | undefined)[] = [];
+  readonly #freeSlots: number[] = [];
+  readonly #balancer: Balancer;
+
+  constructor(
+    readonly name: string,
+    readonly memory: GroupMemory,
+    private readonly options: GroupOptions,
+  ) {
+    this.keepalive = new KeepalivePool(options.keepalive, memory, options.worker, options.clock, options.timers);
+    this.#balancer = new RoundRobin(this);
+  }
+
+  /** Whether this thread changes the group's memory. */
+  get owned(): boolean {
+    return this.options.owner;
+  }
+
+  /** Members in force. */
+  get size(): number {
+    return this.#peers.size;
+  }
+
+  /** Members in force, in the order they came. */
+  get peers(): Iterable<Peer> {
+    return this.#peers.values();
+  }
+
+  /** @param id see {@link Peer.id} */
+  peer(id: number): Peer | undefined {
+    return this.#peers.get(id);
+  }
+
+  peerAt(record: number): Peer | undefined {
+    const peer = this.#slots[this.memory.zone.u32[(record >>> 2) + W.slot]!];
+    return peer?.offset === record ? peer : undefined;
+  }
+
+  /** Chooses a member, which has one more request then. Undefined: none may be chosen. */
+  pick(tried?: readonly Peer[], key?: string): Peer | undefined {
+    const { memory } = this;
+    const { now } = this.options.clock;
+    memory.enter(now);
+    const peer = this.#balancer.pick(now, tried, key);
+    if (peer !== undefined) this.#begin(peer, now);
+    memory.leave();
+    return peer;
+  }
+
+  /** The request on this member has ended. @param failed the attempt counts as failed (max_fails) */
+  free(peer: Peer, failed: boolean): void {
+    const { memory } = this;
+    const { now } = this.options.clock;
+    peer.picked--;
+    memory.enter(now);
+    const disabled = this.#end(peer.offset, failed, now);
+    memory.leave();
+    if (disabled) this.options.onUnavailable(peer, this);
+  }
+
+  /** The head of an answer came. @param headerMs since the request to the member began */
+  answered(peer: Peer, status: number, headerMs: number): void {
+    if (peer.picked === 0) return;
+    this.memory.enter(this.options.clock.now);
+    this.memory.tally.answered(peer.offset, status, headerMs);
+    this.memory.leave();
+  }
+
+  /** The exchange is over, before {@link free}. @param responseMs since it began; -1: there was no whole answer */
+  finished(peer: Peer, sent: number, received: number, responseMs: number): void {
+    if (peer.picked === 0) return;
+    this.memory.enter(this.options.clock.now);
+    this.memory.tally.finished(peer.offset, sent, received, responseMs);
+    this.memory.leave();
+  }
+
+  /** Takes in the members of a group that is not in force yet. @throws ZoneFull */
+  load(members: readonly Member[]): readonly Peer[] {
+    return members.map((member) => {
+      const prepared = this.prepareAdd(member, false);
+      prepared.commit();
+      return prepared.peer;
+    });
+  }
+
+  /** @param pending a change is being prepared, not a group built @throws ZoneFull */
+  prepareAdd(member: Member, pending = true): PreparedMember {
+    const peer = this.options.owner ? this.#allocate(member) : this.#attach(member, pending);
+    this.#slots[peer.slot] = peer;
+    return {
+      peer,
+      commit: () => {
+        if (this.options.owner) this.#locked((now) => this.memory.link(peer.offset, now));
+        this.#peers.set(peer.id, peer);
+        this.#balancer.added?.(peer);
+      },
+      abort: () => {
+        if (this.#slots[peer.slot] === peer) this.#slots[peer.slot] = undefined;
+        if (!this.options.owner) return;
+        this.#locked(() => this.memory.discard(peer.offset));
+        this.#freeSlots.push(peer.slot);
+      },
+    };
+  }
+
+  /** Other parameters for a member; record, counters and connections stay. @throws ZoneFull */
+  prepareChange(peer: Peer, member: Member): PreparedMember {
+    const { memory, options } = this;
+    const weightClass = options.owner ? this.#locked(() => memory.reserve(member.settings)) : 0;
+    if (options.owner && weightClass === 0) throw this.#full();
+    return {
+      peer,
+      commit: () => {
+        if (options.owner) this.#locked((now) => memory.change(peer.offset, member.settings, weightClass, now));
+        peer.member = member;
+        this.#balancer.changed?.(peer);
+      },
+      abort: () => {
+        if (options.owner) this.#locked(() => memory.cancel(member.settings, weightClass));
+      },
+    };
+  }
+
+  /** The member leaves; requests that it has go on. */
+  prepareRemove(peer: Peer): PreparedMember {
+    return {
+      peer,
+      commit: () => {
+        if (this.options.owner) {
+          this.#locked((now) => this.memory.unlink(peer.offset, now));
+          this.#freeSlots.push(peer.slot);
+        }
+        peer.removed = true;
+        if (this.#peers.get(peer.id) === peer) this.#peers.delete(peer.id);
+        this.#balancer.removed?.(peer);
+        this.keepalive.drop(peer);
+      },
+      abort: () => {},
+    };
+  }
+
+  /** The addresses that the owner found for a name: the members of key `key`. */
+  addressesOf(key: number, pending: boolean): readonly string[] {
+    return this.#locked(() => {
+      const found: string[] = [];
+      for (;;) {
+        const record = this.memory.find(key, found.length, pending);
+        const address = record === 0 ? undefined : this.memory.addressOf(record);
+        if (address === undefined) return found;
+        found.push(address);
+      }
+    });
+  }
+
+  /** Subtracts what a worker had under way when it died. By the owner. */
+  dropWorker(worker: number): void {
+    this.#locked((now) => this.memory.dropWorker(worker, now));
+  }
+
+  /** Gives all of the group's memory back. False if a request is still on one of its members. By the owner. @param name it was made under */
+  destroy(name: string): boolean {
+    return this.#locked(() => this.memory.destroy(name));
+  }
+
+  /** Frees what earlier changes left behind. Called by the owner before it prepares a change: all workers have the earlier ones by then. */
+  reap(): void {
+    if (this.options.owner) this.#locked(() => this.memory.reap());
+  }
+
+  #begin(peer: Peer, now: number): void {
+    const { u32, f64 } = this.memory.zone;
+    const words = peer.offset >>> 2;
+    const numbers = peer.offset >>> 3;
+    peer.picked++;
+    f64[numbers + F.requests]!++;
+    f64[numbers + F.selected] = now;
+    u32[words + W.active]!++;
+    const { worker } = this.options;
+    if (worker >= 0 && worker < this.memory.workers) u32[words + W.perWorker + worker]!++;
+    if (u32[words + W.maxConns] !== 0) this.memory.rotationOf(peer.offset).settle(peer.offset, now);
+  }
+
+  /** True if this failure was one too many. */
+  #end(record: number, failed: boolean, now: number): boolean {
+    const { memory } = this;
+    const { u32, f64 } = memory.zone;
+    const words = record >>> 2;
+    const numbers = record >>> 3;
+    u32[words + W.active]!--;
+    const { worker } = this.options;
+    if (worker >= 0 && worker < memory.workers) u32[words + W.perWorker + worker]!--;
+    let disabled = false;
+    if (failed) disabled = this.#fail(record, now);
+    else if (u32[words + W.fails] !== 0 && f64[numbers + F.accessed]! < f64[numbers + F.checked]!) memory.tally.available(record, now);
+    else if (u32[words + W.maxConns] === 0) return false;
+    memory.rotationOf(record).settle(record, now);
+    return disabled;
+  }
+
+  /** What ngx_http_upstream_free_round_robin_peer does for a failed one. */
+  #fail(record: number, now: number): boolean {
+    const { memory } = this;
+    const { u32, f64 } = memory.zone;
+    const words = record >>> 2;
+    u32[words + W.failed]!++;
+    if (memory.count === 1) return false;
+    const fails = ++u32[words + W.fails]!;
+    f64[(record >>> 3) + F.accessed] = now;
+    f64[(record >>> 3) + F.checked] = now;
+    const maxFails = u32[words + W.maxFails]!;
+    if (maxFails === 0) return false;
+    const loss = Math.floor(u32[words + W.weight]! / maxFails);
+    u32[words + W.effective] = Math.max(u32[words + W.effective]! - loss, 0);
+    if (fails < maxFails) return false;
+    memory.tally.unavailable(record, now);
+    return true;
+  }
+
+  #allocate(member: Member): Peer {
+    const slot = this.#freeSlots.pop() ?? this.#slots.length;
+    // What a name means is decided once for all threads.
+    const text = member.resolved ? formatAddress(member.address) : undefined;
+    const record = this.#locked(() => this.memory.add(member.key, member.addressIndex, slot, member.settings, text));
+    if (record === 0) {
+      this.#freeSlots.push(slot);
+      throw this.#full();
+    }
+    return new Peer(member, record, slot);
+  }
+
+  #attach(member: Member, pending: boolean): Peer {
+    const record = this.#locked(() => this.memory.find(member.key, member.addressIndex, pending));
+    if (record === 0) throw new Error(`member ${member.name} of upstream "${this.name}" is not in its zone`);
+    return new Peer(member, record, this.memory.zone.u32[(record >>> 2) + W.slot]!);
+  }
+
+  #full(): ZoneFull {
+    const { zone } = this.memory;
+    const needed = Math.ceil((zone.size + Slab.cost(recordBytes(this.memory.workers))) / 4096) * 4;
+    return new ZoneFull(
+      `zone "${zone.name}" is too small: ${this.size} members fill its ${zone.size} bytes; one more needs ${needed}k at least`,
+    );
+  }
+
+  #locked<T>(section: (now: number) => T): T {
+    const { now } = this.options.clock;
+    this.memory.enter(now);
+    try {
+      return section(now);
+    } finally {
+      this.memory.leave();
+    }
+  }
+}

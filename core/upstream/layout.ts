@@ -1,0 +1,150 @@
+/**
+ * How a group lies in its zone. A structure is named by its byte offset, a multiple of 8; `F…` counts its numbers of 8 bytes, `W…` its
+ * words of 4. All of it is read and written with the zone's lock held.
+ */
+
+/** A member's record: numbers. */
+export const enum F {
+  /** Current weight; in a class: what it was in round 0 of the rotation. */
+  key = 0,
+  checked,
+  accessed,
+  selected,
+  requests,
+  /** Answers 1xx to 5xx. */
+  responses,
+  sent = responses + 5,
+  received,
+  downtime,
+  downstart,
+  headerTime,
+  responseTime,
+  COUNT,
+}
+
+/** A member's record: words, behind its numbers. */
+export const enum W {
+  /** Links in the list it stands in. */
+  next = F.COUNT * 2,
+  before,
+  /** Which list that is ({@link Home}). */
+  home,
+  flags,
+  weight,
+  effective,
+  /** Place in the configuration: of two equal members the first one is chosen. */
+  order,
+  /** Offset of the class of its weight. */
+  weightClass,
+  maxFails,
+  failTimeout,
+  maxConns,
+  fails,
+  active,
+  /** Failed attempts, and how often it became unavailable. */
+  failed,
+  unavail,
+  /** Its identity, as {@link memberId} takes it apart. */
+  memberKey,
+  addressIndex,
+  /** Where the threads of this node keep their Peer of it. */
+  slot,
+  /** The next record in the same bucket of the table of members. */
+  bucketNext,
+  /** The first chunk of counts by status code. */
+  codes,
+  /** Its address as text, if that came from a name. */
+  address,
+  /** Requests that each worker has on it: {@link MIN_WORKERS} words at least. */
+  perWorker,
+}
+
+/** So many words fill the size class of 256 bytes. */
+export const MIN_WORKERS = 11;
+
+export const recordBytes = (workers: number): number => (W.perWorker + workers) * 4;
+
+/** Bits of {@link W.flags}. A member with any of {@link Flag.IDLE} gets no requests. */
+export const enum Flag {
+  BACKUP = 1,
+  DOWN = 2,
+  DRAIN = 4,
+  /** Made by a change that is not in force yet. */
+  PENDING = 8,
+  /** Removed; some requests still run. */
+  GONE = 16,
+  /** The request that is being placed has tried it. */
+  TRIED = 32,
+  /** A health check found it unfit, or has not answered yet. */
+  UNHEALTHY = 64,
+  CHECKING = 128,
+  IDLE = DOWN | DRAIN | PENDING | GONE | TRIED | UNHEALTHY | CHECKING,
+}
+
+/** The list a member stands in. */
+export const enum Home {
+  /** None: it cannot be chosen until something happens to it. */
+  none = 0,
+  /** The class of its weight: in full health. */
+  weightClass,
+  /** Its effective weight is reduced: looked at one by one. */
+  suspect,
+  /** It failed too often and waits for its fail_timeout. */
+  resting,
+}
+
+/** A class of weight: all members in full health that have it, the one to be chosen next first. */
+export const enum WeightClass {
+  weight = 0,
+  head,
+  tail,
+  next,
+  /** Members of this weight, wherever they stand: the class lives as long as there are some. */
+  members,
+  COUNT,
+}
+
+/** A rotation (primary or backup members): numbers. */
+export const enum RotationF {
+  /** How often one was chosen. */
+  rounds = 0,
+  /** Weights of all members in the classes. */
+  total,
+}
+
+/** A rotation: words. */
+export const enum RotationW {
+  classes = 4,
+  suspects,
+  resting,
+  /** Where the search for rested members goes on. */
+  hand,
+  COUNT,
+}
+
+/** The head of a group: two rotations, then words. */
+export const enum GroupW {
+  backup = RotationW.COUNT,
+  epoch = RotationW.COUNT * 2,
+  count,
+  /** Removed members, linked by {@link W.bucketNext}. */
+  zombies,
+  buckets,
+  mask,
+  nextOrder,
+  workers,
+  /** Idle connections of each worker. */
+  idle,
+}
+
+export const groupBytes = (workers: number): number => (GroupW.idle + workers) * 4;
+
+/** A chunk of counts by status code: offset of the next chunk, so many codes of 16 bits, then their counts. */
+export const CODES_IN_CHUNK = 6;
+export const CHUNK_BYTES = 64;
+/** First code, in units of 2 bytes; first count, in units of 8 bytes. */
+export const CHUNK_CODES = 2;
+export const CHUNK_COUNTS = 2;
+
+/** The identity of a member in its group: the key of its `server` line, and for a name which of its addresses. */
+export const memberId = (key: number, addressIndex: number): number => key + addressIndex * 2 ** 32;

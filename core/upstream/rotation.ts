@@ -1,0 +1,354 @@
+import type { Zone } from '../zone/zone.js';
+import { F, Flag, Home, RotationF, RotationW, W, WeightClass } from './layout.js';
+
+/** How many resting members one choice looks at, and how many neighbours it compares to keep a class in order. */
+const WAKES = 16;
+const STEPS = 64;
+/** Rounds after which the keys are set to the present, long before they lose digits. */
+const MAX_ROUNDS = 2 ** 31;
+
+/** A member that a request has tried. */
+export interface Tried {
+  readonly offset: number;
+  /** Its record may be in other use by now. */
+  readonly removed: boolean;
+}
+
+/**
+ * Smooth weighted round robin, the sequence of ngx_http_upstream_get_peer: in each round the current weight of every member that may be
+ * chosen grows by its effective weight; the largest one is chosen, the first of equals, and the sum of all is taken off it. An effective
+ * weight that failures reduced grows by one a round.
+ *
+ * Here a round does not touch all members. Those in full health and of one weight grow alike, so their order among themselves never changes:
+ * they stand in a list by current weight, of which only the front is looked at, and the growth is computed from the number of rounds. Whoever
+ * is chosen falls behind the others of its class. Members with a reduced weight are few and are looked at one by one. Members that cannot be
+ * chosen (down, full, resting after failures) stand elsewhere; as in nginx their current weight does not move meanwhile.
+ *
+ * The lists are in the zone, common to all workers. Everything here runs with the zone's lock held.
+ */
+export class Rotation {
+  /** Word and number indices of the head. */
+  readonly #words: number;
+  readonly #numbers: number;
+
+  constructor(
+    private readonly zone: Zone,
+    head: number,
+    /** Whether it is the one of the backup members. */
+    private readonly backup: boolean,
+  ) {
+    this.#words = head >>> 2;
+    this.#numbers = head >>> 3;
+  }
+
+  /** Chooses a member that was not tried, or 0. @param now epoch milliseconds */
+  pick(now: number, tried: readonly Tried[] | undefined): number {
+    if (this.zone.u32[this.#words + RotationW.resting] !== 0) this.#wake(now, WAKES);
+    if (tried === undefined || tried.length === 0) return this.#pickAwake(now);
+    for (const peer of tried) if (this.#owns(peer)) this.#mark(peer.offset, Flag.TRIED, now);
+    const chosen = this.#pickAwake(now);
+    for (const peer of tried) if (this.#owns(peer)) this.#mark(peer.offset, 0, now);
+    return chosen;
+  }
+
+  /** Moves a member to the list where it belongs after something happened to it. Its place stays if that is where it is. */
+  settle(record: number, now: number): void {
+    const home = this.#homeOf(record, now);
+    if (home === this.zone.u32[(record >>> 2) + W.home]) return;
+    this.leave(record);
+    this.#enter(record, home);
+  }
+
+  /** Takes a member out of its list; its current weight is kept. */
+  leave(record: number): void {
+    const { u32, f64 } = this.zone;
+    const words = record >>> 2;
+    const home = u32[words + W.home];
+    u32[words + W.home] = Home.none;
+    if (home === Home.weightClass) {
+      const weightClass = u32[words + W.weightClass]! >>> 2;
+      const weight = u32[weightClass + WeightClass.weight]!;
+      this.#unlink(record, weightClass + WeightClass.head, weightClass + WeightClass.tail);
+      f64[(record >>> 3) + F.key]! += weight * f64[this.#numbers + RotationF.rounds]!;
+      f64[this.#numbers + RotationF.total]! -= weight;
+    } else if (home === Home.suspect) this.#unlink(record, this.#words + RotationW.suspects, 0);
+    else if (home === Home.resting) {
+      if (u32[this.#words + RotationW.hand] === record) u32[this.#words + RotationW.hand] = u32[words + W.next]!;
+      this.#unlink(record, this.#words + RotationW.resting, 0);
+    }
+  }
+
+  /** The class of a weight, made if need be; counts one more member of it. 0: the zone is full. */
+  join(weight: number): number {
+    const weightClass = this.#classOf(weight) || this.#newClass(weight);
+    if (weightClass !== 0) this.zone.u32[(weightClass >>> 2) + WeightClass.members]!++;
+    return weightClass;
+  }
+
+  /** One member less of this class. The last one takes the class with it. */
+  quit(weightClass: number): void {
+    const { u32 } = this.zone;
+    if (--u32[(weightClass >>> 2) + WeightClass.members]! > 0) return;
+    let link = this.#words + RotationW.classes;
+    while (u32[link] !== weightClass) link = (u32[link]! >>> 2) + WeightClass.next;
+    u32[link] = u32[(weightClass >>> 2) + WeightClass.next]!;
+    this.zone.slab.release(weightClass);
+  }
+
+  /** Forgets all lists after a thread died in the middle of changing them; {@link restore} puts the members back one by one. */
+  clear(): void {
+    const { u32, f64 } = this.zone;
+    f64[this.#numbers + RotationF.rounds] = 0;
+    f64[this.#numbers + RotationF.total] = 0;
+    u32[this.#words + RotationW.suspects] = 0;
+    u32[this.#words + RotationW.resting] = 0;
+    u32[this.#words + RotationW.hand] = 0;
+    for (
+      let weightClass = u32[this.#words + RotationW.classes]!;
+      weightClass !== 0;
+      weightClass = u32[(weightClass >>> 2) + WeightClass.next]!
+    ) {
+      u32[(weightClass >>> 2) + WeightClass.head] = 0;
+      u32[(weightClass >>> 2) + WeightClass.tail] = 0;
+    }
+  }
+
+  restore(record: number, now: number): void {
+    const { u32, f64 } = this.zone;
+    u32[(record >>> 2) + W.home] = Home.none;
+    u32[(record >>> 2) + W.flags]! &= ~Flag.TRIED;
+    f64[(record >>> 3) + F.key] = 0;
+    this.settle(record, now);
+  }
+
+  #classOf(weight: number): number {
+    const { u32 } = this.zone;
+    let weightClass = u32[this.#words + RotationW.classes]!;
+    while (weightClass !== 0 && u32[(weightClass >>> 2) + WeightClass.weight] !== weight)
+      weightClass = u32[(weightClass >>> 2) + WeightClass.next]!;
+    return weightClass;
+  }
+
+  #newClass(weight: number): number {
+    const weightClass = this.zone.slab.calloc(WeightClass.COUNT * 4);
+    if (weightClass === 0) return 0;
+    const { u32 } = this.zone;
+    const classes = this.#words + RotationW.classes;
+    u32[(weightClass >>> 2) + WeightClass.weight] = weight;
+    u32[(weightClass >>> 2) + WeightClass.next] = u32[classes]!;
+    u32[classes] = weightClass;
+    return weightClass;
+  }
+
+  #pickAwake(now: number): number {
+    const chosen = this.#choose(now);
+    if (chosen !== 0 || this.zone.u32[this.#words + RotationW.resting] === 0) return chosen;
+    // Before giving up: one of those that nobody has looked at for some time may have rested enough.
+    return this.#wake(now, Infinity) ? this.#choose(now) : 0;
+  }
+
+  #choose(now: number): number {
+    const { u32, f64 } = this.zone;
+    const rounds = f64[this.#numbers + RotationF.rounds]! + 1;
+    let best = 0;
+    let highest = -Infinity;
+    for (let weightClass = u32[this.#words + RotationW.classes]!; weightClass !== 0;) {
+      const words = weightClass >>> 2;
+      const front = u32[words + WeightClass.head]!;
+      if (front !== 0) {
+        const current = f64[(front >>> 3) + F.key]! + u32[words + WeightClass.weight]! * rounds;
+        if (current > highest || (current === highest && this.#isBefore(front, best))) {
+          best = front;
+          highest = current;
+        }
+      }
+      weightClass = u32[words + WeightClass.next]!;
+    }
+    let total = f64[this.#numbers + RotationF.total]!;
+    let recovered = false;
+    for (let record = u32[this.#words + RotationW.suspects]!; record !== 0; record = u32[(record >>> 2) + W.next]!) {
+      const words = record >>> 2;
+      const effective = u32[words + W.effective]!;
+      const current = f64[(record >>> 3) + F.key]! + effective;
+      f64[(record >>> 3) + F.key] = current;
+      total += effective;
+      if (effective < u32[words + W.weight]!) u32[words + W.effective] = effective + 1;
+      if (effective + 1 >= u32[words + W.weight]!) recovered = true;
+      if (current > highest || (current === highest && this.#isBefore(record, best))) {
+        best = record;
+        highest = current;
+      }
+    }
+    if (best === 0) return 0;
+    f64[this.#numbers + RotationF.rounds] = rounds;
+    this.#take(best, total, now);
+    if (recovered) this.#reinstate(now);
+    if (rounds >= MAX_ROUNDS) this.#rebase(rounds);
+    return best;
+  }
+
+  /** Takes the total off the chosen one, and moves it behind the others of its class. */
+  #take(record: number, total: number, now: number): void {
+    const { u32, f64 } = this.zone;
+    const words = record >>> 2;
+    const numbers = record >>> 3;
+    f64[numbers + F.key]! -= total;
+    if (u32[words + W.home] === Home.weightClass) {
+      const weightClass = u32[words + W.weightClass]! >>> 2;
+      if (u32[weightClass + WeightClass.tail] !== record) {
+        this.#unlink(record, weightClass + WeightClass.head, weightClass + WeightClass.tail);
+        this.#place(record, weightClass);
+      }
+    }
+    // A new window for counting failures; and a member that failed too often has this one trial in it.
+    if (now - f64[numbers + F.checked]! > u32[words + W.failTimeout]!) {
+      f64[numbers + F.checked] = now;
+      if (u32[words + W.fails] !== 0) this.settle(record, now);
+    }
+  }
+
+  /** Members whose weight is whole again go back to their class. */
+  #reinstate(now: number): void {
+    const { u32 } = this.zone;
+    for (let record = u32[this.#words + RotationW.suspects]!; record !== 0;) {
+      const next = u32[(record >>> 2) + W.next]!;
+      this.settle(record, now);
+      record = next;
+    }
+  }
+
+  /** Looks at up to `limit` resting members, going on where the last look ended. True if one may be tried again. */
+  #wake(now: number, limit: number): boolean {
+    const { u32 } = this.zone;
+    let woken = false;
+    let record = u32[this.#words + RotationW.hand]!;
+    let wrapped = record === 0;
+    if (wrapped) record = u32[this.#words + RotationW.resting]!;
+    const first = record;
+    for (let seen = 0; seen < limit && record !== 0; seen++) {
+      const next = u32[(record >>> 2) + W.next]!;
+      this.settle(record, now);
+      if (u32[(record >>> 2) + W.home] !== Home.resting) woken = true;
+      record = next;
+      if (record === 0 && !wrapped) {
+        wrapped = true;
+        record = u32[this.#words + RotationW.resting]!;
+      }
+      if (wrapped && record === first) break;
+    }
+    u32[this.#words + RotationW.hand] = record;
+    return woken;
+  }
+
+  #homeOf(record: number, now: number): Home {
+    const { u32, f64 } = this.zone;
+    const words = record >>> 2;
+    if ((u32[words + W.flags]! & Flag.IDLE) !== 0) return Home.none;
+    const maxConns = u32[words + W.maxConns]!;
+    if (maxConns !== 0 && u32[words + W.active]! >= maxConns) return Home.none;
+    const maxFails = u32[words + W.maxFails]!;
+    if (maxFails !== 0 && u32[words + W.fails]! >= maxFails && now - f64[(record >>> 3) + F.checked]! <= u32[words + W.failTimeout]!)
+      return Home.resting;
+    return u32[words + W.effective]! < u32[words + W.weight]! ? Home.suspect : Home.weightClass;
+  }
+
+  #enter(record: number, home: Home): void {
+    const { u32, f64 } = this.zone;
+    const words = record >>> 2;
+    u32[words + W.home] = home;
+    if (home === Home.weightClass) {
+      const weightClass = u32[words + W.weightClass]! >>> 2;
+      const weight = u32[weightClass + WeightClass.weight]!;
+      f64[(record >>> 3) + F.key]! -= weight * f64[this.#numbers + RotationF.rounds]!;
+      f64[this.#numbers + RotationF.total]! += weight;
+      this.#place(record, weightClass);
+    } else if (home === Home.suspect) this.#push(record, this.#words + RotationW.suspects);
+    else if (home === Home.resting) this.#push(record, this.#words + RotationW.resting);
+  }
+
+  /** True if `record` goes before `other` when their current weights are equal. */
+  #isBefore(record: number, other: number): boolean {
+    return this.zone.u32[(record >>> 2) + W.order]! < this.zone.u32[(other >>> 2) + W.order]!;
+  }
+
+  /** True if `record` is to be chosen before `other`, which stands in the same class. */
+  #precedes(record: number, other: number): boolean {
+    const { f64 } = this.zone;
+    const difference = f64[(record >>> 3) + F.key]! - f64[(other >>> 3) + F.key]!;
+    return difference > 0 || (difference === 0 && this.#isBefore(record, other));
+  }
+
+  /**
+   * Puts a member into its class where it belongs, which is almost always the end: who was chosen has the least weight. After a change of the
+   * members it may belong further up; the search is bounded, so that in a class of many thousands a change costs a bounded disorder and
+   * no time.
+   */
+  #place(record: number, weightClass: number): void {
+    const { u32 } = this.zone;
+    const tail = u32[weightClass + WeightClass.tail]!;
+    let after = tail;
+    let steps = STEPS;
+    while (after !== 0 && this.#precedes(record, after) && steps-- > 0) after = u32[(after >>> 2) + W.before]!;
+    if (steps < 0) after = this.#placeFromFront(record, weightClass, tail);
+    const next = after === 0 ? u32[weightClass + WeightClass.head]! : u32[(after >>> 2) + W.next]!;
+    u32[(record >>> 2) + W.before] = after;
+    u32[(record >>> 2) + W.next] = next;
+    u32[after === 0 ? weightClass + WeightClass.head : (after >>> 2) + W.next] = record;
+    u32[next === 0 ? weightClass + WeightClass.tail : (next >>> 2) + W.before] = record;
+  }
+
+  #placeFromFront(record: number, weightClass: number, tail: number): number {
+    const { u32 } = this.zone;
+    let after = 0;
+    let next = u32[weightClass + WeightClass.head]!;
+    for (let steps = STEPS; steps > 0 && next !== 0; steps--) {
+      if (this.#precedes(record, next)) return after;
+      after = next;
+      next = u32[(next >>> 2) + W.next]!;
+    }
+    return tail;
+  }
+
+  #push(record: number, head: number): void {
+    const { u32 } = this.zone;
+    const first = u32[head]!;
+    u32[(record >>> 2) + W.before] = 0;
+    u32[(record >>> 2) + W.next] = first;
+    if (first !== 0) u32[(first >>> 2) + W.before] = record;
+    u32[head] = record;
+  }
+
+  /** @param tail word that names the end of the list, 0: this list has none */
+  #unlink(record: number, head: number, tail: number): void {
+    const { u32 } = this.zone;
+    const next = u32[(record >>> 2) + W.next]!;
+    const before = u32[(record >>> 2) + W.before]!;
+    u32[before === 0 ? head : (before >>> 2) + W.next] = next;
+    if (next !== 0) u32[(next >>> 2) + W.before] = before;
+    else if (tail !== 0) u32[tail] = before;
+  }
+
+  #owns({ offset, removed }: Tried): boolean {
+    return !removed && ((this.zone.u32[(offset >>> 2) + W.flags]! & Flag.BACKUP) !== 0) === this.backup;
+  }
+
+  #mark(record: number, mark: number, now: number): void {
+    const flags = (record >>> 2) + W.flags;
+    this.zone.u32[flags] = (this.zone.u32[flags]! & ~Flag.TRIED) | mark;
+    this.settle(record, now);
+  }
+
+  #rebase(rounds: number): void {
+    const { u32, f64 } = this.zone;
+    for (
+      let weightClass = u32[this.#words + RotationW.classes]!;
+      weightClass !== 0;
+      weightClass = u32[(weightClass >>> 2) + WeightClass.next]!
+    ) {
+      const growth = u32[(weightClass >>> 2) + WeightClass.weight]! * rounds;
+      for (let record = u32[(weightClass >>> 2) + WeightClass.head]!; record !== 0; record = u32[(record >>> 2) + W.next]!)
+        f64[(record >>> 3) + F.key]! += growth;
+    }
+    f64[this.#numbers + RotationF.rounds] = 0;
+  }
+}

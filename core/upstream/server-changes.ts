@@ -1,0 +1,103 @@
+import type { Tree } from '../config/tree.js';
+import type { Prepared } from '../kernel/follower.js';
+import { ZoneFull, type Group, type PreparedMember } from './group.js';
+import { Mistakes } from './mistakes.js';
+import type { Member } from './peer.js';
+import { ServerEntry, type LineContext } from './server-line.js';
+import type { ServerInForce, UpstreamBlock } from './upstream-block.js';
+import { ZoneFullError } from './zone-full-error.js';
+
+/** What becomes of one `server` line. */
+interface Step {
+  readonly id: number;
+  readonly before: ServerInForce | undefined;
+  /** Undefined: it is removed. */
+  readonly entry: ServerEntry | undefined;
+  /** Of a line that is new, or names another server than before. */
+  readonly members: readonly Member[];
+}
+
+/**
+ * Prepares the changes of some `server` lines of a block. Costs what these lines are, however many others there are.
+ *
+ * @param ids of lines that may have come, changed or gone
+ * @param pending false for a block that is not in force yet
+ * @throws ConfigErrors with every reason
+ */
+export async function prepareServers(
+  block: UpstreamBlock,
+  ids: Iterable<number>,
+  after: Tree,
+  context: LineContext,
+  pending: boolean,
+): Promise<Prepared> {
+  const collected = new Mistakes();
+  const steps: Step[] = [];
+  const waiting: Promise<void>[] = [];
+  for (const id of ids) {
+    collected.attempt(() => {
+      const step = stepOf(block, id, after, context, pending);
+      if (!(step instanceof Promise)) steps.push(step);
+      else waiting.push(step.then((found) => void steps.push(found)).catch((error: unknown) => collected.take(error)));
+    });
+  }
+  await Promise.all(waiting);
+  collected.throwIfAny();
+  block.group.reap();
+  return prepareSteps(block, steps);
+}
+
+/** A promise only where a name has to be looked up. */
+function stepOf(block: UpstreamBlock, id: number, after: Tree, context: LineContext, pending: boolean): Step | Promise<Step> {
+  const before = block.servers.get(id);
+  const directive = after.parentOf(id)?.id === block.directive.id ? after.byId(id) : undefined;
+  if (directive === undefined) return { id, before, entry: undefined, members: [] };
+  const entry = ServerEntry.read(directive, context);
+  if (before?.entry.sameServer(entry) === true) return { id, before, entry, members: [] };
+  const members = block.group.owned ? entry.lookUp(context.lookup) : entry.lookInto(block.group, pending);
+  return members instanceof Promise ? members.then((found) => ({ id, before, entry, members: found })) : { id, before, entry, members };
+}
+
+function prepareSteps(block: UpstreamBlock, steps: readonly Step[]): Prepared {
+  const done: PreparedMember[] = [];
+  const servers: (readonly [id: number, server: ServerInForce | undefined])[] = [];
+  try {
+    for (const step of steps) servers.push([step.id, prepareStep(block.group, step, done)]);
+  } catch (error) {
+    for (const part of done.toReversed()) part.abort();
+    throw error;
+  }
+  return {
+    commit() {
+      for (const part of done) part.commit();
+      for (const [id, server] of servers) {
+        if (server === undefined) block.servers.delete(id);
+        else block.servers.set(id, server);
+      }
+    },
+    abort() {
+      for (const part of done.toReversed()) part.abort();
+    },
+  };
+}
+
+/** @param done takes what is prepared */
+function prepareStep(group: Group, { before, entry, members }: Step, done: PreparedMember[]): ServerInForce | undefined {
+  try {
+    if (entry !== undefined && before !== undefined && before.entry.sameServer(entry)) {
+      for (const peer of before.peers) done.push(group.prepareChange(peer, entry.memberLike(peer)));
+      return { entry, peers: before.peers };
+    }
+    for (const peer of before?.peers ?? []) done.push(group.prepareRemove(peer));
+    if (entry === undefined) return undefined;
+    const added = members.map((member) => {
+      const part = group.prepareAdd(member);
+      done.push(part);
+      return part.peer;
+    });
+    return { entry, peers: added };
+  } catch (error) {
+    if (error instanceof ZoneFull && entry !== undefined) throw new ZoneFullError(entry.directive, error.message);
+    throw error;
+  }
+}

@@ -1,0 +1,54 @@
+import type { Tree } from '../config/tree.js';
+import type { Change } from '../kernel/follower.js';
+import type { Directive } from '../module/tree.js';
+
+/** What of the upstream blocks a change concerns. */
+export interface Touched {
+  /** Ids of blocks that are new, gone, or changed in more than their `server` lines. */
+  readonly blocks: ReadonlySet<number>;
+  /** For blocks of which only `server` lines changed: the ids of these. */
+  readonly servers: ReadonlyMap<number, ReadonlySet<number>>;
+}
+
+/** The `upstream` blocks of a tree. */
+export function* upstreamsOf(tree: Tree): Generator<Directive> {
+  for (const http of tree.root.named('http')) if (http.block !== undefined) yield* http.block.named('upstream');
+}
+
+/**
+ * Goes by the operations alone, so that it costs what the change is. Only a change of `http` as a whole makes it look at every block.
+ *
+ * @param known the blocks in force, by id
+ */
+export function touchedBy(change: Change, known: ReadonlyMap<number, { readonly directive: Directive }>): Touched {
+  const blocks = new Set<number>();
+  const servers = new Map<number, Set<number>>();
+  for (const operation of change.operations) {
+    if (operation.op === 'root') return everything(change.after, known);
+    const id = operation.op === 'remove' ? operation.id : operation.directive.id;
+    const name = operation.op === 'remove' ? change.before.byId(id)?.name : operation.directive.name;
+    if (name === 'http') return everything(change.after, known);
+    const parent = operation.op === 'add' ? operation.parent : (change.before.parentOf(id) ?? change.after.parentOf(id))?.id;
+    if (known.has(id)) blocks.add(id);
+    else if (parent !== undefined && known.has(parent)) {
+      if (name !== 'server') blocks.add(parent);
+      else servers.set(parent, (servers.get(parent) ?? new Set()).add(id));
+    } else if (name === 'upstream' && isInHttp(change.after, id)) blocks.add(id);
+  }
+  for (const id of blocks) servers.delete(id);
+  return { blocks, servers };
+}
+
+function everything(after: Tree, known: ReadonlyMap<number, { readonly directive: Directive }>): Touched {
+  const blocks = new Set(known.keys());
+  for (const directive of upstreamsOf(after)) {
+    if (known.get(directive.id)?.directive === directive) blocks.delete(directive.id);
+    else blocks.add(directive.id);
+  }
+  return { blocks, servers: new Map() };
+}
+
+function isInHttp(tree: Tree, id: number): boolean {
+  const path = tree.pathOf(id);
+  return path.length === 2 && path[0]?.name === 'http';
+}

@@ -1,0 +1,114 @@
+import type { Directive } from '../module/tree.js';
+import type { UpstreamConf } from '../module/upstream.js';
+import { Zone } from '../zone/zone.js';
+import type { Zones } from '../zone/zones.js';
+import { Group, type GroupOptions } from './group.js';
+import { GroupMemory } from './group-memory.js';
+import type { KeepaliveSettings } from './keepalive.js';
+import { recordBytes } from './layout.js';
+import type { Peer } from './peer.js';
+import type { ServerEntry } from './server-line.js';
+import { ZoneFullError } from './zone-full-error.js';
+import type { ZoneChoice } from './zone-plan.js';
+
+/** A `server` line in force and its members. */
+export interface ServerInForce {
+  readonly entry: ServerEntry;
+  readonly peers: readonly Peer[];
+}
+
+/** What the groups of one thread are made with. */
+export interface BlockOptions {
+  readonly zones: Zones;
+  /** Whether this thread owns the groups in zones. */
+  readonly owner: boolean;
+  /** Workers that groups have places for. */
+  readonly workers: number | undefined;
+  readonly group: Omit<GroupOptions, 'owner' | 'keepalive'>;
+}
+
+export function keepaliveOf(conf: UpstreamConf): KeepaliveSettings {
+  const { connections, local } = conf.keepalive;
+  return {
+    connections,
+    local: local ?? false,
+    requests: conf.keepalive_requests,
+    time: conf.keepalive_time,
+    timeout: conf.keepalive_timeout,
+  };
+}
+
+/** An `upstream` block: its group, and which line made which member. */
+export class UpstreamBlock {
+  readonly servers = new Map<number, ServerInForce>();
+
+  private constructor(
+    public directive: Directive,
+    readonly name: string,
+    readonly group: Group,
+    /** Undefined: it has memory of its own. */
+    readonly zone: Zone | undefined,
+    private readonly options: BlockOptions,
+  ) {}
+
+  /** Makes the group of a block, without members. @param members how many to expect @throws ZoneFullError */
+  static create(
+    directive: Directive,
+    conf: UpstreamConf,
+    choice: ZoneChoice | undefined,
+    members: number,
+    options: BlockOptions,
+  ): UpstreamBlock {
+    const name = directive.args[0]?.text ?? '';
+    const owner = options.owner || choice === undefined;
+    const zone = choice && options.zones.open(choice.name, choice.size, 'upstream');
+    const memory = memoryIn(zone ?? privateZone(name, members), directive, owner, options.workers);
+    if (memory === undefined) {
+      if (zone !== undefined) options.zones.close(zone);
+      throw new ZoneFullError(directive, `zone "${zone?.name ?? ''}" is too small: it has no room for upstream "${name}"`);
+    }
+    return new UpstreamBlock(
+      directive,
+      name,
+      new Group(name, memory, { ...options.group, owner, keepalive: keepaliveOf(conf) }),
+      zone,
+      options,
+    );
+  }
+
+  /** True if the group lives where `choice` says. */
+  livesIn(choice: ZoneChoice | undefined): boolean {
+    if (this.zone === undefined || choice === undefined) return this.zone === undefined && choice === undefined;
+    return this.zone.name === choice.name && this.zone.size === choice.size - (choice.size % 8);
+  }
+
+  /** Out of force: nobody finds the group any more. Requests that it has go on. */
+  retire(): void {
+    this.group.keepalive.close();
+    for (const peer of this.group.peers) peer.removed = true;
+  }
+
+  /** Gives the memory back, if no request needs it any more. */
+  destroy(): boolean {
+    if (this.zone !== undefined && this.group.owned && !this.group.destroy(rootName(this.directive))) return false;
+    if (this.zone !== undefined) this.options.zones.close(this.zone);
+    return true;
+  }
+}
+
+/** Ids are the same in all threads and not used again. */
+function rootName(directive: Directive): string {
+  return `upstream:${directive.id}:${directive.args[0]?.text ?? ''}`;
+}
+
+function memoryIn(zone: Zone, directive: Directive, owner: boolean, workers: number | undefined): GroupMemory | undefined {
+  const name = rootName(directive);
+  if (owner) return GroupMemory.create(zone, name, workers);
+  const memory = GroupMemory.attach(zone, name);
+  if (memory === undefined) throw new Error(`upstream "${directive.args[0]?.text ?? ''}" is not in zone "${zone.name}"`);
+  return memory;
+}
+
+function privateZone(name: string, members: number): Zone {
+  return Zone.create(name, 4096 + members * (recordBytes(1) * 2), { shared: false, growable: true });
+}

@@ -1,0 +1,158 @@
+import { ConfigTree, type Tree } from '../config/tree.js';
+import type { Change, Follower, Prepared } from '../kernel/follower.js';
+import { Upstreams, type GroupView } from '../module/services.js';
+import type { Directive } from '../module/tree.js';
+import type { Clock } from '../net/clock.js';
+import type { TimerWheel } from '../net/timers.js';
+import type { Zones } from '../zone/zones.js';
+import { assertServers, BlockChanges } from './block-changes.js';
+import type { Group } from './group.js';
+import { GroupSight } from './group-view.js';
+import { remembering, systemLookup, type HostLookup } from './host-lookup.js';
+import { ImplicitGroups } from './implicit-groups.js';
+import { DEFAULT_KEEPALIVE } from './keepalive.js';
+import type { Peer } from './peer.js';
+import { prepareAll } from './prepare-all.js';
+import { prepareServers } from './server-changes.js';
+import type { LineContext } from './server-line.js';
+import { touchedBy, type Touched } from './touched.js';
+import type { BlockOptions, UpstreamBlock } from './upstream-block.js';
+
+export interface UpstreamSetOptions {
+  /** `master`: owns the groups in zones, carries no traffic. `worker`: attaches to them. `alone`: no other thread (a check, the control plane). */
+  readonly role: 'master' | 'worker' | 'alone';
+  /** 0-based number of this worker. */
+  readonly worker?: number;
+  /** Workers that groups have places for (worker_processes). Master only. */
+  readonly workers?: number;
+  readonly zones: Zones;
+  readonly clock: Clock;
+  readonly timers?: TimerWheel;
+  /** A member failed so often that it gets no requests for its fail_timeout. */
+  readonly onUnavailable: (peer: Peer, group: Group) => void;
+  readonly lookup?: HostLookup;
+}
+
+/** Of a `server` line without a port. */
+const HTTP_PORT = 80;
+
+/** The `upstream` blocks in force: finds groups for traffic and shows them to modules. Follows the tree one member at a time. */
+export class UpstreamSet extends Upstreams implements Follower {
+  readonly #blocks = new Map<number, UpstreamBlock>();
+  #names: ReadonlyMap<string, UpstreamBlock> = new Map();
+  /** The names as they will be, while a change is being prepared. */
+  #coming: ReadonlyMap<string, UpstreamBlock> | undefined;
+  #tree: Tree = ConfigTree.empty;
+  /** Out of force, but requests are still on them. */
+  #retired: UpstreamBlock[] = [];
+  readonly #implicit: ImplicitGroups;
+  readonly #options: BlockOptions;
+  readonly #lookup: HostLookup;
+
+  constructor({ role, worker = 0, workers, zones, clock, timers, onUnavailable, lookup = systemLookup }: UpstreamSetOptions) {
+    super();
+    const group = { clock, worker: role === 'master' ? -1 : worker, onUnavailable, ...(timers && { timers }) };
+    this.#options = { zones, owner: role !== 'worker', workers, group };
+    this.#lookup = lookup;
+    this.#implicit = new ImplicitGroups({ ...group, owner: true, keepalive: DEFAULT_KEEPALIVE }, lookup);
+  }
+
+  /** The group of an `upstream` block, of the configuration being prepared while one is. For those who compile. */
+  find(name: string): Group | undefined {
+    return (this.#coming ?? this.#names).get(name)?.group;
+  }
+
+  /** The group of an `upstream` block in force. For requests. */
+  inForce(name: string): Group | undefined {
+    return this.#names.get(name)?.group;
+  }
+
+  /** The group of one address that no block names. @param host name, address, or `unix:/path` @throws (rejects) ArgError `host not found in upstream "x"` */
+  implicit(host: string, port: number): Promise<Group> {
+    return this.#implicit.find(host, port);
+  }
+
+  group(name: string): GroupView | undefined {
+    const block = this.#names.get(name);
+    return block && this.#viewOf(block);
+  }
+
+  *groups(): Generator<GroupView> {
+    for (const block of this.#names.values()) yield this.#viewOf(block);
+  }
+
+  /** Subtracts what a worker had under way when it died. Master only, after `Zones.releaseOf`. */
+  dropWorker(worker: number): void {
+    for (const { group, zone } of [...this.#blocks.values(), ...this.#retired]) if (zone !== undefined) group.dropWorker(worker);
+  }
+
+  async prepare(change: Change): Promise<Prepared> {
+    const touched = touchedBy(change, this.#blocks);
+    const parts: Prepared[] = [];
+    const abort = (): void => {
+      for (const part of parts.toReversed()) part.abort();
+      this.#coming = undefined;
+    };
+    try {
+      if (touched.servers.size > 0) parts.push(await this.#prepareLines(change, touched.servers));
+      if (touched.blocks.size > 0) parts.push(await this.#prepareBlocks(change, touched.blocks));
+    } catch (error) {
+      abort();
+      throw error;
+    }
+    const commit = (): void => {
+      for (const part of parts) part.commit();
+      this.#tree = change.after;
+      this.#coming = undefined;
+    };
+    return { commit, abort };
+  }
+
+  /** Closes the idle connections. */
+  stop(): void {
+    this.#implicit.close();
+    for (const { group } of this.#blocks.values()) group.keepalive.close();
+  }
+
+  /** Only `server` lines changed: what the rest of the configuration is does not matter. */
+  async #prepareLines(change: Change, lines: Touched['servers']): Promise<Prepared> {
+    const context = this.#contextOf(change);
+    return prepareAll(lines, async ([id, servers]) => {
+      const block = this.#blocks.get(id)!;
+      const directive = change.after.byId(id)!;
+      if (block.zone === undefined) assertServers(directive);
+      const prepared = await prepareServers(block, servers, change.after, context, true);
+      return { ...prepared, commit: () => this.#commitLines(block, directive, prepared) };
+    });
+  }
+
+  #commitLines(block: UpstreamBlock, directive: Directive, prepared: Prepared): void {
+    prepared.commit();
+    block.directive = directive;
+  }
+
+  async #prepareBlocks(change: Change, touched: ReadonlySet<number>): Promise<Prepared> {
+    this.#retired = this.#retired.filter((block) => !block.destroy());
+    const changes = new BlockChanges(this.#blocks, this.#names, change, this.#contextOf(change), this.#options);
+    const prepared = await changes.prepare(touched);
+    this.#coming = changes.names;
+    return {
+      commit: () => {
+        prepared.commit();
+        this.#names = changes.names;
+        this.#retired.push(...changes.retired);
+      },
+      abort: () => prepared.abort(),
+    };
+  }
+
+  #contextOf({ modules }: Change): LineContext {
+    const server = modules.registry.find('upstream', 'server');
+    if (server === undefined) throw new Error('no module declares "server" in upstream');
+    return { server, args: modules.args, lookup: remembering(this.#lookup), defaultPort: HTTP_PORT };
+  }
+
+  #viewOf({ group, directive, zone }: UpstreamBlock): GroupView {
+    return new GroupSight(group, () => this.#tree.byId(directive.id) ?? directive, zone?.name, this.#options.group.clock);
+  }
+}

@@ -1,0 +1,62 @@
+import type { ConfReader } from '../config/conf.js';
+import { ownDirective } from '../config/conf.js';
+import { errorAt } from '../config/errors.js';
+import type { Tree } from '../config/tree.js';
+import type { ArgContext } from '../module/spec.js';
+import type { Directive } from '../module/tree.js';
+import type { upstreamDirectives } from '../module/upstream.js';
+import { upstreamsOf } from './touched.js';
+
+/** nginx wants eight pages. */
+const MIN_SIZE = 8 * 4096;
+
+/** The zone a group is to have. */
+export interface ZoneChoice {
+  readonly name: string;
+  readonly size: number;
+}
+
+/** The zones that the `upstream` blocks of a tree declare. Several groups may share one; one of them says how large it is. */
+export class ZonePlan {
+  readonly #sizes = new Map<string, number>();
+
+  constructor(
+    tree: Tree,
+    private readonly reader: ConfReader<typeof upstreamDirectives>,
+    private readonly args: ArgContext,
+  ) {
+    for (const directive of upstreamsOf(tree)) {
+      const zone = this.#read(directive);
+      if (zone?.size !== undefined && !this.#sizes.has(zone.name)) this.#sizes.set(zone.name, zone.size);
+    }
+  }
+
+  /** The zone of a block, undefined if it has none. @throws ConfigError in nginx's words */
+  of(block: Directive): ZoneChoice | undefined {
+    const zone = this.#read(block);
+    if (zone === undefined) return undefined;
+    const line = ownDirective(block.block!, 'zone')!;
+    const { name } = zone;
+    if (name === '') throw errorAt(line, `invalid zone name "${name}"`, line.args[0]);
+    const size = this.#sizes.get(name);
+    if (size === undefined)
+      throw errorAt(
+        line,
+        `zero size shared memory zone "${name}"`,
+        line.args[0],
+        `one of its groups has to say a size: zone ${name} 256k;`,
+      );
+    if (zone.size !== undefined && zone.size !== size)
+      throw errorAt(
+        line,
+        `the size ${zone.size} of shared memory zone "${name}" conflicts with already declared size ${size}`,
+        line.args[1],
+      );
+    if (size < MIN_SIZE) throw errorAt(line, `zone "${name}" is too small`, line.args[1], `32k at least; 256k holds about 900 members`);
+    return { name, size };
+  }
+
+  #read({ block }: Directive): { name: string; size: number | undefined } | undefined {
+    return this.reader.read({ context: 'upstream', block }, undefined, this.args).zone;
+  }
+}

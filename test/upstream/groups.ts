@@ -1,0 +1,60 @@
+import { Clock } from '../../core/net/clock.js';
+import { Group, type GroupOptions } from '../../core/upstream/group.js';
+import { GroupMemory } from '../../core/upstream/group-memory.js';
+import { DEFAULT_KEEPALIVE } from '../../core/upstream/keepalive.js';
+import type { Member } from '../../core/upstream/peer.js';
+import { Zone } from '../../core/zone/zone.js';
+
+/** A clock that stands until it is told to go on. */
+export class StandingClock extends Clock {
+  constructor(public override now = 1_000_000) {
+    super();
+    this.now = now;
+  }
+  override refresh(): number {
+    return this.now;
+  }
+}
+
+export function member(key: number, settings: Partial<Member['settings']> = {}): Member {
+  const whole = { weight: 1, maxConns: 0, maxFails: 1, failTimeout: 10_000, backup: false, down: false, drain: false, ...settings };
+  return {
+    key,
+    addressIndex: 0,
+    address: { host: '10.0.0.1', port: key },
+    resolved: false,
+    name: `10.0.0.1:${key}`,
+    settings: whole,
+    slowStart: 0,
+    route: '',
+    directive: undefined,
+  };
+}
+
+export interface TestGroup {
+  readonly group: Group;
+  readonly clock: StandingClock;
+  readonly zone: Zone;
+  /** Keys of the members that became unavailable, in order. */
+  readonly unavailable: number[];
+}
+
+export function groupOf(
+  members: readonly Member[],
+  { zone = Zone.create('g', 1 << 20), ...options }: Partial<GroupOptions> & { zone?: Zone } = {},
+): TestGroup {
+  const clock = new StandingClock();
+  const unavailable: number[] = [];
+  const memory = GroupMemory.create(zone, 'g');
+  if (!memory) throw new Error('zone too small');
+  const group = new Group('g', memory, {
+    clock,
+    worker: 0,
+    owner: true,
+    keepalive: DEFAULT_KEEPALIVE,
+    onUnavailable: (peer) => unavailable.push(peer.member.key),
+    ...options,
+  });
+  group.load(members);
+  return { group, clock, zone, unavailable };
+}
