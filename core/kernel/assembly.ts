@@ -1,10 +1,11 @@
+import { KeyValueCopy } from '../control/key-value-copy.js';
 import type { Replica } from '../control/participant.js';
 import { HttpContext } from '../http/context.js';
 import { HttpEngine, type EngineRole } from '../http/engine.js';
 import { HttpExchanges } from '../http/exchange-route.js';
 import { Figures } from '../http/figures.js';
 import type { AppendedLogFiles } from '../log/log-files.js';
-import { Exchanges, LogFiles, Statistics, Upstreams } from '../module/services.js';
+import { Exchanges, KeyValue, LogFiles, Statistics, Upstreams } from '../module/services.js';
 import { Clock } from '../net/clock.js';
 import { TimerWheel } from '../net/timers.js';
 import { UpstreamSet, type UpstreamSetOptions } from '../upstream/upstreams.js';
@@ -65,6 +66,9 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
   const exchanges = new HttpExchanges(upstreams);
   const product = { name: 'srv', version: installation.version };
   const http = new HttpEngine(exchanges, context, { role, servesUnixSockets: worker <= 0, product });
+  const keyValue = new KeyValueCopy();
+  // The master has the pairs themselves, and a control process none.
+  if (role === 'worker' || role === 'check') services.provide(KeyValue, keyValue);
   services.provide(LogFiles, files);
   services.provide(Statistics, figures);
   services.provide(Upstreams, upstreams);
@@ -74,5 +78,5 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
   instance.follow(new LogSettings(log, { path: errorLog, level: 'error' }));
   instance.follow(upstreams);
   instance.follow(http);
-  return { replicas: [], addresses: () => http.addresses, dropWorker: (dead) => upstreams.dropWorker(dead) };
+  return { replicas: [keyValue], addresses: () => http.addresses, dropWorker: (dead) => upstreams.dropWorker(dead) };
 }

@@ -1,5 +1,5 @@
 import type { Log } from '../module/services.js';
-import type { HelperStart } from './helper-start.js';
+import type { HelperStart } from '../helper/helper-start.js';
 import { Helper } from './helper.js';
 
 /** The helper processes of the `helper` lines in force. */
@@ -22,6 +22,11 @@ export class HelperSet {
       this.#helpers.set(keyOf(start), helper);
       helper.run();
     }
+  }
+
+  /** Lets them read their configurations again. */
+  reload(): void {
+    for (const helper of this.#helpers.values()) helper.reload();
   }
 
   reopenLogs(): void {

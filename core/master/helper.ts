@@ -1,8 +1,8 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import type { Log } from '../module/services.js';
-import type { HelperStart } from './helper-start.js';
+import type { HelperStart, ToHelper } from '../helper/helper-start.js';
 
-const HELPER_FILE = new URL('../cli/helper.js', import.meta.url);
+const HELPER_FILE = new URL('../helper/main.js', import.meta.url);
 const FIRST_DELAY_MS = 200;
 const LONGEST_DELAY_MS = 10_000;
 /** A helper that lived as long did not die at its start. */
@@ -35,9 +35,7 @@ export class Helper {
     this.#startedAt = Date.now();
     child.once('error', (error) => this.log.write('alert', `${this.name} cannot be started: ${error.message}`));
     child.once('exit', (code, signal) => this.#ended(child, code, signal));
-    child.send(this.start, (error) => {
-      if (error) this.log.write('error', `${this.name} took no start message: ${error.message}`);
-    });
+    this.#tell({ kind: 'start', start: this.start });
     this.log.write('notice', `start ${this.name}, process ${child.pid}`);
   }
 
@@ -45,8 +43,13 @@ export class Helper {
     return this.#child?.pid;
   }
 
+  /** Lets it read its configuration again. */
+  reload(): void {
+    this.#tell({ kind: 'reload' });
+  }
+
   reopenLogs(): void {
-    this.#child?.kill('SIGUSR1');
+    this.#tell({ kind: 'reopen' });
   }
 
   /** Tells it to end and waits until it has; one that does not is killed. */
@@ -60,6 +63,11 @@ export class Helper {
     const kill = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
     await ended;
     clearTimeout(kill);
+  }
+
+  #tell(message: ToHelper): void {
+    // One that is gone, or about to, is started again and reads everything then.
+    if (this.#child?.connected) this.#child.send(message, () => undefined);
   }
 
   #ended(child: ChildProcess, code: number | null, signal: NodeJS.Signals | null): void {

@@ -3,6 +3,7 @@ import { release, totalmem, type } from 'node:os';
 import type { IdSource } from '../config/tree.js';
 import type { Parsed } from '../config/parser.js';
 import { effectiveTree } from '../control/effective-tree.js';
+import { MasterKeyValue } from '../control/key-value.js';
 import { Store } from '../control/store.js';
 import { TransactionQueue } from '../control/transactions.js';
 import { FIGURES_SIZE } from '../http/figures.js';
@@ -14,11 +15,11 @@ import { Instance } from '../kernel/instance.js';
 import type { ConfigurationSource } from '../kernel/read-configuration.js';
 import type { ErrorLog } from '../log/error-log.js';
 import type { AppendedLogFiles } from '../log/log-files.js';
-import { Transactions } from '../module/services.js';
+import { KeyValue, Transactions } from '../module/services.js';
 import type { WorkerStart } from '../worker/protocol.js';
 import { Zones } from '../zone/zones.js';
 import { ControlLink } from './control-link.js';
-import type { HelperStart } from './helper-start.js';
+import type { HelperStart } from '../helper/helper-start.js';
 import { HelperSet } from './helper-set.js';
 import { removePidFile, writePidFile } from './pid-file.js';
 import { dropPrivileges } from './privileges.js';
@@ -54,6 +55,7 @@ export class Master {
   readonly #link: ControlLink;
   #store: Store | undefined;
   #transactions: TransactionQueue | undefined;
+  #keyValue: MasterKeyValue | undefined;
   #pidFile: string | undefined;
   #ending: 'no' | 'gracefully' | 'now' = 'no';
 
@@ -61,6 +63,7 @@ export class Master {
     const { installation, prefix, log, files, errorLog, workers } = options;
     this.#instance = new Instance({ role: 'master', worker: -1, installation, prefix, log, validates: true });
     this.#instance.services.provideLater(Transactions, () => this.#transactions);
+    this.#instance.services.provideLater(KeyValue, () => this.#keyValue);
     const shared = { zones: this.#zones, figures: this.#figures, workers };
     this.#assembly = assemble(this.#instance, { role: 'master', files, errorLog, ...shared });
     this.#helpers = new HelperSet(log);
@@ -113,6 +116,7 @@ export class Master {
       await this.#queue.reload(() => checkConfiguration(source, ids, this.#instance));
       await this.#workers.resize(this.#workerCount(), this.main.worker_shutdown_timeout);
       await this.#followHelpers();
+      this.#helpers.reload();
       log.write('notice', 'reconfigured');
     } catch (error) {
       report(error);
@@ -151,6 +155,7 @@ export class Master {
     await this.#link.close();
     await this.#instance.stop();
     await this.#transactions?.close();
+    this.#keyValue?.close();
     this.#store?.close();
     if (this.#pidFile !== undefined) removePidFile(this.#pidFile);
     this.options.log.write('notice', 'exit');
@@ -174,6 +179,7 @@ export class Master {
     const participants = (): WorkerPool['participants'] => this.#workers.participants;
     const queue = new TransactionQueue({ instance: this.#instance, store: this.#store, participants, ids, log });
     this.#transactions = queue;
+    this.#keyValue = new MasterKeyValue(this.#store, participants, log);
     const effective = effectiveTree(file, this.#store, { registry: modules.registry, args: modules.args, ids });
     const prepared = await this.#instance.prepare([{ op: 'root', block: effective.tree.toData() }]);
     prepared.commit();
@@ -203,7 +209,7 @@ export class Master {
       zones: this.#zones.shares(),
       figures: this.#figures,
       workers,
-      snapshots: [],
+      snapshots: this.#keyValue ? [{ channel: this.#keyValue.channel, snapshot: this.#keyValue.snapshot() }] : [],
     };
   }
 

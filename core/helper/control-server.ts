@@ -1,0 +1,70 @@
+import { diffTrees } from '../config/diff.js';
+import { IdSource, type TreeOperation } from '../config/tree.js';
+import type { BusEndpoint } from '../control/bus-endpoint.js';
+import { BusClient } from '../control/bus.js';
+import { BusDataPlane } from '../control/data-plane.js';
+import { FIGURES_SIZE } from '../http/figures.js';
+import { assemble } from '../kernel/assembly.js';
+import { checkConfiguration, type Configuration } from '../kernel/check-configuration.js';
+import { findInstallation } from '../kernel/installation.js';
+import { Instance } from '../kernel/instance.js';
+import type { ErrorLog } from '../log/error-log.js';
+import type { AppendedLogFiles } from '../log/log-files.js';
+import { DataPlane, HelperHost } from '../module/services.js';
+import { Zones } from '../zone/zones.js';
+import type { HelperStart } from './helper-start.js';
+
+/** The control plane: one instance in the main thread of a helper process, on the helper's own configuration. */
+export class ControlServer extends HelperHost {
+  readonly conf: string;
+  readonly #ids = new IdSource();
+  #instance: Instance | undefined;
+  #dataPlane: BusDataPlane | undefined;
+
+  constructor(
+    private readonly options: HelperStart,
+    private readonly bus: BusEndpoint,
+    private readonly log: ErrorLog,
+    private readonly files: AppendedLogFiles,
+  ) {
+    super();
+    this.conf = options.conf;
+  }
+
+  async serve(): Promise<void> {
+    const { prefix, errorLog } = this.options;
+    const { log, files } = this;
+    this.#dataPlane = new BusDataPlane(new BusClient(this.bus, 'ctrl', log), log);
+    const instance = new Instance({ role: 'control', worker: -1, installation: findInstallation(), prefix, log, validates: true });
+    this.#instance = instance;
+    instance.services.provide(DataPlane, this.#dataPlane);
+    const memory = { zones: new Zones('private'), figures: new SharedArrayBuffer(FIGURES_SIZE), workers: 1 };
+    assemble(instance, { role: 'control', files, errorLog, ...memory });
+    const { tree } = await this.#read(instance);
+    await apply(instance, [{ op: 'root', block: tree.toData() }]);
+    this.#dataPlane.start();
+    await instance.start();
+  }
+
+  /** @throws ConfigErrors; nothing has changed then */
+  async reload(): Promise<void> {
+    const instance = this.#instance;
+    if (!instance) return;
+    const { tree, modules } = await this.#read(instance);
+    await apply(instance, diffTrees(instance.tree, tree, modules.registry));
+  }
+
+  async close(): Promise<void> {
+    await this.#instance?.stop();
+    await this.#dataPlane?.stop();
+  }
+
+  #read(instance: Instance): Promise<Configuration> {
+    return checkConfiguration({ conf: this.conf, globals: undefined }, this.#ids, instance);
+  }
+}
+
+async function apply(instance: Instance, operations: readonly TreeOperation[]): Promise<void> {
+  const prepared = await instance.prepare(operations);
+  prepared.commit();
+}

@@ -1,0 +1,93 @@
+import { configErrorsOf } from '../config/errors.js';
+import { messageWithPlace } from '../config/error-report.js';
+import { readBusEndpoint } from '../control/bus-endpoint.js';
+import { findInstallation } from '../kernel/installation.js';
+import { findModule, importModule, ModuleLoadError, type LoadedModule } from '../kernel/module-file.js';
+import { InstanceInfo } from '../kernel/server-info.js';
+import { Services } from '../kernel/services.js';
+import { ErrorLog } from '../log/error-log.js';
+import { AppendedLogFiles } from '../log/log-files.js';
+import type { Lifecycle } from '../module/manifest.js';
+import { BusAccess, HelperHost, Log, LogFiles, ServerInfo } from '../module/services.js';
+import { ControlServer } from './control-server.js';
+import type { HelperStart } from './helper-start.js';
+
+/** What a helper process does: runs the module that its `helper` line names. */
+export class HelperProcess {
+  readonly #installation = findInstallation();
+  readonly #files = new AppendedLogFiles();
+  readonly #log: ErrorLog;
+  #host: ControlServer | undefined;
+  #module: Lifecycle | undefined;
+
+  constructor(private readonly options: HelperStart) {
+    this.#log = new ErrorLog(this.#files, `${process.pid}#0`, [{ path: options.errorLog, level: 'notice' }]);
+  }
+
+  /** False when it cannot: the log says why. */
+  async start(): Promise<boolean> {
+    try {
+      const loaded = await this.#load();
+      const bus = readBusEndpoint(this.options.bus);
+      this.#host = new ControlServer(this.options, bus, this.#log, this.#files);
+      const services = new Services();
+      services.provide(Log, this.#log);
+      services.provide(LogFiles, this.#files);
+      services.provide(BusAccess, bus);
+      services.provide(HelperHost, this.#host);
+      const identity = { role: 'control', worker: -1, installation: this.#installation, prefix: this.options.prefix } as const;
+      services.provide(ServerInfo, new InstanceInfo(identity, () => undefined));
+      this.#module = services.construct(loaded.class, 'a helper process');
+      await this.#module.start?.('control');
+      return true;
+    } catch (error) {
+      this.#refuse(error);
+      return false;
+    }
+  }
+
+  /** Its configuration file may have changed. */
+  async reload(): Promise<void> {
+    try {
+      await this.#host?.reload();
+    } catch (error) {
+      this.#refuse(error);
+      this.#log.write('error', 'the configuration in force stays as it was');
+    }
+  }
+
+  reopenLogs(): void {
+    for (const failure of this.#files.reopen()) this.#log.write('emerg', failure.message);
+  }
+
+  flush(): void {
+    this.#files.flush();
+  }
+
+  /** Something went wrong that nobody expected. */
+  report(kind: string, reason: unknown): void {
+    const text = reason instanceof Error ? (reason.stack ?? reason.message) : String(reason);
+    this.#log.write('alert', `helper ${this.options.kind}: ${kind}: ${text}`);
+  }
+
+  async stop(): Promise<void> {
+    try {
+      await this.#module?.stop?.();
+    } catch (error) {
+      this.#refuse(error);
+    }
+  }
+
+  async #load(): Promise<LoadedModule> {
+    const { kind, module, prefix } = this.options;
+    const loaded = await importModule(findModule(module, prefix, this.#installation), this.#installation);
+    if (loaded.declaration.manifest.helper === kind) return loaded;
+    throw new ModuleLoadError(`module "${loaded.name}" cannot be the helper "${kind}"`);
+  }
+
+  #refuse(failure: unknown): void {
+    const mistakes = configErrorsOf(failure);
+    const texts = mistakes?.map(messageWithPlace) ?? [failure instanceof Error ? failure.message : String(failure)];
+    for (const text of texts) this.#log.write('emerg', `helper ${this.options.kind}: ${text}`);
+  }
+}

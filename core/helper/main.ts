@@ -1,0 +1,34 @@
+/** Entry of a helper process: a child of the master that runs one helper module until the master goes. */
+import { HelperProcess } from './helper-process.js';
+import type { HelperStart, ToHelper } from './helper-start.js';
+
+// A terminal sends these to the whole group of processes: what to do about them is the master's decision.
+for (const signal of ['SIGINT', 'SIGQUIT', 'SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGWINCH'] as const) process.on(signal, () => undefined);
+
+process.once('message', (message: ToHelper) => {
+  if (message.kind === 'start') run(message.start);
+});
+
+function run(start: HelperStart): void {
+  process.title = `srv: helper ${start.kind}`;
+  const helper = new HelperProcess(start);
+  const exit = (code: number): void => {
+    helper.flush();
+    process.exit(code);
+  };
+  const fail = (kind: string, reason: unknown): void => {
+    helper.report(kind, reason);
+    exit(1);
+  };
+  process.on('uncaughtException', (error) => fail('uncaught exception', error));
+  process.on('unhandledRejection', (reason) => fail('uncaught rejection', reason));
+  process.on('message', (message: ToHelper) => {
+    if (message.kind === 'reload') void helper.reload();
+    else if (message.kind === 'reopen') helper.reopenLogs();
+  });
+  const end = (): void => void helper.stop().then(() => exit(0));
+  // The channel closes when the master tells the helper to end, and also when the master is killed.
+  process.once('disconnect', end);
+  process.once('SIGTERM', end);
+  void helper.start().then((started) => started || exit(1));
+}
