@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import test from 'ava';
 import * as fc from 'fast-check';
 import { FieldFilter, fieldName, fieldValue, findField, keptFields } from '../../core/net/http1/fields.js';
@@ -92,12 +93,14 @@ test('what goes on is what a simple filter of lines lets through', (t) => {
   const name = fc.constantFrom('A', 'a', 'Bb', 'bB', 'X-Long-Name', 'TE', 'Upgrade', 'Keep-Alive', 'Cc');
   const line = fc.tuple(name, fc.constantFrom('', '1', ' two  words ')).map(([name, value]) => `${name}: ${value}`);
   const dropped = fc.uniqueArray(fc.constantFrom('a', 'bb', 'x-long-name', 'host', 'zz'));
-  fc.assert(
-    fc.property(fc.array(line, { maxLength: 80 }), dropped, (lines, names) => {
-      const all = new Set([...names, 'te', 'upgrade', 'keep-alive']);
-      const expected = ['Host: a.example', ...lines].filter((line) => !all.has((line.split(':')[0] ?? '').toLowerCase()));
-      t.deepEqual(kept(new FieldFilter(names), ...lines), expected);
-    }),
-    { numRuns: 300 },
+  t.notThrows(() =>
+    fc.assert(
+      fc.property(fc.array(line, { maxLength: 80 }), dropped, (lines, names) => {
+        const all = new Set([...names, 'te', 'upgrade', 'keep-alive']);
+        const expected = ['Host: a.example', ...lines].filter((line) => !all.has((line.split(':')[0] ?? '').toLowerCase()));
+        assert.deepEqual(kept(new FieldFilter(names), ...lines), expected);
+      }),
+      { numRuns: 300, includeErrorInReport: true },
+    ),
   );
 });

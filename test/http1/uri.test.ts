@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import test from 'ava';
 import * as fc from 'fast-check';
 import { normalHostName } from '../../core/net/http1/host.js';
@@ -74,19 +75,21 @@ test('what nginx escapes is escaped, and nothing else', (t) => {
 test('decoding undoes escaping', (t) => {
   const byte = fc.integer({ min: 1, max: 255 }).map((code) => String.fromCharCode(code));
   const path = fc.string({ unit: byte }).map((text) => `/a${text.replaceAll('/', '-')}`);
-  fc.assert(fc.property(path, (path) => t.is(normalizePath(escapeUri(path), true), path)));
+  t.notThrows(() => fc.assert(fc.property(path, (path) => assert.equal(normalizePath(escapeUri(path), true), path))));
 });
 
 test('a normal path stays as it is, and no segment of it climbs', (t) => {
   const piece = fc.constantFrom('/', '.', '..', 'a', '%2e', '%2f', '/../', '//');
-  fc.assert(
-    fc.property(fc.array(piece, { maxLength: 12 }), fc.boolean(), (pieces, merge) => {
-      const normal = normalizePath(`/${pieces.join('')}`, merge);
-      if (normal === undefined) return;
-      t.is(normalizePath(normal, merge), normal);
-      t.notRegex(normal, merge ? /\/\/|\/\.\.?(\/|$)/ : /\/\.\.?(\/|$)/);
-    }),
-    { numRuns: 2000 },
+  t.notThrows(() =>
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 12 }), fc.boolean(), (pieces, merge) => {
+        const normal = normalizePath(`/${pieces.join('')}`, merge);
+        if (normal === undefined) return;
+        assert.equal(normalizePath(normal, merge), normal);
+        assert.doesNotMatch(normal, merge ? /\/\/|\/\.\.?(\/|$)/ : /\/\.\.?(\/|$)/);
+      }),
+      { numRuns: 2000, includeErrorInReport: true },
+    ),
   );
 });
 

@@ -69,7 +69,7 @@ function scalars(head: RequestHead): Record<string, unknown> {
 }
 
 test('pipelined requests are read one after the other, whatever their bodies', (t) => {
-  const kept = validRequests.filter((request) => request.keepAlive && request.method !== 'CONNECT');
+  const kept = validRequests.filter((request) => request.keepAlive && !request.upgrade && request.method !== 'CONNECT');
   const reading = readRequests(Buffer.from(kept.map((request) => request.bytes).join(''), 'latin1'));
   t.is(reading.reason, '');
   t.deepEqual(

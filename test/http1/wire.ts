@@ -90,7 +90,8 @@ export function readRequests(input: Buffer): Reading {
     if (at === -2) return refused(reading, 400, 'body', 'body');
     if (at === -1) return reading;
     reading.messages.push(message);
-    if (!head.keepAlive || head.method === 'CONNECT') return reading;
+    // What follows a request for another protocol is read when it is known in which protocol.
+    if (!head.keepAlive || head.upgrade || head.method === 'CONNECT') return reading;
   }
   return reading;
 }

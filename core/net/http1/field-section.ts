@@ -134,9 +134,16 @@ function noteContentLength(head: MessageHead, start: number, end: number): numbe
 function noteTransferEncoding(head: MessageHead, start: number, end: number): number {
   if (head.chunked) return head.refuse(400, 'duplicate header line "Transfer-Encoding"');
   if (!rangeIs(head.text, start, end, 'chunked')) return head.refuse(501, 'unknown "Transfer-Encoding"');
+  if (tabFollows(head.text, end)) return head.refuse(400, 'invalid "Transfer-Encoding" header');
   head.chunked = true;
   setKind(head, FIELD_HOP);
   return 0;
+}
+
+/** A tab behind the value is allowed white space, yet hides the coding from llhttp and who else trims spaces only. Nobody sends it in good faith. */
+function tabFollows(text: string, at: number): boolean {
+  while (text.charCodeAt(at) === SP) at++;
+  return text.charCodeAt(at) === HTAB;
 }
 
 function noteConnection(head: MessageHead, start: number, end: number): number {

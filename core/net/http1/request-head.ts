@@ -126,6 +126,8 @@ function parseTarget(head: RequestHead, text: string): number {
 function parseAuthorityForm(head: RequestHead, text: string): number {
   head.targetForm = TARGET_AUTHORITY;
   head.pathStart = head.targetEnd;
+  // What follows belongs to the tunnel (RFC 9110, 9.3.6): a body could be read in two ways.
+  if (head.chunked || head.contentLength > 0) return head.refuse(400, 'CONNECT request with a body');
   if (!takeAuthority(head, text, head.targetStart, head.targetEnd)) return head.refuse(400, 'invalid host in request line');
   // RFC 9112, 3.2.3: the port is not optional here.
   return head.hostEnd - head.hostNameEnd > 1 ? 0 : head.refuse(400, 'invalid port in request line');
@@ -148,9 +150,9 @@ function schemeLength(text: string, at: number): number {
   return 0;
 }
 
-/** Slash, question mark and number sign (RFC 3986, 3.2). */
+/** Slash and question mark. A number sign does not (RFC 9112, 3.2.2: the absolute form has no fragment), so that it makes the host invalid. */
 function endsAuthority(c: number): boolean {
-  return c === SLASH || c === 0x3f || c === 0x23;
+  return c === SLASH || c === 0x3f;
 }
 
 function takeAuthority(head: RequestHead, text: string, start: number, end: number): boolean {

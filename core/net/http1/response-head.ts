@@ -45,7 +45,10 @@ export function parseResponseHead(head: ResponseHead, text: string, limits: Head
   head.upgrade = head.upgrade && status === 101;
   // Such a response has no body. If it announces one, whether bytes follow is anyone's guess: nothing may come after it.
   if ((status < 200 || status === 204) && (head.chunked || head.contentLength > 0)) head.keepAlive = false;
-  return 0;
+  if (!head.interim || head.keepAlive) return 0;
+  // There would be no response proper (HTTP/1.0 knows no interim ones either: RFC 9110, 15.2).
+  head.refuse(502, 'interim response that ends the connection');
+  return 502;
 }
 
 function parseStatusLine(head: ResponseHead, text: string): boolean {

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { METHODS } from 'node:http';
+import test from 'ava';
+import * as fc from 'fast-check';
+import { damaged, requests, responses } from './generators.js';
+import { llhttpResponse, LlhttpServer, type Opinion } from './llhttp.js';
+import { validRequests } from './valid-requests.js';
+import { type Message, readRequests, readResponse } from './wire.js';
+
+/** Where we take a message that llhttp refuses with `error`, and why that is right. Everything else that only we take is a fault. */
+interface Exception {
+  readonly error: RegExp;
+  applies(message: Message, input: string): boolean;
+}
+
+const exceptions: readonly Exception[] = [
+  // llhttp knows a list of methods; RFC 9110, 9.1 lets anyone define others, and nginx takes them.
+  { error: /^HPE_INVALID_METHOD$/, applies: ({ first }) => !METHODS.includes(first) },
+  // Browsers do send bytes above 0x7f; nginx takes them, and they end nothing.
+  { error: /^HPE_INVALID_URL$/, applies: ({ second }) => /[\x80-\xff]/.test(second) },
+  // Extensions are dropped unread (RFC 9112, 7.1.1), so their syntax does not matter as long as the line ends where it ends for all.
+  // Node keeps the error to itself if the request asks for an upgrade.
+  { error: /^(HPE_STRICT|HPE_INVALID_CHUNK_SIZE|)$/, applies: (_, input) => /^[0-9a-f]+;(?!(a|a=b|a="b; c")\r\n)/im.test(input) },
+];
+
+/** Trailer lines as llhttp's are written. */
+function normalTrailers(message: Message): Message {
+  const trailers = message.trailers.replaceAll(/^([^:\r\n]+):[ \t]*(.*?)[ \t]*\r$/gm, '$1: $2\r');
+  return { ...message, trailers };
+}
+
+/** Undefined if llhttp takes all that we take, in the same sense; else where it does not. */
+function disagreement(ours: Message[], theirs: Opinion, input: string): string | undefined {
+  for (const [i, message] of ours.entries()) {
+    const other = theirs.messages[i];
+    if (other === undefined) {
+      if (exceptions.some((exception) => exception.error.test(theirs.error) && exception.applies(message, input))) return undefined;
+      return `llhttp refuses with ${theirs.error}: ${JSON.stringify(message)}`;
+    }
+    const [one, two] = [JSON.stringify(normalTrailers(message)), JSON.stringify(other)];
+    if (one !== two) return `ours: ${one}\nllhttp: ${two}`;
+  }
+  return undefined;
+}
+
+test('the valid requests of the table are valid for llhttp', async (t) => {
+  const llhttp = new LlhttpServer();
+  for (const { name, bytes } of validRequests) {
+    const input = Buffer.from(bytes, 'latin1');
+    t.is(disagreement(readRequests(input).messages, await llhttp.read(input), bytes), undefined, name);
+  }
+  llhttp.close();
+});
+
+test('requests that we take, llhttp takes in the same sense', async (t) => {
+  const llhttp = new LlhttpServer();
+  let taken = 0;
+  await fc.assert(
+    fc.asyncProperty(damaged(requests), async (text) => {
+      const input = Buffer.from(text, 'latin1');
+      const { messages } = readRequests(input);
+      taken += messages.length;
+      assert.equal(disagreement(messages, await llhttp.read(input), text), undefined);
+    }),
+    { numRuns: 20_000, includeErrorInReport: true },
+  );
+  llhttp.close();
+  t.true(taken > 10_000);
+});
+
+test('responses that we take, llhttp takes in the same sense', async (t) => {
+  let taken = 0;
+  await fc.assert(
+    fc.asyncProperty(damaged(responses), fc.constantFrom('GET', 'GET', 'HEAD'), async (text, method) => {
+      const input = Buffer.from(text, 'latin1');
+      const { messages } = readResponse(input, method);
+      taken += messages.length;
+      assert.equal(disagreement(messages, await llhttpResponse(input, method), text), undefined);
+    }),
+    { numRuns: 20_000, includeErrorInReport: true },
+  );
+  t.true(taken > 10_000);
+});
