@@ -12,6 +12,8 @@ export const upstreamDirectives = {
     in: ['upstream'],
     many: true,
     keyed: true,
+    // With other parameters it is the same member.
+    identity: ({ args }) => args[0]?.text ?? '',
     args: {
       address: text('address'),
       weight: param('weight', number({ min: 1, max: 65535 }), 1),

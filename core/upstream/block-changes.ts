@@ -105,7 +105,7 @@ export class BlockChanges {
       const lines = [...directive.block!.named('server')].map(({ id }) => id);
       (await prepareServers(block, lines, this.change.after, this.context, false)).commit();
     } catch (error) {
-      block.destroy();
+      block.discard();
       throw error;
     }
     this.names.set(block.name, block);
@@ -113,7 +113,7 @@ export class BlockChanges {
       commit: () => {
         this.blocks.set(directive.id, block);
       },
-      abort: () => void block.destroy(),
+      abort: () => block.discard(),
     };
   }
 }

@@ -127,8 +127,8 @@ export class Group implements BalancerGroup {
     });
   }
 
-  /** @param pending a change is being prepared, not a group built @throws ZoneFull */
-  prepareAdd(member: Member, pending = true): PreparedMember {
+  /** @param pending a change of a group in force, not a group that is being built @throws ZoneFull */
+  prepareAdd(member: Member, pending: boolean): PreparedMember {
     const peer = this.options.owner ? this.#allocate(member) : this.#attach(member, pending);
     this.#slots[peer.slot] = peer;
     return {

@@ -44,7 +44,7 @@ export async function prepareServers(
   await Promise.all(waiting);
   collected.throwIfAny();
   block.group.reap();
-  return prepareSteps(block, steps);
+  return prepareSteps(block, steps, pending);
 }
 
 /** A promise only where a name has to be looked up. */
@@ -58,11 +58,11 @@ function stepOf(block: UpstreamBlock, id: number, after: Tree, context: LineCont
   return members instanceof Promise ? members.then((found) => ({ id, before, entry, members: found })) : { id, before, entry, members };
 }
 
-function prepareSteps(block: UpstreamBlock, steps: readonly Step[]): Prepared {
+function prepareSteps(block: UpstreamBlock, steps: readonly Step[], pending: boolean): Prepared {
   const done: PreparedMember[] = [];
   const servers: (readonly [id: number, server: ServerInForce | undefined])[] = [];
   try {
-    for (const step of steps) servers.push([step.id, prepareStep(block.group, step, done)]);
+    for (const step of steps) servers.push([step.id, prepareStep(block.group, step, pending, done)]);
   } catch (error) {
     for (const part of done.toReversed()) part.abort();
     throw error;
@@ -82,7 +82,7 @@ function prepareSteps(block: UpstreamBlock, steps: readonly Step[]): Prepared {
 }
 
 /** @param done takes what is prepared */
-function prepareStep(group: Group, { before, entry, members }: Step, done: PreparedMember[]): ServerInForce | undefined {
+function prepareStep(group: Group, { before, entry, members }: Step, pending: boolean, done: PreparedMember[]): ServerInForce | undefined {
   try {
     if (entry !== undefined && before !== undefined && before.entry.sameServer(entry)) {
       for (const peer of before.peers) done.push(group.prepareChange(peer, entry.memberLike(peer)));
@@ -91,7 +91,7 @@ function prepareStep(group: Group, { before, entry, members }: Step, done: Prepa
     for (const peer of before?.peers ?? []) done.push(group.prepareRemove(peer));
     if (entry === undefined) return undefined;
     const added = members.map((member) => {
-      const part = group.prepareAdd(member);
+      const part = group.prepareAdd(member, pending);
       done.push(part);
       return part.peer;
     });

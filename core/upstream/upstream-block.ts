@@ -86,13 +86,22 @@ export class UpstreamBlock {
   retire(): void {
     this.group.keepalive.close();
     for (const peer of this.group.peers) peer.removed = true;
+    this.#leaveZone();
   }
 
-  /** Gives the memory back, if no request needs it any more. */
+  /** Gives its part of a zone back, which others may use on. False if a request still needs it. */
   destroy(): boolean {
-    if (this.zone !== undefined && this.group.owned && !this.group.destroy(rootName(this.directive))) return false;
+    return this.zone === undefined || !this.group.owned || this.group.destroy(rootName(this.directive));
+  }
+
+  /** It never was in force. */
+  discard(): void {
+    this.destroy();
+    this.#leaveZone();
+  }
+
+  #leaveZone(): void {
     if (this.zone !== undefined) this.options.zones.close(this.zone);
-    return true;
   }
 }
 

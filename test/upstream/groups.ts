@@ -9,7 +9,6 @@ import { Zone } from '../../core/zone/zone.js';
 export class StandingClock extends Clock {
   constructor(public override now = 1_000_000) {
     super();
-    this.now = now;
   }
   override refresh(): number {
     return this.now;

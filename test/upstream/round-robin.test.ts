@@ -1,5 +1,5 @@
 import test from 'ava';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import type { Peer } from '../../core/upstream/peer.js';
 import { Zone } from '../../core/zone/zone.js';
 import { groupOf, member } from './groups.js';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { Slab } from '../../core/zone/slab.js';
 import { Zone } from '../../core/zone/zone.js';
 

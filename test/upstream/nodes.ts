@@ -1,0 +1,134 @@
+import { diffTrees } from '../../core/config/diff.js';
+import { parseText } from '../../core/config/parser.js';
+import { SpecRegistry } from '../../core/config/registry.js';
+import { ConfigTree, IdSource, type TreeOperation } from '../../core/config/tree.js';
+import type { Change, Prepared } from '../../core/kernel/follower.js';
+import { text } from '../../core/module/args.js';
+import { declarationOf } from '../../core/module/manifest.js';
+import { directive, type ArgContext } from '../../core/module/spec.js';
+import type { HostLookup } from '../../core/upstream/host-lookup.js';
+import type { Group } from '../../core/upstream/group.js';
+import { UpstreamSet } from '../../core/upstream/upstreams.js';
+import { Zones } from '../../core/zone/zones.js';
+import { Upstream } from '../../modules/srv_http_upstream_module.js';
+import { StandingClock } from './groups.js';
+
+const around = {
+  http: directive({ in: ['main'], block: 'http' }),
+  server: directive({ in: ['http'], block: 'server', many: true }),
+  server_name: directive({ in: ['server'], args: text(), many: true }),
+};
+
+function registry(): SpecRegistry {
+  const specs = new SpecRegistry();
+  specs.register('around', around);
+  specs.register('srv_http_upstream_module', declarationOf(Upstream)?.manifest.directives ?? {});
+  return specs;
+}
+
+const refuse = (): never => {
+  throw new Error('no templates here');
+};
+const args: ArgContext = { template: refuse, parts: refuse, path: (path) => path };
+
+export interface NodeOptions {
+  readonly workers?: number;
+  readonly lookup?: HostLookup;
+}
+
+/** The upstream part of a node: a master and its workers, which here live in one thread. */
+export class TestNode {
+  readonly clock = new StandingClock();
+  readonly registry = registry();
+  readonly ids = new IdSource();
+  readonly zones = new Zones('create');
+  readonly master: UpstreamSet;
+  readonly workers: UpstreamSet[];
+  readonly workerZones: Zones[];
+  /** `group member` of each that became unavailable. */
+  readonly unavailable: string[] = [];
+  tree: ConfigTree = ConfigTree.empty;
+  readonly #seen: number[];
+
+  constructor({ workers = 2, lookup }: NodeOptions = {}) {
+    const common = {
+      clock: this.clock,
+      onUnavailable: (peer: { readonly server: string }, group: Group) => void this.unavailable.push(`${group.name} ${peer.server}`),
+      ...(lookup && { lookup }),
+    };
+    this.master = new UpstreamSet({ role: 'master', workers, zones: this.zones, ...common });
+    this.workerZones = Array.from({ length: workers }, () => new Zones('adopt'));
+    this.#seen = this.workerZones.map(() => 0);
+    this.workers = this.workerZones.map((zones, worker) => new UpstreamSet({ role: 'worker', worker, zones, ...common }));
+  }
+
+  /** The only worker's, or the first one's group. */
+  group(name: string, worker = 0): Group {
+    const group = this.workers[worker]?.inForce(name);
+    if (!group) throw new Error(`no group ${name}`);
+    return group;
+  }
+
+  parse(configuration: string): ConfigTree {
+    const { directives, errors } = parseText(configuration, { ids: this.ids, file: 'test.conf' });
+    if (errors.length > 0) throw new Error(errors[0]?.message);
+    return ConfigTree.fromData(directives);
+  }
+
+  /** Start, or a reload with another file. */
+  load(configuration: string): Promise<void> {
+    return this.apply(diffTrees(this.tree, this.parse(configuration), this.registry));
+  }
+
+  async apply(operations: readonly TreeOperation[], fate: 'commit' | 'abort' = 'commit'): Promise<void> {
+    const after = this.tree.apply(operations);
+    const change = { before: this.tree, after, operations, modules: { registry: this.registry, args } } as unknown as Change;
+    const prepared: Prepared[] = [await this.master.prepare(change)];
+    for (const [index, worker] of this.workers.entries()) {
+      this.workerZones[index]?.adopt(this.zones.shares(this.#seen[index]));
+      this.#seen[index] = this.zones.last;
+      prepared.push(await worker.prepare(change));
+    }
+    for (const part of prepared) part[fate]();
+    if (fate === 'commit') this.tree = after;
+  }
+
+  /** Adds one line to an upstream, as the API does. */
+  async add(group: string, line: string, fate: 'commit' | 'abort' = 'commit'): Promise<number> {
+    const [data] = this.parse(line).toData();
+    if (!data) throw new Error('no line');
+    await this.apply([{ op: 'add', parent: this.idOf('upstream', group), directive: data }], fate);
+    return data.id;
+  }
+
+  /** Puts another line in the place of one. */
+  async replace(id: number, line: string): Promise<void> {
+    const [data] = this.parse(line).toData();
+    if (!data) throw new Error('no line');
+    await this.apply([{ op: 'replace', directive: { ...data, id } }]);
+  }
+
+  remove(id: number): Promise<void> {
+    return this.apply([{ op: 'remove', id }]);
+  }
+
+  /** Id of the directive of this name and first argument. */
+  idOf(name: string, argument: string): number {
+    for (const http of this.tree.root)
+      for (const child of http.block ?? []) {
+        if (child.name === name && child.args[0]?.text === argument) return child.id;
+        for (const inner of child.block ?? []) if (inner.name === name && inner.args[0]?.text === argument) return inner.id;
+      }
+    throw new Error(`no ${name} ${argument}`);
+  }
+}
+
+/** Names of the next `count` choices; each request ends at once. */
+export function choices(group: Group, count: number): string[] {
+  return Array.from({ length: count }, () => {
+    const peer = group.pick();
+    if (!peer) return 'none';
+    group.free(peer, false);
+    return peer.server;
+  });
+}

@@ -1,0 +1,285 @@
+import test from 'ava';
+import { ConfigErrors } from '../../core/config/errors.js';
+import { ZoneFullError } from '../../core/upstream/zone-full-error.js';
+import { choices, TestNode } from './nodes.js';
+
+const shop = (lines: string, zone = 'zone shop 64k;') => `http { upstream shop { ${zone} ${lines} } }`;
+
+test('workers share the sequence of a group with a zone, and not that of one without', async (t) => {
+  const node = new TestNode();
+  await node.load(
+    'http { upstream a { zone a 64k; server 10.0.0.1; server 10.0.0.2:81; } upstream b { server 10.0.0.3; server 10.0.0.4; } }',
+  );
+  t.deepEqual([...choices(node.group('a', 0), 1), ...choices(node.group('a', 1), 1)], ['10.0.0.1:80', '10.0.0.2:81']);
+  t.deepEqual([...choices(node.group('b', 0), 1), ...choices(node.group('b', 1), 1)], ['10.0.0.3:80', '10.0.0.3:80']);
+});
+
+test('an added member is in force in all workers, and nothing else changes', async (t) => {
+  const node = new TestNode();
+  await node.load(shop('server 10.0.0.1;'));
+  const [peer] = node.group('shop').peers;
+  await node.add('shop', 'server 10.0.0.2 weight=3;');
+  t.is([...node.group('shop').peers][0], peer);
+  for (const worker of [0, 1])
+    t.deepEqual(choices(node.group('shop', worker), 4).toSorted(), ['10.0.0.1:80', ...Array<string>(3).fill('10.0.0.2:80')]);
+  t.is(node.master.group('shop')?.size, 2);
+});
+
+test('a prepared member gets nothing before the commit, and leaves nothing after an abort', async (t) => {
+  const node = new TestNode();
+  await node.load(shop('server 10.0.0.1;'));
+  const used = () => node.group('shop').memory.zone.slab.used;
+  const before = used();
+  await node.add('shop', 'server 10.0.0.2;', 'abort');
+  t.deepEqual(new Set(choices(node.group('shop'), 4)), new Set(['10.0.0.1:80']));
+  t.is(used(), before);
+  t.is(node.group('shop').size, 1);
+});
+
+test('a change in place keeps the member, its figures and its requests', async (t) => {
+  const node = new TestNode();
+  await node.load(shop('server 10.0.0.1; server 10.0.0.2;'));
+  const group = node.group('shop');
+  const peer = group.pick()!;
+  group.answered(peer, 200, 5);
+  await node.replace(node.idOf('server', '10.0.0.1'), 'server 10.0.0.1 weight=3 max_conns=9;');
+  t.is(group.peer(peer.id), peer);
+  const view = node.master.group('shop')?.peer(peer.id);
+  t.like(view, { weight: 3, maxConns: 9, active: 1, requests: 1, codes: { 200: 1 }, server: '10.0.0.1:80' });
+  group.free(peer, false);
+  t.is(choices(group, 8).filter((server) => server === '10.0.0.1:80').length, 6);
+});
+
+test('flags are set and cleared: down, drain, backup', async (t) => {
+  const node = new TestNode();
+  await node.load(shop('server 10.0.0.1; server 10.0.0.2;'));
+  const id = node.idOf('server', '10.0.0.1');
+  const peerId = node.tree.byId(id)?.key ?? id;
+  const expected = { down: 'down', drain: 'draining', backup: 'up' } as const;
+  for (const flag of ['down', 'drain', 'backup'] as const) {
+    await node.replace(id, `server 10.0.0.1 ${flag};`);
+    t.deepEqual(new Set(choices(node.group('shop'), 4)), new Set(['10.0.0.2:80']), flag);
+    t.is(node.master.group('shop')?.peer(peerId)?.state, expected[flag]);
+  }
+  await node.replace(id, 'server 10.0.0.1;');
+  t.is(new Set(choices(node.group('shop'), 4)).size, 2);
+});
+
+test('a removed member finishes what it has, and counts as a zombie until then', async (t) => {
+  const node = new TestNode();
+  await node.load(shop('server 10.0.0.1; server 10.0.0.2;'));
+  const group = node.group('shop');
+  const peer = group.pick()!;
+  await node.remove(node.idOf('server', '10.0.0.1'));
+  t.deepEqual(new Set(choices(group, 4)), new Set(['10.0.0.2:80']));
+  t.is(node.master.group('shop')?.zombies, 1);
+  t.is(node.master.group('shop')?.peer(peer.id), undefined);
+  group.answered(peer, 200, 1);
+  group.finished(peer, 1, 1, 1);
+  group.free(peer, false);
+  t.is(node.master.group('shop')?.zombies, 0);
+});
+
+test('memory of removed members comes back', async (t) => {
+  const node = new TestNode();
+  await node.load(shop('server 10.0.0.1; server 10.0.0.2;'));
+  const used = () => node.group('shop').memory.zone.slab.used;
+  await node.remove(await node.add('shop', 'server 10.0.0.3:1000 weight=7;'));
+  await node.remove(await node.add('shop', 'server 10.0.0.3:1000 weight=7;'));
+  const before = used();
+  for (let round = 0; round < 20; round++)
+    await node.remove(await node.add('shop', `server 10.0.0.3:${1000 + round} weight=${7 + round};`));
+  t.is(used(), before);
+});
+
+test('a reload keeps what it does not change', async (t) => {
+  const node = new TestNode();
+  await node.load('http { upstream a { zone a 64k; server 10.0.0.1; server 10.0.0.2; } upstream b { server 10.0.1.1; } }');
+  const a = node.group('a');
+  const b = node.group('b');
+  const peer = a.pick()!;
+  await node.load(
+    'http { upstream c { server 10.0.2.1; } upstream b { server 10.0.1.1; } upstream a { zone a 64k; server 10.0.0.2; keepalive 7; server 10.0.0.1 weight=2; server 10.0.0.3; } }',
+  );
+  t.is(node.group('a'), a);
+  t.is(node.group('b'), b);
+  t.is(a.peer(peer.id), peer);
+  t.deepEqual([...a.peers].map(({ server }) => server).sort(), ['10.0.0.1:80', '10.0.0.2:80', '10.0.0.3:80']);
+  t.is(node.master.group('a')?.peer(peer.id)?.active, 1);
+  t.deepEqual(choices(node.group('c'), 1), ['10.0.2.1:80']);
+  await node.load('http { upstream a { zone a 64k; server 10.0.0.2; } }');
+  t.is(node.workers[0]?.find('c'), undefined);
+  t.is(a.size, 1);
+});
+
+test('a zone of another size is other memory; requests under way are not disturbed', async (t) => {
+  const node = new TestNode();
+  await node.load(shop('server 10.0.0.1;'));
+  const old = node.group('shop');
+  const peer = old.pick()!;
+  await node.load(shop('server 10.0.0.1;', 'zone shop 128k;'));
+  const group = node.group('shop');
+  t.not(group, old);
+  t.is(group.memory.zone.size, 128 * 1024);
+  t.is(group.memory.zone.buffer, node.master.find('shop')!.memory.zone.buffer);
+  t.is(node.master.group('shop')?.peer(peer.id)?.active, 0);
+  old.answered(peer, 200, 1);
+  old.free(peer, false);
+  t.deepEqual(choices(group, 1), ['10.0.0.1:80']);
+});
+
+test('several groups share a zone', async (t) => {
+  const node = new TestNode();
+  await node.load('http { upstream a { zone both; server 10.0.0.1; } upstream b { zone both 64k; server 10.0.1.1; } }');
+  t.is(node.group('a').memory.zone, node.group('b').memory.zone);
+  const { slab } = node.group('a').memory.zone;
+  const before = slab.used;
+  await node.load(
+    'http { upstream a { zone both; server 10.0.0.1; } upstream b { zone both 64k; server 10.0.1.1; } upstream c { zone both; server 10.0.2.1; } }',
+  );
+  t.deepEqual(choices(node.group('c'), 1), ['10.0.2.1:80']);
+  await node.load('http { upstream a { zone both; server 10.0.0.1; } upstream b { zone both 64k; server 10.0.1.1; } }');
+  await node.load(
+    'http { upstream a { zone both; server 10.0.0.1; } upstream b { zone both 64k; server 10.0.1.1; } upstream d { server 10.0.3.1; } }',
+  );
+  t.is(slab.used, before);
+});
+
+test('names are looked up once for all threads, and each address is a member', async (t) => {
+  const asked: string[] = [];
+  const node = new TestNode({
+    lookup: (name) => {
+      asked.push(name);
+      return name === 'two.test' ? Promise.resolve(['10.0.0.1', '::1']) : Promise.reject(new Error('no'));
+    },
+  });
+  await node.load(shop('server two.test:8080 weight=2;'));
+  t.deepEqual(asked, ['two.test']);
+  for (const worker of [0, 1])
+    t.deepEqual(
+      [...node.group('shop', worker).peers].map(({ server }) => server),
+      ['10.0.0.1:8080', '[::1]:8080'],
+    );
+  const [first] = node.group('shop').peers;
+  await node.replace(node.idOf('server', 'two.test:8080'), 'server two.test:8080 weight=5;');
+  t.deepEqual(asked, ['two.test']);
+  t.is([...node.group('shop').peers][0], first);
+  const error = await t.throwsAsync(node.add('shop', 'server none.test;'), { instanceOf: ConfigErrors });
+  t.is(error.errors[0]?.message, 'host not found in upstream "none.test"');
+  const id = await node.add('shop', 'server 10.9.9.9;');
+  await node.replace(id, 'server two.test;');
+  t.deepEqual(
+    [...node.group('shop', 1).peers].map(({ server }) => server),
+    ['10.0.0.1:8080', '[::1]:8080', '10.0.0.1:80', '[::1]:80'],
+  );
+});
+
+const REFUSED: Record<string, [configuration: string, ...messages: string[]]> = {
+  'no servers': ['http { upstream a { } }', 'no servers are inside upstream'],
+  'every mistake': [
+    'http { upstream a { server 300.1.1.1; server 1.2.3.4:99999; } upstream b { } }',
+    'invalid host in upstream "300.1.1.1"',
+    'invalid port in upstream "1.2.3.4:99999"',
+    'no servers are inside upstream',
+  ],
+  'one name twice': ['http { upstream a { server 10.0.0.1; } upstream a { server 10.0.0.1; } }', 'duplicate upstream "a"'],
+  'a zone without a size': ['http { upstream a { zone x; server 10.0.0.1; } }', 'zero size shared memory zone "x"'],
+  'a small zone': ['http { upstream a { zone x 16k; server 10.0.0.1; } }', 'zone "x" is too small'],
+  'two sizes': [
+    'http { upstream a { zone x 64k; server 10.0.0.1; } upstream b { zone x 128k; server 10.0.0.1; } }',
+    'the size 131072 of shared memory zone "x" conflicts with already declared size 65536',
+  ],
+};
+
+for (const [title, [configuration, ...messages]] of Object.entries(REFUSED)) {
+  test(`refused: ${title}`, async (t) => {
+    const node = new TestNode();
+    await node.load('http { upstream old { server 10.0.0.1; } }');
+    const error = await t.throwsAsync(node.load(configuration), { instanceOf: ConfigErrors });
+    t.deepEqual(
+      error.errors.map(({ message }) => message),
+      messages,
+    );
+    t.deepEqual(choices(node.group('old'), 1), ['10.0.0.1:80']);
+    t.is(node.zones.shares().length, 0);
+  });
+}
+
+test('an upstream with a zone may be empty', async (t) => {
+  const node = new TestNode();
+  await node.load(shop(''));
+  t.is(node.group('shop').pick(), undefined);
+  await node.add('shop', 'server 10.0.0.1;');
+  t.deepEqual(choices(node.group('shop'), 1), ['10.0.0.1:80']);
+});
+
+test('a full zone refuses a member, says what it needs, and goes on', async (t) => {
+  const node = new TestNode();
+  await node.load(shop(Array.from({ length: 100 }, (_, i) => `server 10.0.0.1:${i + 1};`).join(' ')));
+  const fill = async () => {
+    for (let port = 1000; ; port++) await node.add('shop', `server 10.0.0.2:${port};`);
+  };
+  const error = await t.throwsAsync(fill, { instanceOf: ConfigErrors });
+  t.true(error.errors[0] instanceof ZoneFullError);
+  t.regex(error.errors[0]?.message ?? '', /^zone "shop" is too small: \d{3} members fill its 65536 bytes; one more needs 68k at least$/);
+  t.true(node.group('shop').size > 200);
+  t.is(new Set(choices(node.group('shop'), node.group('shop').size)).size, node.group('shop').size);
+});
+
+test('a dead worker leaves no active requests behind', async (t) => {
+  const node = new TestNode();
+  await node.load(shop('server 10.0.0.1 max_conns=3;'));
+  const id = node.idOf('server', '10.0.0.1');
+  node.group('shop', 0).pick();
+  const kept = node.group('shop', 1).pick()!;
+  node.group('shop', 0).pick();
+  t.is(node.group('shop', 1).pick(), undefined);
+  node.master.dropWorker(0);
+  t.is(node.master.group('shop')?.peer(id)?.active, 1);
+  t.is(node.group('shop', 1).pick()?.server, '10.0.0.1:80');
+  node.group('shop', 1).free(kept, false);
+  t.is(node.master.group('shop')?.peer(id)?.active, 1);
+});
+
+test('groups of single addresses are made once and found again', async (t) => {
+  const node = new TestNode({
+    lookup: (name) => (name === 'a.test' ? Promise.resolve(['10.0.0.1', '10.0.0.2']) : Promise.reject(new Error('no'))),
+  });
+  const worker = node.workers[0]!;
+  const group = await worker.implicit('a.test', 81);
+  t.deepEqual(choices(group, 2), ['10.0.0.1:81', '10.0.0.2:81']);
+  t.is(await worker.implicit('a.test', 81), group);
+  t.deepEqual(choices(await worker.implicit('::1', 8080), 1), ['[::1]:8080']);
+  t.deepEqual(choices(await worker.implicit('unix:/run/x.sock', 0), 1), ['unix:/run/x.sock']);
+  await t.throwsAsync(worker.implicit('b.test', 81), { message: 'host not found in upstream "b.test"' });
+});
+
+test('statistics are reset, members stay', async (t) => {
+  const node = new TestNode();
+  await node.load(shop('server 10.0.0.1;'));
+  const group = node.group('shop');
+  const peer = group.pick()!;
+  group.answered(peer, 404, 7);
+  group.finished(peer, 10, 20, 8);
+  t.like(node.master.group('shop')?.peer(peer.id), {
+    requests: 1,
+    responses: [0, 0, 0, 0, 1, 0],
+    codes: { 404: 1 },
+    sent: 10,
+    received: 20,
+    headerTime: 7,
+    responseTime: 8,
+  });
+  node.master.group('shop')?.resetStatistics();
+  t.like(node.master.group('shop')?.peer(peer.id), {
+    requests: 0,
+    active: 1,
+    codes: {},
+    sent: 0,
+    selected: 0,
+    headerTime: 0,
+    responseTime: 0,
+  });
+  group.free(peer, false);
+  t.deepEqual(choices(group, 1), ['10.0.0.1:80']);
+});
