@@ -37,6 +37,13 @@ export class Signature {
     this.params = byKey(this.fields.filter(({ type }) => type.kind === 'param'));
   }
 
+  /** False if this number of words is too small or too large, whatever they are. */
+  allows(count: number): boolean {
+    const { required, optional, rest, words, params } = this;
+    if (count < required.length + (rest?.type.least ?? 0)) return false;
+    return rest !== undefined || words.size + params.size > 0 || count <= required.length + optional.length;
+  }
+
   /** The parameter or word that this text is, if any. */
   keyed(text: string): Field | undefined {
     const word = this.words.get(text);
@@ -73,9 +80,9 @@ class ArgumentReader {
   ) {}
 
   read(): unknown {
-    const { required, fields, single } = this.signature;
+    const { fields, single } = this.signature;
     const { args } = this.directive;
-    if (args.length < required.length || !this.takeAll(args)) {
+    if (!this.signature.allows(args.length) || !this.takeAll(args)) {
       this.refuseCount();
       return undefined;
     }
@@ -84,36 +91,32 @@ class ArgumentReader {
     return fields.length === 0 ? true : this.values;
   }
 
-  /** False if there are too many words, or too few for the rest. */
+  /** False if too few words are left for the rest, some of them being parameters. */
   private takeAll(args: readonly Word[]): boolean {
     const { required, rest } = this.signature;
     for (const [i, word] of args.entries()) {
       const field = required[i];
-      if (field !== undefined) this.take(field, word);
-      else if (!this.takeFurther(word)) return false;
+      if (field === undefined) this.takeFurther(word);
+      else this.take(field, word);
     }
     if (rest === undefined) return true;
     if (this.restWords > 0) this.values[rest.name] = this.restValues;
     return this.restWords >= (rest.type.least ?? 0);
   }
 
-  private takeFurther(word: Word): boolean {
-    const { optional, rest, words, params } = this.signature;
+  private takeFurther(word: Word): void {
+    const { optional, rest } = this.signature;
     const field = this.signature.keyed(word.text) ?? optional[this.nextOptional];
     if (field !== undefined) {
       if (field.type.kind === 'optional') this.nextOptional++;
       this.take(field, word);
-      return true;
-    }
-    if (rest !== undefined) {
+    } else if (rest === undefined) {
+      this.refuse(`invalid parameter "${word.text}"`, word, parameterHint(word.text, this.signature));
+    } else {
       this.restWords++;
       const value = this.parse(rest.type, word);
       if (Array.isArray(value)) this.restValues.push(...(value as unknown[]));
-      return true;
     }
-    if (words.size + params.size === 0) return false;
-    this.refuse(`invalid parameter "${word.text}"`, word, parameterHint(word.text, this.signature));
-    return true;
   }
 
   private take({ name, type }: Field, word: Word): void {
