@@ -55,6 +55,11 @@ export interface Reply {
   readonly version?: string;
 }
 
+/** The answer of a write that was only tried (`?dry_run=1`): the change as lines of a configuration diff. */
+export function dryRunReply(diff: readonly string[]): Reply {
+  return { status: 200, body: { dry_run: true, diff } };
+}
+
 export interface RouteDeclaration {
   readonly verb: Verb;
   /** Below `/v1/`, `:name` for a part: `/http/upstreams/:group/servers/:id`. */

@@ -2,7 +2,7 @@
  * The services a module may ask for in its constructor, by type. Abstract classes, because they are tokens at run time as well:
  * `constructor(private readonly log: Log)`.
  */
-import type { ActionContext } from './control.js';
+import type { ActionContext, ApiError } from './control.js';
 import type { HttpRequest, Result, Template } from './http.js';
 import type { Block, Directive } from './tree.js';
 
@@ -76,16 +76,18 @@ export abstract class DataPlane {
 export abstract class ApiRoutes {
   /**
    * Answers one call. Never rejects: a failure is an answer with the error body.
-   * @param base path of the location that holds the API, without a slash at the end: `/api`.
    */
   abstract answer(call: ApiCall): Promise<ApiAnswer>;
+  /** The answer to a call that is refused before it is looked at. */
+  abstract refuse(call: ApiCall, failure: ApiError): ApiAnswer;
   /** First parts of the paths below `/v1/`: what `api_limit_except` may name. */
   abstract keys(): Iterable<string>;
 }
 export interface ApiCall {
   readonly method: string;
+  /** Path of the location that holds the API, without a slash at the end: `/api`. */
   readonly base: string;
-  /** Path below `base`, undecoded, with its leading slash: `/v1/kv`. */
+  /** Path below `base`, decoded, with its leading slash: `/v1/kv`. */
   readonly path: string;
   /** Query without the question mark. */
   readonly query: string;

@@ -1,0 +1,125 @@
+/** Reads what a call brings with it: body, query, headers. Everything that is wrong is told at once. */
+import { ApiError } from '../module/control.js';
+import type { ApiCall } from '../module/services.js';
+import type { Route } from './route-table.js';
+import { invalidFields, type Fault } from './schema.js';
+
+export const BODY_LIMIT = 5 * 1024 * 1024;
+
+export interface Input {
+  readonly body: unknown;
+  readonly query: unknown;
+  readonly dryRun: boolean;
+  /** Fields the answer is to have; undefined: all. */
+  readonly fields: readonly string[] | undefined;
+}
+
+/** @throws ApiError 400, 413, 415 */
+export async function readInput(call: ApiCall, route: Route): Promise<Input> {
+  const faults: Fault[] = [];
+  const parameters = new URLSearchParams(call.query);
+  const dryRun = route.verb !== 'GET' && takeFlag(parameters, 'dry_run', faults);
+  const fields = route.verb === 'GET' ? takeFields(parameters, route, faults) : undefined;
+  const query = readQuery(parameters, route, faults);
+  const body = route.body && readBody(route.body, await parseBody(call), faults);
+  if (faults.length > 0) throw invalidFields(faults);
+  return { body, query, dryRun, fields };
+}
+
+/** The value of `If-Match`: its tags without the quotes around a single one. */
+export function ifMatchOf(call: ApiCall): string | undefined {
+  return call
+    .header('if-match')
+    ?.trim()
+    .replace(/^"([^"]*)"$/, '$1');
+}
+
+function takeFlag(parameters: URLSearchParams, name: string, faults: Fault[]): boolean {
+  const value = parameters.get(name);
+  parameters.delete(name);
+  if (value === null || value === '0' || value === 'false') return false;
+  if (value !== '1' && value !== 'true' && value !== '') faults.push({ pointer: `?${name}`, message: 'must be 0 or 1' });
+  return true;
+}
+
+function takeFields(parameters: URLSearchParams, route: Route, faults: Fault[]): string[] | undefined {
+  const value = parameters.get('fields');
+  parameters.delete('fields');
+  if (value === null) return undefined;
+  const fields = value.split(',').filter((name) => name !== '');
+  const known = fieldsOf(route.schemas.answers[200]);
+  for (const name of fields)
+    if (known !== undefined && !known.has(name)) faults.push({ pointer: '?fields', message: `unknown field "${name}"` });
+  return fields;
+}
+
+/** Fields of an answer, or of its entries if it is an array. */
+function fieldsOf(schema: unknown): ReadonlySet<string> | undefined {
+  const { type, items, properties } = (schema ?? {}) as { type?: string; items?: unknown; properties?: object };
+  if (type === 'array') return fieldsOf(items);
+  return properties && new Set(Object.keys(properties));
+}
+
+function readQuery(parameters: URLSearchParams, route: Route, faults: Fault[]): unknown {
+  for (const name of new Set(parameters.keys())) {
+    if (parameters.getAll(name).length > 1) faults.push({ pointer: `?${name}`, message: 'may be given once' });
+    if (route.query === undefined) faults.push({ pointer: `?${name}`, message: 'unknown parameter' });
+  }
+  if (route.query === undefined) return {};
+  const read = route.query.read(Object.fromEntries(parameters));
+  if ('value' in read) return read.value;
+  for (const { pointer, message } of read.faults) {
+    faults.push({ pointer: `?${pointer.slice(1)}`, message: message === 'unknown field' ? 'unknown parameter' : message });
+  }
+  return {};
+}
+
+function readBody(schema: NonNullable<Route['body']>, value: unknown, faults: Fault[]): unknown {
+  const read = schema.read(value);
+  if ('value' in read) return read.value;
+  faults.push(...read.faults);
+  return undefined;
+}
+
+async function parseBody(call: ApiCall): Promise<unknown> {
+  const bytes = await call.body(BODY_LIMIT);
+  if (bytes.length === 0) throw new ApiError(400, 'JsonError', 'a JSON body is needed, it is empty');
+  assertJson(call.header('content-type'));
+  return parseJson(bytes);
+}
+
+function assertJson(type: string | undefined): void {
+  const [media = '', ...parameters] = (type ?? '')
+    .toLowerCase()
+    .split(';')
+    .map((part) => part.trim());
+  const charset = parameters
+    .find((parameter) => parameter.startsWith('charset='))
+    ?.slice('charset='.length)
+    .replaceAll('"', '');
+  if (media !== 'application/json' || (charset !== undefined && charset !== 'utf-8')) {
+    throw new ApiError(415, 'UnsupportedMediaType', 'the body must be application/json in UTF-8');
+  }
+}
+
+function parseJson(bytes: Buffer): unknown {
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new ApiError(400, 'JsonError', 'the body is not UTF-8');
+  }
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw jsonError(text, error instanceof Error ? error.message : '');
+  }
+}
+
+/** V8 names the position, except where the text ends too early. */
+function jsonError(text: string, reason: string): ApiError {
+  const position = Number(/at position (\d+)/.exec(reason)?.[1] ?? text.length);
+  const before = text.slice(0, position).split('\n');
+  const place = { position, line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
+  return new ApiError(400, 'JsonError', `the body is not JSON: mistake in line ${place.line}, column ${place.column}`, [place]);
+}

@@ -1,0 +1,118 @@
+import { ApiError, routesOf, type Reply } from '../module/control.js';
+import { ApiRoutes, type ApiAnswer, type ApiCall, type Log } from '../module/services.js';
+import { openApi } from './openapi.js';
+import { ifMatchOf, readInput } from './request-input.js';
+import { makeRoute, RouteTable, type Match, type Route } from './route-table.js';
+
+const JSON_TYPE = 'application/json';
+/** Answers change from call to call, and hold nothing that a browser may take for something else. */
+const COMMON_HEADERS = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
+
+/** The REST API: finds the route of a call, checks what it brings against the schemas, and makes one kind of answer of whatever happens. */
+export class ControlRouter extends ApiRoutes {
+  readonly #routes = new RouteTable();
+  readonly #keys = new Set<string>();
+
+  /** @param version of the server, for the OpenAPI document */
+  constructor(
+    private readonly log: Log,
+    private readonly version: string,
+  ) {
+    super();
+  }
+
+  /** Takes the routes of a control module; those it had before are replaced. */
+  register(module: object, { key }: { readonly key: string }): void {
+    this.#routes.remove(key);
+    this.#keys.add(key);
+    for (const declaration of routesOf(module)) this.#routes.add(makeRoute(module, key, declaration));
+  }
+
+  keys(): Iterable<string> {
+    return this.#keys;
+  }
+
+  async answer(call: ApiCall): Promise<ApiAnswer> {
+    try {
+      return await this.#answer(call);
+    } catch (error) {
+      return this.#failure(call, error);
+    }
+  }
+
+  refuse(call: ApiCall, failure: ApiError): ApiAnswer {
+    return this.#failure(call, failure);
+  }
+
+  async #answer(call: ApiCall): Promise<ApiAnswer> {
+    if (call.path.replace(/\/$/, '') === '/v1/openapi.json') return this.#document(call);
+    const match = this.#routes.find(call.path);
+    if (match === undefined) throw new ApiError(404, 'PathNotFound', `no such path: ${call.path}`);
+    const route = routeFor(call.method, match);
+    if (route === undefined) return notAllowed(call, allowOf(match));
+    const { body, query, dryRun, fields } = await readInput(call, route);
+    const reply = await route.handle({
+      params: match.params,
+      query: query as never,
+      body: body as never,
+      dryRun,
+      ifMatch: ifMatchOf(call),
+      requestId: call.requestId,
+    });
+    return answerOf(fields === undefined ? reply : { ...reply, body: selected(reply.body, fields) });
+  }
+
+  #document(call: ApiCall): ApiAnswer {
+    if (call.method !== 'GET' && call.method !== 'HEAD') return notAllowed(call, 'GET, HEAD, OPTIONS');
+    return answerOf({ status: 200, body: openApi(this.#routes, call.base, this.version) });
+  }
+
+  #failure(call: ApiCall, error: unknown): ApiAnswer {
+    const known = error instanceof ApiError;
+    const failure = known ? error : new ApiError(500, 'InternalError', 'internal error; the error log of the server says more');
+    const reason = known ? failure.message : error instanceof Error ? (error.stack ?? error.message) : String(error);
+    const { method, path, requestId } = call;
+    this.log.write(
+      failure.status >= 500 ? 'error' : 'info',
+      `api: ${method} ${path}: ${failure.status} ${failure.code}, request_id: ${requestId}: ${reason}`,
+    );
+    return failureAnswer(call, failure);
+  }
+}
+
+/** The one error body. */
+function failureAnswer({ base, path, requestId }: Pick<ApiCall, 'base' | 'path' | 'requestId'>, failure: ApiError): ApiAnswer {
+  const { status, code, message: text, details } = failure;
+  return answerOf({ status, body: { error: { status, code, text, details }, request_id: requestId, href: `${base}${path}` } });
+}
+
+function routeFor(method: string, { routes }: Match): Route | undefined {
+  for (const [verb, route] of routes) if (verb === method || (verb === 'GET' && method === 'HEAD')) return route;
+  return undefined;
+}
+
+function allowOf({ routes }: Match): string {
+  const verbs = [...routes.keys()].flatMap((verb) => (verb === 'GET' ? ['GET', 'HEAD'] : [verb]));
+  return [...verbs, 'OPTIONS'].join(', ');
+}
+
+/** OPTIONS is answered with what is allowed; anything else is an error that says so. */
+function notAllowed(call: ApiCall, allow: string): ApiAnswer {
+  if (call.method === 'OPTIONS') return { status: 204, headers: { ...COMMON_HEADERS, Allow: allow }, type: undefined, body: '' };
+  const answer = failureAnswer(call, new ApiError(405, 'MethodNotAllowed', `${call.method} is not allowed here, but ${allow}`));
+  return { ...answer, headers: { ...answer.headers, Allow: allow } };
+}
+
+function answerOf({ status, body, type, headers, version }: Reply): ApiAnswer {
+  const all = { ...COMMON_HEADERS, ...headers, ...(version !== undefined && { ETag: `"${version}"` }) };
+  if (body === undefined) return { status, headers: all, type: undefined, body: '' };
+  if (typeof body === 'string' && type !== undefined) return { status, headers: all, type, body };
+  return { status, headers: all, type: JSON_TYPE, body: JSON.stringify(body) };
+}
+
+/** Only these fields of an object, or of each entry of an array. */
+function selected(body: unknown, fields: readonly string[]): unknown {
+  if (Array.isArray(body)) return body.map((entry) => selected(entry, fields));
+  if (typeof body !== 'object' || body === null) return body;
+  return Object.fromEntries(Object.entries(body).filter(([name]) => fields.includes(name)));
+}

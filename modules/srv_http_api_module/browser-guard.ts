@@ -1,0 +1,53 @@
+import { isIPv4 } from 'node:net';
+import { ApiError } from '../../core/module/control.js';
+import { plainAddress } from './access-rules.js';
+
+/** What the guard looks at. */
+export interface GuardedRequest {
+  header(lowerName: string): string | undefined;
+  /** Address the request came in on. */
+  readonly localAddress: string;
+}
+
+/**
+ * Keeps web pages in an operator's browser from driving the API. Without it a page could send requests to 127.0.0.1 by itself (told by
+ * `Origin` and `Sec-Fetch-Site`), or have a name of its own resolve to 127.0.0.1 (DNS rebinding, told by `Host`).
+ */
+export class BrowserGuard {
+  /** @param names what the server is called besides localhost: its `server_name` words */
+  constructor(private readonly names: readonly string[]) {}
+
+  /** @throws ApiError 403 */
+  check(request: GuardedRequest): void {
+    const host = request.header('host')?.toLowerCase();
+    if (host !== undefined && !this.#isOurs(hostName(host), request.localAddress)) {
+      throw new ApiError(403, 'ForbiddenHost', 'the Host of the request is not a name of this API');
+    }
+    const site = request.header('sec-fetch-site');
+    const origin = request.header('origin')?.toLowerCase();
+    const foreign = origin !== undefined && origin.replace(/^https?:\/\//, '') !== host;
+    if (foreign || site === 'cross-site' || site === 'same-site') {
+      throw new ApiError(403, 'ForbiddenOrigin', 'a web page of another site may not use this API');
+    }
+  }
+
+  #isOurs(name: string, localAddress: string): boolean {
+    if (name === 'localhost' || name === '[::1]' || (isIPv4(name) && name.startsWith('127.'))) return true;
+    // An address in the place of a name cannot be rebound: it is the listener itself or somebody else's business.
+    const local = plainAddress(localAddress);
+    if (name === local || name === `[${local}]`) return true;
+    return this.names.some((own) => matches(own.toLowerCase(), name));
+  }
+}
+
+/** The host of `host:port`, an IPv6 address in its brackets. */
+function hostName(host: string): string {
+  return host.replace(/:\d*$/, '').replace(/\.$/, '');
+}
+
+/** Names and leading wildcards, as `server_name` has them. */
+function matches(own: string, name: string): boolean {
+  if (own.startsWith('*.')) return name.endsWith(own.slice(1));
+  if (own.startsWith('.')) return name === own.slice(1) || name.endsWith(own);
+  return own !== '' && own === name;
+}
