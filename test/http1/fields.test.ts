@@ -8,7 +8,8 @@ import { parseResponseHead, ResponseHead } from '../../core/net/http1/response-h
 
 function parse(...lines: string[]): RequestHead {
   const head = new RequestHead();
-  parseRequestHead(head, ['GET / HTTP/1.1', 'Host: a.example', ...lines, '', ''].join('\r\n'), DEFAULT_HEAD_LIMITS);
+  const text = ['GET / HTTP/1.1', 'Host: a.example', ...lines, '', ''].join('\r\n');
+  parseRequestHead(head, text, { ...DEFAULT_HEAD_LIMITS, underscores: true });
   return head;
 }
 
@@ -75,6 +76,25 @@ test('fields that Connection names do not go on, in whatever order they stand', 
 
 test('Connection cannot take out what routes or frames the message', (t) => {
   t.deepEqual(kept(nothing, 'Connection: host, content-length', 'Content-Length: 5'), ['Host: a.example', 'Content-Length: 5']);
+});
+
+test('fields with an underscore are dropped, or taken where the configuration says so', (t) => {
+  const text = 'GET / HTTP/1.1\r\n_a: 1\r\nHost: a.example\r\nX_Real_IP: 2\r\nContent_Length: 3\r\nX-A: 4 \r\nX-B_: 5\r\n\r\n';
+  const head = new RequestHead();
+  t.is(parseRequestHead(head, text, DEFAULT_HEAD_LIMITS), 0);
+  t.like(head, { count: 2, contentLength: -1 });
+  t.is(keptFields(text, head, nothing), 'Host: a.example\r\nX-A: 4\r\n');
+  t.is(keptFields(text, head, new FieldFilter(['host'])), 'X-A: 4\r\n');
+  t.is(parseRequestHead(head, text, { ...DEFAULT_HEAD_LIMITS, underscores: true }), 0);
+  t.like(head, { count: 6, contentLength: -1 });
+  t.is(keptFields(text, head, nothing), text.slice('GET / HTTP/1.1\r\n'.length, -2));
+});
+
+test('what is malformed in a field with an underscore is refused all the same', (t) => {
+  for (const line of ['a_b : c', 'a_b', '_', 'a_b: c\0', 'a_\xe9: b', 'a_b: c\n', ' a_b: c']) {
+    const head = new RequestHead();
+    t.is(parseRequestHead(head, `GET / HTTP/1.1\r\nHost: a.example\r\n${line}\r\n\r\n`, DEFAULT_HEAD_LIMITS), 400, line);
+  }
 });
 
 test('the fields of a response', (t) => {

@@ -1,4 +1,6 @@
+import assert from 'node:assert/strict';
 import test from 'ava';
+import * as fc from 'fast-check';
 import { HeadEnd } from '../../core/net/http1/head-end.js';
 import { DEFAULT_HEAD_LIMITS, HEAD_TOO_LARGE } from '../../core/net/http1/message-head.js';
 
@@ -85,4 +87,28 @@ test('the whole head has a limit, complete or not', (t) => {
 test('a complete head over the limit is blamed on its request line if that is too long', (t) => {
   const search = new HeadEnd();
   t.is(find(search, `GET /${'a'.repeat(40_000)} HTTP/1.1\r\n\r\n`), -414);
+});
+
+test('the end is where the first empty line is, however the input is cut', (t) => {
+  const text = fc.array(fc.constantFrom('\r\n', '\r\n', '\r', '\n', 'a', 'bcd'), { maxLength: 20 }).map((parts) => parts.join(''));
+  t.notThrows(() =>
+    fc.assert(
+      fc.property(text, fc.array(fc.nat({ max: 40 }), { maxLength: 4 }), (text, cuts) => {
+        const at = text.indexOf('\r\n\r\n');
+        const end = at < 0 ? 0 : at + 4;
+        const whole = find(new HeadEnd(0), text);
+        assert.equal(Math.max(whole, 0), end);
+        const search = new HeadEnd(0);
+        for (const cut of [...cuts, text.length].sort((a, b) => a - b)) {
+          const found = find(search, text.slice(0, cut));
+          if (found === 0) continue;
+          // In pieces a lone CR or LF is seen before the empty line behind it.
+          assert.ok(found === end || (found === -400 && /(^|[^\r])\n|\r[^\n]/.test(text.slice(0, cut))));
+          return;
+        }
+        assert.equal(whole, 0);
+      }),
+      { numRuns: 3000, includeErrorInReport: true },
+    ),
+  );
 });

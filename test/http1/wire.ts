@@ -2,7 +2,7 @@
 import { ChunkedDecoder } from '../../core/net/http1/chunked.js';
 import { fieldName, fieldValue } from '../../core/net/http1/fields.js';
 import { HeadEnd } from '../../core/net/http1/head-end.js';
-import { DEFAULT_HEAD_LIMITS, type MessageHead } from '../../core/net/http1/message-head.js';
+import { DEFAULT_HEAD_LIMITS, type HeadLimits, type MessageHead } from '../../core/net/http1/message-head.js';
 import { parseRequestHead, RequestHead } from '../../core/net/http1/request-head.js';
 import {
   BODY_CHUNKED,
@@ -36,6 +36,8 @@ export interface Reading {
   /** Where the refusal came from. */
   in: 'head' | 'path' | 'body' | '';
 }
+
+const LIMITS: HeadLimits = { ...DEFAULT_HEAD_LIMITS, underscores: true };
 
 class Body {
   text = '';
@@ -77,10 +79,10 @@ export function readRequests(input: Buffer): Reading {
   let at = 0;
   while (at < input.length) {
     search.reset();
-    const end = search.find(input, at, DEFAULT_HEAD_LIMITS);
+    const end = search.find(input, at, LIMITS);
     if (end < 0) return refused(reading, -end, search.reason, 'head');
     if (end === 0) return reading;
-    const status = parseRequestHead(head, input.latin1Slice(search.start, end), DEFAULT_HEAD_LIMITS);
+    const status = parseRequestHead(head, input.latin1Slice(search.start, end), LIMITS);
     if (status !== 0) return refused(reading, status, head.reason, 'head');
     const target = head.text.slice(head.targetStart, head.targetEnd);
     if (!uri.parse(head.text.slice(head.pathStart, head.targetEnd), true)) return refused(reading, 400, 'path', 'path');
@@ -104,10 +106,10 @@ export function readResponse(input: Buffer, method: string): Reading {
   let at = 0;
   do {
     search.reset();
-    const end = search.find(input, at, DEFAULT_HEAD_LIMITS);
+    const end = search.find(input, at, LIMITS);
     if (end < 0) return refused(reading, 502, search.reason, 'head');
     if (end === 0) return reading;
-    if (parseResponseHead(head, input.latin1Slice(at, end), DEFAULT_HEAD_LIMITS) !== 0) return refused(reading, 502, head.reason, 'head');
+    if (parseResponseHead(head, input.latin1Slice(at, end), LIMITS) !== 0) return refused(reading, 502, head.reason, 'head');
     const reason = head.text.slice(head.reasonStart, head.reasonEnd);
     const message: Message = {
       first: String(head.status),

@@ -7,6 +7,7 @@ export const LF = 0x0a;
 export const CR = 0x0d;
 export const SP = 0x20;
 export const COLON = 0x3a;
+export const UNDERSCORE = 0x5f;
 
 const ALPHA = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const DIGIT = '0123456789';
@@ -27,6 +28,10 @@ function printableFrom(first: number): Uint8Array {
 
 /** tchar (RFC 9110, 5.6.2): what field names and connection options are made of. */
 export const TOKEN: Uint8Array = charClass(`!#$%&'*+-.^_\`|~${DIGIT}${ALPHA}`);
+
+/** tchar without the underscore, which many applications take for a hyphen. */
+export const TOKEN_WITHOUT_UNDERSCORE: Uint8Array = TOKEN.slice();
+TOKEN_WITHOUT_UNDERSCORE[UNDERSCORE] = 0;
 
 /** Methods as nginx takes them: upper-case letters, hyphen, underscore. Stricter than the token of RFC 9110, 9.1. */
 export const METHOD: Uint8Array = charClass('ABCDEFGHIJKLMNOPQRSTUVWXYZ-_');

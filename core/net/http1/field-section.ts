@@ -1,5 +1,5 @@
 /** The field lines of a head, in one pass (RFC 9112, 5 and 6). */
-import { COLON, CR, HTAB, LF, SP, TOKEN, VALUE, equalsIgnoreCase, rangeIs } from './characters.js';
+import { COLON, CR, HTAB, LF, SP, TOKEN, UNDERSCORE, VALUE, equalsIgnoreCase, rangeIs } from './characters.js';
 import {
   FIELD_CONNECTION,
   FIELD_CONTENT_LENGTH,
@@ -17,15 +17,19 @@ import {
  *
  * A line that begins with white space (obs-fold) has an empty name, white space before the colon is no token, and a CR or LF that
  * is not part of a CRLF is no value: all are refused here without a rule of their own.
+ *
+ * @param names what names are made of: TOKEN, or TOKEN_WITHOUT_UNDERSCORE to drop fields with an underscore in their names
  */
-export function parseFields(head: MessageHead, limits: HeadLimits): number {
+export function parseFields(head: MessageHead, limits: HeadLimits, names: Uint8Array): number {
   const { text } = head;
   let at = head.fieldsStart;
   for (;;) {
     const nameStart = at;
     let c = text.charCodeAt(at);
     if (c === CR) break;
-    while (TOKEN[c] === 1) c = text.charCodeAt(++at);
+    while (names[c] === 1) c = text.charCodeAt(++at);
+    const dropped = c === UNDERSCORE;
+    if (dropped) while (TOKEN[c] === 1) c = text.charCodeAt(++at);
     const nameEnd = at;
     if (c !== COLON || nameEnd === nameStart) return head.refuse(400, 'invalid header line');
     do c = text.charCodeAt(++at);
@@ -36,6 +40,10 @@ export function parseFields(head: MessageHead, limits: HeadLimits): number {
     const valueEnd = trimEnd(text, valueStart, at);
     at += 2;
     if (at - nameStart > limits.field) return head.refuseLarge('too long header line');
+    if (dropped) {
+      head.gaps = true;
+      continue;
+    }
     if (head.count === limits.fields) return head.refuseLarge('too many header lines');
     addField(head, nameStart, nameEnd, valueStart, valueEnd);
     const status = noteField(head, nameStart, nameEnd, valueStart, valueEnd);

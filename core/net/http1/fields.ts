@@ -54,19 +54,32 @@ export class FieldFilter {
  * copied as one range. Trailer, Expect and Proxy-Authorization end here only if they are in `filter`.
  */
 export function keptFields(text: string, head: MessageHead, filter: FieldFilter): string {
-  const { fields, kinds, count } = head;
+  if (head.gaps) return keptOneByOne(text, head, filter);
+  const { fields, count } = head;
   let kept = '';
   let from = head.fieldsStart;
   for (let i = 0; i < count; i++) {
+    if (isKept(text, head, i, filter)) continue;
     const start = fields[4 * i] as number;
-    const end = fields[4 * i + 1] as number;
-    const drop =
-      (kinds[i] as number) >= FIELD_HOP || filter.matches(text, start, end) || (head.optionCount > 0 && isNominated(text, head, i));
-    if (!drop) continue;
     if (start > from) kept += text.slice(from, start);
     from = i + 1 < count ? (fields[4 * i + 4] as number) : head.end - 2;
   }
   return from < head.end - 2 ? kept + text.slice(from, head.end - 2) : kept;
+}
+
+/** Where lines were dropped, the next field does not begin where one ends. */
+function keptOneByOne(text: string, head: MessageHead, filter: FieldFilter): string {
+  let kept = '';
+  for (let i = 0; i < head.count; i++) {
+    if (isKept(text, head, i, filter)) kept += `${text.slice(head.fields[4 * i], head.fields[4 * i + 3])}\r\n`;
+  }
+  return kept;
+}
+
+function isKept(text: string, head: MessageHead, index: number, filter: FieldFilter): boolean {
+  if ((head.kinds[index] as number) >= FIELD_HOP) return false;
+  if (filter.matches(text, head.fields[4 * index] as number, head.fields[4 * index + 1] as number)) return false;
+  return head.optionCount === 0 || !isNominated(text, head, index);
 }
 
 /**

@@ -10,6 +10,11 @@ export interface HeadLimits {
   readonly total: number;
   /** Number of field lines. */
   readonly fields: number;
+  /**
+   * Request fields with an underscore in their names count (nginx: underscores_in_headers). Else they are dropped as if they had not
+   * been sent: for an application that reads `-` and `_` alike, `X_Real_IP` would be `X-Real-IP`.
+   */
+  readonly underscores?: boolean;
 }
 
 /** The defaults of nginx: `large_client_header_buffers 4 8k`, `max_headers 1000`. */
@@ -59,6 +64,8 @@ export abstract class MessageHead {
   upgrade = false;
   /** Expect is `100-continue`. */
   expectContinue = false;
+  /** Field lines were dropped while parsing: they are in the text and not in {@link fields}. */
+  gaps = false;
   /** Index of the Host field, -1: none. */
   hostField = -1;
   /** Connection has the option `close`, `keep-alive`, `upgrade`; an Upgrade field exists. */
@@ -89,6 +96,7 @@ export abstract class MessageHead {
     this.keepAlive = false;
     this.upgrade = false;
     this.expectContinue = false;
+    this.gaps = false;
     this.hostField = -1;
     this.optionClose = false;
     this.optionKeepAlive = false;

@@ -1,5 +1,5 @@
 /** The head of a request (RFC 9112, 2 to 6). */
-import { CR, LF, METHOD, SP, TARGET, equalsIgnoreCase } from './characters.js';
+import { CR, LF, METHOD, SP, TARGET, TOKEN, TOKEN_WITHOUT_UNDERSCORE, equalsIgnoreCase } from './characters.js';
 import { parseFields } from './field-section.js';
 import { hostNameEnd } from './host.js';
 import { type HeadLimits, MessageHead } from './message-head.js';
@@ -52,7 +52,8 @@ export class RequestHead extends MessageHead {
 export function parseRequestHead(head: RequestHead, text: string, limits: HeadLimits): number {
   head.forget();
   head.text = text;
-  return parseRequestLine(head, text, limits) || parseFields(head, limits) || parseTarget(head, text) || checkHost(head, text);
+  const names = limits.underscores === true ? TOKEN : TOKEN_WITHOUT_UNDERSCORE;
+  return parseRequestLine(head, text, limits) || parseFields(head, limits, names) || parseTarget(head, text) || checkHost(head, text);
 }
 
 function parseRequestLine(head: RequestHead, text: string, limits: HeadLimits): number {

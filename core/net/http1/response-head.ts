@@ -1,5 +1,5 @@
 /** The head of a response (RFC 9112, 4 to 6). */
-import { CR, LF, SP, VALUE } from './characters.js';
+import { CR, LF, SP, TOKEN, VALUE } from './characters.js';
 import { parseFields } from './field-section.js';
 import { DEFAULT_HEAD_LIMITS, type HeadLimits, MessageHead } from './message-head.js';
 
@@ -36,7 +36,7 @@ export function parseResponseHead(head: ResponseHead, text: string, limits: Head
     head.refuse(502, 'invalid header');
     return 502;
   }
-  if (parseFields(head, limits) !== 0) {
+  if (parseFields(head, limits, TOKEN) !== 0) {
     head.code = 502;
     return 502;
   }

@@ -1,5 +1,5 @@
 /** The trailer section of a chunked body (RFC 9112, 7.1.2). */
-import { CR, LF } from './characters.js';
+import { CR, LF, TOKEN } from './characters.js';
 import { parseFields } from './field-section.js';
 import { FIELD_ORDINARY, type HeadLimits, MessageHead } from './message-head.js';
 
@@ -61,7 +61,7 @@ export class TrailerSection {
 function checkTrailers(text: string): string {
   const head = new TrailerFields();
   head.text = text;
-  if (parseFields(head, LIMITS) !== 0) return 'invalid trailer field';
+  if (parseFields(head, LIMITS, TOKEN) !== 0) return 'invalid trailer field';
   // RFC 9110, 6.5.1: nothing in a trailer may change how the message is framed or routed.
   for (let i = 0; i < head.count; i++) {
     if (head.kinds[i] !== FIELD_ORDINARY) return 'forbidden trailer field';
