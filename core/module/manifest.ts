@@ -62,7 +62,13 @@ export interface HttpModule extends Lifecycle {
 }
 
 export type ModuleKind = 'core' | 'http' | 'control' | 'helper';
-export type ModuleClass = new (...args: never[]) => object;
+/** A service, as a constructor asks for it. */
+type ServiceClass = abstract new (...args: never[]) => object;
+export interface ModuleClass {
+  new (...args: never[]): object;
+  /** The services that the constructor takes, in order. Only for a class in plain JavaScript: otherwise they are its parameter types. */
+  readonly services?: readonly ServiceClass[];
+}
 export interface ModuleDeclaration {
   readonly kind: ModuleKind;
   readonly manifest: Manifest & Partial<HttpManifest> & Partial<ControlManifest> & Partial<HelperManifest>;
@@ -72,7 +78,8 @@ const DECLARATION = Symbol.for('srv:module');
 
 function declare(declaration: ModuleDeclaration) {
   return (target: ModuleClass): void => {
-    injectable()(target as new (...args: unknown[]) => object);
+    if (target.services) Reflect.defineMetadata('design:paramtypes', target.services, target);
+    injectable()(target);
     Reflect.defineMetadata(DECLARATION, declaration, target);
   };
 }
