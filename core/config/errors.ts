@@ -67,15 +67,10 @@ export function byPosition(a: ConfigError, b: ConfigError): number {
   for (let i = 0; i < left.length && i < right.length; i++) {
     const [one, other] = [left[i], right[i]];
     if (one === undefined || other === undefined) break;
-    const order = rank(one) - rank(other) || compareText(one.file, other.file) || one.line - other.line || one.column - other.column;
+    const order = compareText(one.file, other.file) || one.line - other.line || one.column - other.column;
     if (order !== 0) return order;
   }
   return left.length - right.length;
-}
-
-/** The command line is read before any file. */
-function rank(source: Source): number {
-  return source.file === COMMAND_LINE ? 0 : 1;
 }
 
 function compareText(a: string, b: string): number {

@@ -1,8 +1,6 @@
 /** A persistent map from whole numbers to values: every version stays readable, and a change copies a few small nodes. */
 
-const BITS = 5;
-const WIDTH = 1 << BITS;
-const MASK = WIDTH - 1;
+const WIDTH = 32;
 
 /** A node belongs to the draft that made it; only that draft may write into it. */
 class Node {
@@ -19,30 +17,35 @@ function emptyNode(owner: object): Node {
   );
 }
 
+/** Place of an id in a node whose slots stand for `span` ids each. Arithmetic, because ids grow beyond 32 bits in a server that lives long. */
+function slotOf(id: number, span: number): number {
+  return Math.floor(id / span) % WIDTH;
+}
+
 /** One version of the map. Lookups cost one step for every five bits of the largest id. */
 export class IdMap<V> {
   private constructor(
     private readonly root: Node,
-    /** Bits below the root: ids up to `2 ** (shift + 5) - 1` fit. */
-    private readonly shift: number,
+    /** Ids that one slot of the root stands for. */
+    private readonly span: number,
   ) {}
 
   static empty<V>(): IdMap<V> {
-    return new IdMap<V>(emptyNode({}), 0);
+    return new IdMap<V>(emptyNode({}), 1);
   }
 
   /** Used by {@link IdMapDraft}. */
-  static over<V>(root: Node, shift: number): IdMap<V> {
-    return new IdMap<V>(root, shift);
+  static over<V>(root: Node, span: number): IdMap<V> {
+    return new IdMap<V>(root, span);
   }
 
   get(id: number): V | undefined {
-    return lookup(this.root, this.shift, id) as V | undefined;
+    return lookup(this.root, this.span, id) as V | undefined;
   }
 
   /** A draft that starts as this version; this version never changes. */
   edit(): IdMapDraft<V> {
-    return new IdMapDraft<V>(this.root, this.shift);
+    return new IdMapDraft<V>(this.root, this.span);
   }
 }
 
@@ -52,42 +55,42 @@ export class IdMapDraft<V> {
 
   constructor(
     private root: Node,
-    private shift: number,
+    private span: number,
   ) {}
 
   get(id: number): V | undefined {
-    return lookup(this.root, this.shift, id) as V | undefined;
+    return lookup(this.root, this.span, id) as V | undefined;
   }
 
   set(id: number, value: V): void {
-    while (id >>> this.shift >= WIDTH) this.grow();
+    while (id >= this.span * WIDTH) this.grow();
     let node = (this.root = this.own(this.root));
-    for (let shift = this.shift; shift > 0; shift -= BITS) {
-      const slot = (id >>> shift) & MASK;
+    for (let { span } = this; span > 1; span /= WIDTH) {
+      const slot = slotOf(id, span);
       const child = node.slots[slot] as Node | undefined;
       const owned = child === undefined ? emptyNode(this.owner) : this.own(child);
       node.slots[slot] = owned;
       node = owned;
     }
-    node.slots[id & MASK] = value;
+    node.slots[id % WIDTH] = value;
   }
 
   delete(id: number): void {
     if (this.get(id) === undefined) return;
-    this.root = this.without(this.root, this.shift, id) ?? emptyNode(this.owner);
+    this.root = this.without(this.root, this.span, id) ?? emptyNode(this.owner);
   }
 
   /** The version with all changes so far. The draft may go on; the version does not see it. */
   commit(): IdMap<V> {
     this.owner = {};
-    return IdMap.over<V>(this.root, this.shift);
+    return IdMap.over<V>(this.root, this.span);
   }
 
   private grow(): void {
     const root = emptyNode(this.owner);
     root.slots[0] = this.root;
     this.root = root;
-    this.shift += BITS;
+    this.span *= WIDTH;
   }
 
   private own(node: Node): Node {
@@ -95,20 +98,20 @@ export class IdMapDraft<V> {
   }
 
   /** Empty nodes are dropped, so that a server that lives long does not keep one for every id it ever used. */
-  private without(node: Node, shift: number, id: number): Node | undefined {
-    const slot = (id >>> shift) & MASK;
+  private without(node: Node, span: number, id: number): Node | undefined {
+    const slot = slotOf(id, span);
     const owned = this.own(node);
-    owned.slots[slot] = shift === 0 ? undefined : this.without(owned.slots[slot] as Node, shift - BITS, id);
+    owned.slots[slot] = span === 1 ? undefined : this.without(owned.slots[slot] as Node, span / WIDTH, id);
     return owned.slots.every((value) => value === undefined) ? undefined : owned;
   }
 }
 
-function lookup(root: Node, rootShift: number, id: number): unknown {
-  if (id >>> rootShift >= WIDTH) return undefined;
+function lookup(root: Node, rootSpan: number, id: number): unknown {
+  if (id >= rootSpan * WIDTH) return undefined;
   let node: Node | undefined = root;
-  for (let shift = rootShift; shift > 0; shift -= BITS) {
-    node = node.slots[(id >>> shift) & MASK] as Node | undefined;
+  for (let span = rootSpan; span > 1; span /= WIDTH) {
+    node = node.slots[slotOf(id, span)] as Node | undefined;
     if (node === undefined) return undefined;
   }
-  return node.slots[id & MASK];
+  return node.slots[id % WIDTH];
 }

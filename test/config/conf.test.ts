@@ -137,6 +137,7 @@ test('an optional argument may be left out before parameters', (t) => {
 
 for (const [directive, message] of [
   ['header x;', 'invalid number of arguments in "header" directive'],
+  ['header x always;', 'invalid number of arguments in "header" directive'],
   ['log;', 'invalid number of arguments in "log" directive'],
   ['log a b c;', 'invalid parameter "c"'],
   ['header a $nosuch;', 'unknown "nosuch" variable'],

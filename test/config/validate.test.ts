@@ -1,5 +1,8 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import test from 'ava';
-import { parseText } from '../../core/config/parser.js';
+import { parseFile, parseText } from '../../core/config/parser.js';
 import { IdSource } from '../../core/config/tree.js';
 import { check, validate } from '../../core/config/validate.js';
 import { argContext, nginxRegistry } from './nginx-specs.js';
@@ -48,6 +51,19 @@ test('mistakes of form and of meaning come in the order of the text', (t) => {
   t.deepEqual(
     errors.map(({ source }) => source?.line),
     [1, 2, 3, 4, 5],
+  );
+});
+
+test('mistakes of files that one pattern brought stay with their file', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'srv-validate-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, 'srv.conf'), 'http { include [ab].conf; }');
+  writeFileSync(join(folder, 'a.conf'), 'foo;\n;\nfoo;');
+  writeFileSync(join(folder, 'b.conf'), '\n;\nfoo;');
+  const errors = check(parseFile(join(folder, 'srv.conf'), { ids: new IdSource() }), { registry, args: argContext });
+  t.deepEqual(
+    errors.map(({ source }) => `${source?.file.slice(folder.length + 1)}:${source?.line}`),
+    ['a.conf:1', 'a.conf:2', 'a.conf:3', 'b.conf:2', 'b.conf:3'],
   );
 });
 
