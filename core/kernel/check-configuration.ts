@@ -2,6 +2,7 @@ import { byPosition, ConfigErrors } from '../config/errors.js';
 import { ConfigTree, type IdSource } from '../config/tree.js';
 import type { Parsed } from '../config/parser.js';
 import { check } from '../config/validate.js';
+import { furtherMistakes } from './further-mistakes.js';
 import type { Instance } from './instance.js';
 import { readConfiguration, type ConfigurationSource } from './read-configuration.js';
 import type { RunningModules } from './running-modules.js';
@@ -31,6 +32,9 @@ export async function checkParsed(parsed: Parsed, instance: Instance): Promise<C
   const found = await withHints(() => check(parsed, { registry, args }), set, instance.options.installation);
   // Where a module is missing, that its directives are unknown says nothing new.
   const mistakes = errors.length === 0 ? found : [...errors, ...found.filter((mistake) => !isUnknownDirective(mistake))];
-  if (mistakes.length > 0) throw new ConfigErrors(mistakes.toSorted(byPosition));
+  if (mistakes.length > 0) {
+    const further = await furtherMistakes(parsed.directives, mistakes, instance.options);
+    throw new ConfigErrors([...mistakes, ...further].toSorted(byPosition));
+  }
   return { tree, modules, files: parsed.files };
 }

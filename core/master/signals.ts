@@ -8,6 +8,8 @@ export interface SignalOptions {
   readonly ended: () => void;
 }
 
+const LONG_MS = 2 ** 30;
+
 /** Does on each signal what nginx's master does on it. */
 export function obeySignals(master: Master, { log, daemon, ended }: SignalOptions): void {
   const on = (signal: NodeJS.Signals, what: string, act: () => void | Promise<void>): void => {
@@ -16,6 +18,8 @@ export function obeySignals(master: Master, { log, daemon, ended }: SignalOption
       void act();
     });
   };
+  // A process without workers would end by itself: listening for signals does not keep it.
+  setInterval(() => undefined, LONG_MS);
   const stop = (): Promise<void> => master.stop().then(ended);
   on('SIGTERM', 'exiting', stop);
   on('SIGINT', 'exiting', stop);

@@ -1,0 +1,100 @@
+/**
+ * Mistakes that only show when a configuration is compiled (a location that stands twice, an address that cannot be listened on), found
+ * in one that has simple mistakes as well: the directives with those are left out, and the rest is compiled.
+ */
+import { configErrorsOf, type ConfigError } from '../config/errors.js';
+import type { DirectiveData } from '../config/tree.js';
+import { FIGURES_SIZE } from '../http/figures.js';
+import { AppendedLogFiles } from '../log/log-files.js';
+import type { Source } from '../module/tree.js';
+import { Zones } from '../zone/zones.js';
+import { assemble } from './assembly.js';
+import { Instance, type InstanceOptions } from './instance.js';
+
+/** @param found the mistakes that are known */
+export async function furtherMistakes(
+  directives: readonly DirectiveData[],
+  found: readonly ConfigError[],
+  options: InstanceOptions,
+): Promise<readonly ConfigError[]> {
+  const pruning = new Pruning(found);
+  const block = pruning.sound(directives);
+  try {
+    await compile(block, options);
+    return [];
+  } catch (error) {
+    return (configErrorsOf(error) ?? []).filter((mistake) => !pruning.explains(mistake, block));
+  }
+}
+
+async function compile(block: readonly DirectiveData[], options: InstanceOptions): Promise<void> {
+  const instance = new Instance({ ...options, validates: false });
+  const files = new AppendedLogFiles();
+  const memory = { zones: new Zones('private'), figures: new SharedArrayBuffer(FIGURES_SIZE), workers: 1 };
+  assemble(instance, { role: 'check', files, errorLog: 'stderr', ...memory });
+  try {
+    const prepared = await instance.prepare([{ op: 'root', block }]);
+    prepared.abort();
+  } finally {
+    await instance.stop();
+    files.close();
+  }
+}
+
+/** Leaves out what has a known mistake, and remembers what else that may spoil. */
+class Pruning {
+  readonly #places: ReadonlySet<string>;
+  /** Ids of directives that something in their block was left out of. */
+  readonly #incomplete = new Set<number>();
+  /** Names that what was left out may have given meaning to. */
+  readonly #names = new Set<string>();
+
+  constructor(found: readonly ConfigError[]) {
+    this.#places = new Set(found.flatMap(({ source }) => (source ? [placeOf(source)] : [])));
+  }
+
+  sound(directives: readonly DirectiveData[], parent?: DirectiveData): readonly DirectiveData[] {
+    return directives.flatMap((directive) => {
+      if (!this.#isMistaken(directive))
+        return directive.block ? [{ ...directive, block: this.sound(directive.block, directive) }] : [directive];
+      for (const { text } of directive.args) for (const name of namesIn(text)) this.#names.add(name);
+      if (parent) this.#incomplete.add(parent.id);
+      return [];
+    });
+  }
+
+  /** True if the mistake may come from what was left out, and not from what is there. */
+  explains({ source }: ConfigError, directives: readonly DirectiveData[]): boolean {
+    if (!source) return true;
+    const place = placeOf(source);
+    const directive = find(directives, (candidate) => placesOf(candidate).includes(place));
+    if (!directive) return true;
+    return this.#incomplete.has(directive.id) || directive.args.some(({ text }) => namesIn(text).some((name) => this.#names.has(name)));
+  }
+
+  #isMistaken(directive: DirectiveData): boolean {
+    return placesOf(directive).some((place) => this.#places.has(place));
+  }
+}
+
+/** Where the directive itself and its arguments are written. */
+function placesOf({ source, args }: DirectiveData): string[] {
+  return [placeOf(source), ...args.map(({ line, column }) => placeOf({ file: source.file, line, column }))];
+}
+
+function placeOf({ file, line, column }: Source): string {
+  return `${line}:${column}:${file}`;
+}
+
+/** The parts of an argument that can name something: an upstream in a URL, a zone in a parameter. */
+function namesIn(text: string): string[] {
+  return text.split(/[=:/\s]+/).filter((part) => !/^(?:[\d.]*|https?|on|off)$/.test(part));
+}
+
+function find(directives: readonly DirectiveData[], wanted: (directive: DirectiveData) => boolean): DirectiveData | undefined {
+  for (const directive of directives) {
+    const found = wanted(directive) ? directive : find(directive.block ?? [], wanted);
+    if (found) return found;
+  }
+  return undefined;
+}

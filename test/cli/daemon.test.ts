@@ -1,0 +1,76 @@
+import { existsSync, readFileSync } from 'node:fs';
+import test, { type ExecutionContext } from 'ava';
+import { get } from '../harness/client.js';
+import { freePort } from '../harness/ports.js';
+import { runSrv } from '../harness/srv.js';
+import { waitFor } from '../harness/wait.js';
+
+async function conf(t: ExecutionContext): Promise<{ port: number; text: string }> {
+  const port = await freePort(t);
+  const text = `daemon on;\nerror_log logs/error.log notice;\nevents {}\nhttp { server { listen 127.0.0.1:${port}; return 200 "ready"; } }\n`;
+  return { port, text };
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The process in the background; it is killed at the end of the test if it is still there. */
+function pidOf(t: ExecutionContext, prefix: string): number {
+  const pid = Number(readFileSync(`${prefix}/logs/srv.pid`, 'utf8'));
+  t.teardown(() => isAlive(pid) && process.kill(-pid, 'SIGKILL'));
+  return pid;
+}
+
+test('daemon on: the command ends when the server serves', async (t) => {
+  const { port, text } = await conf(t);
+  const { code, stdout, stderr, prefix } = await runSrv(t, [], text);
+  const pid = pidOf(t, prefix);
+  t.is(code, 0, stderr);
+  t.is(stdout + stderr, '');
+  t.true(isAlive(pid));
+  t.is((await get(port, '/')).body, 'ready');
+  t.is((await runSrv(t, ['-s', 'quit'], undefined, { prefix })).code, 0);
+  await waitFor('the end of the server', () => !isAlive(pid));
+  t.false(existsSync(`${prefix}/logs/srv.pid`));
+});
+
+test('daemon on: a start that fails ends the command with its reasons', async (t) => {
+  const { port, text } = await conf(t);
+  const first = await runSrv(t, [], text);
+  const pid = pidOf(t, first.prefix);
+  const { code, stderr, prefix } = await runSrv(t, [], text);
+  t.is(code, 1);
+  t.true(stderr.startsWith(`srv: [emerg] bind() to 127.0.0.1:${port} failed (98: Address already in use)\n`), stderr);
+  t.false(existsSync(`${prefix}/logs/srv.pid`));
+  process.kill(pid, 'SIGTERM');
+  await waitFor('the end of the first server', () => !isAlive(pid));
+});
+
+test('daemon on: SIGWINCH ends the workers, a reload starts them again', async (t) => {
+  const { port, text } = await conf(t);
+  const { prefix } = await runSrv(t, [], text);
+  const pid = pidOf(t, prefix);
+  process.kill(pid, 'SIGWINCH');
+  await waitFor('no one listens', () =>
+    get(port, '/').then(
+      () => false,
+      () => true,
+    ),
+  );
+  t.true(isAlive(pid));
+  process.kill(pid, 'SIGHUP');
+  await waitFor('someone listens', () =>
+    get(port, '/').then(
+      ({ status }) => status === 200,
+      () => false,
+    ),
+  );
+  process.kill(pid, 'SIGTERM');
+  await waitFor('the end of the server', () => !isAlive(pid));
+});

@@ -1,0 +1,176 @@
+import { existsSync, renameSync, writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import test from 'ava';
+import { httpBackend } from '../harness/backends.js';
+import { connectRaw, get } from '../harness/client.js';
+import { runSrv, startSrv } from '../harness/srv.js';
+import { waitFor } from '../harness/wait.js';
+
+const page = (text: string): string => `
+error_log logs/error.log notice;
+worker_processes 2;
+events {}
+http { server { listen 127.0.0.1:%%PORT_web%%; return 200 "${text}"; } }
+`;
+
+for (const [name, signal] of [
+  ['stop', 'SIGTERM'],
+  ['quit', 'SIGQUIT'],
+] as const) {
+  test(`-s ${name} ends the server`, async (t) => {
+    const srv = await startSrv(t, page('x'));
+    const { code, stderr } = await runSrv(t, ['-s', name], undefined, { prefix: srv.prefix });
+    t.is(code, 0, stderr);
+    t.deepEqual(await srv.exited, { code: 0, signal: null });
+    t.regex(srv.log(), new RegExp(`\\[notice\\] ${srv.pid}#0: signal ${signal} received`));
+    t.false(existsSync(srv.path('logs/srv.pid')));
+  });
+}
+
+test('-s reload brings a changed file into force', async (t) => {
+  const srv = await startSrv(t, page('before'));
+  t.is((await get(srv.port('web'), '/')).body, 'before');
+  await srv.configure(page('after'));
+  const { code, stderr } = await runSrv(t, ['-s', 'reload'], undefined, { prefix: srv.prefix });
+  t.is(code, 0, stderr);
+  t.is(stderr, '');
+  await srv.waitForLog(/reconfigured/);
+  for (let i = 0; i < 8; i++) t.is((await get(srv.port('web'), '/')).body, 'after');
+});
+
+test('-s reload of a wrong file tells the mistakes and changes nothing', async (t) => {
+  const srv = await startSrv(t, page('before'));
+  await srv.configure('foo;\n');
+  const { code, stderr } = await runSrv(t, ['-s', 'reload'], undefined, { prefix: srv.prefix });
+  t.is(code, 1);
+  t.regex(stderr, /\[emerg\] unknown directive "foo"/);
+  t.notRegex(srv.log(), /SIGHUP/);
+  t.is((await get(srv.port('web'), '/')).body, 'before');
+});
+
+test('SIGHUP with a wrong file logs every mistake and changes nothing', async (t) => {
+  const srv = await startSrv(t, page('before'));
+  await srv.configure(`foo;\nbar;\n${page('after')}`);
+  srv.signal('SIGHUP');
+  await srv.waitForLog(/the configuration in force stays as it was/);
+  t.regex(srv.log(), /\[emerg\] .* unknown directive "foo" in .*:1\n.*\[emerg\] .* unknown directive "bar" in .*:2\n/);
+  t.is((await get(srv.port('web'), '/')).body, 'before');
+});
+
+test('a reload follows worker_processes', async (t) => {
+  const srv = await startSrv(t, page('x'));
+  await srv.configure(page('x').replace('worker_processes 2', 'worker_processes 1'));
+  srv.signal('SIGHUP');
+  await srv.waitForLog(/worker 1 exited with code 0/);
+  await srv.configure(page('x').replace('worker_processes 2', 'worker_processes 3'));
+  srv.signal('SIGHUP');
+  await srv.waitForLog(/start worker 2/);
+  await srv.waitForLog(/reconfigured[^]*reconfigured/);
+  for (let i = 0; i < 8; i++) t.is((await get(srv.port('web'), '/')).status, 200);
+});
+
+test('-s reopen lets go of a rotated log', async (t) => {
+  const srv = await startSrv(t, page('x'));
+  await get(srv.port('web'), '/before');
+  await srv.waitForLog(/\/before/, 'logs/access.log');
+  renameSync(srv.path('logs/error.log'), srv.path('logs/error.1'));
+  renameSync(srv.path('logs/access.log'), srv.path('logs/access.1'));
+  const { code, stderr } = await runSrv(t, ['-s', 'reopen', '-e', 'other.log'], undefined, { prefix: srv.prefix });
+  t.is(code, 0, stderr);
+  await waitFor('the new logs', () => existsSync(srv.path('logs/error.log')) && existsSync(srv.path('logs/access.log')));
+  await sleep(100);
+  for (let i = 0; i < 8; i++) await get(srv.port('web'), '/after');
+  await srv.waitForLog(/(.*\/after.*\n){8}/, 'logs/access.log');
+  t.notRegex(srv.read('logs/access.1'), /after/);
+});
+
+test('SIGQUIT finishes what is under way and takes nothing new', async (t) => {
+  let answer = (): void => undefined;
+  const asked = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  let finish = (): void => undefined;
+  const backend = await httpBackend(t, (_, response) => {
+    finish = () => response.end('slow answer');
+    answer();
+  });
+  const conf = page('x').replace('return 200 "x";', `location / { proxy_pass http://127.0.0.1:${backend.port}; }`);
+  const srv = await startSrv(t, conf);
+  const pending = get(srv.port('web'), '/');
+  await asked;
+  srv.signal('SIGQUIT');
+  await srv.waitForLog(/gracefully shutting down/);
+  await waitFor('the listeners to close', () =>
+    connectRaw(t, srv.port('web')).then(
+      (connection) => connection.socket.destroy() && false,
+      () => true,
+    ),
+  );
+  t.true(srv.running);
+  finish();
+  t.is((await pending).body, 'slow answer');
+  t.deepEqual(await srv.exited, { code: 0, signal: null });
+});
+
+test('worker_shutdown_timeout cuts off what does not end', async (t) => {
+  const backend = await httpBackend(t, () => undefined);
+  const conf = page('x').replace('return 200 "x";', `location / { proxy_pass http://127.0.0.1:${backend.port}; }`);
+  const srv = await startSrv(t, `worker_shutdown_timeout 300ms;\n${conf}`);
+  const pending = get(srv.port('web'), '/');
+  await waitFor('the request', () => backend.requests.length > 0);
+  srv.signal('SIGQUIT');
+  await t.throwsAsync(pending);
+  t.deepEqual(await srv.exited, { code: 0, signal: null });
+});
+
+test('SIGTERM ends at once, whatever is under way', async (t) => {
+  const backend = await httpBackend(t, () => undefined);
+  const conf = page('x').replace('return 200 "x";', `location / { proxy_pass http://127.0.0.1:${backend.port}; }`);
+  const srv = await startSrv(t, conf);
+  const pending = get(srv.port('web'), '/');
+  await waitFor('the request', () => backend.requests.length > 0);
+  srv.signal('SIGTERM');
+  await t.throwsAsync(pending);
+  t.deepEqual(await srv.exited, { code: 0, signal: null });
+});
+
+test('SIGUSR2 and, in the foreground, SIGWINCH change nothing', async (t) => {
+  const srv = await startSrv(t, page('x'));
+  srv.signal('SIGWINCH');
+  srv.signal('SIGUSR2');
+  await srv.waitForLog(/signal SIGUSR2 received, ignored/);
+  t.is((await get(srv.port('web'), '/')).status, 200);
+  t.notRegex(srv.log(), /SIGWINCH/);
+});
+
+test('-s without a running server says what to do', async (t) => {
+  const { code, stderr, prefix } = await runSrv(t, ['-s', 'stop'], 'events {}\n');
+  t.is(code, 1);
+  t.true(
+    stderr.startsWith(`srv: [error] open() "${prefix}/logs/srv.pid" failed (2: No such file or directory)\nsrv: no server seems to run`),
+    stderr,
+  );
+});
+
+test('-s with the pid of a server that is gone', async (t) => {
+  const { prefix } = await runSrv(t, ['-t'], 'events {}\n');
+  writeFileSync(`${prefix}/logs/srv.pid`, '4194303\n');
+  const { code, stderr } = await runSrv(t, ['-s', 'stop'], undefined, { prefix });
+  t.is(code, 1);
+  t.regex(stderr, /^srv: \[alert\] kill\(4194303, SIGTERM\) failed \(3: No such process\)\nsrv: the server that wrote/);
+});
+
+test('-s with a pid file that holds no number', async (t) => {
+  const { prefix } = await runSrv(t, ['-t'], 'events {}\n');
+  writeFileSync(`${prefix}/logs/srv.pid`, 'x\n');
+  const { code, stderr } = await runSrv(t, ['-s', 'stop'], undefined, { prefix });
+  t.is(code, 1);
+  t.regex(stderr, /^srv: \[error\] invalid PID number "x" in/);
+});
+
+test('a server whose file was broken since can still be stopped', async (t) => {
+  const srv = await startSrv(t, page('x'));
+  await srv.configure('unknown_directive on;\nevents {}\n');
+  t.is((await runSrv(t, ['-s', 'stop'], undefined, { prefix: srv.prefix })).code, 0);
+  t.deepEqual(await srv.exited, { code: 0, signal: null });
+});

@@ -1,0 +1,168 @@
+import { cpSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import test from 'ava';
+import { runSrv } from '../harness/srv.js';
+import { tempFolder } from '../harness/temp.js';
+
+const SHIPPED = resolve(import.meta.dirname, '../../../conf');
+
+test('-t of a good configuration says so in the words of nginx', async (t) => {
+  const { code, stdout, stderr, prefix } = await runSrv(t, ['-t'], 'events {}\n');
+  t.is(code, 0);
+  t.is(stdout, '');
+  t.is(
+    stderr,
+    `srv: the configuration file ${prefix}/conf/srv.conf syntax is ok\nsrv: configuration file ${prefix}/conf/srv.conf test is successful\n`,
+  );
+});
+
+test('-q keeps quiet about success', async (t) => {
+  const { code, stderr } = await runSrv(t, ['-t', '-q'], 'events {}\n');
+  t.is(code, 0);
+  t.is(stderr, '');
+});
+
+test('-t of a bad configuration tells every mistake and fails', async (t) => {
+  const { code, stderr, prefix } = await runSrv(t, ['-tq'], 'foo on;\nworker_processes many;\nevents { bar; }\n');
+  t.is(code, 1);
+  t.regex(stderr, /^srv: \[emerg\] unknown directive "foo" in .*\/conf\/srv\.conf:1\n/);
+  t.regex(stderr, /^srv: \[emerg\] "worker_processes" directive invalid number in .*\/conf\/srv\.conf:2$/m);
+  t.regex(stderr, /^srv: \[emerg\] unknown directive "bar" in .*\/conf\/srv\.conf:3$/m);
+  t.true(stderr.endsWith(`srv: configuration file ${prefix}/conf/srv.conf test failed\n`));
+});
+
+test('a mistake is shown where it was made', async (t) => {
+  const { stderr } = await runSrv(t, ['-t'], 'events {}\n  daemon maybe;\n');
+  t.regex(stderr, /^ {4}2 \| {3}daemon maybe;\n {6}\| {10}\^{5}$/m);
+});
+
+test('what is wrong stands in the error log too', async (t) => {
+  const { prefix } = await runSrv(t, ['-t', '-e', 'other.log'], 'foo;\n');
+  t.regex(
+    readFileSync(`${prefix}/other.log`, 'utf8'),
+    /^\d{4}\/\d\d\/\d\d \d\d:\d\d:\d\d \[emerg\] \d+#0: unknown directive "foo" in .*srv\.conf:1\n$/,
+  );
+});
+
+test('a missing configuration file is named', async (t) => {
+  const { code, stderr, prefix } = await runSrv(t, ['-t']);
+  t.is(code, 1);
+  t.true(stderr.startsWith(`srv: [emerg] open() "${prefix}/conf/srv.conf" failed (2: No such file or directory)\n`), stderr);
+  t.true(stderr.endsWith(`srv: configuration file ${prefix}/conf/srv.conf test failed\n`));
+});
+
+test('-c and -p: the file is under the prefix, includes are beside the file', async (t) => {
+  const files = { 'etc/main.conf': 'include parts/*.conf;\n', 'etc/parts/a.conf': 'events { worker_connections 8; }\n' };
+  const { code, stderr, prefix } = await runSrv(t, ['-t', '-c', 'etc/main.conf'], undefined, { files });
+  t.is(code, 0);
+  t.true(stderr.includes(`${prefix}/etc/main.conf`));
+});
+
+test('-g brings directives of the main level', async (t) => {
+  t.is((await runSrv(t, ['-tq', '-g', 'worker_processes 2; pid run/x.pid;'], 'events {}\n')).code, 0);
+});
+
+for (const [globals, message] of [
+  ['foo bar;', 'unknown directive "foo" in command line'],
+  ['pid x', 'unexpected end of parameter, expecting ";" in command line'],
+  ['http {}', 'block directives are not supported in -g option in command line'],
+] as const) {
+  test(`-g refused: ${globals}`, async (t) => {
+    const { code, stderr } = await runSrv(t, ['-t', '-g', globals], 'events {}\n');
+    t.is(code, 1);
+    t.true(stderr.includes(`srv: [emerg] ${message}\n`), stderr);
+  });
+}
+
+test('a directive of -g that the file repeats is a duplicate', async (t) => {
+  const { code, stderr } = await runSrv(t, ['-t', '-g', 'pid a.pid;'], 'pid b.pid;\nevents {}\n');
+  t.is(code, 1);
+  t.regex(stderr, /"pid" directive is duplicate in .*srv\.conf:1/);
+});
+
+test('-T prints every file under its name', async (t) => {
+  const files = { 'conf/mime.types': '# types\ntypes { text/plain txt; }\n' };
+  const { code, stdout, stderr, prefix } = await runSrv(t, ['-T'], 'events {}\nhttp { include mime.types; }\n', { files });
+  t.is(code, 0, stderr);
+  t.is(
+    stdout,
+    `# configuration file ${prefix}/conf/srv.conf:\nevents {}\nhttp { include mime.types; }\n\n` +
+      `# configuration file ${prefix}/conf/mime.types:\n# types\ntypes { text/plain txt; }\n\n`,
+  );
+});
+
+test('-T of a bad configuration prints no files', async (t) => {
+  const { code, stdout } = await runSrv(t, ['-T'], 'foo;\n');
+  t.is(code, 1);
+  t.is(stdout, '');
+});
+
+test('a configuration with twenty mistakes of every kind reports twenty', async (t) => {
+  const mistakes = `
+foo on;                                               # wrong
+daemon perhaps;                                       # wrong
+worker_processes 0;                                   # wrong
+worker_processes 2;                                   # wrong
+pid;                                                  # wrong
+user a b c;                                           # wrong
+error_log logs/x.log loud;                            # wrong
+env;                                                  # wrong
+listen 80;                                            # wrong
+events { worker_connections none; }                   # wrong
+http {
+  server {
+    listen 127.0.0.1:8001;
+    keepalive_timeout soon;                           # wrong
+    client_max_body_size 1x;                          # wrong
+    return;                                           # wrong
+    merge_slashes 2;                                  # wrong
+    sendfile perhaps;                                 # wrong
+    proxy_pass http://127.0.0.1:9;                    # wrong
+    location / { proxy_connect_timeout x; }           # wrong
+    location /a { add_header; }                       # wrong
+  }
+  server { listen 127.0.0.1:99999; }                  # wrong
+  server {
+    listen 127.0.0.1:8002;
+    location /twice { }
+    location /twice { }                               # wrong
+  }
+}
+`;
+  const { code, stderr } = await runSrv(t, ['-t'], mistakes);
+  t.is(code, 1);
+  const reported = [...stderr.matchAll(/^srv: \[emerg\] .* in .*:(\d+)$/gm)].map(([, line]) => Number(line));
+  const expected = mistakes.split('\n').flatMap((line, index) => (line.endsWith('# wrong') ? [index + 1] : []));
+  t.is(expected.length, 20);
+  t.deepEqual(reported, expected, stderr);
+});
+
+test('what follows from a mistake is not reported as another one', async (t) => {
+  const conf = `
+events {}
+http {
+  upstream shop { server 127.0.0.1:1 wait=2; }
+  server { listen 127.0.0.1:8001; location / { proxy_pass http://shop; } }
+}
+`;
+  const { stderr } = await runSrv(t, ['-t'], conf);
+  t.deepEqual(
+    [...stderr.matchAll(/^srv: \[emerg\] (.*) in .*:\d+$/gm)].map(([, text]) => text),
+    ['invalid parameter "wait=2"'],
+    stderr,
+  );
+});
+
+test('the shipped configuration is checked in less than half a second', async (t) => {
+  const prefix = tempFolder(t);
+  cpSync(SHIPPED, `${prefix}/conf`, { recursive: true });
+  const times: number[] = [];
+  for (let run = 0; run < 5; run++) {
+    const before = performance.now();
+    const { code, stderr } = await runSrv(t, ['-t'], undefined, { prefix });
+    times.push(performance.now() - before);
+    t.is(code, 0, stderr);
+  }
+  // Other tests run at the same time: the best of five is what the program itself needs.
+  t.true(Math.min(...times) < 500, `took ${times.map(Math.round).join(', ')} ms`);
+});
