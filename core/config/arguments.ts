@@ -77,7 +77,10 @@ class ArgumentReader {
     private readonly directive: Written,
     private readonly context: ArgContext,
     private readonly refuse: RefuseArgument,
-  ) {}
+  ) {
+    // In the order of the spec, so that all values of a spec have one shape.
+    for (const { name, type } of signature.fields) this.values[name] = type.absent;
+  }
 
   read(): unknown {
     const { fields, single } = this.signature;
@@ -86,7 +89,6 @@ class ArgumentReader {
       this.refuseCount();
       return undefined;
     }
-    for (const { name, type } of fields) if (!(name in this.values)) this.values[name] = type.absent;
     if (single) return this.values[''];
     return fields.length === 0 ? true : this.values;
   }

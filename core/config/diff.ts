@@ -3,7 +3,7 @@
  * connections, counters, member ids) stays.
  */
 import type { ContextName } from '../module/spec.js';
-import type { Block, Directive } from '../module/tree.js';
+import type { Directive } from '../module/tree.js';
 import { printDirective } from './print.js';
 import type { SpecRegistry } from './registry.js';
 import { ROOT_ID, directiveData, sameHead, type DirectiveData, type TreeOperation } from './operations.js';
@@ -171,17 +171,4 @@ function adopted({ now, old, inside }: Pair): DirectiveData {
   const { name, args, source } = now;
   const key = old.key ?? now.key;
   return { id: old.id, name, args, source, ...(inside && { block: inside.pairs.map(adopted) }), ...(key !== undefined && { key }) };
-}
-
-/** True if the two blocks say the same in the same order, ids and places aside. */
-export function sameText(a: Block, b: Block): boolean {
-  if (a.size !== b.size) return false;
-  const others = b[Symbol.iterator]();
-  for (const directive of a) {
-    const other = others.next();
-    if (other.done === true || !sameHead(directive, other.value)) return false;
-    const [inside, otherInside] = [directive.block, other.value.block];
-    if (inside === undefined || otherInside === undefined ? inside !== otherInside : !sameText(inside, otherInside)) return false;
-  }
-  return true;
 }

@@ -121,7 +121,7 @@ export class Lexer {
       const code = this.text.charCodeAt(this.at);
       if (code === OPEN && variable) continue;
       variable = code === DOLLAR;
-      if (code === BACKSLASH) {
+      if (code === BACKSLASH && this.at + 1 < this.text.length) {
         escaped = true;
         this.at++;
         if (this.text.charCodeAt(this.at) === LF) this.newLine(this.at);

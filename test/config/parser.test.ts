@@ -2,10 +2,12 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import test from 'ava';
+import * as fc from 'fast-check';
 import { parseFile, parseParameter, parseText, type Parsed } from '../../core/config/parser.js';
 import { printTree } from '../../core/config/print.js';
 import { IdSource } from '../../core/config/tree.js';
 import type { ParseLimits } from '../../core/config/text-parser.js';
+import { anyText } from './random-trees.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'srv-parser-'));
 test.after.always(() => rmSync(folder, { recursive: true }));
@@ -149,4 +151,21 @@ test('errors of several files are in the order they are read', (t) => {
     errors.map(({ source }) => source?.file.slice(folder.length + 7)),
     ['srv.conf', 'z.conf', 'srv.conf', 'a.conf', 'z.conf', 'srv.conf'],
   );
+});
+
+test('any text at all is parsed, and every mistake has a place in it', (t) => {
+  const property = fc.property(
+    fc.oneof(
+      anyText,
+      fc.array(anyText, { maxLength: 8 }).map((parts) => parts.join('; {')),
+    ),
+    (source) => {
+      const lines = source.split('\n');
+      for (const { source: place } of text(source).errors) {
+        const line = lines[(place?.line ?? 0) - 1];
+        t.true(line !== undefined && place !== undefined && place.column >= 1 && place.column <= line.length + 1);
+      }
+    },
+  );
+  t.notThrows(() => fc.assert(property, { numRuns: 2000 }));
 });
