@@ -1,4 +1,5 @@
 import { existsSync, renameSync, writeFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { httpBackend } from '../harness/backends.js';
@@ -85,19 +86,12 @@ test('-s reopen lets go of a rotated log', async (t) => {
 });
 
 test('SIGQUIT finishes what is under way and takes nothing new', async (t) => {
-  let answer = (): void => undefined;
-  const asked = new Promise<void>((resolve) => {
-    answer = resolve;
-  });
-  let finish = (): void => undefined;
-  const backend = await httpBackend(t, (_, response) => {
-    finish = () => response.end('slow answer');
-    answer();
-  });
+  const responses: ServerResponse[] = [];
+  const backend = await httpBackend(t, (_, response) => responses.push(response));
   const conf = page('x').replace('return 200 "x";', `location / { proxy_pass http://127.0.0.1:${backend.port}; }`);
   const srv = await startSrv(t, conf);
   const pending = get(srv.port('web'), '/');
-  await asked;
+  await waitFor('the request', () => responses.length > 0);
   srv.signal('SIGQUIT');
   await srv.waitForLog(/gracefully shutting down/);
   await waitFor('the listeners to close', () =>
@@ -107,7 +101,7 @@ test('SIGQUIT finishes what is under way and takes nothing new', async (t) => {
     ),
   );
   t.true(srv.running);
-  finish();
+  responses[0]?.end('slow answer');
   t.is((await pending).body, 'slow answer');
   t.deepEqual(await srv.exited, { code: 0, signal: null });
 });

@@ -1,0 +1,174 @@
+import test from 'ava';
+import { get } from '../harness/client.js';
+import { plugin } from '../harness/plugins.js';
+import { runSrv, startSrv } from '../harness/srv.js';
+
+const EVENTS = 'events {}\n';
+
+test('a module of the prefix is loaded, and its directive works', async (t) => {
+  const body = `
+    compile(scope) {
+      const greeting = scope.conf.greet;
+      return greeting && { content: request => request.send(200, greeting) };
+    }`;
+  const files = {
+    'modules/greet.js': plugin('greet', { manifest: `directives: { greet: directive({ in: ['location'], args: text() }) }`, body }),
+  };
+  const conf = `load_module modules/greet.js;\n${EVENTS}http { server { listen 127.0.0.1:%%PORT_web%%; location / { greet hello; } } }`;
+  const srv = await startSrv(t, conf, { files });
+  t.is((await get(srv.port('web'), '/')).body, 'hello');
+});
+
+test('services are the same objects for a module outside of the installation', async (t) => {
+  const body = `
+    constructor(log) { this.log = log; }
+    start(role) { this.log.write('alert', 'plugin runs in the ' + role); }`;
+  const source = plugin('noted', { kind: 'core', imports: `import { Log } from 'srv/module/services.js';`, body });
+  const files = {
+    'modules/noted.js': `${source}\nReflect.defineMetadata('design:paramtypes', [Log], Plugin);\ncoreModule({ name: 'noted', api: 1 })(Plugin);\n`,
+  };
+  const srv = await startSrv(t, `load_module modules/noted.js;\n${EVENTS}`, { files, allowCrashes: true });
+  await srv.waitForLog(/plugin runs in the worker/);
+  t.regex(srv.log(), /plugin runs in the master/);
+});
+
+test('a name ending in .so finds the .js', async (t) => {
+  const files = { 'modules/mine.js': plugin('mine') };
+  t.is((await runSrv(t, ['-tq'], `load_module modules/mine.so;\n${EVENTS}`, { files })).code, 0);
+});
+
+test('a module that the prefix does not have is looked for in the installation', async (t) => {
+  const { code, stderr } = await runSrv(t, ['-tq'], `load_module modules/srv_http_multi_header_module.so;\n${EVENTS}`);
+  t.is(code, 0, stderr);
+});
+
+interface Fault {
+  readonly what: string;
+  readonly files?: Readonly<Record<string, string>>;
+  readonly lines: string;
+  readonly message: RegExp;
+}
+
+const FAULTS: readonly Fault[] = [
+  {
+    what: 'no such file',
+    lines: 'load_module modules/nothing.so;',
+    message:
+      /cannot load module "modules\/nothing\.so" \(2: No such file or directory\) in .*:1\n[^]*searched: .*\/modules\/nothing\.js, .*\/modules\/nothing\.js$/m,
+  },
+  {
+    what: 'not JavaScript',
+    files: { 'modules/bad.js': 'this is not a program' },
+    lines: 'load_module modules/bad.js;',
+    message: /cannot load module ".*bad\.js": .+ in .*:1$/m,
+  },
+  {
+    what: 'it throws while it is loaded',
+    files: { 'modules/bad.js': 'throw new Error("no licence");' },
+    lines: 'load_module modules/bad.js;',
+    message: /cannot load module ".*bad\.js": no licence in .*:1$/m,
+  },
+  {
+    what: 'not a module',
+    files: { 'modules/bad.js': 'export class Something {}' },
+    lines: 'load_module modules/bad.js;',
+    message: /".*bad\.js" is not a module in .*:1\n[^]*decorated with @httpModule/m,
+  },
+  {
+    what: 'two modules in one file',
+    files: { 'modules/bad.js': `${plugin('one')}\nexport class Second {}\nhttpModule({ name: 'two', api: 1 })(Second);` },
+    lines: 'load_module modules/bad.js;',
+    message: /".*bad\.js" exports 2 modules in .*:1$/m,
+  },
+  {
+    what: 'another api version',
+    files: { 'modules/bad.js': plugin('late', { manifest: 'api: 7' }) },
+    lines: 'load_module modules/bad.js;',
+    message: /module "late" is made for version 7 of the module contract, this srv has version 1 in .*:1$/m,
+  },
+  {
+    what: 'a module that it needs is missing',
+    files: { 'modules/bad.js': plugin('needy', { manifest: `needs: ['srv_http_captcha_module']` }) },
+    lines: 'load_module modules/bad.js;',
+    message: /module "needy" needs "srv_http_captcha_module" in .*:1\n[^]*load_module modules\/srv_http_captcha_module\.js;/m,
+  },
+  {
+    what: 'what it needs comes too late',
+    files: { 'modules/a.js': plugin('a', { manifest: `needs: ['b']` }), 'modules/b.js': plugin('b') },
+    lines: 'load_module modules/a.js;\nload_module modules/b.js;',
+    message: /module "a" needs "b" in .*:1$/m,
+  },
+  {
+    what: 'loaded twice',
+    files: { 'modules/a.js': plugin('a') },
+    lines: 'load_module modules/a.js;\nload_module modules/a.so;',
+    message: /module "a" is already loaded in .*:2\n[^]*remove this one/m,
+  },
+  {
+    what: 'a standard module by name',
+    lines: 'load_module modules/srv_http_proxy_module.so;',
+    message: /module "srv_http_proxy_module" is already loaded in .*:1$/m,
+  },
+  {
+    what: 'a name that another module has',
+    files: { 'modules/a.js': plugin('same'), 'modules/b.js': plugin('same') },
+    lines: 'load_module modules/a.js;\nload_module modules/b.js;',
+    message: /module "same" is already loaded in .*:2\n[^]*the first is .*a\.js/m,
+  },
+  {
+    what: 'a directive that another module has',
+    files: { 'modules/a.js': plugin('a', { manifest: `directives: { proxy_pass: directive({ in: ['location'], args: text() }) }` }) },
+    lines: 'load_module modules/a.js;',
+    message:
+      /module "a" cannot be loaded: directive "proxy_pass" in context "location" is declared by both "srv_http_proxy_module" and "a" in .*:1$/m,
+  },
+  {
+    what: 'a module of the control plane',
+    files: { 'modules/a.js': plugin('a', { kind: 'control', manifest: `key: 'a'` }) },
+    lines: 'load_module modules/a.js;',
+    message: /module "a" belongs to the control plane and cannot be loaded in the data plane in .*:1$/m,
+  },
+];
+
+for (const { what, files = {}, lines, message } of FAULTS) {
+  test(`refused: ${what}`, async (t) => {
+    const { code, stderr } = await runSrv(t, ['-t'], `${lines}\n${EVENTS}`, { files });
+    t.is(code, 1);
+    t.regex(stderr, message);
+  });
+}
+
+test('every module that cannot be loaded is told in one run', async (t) => {
+  const { stderr } = await runSrv(t, ['-t'], `load_module modules/x.so;\nload_module modules/y.so;\n${EVENTS}`);
+  t.regex(stderr, /"modules\/x\.so" .*:1$/m);
+  t.regex(stderr, /"modules\/y\.so" .*:2$/m);
+});
+
+test('an unknown directive that a shipped module provides is answered with the line to add', async (t) => {
+  const { stderr } = await runSrv(t, ['-t'], `${EVENTS}http { add_more_header a b; }\n`);
+  t.regex(
+    stderr,
+    /unknown directive "add_more_header" in .*:2\n[^]*add "load_module modules\/srv_http_multi_header_module\.js;" at the top/,
+  );
+});
+
+test('a reload can load a module, and let go of it again', async (t) => {
+  const body = `
+    constructor() { this.started = false; }
+    start() { this.started = true; }
+    stop() { this.started = false; }
+    compile(scope) { return scope.conf.greet && { content: request => request.send(200, scope.conf.greet + ' ' + this.started) }; }`;
+  const files = {
+    'modules/greet.js': plugin('greet', { manifest: `directives: { greet: directive({ in: ['location'], args: text() }) }`, body }),
+  };
+  const without = `error_log logs/error.log notice;\n${EVENTS}http { server { listen 127.0.0.1:%%PORT_web%%; location / { return 204; } } }`;
+  const srv = await startSrv(t, without, { files });
+  await srv.configure(`load_module modules/greet.js;\n${without.replace('return 204;', 'greet hello;')}`);
+  srv.signal('SIGHUP');
+  await srv.waitForLog(/reconfigured/);
+  t.is((await get(srv.port('web'), '/')).body, 'hello true');
+  await srv.configure(without);
+  srv.signal('SIGHUP');
+  await srv.waitForLog(/reconfigured[^]*reconfigured/);
+  t.is((await get(srv.port('web'), '/')).status, 204);
+});

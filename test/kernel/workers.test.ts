@@ -1,0 +1,149 @@
+import test from 'ava';
+import { httpBackend } from '../harness/backends.js';
+import { connectRaw, get } from '../harness/client.js';
+import { plugin } from '../harness/plugins.js';
+import { startSrv, type Srv } from '../harness/srv.js';
+import { waitFor } from '../harness/wait.js';
+import type { ExecutionContext } from 'ava';
+
+/** A module whose locations do to the worker what their name says. */
+const TROUBLE = plugin('trouble', {
+  manifest: `directives: { trouble: directive({ in: ['location'], args: text() }) }`,
+  body: `
+    compile(scope) {
+      const kind = scope.conf.trouble;
+      return kind && { content: request => { this[kind](); return request.send(200, 'still here'); } };
+    }
+    throw() { setImmediate(() => { throw new Error('thrown on purpose'); }); }
+    reject() { setImmediate(() => Promise.reject(new Error('rejected on purpose'))); }
+    exit() { setImmediate(() => process.exit(3)); }
+    memory() { setImmediate(() => { const all = []; for (;;) all.push(new Array(1e5).fill(Math.random())); }); }
+    handler() { throw new Error('in the handler'); }`,
+});
+
+const conf = (workers: number, more = ''): string => `
+worker_processes ${workers};
+error_log logs/error.log notice;
+${more}
+load_module modules/trouble.js;
+events {}
+http {
+  server {
+    listen 127.0.0.1:%%PORT_web%%;
+    location / { return 200 "fine"; }
+    location /throw { trouble throw; }
+    location /reject { trouble reject; }
+    location /exit { trouble exit; }
+    location /memory { trouble memory; }
+    location /handler { trouble handler; }
+  }
+}`;
+
+const start = (t: ExecutionContext, workers: number, more?: string): Promise<Srv> =>
+  startSrv(t, conf(workers, more), { files: { 'modules/trouble.js': TROUBLE }, allowCrashes: true });
+
+/** The answer may still have left, or not. */
+const provoke = (srv: Srv, path: string): Promise<unknown> => get(srv.port('web'), path).catch(() => undefined);
+
+/** It answers, as soon as there is a worker again. */
+async function serves(t: ExecutionContext, srv: Srv, body: string): Promise<void> {
+  const answer = await waitFor('a worker', () => get(srv.port('web'), '/').catch(() => undefined));
+  t.is(answer.body, body);
+}
+
+for (const [path, what] of [
+  ['/throw', /\[alert\] \d+#\d+: worker 0: uncaught exception: Error: thrown on purpose/],
+  ['/reject', /\[alert\] \d+#\d+: worker 0: uncaught rejection: Error: rejected on purpose/],
+] as const) {
+  test(`an error nobody caught is logged and costs one worker, which is replaced: ${path}`, async (t) => {
+    const srv = await start(t, 1);
+    await provoke(srv, path);
+    await srv.waitForLog(what);
+    await srv.waitForLog(/worker 0 \(thread 1\) exited with code 1[^]*start worker 0, thread 2/);
+    await serves(t, srv, 'fine');
+  });
+}
+
+test('a worker that ends by itself is replaced', async (t) => {
+  const srv = await start(t, 1);
+  await provoke(srv, '/exit');
+  await srv.waitForLog(/worker 0 \(thread 1\) exited with code 3[^]*start worker 0/);
+  await serves(t, srv, 'fine');
+});
+
+test('a worker that runs out of memory is replaced, the others go on', async (t) => {
+  const srv = await start(t, 2, 'worker_heap_size 48m;');
+  const kept = await Promise.all(Array.from({ length: 16 }, () => connectRaw(t, srv.port('web'))));
+  await provoke(srv, '/memory');
+  await srv.waitForLog(/worker \d \(thread \d\) exited with code 1: .*memory/i);
+  await srv.waitForLog(/(start worker[^]*){3}/);
+  // Connections of the worker that lived are still served.
+  for (const connection of kept) if (!connection.closed) connection.send('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+  t.true(await waitFor('an answer on an old connection', () => kept.some(({ received }) => received.includes('fine'))));
+});
+
+test('what a handler throws is a 500 for that request and ends nothing', async (t) => {
+  const srv = await start(t, 1);
+  t.is((await get(srv.port('web'), '/handler')).status, 500);
+  await srv.waitForLog(/in the handler/);
+  t.is((await get(srv.port('web'), '/')).body, 'fine');
+  t.notRegex(srv.log(), /exited/);
+});
+
+test('a replaced worker serves the configuration that is in force, not that of the start', async (t) => {
+  const srv = await start(t, 1);
+  await srv.configure(conf(1).replace('"fine"', '"changed"'));
+  srv.signal('SIGHUP');
+  await srv.waitForLog(/reconfigured/);
+  await provoke(srv, '/throw');
+  await serves(t, srv, 'changed');
+});
+
+test('workers that die again and again are started more and more slowly, and the server lives', async (t) => {
+  const srv = await start(t, 1);
+  for (let death = 1; death <= 3; death++) {
+    await waitFor('a worker to kill', () =>
+      get(srv.port('web'), '/exit').then(
+        () => true,
+        () => false,
+      ),
+    );
+    await waitFor(`death ${death}`, () => (srv.log().match(/exited with code 3/g) ?? []).length >= death);
+  }
+  await serves(t, srv, 'fine');
+  t.true(srv.running);
+});
+
+test('every worker takes part of the connections', async (t) => {
+  const files = {
+    'modules/which.js': plugin('which', {
+      imports: `import { ServerInfo } from 'srv/module/services.js';`,
+      manifest: `directives: { which: directive({ in: ['location'], args: text() }) }`,
+      body: `
+        constructor(info) { this.info = info; }
+        compile(scope) { return scope.conf.which && { content: request => request.send(200, String(this.info.worker)) }; }
+        static { Reflect.defineMetadata('design:paramtypes', [ServerInfo], Plugin); }`,
+    }),
+  };
+  const srv = await startSrv(
+    t,
+    'worker_processes 3; load_module modules/which.js; events {} http { server { listen 127.0.0.1:%%PORT_web%%; location / { which x; } } }',
+    { files },
+  );
+  const seen = new Set<string>();
+  await waitFor('all workers', async () => seen.add((await get(srv.port('web'), '/')).body).size === 3);
+  t.deepEqual([...seen].sort(), ['0', '1', '2']);
+});
+
+test('a unix socket is served, although only one thread can bind it', async (t) => {
+  const backend = await httpBackend(t, (_, response) => response.end('x'));
+  const srv = await startSrv(
+    t,
+    `worker_processes 2; events {} http { server { listen unix:run.sock; location / { proxy_pass http://127.0.0.1:${backend.port}; } } }`,
+  );
+  for (let i = 0; i < 4; i++) {
+    const connection = await connectRaw(t, srv.path('run.sock'));
+    connection.send('GET / HTTP/1.0\r\n\r\n');
+    t.regex(await connection.receiveAll(), /^HTTP\/1\.1 200 OK\r\n[^]*\r\n\r\nx$/);
+  }
+});
