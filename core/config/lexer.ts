@@ -79,10 +79,10 @@ export class Lexer {
           this.reportMissingSemicolon(words);
           return this.statement(words, ';');
         case DOUBLE_QUOTE:
-          if (this.quoted('"', words)) return this.statement(words, ';');
+          if (!this.quoted('"', words)) return this.statement(words, ';');
           break;
         case SINGLE_QUOTE:
-          if (this.quoted("'", words)) return this.statement(words, ';');
+          if (!this.quoted("'", words)) return this.statement(words, ';');
           break;
         default:
           if (this.at >= this.text.length) return this.end(words);
@@ -132,20 +132,16 @@ export class Lexer {
     words.push({ text: escaped ? unescape(raw) : raw, line, column });
   }
 
-  /** True if the quote has no end: the statement then ends with its line. */
+  /** False if the quote has no end. */
   private quoted(quote: '"' | "'", words: Word[]): boolean {
     const start = this.at + 1;
-    const { line, lineStart } = this;
+    const { line } = this;
     const column = this.columnOf(this.at);
     const end = closingQuote(this.text, start, quote);
     if (end < 0) {
       this.reportUnclosed(quote, line, column);
-      const lineEnd = this.text.indexOf('\n', start);
-      this.at = lineEnd < 0 ? this.text.length : lineEnd;
-      this.line = line;
-      this.lineStart = lineStart;
-      words.push({ text: this.text.slice(start, this.at), quote, line, column });
-      return true;
+      words.push({ text: this.restOfLine(), quote, line, column });
+      return false;
     }
     const raw = this.text.slice(start, end);
     if (raw.length > this.options.wordLength) {
@@ -155,7 +151,15 @@ export class Lexer {
     words.push({ text: raw.includes('\\') ? unescape(raw) : raw, quote, line, column });
     this.at = end + 1;
     this.checkAfterQuote();
-    return false;
+    return true;
+  }
+
+  /** Takes a quote without an end for one that ends with its line, so that the lines behind it are looked at. */
+  private restOfLine(): string {
+    const start = this.at + 1;
+    const lineEnd = this.text.indexOf('\n', start);
+    this.at = lineEnd < 0 ? this.text.length : lineEnd;
+    return this.text.slice(start, this.at);
   }
 
   private checkAfterQuote(): void {
