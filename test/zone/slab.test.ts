@@ -2,20 +2,7 @@ import test from 'ava';
 import * as fc from 'fast-check';
 import { Slab } from '../../core/zone/slab.js';
 import { Zone } from '../../core/zone/zone.js';
-
-/** What must hold for the chain of blocks at any time. */
-function assertSound(zone: Zone): void {
-  let before: { offset: number; size: number; free: boolean } | undefined;
-  let used = 0;
-  for (const block of zone.slab.blocks()) {
-    if (before && before.offset + before.size + 8 !== block.offset) throw new Error(`gap before ${block.offset}`);
-    if (block.before !== (before ? before.offset - 8 : 0)) throw new Error(`block ${block.offset} does not know the one before it`);
-    if (before?.free && block.free) throw new Error(`two free blocks beside each other at ${block.offset}`);
-    if (!block.free) used += block.size + 8;
-    before = block;
-  }
-  if (used !== zone.slab.used) throw new Error(`${used} bytes in use, ${zone.slab.used} counted`);
-}
+import { assertSound } from './sound.js';
 
 const steps = fc.array(
   fc.oneof(

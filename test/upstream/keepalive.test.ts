@@ -1,0 +1,136 @@
+import test from 'ava';
+import { TimerWheel } from '../../core/net/timers.js';
+import type { Group } from '../../core/upstream/group.js';
+import { DEFAULT_KEEPALIVE, type IdleConnection, type KeepaliveSettings } from '../../core/upstream/keepalive.js';
+import type { Peer } from '../../core/upstream/peer.js';
+import { groupOf, member, StandingClock } from './groups.js';
+
+class Connection implements IdleConnection {
+  open = true;
+  onClosed: ((connection: IdleConnection) => void) | undefined = undefined;
+  constructor(
+    readonly requests = 1,
+    readonly createdAt = 1_000_000,
+  ) {}
+
+  rest(onClosed: (connection: IdleConnection) => void): void {
+    this.onClosed = onClosed;
+  }
+  close(): void {
+    this.open = false;
+  }
+}
+
+interface Stage {
+  readonly group: Group;
+  readonly clock: StandingClock;
+  readonly one: Peer;
+  readonly two: Peer;
+}
+
+function stage(settings: Partial<KeepaliveSettings> = {}): Stage {
+  const { group, clock } = groupOf([member(1), member(2)], { keepalive: { ...DEFAULT_KEEPALIVE, local: false, ...settings } });
+  return { group, clock, one: group.peer(1)!, two: group.peer(2)! };
+}
+
+test('the connection of a member that was used last is taken first, and only once', (t) => {
+  const { group, one, two } = stage();
+  const [first, second, other] = [new Connection(), new Connection(), new Connection()];
+  t.true(group.keepalive.put(one, first, undefined));
+  t.true(group.keepalive.put(two, other, undefined));
+  t.true(group.keepalive.put(one, second, undefined));
+  t.is(group.memory.idle, 3);
+  t.is(group.keepalive.take(one, undefined), second);
+  t.is(group.keepalive.take(one, undefined), first);
+  t.is(group.keepalive.take(one, undefined), undefined);
+  t.is(group.keepalive.take(two, undefined), other);
+  t.is(group.memory.idle, 0);
+  t.true(first.open && second.open && other.open);
+});
+
+test('beyond the limit the one that was idle longest is closed', (t) => {
+  const { group, one, two } = stage({ connections: 2 });
+  const [first, second, third] = [new Connection(), new Connection(), new Connection()];
+  group.keepalive.put(one, first, undefined);
+  group.keepalive.put(two, second, undefined);
+  group.keepalive.put(one, third, undefined);
+  t.deepEqual([first.open, second.open, third.open], [false, true, true]);
+  t.is(group.keepalive.size, 2);
+});
+
+test('connections of one location are not used by another one', (t) => {
+  const { group, one } = stage({ local: true });
+  const [here, there] = [{}, {}];
+  const connection = new Connection();
+  group.keepalive.put(one, connection, here);
+  t.is(group.keepalive.take(one, there), undefined);
+  t.is(group.keepalive.take(one, here), connection);
+});
+
+test('what carried enough requests, is too old, or belongs to a removed member is closed', (t) => {
+  const { group, clock, one } = stage({ requests: 10, time: 5000 });
+  clock.now += 4999;
+  const used = new Connection(10);
+  t.false(group.keepalive.put(one, used, undefined));
+  t.true(group.keepalive.put(one, new Connection(9), undefined));
+  clock.now += 1;
+  const old = new Connection(1);
+  t.false(group.keepalive.put(one, old, undefined));
+  group.prepareRemove(one).commit();
+  const late = new Connection(1, clock.now);
+  t.false(group.keepalive.put(one, late, undefined));
+  t.deepEqual([used.open, old.open, late.open], [false, false, false]);
+  t.is(group.memory.idle, 0);
+});
+
+test('keepalive 0 keeps none', (t) => {
+  const { group, one } = stage({ connections: 0 });
+  const connection = new Connection();
+  t.false(group.keepalive.put(one, connection, undefined));
+  t.false(connection.open);
+});
+
+test('a connection that is closed by the member is forgotten', (t) => {
+  const { group, one, two } = stage();
+  const [first, second] = [new Connection(), new Connection()];
+  group.keepalive.put(one, first, undefined);
+  group.keepalive.put(two, second, undefined);
+  first.onClosed?.(first);
+  t.is(group.keepalive.take(one, undefined), undefined);
+  t.is(group.keepalive.take(two, undefined), second);
+  t.is(group.memory.idle, 0);
+});
+
+test('idle connections end after their time, and are not taken after it', async (t) => {
+  const clock = new StandingClock(Date.now());
+  const timers = new TimerWheel(clock);
+  t.teardown(() => timers.stop());
+  const { group } = groupOf([member(1)], { clock, timers, keepalive: { ...DEFAULT_KEEPALIVE, local: false, timeout: 1000 } });
+  const peer = group.peer(1)!;
+  const [first, second] = [new Connection(1, clock.now), new Connection(1, clock.now)];
+  group.keepalive.put(peer, first, undefined);
+  clock.now += 600;
+  group.keepalive.put(peer, second, undefined);
+  clock.now += 400;
+  group.keepalive.onDeadline();
+  t.deepEqual([first.open, second.open], [false, true]);
+  clock.now += 600;
+  t.is(group.keepalive.take(peer, undefined), undefined);
+  group.keepalive.onDeadline();
+  t.false(second.open);
+  t.is(group.keepalive.size, 0);
+});
+
+test('smaller settings close what they do not allow', (t) => {
+  const { group, one } = stage({ connections: 5 });
+  const connections = Array.from({ length: 5 }, () => new Connection());
+  for (const connection of connections) group.keepalive.put(one, connection, undefined);
+  group.keepalive.configure({ ...DEFAULT_KEEPALIVE, local: false, connections: 2 });
+  t.deepEqual(
+    connections.map(({ open }) => open),
+    [false, false, false, true, true],
+  );
+  group.keepalive.close();
+  t.false(connections[4]?.open);
+  t.false(group.keepalive.put(one, new Connection(), undefined));
+});

@@ -1,0 +1,86 @@
+import test from 'ava';
+import { ZoneFull } from '../../core/upstream/group.js';
+import { Zone } from '../../core/zone/zone.js';
+import { groupOf, member } from './groups.js';
+
+/** Milliseconds of the fastest of some runs: what the work costs when nothing else disturbs it. */
+function fastest(runs: number, work: () => void): number {
+  let best = Infinity;
+  for (let run = 0; run < runs; run++) {
+    const start = performance.now();
+    work();
+    best = Math.min(best, performance.now() - start);
+  }
+  return best;
+}
+
+const zone = (members: number) => Zone.create('g', 65536 + members * 400);
+const stage = (count: number) =>
+  groupOf(
+    Array.from({ length: count }, (_, index) => member(index + 1, { weight: (index % 5) + 1 })),
+    { zone: zone(count) },
+  );
+
+test('choosing, adding and removing cost the same with 10 members and with 100,000', (t) => {
+  const small = stage(10);
+  const large = stage(100_000);
+  const choose = ({ group }: typeof small) =>
+    fastest(5, () => {
+      for (let request = 0; request < 20_000; request++) group.free(group.pick()!, false);
+    });
+  const change = ({ group }: typeof small) =>
+    fastest(5, () => {
+      for (let key = 0; key < 200; key++) {
+        const added = group.prepareAdd(member(1_000_000 + key, { weight: (key % 5) + 1 }), true);
+        added.commit();
+        group.prepareRemove(added.peer).commit();
+      }
+      group.reap();
+    });
+  const costs = { choose: [choose(small), choose(large)] as const, change: [change(small), change(large)] as const };
+  t.log(
+    `20,000 choices: ${costs.choose.map((ms) => ms.toFixed(1)).join(' and ')} ms; 200 members added and removed: ${costs.change.map((ms) => ms.toFixed(1)).join(' and ')} ms`,
+  );
+  // Caches make a difference, the number of members must not: 10,000 times as many.
+  for (const [few, many] of Object.values(costs)) t.true(many < few * 20 + 20, `${few} and ${many} ms`);
+});
+
+test('a large group is served in full rounds, also while members come and go', (t) => {
+  const count = 5000;
+  const { group } = groupOf(
+    Array.from({ length: count }, (_, index) => member(index + 1)),
+    { zone: zone(count) },
+  );
+  const round = () => {
+    const chosen = new Set<number>();
+    const { size } = group;
+    for (let request = 0; request < size; request++) {
+      const peer = group.pick()!;
+      chosen.add(peer.id);
+      group.free(peer, false);
+    }
+    return chosen.size / size;
+  };
+  t.is(round(), 1);
+  for (let key = 1; key <= count; key += 10) group.prepareRemove(group.peer(key)!).commit();
+  group.reap();
+  for (let key = 0; key < 500; key++) group.prepareAdd(member(10_000 + key), true).commit();
+  t.true(round() > 0.99);
+  t.true(round() > 0.99);
+});
+
+/** How many members a new group takes in. */
+function capacity(size: number): number {
+  const { group } = groupOf([], { zone: Zone.create('g', size) });
+  try {
+    for (let key = 1; ; key++) group.prepareAdd(member(key), true).commit();
+  } catch (error) {
+    if (!(error instanceof ZoneFull)) throw error;
+    return group.size;
+  }
+}
+
+test('a zone holds as many members as the manual says', (t) => {
+  t.true(capacity(64 * 1024) >= 200);
+  t.true(capacity(1024 * 1024) >= 3400);
+});
