@@ -1,10 +1,16 @@
+import { within } from '../control/time-limit.js';
 import type { Master } from '../master/master.js';
 
+/** Helpers that need longer are not waited for. */
+const HELPERS_MS = 5000;
+
 /** Tells whoever started the server in a terminal, or with `npm start`, where it listens and what `start_message` says. */
-export function announce(master: Master): void {
+export async function announce(master: Master): Promise<void> {
   if (!process.stdout.isTTY && process.env['npm_lifecycle_event'] !== 'start') return;
-  const { addresses, main } = master;
-  const lines = [`srv is ready, process ${process.pid}, ${main.worker_processes} ${main.worker_processes === 1 ? 'worker' : 'workers'}`];
-  if (addresses.length > 0) lines.push(`listening on ${addresses.join(', ')}`);
+  const { addresses, main, helpers } = master;
+  const lines = [`srv is ready: process ${process.pid}, ${main.worker_processes} ${main.worker_processes === 1 ? 'worker' : 'workers'}`];
+  if (addresses.length > 0) lines.push(`traffic on ${addresses.join(', ')}`);
+  const started = await within(HELPERS_MS, helpers.ready()).catch(() => []);
+  for (const helper of started) if (helper.addresses.length > 0) lines.push(`${helper.name} on ${helper.addresses.join(', ')}`);
   process.stdout.write(`${[...lines, ...main.start_message].join('\n')}\n`);
 }

@@ -64,9 +64,9 @@ async function serve({ paths, options, installation, console }: Command, parsed:
     exit(1);
   }
   if (daemon) process.send?.({ ready: true }, () => process.disconnect?.());
-  else if (!options.quiet) announce(master);
   console.detach();
   surviveErrors(log);
+  if (!daemon && !options.quiet) await announce(master);
 }
 
 /** From here on an error that nobody expected is no reason to end: the workers serve without the main thread. */

@@ -3,14 +3,16 @@ import { IdSource, type TreeOperation } from '../config/tree.js';
 import type { BusEndpoint } from '../control/bus-endpoint.js';
 import { BusClient } from '../control/bus.js';
 import { BusDataPlane } from '../control/data-plane.js';
+import { ControlRouter } from '../control/router.js';
 import { FIGURES_SIZE } from '../http/figures.js';
-import { assemble } from '../kernel/assembly.js';
+import { assemble, type Assembly } from '../kernel/assembly.js';
 import { checkConfiguration, type Configuration } from '../kernel/check-configuration.js';
 import { findInstallation } from '../kernel/installation.js';
 import { Instance } from '../kernel/instance.js';
+import type { RunningModules } from '../kernel/running-modules.js';
 import type { ErrorLog } from '../log/error-log.js';
 import type { AppendedLogFiles } from '../log/log-files.js';
-import { DataPlane, HelperHost } from '../module/services.js';
+import { ApiRoutes, DataPlane, HelperHost } from '../module/services.js';
 import { Zones } from '../zone/zones.js';
 import type { HelperStart } from './helper-start.js';
 
@@ -19,6 +21,7 @@ export class ControlServer extends HelperHost {
   readonly conf: string;
   readonly #ids = new IdSource();
   #instance: Instance | undefined;
+  #assembly: Assembly | undefined;
   #dataPlane: BusDataPlane | undefined;
 
   constructor(
@@ -31,6 +34,11 @@ export class ControlServer extends HelperHost {
     this.conf = options.conf;
   }
 
+  /** Where it listens. */
+  get addresses(): readonly string[] {
+    return this.#assembly?.addresses() ?? [];
+  }
+
   async serve(): Promise<void> {
     const { prefix, errorLog } = this.options;
     const { log, files } = this;
@@ -38,8 +46,11 @@ export class ControlServer extends HelperHost {
     const instance = new Instance({ role: 'control', worker: -1, installation: findInstallation(), prefix, log, validates: true });
     this.#instance = instance;
     instance.services.provide(DataPlane, this.#dataPlane);
+    const router = new ControlRouter(log, instance.options.installation.version);
+    instance.services.provide(ApiRoutes, router);
+    instance.follow({ prepare: ({ modules }) => ({ commit: () => registerRoutes(modules, router), abort: () => undefined }) });
     const memory = { zones: new Zones('private'), figures: new SharedArrayBuffer(FIGURES_SIZE), workers: 1 };
-    assemble(instance, { role: 'control', files, errorLog, ...memory });
+    this.#assembly = assemble(instance, { role: 'control', files, errorLog, ...memory });
     const { tree } = await this.#read(instance);
     await apply(instance, [{ op: 'root', block: tree.toData() }]);
     this.#dataPlane.start();
@@ -61,6 +72,13 @@ export class ControlServer extends HelperHost {
 
   #read(instance: Instance): Promise<Configuration> {
     return checkConfiguration({ conf: this.conf, globals: undefined }, this.#ids, instance);
+  }
+}
+
+function registerRoutes(modules: RunningModules, router: ControlRouter): void {
+  for (const { declaration, instance } of modules) {
+    const { key } = declaration.manifest;
+    if (key !== undefined) router.register(instance, { key });
   }
 }
 

@@ -24,6 +24,11 @@ export class HelperProcess {
     this.#log = new ErrorLog(this.#files, `${process.pid}#0`, [{ path: options.errorLog, level: 'notice' }]);
   }
 
+  /** Where it listens for people and programs outside of this node's own processes. */
+  get addresses(): readonly string[] {
+    return this.#host?.addresses ?? [];
+  }
+
   /** False when it cannot: the log says why. */
   async start(): Promise<boolean> {
     try {

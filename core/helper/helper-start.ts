@@ -14,3 +14,9 @@ export interface HelperStart {
 
 /** What the master tells a helper. The end of the channel tells it to end. */
 export type ToHelper = { readonly kind: 'start'; readonly start: HelperStart } | { readonly kind: 'reload' } | { readonly kind: 'reopen' };
+
+/** What a helper tells the master: it does its work, and listens there. */
+export interface FromHelper {
+  readonly kind: 'ready';
+  readonly addresses: readonly string[];
+}

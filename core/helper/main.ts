@@ -1,6 +1,6 @@
 /** Entry of a helper process: a child of the master that runs one helper module until the master goes. */
 import { HelperProcess } from './helper-process.js';
-import type { HelperStart, ToHelper } from './helper-start.js';
+import type { FromHelper, HelperStart, ToHelper } from './helper-start.js';
 
 // A terminal sends these to the whole group of processes: what to do about them is the master's decision.
 for (const signal of ['SIGINT', 'SIGQUIT', 'SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGWINCH'] as const) process.on(signal, () => undefined);
@@ -30,5 +30,9 @@ function run(start: HelperStart): void {
   // The channel closes when the master tells the helper to end, and also when the master is killed.
   process.once('disconnect', end);
   process.once('SIGTERM', end);
-  void helper.start().then((started) => started || exit(1));
+  void helper.start().then((started) => {
+    const ready: FromHelper = { kind: 'ready', addresses: helper.addresses };
+    if (started) process.send?.(ready);
+    else exit(1);
+  });
 }

@@ -18,4 +18,6 @@ export const STANDARD_MODULES: readonly string[] = [
   'srv_http_upstream_module',
   'srv_http_proxy_module',
   'srv_http_stub_status_module',
+  'srv_http_kv_module',
+  'srv_http_api_module',
 ];

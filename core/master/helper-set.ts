@@ -24,6 +24,11 @@ export class HelperSet {
     }
   }
 
+  /** For each its name, and the addresses it listens on; resolves when all of them do their work. */
+  ready(): Promise<readonly { readonly name: string; readonly addresses: readonly string[] }[]> {
+    return Promise.all([...this.#helpers.values()].map(async ({ name, ready }) => ({ name, addresses: await ready })));
+  }
+
   /** Lets them read their configurations again. */
   reload(): void {
     for (const helper of this.#helpers.values()) helper.reload();

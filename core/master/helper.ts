@@ -1,6 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import type { Log } from '../module/services.js';
-import type { HelperStart, ToHelper } from '../helper/helper-start.js';
+import type { FromHelper, HelperStart, ToHelper } from '../helper/helper-start.js';
 
 const HELPER_FILE = new URL('../helper/main.js', import.meta.url);
 const FIRST_DELAY_MS = 200;
@@ -13,6 +13,9 @@ const STOP_MS = 3000;
 /** One `helper` line: a child process that is started again when it ends, and ends with this one. */
 export class Helper {
   readonly name: string;
+  /** Resolves with the addresses it listens on when it does its work for the first time. */
+  readonly ready: Promise<readonly string[]>;
+  #settle: (addresses: readonly string[]) => void = () => undefined;
   #child: ChildProcess | undefined;
   #startedAt = 0;
   #delay = FIRST_DELAY_MS;
@@ -24,6 +27,7 @@ export class Helper {
     private readonly log: Log,
   ) {
     this.name = `helper ${start.kind}`;
+    this.ready = new Promise((resolve) => (this.#settle = resolve));
   }
 
   /** Starts the process. That it is ready is its own affair: traffic does not wait for a helper. */
@@ -34,6 +38,7 @@ export class Helper {
     this.#child = child;
     this.#startedAt = Date.now();
     child.once('error', (error) => this.log.write('alert', `${this.name} cannot be started: ${error.message}`));
+    child.on('message', (message: FromHelper) => this.#settle(message.addresses));
     child.once('exit', (code, signal) => this.#ended(child, code, signal));
     this.#tell({ kind: 'start', start: this.start });
     this.log.write('notice', `start ${this.name}, process ${child.pid}`);

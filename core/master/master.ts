@@ -82,6 +82,10 @@ export class Master {
     return this.#instance.settings.main;
   }
 
+  get helpers(): HelperSet {
+    return this.#helpers;
+  }
+
   /** Where the server listens. */
   get addresses(): readonly string[] {
     return this.#assembly.addresses();

@@ -83,7 +83,7 @@ test('a second server in the same prefix is refused', async (t) => {
 test('in the foreground under npm start it tells where it listens and what the configuration adds', async (t) => {
   const srv = await startSrv(t, `start_message "try it";\n${CONF}`, { env: { npm_lifecycle_event: 'start' } });
   await waitFor('the message', () => srv.stdout.includes('try it'));
-  t.is(srv.stdout, `srv is ready, process ${srv.pid}, 2 workers\nlistening on 127.0.0.1:${srv.port('web')}\ntry it\n`);
+  t.is(srv.stdout, `srv is ready: process ${srv.pid}, 2 workers\ntraffic on 127.0.0.1:${srv.port('web')}\ntry it\n`);
 });
 
 test('elsewhere it says nothing when all is well', async (t) => {
