@@ -26,7 +26,7 @@ interface ListParams {
 /** Key-value pairs in traffic (`$kv_http_NAME`), and the actions that change them. Every worker reads its own copy. */
 @httpModule({ name: 'srv_http_kv_module', api: 1, plane: 'data', directives })
 export class KeyValuePairs implements HttpModule {
-  readonly variablePrefixes: Readonly<Record<string, VariablePrefix>> = { kv_http_: (key) => () => this.pairs.get(key) };
+  readonly variablePrefixes: Readonly<Record<string, VariablePrefix>> = { kv_http_: (key) => () => asBytes(this.pairs.get(key)) };
 
   constructor(
     private readonly pairs: KeyValue,
@@ -64,4 +64,9 @@ export class KeyValuePairs implements HttpModule {
 
 function notFound(key: string): ApiError {
   return new ApiError(404, 'KeyNotFound', `key "${key}" not found`);
+}
+
+/** In traffic, text is bytes, one a character. */
+function asBytes(value: string | undefined): string | undefined {
+  return value === undefined || /^[\0-\x7f]*$/.test(value) ? value : Buffer.from(value).toString('latin1');
 }

@@ -1,11 +1,14 @@
 import type { ConfigError } from '../config/errors.js';
 import { configErrorsOf } from '../config/errors.js';
 import { ApiError } from '../module/control.js';
+import { ZoneFullError } from '../upstream/zone-full-error.js';
 import { API_TEXT } from './parse-directive.js';
 
 /** A refused configuration change as the answer of a call: every reason, with its place in the text that came with the call. */
 export function configApiError(errors: readonly ConfigError[]): ApiError {
   const [first] = errors;
+  if (errors.some((error) => error instanceof ZoneFullError))
+    return new ApiError(507, 'ZoneFull', first?.message ?? 'a zone is full', errors.map(detail));
   return new ApiError(400, 'ConfigError', first?.message ?? 'the configuration is refused', errors.map(detail));
 }
 

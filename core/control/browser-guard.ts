@@ -1,6 +1,5 @@
 import { isIPv4 } from 'node:net';
-import { ApiError } from '../../core/module/control.js';
-import { plainAddress } from './access-rules.js';
+import { ApiError } from '../module/control.js';
 
 /** What the guard looks at. */
 export interface GuardedRequest {
@@ -17,18 +16,19 @@ export class BrowserGuard {
   /** @param names what the server is called besides localhost: its `server_name` words */
   constructor(private readonly names: readonly string[]) {}
 
-  /** @throws ApiError 403 */
-  check(request: GuardedRequest): void {
+  /** Why the request is refused; undefined: it may go on. */
+  refusal(request: GuardedRequest): ApiError | undefined {
     const host = request.header('host')?.toLowerCase();
     if (host !== undefined && !this.#isOurs(hostName(host), request.localAddress)) {
-      throw new ApiError(403, 'ForbiddenHost', 'the Host of the request is not a name of this API');
+      return new ApiError(403, 'ForbiddenHost', 'the Host of the request is not a name of this API');
     }
     const site = request.header('sec-fetch-site');
     const origin = request.header('origin')?.toLowerCase();
     const foreign = origin !== undefined && origin.replace(/^https?:\/\//, '') !== host;
     if (foreign || site === 'cross-site' || site === 'same-site') {
-      throw new ApiError(403, 'ForbiddenOrigin', 'a web page of another site may not use this API');
+      return new ApiError(403, 'ForbiddenOrigin', 'a web page of another site may not use this API');
     }
+    return undefined;
   }
 
   #isOurs(name: string, localAddress: string): boolean {
@@ -39,6 +39,9 @@ export class BrowserGuard {
     return this.names.some((own) => matches(own.toLowerCase(), name));
   }
 }
+
+/** A v4 address that a v6 socket shows in v6 form. */
+const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/, '');
 
 /** The host of `host:port`, an IPv6 address in its brackets. */
 function hostName(host: string): string {

@@ -119,6 +119,11 @@ export const ERROR_CODES = {
     meaning: 'The data plane is away or did not answer in time; a change is in force everywhere or nowhere.',
     remedy: 'GET the state, and try again.',
   },
+  ZoneFull: {
+    status: 507,
+    meaning: 'The shared memory zone of the upstream has no room for this change.',
+    remedy: 'Give the `zone` a larger size in the configuration, and reload.',
+  },
   StoreFull: {
     status: 507,
     meaning: 'The key-value store or the disk below it is full.',

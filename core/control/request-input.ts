@@ -1,6 +1,6 @@
 /** Reads what a call brings with it: body, query, headers. Everything that is wrong is told at once. */
 import { ApiError } from '../module/control.js';
-import type { ApiCall } from '../module/services.js';
+import type { ApiCall } from './api-call.js';
 import type { Route } from './route-table.js';
 import { invalidFields, type Fault } from './schema.js';
 

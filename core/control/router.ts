@@ -1,5 +1,8 @@
 import { ApiError, routesOf, type Reply } from '../module/control.js';
-import { ApiRoutes, type ApiAnswer, type ApiCall, type Log } from '../module/services.js';
+import type { Handler } from '../module/http.js';
+import { ApiRoutes, type ApiPlace, type Log } from '../module/services.js';
+import type { ApiAnswer, ApiCall } from './api-call.js';
+import { apiContent } from './api-content.js';
 import { openApi } from './openapi.js';
 import { ifMatchOf, readInput } from './request-input.js';
 import { makeRoute, RouteTable, type Match, type Route } from './route-table.js';
@@ -11,7 +14,6 @@ const COMMON_HEADERS = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 
 /** The REST API: finds the route of a call, checks what it brings against the schemas, and makes one kind of answer of whatever happens. */
 export class ControlRouter extends ApiRoutes {
   readonly #routes = new RouteTable();
-  readonly #keys = new Set<string>();
 
   /** @param version of the server, for the OpenAPI document */
   constructor(
@@ -24,12 +26,11 @@ export class ControlRouter extends ApiRoutes {
   /** Takes the routes of a control module; those it had before are replaced. */
   register(module: object, { key }: { readonly key: string }): void {
     this.#routes.remove(key);
-    this.#keys.add(key);
     for (const declaration of routesOf(module)) this.#routes.add(makeRoute(module, key, declaration));
   }
 
-  keys(): Iterable<string> {
-    return this.#keys;
+  content(place: ApiPlace): Handler {
+    return apiContent(this, place);
   }
 
   async answer(call: ApiCall): Promise<ApiAnswer> {
@@ -52,6 +53,7 @@ export class ControlRouter extends ApiRoutes {
     if (route === undefined) return notAllowed(call, allowOf(match));
     const { body, query, dryRun, fields } = await readInput(call, route);
     const reply = await route.handle({
+      base: call.base,
       params: match.params,
       query: query as never,
       body: body as never,

@@ -34,6 +34,8 @@ type QueryOf<S extends RouteSchemas> = S extends { query: infer Q extends TSchem
 
 /** One call of a route, validated. */
 export interface Call<S extends RouteSchemas = RouteSchemas> {
+  /** Path of the location that holds the API, to put in front of `/v1/…` in a `Location`. */
+  readonly base: string;
   /** Decoded `:name` parts of the path. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: QueryOf<S>;

@@ -2,8 +2,8 @@
  * The services a module may ask for in its constructor, by type. Abstract classes, because they are tokens at run time as well:
  * `constructor(private readonly log: Log)`.
  */
-import type { ActionContext, ApiError } from './control.js';
-import type { HttpRequest, Result, Template } from './http.js';
+import type { ActionContext } from './control.js';
+import type { Handler, HttpRequest, Result, Scope, Template } from './http.js';
 import type { Block, Directive } from './tree.js';
 
 export type LogLevel = 'debug' | 'info' | 'notice' | 'warn' | 'error' | 'crit' | 'alert' | 'emerg';
@@ -74,34 +74,17 @@ export abstract class DataPlane {
 
 /** The REST API of this control-plane process: all routes of all loaded control modules. */
 export abstract class ApiRoutes {
-  /**
-   * Answers one call. Never rejects: a failure is an answer with the error body.
-   */
-  abstract answer(call: ApiCall): Promise<ApiAnswer>;
-  /** The answer to a call that is refused before it is looked at. */
-  abstract refuse(call: ApiCall, failure: ApiError): ApiAnswer;
-  /** First parts of the paths below `/v1/`: what `api_limit_except` may name. */
-  abstract keys(): Iterable<string>;
+  /** The content handler of a location that holds the API or a part of it. */
+  abstract content(place: ApiPlace): Handler;
 }
-export interface ApiCall {
-  readonly method: string;
-  /** Path of the location that holds the API, without a slash at the end: `/api`. */
-  readonly base: string;
-  /** Path below `base`, decoded, with its leading slash: `/v1/kv`. */
-  readonly path: string;
-  /** Query without the question mark. */
-  readonly query: string;
-  readonly requestId: string;
-  /** Header field by its name in lower case. */
-  header(lowerName: string): string | undefined;
-  /** Rejects with an ApiError 413 when it is longer than `limit` bytes. */
-  body(limit: number): Promise<Buffer>;
-}
-export interface ApiAnswer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly type: string | undefined;
-  readonly body: string;
+/** Where the API is reached. */
+export interface ApiPlace {
+  /** The location: its path stands in front of {@link ApiPlace.root} in the URLs of the API. */
+  readonly scope: Scope;
+  /** What the location stands for: empty for the whole API, `/v1/kv` for one module's part. */
+  readonly root: string;
+  /** Whether a client may use a method on the paths of one module (`api_limit_except`). */
+  readonly allows: (key: string, method: string, address: string) => boolean;
 }
 
 /** What a helper process runs in: given to the module that a `helper` line names. */

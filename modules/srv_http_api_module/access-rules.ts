@@ -35,6 +35,6 @@ function subject([value, ...more]: readonly string[]): Decision {
 }
 
 /** A v4 client of a v6 socket under its v4 address. */
-export function plainAddress(address: string): string {
+function plainAddress(address: string): string {
   return address.startsWith('::ffff:') && isIP(address.slice(7)) === 4 ? address.slice(7) : address;
 }

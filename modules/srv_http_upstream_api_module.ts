@@ -1,0 +1,78 @@
+import { dryRunReply, route, type Call, type Reply } from '../core/module/control.js';
+import { controlModule } from '../core/module/manifest.js';
+import { DataPlane } from '../core/module/services.js';
+import * as schemas from './srv_http_upstream_api_module/schemas.js';
+
+/** What the data plane answers. */
+interface Versioned {
+  readonly value: unknown;
+  readonly version: string;
+  readonly diff: readonly string[];
+}
+
+/** Upstream groups and their members over HTTP: `/v1/upstream_api/http/upstreams/`. What a call means is known by the data plane. */
+@controlModule({ name: 'srv_http_upstream_api_module', api: 1, key: 'upstream_api' })
+export class UpstreamApi {
+  constructor(private readonly dataPlane: DataPlane) {}
+
+  @route('GET', '/http/upstreams', schemas.listGroups)
+  groups(call: Call): Promise<Reply> {
+    return this.#read('upstream.groups', {}, call);
+  }
+
+  @route('GET', '/http/upstreams/:group', schemas.getGroup)
+  group(call: Call): Promise<Reply> {
+    return this.#read('upstream.group', call.params, call);
+  }
+
+  @route('DELETE', '/http/upstreams/:group', schemas.resetGroup)
+  async reset(call: Call): Promise<Reply> {
+    await this.dataPlane.call('upstream.reset', call.params, call);
+    return call.dryRun ? dryRunReply([]) : { status: 204 };
+  }
+
+  @route('GET', '/http/upstreams/:group/servers', schemas.listMembers)
+  members(call: Call): Promise<Reply> {
+    return this.#read('upstream.members', call.params, call);
+  }
+
+  @route('GET', '/http/upstreams/:group/servers/:id', schemas.getMember)
+  member(call: Call): Promise<Reply> {
+    return this.#read('upstream.member', call.params, call);
+  }
+
+  @route('POST', '/http/upstreams/:group/servers', schemas.addMember)
+  async add({ body, ...call }: Call<typeof schemas.addMember>): Promise<Reply> {
+    const { group = '' } = call.params;
+    const reply = await this.#write('upstream.add', { group, fields: body }, call);
+    if (call.dryRun) return reply;
+    const { id } = reply.body as { id: number };
+    const place = `${call.base}/v1/upstream_api/http/upstreams/${encodeURIComponent(group)}/servers/${id}`;
+    return { ...reply, status: 201, headers: { Location: place } };
+  }
+
+  @route('PATCH', '/http/upstreams/:group/servers/:id', schemas.changeMember)
+  change({ body, ...call }: Call<typeof schemas.changeMember>): Promise<Reply> {
+    return this.#write('upstream.change', { ...call.params, fields: body }, call);
+  }
+
+  @route('DELETE', '/http/upstreams/:group/servers/:id', schemas.removeMember)
+  remove(call: Call): Promise<Reply> {
+    return this.#write('upstream.remove', call.params, call);
+  }
+
+  @route('PUT', '/http/upstreams/:group/servers', schemas.replaceMembers)
+  replace({ body, ...call }: Call<typeof schemas.replaceMembers>): Promise<Reply> {
+    return this.#write('upstream.replace', { ...call.params, list: body }, call);
+  }
+
+  async #read(action: string, params: unknown, call: Pick<Call, 'dryRun' | 'ifMatch' | 'requestId'>): Promise<Reply> {
+    const { value, version } = await this.dataPlane.call<Versioned>(action, params, call);
+    return { status: 200, body: value, version };
+  }
+
+  async #write(action: string, params: unknown, call: Pick<Call, 'dryRun' | 'ifMatch' | 'requestId'>): Promise<Reply> {
+    const { value, version, diff } = await this.dataPlane.call<Versioned>(action, params, call);
+    return call.dryRun ? dryRunReply(diff) : { status: 200, body: value, version };
+  }
+}

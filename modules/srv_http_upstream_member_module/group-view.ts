@@ -1,0 +1,44 @@
+import type { GroupView, PeerView } from '../../core/module/services.js';
+
+/** A group as the API shows it, with the figures of all workers. */
+export function groupJson(group: GroupView): Readonly<Record<string, unknown>> {
+  return {
+    name: group.name,
+    zone: group.zone,
+    keepalive: group.keepalive,
+    zombies: group.zombies,
+    peers: Array.from(group.peers, peerJson),
+  };
+}
+
+function peerJson(peer: PeerView): Readonly<Record<string, unknown>> {
+  return {
+    id: peer.id,
+    server: peer.server,
+    name: peer.name,
+    backup: peer.backup,
+    weight: peer.weight,
+    state: peer.state,
+    active: peer.active,
+    ...(peer.maxConns > 0 && { max_conns: peer.maxConns }),
+    requests: peer.requests,
+    responses: responses(peer),
+    sent: peer.sent,
+    received: peer.received,
+    fails: peer.fails,
+    unavail: peer.unavail,
+    // No checks are made in this version: these are true, and stay so until there are.
+    health_checks: { checks: 0, fails: 0, unhealthy: 0 },
+    downtime: peer.downtime,
+    ...(peer.downstart > 0 && { downstart: new Date(peer.downstart).toISOString() }),
+    ...(peer.selected > 0 && { selected: new Date(peer.selected).toISOString() }),
+    header_time: Math.round(peer.headerTime),
+    response_time: Math.round(peer.responseTime),
+  };
+}
+
+function responses({ responses: classes, codes }: PeerView): Readonly<Record<string, unknown>> {
+  const counts = [1, 2, 3, 4, 5].map((first): [string, number] => [`${first}xx`, classes[first] ?? 0]);
+  const total = counts.reduce((sum, [, count]) => sum + count, 0);
+  return { ...Object.fromEntries(counts), codes, total };
+}

@@ -1,0 +1,70 @@
+import type { GroupView } from '../../core/module/services.js';
+import type { Directive } from '../../core/module/tree.js';
+import { memberAddress } from './address.js';
+import { readServerLine } from './server-line.js';
+import { timeText } from './time-text.js';
+
+/** A member as the API shows it. */
+export interface MemberView {
+  readonly id: number;
+  readonly server: string;
+  readonly weight: number;
+  readonly max_conns: number;
+  readonly max_fails: number;
+  readonly fail_timeout: string;
+  readonly slow_start: string;
+  readonly route: string;
+  readonly backup: boolean;
+  readonly down: boolean;
+  readonly drain?: true;
+  readonly service?: string;
+  /** The name that the address came from. */
+  readonly host?: string;
+  /** Id of the member with the name, where that has several addresses. */
+  readonly parent?: number;
+}
+
+/** A `server` line may have several addresses: their ids are its key plus a multiple of this. */
+export const ADDRESS_STRIDE = 2 ** 32;
+
+/** The members of one `server` line: one, or one for each address of a name. */
+export function memberViews(directive: Directive, group: GroupView): MemberView[] {
+  const key = directive.key ?? 0;
+  const own = viewOf(directive, group);
+  const views = [own];
+  if (own.host === undefined) return views;
+  for (let index = 1; ; index++) {
+    const peer = group.peer(key + index * ADDRESS_STRIDE);
+    if (peer === undefined) return views;
+    views.push({ ...own, id: peer.id, server: peer.server, parent: key });
+  }
+}
+
+function viewOf(directive: Directive, group: GroupView): MemberView {
+  const { server, fail_timeout, slow_start, service, drain, ...settings } = readServerLine(directive);
+  const id = directive.key ?? 0;
+  return {
+    id,
+    ...shownAddress(server, id, group),
+    weight: settings.weight,
+    max_conns: settings.max_conns,
+    max_fails: settings.max_fails,
+    fail_timeout: timeText(fail_timeout),
+    slow_start: timeText(slow_start),
+    route: settings.route,
+    backup: settings.backup,
+    down: settings.down,
+    ...(drain && { drain }),
+    ...(service !== '' && { service }),
+  };
+}
+
+/** The figures know what a name was resolved to. */
+function shownAddress(server: string, id: number, group: GroupView): { server: string; host?: string } {
+  try {
+    const { canonical, isName } = memberAddress(server);
+    return isName ? { server: group.peer(id)?.server ?? canonical, host: server } : { server: canonical };
+  } catch {
+    return { server: group.peer(id)?.server ?? server };
+  }
+}
