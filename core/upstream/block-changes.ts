@@ -19,7 +19,9 @@ export class BlockChanges {
   /** Names as they will be. */
   readonly names: Map<string, UpstreamBlock>;
   /** Blocks that go out of force. */
-  readonly retired: UpstreamBlock[] = [];
+  readonly #leaving: UpstreamBlock[] = [];
+  /** After the commit: those of them that leave something behind in a zone of others. */
+  retired: readonly UpstreamBlock[] = [];
   readonly #reader = new ConfReader(upstreamDirectives);
   readonly #plan: ZonePlan;
 
@@ -49,7 +51,7 @@ export class BlockChanges {
     return {
       commit: () => {
         for (const block of gone) this.blocks.delete(block.directive.id);
-        for (const block of this.retired) block.retire();
+        this.retired = this.#leaving.filter((block) => block.retire());
         prepared.commit();
       },
       abort: () => prepared.abort(),
@@ -63,7 +65,7 @@ export class BlockChanges {
   }
 
   #retire(block: UpstreamBlock): void {
-    this.retired.push(block);
+    this.#leaving.push(block);
     this.names.delete(block.name);
   }
 
@@ -84,7 +86,7 @@ export class BlockChanges {
     for (const { id } of directive.block!.named('server')) {
       const line = this.change.after.byId(id);
       // A line that is the same object says the same.
-      if (line !== undefined && block.servers.get(id)?.entry.directive === line) lines.delete(id);
+      if (line !== undefined && block.servers.get(id)?.directive === line) lines.delete(id);
       else lines.add(id);
     }
     const prepared = await prepareServers(block, lines, this.change.after, this.context, true);

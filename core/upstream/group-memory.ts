@@ -135,6 +135,7 @@ export class GroupMemory {
     const bucket = this.#bucket(key, addressIndex);
     u32[words + W.bucketNext] = u32[bucket]!;
     u32[bucket] = record;
+    u32[this.#words + GroupW.records]!++;
     return record;
   }
 
@@ -321,13 +322,14 @@ export class GroupMemory {
     let link = this.#bucket(u32[(record >>> 2) + W.memberKey]!, u32[(record >>> 2) + W.addressIndex]!);
     while (u32[link] !== record) link = (u32[link]! >>> 2) + W.bucketNext;
     u32[link] = u32[(record >>> 2) + W.bucketNext]!;
+    u32[this.#words + GroupW.records]!--;
   }
 
   /** Doubles the table when there are more members than buckets. Without memory for that it stays as it is, and is slower. */
   #extendTable(): void {
     const { zone } = this;
     const buckets = zone.u32[this.#words + GroupW.mask]! + 1;
-    if (this.count < buckets) return;
+    if (zone.u32[this.#words + GroupW.records]! < buckets) return;
     const larger = zone.slab.calloc(buckets * 8);
     if (larger === 0) return;
     const records = [...this.records()];
@@ -349,16 +351,20 @@ export class GroupMemory {
     this.primary.clear();
     this.backup.clear();
     let count = 0;
+    let records = 0;
     for (const record of this.#all()) {
       const words = record >>> 2;
       let active = 0;
       for (let worker = 0; worker < this.workers; worker++) active += u32[words + W.perWorker + worker]!;
       u32[words + W.active] = active;
       u32[words + W.home] = Home.none;
-      if ((u32[words + W.flags]! & (Flag.PENDING | Flag.GONE)) === 0) count++;
+      const flags = u32[words + W.flags]!;
+      if ((flags & Flag.GONE) === 0) records++;
+      if ((flags & (Flag.PENDING | Flag.GONE)) === 0) count++;
       this.rotationOf(record).restore(record, now);
     }
     u32[this.#words + GroupW.count] = count;
+    u32[this.#words + GroupW.records] = records;
     u32[this.#words + GroupW.epoch] = this.zone.epoch;
   }
 }

@@ -16,6 +16,9 @@ export interface PreparedMember {
   abort(): void;
 }
 
+/** How long a request that began under an older configuration may choose members of a group that is not in the newer one. Milliseconds. */
+const GRACE = 60_000;
+
 /** The zone of a group has no room for a member. */
 export class ZoneFull extends Error {}
 
@@ -45,6 +48,7 @@ export class Group implements BalancerGroup {
   readonly #slots: (Peer | undefined)[] = [];
   readonly #freeSlots: number[] = [];
   readonly #balancer: Balancer;
+  #lastPick = Infinity;
 
   constructor(
     readonly name: string,
@@ -84,6 +88,7 @@ export class Group implements BalancerGroup {
   pick(tried?: readonly Peer[], key?: string): Peer | undefined {
     const { memory } = this;
     const { now } = this.options.clock;
+    if (now > this.#lastPick) return undefined;
     memory.enter(now);
     const peer = this.#balancer.pick(now, tried, key);
     if (peer !== undefined) this.#begin(peer, now);
@@ -201,8 +206,19 @@ export class Group implements BalancerGroup {
     this.#locked((now) => this.memory.dropWorker(worker, now));
   }
 
-  /** Gives all of the group's memory back. False if a request is still on one of its members. By the owner. @param name it was made under */
+  /** Out of force: requests that know it already may still choose members for a while. */
+  retire(): void {
+    this.#lastPick = this.options.clock.now + GRACE;
+    this.keepalive.close();
+  }
+
+  /** Gives the memory of a retired group back. False if a request may still need it. By the owner. @param name it was made under */
   destroy(name: string): boolean {
+    return this.options.clock.now > this.#lastPick + GRACE && this.discard(name);
+  }
+
+  /** Gives the memory of a group back that was never in force. */
+  discard(name: string): boolean {
     return this.#locked(() => this.memory.destroy(name));
   }
 

@@ -5,7 +5,7 @@ import { AddressError, formatAddress, parseAddress, type Address } from './addre
 import type { HostLookup } from './host-lookup.js';
 import { Group, type GroupOptions } from './group.js';
 import { GroupMemory } from './group-memory.js';
-import type { Member } from './peer.js';
+import type { Member, MemberParameters } from './peer.js';
 
 /** How many are remembered, and how long what a name meant is believed, in milliseconds. */
 const LIMIT = 1024;
@@ -78,7 +78,19 @@ function isName(host: string): boolean {
   return isIP(host) === 0 && !host.startsWith('unix:');
 }
 
+/** Those of a `server` line that says none. */
+const PARAMETERS: MemberParameters = {
+  weight: 1,
+  maxConns: 0,
+  maxFails: 1,
+  failTimeout: 10_000,
+  backup: false,
+  down: false,
+  drain: false,
+  slowStart: 0,
+  route: '',
+};
+
 function implicitMember(address: Address, addressIndex: number, name: string): Member {
-  const settings = { weight: 1, maxConns: 0, maxFails: 1, failTimeout: 10_000, backup: false, down: false, drain: false };
-  return { key: 1, addressIndex, address, resolved: true, name, settings, slowStart: 0, route: '', directive: undefined };
+  return { key: 1, addressIndex, address, resolved: true, name, settings: PARAMETERS, directive: undefined };
 }

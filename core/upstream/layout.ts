@@ -126,7 +126,10 @@ export const enum RotationW {
 export const enum GroupW {
   backup = RotationW.COUNT,
   epoch = RotationW.COUNT * 2,
+  /** Members in force. */
   count,
+  /** Records in the table: these, and those of a change that is being prepared. */
+  records,
   /** Removed members, linked by {@link W.bucketNext}. */
   zombies,
   buckets,

@@ -4,6 +4,12 @@ import type { MemberSettings } from './group-memory.js';
 import type { IdleEntry } from './idle-entry.js';
 import { memberId } from './layout.js';
 
+/** The parameters of a `server` line. Lines that say the same share one object. Times in milliseconds. */
+export interface MemberParameters extends MemberSettings {
+  readonly slowStart: number;
+  readonly route: string;
+}
+
 /** A member as the configuration has it, with its address known. */
 export interface Member {
   /** Lasting identity of its `server` line, and which of the addresses of its name this is. */
@@ -14,10 +20,7 @@ export interface Member {
   readonly resolved: boolean;
   /** The address as it is written. */
   readonly name: string;
-  readonly settings: MemberSettings;
-  /** Milliseconds. */
-  readonly slowStart: number;
-  readonly route: string;
+  readonly settings: MemberParameters;
   /** Undefined for the one member of an implicit group. */
   readonly directive: Directive | undefined;
 }
@@ -46,6 +49,8 @@ export class Peer {
   ) {
     this.id = memberId(member.key, member.addressIndex);
     this.address = member.address;
-    this.server = formatAddress(member.address);
+    const text = formatAddress(member.address);
+    // One string in memory where both are the same.
+    this.server = text === member.name ? member.name : text;
   }
 }

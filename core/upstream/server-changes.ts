@@ -3,7 +3,7 @@ import type { Prepared } from '../kernel/follower.js';
 import { ZoneFull, type Group, type PreparedMember } from './group.js';
 import { Mistakes } from './mistakes.js';
 import type { Member } from './peer.js';
-import { ServerEntry, type LineContext } from './server-line.js';
+import { isSameServer, ServerEntry, type LineContext } from './server-line.js';
 import type { ServerInForce, UpstreamBlock } from './upstream-block.js';
 import { ZoneFullError } from './zone-full-error.js';
 
@@ -13,8 +13,8 @@ interface Step {
   readonly before: ServerInForce | undefined;
   /** Undefined: it is removed. */
   readonly entry: ServerEntry | undefined;
-  /** Of a line that is new, or names another server than before. */
-  readonly members: readonly Member[];
+  /** Undefined: the line names the same server as before. */
+  readonly members: readonly Member[] | undefined;
 }
 
 /**
@@ -31,20 +31,23 @@ export async function prepareServers(
   context: LineContext,
   pending: boolean,
 ): Promise<Prepared> {
-  const collected = new Mistakes();
-  const steps: Step[] = [];
-  const waiting: Promise<void>[] = [];
-  for (const id of ids) {
-    collected.attempt(() => {
-      const step = stepOf(block, id, after, context, pending);
-      if (!(step instanceof Promise)) steps.push(step);
-      else waiting.push(step.then((found) => void steps.push(found)).catch((error: unknown) => collected.take(error)));
-    });
-  }
-  await Promise.all(waiting);
-  collected.throwIfAny();
+  const mistakes = new Mistakes();
+  const found: (Step | Promise<Step>)[] = [];
+  for (const id of ids) mistakes.attempt(() => found.push(stepOf(block, id, after, context, pending)));
+  // Mostly there is nothing to wait for.
+  const steps = found.some((step) => step instanceof Promise) ? await settled(found, mistakes) : (found as Step[]);
+  mistakes.throwIfAny();
   block.group.reap();
   return prepareSteps(block, steps, pending);
+}
+
+async function settled(found: readonly (Step | Promise<Step>)[], mistakes: Mistakes): Promise<Step[]> {
+  const steps: Step[] = [];
+  for (const result of await Promise.allSettled(found)) {
+    if (result.status === 'fulfilled') steps.push(result.value);
+    else mistakes.take(result.reason);
+  }
+  return steps;
 }
 
 /** A promise only where a name has to be looked up. */
@@ -53,7 +56,7 @@ function stepOf(block: UpstreamBlock, id: number, after: Tree, context: LineCont
   const directive = after.parentOf(id)?.id === block.directive.id ? after.byId(id) : undefined;
   if (directive === undefined) return { id, before, entry: undefined, members: [] };
   const entry = ServerEntry.read(directive, context);
-  if (before?.entry.sameServer(entry) === true) return { id, before, entry, members: [] };
+  if (before !== undefined && isSameServer(before.directive, directive)) return { id, before, entry, members: undefined };
   const members = block.group.owned ? entry.lookUp(context.lookup) : entry.lookInto(block.group, pending);
   return members instanceof Promise ? members.then((found) => ({ id, before, entry, members: found })) : { id, before, entry, members };
 }
@@ -84,18 +87,18 @@ function prepareSteps(block: UpstreamBlock, steps: readonly Step[], pending: boo
 /** @param done takes what is prepared */
 function prepareStep(group: Group, { before, entry, members }: Step, pending: boolean, done: PreparedMember[]): ServerInForce | undefined {
   try {
-    if (entry !== undefined && before !== undefined && before.entry.sameServer(entry)) {
+    if (entry !== undefined && before !== undefined && members === undefined) {
       for (const peer of before.peers) done.push(group.prepareChange(peer, entry.memberLike(peer)));
-      return { entry, peers: before.peers };
+      return { directive: entry.directive, peers: before.peers };
     }
     for (const peer of before?.peers ?? []) done.push(group.prepareRemove(peer));
-    if (entry === undefined) return undefined;
-    const added = members.map((member) => {
+    if (entry === undefined || members === undefined) return undefined;
+    const peers = members.map((member) => {
       const part = group.prepareAdd(member, pending);
       done.push(part);
       return part.peer;
     });
-    return { entry, peers: added };
+    return { directive: entry.directive, peers };
   } catch (error) {
     if (error instanceof ZoneFull && entry !== undefined) throw new ZoneFullError(entry.directive, error.message);
     throw error;

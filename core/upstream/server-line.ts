@@ -7,7 +7,7 @@ import type { ServerLine } from '../module/upstream.js';
 import { AddressError, parseAddress, type Address, type ParsedAddress } from './address.js';
 import type { Group } from './group.js';
 import type { HostLookup } from './host-lookup.js';
-import type { Member, Peer } from './peer.js';
+import type { Member, MemberParameters, Peer } from './peer.js';
 
 /** What `server` lines are read with. */
 export interface LineContext {
@@ -16,30 +16,57 @@ export interface LineContext {
   readonly lookup: HostLookup;
   /** Port of an address without one. Undefined: it needs one. */
   readonly defaultPort: number | undefined;
+  readonly parameters: SharedParameters;
+}
+
+/** Makes the parameters of lines, one object for lines in a row that say the same: most do. */
+export class SharedParameters {
+  #last: MemberParameters | undefined;
+
+  of(line: ServerLine): MemberParameters {
+    const parameters = {
+      weight: line.weight,
+      maxConns: line.max_conns,
+      maxFails: line.max_fails,
+      failTimeout: line.fail_timeout,
+      backup: line.backup ?? false,
+      down: line.down ?? false,
+      drain: line.drain ?? false,
+      slowStart: line.slow_start,
+      route: line.route,
+    };
+    const last = this.#last;
+    if (last !== undefined && PARAMETERS.every((name) => last[name] === parameters[name])) return last;
+    this.#last = parameters;
+    return parameters;
+  }
+}
+
+const PARAMETERS = ['weight', 'maxConns', 'maxFails', 'failTimeout', 'backup', 'down', 'drain', 'slowStart', 'route'] as const;
+
+/** True if both lines name the same server, whatever their parameters. */
+export function isSameServer(one: Directive, other: Directive): boolean {
+  return one.args[0]?.text === other.args[0]?.text;
 }
 
 /** A `server` line, read: it has one member for each of its addresses. */
 export class ServerEntry {
   private constructor(
     readonly directive: Directive,
-    private readonly line: ServerLine,
+    private readonly name: string,
+    private readonly parameters: MemberParameters,
     private readonly target: ParsedAddress,
   ) {}
 
   /** @throws ConfigError in nginx's words */
-  static read(directive: Directive, { server, args, defaultPort }: LineContext): ServerEntry {
+  static read(directive: Directive, { server, args, defaultPort, parameters }: LineContext): ServerEntry {
     const line = readDirective(server.signature, directive, args) as ServerLine;
     try {
-      return new ServerEntry(directive, line, parseAddress(line.address, defaultPort));
+      return new ServerEntry(directive, line.address, parameters.of(line), parseAddress(line.address, defaultPort));
     } catch (error) {
       if (error instanceof AddressError) throw errorAt(directive, error.message, directive.args[0]);
       throw error;
     }
-  }
-
-  /** True if both name the same server, whatever their parameters. */
-  sameServer(other: ServerEntry): boolean {
-    return this.line.address === other.line.address;
   }
 
   /** Its members; a promise if a name has to be looked up. @throws (rejects) ConfigError `host not found in upstream "x"` */
@@ -66,7 +93,7 @@ export class ServerEntry {
 
   async #resolve(name: string, port: number, lookup: HostLookup): Promise<readonly Member[]> {
     const hosts = await lookup(name).catch(() => []);
-    if (hosts.length === 0) throw errorAt(this.directive, `host not found in upstream "${this.line.address}"`, this.directive.args[0]);
+    if (hosts.length === 0) throw errorAt(this.directive, `host not found in upstream "${this.name}"`, this.directive.args[0]);
     return hosts.map((host, index) => this.#member({ host, port }, index, true));
   }
 
@@ -75,25 +102,7 @@ export class ServerEntry {
   }
 
   #member(address: Address, addressIndex: number, resolved: boolean): Member {
-    const { directive, line } = this;
-    return {
-      key: this.#key,
-      addressIndex,
-      address,
-      resolved,
-      name: line.address,
-      settings: {
-        weight: line.weight,
-        maxConns: line.max_conns,
-        maxFails: line.max_fails,
-        failTimeout: line.fail_timeout,
-        backup: line.backup ?? false,
-        down: line.down ?? false,
-        drain: line.drain ?? false,
-      },
-      slowStart: line.slow_start,
-      route: line.route,
-      directive,
-    };
+    const { directive, name, parameters } = this;
+    return { key: this.#key, addressIndex, address, resolved, name, settings: parameters, directive };
   }
 }

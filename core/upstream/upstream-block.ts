@@ -7,13 +7,12 @@ import { GroupMemory } from './group-memory.js';
 import type { KeepaliveSettings } from './keepalive.js';
 import { recordBytes } from './layout.js';
 import type { Peer } from './peer.js';
-import type { ServerEntry } from './server-line.js';
 import { ZoneFullError } from './zone-full-error.js';
 import type { ZoneChoice } from './zone-plan.js';
 
 /** A `server` line in force and its members. */
 export interface ServerInForce {
-  readonly entry: ServerEntry;
+  readonly directive: Directive;
   readonly peers: readonly Peer[];
 }
 
@@ -82,26 +81,28 @@ export class UpstreamBlock {
     return this.zone.name === choice.name && this.zone.size === choice.size - (choice.size % 8);
   }
 
-  /** Out of force: nobody finds the group any more. Requests that it has go on. */
-  retire(): void {
-    this.group.keepalive.close();
-    for (const peer of this.group.peers) peer.removed = true;
-    this.#leaveZone();
+  /**
+   * Out of force: nobody finds the group any more, requests that know it go on. True if its part of a zone has to be given back to others
+   * later ({@link destroy}).
+   */
+  retire(): boolean {
+    this.group.retire();
+    return this.#leaveZone() && this.group.owned;
   }
 
-  /** Gives its part of a zone back, which others may use on. False if a request still needs it. */
+  /** Gives its part of a zone back. False if a request may still need it. */
   destroy(): boolean {
-    return this.zone === undefined || !this.group.owned || this.group.destroy(rootName(this.directive));
+    return this.group.destroy(rootName(this.directive));
   }
 
   /** It never was in force. */
   discard(): void {
-    this.destroy();
+    if (this.zone !== undefined && this.group.owned) this.group.discard(rootName(this.directive));
     this.#leaveZone();
   }
 
-  #leaveZone(): void {
-    if (this.zone !== undefined) this.options.zones.close(this.zone);
+  #leaveZone(): boolean {
+    return this.zone !== undefined && this.options.zones.close(this.zone);
   }
 }
 

@@ -14,7 +14,7 @@ import { DEFAULT_KEEPALIVE } from './keepalive.js';
 import type { Peer } from './peer.js';
 import { prepareAll } from './prepare-all.js';
 import { prepareServers } from './server-changes.js';
-import type { LineContext } from './server-line.js';
+import { SharedParameters, type LineContext } from './server-line.js';
 import { touchedBy, type Touched } from './touched.js';
 import type { BlockOptions, UpstreamBlock } from './upstream-block.js';
 
@@ -149,7 +149,7 @@ export class UpstreamSet extends Upstreams implements Follower {
   #contextOf({ modules }: Change): LineContext {
     const server = modules.registry.find('upstream', 'server');
     if (server === undefined) throw new Error('no module declares "server" in upstream');
-    return { server, args: modules.args, lookup: remembering(this.#lookup), defaultPort: HTTP_PORT };
+    return { server, args: modules.args, lookup: remembering(this.#lookup), defaultPort: HTTP_PORT, parameters: new SharedParameters() };
   }
 
   #viewOf({ group, directive, zone }: UpstreamBlock): GroupView {

@@ -48,13 +48,15 @@ export class Zones {
     return entry.zone;
   }
 
-  /** Gives up one use; the memory of a zone without users goes. */
-  close(zone: Zone): void {
+  /** Gives up one use; the memory of a zone without users goes. True if others still use it. */
+  close(zone: Zone): boolean {
     for (const [key, entry] of this.#entries) {
       if (entry.zone !== zone) continue;
-      if (--entry.users === 0) this.#entries.delete(key);
-      return;
+      if (--entry.users > 0) return true;
+      this.#entries.delete(key);
+      return false;
     }
+    return false;
   }
 
   /** The size of the zone that was opened last under `name`, or undefined. */

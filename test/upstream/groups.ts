@@ -16,7 +16,18 @@ export class StandingClock extends Clock {
 }
 
 export function member(key: number, settings: Partial<Member['settings']> = {}): Member {
-  const whole = { weight: 1, maxConns: 0, maxFails: 1, failTimeout: 10_000, backup: false, down: false, drain: false, ...settings };
+  const whole = {
+    weight: 1,
+    maxConns: 0,
+    maxFails: 1,
+    failTimeout: 10_000,
+    backup: false,
+    down: false,
+    drain: false,
+    slowStart: 0,
+    route: '',
+    ...settings,
+  };
   return {
     key,
     addressIndex: 0,
@@ -24,8 +35,6 @@ export function member(key: number, settings: Partial<Member['settings']> = {}):
     resolved: false,
     name: `10.0.0.1:${key}`,
     settings: whole,
-    slowStart: 0,
-    route: '',
     directive: undefined,
   };
 }

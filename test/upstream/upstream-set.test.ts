@@ -128,21 +128,32 @@ test('a zone of another size is other memory; requests under way are not disturb
   t.deepEqual(choices(group, 1), ['10.0.0.1:80']);
 });
 
-test('several groups share a zone', async (t) => {
+const both = (more = '') => `http { upstream a { zone both; server 10.0.0.1; } upstream b { zone both 64k; server 10.0.1.1; } ${more} }`;
+
+test('several groups share a zone; what one leaves there comes back', async (t) => {
   const node = new TestNode();
-  await node.load('http { upstream a { zone both; server 10.0.0.1; } upstream b { zone both 64k; server 10.0.1.1; } }');
+  await node.load(both());
   t.is(node.group('a').memory.zone, node.group('b').memory.zone);
   const { slab } = node.group('a').memory.zone;
   const before = slab.used;
-  await node.load(
-    'http { upstream a { zone both; server 10.0.0.1; } upstream b { zone both 64k; server 10.0.1.1; } upstream c { zone both; server 10.0.2.1; } }',
-  );
+  await node.load(both('upstream c { zone both; server 10.0.2.1; }'));
   t.deepEqual(choices(node.group('c'), 1), ['10.0.2.1:80']);
-  await node.load('http { upstream a { zone both; server 10.0.0.1; } upstream b { zone both 64k; server 10.0.1.1; } }');
-  await node.load(
-    'http { upstream a { zone both; server 10.0.0.1; } upstream b { zone both 64k; server 10.0.1.1; } upstream d { server 10.0.3.1; } }',
-  );
+  await node.load(both());
+  node.clock.now += 1e6;
+  await node.load(both('upstream d { server 10.0.3.1; }'));
   t.is(slab.used, before);
+});
+
+test('a request that began before its upstream was removed is still served', async (t) => {
+  const node = new TestNode();
+  await node.load(shop('server 10.0.0.1;'));
+  const group = node.group('shop');
+  await node.load('http { }');
+  t.is(node.workers[0]?.inForce('shop'), undefined);
+  const peer = group.pick();
+  t.is(peer?.server, '10.0.0.1:80');
+  group.free(peer!, false);
+  t.is(group.keepalive.size, 0);
 });
 
 test('names are looked up once for all threads, and each address is a member', async (t) => {
