@@ -26,8 +26,6 @@ const directives = {
   }),
 };
 
-/** nginx closes the connection without an answer for this status. */
-const CLOSE = 444;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /** Answers without a backend (ngx_http_rewrite_module; its rewrite, set and if come with the HTTP directives in full). */
@@ -56,8 +54,8 @@ export class Rewrite {
 }
 
 function bare(request: HttpRequest, status: number): Result {
-  if (status === CLOSE || status >= 300) return status;
-  return request.send(status, '');
+  if (status >= 400 || REDIRECTS.has(status)) return status;
+  return request.send(status, '', request.defaultType);
 }
 
 function redirect(request: HttpRequest, status: number, url: Template): Result {

@@ -13,7 +13,7 @@ export const UNKNOWN_LENGTH = -1;
 export function makeHead(request: Request, length: number, contentType?: string): string {
   const { location, connection, response } = request;
   if (request.errorStatus !== 0) request.status = request.errorStatus;
-  if (contentType !== undefined && contentType !== '') response.append('Content-Type', contentType);
+  if (contentType !== undefined && contentType !== '' && request.status !== 204) response.append('Content-Type', contentType);
   for (const filter of location.headerFilters) filter(request);
   const status = publicStatus(request.status);
   request.status = status;

@@ -50,6 +50,7 @@ export class ClientConnection implements Timed, ConnectionView {
   #closing = false;
   #ended = false;
   #openedAt: number;
+  #keepaliveTimeout = 0;
   #unsent = 0;
 
   constructor(
@@ -200,7 +201,7 @@ export class ClientConnection implements Timed, ConnectionView {
     else if (body !== undefined && !body.complete) {
       body.fail(400);
       this.#clientGone(request);
-    } else request.owner?.abort();
+    } else if (request.owner !== undefined) this.#clientGone(request);
   }
 
   onClose(): void {
@@ -217,9 +218,13 @@ export class ClientConnection implements Timed, ConnectionView {
   onDrain(): void {
     this.context.clock.refresh();
     const request = this.request;
-    if (this.#waiting === Waiting.Send) this.#wait(Waiting.Nothing, 0);
-    if (request === undefined) this.#work();
-    else request.owner?.onDrain();
+    if (request !== undefined) {
+      if (this.#waiting === Waiting.Send) this.#wait(Waiting.Nothing, 0);
+      request.owner?.onDrain();
+    } else if (this.#waiting === Waiting.Send) {
+      this.#wait(Waiting.KeepAlive, this.#keepaliveTimeout);
+      this.#continue();
+    }
   }
 
   /** The socket holds bytes that the client does not take: send_timeout runs. */
@@ -387,19 +392,26 @@ export class ClientConnection implements Timed, ConnectionView {
   #afterRequest(request: Request): void {
     this.request = undefined;
     if (!request.keepAlive || this.#ended) {
-      if (this.context.head === undefined || this.#pending !== undefined || request.status === 400 || request.body?.failure) this.#linger();
+      // What was not read may still be on its way.
+      if (this.#pending !== undefined || request.text === '' || request.body?.complete === false) this.#linger();
       else this.#end();
       return;
     }
-    if (this.socket.writableLength > 0) {
+    this.#keepaliveTimeout = request.location.settings.keepaliveTimeout;
+    if (this.socket.writableNeedDrain) {
       // A slow reader: its next request waits until this answer is taken.
       this.watchSending(request);
-      if (this.socket.writableNeedDrain) return;
-    } else this.#wait(Waiting.KeepAlive, request.location.settings.keepaliveTimeout);
-    if (this.#pending !== undefined) {
-      this.socket.resume();
-      this.#work();
+      return;
     }
+    this.#wait(Waiting.KeepAlive, this.#keepaliveTimeout);
+    this.#continue();
+  }
+
+  /** Goes on with what came behind the last request. */
+  #continue(): void {
+    if (this.#pending === undefined) return;
+    this.socket.resume();
+    this.#work();
   }
 
   /** Closes; what is written still goes out. */

@@ -10,7 +10,6 @@ import { LocationTable } from './location-table.js';
 import type { Location, LocationMatch } from './location.js';
 import { ScopedReader, ScopeNode } from './scope.js';
 import { checkErrorPage, listenOptions, locationMatch, locationSettings, serverNames, serverSettings, type Product } from './settings.js';
-import type { HttpVariables } from './variables.js';
 import type { VirtualServer } from './virtual-server.js';
 
 /** A loaded module as the compiler needs it. */
@@ -38,7 +37,6 @@ export class HttpCompiler {
   constructor(
     modules: Iterable<CompiledModule>,
     private readonly args: ArgContext,
-    private readonly variables: HttpVariables,
     private readonly product: Product,
   ) {
     this.#modules = Array.from(modules, ({ declaration, instance }) => ({ declaration, instance, reader: new ScopedReader(declaration.manifest.directives ?? {}, args) }));
@@ -47,7 +45,7 @@ export class HttpCompiler {
 
   /** @throws ConfigErrors with everything that is wrong. */
   compile(root: Block, previous: HttpConfiguration | undefined): HttpConfiguration {
-    return new Compilation(this.#modules, this.#core, this.args, this.variables, this.product, previous).run(root);
+    return new Compilation(this.#modules, this.#core, this.args, this.product, previous).run(root);
   }
 }
 
@@ -61,7 +59,6 @@ class Compilation {
     private readonly modules: readonly ModuleReader[],
     private readonly core: ScopedReader,
     private readonly args: ArgContext,
-    private readonly variables: HttpVariables,
     private readonly product: Product,
     private readonly previous: HttpConfiguration | undefined,
   ) {
@@ -151,14 +148,13 @@ class Compilation {
     if (match.kind !== 'regex' && seen.has(identity)) throw errorAt(directive, `duplicate location "${match.name}"`, directive.args.at(-1));
     seen.add(identity);
     if (old !== undefined && old.directive === directive && this.previous?.scopes.get(directive.id) === scope) return old;
-    if (match.kind === 'regex') this.variables.defineCaptures(match.pattern);
     return this.#location(match, scope, this.#locations(directive, scope, old?.nested));
   }
 
   #location(match: LocationMatch, scope: ScopeNode, nested: LocationTable): Location {
     for (const line of scope.block?.named('error_page') ?? []) checkErrorPage(line);
     const handlers = this.#handlers(scope, false);
-    const autoRedirect = handlers.content !== undefined && match.name.endsWith('/') && match.kind !== 'exact' && match.kind !== 'regex';
+    const autoRedirect = handlers.content !== undefined && match.name.endsWith('/') && match.kind !== 'regex';
     return {
       match,
       directive: scope.directive,

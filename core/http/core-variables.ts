@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import type { HttpRequest, VariableGetter, VariablePrefix } from '../module/http.js';
 import { CAPTURE, type HttpVariables } from './variables.js';
 import type { Request } from './request.js';
+import { defineUpstreamVariables, seconds } from './upstream-variables.js';
 
 /** The engine makes every request itself: its own variables may look behind the contract. */
 const own = (read: (request: Request) => string | undefined): VariableGetter => read as (request: HttpRequest) => string | undefined;
@@ -60,11 +61,7 @@ const PREFIXES: Readonly<Record<string, VariablePrefix>> = {
 export function defineCoreVariables(variables: HttpVariables): void {
   for (const [name, getter] of Object.entries(GETTERS)) variables.define(name, getter);
   for (const [prefix, make] of Object.entries(PREFIXES)) variables.definePrefix(prefix, make);
-}
-
-/** `1.250`: seconds with milliseconds, as in nginx's logs. */
-export function seconds(milliseconds: number): string {
-  return (milliseconds / 1000).toFixed(3);
+  defineUpstreamVariables(variables);
 }
 
 function sentHeader(rest: string): VariableGetter {

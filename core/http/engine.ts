@@ -3,7 +3,7 @@ import { ConfigError, ConfigErrors, configErrorsOf } from '../config/errors.js';
 import type { Change, Follower, Prepared } from '../kernel/follower.js';
 import type { Block } from '../module/tree.js';
 import { systemErrorText } from '../log/system-error.js';
-import { HttpCompiler, type CompiledModule, type HttpConfiguration } from './compiler.js';
+import { HttpCompiler, type HttpConfiguration } from './compiler.js';
 import type { HttpContext } from './context.js';
 import type { HttpExchanges } from './exchange-route.js';
 import { HttpListener, type ListenerTls } from './http-listener.js';
@@ -11,16 +11,9 @@ import { listenGroups, type ListenGroup } from './listen-groups.js';
 import { bindProbe } from './bind-probe.js';
 import type { Product } from './settings.js';
 import type { HttpVariables } from './variables.js';
-import type { ArgContext } from '../module/spec.js';
 
 /** Opening sockets is a worker's job; the master tries whether it can be done; a check (`srv -t`) only reads. */
 export type EngineRole = 'master' | 'worker' | 'control' | 'check';
-
-/** The modules of a change, and what reads their values. */
-export interface EngineModules extends Iterable<CompiledModule> {
-  readonly args: ArgContext;
-  readonly variables: HttpVariables;
-}
 
 export interface EngineOptions {
   readonly role: EngineRole;
@@ -32,49 +25,46 @@ export interface EngineOptions {
 /** The HTTP engine of one thread: follows the `http` block of the tree, owns the listeners. */
 export class HttpEngine implements Follower {
   readonly #listeners = new Map<string, HttpListener>();
-  #modules: EngineModules;
-  #compiler: HttpCompiler;
+  #modules: Change['modules'] | undefined;
+  #compiler: HttpCompiler | undefined;
   #configuration: HttpConfiguration | undefined;
 
   constructor(
-    modules: EngineModules,
     private readonly exchanges: HttpExchanges,
     private readonly context: HttpContext,
     private readonly options: EngineOptions,
-  ) {
-    this.#modules = modules;
-    this.#compiler = this.#newCompiler(modules);
-  }
+  ) {}
 
   /** Addresses that are open, as `listen` names them. */
   get addresses(): string[] {
     return Array.from(this.#listeners.values(), listener => listener.address);
   }
 
-  /** After modules were loaded: the next change compiles everything anew. */
-  useModules(modules: EngineModules): void {
-    this.#modules = modules;
-    this.#compiler = this.#newCompiler(modules);
-    this.#configuration = undefined;
-  }
-
   async prepare(change: Change): Promise<Prepared> {
-    if (this.#configuration !== undefined && !touchesHttp(change)) return NOTHING_TO_DO;
-    const next = this.#compiler.compile(change.after.root, sameUpstreams(change) ? this.#configuration : undefined);
+    const { modules, events, after } = change;
+    const sameModules = modules === this.#modules;
+    if (sameModules && !touchesHttp(change)) return NOTHING_TO_DO;
+    const compiler = sameModules && this.#compiler ? this.#compiler : new HttpCompiler(modules, modules.args, this.options.product);
+    const next = compiler.compile(after.root, sameModules && sameUpstreams(change) ? this.#configuration : undefined);
     const groups = listenGroups(next.servers);
     await this.exchanges.settled();
-    const opened = await this.#open(groups);
+    const opened = await this.#open(groups, modules.variables);
     return {
-      commit: () => this.#commit(next, groups, opened),
+      commit: () => {
+        this.#modules = modules;
+        this.#compiler = compiler;
+        this.context.connectionLimit = events.worker_connections;
+        this.#commit(next, groups, opened, modules.variables);
+      },
       abort: () => {
         for (const listener of opened.values()) listener.destroy();
       },
     };
   }
 
-  /** Accepts nothing more and lets requests end. @returns when no connection is left or after `timeout` ms (0: no limit). */
-  async quit(timeout: number): Promise<void> {
-    const until = timeout > 0 ? Date.now() + timeout : Infinity;
+  /** Accepts nothing more and lets requests end. Resolves when no connection is left, or after `timeout` ms. */
+  async quit(timeout: number | undefined): Promise<void> {
+    const until = timeout === undefined ? Infinity : Date.now() + timeout;
     for (const listener of this.#listeners.values()) listener.drain();
     while (this.#connections() > 0 && Date.now() < until) await new Promise(resolve => setTimeout(resolve, 20));
     this.stop();
@@ -92,17 +82,13 @@ export class HttpEngine implements Follower {
     return count;
   }
 
-  #newCompiler(modules: EngineModules): HttpCompiler {
-    return new HttpCompiler(modules, modules.args, modules.variables, this.options.product);
-  }
-
   /** Opens what is not open yet. On failure nothing of it stays open. */
-  async #open(groups: ReadonlyMap<string, ListenGroup>): Promise<Map<string, HttpListener>> {
+  async #open(groups: ReadonlyMap<string, ListenGroup>, variables: HttpVariables): Promise<Map<string, HttpListener>> {
     const opened = new Map<string, HttpListener>();
     const errors: ConfigError[] = [];
     for (const [key, group] of groups) {
       if (this.#listeners.has(key)) continue;
-      const listener = new HttpListener(group.options, this.context, this.#modules.variables, group.names, tlsOf(group));
+      const listener = new HttpListener(group.options, this.context, variables, group.names, tlsOf(group));
       try {
         await this.#bind(listener, [...this.#listeners.values()].some(other => other.address === group.options.address));
         opened.set(key, listener);
@@ -125,7 +111,7 @@ export class HttpEngine implements Follower {
     else if (servesUnixSockets) await listener.open(false);
   }
 
-  #commit(next: HttpConfiguration, groups: ReadonlyMap<string, ListenGroup>, opened: Map<string, HttpListener>): void {
+  #commit(next: HttpConfiguration, groups: ReadonlyMap<string, ListenGroup>, opened: Map<string, HttpListener>, variables: HttpVariables): void {
     this.#configuration = next;
     for (const [key, listener] of this.#listeners) {
       const group = groups.get(key);
@@ -135,7 +121,7 @@ export class HttpEngine implements Follower {
         continue;
       }
       listener.names = group.names;
-      listener.variables = this.#modules.variables;
+      listener.variables = variables;
       listener.tls = tlsOf(group);
     }
     for (const [key, listener] of opened) this.#listeners.set(key, listener);

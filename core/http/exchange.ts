@@ -261,7 +261,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace, Chun
     if (peer !== undefined) {
       if (failed) (this.#tried ??= []).push(peer);
       if (attempt !== undefined && connection !== undefined) attempt.sent = connection.bytesSent;
-      if (attempt !== undefined) group.finished(peer, attempt.sent, attempt.received, this.#elapsed());
+      if (attempt !== undefined) group.finished(peer, attempt.sent, attempt.received, failed ? -1 : this.#elapsed());
       group.free(peer, failed);
     }
     if (connection === undefined) return;

@@ -6,19 +6,24 @@ export interface LocationFound {
   readonly redirect: boolean;
   /** Captures of the regular expression that matched. */
   readonly captures: RegExpExecArray | undefined;
+  /** Regular expressions of outer levels are not asked any more. False for a prefix. */
+  readonly final: boolean;
 }
 
-const NOTHING: LocationFound = { location: undefined, redirect: false, captures: undefined };
+const NOTHING: LocationFound = { location: undefined, redirect: false, captures: undefined, final: false };
 
 /**
- * The locations of one level, chosen as nginx does: an exact one; else the longest prefix, in which nested ones are searched; else, unless
- * that prefix says `^~`, the first regular expression that matches; else the prefix.
+ * The locations of one level, chosen as nginx does: an exact one; else the redirect to `/name/`, unless `/name` is a location; else an exact
+ * one or a regular expression nested in the longest prefix; else, unless that prefix says `^~`, the first regular expression that matches;
+ * else the prefix nested deepest.
  * Prefixes lie in a map and are looked up by their distinct lengths, so ten thousand of them cost what their few lengths cost.
  */
 export class LocationTable {
   readonly #exact = new Map<string, LocationFound>();
   readonly #prefixes = new Map<string, LocationFound>();
   readonly #lengths: number[] = [];
+  /** By the name without its slash. */
+  readonly #redirects = new Map<string, LocationFound>();
   readonly #regexes: Location[] = [];
   readonly #byId = new Map<number, Location>();
   readonly #named = new Map<string, Location>();
@@ -55,18 +60,14 @@ export class LocationTable {
     const exact = this.#exact.get(uri);
     if (exact !== undefined) return exact;
     const prefix = this.#longestPrefix(uri);
-    const location = prefix.location;
-    if (location !== undefined) {
-      const nested = location.nested.#search(uri);
-      if (nested.location !== undefined) return nested;
-    }
-    if (location?.match.kind !== 'prefix-only') {
-      const regex = this.#firstRegex(uri);
-      if (regex !== undefined) return regex;
-    }
-    const automatic = this.#prefixes.get(`${uri}/`);
-    if (automatic?.location?.settings.autoRedirect === true) return { ...automatic, redirect: true };
-    return prefix;
+    const { location } = prefix;
+    const redirect = this.#redirects.get(uri);
+    if (redirect !== undefined && (location?.match.name !== uri)) return redirect;
+    const nested = location === undefined ? NOTHING : location.nested.#search(uri);
+    if (nested.final) return nested;
+    const regex = location?.match.kind === 'prefix-only' ? undefined : this.#firstRegex(uri);
+    if (regex !== undefined) return regex;
+    return nested.location === undefined ? prefix : nested;
   }
 
   #longestPrefix(uri: string): LocationFound {
@@ -84,7 +85,8 @@ export class LocationTable {
       const captures = location.match.pattern.exec(uri);
       if (captures === null) continue;
       const nested = location.nested.#search(uri);
-      return nested.location === undefined ? { location, redirect: false, captures } : nested;
+      if (nested.location === undefined) return { location, redirect: false, captures, final: true };
+      return { ...nested, captures: nested.captures ?? captures, final: true };
     }
     return undefined;
   }
@@ -92,7 +94,8 @@ export class LocationTable {
   #add(location: Location): void {
     const { match, directive } = location;
     if (directive !== undefined) this.#byId.set(directive.id, location);
-    const found = { location, redirect: false, captures: undefined };
+    const found = { location, redirect: false, captures: undefined, final: match.kind === 'exact' };
+    if (location.settings.autoRedirect) this.#redirects.set(match.name.slice(0, -1), { ...found, redirect: true, final: true });
     switch (match.kind) {
       case 'exact':
         this.#exact.set(match.name, found);

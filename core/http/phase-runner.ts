@@ -1,4 +1,5 @@
 import { DECLINED, DONE, OK, PHASES, type Result } from '../module/http.js';
+import { escapeUri } from '../net/http1/uri.js';
 import { answerStatus } from './error-answer.js';
 import type { Location, Steps } from './location.js';
 import type { Request } from './request.js';
@@ -76,7 +77,7 @@ function findLocation(request: Request): Result {
   choose(request, location);
   if (captures !== undefined) request.captures = captures;
   if (redirect) {
-    request.response.set('Location', `${request.uri}/${request.args === '' ? '' : `?${request.args}`}`);
+    request.response.set('Location', `${escapeUri(request.uri)}/${request.args === '' ? '' : `?${request.args}`}`);
     return 301;
   }
   const { settings } = location;

@@ -8,7 +8,6 @@ const REASONS: Readonly<Record<number, string>> = {
   202: 'Accepted',
   204: 'No Content',
   206: 'Partial Content',
-  300: 'Multiple Choices',
   301: 'Moved Permanently',
   302: 'Moved Temporarily',
   303: 'See Other',
@@ -57,21 +56,30 @@ export function isBodiless(status: number): boolean {
 
 const TITLES: Readonly<Record<number, string>> = {
   302: '302 Found',
+  401: '401 Authorization Required',
   494: '400 Request Header Or Cookie Too Large',
+  495: '400 The SSL certificate error',
+  496: '400 No required SSL certificate was sent',
   497: '400 The plain HTTP request was sent to HTTPS port',
 };
 const EXTRA: Readonly<Record<number, string>> = {
   494: '<center>Request Header Or Cookie Too Large</center>\r\n',
+  495: '<center>The SSL certificate error</center>\r\n',
+  496: '<center>No required SSL certificate was sent</center>\r\n',
   497: '<center>The plain HTTP request was sent to HTTPS port</center>\r\n',
 };
 
 /** Codes of nginx's own that stand for a 400 with another page. */
 export function publicStatus(status: number): number {
-  return status === 494 || status === 497 ? 400 : status;
+  return status >= 494 && status <= 497 ? 400 : status;
 }
 
-/** The HTML page for an error or redirect without a page of its own. `token` is `srv` or `srv/1.0` (server_tokens). */
+/**
+ * The HTML page for an error or redirect without a page of its own; empty for a status that is not known, as in nginx.
+ * @param token `srv` or `srv/1.0` (server_tokens)
+ */
 export function specialPage(status: number, token: string): string {
+  if (REASONS[publicStatus(status)] === undefined) return '';
   const title = TITLES[status] ?? statusText(status).trimEnd();
   const extra = EXTRA[status] ?? '';
   const shown = extra === '' ? title : '400 Bad Request';

@@ -1,5 +1,4 @@
 import type { VariableGetter } from '../module/http.js';
-import { seconds } from './core-variables.js';
 import type { Request } from './request.js';
 import type { Attempt } from './upstream-trace.js';
 import type { HttpVariables } from './variables.js';
@@ -10,6 +9,11 @@ function each(show: (attempt: Attempt) => string): VariableGetter {
     const attempts = (request as Request).upstream?.attempts;
     return attempts === undefined || attempts.length === 0 ? undefined : attempts.map(show).join(', ');
   };
+}
+
+/** `1.250`: seconds with milliseconds, as in nginx's logs. */
+export function seconds(milliseconds: number): string {
+  return (milliseconds / 1000).toFixed(3);
 }
 
 const duration = (milliseconds: number): string => (milliseconds < 0 ? '-' : seconds(milliseconds));

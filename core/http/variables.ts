@@ -26,11 +26,10 @@ export class HttpVariables {
     return this.#getters.get(name) ?? this.#made.get(name) ?? this.#numbered(name) ?? this.#fromPrefix(name);
   }
 
-  /** Named groups of a regular expression are variables, unless something else has the name. */
-  defineCaptures(pattern: RegExp): void {
+  /** A named group of a regular expression is a variable, unless something else has the name. */
+  defineCapture(name: string): void {
     const make = this.#prefixes.get(CAPTURE);
-    if (make === undefined) return;
-    for (const [, name = ''] of pattern.source.matchAll(/\(\?<([A-Za-z_]\w*)>/g)) if (!this.#getters.has(name)) this.#getters.set(name, make(name));
+    if (make !== undefined && !this.#getters.has(name)) this.#getters.set(name, make(name));
   }
 
   value(name: string, request: HttpRequest): string | undefined {

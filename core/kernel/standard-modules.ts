@@ -1,6 +1,6 @@
 import { HttpCoreModule } from '../http/core-module.js';
 import type { ModuleClass } from '../module/manifest.js';
-import { CoreModule } from './core-directives.js';
+import { CoreModule } from './core-module.js';
 
 /** The directives of the core itself, declared like those of any module. */
 export const BUILT_IN_MODULES: readonly ModuleClass[] = [CoreModule, HttpCoreModule];

@@ -26,8 +26,8 @@ export class TimerWheel {
   /** Arms or moves the deadline of `entry` to `after` milliseconds from now. */
   arm(entry: Timed, after: number): void {
     const deadline = this.clock.now + after;
-    // Later than what it waits for already: its slot finds out. Earlier: it has to move.
-    if (entry.slot >= 0 && deadline < entry.deadline) this.#leave(entry);
+    // Later than the next look at its slot: that look finds out. Earlier: it has to move.
+    if (entry.slot >= 0 && Math.ceil(deadline / TICK) < this.#visitOf(entry.slot)) this.#leave(entry);
     entry.deadline = deadline;
     if (entry.slot < 0) this.#enter(entry);
   }
@@ -66,6 +66,12 @@ export class TimerWheel {
     this.#slots[entry.slot]?.delete(entry);
     entry.slot = -1;
     this.#armed--;
+  }
+
+  /** The tick at which a slot comes round. */
+  #visitOf(slot: number): number {
+    const next = this.#tick + 1;
+    return next + ((slot - (next % SLOTS) + SLOTS) % SLOTS);
   }
 
   #run(): void {

@@ -6,6 +6,7 @@ export const HTAB = 0x09;
 export const LF = 0x0a;
 export const CR = 0x0d;
 export const SP = 0x20;
+export const COMMA = 0x2c;
 export const COLON = 0x3a;
 export const UNDERSCORE = 0x5f;
 
@@ -67,7 +68,15 @@ export function equalsIgnoreCase(text: string, at: number, lower: string): boole
   return true;
 }
 
+/** True if `bytes` has, at `at`, the characters of `lower` in any case. `lower` is in lower case. */
+export function startsIgnoreCase(bytes: Uint8Array, at: number, lower: string): boolean {
+  for (let i = 0; i < lower.length; i++) {
+    if (LOWER[bytes[at + i] as number] !== lower.charCodeAt(i)) return false;
+  }
+  return true;
+}
+
 /** True if the range is exactly `lower`, in any case. */
-export function rangeIs(text: string, start: number, end: number, lower: string): boolean {
-  return end - start === lower.length && equalsIgnoreCase(text, start, lower);
+export function rangeIs(bytes: Uint8Array, start: number, end: number, lower: string): boolean {
+  return end - start === lower.length && startsIgnoreCase(bytes, start, lower);
 }

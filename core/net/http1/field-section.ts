@@ -1,5 +1,5 @@
 /** The field lines of a head, in one pass (RFC 9112, 5 and 6). */
-import { COLON, CR, HTAB, LF, SP, TOKEN, UNDERSCORE, VALUE, equalsIgnoreCase, rangeIs } from './characters.js';
+import { COLON, COMMA, CR, HTAB, LF, SP, TOKEN, UNDERSCORE, VALUE, rangeIs, startsIgnoreCase } from './characters.js';
 import {
   FIELD_CONNECTION,
   FIELD_CONTENT_LENGTH,
@@ -21,23 +21,23 @@ import {
  * @param names what names are made of: TOKEN, or TOKEN_WITHOUT_UNDERSCORE to drop fields with an underscore in their names
  */
 export function parseFields(head: MessageHead, limits: HeadLimits, names: Uint8Array): number {
-  const { text } = head;
+  const { bytes } = head;
   let at = head.fieldsStart;
   for (;;) {
     const nameStart = at;
-    let c = text.charCodeAt(at);
+    let c = bytes[at] as number;
     if (c === CR) break;
-    while (names[c] === 1) c = text.charCodeAt(++at);
+    while (names[c] === 1) c = bytes[++at] as number;
     const dropped = c === UNDERSCORE;
-    if (dropped) while (TOKEN[c] === 1) c = text.charCodeAt(++at);
+    if (dropped) while (TOKEN[c] === 1) c = bytes[++at] as number;
     const nameEnd = at;
     if (c !== COLON || nameEnd === nameStart) return head.refuse(400, 'invalid header line');
-    do c = text.charCodeAt(++at);
+    do c = bytes[++at] as number;
     while (c === SP || c === HTAB);
     const valueStart = at;
-    while (VALUE[c] === 1) c = text.charCodeAt(++at);
-    if (c !== CR || text.charCodeAt(at + 1) !== LF) return head.refuse(400, 'invalid header line');
-    const valueEnd = trimEnd(text, valueStart, at);
+    while (VALUE[c] === 1) c = bytes[++at] as number;
+    if (c !== CR || bytes[at + 1] !== LF) return head.refuse(400, 'invalid header line');
+    const valueEnd = trimEnd(bytes, valueStart, at);
     at += 2;
     if (at - nameStart > limits.field) return head.refuseLarge('too long header line');
     if (dropped) {
@@ -49,14 +49,14 @@ export function parseFields(head: MessageHead, limits: HeadLimits, names: Uint8A
     const status = noteField(head, nameStart, nameEnd, valueStart, valueEnd);
     if (status !== 0) return status;
   }
-  if (at + 2 !== text.length || text.charCodeAt(at + 1) !== LF) return head.refuse(400, 'invalid header line');
+  if (at + 2 !== head.text.length || bytes[at + 1] !== LF) return head.refuse(400, 'invalid header line');
   head.end = at + 2;
   return concludeFraming(head);
 }
 
-function trimEnd(text: string, start: number, end: number): number {
+function trimEnd(bytes: Uint8Array, start: number, end: number): number {
   while (end > start) {
-    const c = text.charCodeAt(end - 1);
+    const c = bytes[end - 1];
     if (c !== SP && c !== HTAB) break;
     end--;
   }
@@ -77,34 +77,34 @@ function addField(head: MessageHead, nameStart: number, nameEnd: number, valueSt
 
 /** Notes what the last field added means to this hop. The length of the name decides most of it. */
 function noteField(head: MessageHead, nameStart: number, nameEnd: number, valueStart: number, valueEnd: number): number {
-  const { text } = head;
+  const { bytes } = head;
   switch (nameEnd - nameStart) {
     case 2:
-      if (equalsIgnoreCase(text, nameStart, 'te')) setKind(head, FIELD_HOP);
+      if (startsIgnoreCase(bytes, nameStart, 'te')) setKind(head, FIELD_HOP);
       return 0;
     case 4:
-      if (equalsIgnoreCase(text, nameStart, 'host')) return noteHost(head);
+      if (startsIgnoreCase(bytes, nameStart, 'host')) return noteHost(head);
       return 0;
     case 6:
-      if (equalsIgnoreCase(text, nameStart, 'expect')) head.expectContinue = rangeIs(text, valueStart, valueEnd, '100-continue');
+      if (startsIgnoreCase(bytes, nameStart, 'expect')) head.expectContinue = rangeIs(bytes, valueStart, valueEnd, '100-continue');
       return 0;
     case 7:
-      if (!equalsIgnoreCase(text, nameStart, 'upgrade')) return 0;
+      if (!startsIgnoreCase(bytes, nameStart, 'upgrade')) return 0;
       head.upgradeField = true;
       setKind(head, FIELD_HOP);
       return 0;
     case 10:
-      if (equalsIgnoreCase(text, nameStart, 'connection')) return noteConnection(head, valueStart, valueEnd);
-      if (equalsIgnoreCase(text, nameStart, 'keep-alive')) setKind(head, FIELD_HOP);
+      if (startsIgnoreCase(bytes, nameStart, 'connection')) return noteConnection(head, valueStart, valueEnd);
+      if (startsIgnoreCase(bytes, nameStart, 'keep-alive')) setKind(head, FIELD_HOP);
       return 0;
     case 14:
-      if (equalsIgnoreCase(text, nameStart, 'content-length')) return noteContentLength(head, valueStart, valueEnd);
+      if (startsIgnoreCase(bytes, nameStart, 'content-length')) return noteContentLength(head, valueStart, valueEnd);
       return 0;
     case 16:
-      if (equalsIgnoreCase(text, nameStart, 'proxy-connection')) setKind(head, FIELD_HOP);
+      if (startsIgnoreCase(bytes, nameStart, 'proxy-connection')) setKind(head, FIELD_HOP);
       return 0;
     case 17:
-      if (equalsIgnoreCase(text, nameStart, 'transfer-encoding')) return noteTransferEncoding(head, valueStart, valueEnd);
+      if (startsIgnoreCase(bytes, nameStart, 'transfer-encoding')) return noteTransferEncoding(head, valueStart, valueEnd);
       return 0;
     default:
       return 0;
@@ -128,7 +128,7 @@ function noteContentLength(head: MessageHead, start: number, end: number): numbe
   if (start === end) return head.refuse(400, 'invalid "Content-Length" header');
   let length = 0;
   for (let at = start; at < end; at++) {
-    const digit = head.text.charCodeAt(at) - 0x30;
+    const digit = (head.bytes[at] as number) - 0x30;
     if (digit < 0 || digit > 9) return head.refuse(400, 'invalid "Content-Length" header');
     length = length * 10 + digit;
     if (length > Number.MAX_SAFE_INTEGER) return head.refuse(400, 'invalid "Content-Length" header');
@@ -141,28 +141,28 @@ function noteContentLength(head: MessageHead, start: number, end: number): numbe
 /** The only coding this hop takes is `chunked`, alone (as nginx since 1.21.1). */
 function noteTransferEncoding(head: MessageHead, start: number, end: number): number {
   if (head.chunked) return head.refuse(400, 'duplicate header line "Transfer-Encoding"');
-  if (!rangeIs(head.text, start, end, 'chunked')) return head.refuse(501, 'unknown "Transfer-Encoding"');
-  if (tabFollows(head.text, end)) return head.refuse(400, 'invalid "Transfer-Encoding" header');
+  if (!rangeIs(head.bytes, start, end, 'chunked')) return head.refuse(501, 'unknown "Transfer-Encoding"');
+  if (tabFollows(head.bytes, end)) return head.refuse(400, 'invalid "Transfer-Encoding" header');
   head.chunked = true;
   setKind(head, FIELD_HOP);
   return 0;
 }
 
 /** A tab behind the value is allowed white space, yet hides the coding from llhttp and who else trims spaces only. Nobody sends it in good faith. */
-function tabFollows(text: string, at: number): boolean {
-  while (text.charCodeAt(at) === SP) at++;
-  return text.charCodeAt(at) === HTAB;
+function tabFollows(bytes: Uint8Array, at: number): boolean {
+  while (bytes[at] === SP) at++;
+  return bytes[at] === HTAB;
 }
 
 function noteConnection(head: MessageHead, start: number, end: number): number {
   setKind(head, FIELD_CONNECTION);
-  const { text } = head;
+  const { bytes } = head;
   let at = start;
   while (at < end) {
-    const comma = text.indexOf(',', at);
-    const stop = comma < 0 || comma > end ? end : comma;
-    while (at < stop && (text.charCodeAt(at) === SP || text.charCodeAt(at) === HTAB)) at++;
-    const optionEnd = trimEnd(text, at, stop);
+    let stop = at;
+    while (stop < end && bytes[stop] !== COMMA) stop++;
+    while (at < stop && (bytes[at] === SP || bytes[at] === HTAB)) at++;
+    const optionEnd = trimEnd(bytes, at, stop);
     if (optionEnd > at && !noteOption(head, at, optionEnd)) return head.refuse(400, 'too many options in "Connection" header');
     at = stop + 1;
   }
@@ -171,10 +171,10 @@ function noteConnection(head: MessageHead, start: number, end: number): number {
 
 /** False if there are too many options. */
 function noteOption(head: MessageHead, start: number, end: number): boolean {
-  const { text } = head;
-  if (rangeIs(text, start, end, 'keep-alive')) head.optionKeepAlive = true;
-  else if (rangeIs(text, start, end, 'close')) head.optionClose = true;
-  else if (rangeIs(text, start, end, 'upgrade')) head.optionUpgrade = true;
+  const { bytes } = head;
+  if (rangeIs(bytes, start, end, 'keep-alive')) head.optionKeepAlive = true;
+  else if (rangeIs(bytes, start, end, 'close')) head.optionClose = true;
+  else if (rangeIs(bytes, start, end, 'upgrade')) head.optionUpgrade = true;
   else {
     if (head.optionCount === MAX_CONNECTION_OPTIONS) return false;
     head.options[2 * head.optionCount] = start;

@@ -91,7 +91,7 @@ function isNominated(text: string, head: MessageHead, index: number): boolean {
   if (kind === FIELD_HOST || kind === FIELD_CONTENT_LENGTH) return false;
   const name = fieldName(text, head.fields, index).toLowerCase();
   for (let i = 0; i < head.optionCount; i++) {
-    if (rangeIs(text, head.options[2 * i] as number, head.options[2 * i + 1] as number, name)) return true;
+    if (rangeIs(head.bytes, head.options[2 * i] as number, head.options[2 * i + 1] as number, name)) return true;
   }
   return false;
 }

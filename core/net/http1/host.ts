@@ -7,22 +7,22 @@ const BRACKET_CLOSE = 0x5d;
 const MAX_PORT_DIGITS = 5;
 
 /**
- * Offset behind the host name in `text[start, end)`, which is a host name or an IPv6 literal in brackets, and optionally a colon and
+ * Offset behind the host name in `bytes[start, end)`, which is a host name or an IPv6 literal in brackets, and optionally a colon and
  * a port. -1 if it is none of that: an empty name, two dots in a row (nginx), user information, a port that is no number. The
  * port may be empty (RFC 3986, 3.2.3).
  */
-export function hostNameEnd(text: string, start: number, end: number): number {
-  const at = text.charCodeAt(start) === BRACKET_OPEN ? literalEnd(text, start + 1, end) : nameEnd(text, start, end);
+export function hostNameEnd(bytes: Uint8Array, start: number, end: number): number {
+  const at = bytes[start] === BRACKET_OPEN ? literalEnd(bytes, start + 1, end) : nameEnd(bytes, start, end);
   if (at < 0 || at === start) return -1;
   if (at === end) return at;
-  return text.charCodeAt(at) === COLON && isPort(text, at + 1, end) ? at : -1;
+  return (bytes[at] as number) === COLON && isPort(bytes, at + 1, end) ? at : -1;
 }
 
-function nameEnd(text: string, start: number, end: number): number {
+function nameEnd(bytes: Uint8Array, start: number, end: number): number {
   let at = start;
   let dot = false;
   for (; at < end; at++) {
-    const c = text.charCodeAt(at);
+    const c = bytes[at] as number;
     if (REG_NAME[c] !== 1) break;
     if (c === DOT && dot) return -1;
     dot = c === DOT;
@@ -30,16 +30,16 @@ function nameEnd(text: string, start: number, end: number): number {
   return at;
 }
 
-function literalEnd(text: string, start: number, end: number): number {
+function literalEnd(bytes: Uint8Array, start: number, end: number): number {
   let at = start;
-  while (at < end && IPV6[text.charCodeAt(at)] === 1) at++;
-  return at < end && at > start && text.charCodeAt(at) === BRACKET_CLOSE ? at + 1 : -1;
+  while (at < end && IPV6[bytes[at] as number] === 1) at++;
+  return at < end && at > start && (bytes[at] as number) === BRACKET_CLOSE ? at + 1 : -1;
 }
 
-function isPort(text: string, start: number, end: number): boolean {
+function isPort(bytes: Uint8Array, start: number, end: number): boolean {
   if (end - start > MAX_PORT_DIGITS) return false;
   for (let at = start; at < end; at++) {
-    const c = text.charCodeAt(at);
+    const c = bytes[at] as number;
     if (c < 0x30 || c > 0x39) return false;
   }
   return true;

@@ -34,6 +34,9 @@ export const FIELD_CONNECTION = 9;
 export const MAX_CONNECTION_OPTIONS = 16;
 
 const INITIAL_FIELDS = 32;
+const INITIAL_BYTES = 4096;
+/** Zeros behind the text: as far as a look ahead reaches. NUL is in no class, so it ends every loop. */
+const PADDING = 16;
 
 /**
  * A parsed head as offsets into its text. A scratch object: parsing overwrites all of it, so whoever needs a head for longer keeps
@@ -42,6 +45,8 @@ const INITIAL_FIELDS = 32;
 export abstract class MessageHead {
   /** The head as latin1 text, from the first line to the empty line, both included. */
   text = '';
+  /** The same as bytes, with zeros behind: reading a byte costs a third of reading a character. */
+  bytes = Buffer.allocUnsafeSlow(INITIAL_BYTES);
   /** Minor version: 0 or 1. */
   minor = 1;
   /** Offset of the first field line. */
@@ -105,6 +110,17 @@ export abstract class MessageHead {
     this.optionCount = 0;
     this.reason = '';
     this.code = 0;
+  }
+
+  /** Starts with a new text. */
+  load(text: string): void {
+    this.forget();
+    this.text = text;
+    const { length } = text;
+    if (length + PADDING > this.bytes.length) this.bytes = Buffer.allocUnsafeSlow(2 * (length + PADDING));
+    const { bytes } = this;
+    bytes.latin1Write(text, 0);
+    for (let at = length; at < length + PADDING; at++) bytes[at] = 0;
   }
 
   /** Makes room for twice as many fields. */

@@ -50,22 +50,22 @@ export class RequestHead extends MessageHead {
  * transfer coding unknown, 505 version not supported. `head.reason` says why, in the words of nginx's error log.
  */
 export function parseRequestHead(head: RequestHead, text: string, limits: HeadLimits): number {
-  head.forget();
-  head.text = text;
+  head.load(text);
   const names = limits.underscores === true ? TOKEN : TOKEN_WITHOUT_UNDERSCORE;
-  return parseRequestLine(head, text, limits) || parseFields(head, limits, names) || parseTarget(head, text) || checkHost(head, text);
+  return parseRequestLine(head, text, limits) || parseFields(head, limits, names) || parseTarget(head, text) || checkHost(head);
 }
 
 function parseRequestLine(head: RequestHead, text: string, limits: HeadLimits): number {
+  const { bytes } = head;
   let at = 0;
-  while (METHOD[text.charCodeAt(at)] === 1) at++;
-  if (at === 0 || text.charCodeAt(at) !== SP) return head.refuse(400, 'invalid method');
+  while (METHOD[bytes[at] as number] === 1) at++;
+  if (at === 0 || bytes[at] !== SP) return head.refuse(400, 'invalid method');
   head.method = methodName(text, at);
   head.targetStart = ++at;
-  while (TARGET[text.charCodeAt(at)] === 1) at++;
+  while (TARGET[bytes[at] as number] === 1) at++;
   head.targetEnd = at;
   if (at + ' HTTP/1.1\r\n'.length > limits.line) return head.refuse(414, 'too long URI');
-  if (at === head.targetStart || text.charCodeAt(at) !== SP) return head.refuse(400, 'invalid request');
+  if (at === head.targetStart || bytes[at] !== SP) return head.refuse(400, 'invalid request');
   return parseVersion(head, text, at + 1);
 }
 
@@ -94,10 +94,10 @@ function methodName(text: string, end: number): string {
 }
 
 function parseVersion(head: RequestHead, text: string, at: number): number {
-  const line = text.charCodeAt(at + 8) === CR && text.charCodeAt(at + 9) === LF;
-  if (!line || !text.startsWith('HTTP/', at) || text.charCodeAt(at + 6) !== 0x2e) return head.refuse(400, 'invalid request');
-  const major = text.charCodeAt(at + 5) - 0x30;
-  const minor = text.charCodeAt(at + 7) - 0x30;
+  const line = head.bytes[at + 8] === CR && head.bytes[at + 9] === LF;
+  if (!line || !text.startsWith('HTTP/', at) || head.bytes[at + 6] !== 0x2e) return head.refuse(400, 'invalid request');
+  const major = (head.bytes[at + 5] as number) - 0x30;
+  const minor = (head.bytes[at + 7] as number) - 0x30;
   if (!(major >= 0 && major <= 9 && minor >= 0 && minor <= 9)) return head.refuse(400, 'invalid request');
   if (major !== 1 || minor > 1) return head.refuse(505, 'invalid version');
   head.minor = minor;
@@ -111,8 +111,8 @@ const ASTERISK = 0x2a;
 function parseTarget(head: RequestHead, text: string): number {
   const { targetStart, targetEnd } = head;
   head.pathStart = targetStart;
-  if (head.method === 'CONNECT') return parseAuthorityForm(head, text);
-  const first = text.charCodeAt(targetStart);
+  if (head.method === 'CONNECT') return parseAuthorityForm(head);
+  const first = head.bytes[targetStart];
   if (first === SLASH) {
     head.targetForm = TARGET_ORIGIN;
     return 0;
@@ -124,12 +124,12 @@ function parseTarget(head: RequestHead, text: string): number {
   return parseAbsoluteForm(head, text);
 }
 
-function parseAuthorityForm(head: RequestHead, text: string): number {
+function parseAuthorityForm(head: RequestHead): number {
   head.targetForm = TARGET_AUTHORITY;
   head.pathStart = head.targetEnd;
   // What follows belongs to the tunnel (RFC 9110, 9.3.6): a body could be read in two ways.
   if (head.chunked || head.contentLength > 0) return head.refuse(400, 'CONNECT request with a body');
-  if (!takeAuthority(head, text, head.targetStart, head.targetEnd)) return head.refuse(400, 'invalid host in request line');
+  if (!takeAuthority(head, head.targetStart, head.targetEnd)) return head.refuse(400, 'invalid host in request line');
   // RFC 9112, 3.2.3: the port is not optional here.
   return head.hostEnd - head.hostNameEnd > 1 ? 0 : head.refuse(400, 'invalid port in request line');
 }
@@ -142,7 +142,7 @@ function parseAbsoluteForm(head: RequestHead, text: string): number {
   while (at < head.targetEnd && !endsAuthority(text.charCodeAt(at))) at++;
   head.targetForm = TARGET_ABSOLUTE;
   head.pathStart = at;
-  return takeAuthority(head, text, start, at) ? 0 : head.refuse(400, 'invalid host in request line');
+  return takeAuthority(head, start, at) ? 0 : head.refuse(400, 'invalid host in request line');
 }
 
 function schemeLength(text: string, at: number): number {
@@ -156,8 +156,8 @@ function endsAuthority(c: number): boolean {
   return c === SLASH || c === 0x3f;
 }
 
-function takeAuthority(head: RequestHead, text: string, start: number, end: number): boolean {
-  const nameEnd = hostNameEnd(text, start, end);
+function takeAuthority(head: RequestHead, start: number, end: number): boolean {
+  const nameEnd = hostNameEnd(head.bytes, start, end);
   if (nameEnd < 0) return false;
   head.hostStart = start;
   head.hostEnd = end;
@@ -166,11 +166,11 @@ function takeAuthority(head: RequestHead, text: string, start: number, end: numb
 }
 
 /** RFC 9112, 3.2: exactly one valid Host in HTTP/1.1, also where the target names the host. */
-function checkHost(head: RequestHead, text: string): number {
+function checkHost(head: RequestHead): number {
   const { hostField, fields } = head;
   if (hostField < 0) return head.minor === 0 ? 0 : head.refuse(400, 'HTTP/1.1 request without "Host" header');
   const start = fields[4 * hostField + 2] as number;
   const end = fields[4 * hostField + 3] as number;
-  if (head.hostStart >= 0) return hostNameEnd(text, start, end) < 0 ? head.refuse(400, 'invalid host header') : 0;
-  return takeAuthority(head, text, start, end) ? 0 : head.refuse(400, 'invalid host header');
+  if (head.hostStart >= 0) return hostNameEnd(head.bytes, start, end) < 0 ? head.refuse(400, 'invalid host header') : 0;
+  return takeAuthority(head, start, end) ? 0 : head.refuse(400, 'invalid host header');
 }

@@ -30,8 +30,7 @@ export class ResponseHead extends MessageHead {
 
 /** Parses `text`, a whole head in latin1 that ends with its empty line. Returns 0, or 502 with the reason in `head.reason`. */
 export function parseResponseHead(head: ResponseHead, text: string, limits: HeadLimits = DEFAULT_HEAD_LIMITS): number {
-  head.forget();
-  head.text = text;
+  head.load(text);
   if (!parseStatusLine(head, text)) {
     head.refuse(502, 'invalid header');
     return 502;
@@ -53,26 +52,26 @@ export function parseResponseHead(head: ResponseHead, text: string, limits: Head
 
 function parseStatusLine(head: ResponseHead, text: string): boolean {
   if (!text.startsWith('HTTP/1.')) return false;
-  const minor = text.charCodeAt(7) - 0x30;
-  if ((minor !== 0 && minor !== 1) || text.charCodeAt(8) !== SP) return false;
-  const hundreds = text.charCodeAt(9) - 0x30;
-  const tens = text.charCodeAt(10) - 0x30;
-  const ones = text.charCodeAt(11) - 0x30;
+  const minor = (head.bytes[7] as number) - 0x30;
+  if ((minor !== 0 && minor !== 1) || head.bytes[8] !== SP) return false;
+  const hundreds = (head.bytes[9] as number) - 0x30;
+  const tens = (head.bytes[10] as number) - 0x30;
+  const ones = (head.bytes[11] as number) - 0x30;
   if (!(hundreds >= 1 && hundreds <= 9 && tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9)) return false;
   head.minor = minor;
   head.status = 100 * hundreds + 10 * tens + ones;
-  return parseReason(head, text);
+  return parseReason(head);
 }
 
 /** Many servers leave out the space where there is no reason phrase, which RFC 9112, 4 wants. */
-function parseReason(head: ResponseHead, text: string): boolean {
+function parseReason(head: ResponseHead): boolean {
   let at = 12;
-  if (text.charCodeAt(at) === SP) at++;
-  else if (text.charCodeAt(at) !== CR) return false;
+  if (head.bytes[at] === SP) at++;
+  else if (head.bytes[at] !== CR) return false;
   head.reasonStart = at;
-  while (VALUE[text.charCodeAt(at)] === 1) at++;
+  while (VALUE[head.bytes[at] as number] === 1) at++;
   head.reasonEnd = at;
-  if (text.charCodeAt(at) !== CR || text.charCodeAt(at + 1) !== LF) return false;
+  if (head.bytes[at] !== CR || head.bytes[at + 1] !== LF) return false;
   head.fieldsStart = at + 2;
   return true;
 }

@@ -60,7 +60,7 @@ export class TrailerSection {
 /** Why the fields in `text`, which ends with an empty line, cannot be taken; empty: they can. */
 function checkTrailers(text: string): string {
   const head = new TrailerFields();
-  head.text = text;
+  head.load(text);
   if (parseFields(head, LIMITS, TOKEN) !== 0) return 'invalid trailer field';
   // RFC 9110, 6.5.1: nothing in a trailer may change how the message is framed or routed.
   for (let i = 0; i < head.count; i++) {

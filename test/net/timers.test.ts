@@ -1,0 +1,72 @@
+import test from 'ava';
+import { Clock } from '../../core/net/clock.js';
+import { TimerWheel, type Timed } from '../../core/net/timers.js';
+
+class Alarm implements Timed {
+  deadline = 0;
+  slot = -1;
+  readonly rang: Promise<number>;
+  #ring: (at: number) => void = () => undefined;
+
+  constructor() {
+    this.rang = new Promise(resolve => (this.#ring = resolve));
+  }
+  onDeadline(): void {
+    this.#ring(Date.now());
+  }
+}
+
+/** The wheel's own timer does not keep a process alive; this does, until the test is over. */
+function wheel(t: { teardown(work: () => void): void }): { timers: TimerWheel; clock: Clock } {
+  const clock = new Clock();
+  const timers = new TimerWheel(clock);
+  const alive = setInterval(() => undefined, 1000);
+  t.teardown(() => {
+    timers.stop();
+    clearInterval(alive);
+  });
+  return { timers, clock };
+}
+
+test('a deadline is never early', async t => {
+  const { timers } = wheel(t);
+  const alarm = new Alarm();
+  const start = Date.now();
+  timers.arm(alarm, 250);
+  t.true((await alarm.rang) - start >= 250);
+});
+
+test('a deadline that is moved later does not ring at the old time', async t => {
+  const { timers, clock } = wheel(t);
+  const [moved, other] = [new Alarm(), new Alarm()];
+  timers.arm(moved, 200);
+  timers.arm(other, 400);
+  clock.refresh();
+  timers.arm(moved, 900);
+  const first = await Promise.race([moved.rang.then(() => 'moved'), other.rang.then(() => 'other')]);
+  t.is(first, 'other');
+});
+
+test('a deadline that is moved earlier rings at the new time, also after it was disarmed', async t => {
+  const { timers } = wheel(t);
+  const [moved, rearmed, late] = [new Alarm(), new Alarm(), new Alarm()];
+  timers.arm(moved, 60_000);
+  timers.arm(moved, 200);
+  timers.arm(rearmed, 60_000);
+  timers.disarm(rearmed);
+  timers.arm(rearmed, 200);
+  timers.arm(late, 3000);
+  t.not(await Promise.race([moved.rang.then(() => 'moved'), late.rang.then(() => 'late')]), 'late');
+  t.not(await Promise.race([rearmed.rang.then(() => 'rearmed'), late.rang.then(() => 'late')]), 'late');
+});
+
+test('what is disarmed or forgotten does not ring', async t => {
+  const { timers } = wheel(t);
+  const [disarmed, forgotten, after] = [new Alarm(), new Alarm(), new Alarm()];
+  timers.arm(disarmed, 100);
+  timers.arm(forgotten, 100);
+  timers.arm(after, 500);
+  timers.disarm(disarmed);
+  timers.forget(forgotten);
+  t.is(await Promise.race([disarmed.rang.then(() => 'disarmed'), forgotten.rang.then(() => 'forgotten'), after.rang.then(() => 'after')]), 'after');
+});
