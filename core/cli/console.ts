@@ -12,6 +12,9 @@ const PROGRAM = 'srv';
 export class Console {
   readonly files = new AppendedLogFiles();
   readonly log: ErrorLog;
+  /** Where messages go that no `error_log` line claims: the file that was asked for, or `stderr` if it cannot be opened. */
+  readonly errorLog: string;
+  #detached = false;
 
   /** @param write takes the text for the standard error stream */
   constructor(
@@ -20,8 +23,8 @@ export class Console {
     private write: (text: string) => void,
   ) {
     const failure = openDefault(this.files, errorLog);
-    const path = failure === undefined ? errorLog : 'stderr';
-    this.log = new ErrorLog(this.files, `${process.pid}#${threadId}`, [{ path, level: 'notice' }]);
+    this.errorLog = failure === undefined ? errorLog : 'stderr';
+    this.log = new ErrorLog(this.files, `${process.pid}#${threadId}`, [{ path: this.errorLog, level: 'notice' }]);
     if (failure !== undefined) this.complain('alert', `could not open error log file: ${failure}`);
   }
 
@@ -38,12 +41,13 @@ export class Console {
   /** The server runs: from now on what it says goes to the error log alone. */
   detach(): void {
     this.write = () => undefined;
+    this.#detached = true;
   }
 
   /** `srv: [emerg] text`, and a line in the error log. */
   complain(level: LogLevel, text: string): void {
     this.write(`${PROGRAM}: [${level}] ${text}\n`);
-    this.log.write(level, text);
+    this.#keep(level, text);
   }
 
   /** Every mistake of the configuration with the place it was made at; or, for anything else, what went wrong. */
@@ -52,7 +56,12 @@ export class Console {
     if (!errors) return this.complain('emerg', failure instanceof Error ? failure.message : String(failure));
     const sorted = errors.toSorted(byPosition);
     this.write(formatConfigErrors(sorted, { program: PROGRAM, readLine: sourceLines() }));
-    for (const error of sorted) this.log.write('emerg', messageWithPlace(error));
+    for (const error of sorted) this.#keep('emerg', messageWithPlace(error));
+  }
+
+  /** In the log as well, unless that is the standard error stream, where it stands already. */
+  #keep(level: LogLevel, text: string): void {
+    if (this.errorLog !== 'stderr' || this.#detached) this.log.write(level, text);
   }
 }
 
@@ -62,7 +71,8 @@ function openDefault(files: AppendedLogFiles, path: string): string | undefined 
     files.openMakingDirectories(path);
     return undefined;
   } catch (error) {
-    return error instanceof LogFileError ? error.message : (error as Error).message;
+    if (!(error instanceof LogFileError)) throw error;
+    return error.message;
   }
 }
 

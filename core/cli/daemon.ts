@@ -10,10 +10,10 @@ type Report = { readonly say: string } | { readonly ready: true };
  * @param mark name of the environment variable that tells the process that it is the one in the background
  * @returns the exit code
  */
-export function startDaemon({ paths }: Command, mark: string): Promise<number> {
+export function startDaemon({ console }: Command, mark: string): Promise<number> {
   const script = process.argv[1] ?? '';
   // Its standard error stream is the error log, as nginx has it: what Node.js itself has to say when it dies ends up there.
-  const errors = paths.errorLog === 'stderr' ? undefined : openSync(paths.errorLog, 'a');
+  const errors = console.errorLog === 'stderr' ? undefined : openSync(console.errorLog, 'a');
   const child = spawn(process.execPath, [...process.execArgv, script, ...process.argv.slice(2)], {
     detached: true,
     stdio: ['ignore', 'ignore', errors ?? 'inherit', 'ipc'],

@@ -46,7 +46,7 @@ async function serve({ paths, options, installation, console }: Command, parsed:
     source: { conf: paths.conf, globals: options.globals },
     ids,
     workers: workerPlaces(parsed),
-    errorLog: paths.errorLog,
+    errorLog: console.errorLog,
     log,
     files,
     report: (failure) => console.report(failure),

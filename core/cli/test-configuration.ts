@@ -35,7 +35,7 @@ async function check({ paths, options, installation, console }: Command): Promis
   const { log, files } = console;
   const instance = new Instance({ role: 'master', worker: -1, installation, prefix: paths.prefix, log, validates: false });
   const figures = new SharedArrayBuffer(FIGURES_SIZE);
-  assemble(instance, { role: 'check', files, errorLog: paths.errorLog, zones: new Zones('private'), figures, workers: 1 });
+  assemble(instance, { role: 'check', files, errorLog: console.errorLog, zones: new Zones('private'), figures, workers: 1 });
   const configuration = await checkConfiguration({ conf: paths.conf, globals: options.globals }, new IdSource(), instance);
   const prepared = await instance.prepare([{ op: 'root', block: configuration.tree.toData() }]);
   prepared.abort();

@@ -2,6 +2,7 @@ import { byPosition, ConfigErrors } from '../config/errors.js';
 import { ConfigTree, type IdSource } from '../config/tree.js';
 import type { Parsed } from '../config/parser.js';
 import { check } from '../config/validate.js';
+import { defineCaptureVariables } from '../http/capture-variables.js';
 import { furtherMistakes } from './further-mistakes.js';
 import type { Instance } from './instance.js';
 import { readConfiguration, type ConfigurationSource } from './read-configuration.js';
@@ -28,7 +29,8 @@ export function checkConfiguration(source: ConfigurationSource, ids: IdSource, i
 export async function checkParsed(parsed: Parsed, instance: Instance): Promise<Configuration> {
   const tree = ConfigTree.fromData(parsed.directives);
   const { modules, errors } = await instance.modulesFor(tree);
-  const { registry, args, set } = modules;
+  const { registry, args, set, variables } = modules;
+  defineCaptureVariables(parsed.directives, variables);
   const found = await withHints(() => check(parsed, { registry, args }), set, instance.options.installation);
   // Where a module is missing, that its directives are unknown says nothing new.
   const mistakes = errors.length === 0 ? found : [...errors, ...found.filter((mistake) => !isUnknownDirective(mistake))];

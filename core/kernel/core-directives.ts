@@ -1,6 +1,5 @@
 import { availableParallelism } from 'node:os';
 import { choice, flag, number, optional, path, rest, size, text, time } from '../module/args.js';
-import { coreModule } from '../module/manifest.js';
 import { ArgError, directive, type ArgType, type Conf } from '../module/spec.js';
 import { LOG_LEVELS } from '../log/levels.js';
 import type { LogLevel } from '../module/services.js';
@@ -127,7 +126,3 @@ export const eventsDirectives = {
 export type MainConf = Conf<typeof mainDirectives>;
 /** What the `events` block says. */
 export type EventsConf = Conf<typeof eventsDirectives>;
-
-/** The kernel's own directives, declared like those of any module. */
-@coreModule({ name: 'srv_core_module', api: 1, directives: { ...mainDirectives, ...eventsDirectives } })
-export class CoreModule {}

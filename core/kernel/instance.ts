@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ConfigErrors, configErrorsOf, type ConfigError } from '../config/errors.js';
-import { ConfigTree, type Tree, type TreeOperation } from '../config/tree.js';
-import type { ErrorLog } from '../log/error-log.js';
+import { ConfigTree, type DirectiveData, type Tree, type TreeOperation } from '../config/tree.js';
+import { defineCaptureVariables } from '../http/capture-variables.js';
+import { ErrorLog } from '../log/error-log.js';
 import { Log, ServerInfo } from '../module/services.js';
 import type { Change, Follower, Prepared } from './follower.js';
 import { loadModuleLines, loadModules } from './load-modules.js';
@@ -42,6 +43,7 @@ export class Instance {
 
   constructor(readonly options: InstanceOptions) {
     this.services.provide(Log, options.log);
+    this.services.provide(ErrorLog, options.log);
     this.services.provide(ServerInfo, new InstanceInfo(options, () => this.#settings?.main));
   }
 
@@ -76,6 +78,8 @@ export class Instance {
     const after = before.apply(operations);
     const { modules, errors } = await this.modulesFor(after);
     if (errors.length > 0) throw new ConfigErrors(errors);
+    const unseen = modules === this.#modules ? operations.flatMap(broughtBy) : after.root;
+    defineCaptureVariables(unseen, modules.variables);
     if (this.options.validates) await this.#validate(after, operations, modules);
     const settings = readSettings(after.root, modules.args);
     const parts = await this.#prepareFollowers({ before, after, operations, modules, ...settings });
@@ -181,4 +185,10 @@ export class Instance {
       this.options.log.write('alert', `could not ${what}: ${(error as Error).stack ?? String(error)}`);
     }
   }
+}
+
+/** The directives that an operation brings. */
+function broughtBy(operation: TreeOperation): readonly DirectiveData[] {
+  if (operation.op === 'remove') return [];
+  return operation.op === 'root' ? operation.block : [operation.directive];
 }

@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { LogFiles, type LogFile } from '../module/services.js';
 import { systemErrorText } from './system-error.js';
@@ -94,7 +94,13 @@ export class AppendedLogFiles extends LogFiles {
 
   /** As {@link open}, and makes the missing directories. For the default files, which must work in an empty prefix. */
   openMakingDirectories(path: string): LogFile {
-    if (!this.#files.has(path) && standardStream(path) === undefined) mkdirSync(dirname(path), { recursive: true });
+    if (!this.#files.has(path) && standardStream(path) === undefined) {
+      try {
+        makeFolder(dirname(path));
+      } catch (error) {
+        throw new LogFileError(path, error);
+      }
+    }
     return this.open(path);
   }
 
@@ -134,6 +140,13 @@ export class AppendedLogFiles extends LogFiles {
     this.#scheduled = [];
     for (const file of due) file.flush();
   }
+}
+
+/** As `mkdir -p`. Node.js's own recursive mkdir never returns where a folder exists but refuses to have another one in it (/proc). */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return;
+  makeFolder(dirname(path));
+  mkdirSync(path);
 }
 
 function standardStream(path: string): number | undefined {

@@ -1,9 +1,9 @@
-import { readFileSync, renameSync, rmSync, writeFileSync, mkdirSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /** Writes the number of this process. Appears whole or not at all; one that a killed server left behind is replaced. */
 export function writePidFile(path: string): void {
-  mkdirSync(dirname(path), { recursive: true });
+  if (!existsSync(dirname(path))) mkdirSync(dirname(path), { recursive: true });
   const temporary = `${path}.${process.pid}`;
   writeFileSync(temporary, `${process.pid}\n`, { mode: 0o644 });
   renameSync(temporary, path);

@@ -1,0 +1,41 @@
+import type { Request } from '../http/request.js';
+import { ErrorLog, type ErrorLogSinks } from '../log/error-log.js';
+import { LogFileError } from '../log/log-files.js';
+import type { HttpHandlers, HttpRequest, Scope } from '../module/http.js';
+import { coreModule } from '../module/manifest.js';
+import type { Directive } from '../module/tree.js';
+import { eventsDirectives, mainDirectives } from './core-directives.js';
+
+/** The kernel's own directives, declared like those of any module. Of these only `error_log` has an effect on single requests. */
+@coreModule({ name: 'srv_core_module', api: 1, directives: { ...mainDirectives, ...eventsDirectives } })
+export class CoreModule {
+  /** By the server or location whose requests they are for. */
+  readonly #sinks = new WeakMap<Directive, ErrorLogSinks>();
+
+  constructor(private readonly log: ErrorLog) {
+    log.scopeBy((request) => this.#sinksOf(request));
+  }
+
+  compile(scope: Scope<typeof mainDirectives>): HttpHandlers | undefined {
+    const { directive, conf } = scope;
+    if (!directive || !isScoped(scope)) return undefined;
+    try {
+      this.#sinks.set(directive, this.log.open(conf.error_log));
+    } catch (error) {
+      if (!(error instanceof LogFileError)) throw error;
+      scope.fail(error.message, 'error_log');
+    }
+    return undefined;
+  }
+
+  #sinksOf(request: HttpRequest): ErrorLogSinks | undefined {
+    const { directive } = (request as Request).location;
+    return directive && this.#sinks.get(directive);
+  }
+}
+
+/** True if an `error_log` stands below the main level, in this scope or around it. */
+function isScoped(scope: Scope<typeof mainDirectives>): boolean {
+  for (let at: Scope | undefined = scope; at !== undefined; at = at.parent) if (at.directive && at.own('error_log')) return true;
+  return false;
+}
