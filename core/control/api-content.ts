@@ -63,10 +63,9 @@ async function bodyOf(request: HttpRequest, limit: number): Promise<Buffer> {
   try {
     return await request.readBody(limit);
   } catch (error) {
-    if (typeof error === 'object' && error !== null && 'status' in error && error.status === 413) {
-      throw new ApiError(413, 'PayloadTooLarge', `a body may have ${limit} bytes`);
-    }
-    throw error;
+    if (error instanceof ApiError) throw error;
+    // The client went away, or took too long.
+    throw new ApiError(400, 'JsonError', 'the body ended too early');
   }
 }
 

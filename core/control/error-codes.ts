@@ -91,7 +91,7 @@ export const ERROR_CODES = {
     meaning: 'The version named by `If-Match` is not the one in force any more.',
     remedy: 'GET it again, and try again with the new `ETag`.',
   },
-  PayloadTooLarge: { status: 413, meaning: 'The body is longer than 5 MiB.', remedy: 'Split the change.' },
+  BodyTooLarge: { status: 413, meaning: 'The body is longer than 5 MiB.', remedy: 'Split the change.' },
   KeyTooLong: { status: 413, meaning: 'The key is longer than the store allows.', remedy: 'Use a shorter key, or raise `max_key`.' },
   ValueTooLarge: {
     status: 413,

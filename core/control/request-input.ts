@@ -1,6 +1,7 @@
 /** Reads what a call brings with it: body, query, headers. Everything that is wrong is told at once. */
 import { ApiError } from '../module/control.js';
 import type { ApiCall } from './api-call.js';
+import { jsonMistakeAt } from './json-position.js';
 import type { Route } from './route-table.js';
 import { invalidFields, type Fault } from './schema.js';
 
@@ -111,14 +112,12 @@ function parseJson(bytes: Buffer): unknown {
   }
   try {
     return JSON.parse(text);
-  } catch (error) {
-    throw jsonError(text, error instanceof Error ? error.message : '');
+  } catch {
+    throw jsonError(text, jsonMistakeAt(text));
   }
 }
 
-/** V8 names the position, except where the text ends too early. */
-function jsonError(text: string, reason: string): ApiError {
-  const position = Number(/at position (\d+)/.exec(reason)?.[1] ?? text.length);
+function jsonError(text: string, position: number): ApiError {
   const before = text.slice(0, position).split('\n');
   const place = { position, line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
   return new ApiError(400, 'JsonError', `the body is not JSON: mistake in line ${place.line}, column ${place.column}`, [place]);

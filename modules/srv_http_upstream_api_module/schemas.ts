@@ -96,7 +96,7 @@ const WRITE_ERRORS = [
   'UpstreamNoBackup',
   'EntryExists',
   'VersionMismatch',
-  'PayloadTooLarge',
+  'BodyTooLarge',
   'UnsupportedMediaType',
   'ZoneFull',
 ] as const;

@@ -1,0 +1,91 @@
+/**
+ * Where a text stops being JSON (RFC 8259): offset of the first character that cannot stand there, or the length of a text that ends too
+ * early. V8 tells it only for some mistakes.
+ */
+export function jsonMistakeAt(text: string): number {
+  return new Scan(text).run();
+}
+
+const BLANK = /[ \t\n\r]*/y;
+const SCALAR = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const STRING_PART = /(?:[^"\\\u0000-\u001f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*/y;
+
+/** What may come next. */
+type Expect = 'value' | 'value or end' | 'name' | 'name or end' | 'colon' | 'comma or end';
+
+class Scan {
+  #at = 0;
+  /** Open arrays and objects: the characters that close them. */
+  readonly #open: string[] = [];
+
+  constructor(private readonly text: string) {}
+
+  /** A loop rather than recursion: a text may be nested as deeply as it is long. */
+  run(): number {
+    let expect: Expect | undefined = 'value';
+    while (expect !== undefined) {
+      this.#skip(BLANK);
+      const next = this.#step(expect);
+      if (next === false) return this.#at;
+      expect = next;
+    }
+    this.#skip(BLANK);
+    return this.#at;
+  }
+
+  /** Undefined: the outermost value is complete. False: this character cannot stand here. */
+  #step(expect: Expect): Expect | undefined | false {
+    const character = this.text[this.#at] ?? '';
+    if (expect === 'colon') return character === ':' && this.#take('value');
+    if (expect === 'comma or end') {
+      if (character === ',') return this.#take(this.#open.at(-1) === '}' ? 'name' : 'value');
+      return this.#end(character);
+    }
+    if (expect === 'name' || expect === 'name or end') {
+      if (character === '"') return this.#string() && 'colon';
+      return expect === 'name or end' && this.#end(character);
+    }
+    if (character === ']' && expect === 'value or end') return this.#end(character);
+    return this.#value(character);
+  }
+
+  #value(character: string): Expect | undefined | false {
+    if (character === '{' || character === '[') {
+      this.#open.push(character === '{' ? '}' : ']');
+      return this.#take(character === '{' ? 'name or end' : 'value or end');
+    }
+    const complete = character === '"' ? this.#string() : this.#skip(SCALAR) > 0;
+    return complete && this.#after();
+  }
+
+  #end(character: string): Expect | undefined | false {
+    if (character === '' || character !== this.#open.at(-1)) return false;
+    this.#open.pop();
+    this.#at++;
+    return this.#after();
+  }
+
+  #after(): Expect | undefined {
+    return this.#open.length > 0 ? 'comma or end' : undefined;
+  }
+
+  #take(next: Expect): Expect {
+    this.#at++;
+    return next;
+  }
+
+  #string(): boolean {
+    this.#at++;
+    this.#skip(STRING_PART);
+    if (this.text[this.#at] !== '"') return false;
+    this.#at++;
+    return true;
+  }
+
+  #skip(pattern: RegExp): number {
+    pattern.lastIndex = this.#at;
+    const length = pattern.exec(this.text)?.[0].length ?? 0;
+    this.#at += length;
+    return length;
+  }
+}

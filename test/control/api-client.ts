@@ -1,0 +1,40 @@
+import type { ApiAnswer } from '../../core/control/api-call.js';
+import { ApiError } from '../../core/module/control.js';
+import type { ControlRouter } from '../../core/control/router.js';
+
+export interface CallOptions {
+  readonly body?: string | Buffer | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Calls a router as the engine would, without a socket. `path` has the query with it. */
+export function callRouter(
+  router: ControlRouter,
+  method: string,
+  path: string,
+  { body = '', headers = {} }: CallOptions = {},
+): Promise<ApiAnswer> {
+  const [plain = '', query = ''] = path.split('?', 2);
+  const bytes = Buffer.from(body);
+  const all = { ...(bytes.length > 0 && { 'content-type': 'application/json' }), ...headers };
+  return router.answer({
+    method,
+    base: '/api',
+    path: plain,
+    query,
+    requestId: 'r1',
+    header: (name) => (all as Readonly<Record<string, string>>)[name],
+    body: (limit) =>
+      bytes.length > limit ? Promise.reject(new ApiError(413, 'BodyTooLarge', `a body may have ${limit} bytes`)) : Promise.resolve(bytes),
+  });
+}
+
+/** The error of an answer. */
+export function errorOf(answer: { readonly body: string }): {
+  status: number;
+  code: string;
+  text: string;
+  details: { pointer?: string; message?: string }[];
+} {
+  return (JSON.parse(answer.body) as { error: ReturnType<typeof errorOf> }).error;
+}

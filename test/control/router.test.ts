@@ -1,0 +1,289 @@
+import test from 'ava';
+import { Type } from 'typebox';
+import { ControlRouter } from '../../core/control/router.js';
+import { ApiError, dryRunReply, route, type Call, type Reply } from '../../core/module/control.js';
+import { callRouter, errorOf } from './api-client.js';
+import { MemoryLog } from './memory-log.js';
+
+const Thing = Type.Object({
+  name: Type.String({ minLength: 1 }),
+  count: Type.Optional(Type.Integer({ minimum: 1, maximum: 9 })),
+  on: Type.Optional(Type.Boolean()),
+  kind: Type.Optional(Type.Enum(['a', 'b'])),
+  parts: Type.Optional(Type.Array(Type.Object({ size: Type.Number() }))),
+});
+const list = {
+  summary: 'All things',
+  query: Type.Object({ limit: Type.Optional(Type.Integer({ minimum: 1 })) }),
+  answers: { 200: Type.Array(Thing) },
+} as const;
+const add = { summary: 'Adds one', body: Thing, answers: { 201: Thing }, errors: ['EntryExists'] } as const;
+const remove = { summary: 'Removes one', answers: { 204: null } } as const;
+
+class Things {
+  readonly calls: Call[] = [];
+
+  @route('GET', '/things', list)
+  list({ query }: Call<typeof list>): Reply {
+    return { status: 200, body: [{ name: 'x', count: query.limit ?? 1, on: true }], version: '5' };
+  }
+
+  @route('POST', '/things', add)
+  add({ body, ...call }: Call<typeof add>): Reply {
+    this.calls.push({ ...call, body: undefined });
+    return call.dryRun ? dryRunReply([`+ ${body.name}`]) : { status: 201, body, headers: { Location: `${call.base}/v1/shop/things/1` } };
+  }
+
+  @route('DELETE', '/things/:id', remove)
+  remove({ params }: Call): Reply {
+    if (params['id'] === '9') throw new ApiError(404, 'KeyNotFound', 'no such thing');
+    if (params['id'] === '8') throw new Error('at /etc/secret');
+    return { status: 204 };
+  }
+
+  @route('GET', '/things/special', remove)
+  special(): Reply {
+    return { status: 200, body: 'plain', type: 'text/plain' };
+  }
+
+  @route('GET', '/things/:id', remove)
+  one({ params }: Call): Reply {
+    return { status: 200, body: params };
+  }
+}
+
+function shop() {
+  const log = new MemoryLog();
+  const router = new ControlRouter(log, '1.2.3');
+  const things = new Things();
+  router.register(things, { key: 'shop' });
+  return { router, things, log };
+}
+
+test('a call is answered as JSON, with its version as ETag, and is not to be kept', async (t) => {
+  const { router } = shop();
+  const answer = await callRouter(router, 'GET', '/v1/shop/things?limit=3');
+  t.is(answer.status, 200);
+  t.is(answer.type, 'application/json');
+  t.deepEqual(JSON.parse(answer.body), [{ name: 'x', count: 3, on: true }]);
+  t.is(answer.headers['ETag'], '"5"');
+  t.is(answer.headers['Cache-Control'], 'no-store');
+});
+
+test('a slash at the end makes no difference; a path that is written out goes before a name part', async (t) => {
+  const { router } = shop();
+  t.is((await callRouter(router, 'GET', '/v1/shop/things/')).status, 200);
+  t.is((await callRouter(router, 'GET', '/v1/shop/things/special')).body, 'plain');
+  t.deepEqual(JSON.parse((await callRouter(router, 'GET', '/v1/shop/things/a b/')).body), { id: 'a b' });
+});
+
+test('unknown paths are 404 PathNotFound', async (t) => {
+  const { router } = shop();
+  for (const path of ['/', '/v1', '/v1/', '/v1/shop', '/v1/shop/thing', '/v1/shop/things/1/2', '/v2/shop/things', '/v1/shop//things', '']) {
+    const answer = await callRouter(router, 'GET', path);
+    t.is(answer.status, 404, path);
+    t.is(errorOf(answer).code, 'PathNotFound', path);
+  }
+});
+
+test('wrong methods are 405 with Allow; OPTIONS tells it; HEAD works where GET does', async (t) => {
+  const { router } = shop();
+  const wrong = await callRouter(router, 'PUT', '/v1/shop/things');
+  t.is(wrong.status, 405);
+  t.is(errorOf(wrong).code, 'MethodNotAllowed');
+  t.is(wrong.headers['Allow'], 'GET, HEAD, POST, OPTIONS');
+  const options = await callRouter(router, 'OPTIONS', '/v1/shop/things');
+  t.is(options.status, 204);
+  t.is(options.headers['Allow'], 'GET, HEAD, POST, OPTIONS');
+  t.is((await callRouter(router, 'HEAD', '/v1/shop/things')).status, 200);
+  t.is((await callRouter(router, 'HEAD', '/v1/openapi.json')).status, 200);
+  t.is((await callRouter(router, 'POST', '/v1/openapi.json')).status, 405);
+});
+
+test('failures have one body with status, code, text, details, request id and href', async (t) => {
+  const { router } = shop();
+  const answer = await callRouter(router, 'DELETE', '/v1/shop/things/9');
+  t.is(answer.status, 404);
+  t.deepEqual(JSON.parse(answer.body), {
+    error: { status: 404, code: 'KeyNotFound', text: 'no such thing', details: [] },
+    request_id: 'r1',
+    href: '/api/v1/shop/things/9',
+  });
+});
+
+test('an unexpected failure is a 500 that tells nothing, and is logged with the request id', async (t) => {
+  const { router, log } = shop();
+  const answer = await callRouter(router, 'DELETE', '/v1/shop/things/8');
+  t.is(answer.status, 500);
+  t.notRegex(answer.body, /secret/);
+  t.true(log.lines.some((line) => line.startsWith('[error]') && line.includes('secret') && line.includes('r1')));
+});
+
+test('every mistake of a body is told at once, with a JSON pointer', async (t) => {
+  const { router, things } = shop();
+  const body = { count: 10, on: 'maybe', kind: 'c', parts: [{ size: 1 }, { size: 'x', extra: 1 }], strange: 1, 'a/b~c': 2 };
+  const answer = await callRouter(router, 'POST', '/v1/shop/things', { body: JSON.stringify(body) });
+  t.is(answer.status, 400);
+  const { code, details } = errorOf(answer);
+  t.is(code, 'InvalidField');
+  t.deepEqual(details.map((detail) => detail.pointer).sort(), [
+    '/a~1b~0c',
+    '/count',
+    '/kind',
+    '/name',
+    '/on',
+    '/parts/1/extra',
+    '/parts/1/size',
+    '/strange',
+  ]);
+  t.is(details.find(({ pointer }) => pointer === '/strange')?.message, 'unknown field');
+  t.is(details.find(({ pointer }) => pointer === '/name')?.message, 'is required');
+  t.is(details.find(({ pointer }) => pointer === '/kind')?.message, 'must be one of a, b');
+  t.deepEqual(things.calls, []);
+});
+
+test('fields that mean something to JavaScript are unknown fields like others', async (t) => {
+  const { router } = shop();
+  const answer = await callRouter(router, 'POST', '/v1/shop/things', { body: '{"name":"x","__proto__":{"count":5},"constructor":1}' });
+  t.deepEqual(
+    errorOf(answer)
+      .details.map((detail) => detail.pointer)
+      .sort(),
+    ['/__proto__', '/constructor'],
+  );
+});
+
+test('numbers may come as text and are answered as numbers', async (t) => {
+  const { router } = shop();
+  const answer = await callRouter(router, 'POST', '/v1/shop/things', { body: '{"name":"5","count":"3","parts":[{"size":"1.5"}]}' });
+  t.deepEqual(JSON.parse(answer.body), { name: '5', count: 3, parts: [{ size: 1.5 }] });
+  for (const count of ['"3x"', '" 3"', '"0x3"', '"1e0"', '""', 'null', '[3]', '3.5', '"3.5"']) {
+    const refused = await callRouter(router, 'POST', '/v1/shop/things', { body: `{"name":"x","count":${count}}` });
+    t.is(refused.status, 400, count);
+  }
+});
+
+test('a body that is not JSON is a 400 with the position', async (t) => {
+  const { router } = shop();
+  const answer = await callRouter(router, 'POST', '/v1/shop/things', { body: '{"name":\n  x}' });
+  t.is(answer.status, 400);
+  t.is(errorOf(answer).code, 'JsonError');
+  t.deepEqual(errorOf(answer).details, [{ position: 11, line: 2, column: 3 }] as never);
+  for (const body of ['{"name":', '{', '[1,]', 'x', '{"a":1}}', Buffer.from([0x7b, 0xff, 0x7d])]) {
+    const refused = await callRouter(router, 'POST', '/v1/shop/things', { body });
+    t.is(errorOf(refused).code, 'JsonError', String(body));
+  }
+  for (const body of ['1', 'null', '[]', '"x"'])
+    t.is(errorOf(await callRouter(router, 'POST', '/v1/shop/things', { body })).code, 'InvalidField', body);
+});
+
+test('an empty body where one is needed is a 400', async (t) => {
+  const { router } = shop();
+  const answer = await callRouter(router, 'POST', '/v1/shop/things');
+  t.is(answer.status, 400);
+  t.is(errorOf(answer).code, 'JsonError');
+});
+
+test('a body of another type is a 415, one that is too long a 413', async (t) => {
+  const { router } = shop();
+  const body = '{"name":"x"}';
+  for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/json; charset=latin1', '']) {
+    const answer = await callRouter(router, 'POST', '/v1/shop/things', { body, headers: { 'content-type': type } });
+    t.is(answer.status, 415, type);
+    t.is(errorOf(answer).code, 'UnsupportedMediaType', type);
+  }
+  for (const type of ['application/json', 'Application/JSON; charset=UTF-8', 'application/json;charset="utf-8"']) {
+    t.is((await callRouter(router, 'POST', '/v1/shop/things', { body, headers: { 'content-type': type } })).status, 201, type);
+  }
+  const long = await callRouter(router, 'POST', '/v1/shop/things', { body: JSON.stringify({ name: 'x'.repeat(5 * 1024 * 1024) }) });
+  t.is(long.status, 413);
+  t.is(errorOf(long).code, 'BodyTooLarge');
+});
+
+test('query parameters are checked, unknown and repeated ones refused, together with the body', async (t) => {
+  const { router } = shop();
+  const answer = await callRouter(router, 'GET', '/v1/shop/things?limit=0&colour=red&limit=1');
+  t.deepEqual(
+    errorOf(answer)
+      .details.map(({ pointer }) => pointer)
+      .sort(),
+    ['?colour', '?limit'],
+  );
+  t.deepEqual(errorOf(await callRouter(router, 'GET', '/v1/shop/things?limit=0')).details[0]?.pointer, '?limit');
+  const both = await callRouter(router, 'POST', '/v1/shop/things?x=1&dry_run=maybe', { body: '{"name":""}' });
+  t.deepEqual(
+    errorOf(both)
+      .details.map(({ pointer }) => pointer)
+      .sort(),
+    ['/name', '?dry_run', '?x'],
+  );
+});
+
+test('dry_run, If-Match and the request id reach the handler', async (t) => {
+  const { router, things } = shop();
+  const dry = await callRouter(router, 'POST', '/v1/shop/things/?dry_run=1', { body: '{"name":"x"}', headers: { 'if-match': '"7"' } });
+  t.is(dry.status, 200);
+  t.deepEqual(JSON.parse(dry.body), { dry_run: true, diff: ['+ x'] });
+  t.like(things.calls[0], { dryRun: true, ifMatch: '7', requestId: 'r1', base: '/api' });
+  const real = await callRouter(router, 'POST', '/v1/shop/things?dry_run=0', { body: '{"name":"x"}' });
+  t.is(real.status, 201);
+  t.is(real.headers['Location'], '/api/v1/shop/things/1');
+});
+
+test('fields selects what a GET answers', async (t) => {
+  const { router } = shop();
+  t.deepEqual(JSON.parse((await callRouter(router, 'GET', '/v1/shop/things?fields=name,on')).body), [{ name: 'x', on: true }]);
+  t.is(errorOf(await callRouter(router, 'GET', '/v1/shop/things?fields=nam')).code, 'InvalidField');
+  t.is((await callRouter(router, 'POST', '/v1/shop/things?fields=name', { body: '{"name":"x"}' })).status, 400);
+});
+
+test('a module that is registered again replaces its routes', async (t) => {
+  const { router, things } = shop();
+  router.register(things, { key: 'shop' });
+  t.is((await callRouter(router, 'GET', '/v1/shop/things')).status, 200);
+  router.register({}, { key: 'shop' });
+  t.is((await callRouter(router, 'GET', '/v1/shop/things')).status, 404);
+});
+
+test('the OpenAPI document has every route with its parameters, body, answers and errors', async (t) => {
+  const { router } = shop();
+  const answer = await callRouter(router, 'GET', '/v1/openapi.json');
+  t.is(answer.status, 200);
+  const document = JSON.parse(answer.body) as {
+    openapi: string;
+    info: { version: string };
+    servers: { url: string }[];
+    paths: Record<
+      string,
+      Record<
+        string,
+        {
+          operationId: string;
+          parameters: { name: string; in: string; required: boolean }[];
+          requestBody?: unknown;
+          responses: Record<string, unknown>;
+        }
+      >
+    >;
+  };
+  t.is(document.openapi, '3.1.0');
+  t.is(document.info.version, '1.2.3');
+  t.is(document.servers[0]?.url, '/api');
+  t.deepEqual(Object.keys(document.paths).sort(), ['/v1/shop/things', '/v1/shop/things/special', '/v1/shop/things/{id}']);
+  const post = document.paths['/v1/shop/things']?.['post'];
+  t.truthy(post?.requestBody);
+  t.deepEqual(Object.keys(post?.responses ?? {}).sort(), ['201', '409', 'default']);
+  t.deepEqual(
+    post?.parameters.map(({ name }) => name),
+    ['dry_run', 'If-Match'],
+  );
+  t.deepEqual(
+    document.paths['/v1/shop/things']?.['get']?.parameters.map(({ name }) => name),
+    ['limit', 'fields'],
+  );
+  t.like(document.paths['/v1/shop/things/{id}']?.['delete']?.parameters[0], { name: 'id', in: 'path', required: true });
+  const ids = Object.values(document.paths).flatMap((path) => Object.values(path).map(({ operationId }) => operationId));
+  t.is(new Set(ids).size, ids.length);
+  // What the document says of a body is what is checked.
+  t.regex(JSON.stringify(post), /"additionalProperties":false/);
+});
