@@ -3,7 +3,7 @@ import { httpModule } from '../module/manifest.js';
 import { directive, type Conf } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
 
-const words = (node: Directive): string => node.args.map(word => word.text).join(' ');
+const words = (node: Directive): string => node.args.map((word) => word.text).join(' ');
 
 /** What makes two servers of two configurations the same one: where it listens and its names. */
 function serverIdentity(server: Directive): string {
@@ -21,32 +21,95 @@ const ANYWHERE = ['http', 'server', 'location'] as const;
 export const coreDirectives = {
   http: directive({ in: ['main'], block: 'http', identity: () => '', doc: 'The HTTP engine.' }),
   server: directive({ in: ['http'], block: 'server', many: true, identity: serverIdentity, doc: 'A virtual server.' }),
-  location: directive({ in: ['server', 'location'], args: { first: text('[= | ~ | ~* | ^~] uri'), second: optional(text('uri')) }, block: 'location', many: true, identity: words, doc: 'Settings for a part of the URIs.' }),
-  listen: directive({ in: ['server'], args: { words: rest(text('address [parameter]')) }, many: true, doc: 'Address and port of the server.' }),
+  location: directive({
+    in: ['server', 'location'],
+    args: { first: text('[= | ~ | ~* | ^~] uri'), second: optional(text('uri')) },
+    block: 'location',
+    many: true,
+    identity: words,
+    doc: 'Settings for a part of the URIs.',
+  }),
+  listen: directive({
+    in: ['server'],
+    args: { words: rest(text('address [parameter]')) },
+    many: true,
+    doc: 'Address and port of the server.',
+  }),
   server_name: directive({ in: ['server'], args: { names: rest(text('name')) }, many: true, inherit: 'none', doc: 'Names of the server.' }),
   client_header_timeout: directive({ in: ['http', 'server'], args: time(), default: '60s', doc: 'Time for a whole request head.' }),
   client_header_buffer_size: directive({ in: ['http', 'server'], args: size(), default: '1k', doc: 'Accepted: heads are read in place.' }),
-  large_client_header_buffers: directive({ in: ['http', 'server'], args: { count: number({ min: 1, max: 1024 }), size: size() }, default: '4 8k', doc: 'Longest line of a head, and how many such lines the whole head may measure.' }),
+  large_client_header_buffers: directive({
+    in: ['http', 'server'],
+    args: { count: number({ min: 1, max: 1024 }), size: size() },
+    default: '4 8k',
+    doc: 'Longest line of a head, and how many such lines the whole head may measure.',
+  }),
   max_headers: directive({ in: ['http', 'server'], args: number({ min: 1 }), default: '1000', doc: 'Most header fields of a request.' }),
   merge_slashes: directive({ in: ['http', 'server'], args: flag(), default: 'on', doc: 'Adjacent slashes of a path become one.' }),
   client_max_body_size: directive({ in: ANYWHERE, args: size(), default: '1m', doc: 'Longest request body; 0: any.' }),
-  client_body_buffer_size: directive({ in: ANYWHERE, args: size(), default: '16k', doc: 'Bytes of a request body that are collected before it is passed on.' }),
+  client_body_buffer_size: directive({
+    in: ANYWHERE,
+    args: size(),
+    default: '16k',
+    doc: 'Bytes of a request body that are collected before it is passed on.',
+  }),
   client_body_timeout: directive({ in: ANYWHERE, args: time(), default: '60s', doc: 'Longest pause between two reads of a request body.' }),
-  send_timeout: directive({ in: ANYWHERE, args: time(), default: '60s', doc: 'Longest time in which the client takes nothing of the answer.' }),
-  keepalive_timeout: directive({ in: ANYWHERE, args: { timeout: time(), header: optional(time()) }, default: '75s', doc: 'How long an idle connection stays open; 0: it is closed after the answer.' }),
+  send_timeout: directive({
+    in: ANYWHERE,
+    args: time(),
+    default: '60s',
+    doc: 'Longest time in which the client takes nothing of the answer.',
+  }),
+  keepalive_timeout: directive({
+    in: ANYWHERE,
+    args: { timeout: time(), header: optional(time()) },
+    default: '75s',
+    doc: 'How long an idle connection stays open; 0: it is closed after the answer.',
+  }),
   keepalive_requests: directive({ in: ANYWHERE, args: number({ min: 1 }), default: '1000', doc: 'Requests served over one connection.' }),
-  keepalive_time: directive({ in: ANYWHERE, args: time(), default: '1h', doc: 'Age at which a connection is closed after its current request.' }),
+  keepalive_time: directive({
+    in: ANYWHERE,
+    args: time(),
+    default: '1h',
+    doc: 'Age at which a connection is closed after its current request.',
+  }),
   lingering_timeout: directive({ in: ANYWHERE, args: time(), default: '5s', doc: 'How long a closing connection is read from.' }),
-  satisfy: directive({ in: ANYWHERE, args: choice('all', 'any'), default: 'all', doc: 'Whether all access rules or any of them must allow.' }),
+  satisfy: directive({
+    in: ANYWHERE,
+    args: choice('all', 'any'),
+    default: 'all',
+    doc: 'Whether all access rules or any of them must allow.',
+  }),
   internal: directive({ in: ['location'], inherit: 'none', doc: 'The location is for internal redirects only.' }),
   default_type: directive({ in: ANYWHERE, args: text('mime-type'), default: 'text/plain', doc: 'Content type of answers that have none.' }),
   types: directive({ in: ANYWHERE, block: 'entries', doc: 'Content types by file name extension.' }),
   server_tokens: directive({ in: ANYWHERE, args: choice('on', 'off', 'build'), default: 'on', doc: 'Whether the version is shown.' }),
-  chunked_transfer_encoding: directive({ in: ANYWHERE, args: flag(), default: 'on', doc: 'Whether answers of unknown length are sent in chunks.' }),
+  chunked_transfer_encoding: directive({
+    in: ANYWHERE,
+    args: flag(),
+    default: 'on',
+    doc: 'Whether answers of unknown length are sent in chunks.',
+  }),
   absolute_redirect: directive({ in: ANYWHERE, args: flag(), default: 'on', doc: 'Whether redirects of the server are absolute.' }),
   port_in_redirect: directive({ in: ANYWHERE, args: flag(), default: 'on', doc: 'Whether absolute redirects name the port.' }),
-  server_name_in_redirect: directive({ in: ANYWHERE, args: flag(), default: 'off', doc: 'Whether absolute redirects use the server name.' }),
-  error_page: directive({ in: ['http', 'server', 'location', 'if'], args: { words: rest(template('code ... [=[status]] uri'), 2) }, many: true, doc: 'What answers instead of an error.' }),
+  server_name_in_redirect: directive({
+    in: ANYWHERE,
+    args: flag(),
+    default: 'off',
+    doc: 'Whether absolute redirects use the server name.',
+  }),
+  recursive_error_pages: directive({
+    in: ANYWHERE,
+    args: flag(),
+    default: 'off',
+    doc: 'Whether an error of an error page has an error page.',
+  }),
+  error_page: directive({
+    in: ['http', 'server', 'location', 'if'],
+    args: { words: rest(template('code ... [=[status]] uri'), 2) },
+    many: true,
+    doc: 'What answers instead of an error.',
+  }),
   tcp_nodelay: directive({ in: ANYWHERE, args: flag(), default: 'on', doc: 'Accepted: always on.' }),
   tcp_nopush: directive({ in: ANYWHERE, args: flag(), default: 'off', doc: 'Accepted: head and body leave together anyway.' }),
   sendfile: directive({ in: ANYWHERE, args: flag(), default: 'off', doc: 'Accepted; has no effect.' }),

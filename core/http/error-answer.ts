@@ -1,6 +1,7 @@
 import type { ErrorPage } from './location.js';
 import type { Request } from './request.js';
 import { sendWhole } from './answer.js';
+import { MAX_REDIRECTS } from './stage.js';
 import { completeRedirect } from './redirect-location.js';
 import { specialPage } from './status.js';
 
@@ -19,19 +20,26 @@ export function answerStatus(request: Request, status: number): void {
     return;
   }
   if (CLOSING.has(status)) request.keepAlive = false;
+  // Whoever reads a body that is too long would only read it in vain.
+  if (status === 413) request.body?.discard();
   request.status = status;
-  if (!request.inErrorPage && status >= 300) {
-    const page = request.location.settings.errorPages.find(candidate => candidate.codes.includes(status));
+  request.errorStatus = 0;
+  if (status >= 300 && status < 400) completeRedirect(request);
+  if (status >= 300 && mayShowErrorPage(request)) {
+    const page = request.location.settings.errorPages.find((candidate) => candidate.codes.includes(status));
     if (page !== undefined) {
       showErrorPage(request, status, page);
       return;
     }
   }
-  if (status >= 300 && status < 400) completeRedirect(request);
   // A failed header of an earlier attempt must not leak into the page; Location and WWW-Authenticate were set for this very answer.
   const page = status >= 300 || status === 0 ? Buffer.from(specialPage(status, request.location.settings.serverToken)) : Buffer.alloc(0);
-  request.errorStatus = request.inErrorPage ? request.errorStatus : 0;
   sendWhole(request, page, page.length > 0 ? 'text/html' : undefined);
+}
+
+/** Error pages do not nest without recursive_error_pages, and not for ever with it. */
+function mayShowErrorPage({ inErrorPage, redirects, location }: Request): boolean {
+  return inErrorPage ? location.settings.recursiveErrorPages && redirects <= MAX_REDIRECTS : true;
 }
 
 /** error_page: another URI or named location answers; a full URL becomes a redirect (default 302). */

@@ -44,7 +44,7 @@ export class ExchangeRoute {
     this.group = this.source.find(constant);
     if (this.group !== undefined) return undefined;
     const { host, port } = splitAddress(constant, this.plan.defaultPort);
-    return this.source.implicit(host, port).then(group => {
+    return this.source.implicit(host, port).then((group) => {
       this.group = group;
     });
   }
@@ -83,7 +83,7 @@ export class ExchangeRoute {
       return 500;
     }
     this.source.implicit(address.host, address.port).then(
-      group => {
+      (group) => {
         if (!(request as Request).finished) this.#begin(request, group);
       },
       (error: unknown) => {
@@ -97,9 +97,12 @@ export class ExchangeRoute {
 
 /** The request target for the upstream (see {@link UriPlan}). */
 function upstreamTarget(request: Request, plan: UriPlan): string {
-  if (plan.kind === 'template') return plan.text.of(request);
-  if (plan.kind === 'same' && !request.internal) return request.requestUri;
-  const path = plan.kind === 'same' ? escapeUri(request.uri) : plan.by + escapeUri(request.uri.slice(plan.length));
+  if (plan.kind === 'template') {
+    const target = plan.text.of(request);
+    if (target !== '') return target;
+  }
+  if (plan.kind !== 'replace' && !request.uriChanged) return request.requestUri;
+  const path = plan.kind !== 'replace' ? escapeUri(request.uri) : plan.by + escapeUri(request.uri.slice(plan.length));
   return request.args === '' ? path : `${path}?${request.args}`;
 }
 
@@ -125,7 +128,7 @@ export class HttpExchanges extends Exchanges {
     const route = new ExchangeRoute(plan, this.source);
     const waiting = route.resolve();
     if (waiting !== undefined) this.#waiting.push(waiting);
-    return request => route.start(request);
+    return (request) => route.start(request);
   }
 
   /** Resolves when all names of the plans compiled since the last call are known; rejects with the first that is not. */

@@ -27,6 +27,7 @@ export interface LocationSettings {
   readonly absoluteRedirect: boolean;
   readonly portInRedirect: boolean;
   readonly serverNameInRedirect: boolean;
+  readonly recursiveErrorPages: boolean;
   readonly errorPages: readonly ErrorPage[];
   /** Redirect `/name` to `/name/` when the location is `/name/` and hands requests on (proxy_pass). */
   readonly autoRedirect: boolean;

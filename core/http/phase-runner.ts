@@ -3,11 +3,10 @@ import { escapeUri } from '../net/http1/uri.js';
 import { answerStatus } from './error-answer.js';
 import type { Location, Steps } from './location.js';
 import type { Request } from './request.js';
-import { Stage } from './stage.js';
+import { MAX_REDIRECTS, Stage } from './stage.js';
 
 const ACCESS = PHASES.indexOf('access');
-/** Internal redirects one request may make (nginx: NGX_HTTP_MAX_URI_CHANGES). */
-const MAX_REDIRECTS = 10;
+const POST_READ = PHASES.indexOf('post_read');
 
 /** Runs a request from where it stands until somebody takes it over or it is answered. Never throws. */
 export function run(request: Request): void {
@@ -18,11 +17,14 @@ export function run(request: Request): void {
   }
 }
 
-/** Chooses the location by the request's URI and goes on there: after an internal redirect. */
+/** Goes through server_rewrite again and chooses the location by the request's URI: after an internal redirect. */
 export function enterLocation(request: Request): void {
   if (!countRedirect(request)) return;
-  request.stage = Stage.Location;
-  request.cursor = -1;
+  request.stage = Stage.Server;
+  request.location = request.server.fallback;
+  request.cursor = 0;
+  request.refusal = 0;
+  skipPhase(request, request.server.steps, POST_READ);
   run(request);
 }
 
@@ -145,7 +147,7 @@ function skipPhase(request: Request, steps: Steps, phase: number): void {
 function park(request: Request, waiting: Promise<Result>): Result {
   const { stage, cursor, redirects } = request;
   waiting.then(
-    result => {
+    (result) => {
       if (request.finished || request.redirects !== redirects) return;
       request.connection.context.clock.refresh();
       resume(request, stage, cursor, result);

@@ -41,6 +41,11 @@ export class RequestBody implements ChunkSink {
     return this.#reader !== undefined;
   }
 
+  /** What comes is thrown away. */
+  get isDiscarded(): boolean {
+    return this.#discarding;
+  }
+
   /**
    * Takes bytes of the connection from `from` on.
    * @returns where the body ended in `chunk`, or its length when all of it was taken.
@@ -71,7 +76,7 @@ export class RequestBody implements ChunkSink {
 
   /** Sets the most bytes that are accepted (client_max_body_size), 0: any number. @returns false if there are more already. */
   limitTo(bytes: number): boolean {
-    this.#limit = bytes === 0 ? Infinity : bytes;
+    this.#limit = bytes === 0 || this.#discarding ? Infinity : bytes;
     return this.received <= this.#limit;
   }
 

@@ -40,7 +40,7 @@ export class RequestFeed implements BodyReader {
   start(): void {
     const { request, route } = this;
     const { body, connection } = request;
-    if (body === undefined || !route.plan.passBody) {
+    if (body === undefined || !this.#hasBody) {
       this.#begun = true;
       this.exchange.begin();
       return;
@@ -57,7 +57,8 @@ export class RequestFeed implements BodyReader {
     this.#connection = connection;
     const text = this.head + this.#framing();
     if (this.#keptBytes === 0) connection.write(text);
-    else if (this.#keptBytes + text.length <= JOINED_LIMIT && !this.#chunked) connection.write(text + Buffer.concat(this.#kept).latin1Slice());
+    else if (this.#keptBytes + text.length <= JOINED_LIMIT && !this.#chunked)
+      connection.write(text + Buffer.concat(this.#kept).latin1Slice());
     else {
       connection.write(text);
       for (const piece of this.#kept) this.#forward(piece);
@@ -105,6 +106,11 @@ export class RequestFeed implements BodyReader {
     this.#forget();
   }
 
+  get #hasBody(): boolean {
+    const { body } = this.request;
+    return body !== undefined && !body.isDiscarded && this.route.plan.passBody;
+  }
+
   #beginOnce(): void {
     if (this.#begun) return;
     this.#begun = true;
@@ -112,9 +118,9 @@ export class RequestFeed implements BodyReader {
   }
 
   #framing(): string {
-    const { request, route } = this;
+    const { request } = this;
     this.#chunked = false;
-    if (request.body === undefined || !route.plan.passBody) return request.contentLength === 0 ? 'Content-Length: 0\r\n\r\n' : '\r\n';
+    if (!this.#hasBody) return request.contentLength === 0 ? 'Content-Length: 0\r\n\r\n' : '\r\n';
     if (this.complete && this.replayable) return `Content-Length: ${this.#keptBytes}\r\n\r\n`;
     if (request.contentLength >= 0) return `Content-Length: ${request.contentLength}\r\n\r\n`;
     this.#chunked = true;

@@ -21,7 +21,7 @@ export function startRequest(request: Request): number {
     request.uri = '*';
     return 0;
   }
-  if (head.targetForm === TARGET_ABSOLUTE) request.requestUri = head.text.slice(head.pathStart, head.targetEnd) || '/';
+  if (head.targetForm === TARGET_ABSOLUTE) request.requestUri = originForm(head.text.slice(head.pathStart, head.targetEnd));
   const { uri } = context;
   if (!uri.parse(request.requestUri, found.server.settings.mergeSlashes)) {
     context.log.write('info', 'client sent invalid request path', request);
@@ -30,4 +30,9 @@ export function startRequest(request: Request): number {
   request.uri = uri.path;
   request.args = uri.args;
   return 0;
+}
+
+/** What follows the authority of an absolute target, where the path may be missing (RFC 9112, 3.2.1). */
+function originForm(target: string): string {
+  return target.startsWith('/') ? target : `/${target}`;
 }

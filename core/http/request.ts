@@ -50,6 +50,8 @@ export class Request implements HttpRequest {
   refusal = 0;
   redirects = 0;
   internal = false;
+  /** An internal redirect gave it another URI: the target the client sent is of no use any more. */
+  uriChanged = false;
   owner: RequestOwner | undefined = undefined;
   /** What happened between this request and its upstream; stays for the log. */
   upstream: UpstreamTrace | undefined = undefined;
@@ -121,7 +123,7 @@ export class Request implements HttpRequest {
     if (first < 0) return undefined;
     let value = fieldValue(text, fields, first);
     const separator = lowerName === 'cookie' ? '; ' : ', ';
-    for (let at = first; (at = findField(text, fields, count, lowerName, at + 1)) >= 0; ) value += separator + fieldValue(text, fields, at);
+    for (let at = first; (at = findField(text, fields, count, lowerName, at + 1)) >= 0;) value += separator + fieldValue(text, fields, at);
     return value;
   }
 
@@ -140,7 +142,9 @@ export class Request implements HttpRequest {
     if (this.contentLength > limit) return Promise.reject(tooLarge(limit));
     this.connection.wantBody(this);
     return new Promise((resolve, reject) => {
-      const collector = new BodyCollector(limit, resolve, status => reject(status === 413 ? tooLarge(limit) : new Error('request body not complete')));
+      const collector = new BodyCollector(limit, resolve, (status) =>
+        reject(status === 413 ? tooLarge(limit) : new Error('request body not complete')),
+      );
       body.read(collector);
       this.connection.bodyTaken();
     });
@@ -155,6 +159,7 @@ export class Request implements HttpRequest {
   redirect(uri: string, args = ''): Result {
     this.uri = uri;
     this.args = args;
+    this.uriChanged = true;
     enterLocation(this);
     return DONE;
   }

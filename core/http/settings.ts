@@ -32,7 +32,8 @@ export function locationSettings(conf: CoreConf, product: Product, autoRedirect:
     absoluteRedirect: conf.absolute_redirect,
     portInRedirect: conf.port_in_redirect,
     serverNameInRedirect: conf.server_name_in_redirect,
-    errorPages: conf.error_page.map(line => errorPage(line.words)),
+    recursiveErrorPages: conf.recursive_error_pages,
+    errorPages: conf.error_page.map((line) => errorPage(line.words)),
     autoRedirect,
   };
 }
@@ -46,7 +47,7 @@ export function serverSettings(conf: CoreConf): ServerSettings {
 /** `error_page code ... [=[status]] uri`. Codes are checked when the tree is, see {@link checkErrorPage}. */
 function errorPage(words: readonly Template[]): ErrorPage {
   const target = words.at(-1) as Template;
-  const codes = words.slice(0, -1).map(word => word.constant ?? '');
+  const codes = words.slice(0, -1).map((word) => word.constant ?? '');
   const overwrite = codes.at(-1)?.startsWith('=') === true ? codes.pop() : undefined;
   const status = overwrite === undefined ? undefined : Number(overwrite.slice(1));
   return { codes: codes.map(Number), status, target };
@@ -83,15 +84,19 @@ export function serverNames(lines: readonly Directive[]): { name: string; names:
 export function listenOptions(lines: readonly Directive[], path: (relative: string) => string, fallback: string): ListenOptions[] {
   const listens: ListenOptions[] = [];
   for (const line of lines) {
-    const words = line.args.map(word => word.text);
+    const words = line.args.map((word) => word.text);
     let options: ListenOptions;
     try {
       options = parseListen(words, path);
     } catch (error) {
       const message = (error as Error).message;
-      throw errorAt(line, message, line.args.find(word => message.includes(`"${word.text}"`)));
+      throw errorAt(
+        line,
+        message,
+        line.args.find((word) => message.includes(`"${word.text}"`)),
+      );
     }
-    if (listens.some(other => other.address === options.address)) throw errorAt(line, `a duplicate listen ${words[0]}`, line.args[0]);
+    if (listens.some((other) => other.address === options.address)) throw errorAt(line, `a duplicate listen ${words[0]}`, line.args[0]);
     listens.push(options);
   }
   return listens.length > 0 ? listens : [parseListen([fallback], path)];
@@ -123,7 +128,11 @@ function locationPattern(directive: Directive, source: string, caseless: boolean
   try {
     return compilePattern(bytes(source), caseless);
   } catch (error) {
-    throw errorAt(directive, `${(error as Error).message.replace(/^Invalid regular expression/, 'invalid regular expression')} in "${source}"`, directive.args.at(-1));
+    throw errorAt(
+      directive,
+      `${(error as Error).message.replace(/^Invalid regular expression/, 'invalid regular expression')} in "${source}"`,
+      directive.args.at(-1),
+    );
   }
 }
 
