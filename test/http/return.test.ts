@@ -1,0 +1,74 @@
+import test from 'ava';
+import { exchange, get } from '../harness/client.js';
+import { startSrv } from '../harness/srv.js';
+
+test('return in all its forms', async (t) => {
+  const srv = await startSrv(
+    t,
+    `events {}
+    http {
+      server {
+        listen 127.0.0.1:%%PORT_web%%;
+        location /bare { return 200; }
+        location /text { return 200 "uri=$uri args=$args\\n"; }
+        location /empty { return 200 ""; }
+        location /ünïcode { return 200 "grüße $uri"; }
+        location /type { default_type application/json; return 200 '{"a":1}'; }
+        location /created { return 201 made; }
+        location /nothing { return 204; }
+        location /unchanged { return 304; }
+        location /error { return 404; }
+        location /error-text { error_page 404 /text; return 404 "own text"; }
+        location /page { error_page 403 = /text; return 403; }
+        location /unknown { return 599; }
+        location /url { return http://other.example/$request_method; }
+        location /scheme { return $scheme://other.example/; }
+        location /301 { return 301 /moved?$args; }
+        location /302 { return 302 http://other.example/; }
+        location /303 { return 303 /a; }
+        location /307 { return 307 /a; }
+        location /308 { return 308 /a; }
+        location /silent { return 444; }
+      }
+      server { listen 127.0.0.1:%%PORT_whole%%; return 200 "server $uri"; location / { return 200 location; } }
+    }`,
+  );
+  const port = srv.port('web');
+  const ask = async (path: string): Promise<string> => {
+    const { status, headers, body } = await get(port, path);
+    const location = headers.location?.replace(String(port), 'PORT');
+    return [status, headers['content-type'], location, status < 400 && status > 300 ? '' : body]
+      .filter((part) => part !== undefined)
+      .join(' | ');
+  };
+  t.is(await ask('/bare'), '200 | text/plain | ');
+  t.is(await ask('/text?a=b'), '200 | text/plain | uri=/text args=a=b\n');
+  t.is(await ask('/empty'), '200 | text/plain | ');
+  t.is(await ask('/%C3%BCn%C3%AFcode'), '200 | text/plain | grüße /ünïcode');
+  t.is(await ask('/type'), '200 | application/json | {"a":1}');
+  t.is(await ask('/created'), '201 | text/plain | made');
+  t.is(await ask('/nothing'), '204 | ');
+  t.is(await ask('/unchanged'), '304 | text/plain | ');
+  t.regex(await ask('/error'), /^404 \| text\/html \| <html>[^]*404 Not Found/);
+  t.is(await ask('/error-text'), '404 | text/plain | own text', 'a text of its own is no matter for error_page');
+  t.is(await ask('/page'), '200 | text/plain | uri=/text args=\n');
+  t.is(await ask('/unknown'), '599 | ', 'no page for a status that nobody knows');
+  t.is(await ask('/url'), '302 | text/html | http://other.example/GET | ');
+  t.is(await ask('/scheme'), '302 | text/html | http://other.example/ | ');
+  t.is(await ask('/301?x=y'), '301 | text/html | http://127.0.0.1:PORT/moved?x=y | ');
+  t.is(await ask('/302'), '302 | text/html | http://other.example/ | ');
+  for (const status of [303, 307, 308]) t.is(await ask(`/${status}`), `${status} | text/html | http://127.0.0.1:PORT/a | `);
+  t.is(await exchange(t, port, 'GET /silent HTTP/1.1\r\nHost: a\r\n\r\n'), '', '444 closes without a word');
+  t.is((await get(srv.port('whole'), '/x')).body, 'server /x', 'before any location');
+});
+
+test('a line end in a value cannot make a header of its own', async (t) => {
+  const srv = await startSrv(
+    t,
+    `events {} http { server { listen 127.0.0.1:%%PORT_web%%; location /a { return 302 http://x.example$uri; } location / { return 302 /$arg_to; } } }`,
+  );
+  const answer = await get(srv.port('web'), '/a%0d%0aSet-Cookie:%20evil=1');
+  t.is(answer.status, 302);
+  t.is(answer.headers['set-cookie'], undefined);
+  t.is(answer.headers.location, 'http://x.example/a  Set-Cookie: evil=1');
+});
