@@ -119,6 +119,11 @@ export const ERROR_CODES = {
     meaning: 'The data plane is away or did not answer in time; a change is in force everywhere or nowhere.',
     remedy: 'GET the state, and try again.',
   },
+  SharedPoolExhausted: {
+    status: 507,
+    meaning: 'The shared memory for the zones of dynamic upstreams has no room for this one.',
+    remedy: 'Raise `shared_slab_pool_size` in the configuration and reload, or delete upstreams.',
+  },
   ZoneFull: {
     status: 507,
     meaning: 'The shared memory zone of the upstream has no room for this change.',

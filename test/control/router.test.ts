@@ -52,6 +52,10 @@ class Things {
   }
 }
 
+function pointersOf(details: readonly { pointer?: string }[]): string[] {
+  return details.map(({ pointer }) => pointer ?? '').sort((a, b) => (a < b ? -1 : 1));
+}
+
 function shop() {
   const log = new MemoryLog();
   const router = new ControlRouter(log, '1.2.3');
@@ -126,16 +130,7 @@ test('every mistake of a body is told at once, with a JSON pointer', async (t) =
   t.is(answer.status, 400);
   const { code, details } = errorOf(answer);
   t.is(code, 'InvalidField');
-  t.deepEqual(details.map((detail) => detail.pointer).sort(), [
-    '/a~1b~0c',
-    '/count',
-    '/kind',
-    '/name',
-    '/on',
-    '/parts/1/extra',
-    '/parts/1/size',
-    '/strange',
-  ]);
+  t.deepEqual(pointersOf(details), ['/a~1b~0c', '/count', '/kind', '/name', '/on', '/parts/1/extra', '/parts/1/size', '/strange']);
   t.is(details.find(({ pointer }) => pointer === '/strange')?.message, 'unknown field');
   t.is(details.find(({ pointer }) => pointer === '/name')?.message, 'is required');
   t.is(details.find(({ pointer }) => pointer === '/kind')?.message, 'must be one of a, b');
@@ -145,12 +140,7 @@ test('every mistake of a body is told at once, with a JSON pointer', async (t) =
 test('fields that mean something to JavaScript are unknown fields like others', async (t) => {
   const { router } = shop();
   const answer = await callRouter(router, 'POST', '/v1/shop/things', { body: '{"name":"x","__proto__":{"count":5},"constructor":1}' });
-  t.deepEqual(
-    errorOf(answer)
-      .details.map((detail) => detail.pointer)
-      .sort(),
-    ['/__proto__', '/constructor'],
-  );
+  t.deepEqual(pointersOf(errorOf(answer).details), ['/__proto__', '/constructor']);
 });
 
 test('numbers may come as text and are answered as numbers', async (t) => {
@@ -203,20 +193,10 @@ test('a body of another type is a 415, one that is too long a 413', async (t) =>
 test('query parameters are checked, unknown and repeated ones refused, together with the body', async (t) => {
   const { router } = shop();
   const answer = await callRouter(router, 'GET', '/v1/shop/things?limit=0&colour=red&limit=1');
-  t.deepEqual(
-    errorOf(answer)
-      .details.map(({ pointer }) => pointer)
-      .sort(),
-    ['?colour', '?limit'],
-  );
+  t.deepEqual(pointersOf(errorOf(answer).details), ['?colour', '?limit']);
   t.deepEqual(errorOf(await callRouter(router, 'GET', '/v1/shop/things?limit=0')).details[0]?.pointer, '?limit');
   const both = await callRouter(router, 'POST', '/v1/shop/things?x=1&dry_run=maybe', { body: '{"name":""}' });
-  t.deepEqual(
-    errorOf(both)
-      .details.map(({ pointer }) => pointer)
-      .sort(),
-    ['/name', '?dry_run', '?x'],
-  );
+  t.deepEqual(pointersOf(errorOf(both).details), ['/name', '?dry_run', '?x']);
 });
 
 test('dry_run, If-Match and the request id reach the handler', async (t) => {
