@@ -1,5 +1,6 @@
 import type { Zone } from '../zone/zone.js';
 import { F, Flag, GroupW, Home, MIN_WORKERS, W, groupBytes, recordBytes } from './layout.js';
+import { MemberTable } from './member-table.js';
 import { Rotation } from './rotation.js';
 import { Tally } from './tally.js';
 
@@ -14,14 +15,13 @@ export interface MemberSettings {
   readonly drain: boolean;
 }
 
-const MIN_BUCKETS = 16;
-
 /**
  * The members of one group in its zone: their records, the table that finds them by identity, the rotations. One thread owns the group (the
  * master, or whoever has it in private memory): it alone adds, changes and removes. All methods but `create` and `attach` are called
  * between {@link enter} and {@link leave}.
  */
 export class GroupMemory {
+  readonly table: MemberTable;
   readonly primary: Rotation;
   readonly backup: Rotation;
   readonly tally: Tally;
@@ -34,6 +34,7 @@ export class GroupMemory {
     private readonly head: number,
   ) {
     this.#words = head >>> 2;
+    this.table = new MemberTable(zone, head);
     this.primary = new Rotation(zone, head, false);
     this.backup = new Rotation(zone, head + GroupW.backup * 4, true);
     this.tally = new Tally(zone);
@@ -47,13 +48,14 @@ export class GroupMemory {
     try {
       const head = zone.slab.calloc(groupBytes(places));
       if (head === 0) return undefined;
-      const buckets = zone.slab.calloc(MIN_BUCKETS * 4);
-      if (buckets === 0 || !zone.directory.add(name, head)) return undefined;
-      const { u32 } = zone;
-      u32[(head >>> 2) + GroupW.epoch] = zone.epoch;
-      u32[(head >>> 2) + GroupW.buckets] = buckets;
-      u32[(head >>> 2) + GroupW.mask] = MIN_BUCKETS - 1;
-      u32[(head >>> 2) + GroupW.workers] = places;
+      const buckets = MemberTable.create(zone, head);
+      if (buckets === 0 || !zone.directory.add(name, head)) {
+        if (buckets !== 0) zone.slab.release(buckets);
+        zone.slab.release(head);
+        return undefined;
+      }
+      zone.u32[(head >>> 2) + GroupW.epoch] = zone.epoch;
+      zone.u32[(head >>> 2) + GroupW.workers] = places;
       return new GroupMemory(zone, head);
     } finally {
       zone.leave();
@@ -96,27 +98,15 @@ export class GroupMemory {
     return (this.zone.u32[(record >>> 2) + W.flags]! & Flag.BACKUP) === 0 ? this.primary : this.backup;
   }
 
-  /** The record of a member, 0 if there is none. @param pending the one of a change that is being prepared, not the one in force */
-  find(key: number, addressIndex: number, pending: boolean): number {
-    const { u32 } = this.zone;
-    for (let record = u32[this.#bucket(key, addressIndex)]!; record !== 0; record = u32[(record >>> 2) + W.bucketNext]!) {
-      const words = record >>> 2;
-      if (u32[words + W.memberKey] !== key || u32[words + W.addressIndex] !== addressIndex) continue;
-      if (((u32[words + W.flags]! & Flag.PENDING) !== 0) === pending) return record;
-    }
-    return 0;
-  }
-
   /** A record that is in the table and in no rotation yet. 0: the zone is full. @param address text to keep for the other threads */
   add(key: number, addressIndex: number, slot: number, settings: MemberSettings, address: string | undefined): number {
-    this.#extendTable();
     const { slab } = this.zone;
     const record = slab.calloc(recordBytes(this.workers));
     if (record === 0) return 0;
     const text = address === undefined ? 0 : this.#keepText(address);
-    const weightClass = (settings.backup ? this.backup : this.primary).join(settings.weight);
+    const weightClass = this.#rotationFor(settings).classes.join(settings.weight);
     if (weightClass === 0 || (text === 0 && address !== undefined)) {
-      if (weightClass !== 0) (settings.backup ? this.backup : this.primary).quit(weightClass);
+      if (weightClass !== 0) this.#rotationFor(settings).classes.quit(weightClass);
       if (text !== 0) slab.release(text);
       slab.release(record);
       return 0;
@@ -132,10 +122,7 @@ export class GroupMemory {
     u32[words + W.order] = u32[this.#words + GroupW.nextOrder]!++;
     this.#store(record, settings);
     u32[words + W.flags]! |= Flag.PENDING;
-    const bucket = this.#bucket(key, addressIndex);
-    u32[words + W.bucketNext] = u32[bucket]!;
-    u32[bucket] = record;
-    u32[this.#words + GroupW.records]!++;
+    this.table.insert(record);
     return record;
   }
 
@@ -149,7 +136,7 @@ export class GroupMemory {
 
   /** Gives up a pending member. */
   discard(record: number): void {
-    this.#leaveTable(record);
+    this.table.remove(record);
     this.#release(record);
   }
 
@@ -160,7 +147,7 @@ export class GroupMemory {
     const { u32 } = this.zone;
     u32[(record >>> 2) + W.flags]! |= Flag.GONE;
     this.rotationOf(record).leave(record);
-    this.#leaveTable(record);
+    this.table.remove(record);
     u32[(record >>> 2) + W.bucketNext] = u32[this.#words + GroupW.zombies]!;
     u32[this.#words + GroupW.zombies] = record;
     if (--u32[this.#words + GroupW.count]! === 1) this.#forgiveLast(now);
@@ -182,11 +169,11 @@ export class GroupMemory {
 
   /** Reserves what a change of weight or role needs. 0: the zone is full. Hand it to {@link change}, or give it back with {@link cancel}. */
   reserve(settings: MemberSettings): number {
-    return (settings.backup ? this.backup : this.primary).join(settings.weight);
+    return this.#rotationFor(settings).classes.join(settings.weight);
   }
 
   cancel(settings: MemberSettings, weightClass: number): void {
-    (settings.backup ? this.backup : this.primary).quit(weightClass);
+    this.#rotationFor(settings).classes.quit(weightClass);
   }
 
   /** Changes the parameters of a member in place. @param weightClass of {@link reserve} */
@@ -195,7 +182,7 @@ export class GroupMemory {
     const words = record >>> 2;
     const before = this.rotationOf(record);
     before.leave(record);
-    before.quit(u32[words + W.weightClass]!);
+    before.classes.quit(u32[words + W.weightClass]!);
     const wasBackup = (u32[words + W.flags]! & Flag.BACKUP) !== 0;
     if (u32[words + W.weight] !== settings.weight || wasBackup !== settings.backup) {
       // With another weight it starts like a new one, instead of working off what it was owed under the old one.
@@ -204,7 +191,8 @@ export class GroupMemory {
     }
     u32[words + W.weightClass] = weightClass;
     this.#store(record, settings);
-    if (u32[words + W.fails]! < settings.maxFails || settings.maxFails === 0) this.tally.available(record, now);
+    const tolerated = settings.maxFails === 0 || u32[words + W.fails]! < settings.maxFails;
+    if (tolerated && f64[(record >>> 3) + F.downstart] !== 0) this.tally.available(record, now);
     this.rotationOf(record).settle(record, now);
   }
 
@@ -239,19 +227,8 @@ export class GroupMemory {
 
   /** One idle connection of a worker more or less. Without the lock: only that worker writes there. */
   addIdle(worker: number, change: number): void {
-    if (worker < this.workers) Atomics.add(this.zone.i32, this.#words + GroupW.idle + worker, change);
-  }
-
-  /** Records of the members in force, in no order. */
-  *records(): Generator<number> {
-    const { u32 } = this.zone;
-    for (let bucket = 0; bucket <= u32[this.#words + GroupW.mask]!; bucket++)
-      for (
-        let record = u32[(u32[this.#words + GroupW.buckets]! >>> 2) + bucket]!;
-        record !== 0;
-        record = u32[(record >>> 2) + W.bucketNext]!
-      )
-        yield record;
+    // A worker writes its own number alone, so no atomic operation is needed: two of them cost more than the rest of a take and a put.
+    if (worker >= 0 && worker < this.workers) this.zone.i32[this.#words + GroupW.idle + worker]! += change;
   }
 
   /** Gives all memory back: the group is out of force, and no request uses it. False if one still does. */
@@ -261,16 +238,20 @@ export class GroupMemory {
       this.rotationOf(record).leave(record);
       this.#release(record);
     }
-    this.zone.slab.release(this.zone.u32[this.#words + GroupW.buckets]!);
+    this.table.release();
     this.zone.slab.release(this.head);
     this.zone.directory.remove(name);
     return true;
   }
 
   *#all(): Generator<number> {
-    yield* this.records();
+    yield* this.table.records();
     const { u32 } = this.zone;
     for (let record = u32[this.#words + GroupW.zombies]!; record !== 0; record = u32[(record >>> 2) + W.bucketNext]!) yield record;
+  }
+
+  #rotationFor({ backup }: MemberSettings): Rotation {
+    return backup ? this.backup : this.primary;
   }
 
   #store(record: number, settings: MemberSettings): void {
@@ -286,7 +267,7 @@ export class GroupMemory {
 
   /** The only member of a group is never out of the game, whatever failed (as in nginx). */
   #forgiveLast(now: number): void {
-    for (const record of this.records()) {
+    for (const record of this.table.records()) {
       if ((this.zone.u32[(record >>> 2) + W.flags]! & Flag.PENDING) !== 0) continue;
       this.tally.available(record, now);
       this.rotationOf(record).settle(record, now);
@@ -296,7 +277,7 @@ export class GroupMemory {
   #release(record: number): void {
     const { u32, slab } = this.zone;
     const words = record >>> 2;
-    this.rotationOf(record).quit(u32[words + W.weightClass]!);
+    this.rotationOf(record).classes.quit(u32[words + W.weightClass]!);
     this.tally.release(record);
     if (u32[words + W.address] !== 0) slab.release(u32[words + W.address]!);
     slab.release(record);
@@ -309,40 +290,6 @@ export class GroupMemory {
     this.zone.u32[offset >>> 2] = bytes.length;
     this.zone.bytes.set(bytes, offset + 4);
     return offset;
-  }
-
-  #bucket(key: number, addressIndex: number): number {
-    const { u32 } = this.zone;
-    const hash = Math.imul(key, 0x9e3779b1) ^ Math.imul(addressIndex + 1, 0x85ebca6b);
-    return (u32[this.#words + GroupW.buckets]! >>> 2) + ((hash ^ (hash >>> 16)) & u32[this.#words + GroupW.mask]!);
-  }
-
-  #leaveTable(record: number): void {
-    const { u32 } = this.zone;
-    let link = this.#bucket(u32[(record >>> 2) + W.memberKey]!, u32[(record >>> 2) + W.addressIndex]!);
-    while (u32[link] !== record) link = (u32[link]! >>> 2) + W.bucketNext;
-    u32[link] = u32[(record >>> 2) + W.bucketNext]!;
-    u32[this.#words + GroupW.records]!--;
-  }
-
-  /** Doubles the table when there are more members than buckets. Without memory for that it stays as it is, and is slower. */
-  #extendTable(): void {
-    const { zone } = this;
-    const buckets = zone.u32[this.#words + GroupW.mask]! + 1;
-    if (zone.u32[this.#words + GroupW.records]! < buckets) return;
-    const larger = zone.slab.calloc(buckets * 8);
-    if (larger === 0) return;
-    const records = [...this.records()];
-    const { u32 } = zone;
-    const smaller = u32[this.#words + GroupW.buckets]!;
-    u32[this.#words + GroupW.buckets] = larger;
-    u32[this.#words + GroupW.mask] = buckets * 2 - 1;
-    for (const record of records) {
-      const bucket = this.#bucket(u32[(record >>> 2) + W.memberKey]!, u32[(record >>> 2) + W.addressIndex]!);
-      u32[(record >>> 2) + W.bucketNext] = u32[bucket]!;
-      u32[bucket] = record;
-    }
-    zone.slab.release(smaller);
   }
 
   /** After a thread died inside the lock: the table is whole, everything that can be derived from it is made anew. */

@@ -1,11 +1,12 @@
 import type { Clock } from '../net/clock.js';
 import type { TimerWheel } from '../net/timers.js';
 import { Slab } from '../zone/slab.js';
+import { Attempts } from './attempts.js';
 import type { Balancer, BalancerGroup } from './balancer.js';
 import { formatAddress } from './address.js';
 import type { GroupMemory } from './group-memory.js';
 import { KeepalivePool, type KeepaliveSettings } from './keepalive.js';
-import { F, W, recordBytes } from './layout.js';
+import { W, recordBytes } from './layout.js';
 import { Peer, type Member } from './peer.js';
 import { RoundRobin } from './round-robin.js';
 
@@ -48,6 +49,7 @@ export class Group implements BalancerGroup {
   readonly #slots: (Peer | undefined)[] = [];
   readonly #freeSlots: number[] = [];
   readonly #balancer: Balancer;
+  readonly #attempts: Attempts;
   #lastPick = Infinity;
 
   constructor(
@@ -57,6 +59,7 @@ export class Group implements BalancerGroup {
   ) {
     this.keepalive = new KeepalivePool(options.keepalive, memory, options.worker, options.clock, options.timers);
     this.#balancer = new RoundRobin(this);
+    this.#attempts = new Attempts(memory, options.worker);
   }
 
   /** Whether this thread changes the group's memory. */
@@ -91,7 +94,10 @@ export class Group implements BalancerGroup {
     if (now > this.#lastPick) return undefined;
     memory.enter(now);
     const peer = this.#balancer.pick(now, tried, key);
-    if (peer !== undefined) this.#begin(peer, now);
+    if (peer !== undefined) {
+      peer.picked++;
+      this.#attempts.begin(peer.offset, now);
+    }
     memory.leave();
     return peer;
   }
@@ -102,7 +108,7 @@ export class Group implements BalancerGroup {
     const { now } = this.options.clock;
     peer.picked--;
     memory.enter(now);
-    const disabled = this.#end(peer.offset, failed, now);
+    const disabled = this.#attempts.end(peer.offset, failed, now);
     memory.leave();
     if (disabled) this.options.onUnavailable(peer, this);
   }
@@ -193,7 +199,7 @@ export class Group implements BalancerGroup {
     return this.#locked(() => {
       const found: string[] = [];
       for (;;) {
-        const record = this.memory.find(key, found.length, pending);
+        const record = this.memory.table.find(key, found.length, pending);
         const address = record === 0 ? undefined : this.memory.addressOf(record);
         if (address === undefined) return found;
         found.push(address);
@@ -227,55 +233,6 @@ export class Group implements BalancerGroup {
     if (this.options.owner) this.#locked(() => this.memory.reap());
   }
 
-  #begin(peer: Peer, now: number): void {
-    const { u32, f64 } = this.memory.zone;
-    const words = peer.offset >>> 2;
-    const numbers = peer.offset >>> 3;
-    peer.picked++;
-    f64[numbers + F.requests]!++;
-    f64[numbers + F.selected] = now;
-    u32[words + W.active]!++;
-    const { worker } = this.options;
-    if (worker >= 0 && worker < this.memory.workers) u32[words + W.perWorker + worker]!++;
-    if (u32[words + W.maxConns] !== 0) this.memory.rotationOf(peer.offset).settle(peer.offset, now);
-  }
-
-  /** True if this failure was one too many. */
-  #end(record: number, failed: boolean, now: number): boolean {
-    const { memory } = this;
-    const { u32, f64 } = memory.zone;
-    const words = record >>> 2;
-    const numbers = record >>> 3;
-    u32[words + W.active]!--;
-    const { worker } = this.options;
-    if (worker >= 0 && worker < memory.workers) u32[words + W.perWorker + worker]!--;
-    let disabled = false;
-    if (failed) disabled = this.#fail(record, now);
-    else if (u32[words + W.fails] !== 0 && f64[numbers + F.accessed]! < f64[numbers + F.checked]!) memory.tally.available(record, now);
-    else if (u32[words + W.maxConns] === 0) return false;
-    memory.rotationOf(record).settle(record, now);
-    return disabled;
-  }
-
-  /** What ngx_http_upstream_free_round_robin_peer does for a failed one. */
-  #fail(record: number, now: number): boolean {
-    const { memory } = this;
-    const { u32, f64 } = memory.zone;
-    const words = record >>> 2;
-    u32[words + W.failed]!++;
-    if (memory.count === 1) return false;
-    const fails = ++u32[words + W.fails]!;
-    f64[(record >>> 3) + F.accessed] = now;
-    f64[(record >>> 3) + F.checked] = now;
-    const maxFails = u32[words + W.maxFails]!;
-    if (maxFails === 0) return false;
-    const loss = Math.floor(u32[words + W.weight]! / maxFails);
-    u32[words + W.effective] = Math.max(u32[words + W.effective]! - loss, 0);
-    if (fails < maxFails) return false;
-    memory.tally.unavailable(record, now);
-    return true;
-  }
-
   #allocate(member: Member): Peer {
     const slot = this.#freeSlots.pop() ?? this.#slots.length;
     // What a name means is decided once for all threads.
@@ -289,7 +246,7 @@ export class Group implements BalancerGroup {
   }
 
   #attach(member: Member, pending: boolean): Peer {
-    const record = this.#locked(() => this.memory.find(member.key, member.addressIndex, pending));
+    const record = this.#locked(() => this.memory.table.find(member.key, member.addressIndex, pending));
     if (record === 0) throw new Error(`member ${member.name} of upstream "${this.name}" is not in its zone`);
     return new Peer(member, record, this.memory.zone.u32[(record >>> 2) + W.slot]!);
   }

@@ -1,9 +1,10 @@
 import type { Zone } from '../zone/zone.js';
 import { F, Flag, Home, RotationF, RotationW, W, WeightClass } from './layout.js';
+import { insertBetween, unlink } from './record-list.js';
+import { WeightClasses } from './weight-classes.js';
 
-/** How many resting members one choice looks at, and how many neighbours it compares to keep a class in order. */
+/** How many resting members one choice looks at. */
 const WAKES = 16;
-const STEPS = 64;
 /** Rounds after which the keys are set to the present, long before they lose digits. */
 const MAX_ROUNDS = 2 ** 31;
 
@@ -27,6 +28,7 @@ export interface Tried {
  * The lists are in the zone, common to all workers. Everything here runs with the zone's lock held.
  */
 export class Rotation {
+  readonly classes: WeightClasses;
   /** Word and number indices of the head. */
   readonly #words: number;
   readonly #numbers: number;
@@ -39,6 +41,7 @@ export class Rotation {
   ) {
     this.#words = head >>> 2;
     this.#numbers = head >>> 3;
+    this.classes = new WeightClasses(zone, this.#words + RotationW.classes);
   }
 
   /** Chooses a member that was not tried, or 0. @param now epoch milliseconds */
@@ -66,33 +69,15 @@ export class Rotation {
     const home = u32[words + W.home];
     u32[words + W.home] = Home.none;
     if (home === Home.weightClass) {
-      const weightClass = u32[words + W.weightClass]! >>> 2;
-      const weight = u32[weightClass + WeightClass.weight]!;
-      this.#unlink(record, weightClass + WeightClass.head, weightClass + WeightClass.tail);
+      const weight = this.#classWeight(record);
+      this.classes.take(record);
       f64[(record >>> 3) + F.key]! += weight * f64[this.#numbers + RotationF.rounds]!;
       f64[this.#numbers + RotationF.total]! -= weight;
-    } else if (home === Home.suspect) this.#unlink(record, this.#words + RotationW.suspects, 0);
+    } else if (home === Home.suspect) unlink(this.zone, record, this.#words + RotationW.suspects, 0);
     else if (home === Home.resting) {
       if (u32[this.#words + RotationW.hand] === record) u32[this.#words + RotationW.hand] = u32[words + W.next]!;
-      this.#unlink(record, this.#words + RotationW.resting, 0);
+      unlink(this.zone, record, this.#words + RotationW.resting, 0);
     }
-  }
-
-  /** The class of a weight, made if need be; counts one more member of it. 0: the zone is full. */
-  join(weight: number): number {
-    const weightClass = this.#classOf(weight) || this.#newClass(weight);
-    if (weightClass !== 0) this.zone.u32[(weightClass >>> 2) + WeightClass.members]!++;
-    return weightClass;
-  }
-
-  /** One member less of this class. The last one takes the class with it. */
-  quit(weightClass: number): void {
-    const { u32 } = this.zone;
-    if (--u32[(weightClass >>> 2) + WeightClass.members]! > 0) return;
-    let link = this.#words + RotationW.classes;
-    while (u32[link] !== weightClass) link = (u32[link]! >>> 2) + WeightClass.next;
-    u32[link] = u32[(weightClass >>> 2) + WeightClass.next]!;
-    this.zone.slab.release(weightClass);
   }
 
   /** Forgets all lists after a thread died in the middle of changing them; {@link restore} puts the members back one by one. */
@@ -103,14 +88,7 @@ export class Rotation {
     u32[this.#words + RotationW.suspects] = 0;
     u32[this.#words + RotationW.resting] = 0;
     u32[this.#words + RotationW.hand] = 0;
-    for (
-      let weightClass = u32[this.#words + RotationW.classes]!;
-      weightClass !== 0;
-      weightClass = u32[(weightClass >>> 2) + WeightClass.next]!
-    ) {
-      u32[(weightClass >>> 2) + WeightClass.head] = 0;
-      u32[(weightClass >>> 2) + WeightClass.tail] = 0;
-    }
+    this.classes.clear();
   }
 
   restore(record: number, now: number): void {
@@ -119,25 +97,6 @@ export class Rotation {
     u32[(record >>> 2) + W.flags]! &= ~Flag.TRIED;
     f64[(record >>> 3) + F.key] = 0;
     this.settle(record, now);
-  }
-
-  #classOf(weight: number): number {
-    const { u32 } = this.zone;
-    let weightClass = u32[this.#words + RotationW.classes]!;
-    while (weightClass !== 0 && u32[(weightClass >>> 2) + WeightClass.weight] !== weight)
-      weightClass = u32[(weightClass >>> 2) + WeightClass.next]!;
-    return weightClass;
-  }
-
-  #newClass(weight: number): number {
-    const weightClass = this.zone.slab.calloc(WeightClass.COUNT * 4);
-    if (weightClass === 0) return 0;
-    const { u32 } = this.zone;
-    const classes = this.#words + RotationW.classes;
-    u32[(weightClass >>> 2) + WeightClass.weight] = weight;
-    u32[(weightClass >>> 2) + WeightClass.next] = u32[classes]!;
-    u32[classes] = weightClass;
-    return weightClass;
   }
 
   #pickAwake(now: number): number {
@@ -152,7 +111,7 @@ export class Rotation {
     const rounds = f64[this.#numbers + RotationF.rounds]! + 1;
     let best = 0;
     let highest = -Infinity;
-    for (let weightClass = u32[this.#words + RotationW.classes]!; weightClass !== 0;) {
+    for (let weightClass = this.classes.first; weightClass !== 0;) {
       const words = weightClass >>> 2;
       const front = u32[words + WeightClass.head]!;
       if (front !== 0) {
@@ -193,13 +152,7 @@ export class Rotation {
     const words = record >>> 2;
     const numbers = record >>> 3;
     f64[numbers + F.key]! -= total;
-    if (u32[words + W.home] === Home.weightClass) {
-      const weightClass = u32[words + W.weightClass]! >>> 2;
-      if (u32[weightClass + WeightClass.tail] !== record) {
-        this.#unlink(record, weightClass + WeightClass.head, weightClass + WeightClass.tail);
-        this.#place(record, weightClass);
-      }
-    }
+    if (u32[words + W.home] === Home.weightClass) this.classes.fallBack(record);
     // A new window for counting failures; and a member that failed too often has this one trial in it.
     if (now - f64[numbers + F.checked]! > u32[words + W.failTimeout]!) {
       f64[numbers + F.checked] = now;
@@ -257,75 +210,27 @@ export class Rotation {
     const words = record >>> 2;
     u32[words + W.home] = home;
     if (home === Home.weightClass) {
-      const weightClass = u32[words + W.weightClass]! >>> 2;
-      const weight = u32[weightClass + WeightClass.weight]!;
+      const weight = this.#classWeight(record);
       f64[(record >>> 3) + F.key]! -= weight * f64[this.#numbers + RotationF.rounds]!;
       f64[this.#numbers + RotationF.total]! += weight;
-      this.#place(record, weightClass);
+      this.classes.place(record);
     } else if (home === Home.suspect) this.#push(record, this.#words + RotationW.suspects);
     else if (home === Home.resting) this.#push(record, this.#words + RotationW.resting);
+  }
+
+  #push(record: number, head: number): void {
+    insertBetween(this.zone, record, 0, this.zone.u32[head]!, head, 0);
+  }
+
+  /** The weight its class goes by, which is not yet the member's own while that is being changed. */
+  #classWeight(record: number): number {
+    const { u32 } = this.zone;
+    return u32[(u32[(record >>> 2) + W.weightClass]! >>> 2) + WeightClass.weight]!;
   }
 
   /** True if `record` goes before `other` when their current weights are equal. */
   #isBefore(record: number, other: number): boolean {
     return this.zone.u32[(record >>> 2) + W.order]! < this.zone.u32[(other >>> 2) + W.order]!;
-  }
-
-  /** True if `record` is to be chosen before `other`, which stands in the same class. */
-  #precedes(record: number, other: number): boolean {
-    const { f64 } = this.zone;
-    const difference = f64[(record >>> 3) + F.key]! - f64[(other >>> 3) + F.key]!;
-    return difference > 0 || (difference === 0 && this.#isBefore(record, other));
-  }
-
-  /**
-   * Puts a member into its class where it belongs, which is almost always the end: who was chosen has the least weight. After a change of the
-   * members it may belong further up; the search is bounded, so that in a class of many thousands a change costs a bounded disorder and
-   * no time.
-   */
-  #place(record: number, weightClass: number): void {
-    const { u32 } = this.zone;
-    const tail = u32[weightClass + WeightClass.tail]!;
-    let after = tail;
-    let steps = STEPS;
-    while (after !== 0 && this.#precedes(record, after) && steps-- > 0) after = u32[(after >>> 2) + W.before]!;
-    if (steps < 0) after = this.#placeFromFront(record, weightClass, tail);
-    const next = after === 0 ? u32[weightClass + WeightClass.head]! : u32[(after >>> 2) + W.next]!;
-    u32[(record >>> 2) + W.before] = after;
-    u32[(record >>> 2) + W.next] = next;
-    u32[after === 0 ? weightClass + WeightClass.head : (after >>> 2) + W.next] = record;
-    u32[next === 0 ? weightClass + WeightClass.tail : (next >>> 2) + W.before] = record;
-  }
-
-  #placeFromFront(record: number, weightClass: number, tail: number): number {
-    const { u32 } = this.zone;
-    let after = 0;
-    let next = u32[weightClass + WeightClass.head]!;
-    for (let steps = STEPS; steps > 0 && next !== 0; steps--) {
-      if (this.#precedes(record, next)) return after;
-      after = next;
-      next = u32[(next >>> 2) + W.next]!;
-    }
-    return tail;
-  }
-
-  #push(record: number, head: number): void {
-    const { u32 } = this.zone;
-    const first = u32[head]!;
-    u32[(record >>> 2) + W.before] = 0;
-    u32[(record >>> 2) + W.next] = first;
-    if (first !== 0) u32[(first >>> 2) + W.before] = record;
-    u32[head] = record;
-  }
-
-  /** @param tail word that names the end of the list, 0: this list has none */
-  #unlink(record: number, head: number, tail: number): void {
-    const { u32 } = this.zone;
-    const next = u32[(record >>> 2) + W.next]!;
-    const before = u32[(record >>> 2) + W.before]!;
-    u32[before === 0 ? head : (before >>> 2) + W.next] = next;
-    if (next !== 0) u32[(next >>> 2) + W.before] = before;
-    else if (tail !== 0) u32[tail] = before;
   }
 
   #owns({ offset, removed }: Tried): boolean {
@@ -339,16 +244,7 @@ export class Rotation {
   }
 
   #rebase(rounds: number): void {
-    const { u32, f64 } = this.zone;
-    for (
-      let weightClass = u32[this.#words + RotationW.classes]!;
-      weightClass !== 0;
-      weightClass = u32[(weightClass >>> 2) + WeightClass.next]!
-    ) {
-      const growth = u32[(weightClass >>> 2) + WeightClass.weight]! * rounds;
-      for (let record = u32[(weightClass >>> 2) + WeightClass.head]!; record !== 0; record = u32[(record >>> 2) + W.next]!)
-        f64[(record >>> 3) + F.key]! += growth;
-    }
-    f64[this.#numbers + RotationF.rounds] = 0;
+    this.classes.advance(rounds);
+    this.zone.f64[this.#numbers + RotationF.rounds] = 0;
   }
 }

@@ -43,7 +43,7 @@ export async function prepareServers(
 
 async function settled(found: readonly (Step | Promise<Step>)[], mistakes: Mistakes): Promise<Step[]> {
   const steps: Step[] = [];
-  for (const result of await Promise.allSettled(found)) {
+  for (const result of await Promise.allSettled(found.map((step) => Promise.resolve(step)))) {
     if (result.status === 'fulfilled') steps.push(result.value);
     else mistakes.take(result.reason);
   }

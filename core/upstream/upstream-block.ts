@@ -1,7 +1,8 @@
+import { errorAt } from '../config/errors.js';
 import type { Directive } from '../module/tree.js';
 import type { UpstreamConf } from '../module/upstream.js';
 import { Zone } from '../zone/zone.js';
-import type { Zones } from '../zone/zones.js';
+import { ZoneUseError, type Zones } from '../zone/zones.js';
 import { Group, type GroupOptions } from './group.js';
 import { GroupMemory } from './group-memory.js';
 import type { KeepaliveSettings } from './keepalive.js';
@@ -60,7 +61,7 @@ export class UpstreamBlock {
   ): UpstreamBlock {
     const name = directive.args[0]?.text ?? '';
     const owner = options.owner || choice === undefined;
-    const zone = choice && options.zones.open(choice.name, choice.size, 'upstream');
+    const zone = choice && openZone(directive, choice, options.zones);
     const memory = memoryIn(zone ?? privateZone(name, members), directive, owner, options.workers);
     if (memory === undefined) {
       if (zone !== undefined) options.zones.close(zone);
@@ -103,6 +104,15 @@ export class UpstreamBlock {
 
   #leaveZone(): boolean {
     return this.zone !== undefined && this.options.zones.close(this.zone);
+  }
+}
+
+function openZone(directive: Directive, { name, size }: ZoneChoice, zones: Zones): Zone {
+  try {
+    return zones.open(name, size, 'upstream');
+  } catch (error) {
+    if (error instanceof ZoneUseError) throw errorAt(directive, error.message);
+    throw error;
   }
 }
 

@@ -5,6 +5,7 @@ import type { Tree } from '../config/tree.js';
 import type { ArgContext } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
 import type { upstreamDirectives } from '../module/upstream.js';
+import { MAX_SIZE } from '../zone/zone-layout.js';
 import { upstreamsOf } from './touched.js';
 
 /** nginx wants eight pages. */
@@ -53,6 +54,7 @@ export class ZonePlan {
         line.args[1],
       );
     if (size < MIN_SIZE) throw errorAt(line, `zone "${name}" is too small`, line.args[1], `32k at least; 256k holds about 900 members`);
+    if (size > MAX_SIZE) throw errorAt(line, `zone "${name}" is too large`, line.args[1], 'a zone is smaller than 2g');
     return { name, size };
   }
 

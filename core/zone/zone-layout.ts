@@ -30,3 +30,6 @@ export const Word = {
 const words = Word.heads + ROWS * COLUMNS;
 /** Where the blocks begin: a multiple of 8. */
 export const HEADER_BYTES = (words + (words % 2)) * 4;
+
+/** Offsets and sizes stay below 2^31. */
+export const MAX_SIZE = 2 ** 31 - 8;

@@ -1,7 +1,7 @@
 import { Lock } from './lock.js';
 import { Slab } from './slab.js';
 import { Directory } from './directory.js';
-import { HEADER_BYTES, MAGIC, VERSION, Word } from './zone-layout.js';
+import { HEADER_BYTES, MAGIC, MAX_SIZE, VERSION, Word } from './zone-layout.js';
 
 export interface ZoneOptions {
   /** False: memory of one thread, without locking. */
@@ -45,8 +45,9 @@ export class Zone {
     this.directory = new Directory(this);
   }
 
-  /** New memory of `size` bytes (rounded down to a multiple of 8). The system provides it when it is first touched. */
+  /** New memory of `size` bytes (rounded down to a multiple of 8). The system provides it when it is first touched. @throws RangeError from 2 GB on */
   static create(name: string, size: number, { shared = true, growable = false }: ZoneOptions = {}): Zone {
+    if (size > MAX_SIZE) throw new RangeError(`zone "${name}" is too large`);
     const whole = Math.max(size - (size % 8), HEADER_BYTES + 64);
     const zone = new Zone(name, shared ? new SharedArrayBuffer(whole) : new ArrayBuffer(whole), growable && !shared);
     zone.u32[Word.magic] = MAGIC;

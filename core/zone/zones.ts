@@ -12,6 +12,13 @@ export interface ZoneShare {
 /** Where the zones of a thread come from: made here (master), taken over from the master (worker), private memory (a check of the configuration). */
 export type ZoneSource = 'create' | 'adopt' | 'private';
 
+/** Two directives want one zone for different things. In nginx's words. */
+export class ZoneUseError extends Error {
+  constructor(name: string) {
+    super(`the shared memory zone "${name}" is already declared for a different use`);
+  }
+}
+
 interface Entry {
   readonly id: number;
   readonly zone: Zone;
@@ -33,7 +40,7 @@ export class Zones {
    * The zone of that name and size: the one in use or new memory. Each call is matched by one {@link close}.
    *
    * @param use what it is for, `upstream` or the directive's name: a zone has one purpose
-   * @throws Error in nginx's wording if it is used for something else; in a worker if the master has not shared it
+   * @throws ZoneUseError if it is used for something else; Error in a worker if the master has not shared it
    */
   open(name: string, size: number, use: string): Zone {
     const key = keyOf(name, size);
@@ -43,7 +50,7 @@ export class Zones {
       entry = { id: ++this.#last, zone: Zone.create(name, size, { shared: this.source === 'create' }), use, users: 0 };
       this.#entries.set(key, entry);
     }
-    if (entry.use !== use) throw new Error(`the shared memory zone "${name}" is already declared for a different use`);
+    if (entry.use !== use) throw new ZoneUseError(name);
     entry.users++;
     return entry.zone;
   }
@@ -57,13 +64,6 @@ export class Zones {
       return false;
     }
     return false;
-  }
-
-  /** The size of the zone that was opened last under `name`, or undefined. */
-  sizeOf(name: string): number | undefined {
-    let found: Entry | undefined;
-    for (const entry of this.#entries.values()) if (entry.zone.name === name && (!found || entry.id > found.id)) found = entry;
-    return found?.zone.size;
   }
 
   /** What another thread needs that has adopted everything up to the id `after`; 0: all. */

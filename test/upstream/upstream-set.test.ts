@@ -196,6 +196,7 @@ const REFUSED: Record<string, [configuration: string, ...messages: string[]]> = 
   'one name twice': ['http { upstream a { server 10.0.0.1; } upstream a { server 10.0.0.1; } }', 'duplicate upstream "a"'],
   'a zone without a size': ['http { upstream a { zone x; server 10.0.0.1; } }', 'zero size shared memory zone "x"'],
   'a small zone': ['http { upstream a { zone x 16k; server 10.0.0.1; } }', 'zone "x" is too small'],
+  'a zone beyond all bounds': ['http { upstream a { zone x 2g; server 10.0.0.1; } }', 'zone "x" is too large'],
   'two sizes': [
     'http { upstream a { zone x 64k; server 10.0.0.1; } upstream b { zone x 128k; server 10.0.0.1; } }',
     'the size 131072 of shared memory zone "x" conflicts with already declared size 65536',
@@ -215,6 +216,13 @@ for (const [title, [configuration, ...messages]] of Object.entries(REFUSED)) {
     t.is(node.zones.shares().length, 0);
   });
 }
+
+test('a zone that something else uses is refused', async (t) => {
+  const node = new TestNode();
+  node.zones.open('x', 65536, 'limit_req_zone');
+  const error = await t.throwsAsync(node.load('http { upstream a { zone x 64k; server 10.0.0.1; } }'), { instanceOf: ConfigErrors });
+  t.is(error.errors[0]?.message, 'the shared memory zone "x" is already declared for a different use');
+});
 
 test('an upstream with a zone may be empty', async (t) => {
   const node = new TestNode();

@@ -1,0 +1,62 @@
+import type { GroupMemory } from './group-memory.js';
+import { F, W } from './layout.js';
+
+/** What becomes of the requests that a worker sends to members: passive failure detection as nginx has it. Called with the zone's lock held. */
+export class Attempts {
+  /** @param worker 0-based; -1: a thread that carries no traffic */
+  constructor(
+    private readonly memory: GroupMemory,
+    private readonly worker: number,
+  ) {}
+
+  /** A request goes to the member. */
+  begin(record: number, now: number): void {
+    const { u32, f64 } = this.memory.zone;
+    const words = record >>> 2;
+    f64[(record >>> 3) + F.requests]!++;
+    f64[(record >>> 3) + F.selected] = now;
+    u32[words + W.active]!++;
+    if (this.#counts) u32[words + W.perWorker + this.worker]!++;
+    if (u32[words + W.maxConns] !== 0) this.memory.rotationOf(record).settle(record, now);
+  }
+
+  /** A request has ended. True if it failed, and that was one failure too many: the member gets no more for its fail_timeout. */
+  end(record: number, failed: boolean, now: number): boolean {
+    const { memory } = this;
+    const { u32, f64 } = memory.zone;
+    const words = record >>> 2;
+    const numbers = record >>> 3;
+    if (u32[words + W.active] !== 0) u32[words + W.active]!--;
+    if (this.#counts && u32[words + W.perWorker + this.worker] !== 0) u32[words + W.perWorker + this.worker]!--;
+    let disabled = false;
+    if (failed) disabled = this.#fail(record, now);
+    else if (u32[words + W.fails] !== 0 && f64[numbers + F.accessed]! < f64[numbers + F.checked]!) memory.tally.available(record, now);
+    else if (u32[words + W.maxConns] === 0) return false;
+    memory.rotationOf(record).settle(record, now);
+    return disabled;
+  }
+
+  /** Whether this thread has a place in the records. */
+  get #counts(): boolean {
+    return this.worker >= 0 && this.worker < this.memory.workers;
+  }
+
+  /** What ngx_http_upstream_free_round_robin_peer does. The only member of a group is never marked. */
+  #fail(record: number, now: number): boolean {
+    const { memory } = this;
+    const { u32, f64 } = memory.zone;
+    const words = record >>> 2;
+    u32[words + W.failed]!++;
+    if (memory.count === 1) return false;
+    const fails = ++u32[words + W.fails]!;
+    f64[(record >>> 3) + F.accessed] = now;
+    f64[(record >>> 3) + F.checked] = now;
+    const maxFails = u32[words + W.maxFails]!;
+    if (maxFails === 0) return false;
+    const loss = Math.floor(u32[words + W.weight]! / maxFails);
+    u32[words + W.effective] = Math.max(u32[words + W.effective]! - loss, 0);
+    if (fails < maxFails) return false;
+    memory.tally.unavailable(record, now);
+    return true;
+  }
+}
