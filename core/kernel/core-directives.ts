@@ -98,6 +98,12 @@ export const mainDirectives = {
     many: true,
     doc: 'Starts a helper process with its own configuration.',
   }),
+  data_folder: directive({
+    in: ['main'],
+    args: path(),
+    default: 'data',
+    doc: 'Where changes made by API and key-value pairs are kept. Each server needs its own.',
+  }),
   shared_slab_pool_size: directive({ in: ['main'], args: size(), doc: 'Shared memory for the zones of dynamic upstreams.' }),
   start_message: directive({ in: ['main'], args: text('line'), many: true, doc: 'A line for whoever starts the server in a terminal.' }),
   thread_pool: directive({ in: ['main'], args: rest(text()), many: true, doc: 'Accepted; has no effect.' }),

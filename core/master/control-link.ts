@@ -8,14 +8,14 @@ export class ControlLink {
   #server: ActionServer | undefined;
   #endpoint: BusEndpoint | undefined;
 
-  constructor(
-    /** Where credentials and socket lie: private to this user. */
-    private readonly folder: string,
-    private readonly log: Log,
-  ) {}
+  constructor(private readonly log: Log) {}
 
-  /** Opens the bus, if it is not open yet, and makes the actions of these modules callable. Returns the file that a helper finds the bus by. */
-  async open(modules: RunningModules): Promise<string> {
+  /**
+   * Opens the bus, if it is not open yet, and makes the actions of these modules callable.
+   * @param folder for credentials and socket: private to this user
+   * @returns the file that a helper finds the bus by
+   */
+  async open(folder: string, modules: RunningModules): Promise<string> {
     if (!this.#endpoint || !this.#server) {
       // Only a server with helpers needs any of this.
       const [{ createBusEndpoint }, { BusClient }, { ActionServer }] = await Promise.all([
@@ -23,7 +23,7 @@ export class ControlLink {
         import('../control/bus.js'),
         import('../control/action-server.js'),
       ]);
-      this.#endpoint = createBusEndpoint(this.folder);
+      this.#endpoint = createBusEndpoint(folder);
       this.#server = new ActionServer(new BusClient(this.#endpoint, 'master', this.log), this.log);
       this.#server.start();
     }

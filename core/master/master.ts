@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { release, totalmem, type } from 'node:os';
 import type { IdSource } from '../config/tree.js';
 import type { Parsed } from '../config/parser.js';
@@ -13,6 +12,7 @@ import type { MainConf } from '../kernel/core-directives.js';
 import type { Installation } from '../kernel/installation.js';
 import { Instance } from '../kernel/instance.js';
 import type { ConfigurationSource } from '../kernel/read-configuration.js';
+import { readSettings } from '../kernel/settings.js';
 import type { ErrorLog } from '../log/error-log.js';
 import type { AppendedLogFiles } from '../log/log-files.js';
 import { KeyValue, Transactions } from '../module/services.js';
@@ -67,7 +67,7 @@ export class Master {
     const shared = { zones: this.#zones, figures: this.#figures, workers };
     this.#assembly = assemble(this.#instance, { role: 'master', files, errorLog, ...shared });
     this.#helpers = new HelperSet(log);
-    this.#link = new ControlLink(this.#dataFolder, log);
+    this.#link = new ControlLink(log);
     this.#workers = new WorkerPool({
       log,
       zones: this.#zones,
@@ -166,10 +166,6 @@ export class Master {
     this.options.files.flush();
   }
 
-  get #dataFolder(): string {
-    return join(this.options.prefix, 'data');
-  }
-
   get #queue(): TransactionQueue {
     if (!this.#transactions) throw new Error('the server has not read its configuration yet');
     return this.#transactions;
@@ -179,7 +175,7 @@ export class Master {
   async #bringIntoForce(parsed: Parsed): Promise<() => void> {
     const { ids, log } = this.options;
     const { tree: file, modules } = await checkParsed(parsed, this.#instance);
-    this.#store = Store.open(this.#dataFolder);
+    this.#store = Store.open(readSettings(file.root, modules.args).main.data_folder);
     const participants = (): WorkerPool['participants'] => this.#workers.participants;
     const queue = new TransactionQueue({ instance: this.#instance, store: this.#store, participants, ids, log });
     this.#transactions = queue;
@@ -220,7 +216,7 @@ export class Master {
   async #followHelpers(): Promise<void> {
     const { prefix, errorLog } = this.options;
     const lines = this.main.helper;
-    const bus = lines.length === 0 ? '' : await this.#link.open(this.#instance.modules);
+    const bus = lines.length === 0 ? '' : await this.#link.open(this.main.data_folder, this.#instance.modules);
     this.#helpers.follow(lines.map(({ kind, module, conf }): HelperStart => ({ kind, module, conf, prefix, errorLog, bus })));
   }
 }

@@ -22,6 +22,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { ExecutionContext } from 'ava';
+import { guard } from './guard.js';
 import { freePort } from './ports.js';
 import { tempFolder, writeInto } from './temp.js';
 import { waitFor } from './wait.js';
@@ -66,6 +67,7 @@ export class Srv {
   ) {
     child.stdout?.setEncoding('utf8').on('data', (text: string) => (this.stdout += text));
     child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
+    if (child.pid !== undefined) guard.watch(child.pid);
     this.exited = new Promise((done) => child.once('close', (code, signal) => done({ code, signal })));
   }
 
@@ -180,6 +182,7 @@ async function tearDown(t: ExecutionContext, srv: Srv, allowCrashes: boolean): P
     process.kill(-srv.pid, 'SIGKILL');
     t.fail('the server is gone, but a process of it is left');
   }
+  guard.forget(srv.pid);
   const crash = /^.*(\[alert\]|uncaught).*$/m.exec(srv.log() + srv.stderr);
   if (crash && !allowCrashes) t.fail(`the server logged: ${crash[0]}`);
 }
