@@ -17,14 +17,14 @@ export async function bindProbe({ host, port, path, ipv6Only }: ListenOptions): 
     server.once('error', reject);
     server.listen({ host, port, ipv6Only, exclusive: true }, resolve);
   });
-  await new Promise<void>(resolve => {
+  await new Promise<void>((resolve) => {
     server.close(() => resolve());
   });
 }
 
 async function clearSocketFile(path: string): Promise<void> {
   if (!existsSync(path)) return;
-  const alive = await new Promise<boolean>(resolve => {
+  const alive = await new Promise<boolean>((resolve) => {
     const socket = net.connect({ path });
     socket.once('connect', () => {
       socket.destroy();

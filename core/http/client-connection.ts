@@ -42,7 +42,10 @@ export class ClientConnection implements Timed, ConnectionView {
   requests = 0;
   request: Request | undefined = undefined;
   tunnel: Tunnel | undefined = undefined;
-  #pending: Buffer | undefined = undefined;
+  /** Bytes that came and are not used up, and where they begin. Between two reads they are this connection's own. */
+  #input: Buffer | undefined = undefined;
+  #at = 0;
+  #borrowed = false;
   /** The search for the end of a head that came in part. */
   #search: HeadEnd | undefined = undefined;
   #waiting: Waiting = Waiting.Nothing;
@@ -80,25 +83,27 @@ export class ClientConnection implements Timed, ConnectionView {
   }
   /** Between requests, or before the first: nothing is lost when it is closed. */
   get isIdle(): boolean {
-    return this.request === undefined && this.#pending === undefined && this.tunnel === undefined && !this.#closing;
+    return this.request === undefined && this.#input === undefined && this.tunnel === undefined && !this.#closing;
   }
 
-  onData(chunk: Buffer): void {
+  /** @param borrowed the bytes are only valid during the call. */
+  onData(chunk: Buffer, borrowed: boolean): void {
     this.context.clock.refresh();
     if (this.tunnel !== undefined) {
-      this.tunnel.fromClient(chunk);
+      this.tunnel.fromClient(borrowed ? Buffer.from(chunk) : chunk);
       return;
     }
     if (this.#closing) return;
-    const request = this.request;
-    if (request === undefined) {
-      this.#pending = this.#pending === undefined ? chunk : Buffer.concat([this.#pending, chunk]);
-      this.#work();
-      return;
+    if (this.#input === undefined) {
+      this.#input = chunk;
+      this.#borrowed = borrowed;
+    } else {
+      this.#input = Buffer.concat([this.#input.subarray(this.#at), chunk]);
+      this.#borrowed = false;
     }
-    const { body } = request;
-    if (body !== undefined && !body.complete && body.failure === 0) this.#feedBody(request, body, chunk, 0);
-    else this.#keep(chunk);
+    this.#at = 0;
+    this.#work();
+    if (this.#input !== undefined) this.#keepInput();
   }
 
   /** The parsed fields of `request`, parsed again if another request used the scratch meanwhile. */
@@ -164,9 +169,9 @@ export class ClientConnection implements Timed, ConnectionView {
 
   /** For a tunnel: bytes that came behind the request. */
   takePending(): Buffer | undefined {
-    const pending = this.#pending;
-    this.#pending = undefined;
-    return pending;
+    const early = this.#input?.subarray(this.#at);
+    this.#input = undefined;
+    return early === undefined || !this.#borrowed ? early : Buffer.from(early);
   }
 
   /** A tunnel is over: what is written still goes out. */
@@ -239,7 +244,11 @@ export class ClientConnection implements Timed, ConnectionView {
       case Waiting.Nothing:
         return;
       case Waiting.Head:
-        if (this.#pending !== undefined) context.log.write('info', `client timed out (60: Operation timed out) while reading client request headers, client: ${this.remoteAddress}`);
+        if (this.#search !== undefined)
+          context.log.write(
+            'info',
+            `client timed out (60: Operation timed out) while reading client request headers, client: ${this.remoteAddress}`,
+          );
         this.#end();
         return;
       case Waiting.KeepAlive:
@@ -258,24 +267,46 @@ export class ClientConnection implements Timed, ConnectionView {
         }
         return;
       case Waiting.Send:
-        if (this.socket.writableLength > 0 && this.socket.writableLength < this.#unsent) this.#wait(Waiting.Send, request?.location.settings.sendTimeout ?? LINGERING_TIME);
+        if (this.socket.writableLength > 0 && this.socket.writableLength < this.#unsent)
+          this.#wait(Waiting.Send, request?.location.settings.sendTimeout ?? LINGERING_TIME);
         else this.socket.destroy();
     }
   }
 
-  #keep(chunk: Buffer): void {
-    this.#pending = this.#pending === undefined ? chunk : Buffer.concat([this.#pending, chunk]);
-    if (this.#pending.length > PIPELINE_LIMIT) this.socket.pause();
+  /** What is left waits for more, or for the request at work to end. */
+  #keepInput(): void {
+    const input = this.#input;
+    if (input === undefined) return;
+    if (this.#borrowed) {
+      this.#input = Buffer.from(input.subarray(this.#at));
+      this.#at = 0;
+      this.#borrowed = false;
+    }
+    if (this.request !== undefined && input.length - this.#at > PIPELINE_LIMIT) this.socket.pause();
   }
 
-  /** Starts requests for as long as whole heads are there and nobody is at work. */
+  /** Uses the input for as long as somebody takes it: the body of the request at work, then whole heads. */
   #work(): void {
     if (this.#working) return;
     this.#working = true;
-    while (this.#pending !== undefined && this.request === undefined && !this.#closing && this.tunnel === undefined) {
-      if (!this.#takeRequest(this.#pending)) break;
+    while (this.#input !== undefined && !this.#closing && this.tunnel === undefined) {
+      const { request } = this;
+      const body = request?.body;
+      if (request === undefined) {
+        if (!this.#takeRequest(this.#input)) break;
+      } else if (body !== undefined && !body.complete && body.failure === 0) this.#takeBody(request, body, this.#input);
+      else break;
     }
     this.#working = false;
+  }
+
+  /** The input is used up to here. */
+  #advance(to: number): void {
+    if (this.#input !== undefined && to < this.#input.length) this.#at = to;
+    else {
+      this.#input = undefined;
+      this.#at = 0;
+    }
   }
 
   /** @returns false when more bytes are needed. */
@@ -287,8 +318,8 @@ export class ClientConnection implements Timed, ConnectionView {
       search = context.headEnd;
       search.reset();
     }
-    const end = search.find(bytes, 0, limits);
-    if (end === 0) return this.#awaitHead(bytes, search);
+    const end = search.find(bytes, this.#at, limits);
+    if (end === 0) return this.#awaitHead(search);
     if (this.#search !== undefined) {
       this.#search = undefined;
       context.figures.countReading(-1);
@@ -299,16 +330,15 @@ export class ClientConnection implements Timed, ConnectionView {
       return true;
     }
     const { head } = context;
-    this.#pending = end < bytes.length ? bytes.subarray(end) : undefined;
+    this.#advance(end);
     if (parseRequestHead(head, bytes.latin1Slice(search.start, end), limits) !== 0) this.#refuse(head.code, head.reason);
     else this.#begin();
     return true;
   }
 
   /** A part of a head is there: remembers how far it was searched. */
-  #awaitHead(bytes: Buffer, search: HeadEnd): boolean {
+  #awaitHead(search: HeadEnd): boolean {
     const { context, listener } = this;
-    this.#pending = bytes;
     if (this.#search !== undefined) return false;
     this.#search = search;
     context.headEnd = new HeadEnd();
@@ -339,14 +369,12 @@ export class ClientConnection implements Timed, ConnectionView {
     const chunked = this.context.head.chunked;
     const body = new RequestBody(chunked ? -1 : request.contentLength);
     request.body = body;
-    const bytes = this.#pending;
-    this.#pending = undefined;
-    if (bytes !== undefined) this.#feedBody(request, body, bytes, 0);
+    if (this.#input !== undefined) this.#takeBody(request, body, this.#input);
     if (!body.complete) this.#wait(Waiting.Body, request.location.settings.clientBodyTimeout);
   }
 
-  #feedBody(request: Request, body: RequestBody, chunk: Buffer, from: number): void {
-    const end = body.feed(chunk, from);
+  #takeBody(request: Request, body: RequestBody, bytes: Buffer): void {
+    this.#advance(body.feed(bytes, this.#at, this.#borrowed));
     if (body.failure > 0) {
       request.keepAlive = false;
       if (request.finished) this.#linger();
@@ -362,7 +390,6 @@ export class ClientConnection implements Timed, ConnectionView {
       return;
     }
     if (this.#waiting === Waiting.Body) this.#wait(Waiting.Nothing, 0);
-    if (end < chunk.length) this.#keep(chunk.subarray(end));
     if (request.finished) this.#afterRequest(request);
   }
 
@@ -370,8 +397,11 @@ export class ClientConnection implements Timed, ConnectionView {
   #refuse(status: number, reason: string): void {
     const { context, listener } = this;
     const { head } = context;
-    this.#pending = undefined;
-    context.log.write('info', `${reason} while reading client request headers, client: ${this.remoteAddress}, server: ${listener.names.defaultServer.name}`);
+    this.#input = undefined;
+    context.log.write(
+      'info',
+      `${reason} while reading client request headers, client: ${this.remoteAddress}, server: ${listener.names.defaultServer.name}`,
+    );
     head.forget();
     const request = new Request(this, listener.names.defaultServer);
     context.headOwner = request;
@@ -393,7 +423,7 @@ export class ClientConnection implements Timed, ConnectionView {
     this.request = undefined;
     if (!request.keepAlive || this.#ended) {
       // What was not read may still be on its way.
-      if (this.#pending !== undefined || request.text === '' || request.body?.complete === false) this.#linger();
+      if (this.#input !== undefined || request.text === '' || request.body?.complete === false) this.#linger();
       else this.#end();
       return;
     }
@@ -409,9 +439,10 @@ export class ClientConnection implements Timed, ConnectionView {
 
   /** Goes on with what came behind the last request. */
   #continue(): void {
-    if (this.#pending === undefined) return;
+    if (this.#input === undefined || this.#working) return;
     this.socket.resume();
     this.#work();
+    if (this.#input !== undefined) this.#keepInput();
   }
 
   /** Closes; what is written still goes out. */

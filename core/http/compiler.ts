@@ -39,7 +39,11 @@ export class HttpCompiler {
     private readonly args: ArgContext,
     private readonly product: Product,
   ) {
-    this.#modules = Array.from(modules, ({ declaration, instance }) => ({ declaration, instance, reader: new ScopedReader(declaration.manifest.directives ?? {}, args) }));
+    this.#modules = Array.from(modules, ({ declaration, instance }) => ({
+      declaration,
+      instance,
+      reader: new ScopedReader(declaration.manifest.directives ?? {}, args),
+    }));
     this.#core = new ScopedReader(coreDirectives, args);
   }
 
@@ -62,7 +66,7 @@ class Compilation {
     private readonly product: Product,
     private readonly previous: HttpConfiguration | undefined,
   ) {
-    this.#oldServers = new Map(previous?.servers.map(server => [server.directive, server]));
+    this.#oldServers = new Map(previous?.servers.map((server) => [server.directive, server]));
   }
 
   run(root: Block): HttpConfiguration {
@@ -102,7 +106,7 @@ class Compilation {
       directive,
       scope: this.core.view(scope),
       ...serverNames([...(block?.named('server_name') ?? [])]),
-      listens: listenOptions([...(block?.named('listen') ?? [])], text => this.args.path(text), process.getuid?.() === 0 ? '80' : '8000'),
+      listens: listenOptions([...(block?.named('listen') ?? [])], (text) => this.args.path(text), process.getuid?.() === 0 ? '80' : '8000'),
       settings: serverSettings(conf),
       steps: handlers.steps('post_read', 'server_rewrite'),
       locations: this.#locations(directive, scope, before),
@@ -177,7 +181,9 @@ class Compilation {
     const set = new HandlerSet();
     for (const { declaration, instance, reader } of this.modules) {
       if ((server ? instance.compileServer : instance.compile) === undefined) continue;
-      const handlers = this.#collect((): HttpHandlers | undefined => (server ? instance.compileServer?.(reader.view(scope)) : instance.compile?.(reader.view(scope))));
+      const handlers = this.#collect((): HttpHandlers | undefined =>
+        server ? instance.compileServer?.(reader.view(scope)) : instance.compile?.(reader.view(scope)),
+      );
       if (handlers !== undefined) set.add(declaration, handlers, scope.directive);
     }
     return set;
@@ -216,7 +222,7 @@ class Compilation {
 function checkPlace(directive: Directive, match: LocationMatch, parent: ScopeNode): void {
   if (parent.kind !== 'location' || parent.directive === undefined) return;
   const outer = locationMatch(parent.directive);
-  const shown = directive.args.map(word => word.text).join(' ');
+  const shown = directive.args.map((word) => word.text).join(' ');
   if (match.kind === 'named') throw errorAt(directive, `named location "${shown}" can be on the server level only`);
   if (outer.kind === 'exact') throw errorAt(directive, `location "${shown}" cannot be inside the exact location "${outer.name}"`);
   if (outer.kind === 'named') throw errorAt(directive, `location "${shown}" cannot be inside the named location "${outer.name}"`);

@@ -11,51 +11,51 @@ const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', '
 
 /** Variables of ngx_http_core_module, by nginx's names and meanings. */
 const GETTERS: Readonly<Record<string, VariableGetter>> = {
-  args: request => request.args || undefined,
-  query_string: request => request.args || undefined,
-  is_args: request => (request.args === '' ? '' : '?'),
-  uri: request => request.uri,
-  document_uri: request => request.uri,
-  request_uri: request => request.requestUri,
-  request_method: request => request.method,
-  request: own(request => request.requestLine),
-  request_id: request => request.requestId,
-  request_length: own(request => String(request.text.length + (request.body?.received ?? 0))),
-  request_time: own(request => seconds(Math.max(Date.now() - request.startTime, 0))),
-  server_protocol: request => request.protocol,
-  scheme: request => (request.connection.secure ? 'https' : 'http'),
-  https: request => (request.connection.secure ? 'on' : undefined),
-  host: request => request.host,
+  args: (request) => request.args || undefined,
+  query_string: (request) => request.args || undefined,
+  is_args: (request) => (request.args === '' ? '' : '?'),
+  uri: (request) => request.uri,
+  document_uri: (request) => request.uri,
+  request_uri: (request) => request.requestUri,
+  request_method: (request) => request.method,
+  request: own((request) => request.requestLine),
+  request_id: (request) => request.requestId,
+  request_length: own((request) => String(request.text.length + (request.body?.received ?? 0))),
+  request_time: own((request) => seconds(Math.max(Date.now() - request.startTime, 0))),
+  server_protocol: (request) => request.protocol,
+  scheme: (request) => (request.connection.secure ? 'https' : 'http'),
+  https: (request) => (request.connection.secure ? 'on' : undefined),
+  host: (request) => request.host,
   hostname: () => hostname(),
-  server_name: own(request => request.server.name),
-  server_addr: request => request.connection.localAddress,
-  server_port: request => String(request.connection.localPort),
-  remote_addr: request => request.connection.remoteAddress,
-  remote_user: request => basicUser(request.header('authorization')),
-  remote_port: request => String(request.connection.remotePort),
-  connection: request => String(request.connection.id),
-  connection_requests: request => String(request.connection.requests),
-  content_length: request => request.header('content-length'),
-  content_type: request => request.header('content-type'),
-  status: request => String(request.status).padStart(3, '0'),
-  bytes_sent: request => String(request.bytesSent),
-  body_bytes_sent: request => String(request.bodyBytesSent),
-  request_completion: own(request => (request.keepAlive || request.status !== 499 ? 'OK' : '')),
+  server_name: own((request) => request.server.name),
+  server_addr: (request) => request.connection.localAddress,
+  server_port: (request) => String(request.connection.localPort),
+  remote_addr: (request) => request.connection.remoteAddress,
+  remote_user: (request) => basicUser(request.header('authorization')),
+  remote_port: (request) => String(request.connection.remotePort),
+  connection: (request) => String(request.connection.id),
+  connection_requests: (request) => String(request.connection.requests),
+  content_length: (request) => request.header('content-length'),
+  content_type: (request) => request.header('content-type'),
+  status: (request) => String(request.status).padStart(3, '0'),
+  bytes_sent: (request) => String(request.bytesSent),
+  body_bytes_sent: (request) => String(request.bodyBytesSent),
+  request_completion: own((request) => (request.keepAlive || request.status !== 499 ? 'OK' : '')),
   pid: () => String(process.pid),
   msec: () => seconds(Date.now()),
-  time_iso8601: own(request => isoTime(new Date(request.connection.context.clock.now))),
-  time_local: own(request => logTime(new Date(request.connection.context.clock.now))),
+  time_iso8601: own((request) => isoTime(new Date(request.connection.context.clock.now))),
+  time_local: own((request) => logTime(new Date(request.connection.context.clock.now))),
 };
 
 const PREFIXES: Readonly<Record<string, VariablePrefix>> = {
-  http_: rest => {
+  http_: (rest) => {
     const name = rest.replaceAll('_', '-');
-    return request => request.header(name);
+    return (request) => request.header(name);
   },
   sent_http_: sentHeader,
-  arg_: rest => request => argument(request.args, rest),
-  cookie_: rest => request => cookie(request.header('cookie'), rest),
-  [CAPTURE]: rest => own(request => capture(request, rest)),
+  arg_: (rest) => (request) => argument(request.args, rest),
+  cookie_: (rest) => (request) => cookie(request.header('cookie'), rest),
+  [CAPTURE]: (rest) => own((request) => capture(request, rest)),
 };
 
 export function defineCoreVariables(variables: HttpVariables): void {
@@ -66,10 +66,10 @@ export function defineCoreVariables(variables: HttpVariables): void {
 
 function sentHeader(rest: string): VariableGetter {
   const name = rest.replaceAll('_', '-');
-  if (name === 'content-length') return own(request => (request.answerLength < 0 ? undefined : String(request.answerLength)));
-  if (name === 'connection') return own(request => (request.keepAlive ? 'keep-alive' : 'close'));
-  if (name === 'transfer-encoding') return own(request => (request.chunked ? 'chunked' : undefined));
-  return request => request.response.get(name);
+  if (name === 'content-length') return own((request) => (request.answerLength < 0 ? undefined : String(request.answerLength)));
+  if (name === 'connection') return own((request) => (request.keepAlive ? 'keep-alive' : 'close'));
+  if (name === 'transfer-encoding') return own((request) => (request.chunked ? 'chunked' : undefined));
+  return (request) => request.response.get(name);
 }
 
 function capture(request: Request, name: string): string | undefined {

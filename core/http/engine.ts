@@ -37,7 +37,7 @@ export class HttpEngine implements Follower {
 
   /** Addresses that are open, as `listen` names them. */
   get addresses(): string[] {
-    return Array.from(this.#listeners.values(), listener => listener.address);
+    return Array.from(this.#listeners.values(), (listener) => listener.address);
   }
 
   async prepare(change: Change): Promise<Prepared> {
@@ -66,7 +66,7 @@ export class HttpEngine implements Follower {
   async quit(timeout: number | undefined): Promise<void> {
     const until = timeout === undefined ? Infinity : Date.now() + timeout;
     for (const listener of this.#listeners.values()) listener.drain();
-    while (this.#connections() > 0 && Date.now() < until) await new Promise(resolve => setTimeout(resolve, 20));
+    while (this.#connections() > 0 && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 20));
     this.stop();
   }
 
@@ -90,7 +90,10 @@ export class HttpEngine implements Follower {
       if (this.#listeners.has(key)) continue;
       const listener = new HttpListener(group.options, this.context, variables, group.names, tlsOf(group));
       try {
-        await this.#bind(listener, [...this.#listeners.values()].some(other => other.address === group.options.address));
+        await this.#bind(
+          listener,
+          [...this.#listeners.values()].some((other) => other.address === group.options.address),
+        );
         opened.set(key, listener);
       } catch (error) {
         errors.push(...(configErrorsOf(error) ?? [bindError(listener, error as NodeJS.ErrnoException)]));
@@ -111,7 +114,12 @@ export class HttpEngine implements Follower {
     else if (servesUnixSockets) await listener.open(false);
   }
 
-  #commit(next: HttpConfiguration, groups: ReadonlyMap<string, ListenGroup>, opened: Map<string, HttpListener>, variables: HttpVariables): void {
+  #commit(
+    next: HttpConfiguration,
+    groups: ReadonlyMap<string, ListenGroup>,
+    opened: Map<string, HttpListener>,
+    variables: HttpVariables,
+  ): void {
     this.#configuration = next;
     for (const [key, listener] of this.#listeners) {
       const group = groups.get(key);
@@ -134,7 +142,12 @@ const NOTHING_TO_DO: Prepared = { commit: () => undefined, abort: () => undefine
 function touchesHttp({ before, after, operations }: Change): boolean {
   for (const operation of operations) {
     if (operation.op === 'root') return true;
-    const path = operation.op === 'add' ? after.pathOf(operation.directive.id) : operation.op === 'replace' ? after.pathOf(operation.directive.id) : before.pathOf(operation.id);
+    const path =
+      operation.op === 'add'
+        ? after.pathOf(operation.directive.id)
+        : operation.op === 'replace'
+          ? after.pathOf(operation.directive.id)
+          : before.pathOf(operation.id);
     // http / upstream / server: a member. http / upstream: the group as a whole, which locations may name.
     if (path[0]?.name === 'http' && path[1]?.name === 'upstream' && path.length > 2) continue;
     return true;
@@ -151,7 +164,8 @@ function sameUpstreams({ before, after }: Change): boolean {
 
 function upstreamNames(root: Block): string[] {
   const names: string[] = [];
-  for (const http of root.named('http')) for (const upstream of http.block?.named('upstream') ?? []) names.push(`${upstream.id} ${upstream.args[0]?.text}`);
+  for (const http of root.named('http'))
+    for (const upstream of http.block?.named('upstream') ?? []) names.push(`${upstream.id} ${upstream.args[0]?.text}`);
   return names.sort();
 }
 
@@ -160,7 +174,7 @@ function tlsOf({ options, names, servers }: ListenGroup): ListenerTls | undefine
   const context = names.defaultServer.secureContext;
   return {
     options: { secureContext: context } as TlsOptions,
-    find: serverName => names.find(serverName).server.secureContext ?? context ?? servers[0]?.secureContext,
+    find: (serverName) => names.find(serverName).server.secureContext ?? context ?? servers[0]?.secureContext,
   };
 }
 

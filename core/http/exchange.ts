@@ -1,7 +1,15 @@
 import { ChunkedDecoder, type ChunkSink } from '../net/http1/chunked.js';
 import { keptFields } from '../net/http1/fields.js';
 import { DEFAULT_HEAD_LIMITS } from '../net/http1/message-head.js';
-import { BODY_CHUNKED, BODY_LENGTH, BODY_NONE, BODY_UNTIL_CLOSE, parseResponseHead, responseBodyKind, type ResponseHead } from '../net/http1/response-head.js';
+import {
+  BODY_CHUNKED,
+  BODY_LENGTH,
+  BODY_NONE,
+  BODY_UNTIL_CLOSE,
+  parseResponseHead,
+  responseBodyKind,
+  type ResponseHead,
+} from '../net/http1/response-head.js';
 import type { Group } from '../upstream/group.js';
 import type { Peer } from '../upstream/peer.js';
 import { AnswerBody } from './answer-body.js';
@@ -140,7 +148,11 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace, Chun
     const peer = group.pick(this.#tried);
     if (peer === undefined) {
       this.#record('', 502);
-      context.log.write('error', `no live upstreams while connecting to upstream, upstream: "${route.plan.scheme}://${group.name}"`, request);
+      context.log.write(
+        'error',
+        `no live upstreams while connecting to upstream, upstream: "${route.plan.scheme}://${group.name}"`,
+        request,
+      );
       this.#giveUp(502);
       return;
     }
@@ -207,7 +219,10 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace, Chun
       this.#connect(peer, false);
       return;
     }
-    const text = reason === '' ? 'upstream prematurely closed connection while reading response header from upstream' : `${reason} while ${this.#doing()} upstream`;
+    const text =
+      reason === ''
+        ? 'upstream prematurely closed connection while reading response header from upstream'
+        : `${reason} while ${this.#doing()} upstream`;
     this.#fail(Failure.Error, `${text}, upstream: "${route.plan.scheme}://${peer?.server ?? ''}"`);
   }
 
@@ -291,7 +306,10 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace, Chun
       }
       const head = context.responseHead;
       if (end < 0 || parseResponseHead(head, bytes.latin1Slice(responseEnd.start, end)) !== 0) {
-        this.#fail(Failure.InvalidHeader, `upstream sent invalid header while reading response header from upstream${end < 0 ? '' : ` (${head.reason})`}`);
+        this.#fail(
+          Failure.InvalidHeader,
+          `upstream sent invalid header while reading response header from upstream${end < 0 ? '' : ` (${head.reason})`}`,
+        );
         return;
       }
       if (!head.interim) {
@@ -329,7 +347,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace, Chun
       this.#next();
       return;
     }
-    if (route.plan.interceptErrors && status >= 300 && request.location.settings.errorPages.some(page => page.codes.includes(status))) {
+    if (route.plan.interceptErrors && status >= 300 && request.location.settings.errorPages.some((page) => page.codes.includes(status))) {
       this.#release(false, false);
       this.#giveUp(status);
       return;

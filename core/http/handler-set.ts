@@ -72,5 +72,5 @@ export class HandlerSet {
 }
 
 function inOrder<T>(entries: readonly Entry<T>[]): T[] {
-  return [...entries].sort((a, b) => a.order - b.order).map(entry => entry.run);
+  return [...entries].sort((a, b) => a.order - b.order).map((entry) => entry.run);
 }

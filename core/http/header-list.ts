@@ -20,13 +20,13 @@ export class HeaderList implements ResponseHeaders {
   }
 
   get(name: string): string | undefined {
-    const line = this.#split().find(candidate => isNamed(candidate, name));
+    const line = this.#split().find((candidate) => isNamed(candidate, name));
     return line?.slice(name.length + 1, -2).trim();
   }
 
   set(name: string, value: string): void {
     const lines = this.#split();
-    const at = lines.findIndex(line => isNamed(line, name));
+    const at = lines.findIndex((line) => isNamed(line, name));
     if (at < 0) {
       lines.push(fieldLine(name, value));
       return;
@@ -42,7 +42,7 @@ export class HeaderList implements ResponseHeaders {
 
   remove(name: string): void {
     if (this.#text === '' && this.#lines === null) return;
-    this.#lines = this.#split().filter(line => !isNamed(line, name));
+    this.#lines = this.#split().filter((line) => !isNamed(line, name));
   }
 
   #split(): string[] {
@@ -70,5 +70,7 @@ function hasLineEnd(value: string): boolean {
 }
 
 function isNamed(line: string, name: string): boolean {
-  return line.length > name.length && line.charCodeAt(name.length) === 58 && line.slice(0, name.length).toLowerCase() === name.toLowerCase();
+  return (
+    line.length > name.length && line.charCodeAt(name.length) === 58 && line.slice(0, name.length).toLowerCase() === name.toLowerCase()
+  );
 }

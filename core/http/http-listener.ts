@@ -1,5 +1,6 @@
 import net, { type Server, type Socket } from 'node:net';
 import tls, { type SecureContext } from 'node:tls';
+import { acceptInto } from '../net/accept.js';
 import { ClientConnection } from './client-connection.js';
 import type { HttpContext } from './context.js';
 import type { ListenOptions } from './listen.js';
@@ -56,11 +57,14 @@ export class HttpListener {
     this.#server = server;
     return new Promise((resolve, reject) => {
       server.once('error', reject);
-      server.listen(path === undefined ? { host, port, reusePort: shared, ipv6Only, backlog: backlog ?? 511, exclusive: true } : { path }, () => {
-        server.off('error', reject);
-        server.on('error', error => this.context.log.write('alert', `accept() on ${this.address} failed: ${error.message}`));
-        resolve();
-      });
+      server.listen(
+        path === undefined ? { host, port, reusePort: shared, ipv6Only, backlog: backlog ?? 511, exclusive: true } : { path },
+        () => {
+          server.off('error', reject);
+          server.on('error', (error) => this.context.log.write('alert', `accept() on ${this.address} failed: ${error.message}`));
+          resolve();
+        },
+      );
     });
   }
 
@@ -85,7 +89,7 @@ export class HttpListener {
 
   #create(): Server {
     const options = { allowHalfOpen: true, noDelay: true, keepAlive: this.options.keepAlive };
-    if (this.tls === undefined) return net.createServer(options, socket => this.#accept(socket));
+    if (this.tls === undefined) return this.#plainServer(options);
     const server = tls.createServer(
       {
         ...options,
@@ -93,12 +97,27 @@ export class HttpListener {
         handshakeTimeout: HANDSHAKE_TIMEOUT,
         SNICallback: (name, done) => done(null, this.tls?.find(name.toLowerCase())),
       },
-      socket => this.#accept(socket),
+      (socket) => {
+        socket.on('data', onData);
+        this.#accept(socket);
+      },
     );
     server.on('tlsClientError', (error, socket) => {
-      this.context.log.write('info', `SSL_do_handshake() failed (${error.message}) while SSL handshaking, client: ${socket.remoteAddress ?? ''}, server: ${this.address}`);
+      this.context.log.write(
+        'info',
+        `SSL_do_handshake() failed (${error.message}) while SSL handshaking, client: ${socket.remoteAddress ?? ''}, server: ${this.address}`,
+      );
       socket.destroy();
     });
+    return server;
+  }
+
+  #plainServer(options: net.ServerOpts): Server {
+    const server = net.createServer(options, (socket) => {
+      socket.on('data', onData);
+      this.#accept(socket);
+    });
+    server.once('listening', () => acceptInto(server, this.context.buffers.shared, onRead, (socket) => this.#accept(socket)));
     return server;
   }
 
@@ -115,7 +134,6 @@ export class HttpListener {
     const client = new ClientConnection(socket, this, context);
     socket.client = client;
     this.connections.add(client);
-    socket.on('data', onData);
     socket.on('end', onEnd);
     socket.on('error', onError);
     socket.on('close', onClose);
@@ -132,7 +150,11 @@ export class HttpListener {
 }
 
 function onData(this: ClientSocket, chunk: Buffer): void {
-  this.client?.onData(chunk);
+  this.client?.onData(chunk, false);
+}
+function onRead(this: ClientSocket, length: number, buffer: Buffer): boolean {
+  this.client?.onData(buffer.subarray(0, length), true);
+  return true;
 }
 function onEnd(this: ClientSocket): void {
   this.client?.onEnd();

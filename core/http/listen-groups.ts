@@ -22,7 +22,7 @@ export function listenKey({ address, secure }: ListenOptions): string {
  */
 export function listenGroups(servers: readonly VirtualServer[]): ReadonlyMap<string, ListenGroup> {
   const lines = Map.groupBy(
-    servers.flatMap(server => server.listens.map(options => ({ server, options }))),
+    servers.flatMap((server) => server.listens.map((options) => ({ server, options }))),
     ({ options }) => options.address,
   );
   const groups = new Map<string, ListenGroup>();
@@ -31,12 +31,19 @@ export function listenGroups(servers: readonly VirtualServer[]): ReadonlyMap<str
     const defaults = group.filter(({ options }) => options.defaultServer);
     const [second] = defaults.slice(1);
     if (second !== undefined) errors.push(errorAt(listenLine(second.server, address), `a duplicate default server for ${address}`));
-    const options = merged(group.map(line => line.options));
-    const members = group.map(line => line.server);
+    const options = merged(group.map((line) => line.options));
+    const members = group.map((line) => line.server);
     const chosen = defaults[0]?.server ?? members[0];
     if (chosen === undefined) continue;
     if (options.secure && chosen.secureContext === undefined) {
-      errors.push(errorAt(listenLine(chosen, address), 'no "ssl_certificate" is defined for the "listen ... ssl" directive', undefined, 'add ssl_certificate and ssl_certificate_key to the server'));
+      errors.push(
+        errorAt(
+          listenLine(chosen, address),
+          'no "ssl_certificate" is defined for the "listen ... ssl" directive',
+          undefined,
+          'add ssl_certificate and ssl_certificate_key to the server',
+        ),
+      );
     }
     groups.set(listenKey(options), { options, names: new ServerNames(members, chosen), servers: members });
   }
@@ -49,10 +56,10 @@ function merged(lines: readonly ListenOptions[]): ListenOptions {
   const [first] = lines as readonly [ListenOptions];
   return {
     ...first,
-    secure: lines.some(line => line.secure),
-    backlog: lines.find(line => line.backlog !== undefined)?.backlog,
-    ipv6Only: lines.every(line => line.ipv6Only),
-    keepAlive: lines.some(line => line.keepAlive),
+    secure: lines.some((line) => line.secure),
+    backlog: lines.find((line) => line.backlog !== undefined)?.backlog,
+    ipv6Only: lines.every((line) => line.ipv6Only),
+    keepAlive: lines.some((line) => line.keepAlive),
   };
 }
 

@@ -58,7 +58,10 @@ function parseOnOff(parameter: string, value: string): boolean {
   throw new RangeError(`invalid ipv6only flags "${parameter.slice(parameter.indexOf('=') + 1)}"`);
 }
 
-function parseListenAddress(target: string, path: (relative: string) => string): { host: string; port: number; socket: string | undefined } {
+function parseListenAddress(
+  target: string,
+  path: (relative: string) => string,
+): { host: string; port: number; socket: string | undefined } {
   if (target.startsWith('unix:')) {
     if (target.length === 5) throw new RangeError(`no host in "${target}" of the "listen" directive`);
     return { host: 'unix:', port: 0, socket: path(target.slice(5)) };

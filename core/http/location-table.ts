@@ -62,7 +62,7 @@ export class LocationTable {
     const prefix = this.#longestPrefix(uri);
     const { location } = prefix;
     const redirect = this.#redirects.get(uri);
-    if (redirect !== undefined && (location?.match.name !== uri)) return redirect;
+    if (redirect !== undefined && location?.match.name !== uri) return redirect;
     const nested = location === undefined ? NOTHING : location.nested.#search(uri);
     if (nested.final) return nested;
     const regex = location?.match.kind === 'prefix-only' ? undefined : this.#firstRegex(uri);

@@ -20,6 +20,7 @@ export class RequestBody implements ChunkSink {
   #keptBytes = 0;
   #reader: BodyReader | undefined;
   #discarding = false;
+  #borrowed = false;
   #limit = Infinity;
   received = 0;
   complete = false;
@@ -48,9 +49,11 @@ export class RequestBody implements ChunkSink {
 
   /**
    * Takes bytes of the connection from `from` on.
+   * @param borrowed the bytes are only valid during the call: those that are kept or passed on are copied.
    * @returns where the body ended in `chunk`, or its length when all of it was taken.
    */
-  feed(chunk: Buffer, from: number): number {
+  feed(chunk: Buffer, from: number, borrowed: boolean): number {
+    this.#borrowed = borrowed;
     if (this.#decoder !== undefined) return this.#feedChunked(this.#decoder, chunk, from);
     const to = Math.min(chunk.length, from + this.#remaining);
     this.#remaining -= to - from;
@@ -66,7 +69,8 @@ export class RequestBody implements ChunkSink {
       return;
     }
     if (this.#discarding || this.failure > 0) return;
-    const piece = from === 0 && to === chunk.length ? chunk : chunk.subarray(from, to);
+    const part = from === 0 && to === chunk.length ? chunk : chunk.subarray(from, to);
+    const piece = this.#borrowed ? Buffer.from(part) : part;
     if (this.#reader !== undefined) this.#reader.onBody(piece);
     else {
       this.#kept.push(piece);

@@ -80,7 +80,11 @@ class UpgradedTunnel implements Tunnel, UpstreamUser {
     this.#close();
   }
   onUpstreamTimeout(): void {
-    this.exchange.request.connection.context.log.write('info', 'upstream timed out (110: Connection timed out) while proxying upgraded connection', this.exchange.request);
+    this.exchange.request.connection.context.log.write(
+      'info',
+      'upstream timed out (110: Connection timed out) while proxying upgraded connection',
+      this.exchange.request,
+    );
     this.#close();
   }
 

@@ -47,10 +47,14 @@ export class UpstreamConnection implements Timed, IdleConnection {
     const target = 'path' in address ? { path: address.path } : { host: address.host, port: address.port };
     const options = { ...target, noDelay: true, allowHalfOpen: true };
     if (secure) this.socket = tls.connect({ ...options, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] }, () => this.#ready());
-    else this.socket = net.connect({ ...options, onread: { buffer: () => this.#buffer(), callback: (length, buffer) => this.#read(length, buffer) } }, () => this.#ready());
+    else
+      this.socket = net.connect(
+        { ...options, onread: { buffer: () => this.#buffer(), callback: (length, buffer) => this.#read(length, buffer) } },
+        () => this.#ready(),
+      );
     if (secure) this.socket.on('data', (chunk: Buffer) => this.#deliver(chunk, false));
     this.socket.on('end', () => this.#ended());
-    this.socket.on('error', error => {
+    this.socket.on('error', (error) => {
       this.#reason = error.message;
     });
     this.socket.on('close', () => this.#closed());

@@ -5,7 +5,7 @@ import type { HttpVariables } from './variables.js';
 
 /** One value an attempt, separated as nginx does; undefined if no upstream was asked. */
 function each(show: (attempt: Attempt) => string): VariableGetter {
-  return request => {
+  return (request) => {
     const attempts = (request as Request).upstream?.attempts;
     return attempts === undefined || attempts.length === 0 ? undefined : attempts.map(show).join(', ');
   };
@@ -20,12 +20,36 @@ const duration = (milliseconds: number): string => (milliseconds < 0 ? '-' : sec
 
 /** What is known of a request's upstream (ngx_http_upstream_module). */
 export function defineUpstreamVariables(variables: HttpVariables): void {
-  variables.define('upstream_addr', each(attempt => attempt.address));
-  variables.define('upstream_status', each(attempt => (attempt.status === 0 ? '-' : String(attempt.status))));
-  variables.define('upstream_connect_time', each(attempt => duration(attempt.connectTime)));
-  variables.define('upstream_header_time', each(attempt => duration(attempt.headerTime)));
-  variables.define('upstream_response_time', each(attempt => duration(attempt.responseTime)));
-  variables.define('upstream_bytes_sent', each(attempt => String(attempt.sent)));
-  variables.define('upstream_bytes_received', each(attempt => String(attempt.received)));
-  variables.define('upstream_response_length', each(attempt => String(attempt.received)));
+  variables.define(
+    'upstream_addr',
+    each((attempt) => attempt.address),
+  );
+  variables.define(
+    'upstream_status',
+    each((attempt) => (attempt.status === 0 ? '-' : String(attempt.status))),
+  );
+  variables.define(
+    'upstream_connect_time',
+    each((attempt) => duration(attempt.connectTime)),
+  );
+  variables.define(
+    'upstream_header_time',
+    each((attempt) => duration(attempt.headerTime)),
+  );
+  variables.define(
+    'upstream_response_time',
+    each((attempt) => duration(attempt.responseTime)),
+  );
+  variables.define(
+    'upstream_bytes_sent',
+    each((attempt) => String(attempt.sent)),
+  );
+  variables.define(
+    'upstream_bytes_received',
+    each((attempt) => String(attempt.received)),
+  );
+  variables.define(
+    'upstream_response_length',
+    each((attempt) => String(attempt.received)),
+  );
 }

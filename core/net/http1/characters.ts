@@ -2,13 +2,18 @@
  * Lookup tables over byte values. A table answers in one load what a chain of comparisons answers in several, and an index that is
  * out of range (the NaN of `charCodeAt` behind the end, or a character that is no byte) gives undefined, which is in no class.
  */
-export const HTAB = 0x09;
-export const LF = 0x0a;
-export const CR = 0x0d;
-export const SP = 0x20;
-export const COMMA = 0x2c;
-export const COLON = 0x3a;
-export const UNDERSCORE = 0x5f;
+
+/** Characters with a meaning. Constants of the compiler: an imported one is read from memory each time, which tells in a loop over bytes. */
+export const enum Char {
+  HTAB = 0x09,
+  LF = 0x0a,
+  CR = 0x0d,
+  SP = 0x20,
+  COMMA = 0x2c,
+  COLON = 0x3a,
+  UNDERSCORE = 0x5f,
+  DEL = 0x7f,
+}
 
 const ALPHA = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const DIGIT = '0123456789';
@@ -32,7 +37,7 @@ export const TOKEN: Uint8Array = charClass(`!#$%&'*+-.^_\`|~${DIGIT}${ALPHA}`);
 
 /** tchar without the underscore, which many applications take for a hyphen. */
 export const TOKEN_WITHOUT_UNDERSCORE: Uint8Array = TOKEN.slice();
-TOKEN_WITHOUT_UNDERSCORE[UNDERSCORE] = 0;
+TOKEN_WITHOUT_UNDERSCORE[Char.UNDERSCORE] = 0;
 
 /** Methods as nginx takes them: upper-case letters, hyphen, underscore. Stricter than the token of RFC 9110, 9.1. */
 export const METHOD: Uint8Array = charClass('ABCDEFGHIJKLMNOPQRSTUVWXYZ-_');
@@ -42,7 +47,7 @@ export const TARGET: Uint8Array = printableFrom(0x21);
 
 /** Field values and reason phrases (RFC 9110, 5.5): visible characters, obs-text, space and HTAB. */
 export const VALUE: Uint8Array = printableFrom(0x20);
-VALUE[HTAB] = 1;
+VALUE[Char.HTAB] = 1;
 
 /** reg-name of RFC 3986, 3.2.2, and bytes from 0x80 up, as in nginx. No `@`: a Host has no user information. */
 export const REG_NAME: Uint8Array = charClass(`-._~%!$&'()*+,;=${DIGIT}${ALPHA}`).fill(1, 0x80);
@@ -68,15 +73,32 @@ export function equalsIgnoreCase(text: string, at: number, lower: string): boole
   return true;
 }
 
+/** The bytes of a name in lower case, to compare with. */
+export const nameBytes = (lower: string): Uint8Array => Uint8Array.from(lower, (c) => c.charCodeAt(0));
+
+/** Names and words that say something about framing or the connection. */
+export const TE = nameBytes('te');
+export const HOST = nameBytes('host');
+export const EXPECT = nameBytes('expect');
+export const UPGRADE = nameBytes('upgrade');
+export const CONNECTION = nameBytes('connection');
+export const KEEP_ALIVE = nameBytes('keep-alive');
+export const CONTENT_LENGTH = nameBytes('content-length');
+export const PROXY_CONNECTION = nameBytes('proxy-connection');
+export const TRANSFER_ENCODING = nameBytes('transfer-encoding');
+export const CHUNKED = nameBytes('chunked');
+export const CLOSE = nameBytes('close');
+export const CONTINUE = nameBytes('100-continue');
+
 /** True if `bytes` has, at `at`, the characters of `lower` in any case. `lower` is in lower case. */
-export function startsIgnoreCase(bytes: Uint8Array, at: number, lower: string): boolean {
+export function startsIgnoreCase(bytes: Uint8Array, at: number, lower: Uint8Array): boolean {
   for (let i = 0; i < lower.length; i++) {
-    if (LOWER[bytes[at + i] as number] !== lower.charCodeAt(i)) return false;
+    if (LOWER[bytes[at + i] as number] !== lower[i]) return false;
   }
   return true;
 }
 
 /** True if the range is exactly `lower`, in any case. */
-export function rangeIs(bytes: Uint8Array, start: number, end: number, lower: string): boolean {
+export function rangeIs(bytes: Uint8Array, start: number, end: number, lower: Uint8Array): boolean {
   return end - start === lower.length && startsIgnoreCase(bytes, start, lower);
 }

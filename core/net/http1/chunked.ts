@@ -1,5 +1,5 @@
 /** The chunked transfer coding (RFC 9112, 7.1), both ways. */
-import { CR, HEX, LF, VALUE } from './characters.js';
+import { Char, HEX, VALUE } from './characters.js';
 import { TrailerSection } from './trailer-section.js';
 
 /** Takes the body out of the chunks, as ranges of the input. It must not call back into the decoder. */
@@ -110,8 +110,8 @@ export class ChunkedDecoder {
     const state = this.#state;
     if (state === State.Size) return this.#takeSize(c);
     if (state === State.Extension) return this.#takeExtension(c);
-    if (state === State.DataCr) return c === CR ? this.#expect(State.DataLf) : this.#fail('invalid chunked body');
-    if (c !== LF) return this.#fail('invalid chunked body');
+    if (state === State.DataCr) return c === Char.CR ? this.#expect(State.DataLf) : this.#fail('invalid chunked body');
+    if (c !== Char.LF) return this.#fail('invalid chunked body');
     return state === State.SizeLf ? this.#startChunk() : this.#expect(State.Size);
   }
 
@@ -122,12 +122,12 @@ export class ChunkedDecoder {
       return ++this.#digits <= MAX_SIZE_DIGITS && this.#remaining <= Number.MAX_SAFE_INTEGER ? true : this.#fail('invalid chunk size');
     }
     if (this.#digits === 0) return this.#fail('invalid chunk size');
-    if (c === CR) return this.#expect(State.SizeLf);
+    if (c === Char.CR) return this.#expect(State.SizeLf);
     return c === SEMICOLON ? this.#expect(State.Extension) : this.#fail('invalid chunk size');
   }
 
   #takeExtension(c: number): boolean {
-    if (c === CR) return this.#expect(State.SizeLf);
+    if (c === Char.CR) return this.#expect(State.SizeLf);
     if (VALUE[c] !== 1) return this.#fail('invalid chunk extension');
     return ++this.#extension <= MAX_EXTENSION ? true : this.#fail('too long chunk extension');
   }

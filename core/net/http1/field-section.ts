@@ -1,15 +1,23 @@
 /** The field lines of a head, in one pass (RFC 9112, 5 and 6). */
-import { COLON, COMMA, CR, HTAB, LF, SP, TOKEN, UNDERSCORE, VALUE, rangeIs, startsIgnoreCase } from './characters.js';
 import {
-  FIELD_CONNECTION,
-  FIELD_CONTENT_LENGTH,
-  FIELD_HOP,
-  FIELD_HOST,
-  FIELD_ORDINARY,
-  MAX_CONNECTION_OPTIONS,
-  type HeadLimits,
-  type MessageHead,
-} from './message-head.js';
+  Char,
+  CHUNKED,
+  CLOSE,
+  CONNECTION,
+  CONTENT_LENGTH,
+  CONTINUE,
+  EXPECT,
+  HOST,
+  KEEP_ALIVE,
+  PROXY_CONNECTION,
+  rangeIs,
+  startsIgnoreCase,
+  TE,
+  TOKEN,
+  TRANSFER_ENCODING,
+  UPGRADE,
+} from './characters.js';
+import { FieldKind, MAX_CONNECTION_OPTIONS, type HeadLimits, type MessageHead } from './message-head.js';
 
 /**
  * Reads the field lines of `head.text`, which was just reset, from `head.fieldsStart` to the empty line that ends it, and what they say about framing and the
@@ -21,43 +29,56 @@ import {
  * @param names what names are made of: TOKEN, or TOKEN_WITHOUT_UNDERSCORE to drop fields with an underscore in their names
  */
 export function parseFields(head: MessageHead, limits: HeadLimits, names: Uint8Array): number {
-  const { bytes } = head;
+  const { bytes, words } = head;
+  const { field: longest, fields: most } = limits;
   let at = head.fieldsStart;
   for (;;) {
     const nameStart = at;
     let c = bytes[at] as number;
-    if (c === CR) break;
+    if (c === Char.CR) break;
     while (names[c] === 1) c = bytes[++at] as number;
-    const dropped = c === UNDERSCORE;
+    const dropped = c === Char.UNDERSCORE;
     if (dropped) while (TOKEN[c] === 1) c = bytes[++at] as number;
     const nameEnd = at;
-    if (c !== COLON || nameEnd === nameStart) return head.refuse(400, 'invalid header line');
+    if (c !== Char.COLON || nameEnd === nameStart) return head.refuse(400, 'invalid header line');
     do c = bytes[++at] as number;
-    while (c === SP || c === HTAB);
+    while (c === Char.SP || c === Char.HTAB);
     const valueStart = at;
-    while (VALUE[c] === 1) c = bytes[++at] as number;
-    if (c !== CR || bytes[at + 1] !== LF) return head.refuse(400, 'invalid header line');
+    while (c >= Char.SP ? c !== Char.DEL : c === Char.HTAB) {
+      if ((++at & 3) === 0) at = skipPlain(words, at);
+      c = bytes[at] as number;
+    }
+    if (c !== Char.CR || bytes[at + 1] !== Char.LF) return head.refuse(400, 'invalid header line');
     const valueEnd = trimEnd(bytes, valueStart, at);
     at += 2;
-    if (at - nameStart > limits.field) return head.refuseLarge('too long header line');
+    if (at - nameStart > longest) return head.refuseLarge('too long header line');
     if (dropped) {
       head.gaps = true;
       continue;
     }
-    if (head.count === limits.fields) return head.refuseLarge('too many header lines');
+    if (head.count === most) return head.refuseLarge('too many header lines');
     addField(head, nameStart, nameEnd, valueStart, valueEnd);
+    if (KNOWN_LENGTHS[nameEnd - nameStart] !== 1) continue;
     const status = noteField(head, nameStart, nameEnd, valueStart, valueEnd);
     if (status !== 0) return status;
   }
-  if (at + 2 !== head.text.length || bytes[at + 1] !== LF) return head.refuse(400, 'invalid header line');
+  if (at + 2 !== head.text.length || bytes[at + 1] !== Char.LF) return head.refuse(400, 'invalid header line');
   head.end = at + 2;
   return concludeFraming(head);
+}
+
+/** Skips words of four bytes that are all from SP to `~`. Four bytes are tested at once: the high bit of each tells whether it is outside. */
+function skipPlain(words: Int32Array, at: number): number {
+  let index = at >> 2;
+  let word = words[index] as number;
+  while ((((word - 0x20202020) | (word + 0x01010101) | word) & 0x80808080) === 0) word = words[++index] as number;
+  return index << 2;
 }
 
 function trimEnd(bytes: Uint8Array, start: number, end: number): number {
   while (end > start) {
     const c = bytes[end - 1];
-    if (c !== SP && c !== HTAB) break;
+    if (c !== Char.SP && c !== Char.HTAB) break;
     end--;
   }
   return end;
@@ -71,40 +92,45 @@ function addField(head: MessageHead, nameStart: number, nameEnd: number, valueSt
   fields[slot + 1] = nameEnd;
   fields[slot + 2] = valueStart;
   fields[slot + 3] = valueEnd;
-  head.kinds[count] = FIELD_ORDINARY;
+  head.kinds[count] = FieldKind.Ordinary;
   head.count = count + 1;
 }
+
+/** Lengths of the names that {@link noteField} knows. */
+const KNOWN_LENGTHS = new Uint8Array(32);
+for (const name of [TE, HOST, EXPECT, UPGRADE, CONNECTION, CONTENT_LENGTH, PROXY_CONNECTION, TRANSFER_ENCODING])
+  KNOWN_LENGTHS[name.length] = 1;
 
 /** Notes what the last field added means to this hop. The length of the name decides most of it. */
 function noteField(head: MessageHead, nameStart: number, nameEnd: number, valueStart: number, valueEnd: number): number {
   const { bytes } = head;
   switch (nameEnd - nameStart) {
     case 2:
-      if (startsIgnoreCase(bytes, nameStart, 'te')) setKind(head, FIELD_HOP);
+      if (startsIgnoreCase(bytes, nameStart, TE)) setKind(head, FieldKind.Hop);
       return 0;
     case 4:
-      if (startsIgnoreCase(bytes, nameStart, 'host')) return noteHost(head);
+      if (startsIgnoreCase(bytes, nameStart, HOST)) return noteHost(head);
       return 0;
     case 6:
-      if (startsIgnoreCase(bytes, nameStart, 'expect')) head.expectContinue = rangeIs(bytes, valueStart, valueEnd, '100-continue');
+      if (startsIgnoreCase(bytes, nameStart, EXPECT)) head.expectContinue = rangeIs(bytes, valueStart, valueEnd, CONTINUE);
       return 0;
     case 7:
-      if (!startsIgnoreCase(bytes, nameStart, 'upgrade')) return 0;
+      if (!startsIgnoreCase(bytes, nameStart, UPGRADE)) return 0;
       head.upgradeField = true;
-      setKind(head, FIELD_HOP);
+      setKind(head, FieldKind.Hop);
       return 0;
     case 10:
-      if (startsIgnoreCase(bytes, nameStart, 'connection')) return noteConnection(head, valueStart, valueEnd);
-      if (startsIgnoreCase(bytes, nameStart, 'keep-alive')) setKind(head, FIELD_HOP);
+      if (startsIgnoreCase(bytes, nameStart, CONNECTION)) return noteConnection(head, valueStart, valueEnd);
+      if (startsIgnoreCase(bytes, nameStart, KEEP_ALIVE)) setKind(head, FieldKind.Hop);
       return 0;
     case 14:
-      if (startsIgnoreCase(bytes, nameStart, 'content-length')) return noteContentLength(head, valueStart, valueEnd);
+      if (startsIgnoreCase(bytes, nameStart, CONTENT_LENGTH)) return noteContentLength(head, valueStart, valueEnd);
       return 0;
     case 16:
-      if (startsIgnoreCase(bytes, nameStart, 'proxy-connection')) setKind(head, FIELD_HOP);
+      if (startsIgnoreCase(bytes, nameStart, PROXY_CONNECTION)) setKind(head, FieldKind.Hop);
       return 0;
     case 17:
-      if (startsIgnoreCase(bytes, nameStart, 'transfer-encoding')) return noteTransferEncoding(head, valueStart, valueEnd);
+      if (startsIgnoreCase(bytes, nameStart, TRANSFER_ENCODING)) return noteTransferEncoding(head, valueStart, valueEnd);
       return 0;
     default:
       return 0;
@@ -118,7 +144,7 @@ function setKind(head: MessageHead, kind: number): void {
 function noteHost(head: MessageHead): number {
   if (head.hostField >= 0) return head.refuse(400, 'duplicate header line "Host"');
   head.hostField = head.count - 1;
-  setKind(head, FIELD_HOST);
+  setKind(head, FieldKind.Host);
   return 0;
 }
 
@@ -134,34 +160,34 @@ function noteContentLength(head: MessageHead, start: number, end: number): numbe
     if (length > Number.MAX_SAFE_INTEGER) return head.refuse(400, 'invalid "Content-Length" header');
   }
   head.contentLength = length;
-  setKind(head, FIELD_CONTENT_LENGTH);
+  setKind(head, FieldKind.ContentLength);
   return 0;
 }
 
 /** The only coding this hop takes is `chunked`, alone (as nginx since 1.21.1). */
 function noteTransferEncoding(head: MessageHead, start: number, end: number): number {
   if (head.chunked) return head.refuse(400, 'duplicate header line "Transfer-Encoding"');
-  if (!rangeIs(head.bytes, start, end, 'chunked')) return head.refuse(501, 'unknown "Transfer-Encoding"');
+  if (!rangeIs(head.bytes, start, end, CHUNKED)) return head.refuse(501, 'unknown "Transfer-Encoding"');
   if (tabFollows(head.bytes, end)) return head.refuse(400, 'invalid "Transfer-Encoding" header');
   head.chunked = true;
-  setKind(head, FIELD_HOP);
+  setKind(head, FieldKind.Hop);
   return 0;
 }
 
 /** A tab behind the value is allowed white space, yet hides the coding from llhttp and who else trims spaces only. Nobody sends it in good faith. */
 function tabFollows(bytes: Uint8Array, at: number): boolean {
-  while (bytes[at] === SP) at++;
-  return bytes[at] === HTAB;
+  while (bytes[at] === Char.SP) at++;
+  return bytes[at] === Char.HTAB;
 }
 
 function noteConnection(head: MessageHead, start: number, end: number): number {
-  setKind(head, FIELD_CONNECTION);
+  setKind(head, FieldKind.Connection);
   const { bytes } = head;
   let at = start;
   while (at < end) {
     let stop = at;
-    while (stop < end && bytes[stop] !== COMMA) stop++;
-    while (at < stop && (bytes[at] === SP || bytes[at] === HTAB)) at++;
+    while (stop < end && bytes[stop] !== Char.COMMA) stop++;
+    while (at < stop && (bytes[at] === Char.SP || bytes[at] === Char.HTAB)) at++;
     const optionEnd = trimEnd(bytes, at, stop);
     if (optionEnd > at && !noteOption(head, at, optionEnd)) return head.refuse(400, 'too many options in "Connection" header');
     at = stop + 1;
@@ -172,9 +198,9 @@ function noteConnection(head: MessageHead, start: number, end: number): number {
 /** False if there are too many options. */
 function noteOption(head: MessageHead, start: number, end: number): boolean {
   const { bytes } = head;
-  if (rangeIs(bytes, start, end, 'keep-alive')) head.optionKeepAlive = true;
-  else if (rangeIs(bytes, start, end, 'close')) head.optionClose = true;
-  else if (rangeIs(bytes, start, end, 'upgrade')) head.optionUpgrade = true;
+  if (rangeIs(bytes, start, end, KEEP_ALIVE)) head.optionKeepAlive = true;
+  else if (rangeIs(bytes, start, end, CLOSE)) head.optionClose = true;
+  else if (rangeIs(bytes, start, end, UPGRADE)) head.optionUpgrade = true;
   else {
     if (head.optionCount === MAX_CONNECTION_OPTIONS) return false;
     head.options[2 * head.optionCount] = start;

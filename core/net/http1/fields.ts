@@ -1,6 +1,6 @@
 /** Looking up and copying the fields of a parsed head. */
-import { LOWER, equalsIgnoreCase, rangeIs } from './characters.js';
-import { FIELD_CONTENT_LENGTH, FIELD_HOP, FIELD_HOST, type MessageHead } from './message-head.js';
+import { equalsIgnoreCase, nameBytes, rangeIs, startsIgnoreCase } from './characters.js';
+import { FieldKind, type MessageHead } from './message-head.js';
 
 /** Index of the first field at or behind `from` with that name, in any case; -1: none. `lowerName` is in lower case. */
 export function findField(text: string, fields: Int32Array, count: number, lowerName: string, from = 0): number {
@@ -24,28 +24,25 @@ export function fieldValue(text: string, fields: Int32Array, index: number): str
 
 /** A set of field names, made once and asked for every field of every message. */
 export class FieldFilter {
-  /** The names by their length. */
-  readonly #byLength: (string[] | undefined)[] = [];
+  /** The names by their length; the length decides most questions. */
+  readonly byLength: (readonly Uint8Array[] | undefined)[] = [];
 
   /** @param names in lower case */
   constructor(names: Iterable<string>) {
-    for (const name of names) (this.#byLength[name.length] ??= []).push(name);
+    const lists: Uint8Array[][] = [];
+    for (const name of names) (lists[name.length] ??= []).push(nameBytes(name));
     // A list with holes would be slower to index.
-    for (let i = 0; i < this.#byLength.length; i++) this.#byLength[i] ??= undefined;
+    for (let i = 0; i <= LONGEST_NAME || i < lists.length; i++) this.byLength.push(lists[i]);
   }
+}
 
-  /** True if the name in `text[start, end)` is in the set, in any case. */
-  matches(text: string, start: number, end: number): boolean {
-    const length = end - start;
-    if (length >= this.#byLength.length) return false;
-    const names = this.#byLength[length];
-    if (names === undefined) return false;
-    const first = LOWER[text.charCodeAt(start)];
-    for (const name of names) {
-      if (name.charCodeAt(0) === first && equalsIgnoreCase(text, start, name)) return true;
-    }
-    return false;
-  }
+/** Names up to here are looked up without a test of the table's end. */
+const LONGEST_NAME = 63;
+
+/** True if the name in `bytes[start, end)` is one of `names`, in any case. */
+function isOneOf(bytes: Uint8Array, start: number, names: readonly Uint8Array[]): boolean {
+  for (const name of names) if (startsIgnoreCase(bytes, start, name)) return true;
+  return false;
 }
 
 /**
@@ -77,8 +74,11 @@ function keptOneByOne(text: string, head: MessageHead, filter: FieldFilter): str
 }
 
 function isKept(text: string, head: MessageHead, index: number, filter: FieldFilter): boolean {
-  if ((head.kinds[index] as number) >= FIELD_HOP) return false;
-  if (filter.matches(text, head.fields[4 * index] as number, head.fields[4 * index + 1] as number)) return false;
+  if ((head.kinds[index] as number) >= FieldKind.Hop) return false;
+  const { fields, bytes } = head;
+  const start = fields[4 * index] as number;
+  const names = filter.byLength[(fields[4 * index + 1] as number) - start];
+  if (names !== undefined && isOneOf(bytes, start, names)) return false;
   return head.optionCount === 0 || !isNominated(text, head, index);
 }
 
@@ -88,8 +88,8 @@ function isKept(text: string, head: MessageHead, index: number, filter: FieldFil
  */
 function isNominated(text: string, head: MessageHead, index: number): boolean {
   const kind = head.kinds[index] as number;
-  if (kind === FIELD_HOST || kind === FIELD_CONTENT_LENGTH) return false;
-  const name = fieldName(text, head.fields, index).toLowerCase();
+  if (kind === FieldKind.Host || kind === FieldKind.ContentLength) return false;
+  const name = nameBytes(fieldName(text, head.fields, index).toLowerCase());
   for (let i = 0; i < head.optionCount; i++) {
     if (rangeIs(head.bytes, head.options[2 * i] as number, head.options[2 * i + 1] as number, name)) return true;
   }

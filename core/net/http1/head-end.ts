@@ -1,5 +1,5 @@
 /** Finds the end of a head in input that arrives in pieces. */
-import { CR, HTAB, LF, SP } from './characters.js';
+import { Char } from './characters.js';
 import { HEAD_TOO_LARGE, type HeadLimits } from './message-head.js';
 
 /** Empty lines skipped before a request line (RFC 9112, 2.2): some old clients send one behind a body. */
@@ -47,7 +47,7 @@ export class HeadEnd {
     const end = this.#findEmptyLine(input, start, begin);
     if (end === 0) return this.#checkIncomplete(input, start, begin, limits);
     if (end - begin <= limits.total) return end;
-    const line = input.indexOf(LF, begin) + 1 - begin;
+    const line = input.indexOf(Char.LF, begin) + 1 - begin;
     return line > limits.line ? this.#refuse(414, 414, 'too long URI') : this.#refuse(400, HEAD_TOO_LARGE, 'too large request');
   }
 
@@ -57,10 +57,10 @@ export class HeadEnd {
     let at = Math.max(begin + 3, start + this.#next);
     while (at < length) {
       const c = input[at] as number;
-      if (c > CR) at += 4;
-      else if (c === CR) at++;
-      else if (c !== LF) at += 4;
-      else if (input[at - 2] === LF && input[at - 1] === CR && input[at - 3] === CR) return at + 1;
+      if (c > Char.CR) at += 4;
+      else if (c === Char.CR) at++;
+      else if (c !== Char.LF) at += 4;
+      else if (input[at - 2] === Char.LF && input[at - 1] === Char.CR && input[at - 3] === Char.CR) return at + 1;
       else at += 2;
     }
     this.#next = at - start;
@@ -73,10 +73,10 @@ export class HeadEnd {
     if (this.#checked < begin - start) this.#lineStart = begin - start;
     for (; at < length; at++) {
       const c = input[at] as number;
-      if (at > begin && input[at - 1] === CR && c !== LF) return this.#refuseByte();
-      if (c >= SP ? c === 0x7f : c !== CR && c !== HTAB && c !== LF) return this.#refuseByte();
-      if (c !== LF) continue;
-      if (at === begin || input[at - 1] !== CR) return this.#refuseByte();
+      if (at > begin && input[at - 1] === Char.CR && c !== Char.LF) return this.#refuseByte();
+      if (c >= Char.SP ? c === 0x7f : c !== Char.CR && c !== Char.HTAB && c !== Char.LF) return this.#refuseByte();
+      if (c !== Char.LF) continue;
+      if (at === begin || input[at - 1] !== Char.CR) return this.#refuseByte();
       this.#lineStart = at + 1 - start;
       this.#firstLine = false;
     }
@@ -103,6 +103,6 @@ export class HeadEnd {
 
 function skipEmptyLines(input: Uint8Array, start: number, most: number): number {
   let at = start;
-  for (let lines = 0; lines < most && input[at] === CR && input[at + 1] === LF; lines++) at += 2;
+  for (let lines = 0; lines < most && input[at] === Char.CR && input[at + 1] === Char.LF; lines++) at += 2;
   return at;
 }

@@ -1,5 +1,5 @@
 /** Host and port as they stand in a Host field or in the authority of a request target. */
-import { COLON, IPV6, REG_NAME } from './characters.js';
+import { Char, IPV6, REG_NAME } from './characters.js';
 
 const DOT = 0x2e;
 const BRACKET_OPEN = 0x5b;
@@ -15,7 +15,7 @@ export function hostNameEnd(bytes: Uint8Array, start: number, end: number): numb
   const at = bytes[start] === BRACKET_OPEN ? literalEnd(bytes, start + 1, end) : nameEnd(bytes, start, end);
   if (at < 0 || at === start) return -1;
   if (at === end) return at;
-  return (bytes[at] as number) === COLON && isPort(bytes, at + 1, end) ? at : -1;
+  return (bytes[at] as number) === Char.COLON && isPort(bytes, at + 1, end) ? at : -1;
 }
 
 function nameEnd(bytes: Uint8Array, start: number, end: number): number {

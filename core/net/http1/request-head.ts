@@ -1,5 +1,5 @@
 /** The head of a request (RFC 9112, 2 to 6). */
-import { CR, LF, METHOD, SP, TARGET, TOKEN, TOKEN_WITHOUT_UNDERSCORE, equalsIgnoreCase } from './characters.js';
+import { Char, equalsIgnoreCase, METHOD, TARGET, TOKEN, TOKEN_WITHOUT_UNDERSCORE } from './characters.js';
 import { parseFields } from './field-section.js';
 import { hostNameEnd } from './host.js';
 import { type HeadLimits, MessageHead } from './message-head.js';
@@ -59,13 +59,13 @@ function parseRequestLine(head: RequestHead, text: string, limits: HeadLimits): 
   const { bytes } = head;
   let at = 0;
   while (METHOD[bytes[at] as number] === 1) at++;
-  if (at === 0 || bytes[at] !== SP) return head.refuse(400, 'invalid method');
+  if (at === 0 || bytes[at] !== Char.SP) return head.refuse(400, 'invalid method');
   head.method = methodName(text, at);
   head.targetStart = ++at;
   while (TARGET[bytes[at] as number] === 1) at++;
   head.targetEnd = at;
   if (at + ' HTTP/1.1\r\n'.length > limits.line) return head.refuse(414, 'too long URI');
-  if (at === head.targetStart || bytes[at] !== SP) return head.refuse(400, 'invalid request');
+  if (at === head.targetStart || bytes[at] !== Char.SP) return head.refuse(400, 'invalid request');
   return parseVersion(head, text, at + 1);
 }
 
@@ -94,7 +94,7 @@ function methodName(text: string, end: number): string {
 }
 
 function parseVersion(head: RequestHead, text: string, at: number): number {
-  const line = head.bytes[at + 8] === CR && head.bytes[at + 9] === LF;
+  const line = head.bytes[at + 8] === Char.CR && head.bytes[at + 9] === Char.LF;
   if (!line || !text.startsWith('HTTP/', at) || head.bytes[at + 6] !== 0x2e) return head.refuse(400, 'invalid request');
   const major = (head.bytes[at + 5] as number) - 0x30;
   const minor = (head.bytes[at + 7] as number) - 0x30;

@@ -1,5 +1,5 @@
 /** The head of a response (RFC 9112, 4 to 6). */
-import { CR, LF, SP, TOKEN, VALUE } from './characters.js';
+import { Char, TOKEN, VALUE } from './characters.js';
 import { parseFields } from './field-section.js';
 import { DEFAULT_HEAD_LIMITS, type HeadLimits, MessageHead } from './message-head.js';
 
@@ -53,7 +53,7 @@ export function parseResponseHead(head: ResponseHead, text: string, limits: Head
 function parseStatusLine(head: ResponseHead, text: string): boolean {
   if (!text.startsWith('HTTP/1.')) return false;
   const minor = (head.bytes[7] as number) - 0x30;
-  if ((minor !== 0 && minor !== 1) || head.bytes[8] !== SP) return false;
+  if ((minor !== 0 && minor !== 1) || head.bytes[8] !== Char.SP) return false;
   const hundreds = (head.bytes[9] as number) - 0x30;
   const tens = (head.bytes[10] as number) - 0x30;
   const ones = (head.bytes[11] as number) - 0x30;
@@ -66,12 +66,12 @@ function parseStatusLine(head: ResponseHead, text: string): boolean {
 /** Many servers leave out the space where there is no reason phrase, which RFC 9112, 4 wants. */
 function parseReason(head: ResponseHead): boolean {
   let at = 12;
-  if (head.bytes[at] === SP) at++;
-  else if (head.bytes[at] !== CR) return false;
+  if (head.bytes[at] === Char.SP) at++;
+  else if (head.bytes[at] !== Char.CR) return false;
   head.reasonStart = at;
   while (VALUE[head.bytes[at] as number] === 1) at++;
   head.reasonEnd = at;
-  if (head.bytes[at] !== CR || head.bytes[at + 1] !== LF) return false;
+  if (head.bytes[at] !== Char.CR || head.bytes[at + 1] !== Char.LF) return false;
   head.fieldsStart = at + 2;
   return true;
 }

@@ -1,7 +1,7 @@
 /** The trailer section of a chunked body (RFC 9112, 7.1.2). */
-import { CR, LF, TOKEN } from './characters.js';
+import { Char, TOKEN } from './characters.js';
 import { parseFields } from './field-section.js';
-import { FIELD_ORDINARY, type HeadLimits, MessageHead } from './message-head.js';
+import { FieldKind, type HeadLimits, MessageHead } from './message-head.js';
 
 const LIMITS: HeadLimits = { line: 0, field: 4096, total: 8192, fields: 100 };
 
@@ -27,10 +27,10 @@ export class TrailerSection {
   take(input: Buffer, start: number, end: number): number {
     for (let at = start; at < end; at++) {
       const c = input[at] as number;
-      if (this.#cr !== (c === LF)) return this.#refuse(at);
-      this.#cr = c === CR;
-      if (c !== CR && c !== LF) this.#line++;
-      if (c !== LF) continue;
+      if (this.#cr !== (c === Char.LF)) return this.#refuse(at);
+      this.#cr = c === Char.CR;
+      if (c !== Char.CR && c !== Char.LF) this.#line++;
+      if (c !== Char.LF) continue;
       if (this.#line === 0) return this.#conclude(input, start, at + 1);
       this.#line = 0;
     }
@@ -64,7 +64,7 @@ function checkTrailers(text: string): string {
   if (parseFields(head, LIMITS, TOKEN) !== 0) return 'invalid trailer field';
   // RFC 9110, 6.5.1: nothing in a trailer may change how the message is framed or routed.
   for (let i = 0; i < head.count; i++) {
-    if (head.kinds[i] !== FIELD_ORDINARY) return 'forbidden trailer field';
+    if (head.kinds[i] !== FieldKind.Ordinary) return 'forbidden trailer field';
   }
   return '';
 }
