@@ -21,13 +21,12 @@ test('a module of the prefix is loaded, and its directive works', async (t) => {
 
 test('services are the same objects for a module outside of the installation', async (t) => {
   const body = `
+    static services = [Log];
     constructor(log) { this.log = log; }
-    start(role) { this.log.write('alert', 'plugin runs in the ' + role); }`;
-  const source = plugin('noted', { kind: 'core', imports: `import { Log } from 'srv/module/services.js';`, body });
-  const files = {
-    'modules/noted.js': `${source}\nReflect.defineMetadata('design:paramtypes', [Log], Plugin);\ncoreModule({ name: 'noted', api: 1 })(Plugin);\n`,
-  };
-  const srv = await startSrv(t, `load_module modules/noted.js;\n${EVENTS}`, { files, allowCrashes: true });
+    start(role) { this.log.write('error', 'plugin runs in the ' + role); }`;
+  const imports = `import { Log } from 'srv/module/services.js';`;
+  const files = { 'modules/noted.js': plugin('noted', { kind: 'core', imports, body }) };
+  const srv = await startSrv(t, `load_module modules/noted.js;\n${EVENTS}`, { files });
   await srv.waitForLog(/plugin runs in the worker/);
   t.regex(srv.log(), /plugin runs in the master/);
 });

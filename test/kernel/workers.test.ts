@@ -120,9 +120,9 @@ test('every worker takes part of the connections', async (t) => {
       imports: `import { ServerInfo } from 'srv/module/services.js';`,
       manifest: `directives: { which: directive({ in: ['location'], args: text() }) }`,
       body: `
+        static services = [ServerInfo];
         constructor(info) { this.info = info; }
-        compile(scope) { return scope.conf.which && { content: request => request.send(200, String(this.info.worker)) }; }
-        static { Reflect.defineMetadata('design:paramtypes', [ServerInfo], Plugin); }`,
+        compile(scope) { return scope.conf.which && { content: request => request.send(200, String(this.info.worker)) }; }`,
     }),
   };
   const srv = await startSrv(
