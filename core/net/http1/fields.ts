@@ -24,25 +24,21 @@ export function fieldValue(text: string, fields: Int32Array, index: number): str
 
 /** A set of field names, made once and asked for every field of every message. */
 export class FieldFilter {
-  /** The names by their length; the length decides most questions. */
-  readonly byLength: (readonly Uint8Array[] | undefined)[] = [];
+  /** 1 for the lengths of its names: decides most questions. */
+  readonly lengths = new Uint8Array(256);
+  readonly names: readonly Uint8Array[];
 
-  /** @param names in lower case */
+  /** @param names in lower case, up to 255 characters */
   constructor(names: Iterable<string>) {
-    const lists: Uint8Array[][] = [];
-    for (const name of names) (lists[name.length] ??= []).push(nameBytes(name));
-    // A list with holes would be slower to index.
-    for (let i = 0; i <= LONGEST_NAME || i < lists.length; i++) this.byLength.push(lists[i]);
+    this.names = Array.from(new Set(names), nameBytes);
+    for (const name of this.names) this.lengths[name.length] = 1;
   }
-}
 
-/** Names up to here are looked up without a test of the table's end. */
-const LONGEST_NAME = 63;
-
-/** True if the name in `bytes[start, end)` is one of `names`, in any case. */
-function isOneOf(bytes: Uint8Array, start: number, names: readonly Uint8Array[]): boolean {
-  for (const name of names) if (startsIgnoreCase(bytes, start, name)) return true;
-  return false;
+  /** True if the name in `bytes[start, end)` is in the set, in any case. */
+  has(bytes: Uint8Array, start: number, end: number): boolean {
+    for (const name of this.names) if (name.length === end - start && startsIgnoreCase(bytes, start, name)) return true;
+    return false;
+  }
 }
 
 /**
@@ -52,34 +48,36 @@ function isOneOf(bytes: Uint8Array, start: number, names: readonly Uint8Array[])
  */
 export function keptFields(text: string, head: MessageHead, filter: FieldFilter): string {
   if (head.gaps) return keptOneByOne(text, head, filter);
-  const { fields, count } = head;
+  const { fields, kinds, count, bytes } = head;
+  const { lengths } = filter;
+  const last = head.end - 2;
+  const nominates = head.optionCount > 0;
   let kept = '';
   let from = head.fieldsStart;
-  for (let i = 0; i < count; i++) {
-    if (isKept(text, head, i, filter)) continue;
-    const start = fields[4 * i] as number;
+  for (let i = 0, slot = 0; i < count; i++, slot += 4) {
+    const start = fields[slot] as number;
+    const end = fields[slot + 1] as number;
+    if ((kinds[i] as number) < FieldKind.Hop) {
+      const filtered = lengths[end - start] === 1 && filter.has(bytes, start, end);
+      if (!filtered && !(nominates && isNominated(text, head, i))) continue;
+    }
     if (start > from) kept += text.slice(from, start);
-    from = i + 1 < count ? (fields[4 * i + 4] as number) : head.end - 2;
+    from = i + 1 < count ? (fields[slot + 4] as number) : last;
   }
-  return from < head.end - 2 ? kept + text.slice(from, head.end - 2) : kept;
+  return from < last ? kept + text.slice(from, last) : kept;
 }
 
 /** Where lines were dropped, the next field does not begin where one ends. */
 function keptOneByOne(text: string, head: MessageHead, filter: FieldFilter): string {
+  const { fields, kinds, count, bytes } = head;
   let kept = '';
-  for (let i = 0; i < head.count; i++) {
-    if (isKept(text, head, i, filter)) kept += `${text.slice(head.fields[4 * i], head.fields[4 * i + 3])}\r\n`;
+  for (let i = 0; i < count; i++) {
+    const start = fields[4 * i] as number;
+    if ((kinds[i] as number) >= FieldKind.Hop || filter.has(bytes, start, fields[4 * i + 1] as number) || isNominated(text, head, i))
+      continue;
+    kept += `${text.slice(start, fields[4 * i + 3])}\r\n`;
   }
   return kept;
-}
-
-function isKept(text: string, head: MessageHead, index: number, filter: FieldFilter): boolean {
-  if ((head.kinds[index] as number) >= FieldKind.Hop) return false;
-  const { fields, bytes } = head;
-  const start = fields[4 * index] as number;
-  const names = filter.byLength[(fields[4 * index + 1] as number) - start];
-  if (names !== undefined && isOneOf(bytes, start, names)) return false;
-  return head.optionCount === 0 || !isNominated(text, head, index);
 }
 
 /**
