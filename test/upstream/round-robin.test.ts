@@ -38,7 +38,7 @@ const peers = fc.array(
     backup: fc.oneof({ weight: 4, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
     down: fc.oneof({ weight: 6, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
   }),
-  { minLength: 1, maxLength: 15 },
+  { minLength: 1, maxLength: 15, size: 'max' },
 );
 
 const events = fc.array(
@@ -53,7 +53,7 @@ const events = fc.array(
     },
     { weight: 1, arbitrary: fc.record({ wait: fc.integer({ min: 1, max: 60 }) }) },
   ),
-  { maxLength: 400 },
+  { maxLength: 400, size: 'max' },
 );
 
 for (const shared of [true, false]) {

@@ -18,7 +18,7 @@ const steps = fc.array(
     fc.record({ remove: key }),
     fc.record({ evict: fc.constant(true) }),
   ),
-  { maxLength: 300 },
+  { maxLength: 300, size: 'max' },
 );
 
 const nameOf = (key: string | Uint8Array) => Buffer.from(key as string).toString('hex');

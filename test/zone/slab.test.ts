@@ -9,7 +9,7 @@ const steps = fc.array(
     { weight: 3, arbitrary: fc.record({ alloc: fc.oneof(fc.integer({ min: 0, max: 400 }), fc.integer({ min: 0, max: 9000 })) }) },
     { weight: 2, arbitrary: fc.record({ release: fc.nat() }) },
   ),
-  { maxLength: 300 },
+  { maxLength: 300, size: 'max' },
 );
 
 for (const shared of [true, false]) {
