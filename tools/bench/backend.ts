@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { answers } from './http-probe.js';
 import type { Lab } from './lab.js';
-import { lines, nginxTemporaryPaths } from './nginx-config.js';
+import { lines, nginxOnly } from './nginx-config.js';
 import { freePorts } from './ports.js';
 import type { Started } from './processes.js';
 
@@ -48,7 +48,7 @@ function nginxBackend(lab: Lab, nginx: string, shape: BackendShape, port: number
       `worker_processes ${shape.workers};`,
       'events { worker_connections 20000; }',
       'http {',
-      ...nginxTemporaryPaths,
+      ...nginxOnly,
       'access_log off;',
       'sendfile on;',
       'keepalive_timeout 3600s;',

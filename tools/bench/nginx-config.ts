@@ -8,8 +8,7 @@ export interface Additions {
 }
 
 /**
- * The site in nginx's language, for nginx and for srv alike. Logging is off, connections last as long as the run, and an answer
- * that the client does not take at once waits in memory, so that nobody writes files.
+ * The site in nginx's language, for nginx and for srv alike. Logging is off, and connections last as long as the run.
  */
 export function nginxConfig(site: Site, additions: Additions = {}): string {
   // Without reuseport nginx's workers share one socket, and how they divide a few connections is left to chance.
@@ -41,7 +40,6 @@ export function nginxConfig(site: Site, additions: Additions = {}): string {
     '            proxy_pass http://backend;',
     '            proxy_http_version 1.1;',
     '            proxy_set_header Connection "";',
-    '            proxy_max_temp_file_size 0;',
     '        }',
     '    }',
     '}',
@@ -53,10 +51,14 @@ export function lines(list: readonly string[]): string {
   return `${list.join('\n')}\n`;
 }
 
-/** Debian's nginx has folders of the system compiled in for these, which only root may use. They are made in the prefix instead. */
-export const nginxTemporaryPaths: readonly string[] = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-  (name) => `${name}_temp_path ${name}_temp;`,
-);
+/**
+ * What nginx alone needs in its `http` block. Debian's has folders of the system compiled in, which only root may use: they are made
+ * in the prefix instead. And it is not to write files where a client is slow, which srv does not do either.
+ */
+export const nginxOnly: readonly string[] = [
+  ...['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${name}_temp;`),
+  'proxy_max_temp_file_size 0;',
+];
 
 function tlsLines(site: Site): string[] {
   if (site.certificate === undefined) return [];

@@ -59,7 +59,7 @@ function resultSection(run: Run, result: Result): string {
   const heading = `### ${scenario.title} (\`${scenario.name}\`)\n\n${scenario.how}`;
   if (skipped !== undefined) return `${heading}\n\nNot measured: ${skipped}.`;
   const servers = serversOf(result);
-  const faults = servers.flatMap((server) => faultsOf(result, server).map((fault) => `- INVALID: ${server}: ${oneLine(fault)}`));
+  const faults = servers.flatMap((server) => faultsOf(result, server).map((fault) => `- INVALID: ${server}: ${fault}`));
   return [heading, figuresTable(run, result, servers), ...(faults.length > 0 ? [faults.join('\n')] : [])].join('\n\n');
 }
 
@@ -129,8 +129,4 @@ function caveatList(run: Run): string {
 
 function list(items: readonly string[]): string {
   return items.map((item) => `- ${item}`).join('\n');
-}
-
-function oneLine(text: string): string {
-  return text.replaceAll(/\s+/g, ' ');
 }

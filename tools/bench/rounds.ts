@@ -30,12 +30,19 @@ export async function measureRounds(lab: Lab, scenario: Scenario, options: Round
 
 async function measureOnce(lab: Lab, scenario: Scenario, server: ServerKind, round: number): Promise<Sample> {
   const faults: string[] = [];
+  const sample = { server: server.name, round };
   try {
     const figures = await scenario.measure(lab, server, faults);
-    return { server: server.name, round, figures, faults };
+    return { ...sample, figures, faults: faults.map((fault) => forReport(fault, lab)) };
   } catch (error) {
-    return { server: server.name, round, figures: {}, faults: [error instanceof Error ? error.message : String(error), ...faults] };
+    const texts = [error instanceof Error ? error.message : String(error), ...faults];
+    return { ...sample, figures: {}, faults: texts.map((fault) => forReport(fault, lab)) };
   }
+}
+
+/** On one line, and without the name of the temporary folder, which differs from run to run. */
+function forReport(fault: string, lab: Lab): string {
+  return fault.replaceAll(`${lab.dir}/`, '').replaceAll(/\s+/g, ' ');
 }
 
 function progressLine(scenario: Scenario, sample: Sample, rounds: number): string {

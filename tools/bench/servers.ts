@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { haproxyConfig } from './haproxy-config.js';
-import { nginxConfig, nginxTemporaryPaths } from './nginx-config.js';
+import { nginxConfig, nginxOnly } from './nginx-config.js';
 import type { Programs } from './programs.js';
 import type { Site } from './site.js';
 
@@ -37,7 +37,7 @@ export function installedServers(programs: Programs): ServerKind[] {
   if (nginx !== undefined) {
     servers.push({
       name: 'nginx',
-      files: (site) => ({ 'nginx.conf': nginxConfig(site, { http: nginxTemporaryPaths }) }),
+      files: (site) => ({ 'nginx.conf': nginxConfig(site, { http: nginxOnly }) }),
       // -e: nginx would otherwise open the log file of the system before it reads the configuration.
       command: (dir) => [nginx.path, '-p', dir, '-e', 'error.log', '-c', 'nginx.conf'],
       quit: 'SIGTERM',

@@ -14,8 +14,6 @@ const ZONE_SIZE = '256m';
  */
 export function membersConfig(site: Site, apiPort: number, members: number): Record<string, string> {
   const main = [
-    'load_module modules/srv_helper_broker_module.so;',
-    'load_module modules/srv_helper_ctrl_module.so;',
     'load_module modules/srv_http_upstream_member_module.so;',
     'helper broker modules/srv_helper_broker_module.so conf/srv_broker.conf;',
     'helper ctrl modules/srv_helper_ctrl_module.so conf/srv_ctrl.conf;',
