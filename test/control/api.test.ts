@@ -1,0 +1,125 @@
+import test from 'ava';
+import { exchange, get } from '../harness/client.js';
+import { runSrv } from '../harness/srv.js';
+import { errorOf } from './api-client.js';
+import { startNode } from './node.js';
+
+test('calls that are wrong in form get the one error body over HTTP as well', async t => {
+  const node = await startNode(t);
+  const port = node.srv.port('api');
+  const members = '/api/v1/upstream_api/http/upstreams/demo/servers/';
+  const post = (body: string | Buffer, type = 'application/json') => get(port, members, { method: 'POST', headers: { 'content-type': type }, body });
+  const codes: [string, Promise<{ status: number; body: string }>][] = [
+    ['400 JsonError', post('{"server":')],
+    ['400 JsonError', post('')],
+    ['415 UnsupportedMediaType', post('server=1.2.3.4', 'application/x-www-form-urlencoded')],
+    ['400 InvalidField', post('{"server":5}')],
+    ['404 PathNotFound', get(port, '/api/v1/none')],
+    ['404 PathNotFound', get(port, '/api')],
+    ['405 MethodNotAllowed', get(port, members, { method: 'PATCH' })],
+    ['413 BodyTooLarge', post(Buffer.alloc(5 * 1024 * 1024 + 1, 32))],
+  ];
+  for (const [expected, call] of codes) {
+    const answer = await call;
+    const { status, code } = errorOf(answer);
+    t.is(`${answer.status} ${code}`, expected);
+    t.is(status, answer.status);
+    const { request_id, href } = JSON.parse(answer.body) as { request_id: string; href: string };
+    t.regex(request_id, /^[0-9a-f]{32}$/);
+    t.regex(href, /^\/api/);
+    if (status !== 405) await node.srv.waitForLog(new RegExp(`${code}, request_id: ${request_id}`), 'logs/ctrl.log');
+  }
+  t.is((await node.members()).length, 2);
+});
+
+test('HEAD and OPTIONS', async t => {
+  const node = await startNode(t);
+  const port = node.srv.port('api');
+  const path = '/api/v1/upstream_api/http/upstreams/demo/servers/';
+  const whole = await get(port, path);
+  const head = await get(port, path, { method: 'HEAD' });
+  t.is(head.status, 200);
+  t.is(head.body, '');
+  t.is(head.headers['content-length'], whole.headers['content-length']);
+  t.is(head.headers['etag'], whole.headers['etag']);
+  const options = await get(port, path, { method: 'OPTIONS' });
+  t.is(options.status, 204);
+  t.is(options.headers['allow'], 'GET, HEAD, POST, PUT, OPTIONS');
+});
+
+test('a path with encoded characters names what they mean', async t => {
+  const node = await startNode(t, { http: 'upstream "a b" { zone ab 64k; server 127.0.0.1:1; }', server: 'return 204;' });
+  const group = await node.upstreams('GET', '/a%20b/');
+  t.like(group.json, { name: 'a b' });
+  const added = await node.upstreams('POST', '/a%20b/servers/', { server: '127.0.0.1:2' });
+  t.is(added.headers['location'], '/api/v1/upstream_api/http/upstreams/a%20b/servers/1');
+  t.is(errorOf(await node.upstreams('GET', '/a%2fb')).code, 'PathNotFound');
+});
+
+test('web pages of other sites and foreign hosts are kept out', async t => {
+  const node = await startNode(t, { control: 'server { listen 127.0.0.1:%%PORT_named%%; server_name api.corp; location /api { dyn_module_api; } }' });
+  const port = node.srv.port('api');
+  const path = '/api/v1/upstream_api/http/upstreams/';
+  t.is((await get(port, path, { headers: { host: `localhost:${port}` } })).status, 200);
+  const foreign = await get(port, path, { headers: { host: 'evil.example' } });
+  t.is(`${foreign.status} ${errorOf(foreign).code}`, '403 ForbiddenHost');
+  const page = await get(port, path, { headers: { origin: 'http://evil.example' } });
+  t.is(`${page.status} ${errorOf(page).code}`, '403 ForbiddenOrigin');
+  t.is((await get(port, path, { headers: { origin: `http://127.0.0.1:${port}` } })).status, 200);
+  t.is((await get(node.srv.port('named'), path, { headers: { host: 'api.corp' } })).status, 200);
+  t.regex(await exchange(t, port, `GET ${path} HTTP/1.0\r\n\r\n`), /^HTTP\/1.1 200 /);
+});
+
+test('api_limit_except restricts methods of one module by address', async t => {
+  const node = await startNode(t, { api: 'api_limit_except upstream_api GET { deny all; } api_limit_except kv POST { allow 127.0.0.1; deny all; }' });
+  t.is((await node.upstreams('GET', '/')).status, 200);
+  const refused = await node.upstreams('POST', '/demo/servers/', { server: '10.0.0.1' });
+  t.is(`${refused.status} ${errorOf(refused).code}`, '403 AccessDenied');
+  t.is((await node.upstreams('DELETE', '/demo/servers/0')).status, 403);
+  t.is((await node.call('POST', '/kv', { key: 'a', value: 'b' })).status, 200);
+  t.is((await node.call('DELETE', '/kv?key=a')).status, 200);
+  t.is((await node.members()).length, 2);
+});
+
+test('mistakes in the configuration of the API are refused where they stand', async t => {
+  const refuse = async (location: string) => {
+    const conf = `events {} http { server { listen 127.0.0.1:0; ${location} } }`;
+    return (await runSrv(t, ['-t', '-c', 'conf/srv.conf'], conf)).stderr;
+  };
+  // On the data plane the directives are not known at all.
+  t.regex(await refuse('location /api { dyn_module_api; }'), /unknown directive "dyn_module_api"/);
+});
+
+test('the OpenAPI document names every path of the loaded modules', async t => {
+  const node = await startNode(t);
+  const { json, headers } = await node.call('GET', '/openapi.json');
+  t.is(headers['content-type'], 'application/json');
+  const document = json as { servers: { url: string }[]; paths: Record<string, Record<string, { responses: Record<string, { content?: Record<string, { schema: unknown }> }> }>> };
+  t.is(document.servers[0]?.url, '/api');
+  t.deepEqual(Object.entries(document.paths).map(([path, verbs]) => `${path} ${Object.keys(verbs).toSorted((a, b) => (a < b ? -1 : 1)).join(' ')}`).toSorted((a, b) => (a < b ? -1 : 1)), [
+    '/v1/kv delete get post',
+    '/v1/upstream_api/http/upstreams get',
+    '/v1/upstream_api/http/upstreams/{group} delete get',
+    '/v1/upstream_api/http/upstreams/{group}/servers get post put',
+    '/v1/upstream_api/http/upstreams/{group}/servers/{id} delete get patch',
+  ]);
+  const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name);
+  t.deepEqual([...new Set(references)], ['Error']);
+});
+
+test('answers have the form that the OpenAPI document says', async t => {
+  const node = await startNode(t);
+  const { Compile } = await import('typebox/compile');
+  const document = (await node.call('GET', '/openapi.json')).json as { paths: Record<string, Record<string, { responses: Record<string, { content?: Record<string, { schema: object }> }> }>> };
+  const schema = (path: string, verb: string, status: string): object => document.paths[path]?.[verb]?.responses[status]?.content?.['application/json']?.schema ?? {};
+  const base = '/v1/upstream_api/http/upstreams';
+  const group = '/v1/upstream_api/http/upstreams/{group}';
+  const checks: [object, unknown][] = [
+    [schema(base, 'get', '200'), (await node.upstreams('GET', '/')).json],
+    [schema(group, 'get', '200'), (await node.upstreams('GET', '/demo')).json],
+    [schema(`${group}/servers`, 'get', '200'), await node.members()],
+    [schema(`${group}/servers`, 'post', '201'), (await node.upstreams('POST', '/demo/servers', { server: '10.0.0.1', drain: true })).json],
+    [schema(`${group}/servers/{id}`, 'get', '200'), (await node.upstreams('GET', '/demo/servers/0')).json],
+  ];
+  for (const [expected, value] of checks) t.true(Object.keys(expected).length > 0 && Compile(expected as never).Check(value), JSON.stringify(value));
+});

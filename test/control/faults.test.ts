@@ -1,0 +1,119 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import test from 'ava';
+import { httpBackend } from '../harness/backends.js';
+import { runSrv } from '../harness/srv.js';
+import { waitFor } from '../harness/wait.js';
+import { startNode, type Node } from './node.js';
+
+/** Requests one after another until `end`, and those that failed. */
+async function traffic(node: Node, until: Promise<unknown>): Promise<{ requests: number; failures: unknown[] }> {
+  let running = true;
+  void until.finally(() => (running = false));
+  const failures: unknown[] = [];
+  let requests = 0;
+  const loop = async (): Promise<void> => {
+    while (running) {
+      requests++;
+      try {
+        const { status } = await node.web();
+        if (status !== 200) failures.push(status);
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+  };
+  await Promise.all([loop(), loop(), loop()]);
+  return { requests, failures };
+}
+
+for (const kind of ['broker', 'ctrl'] as const) {
+  test(`the ${kind} killed while traffic runs: no request fails, and the API comes back`, async t => {
+    const backend = await httpBackend(t, (_, response) => response.end('hello'));
+    const node = await startNode(t, { http: `upstream demo { zone demo 256k; server 127.0.0.1:${backend.port}; keepalive 4; }` });
+    await node.upstreams('POST', '/demo/servers/', { server: '127.0.0.1:9', down: true });
+    const back = (async () => {
+      for (let round = 0; round < 2; round++) {
+        const pid = node.helper(kind);
+        process.kill(pid, 'SIGKILL');
+        await waitFor('another helper', () => node.helper(kind) !== pid);
+        await node.ready();
+      }
+    })();
+    const { requests, failures } = await traffic(node, back);
+    await back;
+    t.true(requests > 10);
+    t.deepEqual(failures, []);
+    t.is((await node.members()).length, 2);
+    t.is((await node.upstreams('POST', '/demo/servers/', { server: '127.0.0.1:8', down: true })).status, 201);
+  });
+}
+
+test('kill -9 in the middle of 1,000 changes loses no answered change and applies none by half', async t => {
+  const config = { http: 'upstream demo { zone demo 1m; server 127.0.0.1:1; }', allowCrashes: true };
+  let node = await startNode(t, config);
+  const { prefix } = node.srv;
+  const answered = new Map<number, string>();
+  let sent = 0;
+  for (const stopAt of [300, 650, 1000]) {
+    const loops = Array.from({ length: 4 }, async () => {
+      while (sent < 1000) {
+        const n = sent++;
+        // Two fields that belong together: a half-applied change would have one of them.
+        const body = { server: `10.1.${n >> 8}.${n & 255}:80`, weight: (n % 100) + 1, max_conns: (n % 100) + 1 };
+        try {
+          const answer = await node.upstreams('POST', '/demo/servers/', body);
+          if (answer.status === 201) answered.set((answer.json as { id: number }).id, body.server);
+        } catch {
+          // The process is being killed: this one was not answered.
+          return;
+        }
+      }
+    });
+    await Promise.race([Promise.all(loops), waitFor('enough changes', () => answered.size >= stopAt, 60_000)]);
+    node.srv.signal('SIGKILL');
+    await Promise.all([...loops, node.srv.exited]);
+    await waitFor('the helpers to end', () => !node.srv.hasProcesses());
+    node = await startNode(t, { ...config, prefix });
+    const members = await node.members();
+    const byId = new Map(members.map(({ id, server }) => [id, server]));
+    t.is(byId.size, members.length);
+    for (const [id, server] of answered) t.is(byId.get(id), server);
+    for (const { id, weight, max_conns: maxConns } of members) if (id > 0) t.is(weight, maxConns);
+  }
+  t.true(answered.size > 600);
+});
+
+test('a second server on the same data folder is refused in words', async t => {
+  const node = await startNode(t);
+  const second = await runSrv(t, ['-c', 'conf/srv.conf', '-g', 'daemon off;'], undefined, { prefix: node.srv.prefix });
+  t.not(second.code, 0);
+  t.regex(second.stderr + node.srv.log(), /in use by another srv|Address already in use/);
+  t.is((await node.upstreams('GET', '/')).status, 200);
+});
+
+test('the effective configuration is printed with its difference to the file, also while the server runs', async t => {
+  const node = await startNode(t);
+  await node.upstreams('POST', '/demo/servers/', { server: '10.0.0.1', weight: 5 });
+  await node.upstreams('DELETE', '/demo/servers/0');
+  const { stdout, code } = await runSrv(t, ['-T', '-c', 'conf/srv.conf'], undefined, { prefix: node.srv.prefix });
+  t.is(code, 0);
+  t.regex(stdout, /server 10\.0\.0\.1:80 weight=5;/);
+  t.regex(stdout, /# http \/ upstream demo\n# \+ server 10\.0\.0\.1:80 weight=5;\n# - server 127\.0\.0\.1:1;/);
+});
+
+test('a data plane that hangs is a 503 in time', async t => {
+  const node = await startNode(t, { workers: 1 });
+  node.srv.signal('SIGSTOP');
+  const started = Date.now();
+  try {
+    const answer = await node.upstreams('POST', '/demo/servers/', { server: '10.0.0.1' });
+    t.is(answer.status, 503);
+    t.true(Date.now() - started < 10_000);
+  } finally {
+    node.srv.signal('SIGCONT');
+  }
+  // It came too late: the data plane sees that nobody waits any more.
+  await sleep(200);
+  await node.ready();
+  t.is((await node.members()).length, 2);
+});

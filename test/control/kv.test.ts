@@ -1,0 +1,122 @@
+import test from 'ava';
+import { get } from '../harness/client.js';
+import { runSrv } from '../harness/srv.js';
+import { waitFor } from '../harness/wait.js';
+import { errorOf } from './api-client.js';
+import { nodeConf, startNode } from './node.js';
+
+const SERVER = 'location / { add_more_header X-Color $kv_http_color always; return 200 "[$kv_http_color]"; }';
+
+test('a key is set, read in traffic by every worker, listed and deleted', async t => {
+  const node = await startNode(t, { server: SERVER, workers: 3 });
+  const set = await node.call('POST', '/kv', { key: 'color', value: 'red' });
+  t.is(set.status, 200);
+  t.is(set.body, '');
+  t.is(set.headers['content-length'], '0');
+  for (const { body, headers } of await Promise.all(Array.from({ length: 12 }, () => node.web()))) {
+    t.is(body, '[red]');
+    t.is(headers['x-color'], 'red');
+  }
+  const value = await get(node.srv.port('api'), '/api/v1/kv?key=color');
+  t.is(value.body, 'red');
+  t.regex(String(value.headers['content-type']), /^text\/plain/);
+
+  await node.call('POST', '/kv', { key: 'color', value: '' });
+  t.is((await node.web()).body, '[]');
+  const empty = await get(node.srv.port('api'), '/api/v1/kv?key=color');
+  t.is(empty.status, 200);
+  t.is(empty.headers['content-length'], '0');
+
+  await node.call('POST', '/kv', { key: 'color', value: 'grün' });
+  t.is((await node.web()).body, '[grün]');
+  for (const key of ['a/1', 'a/2', 'ключ']) await node.call('POST', '/kv', { key, value: key });
+  t.deepEqual((await node.call('GET', '/kv?prefix=a/&limit=1')).json, [{ key: 'a/1', value: 'a/1' }]);
+  t.deepEqual((await node.call('GET', '/kv?prefix=a/&after=a/1')).json, [{ key: 'a/2', value: 'a/2' }]);
+  t.is((await get(node.srv.port('api'), `/api/v1/kv?key=${encodeURIComponent('ключ')}`)).body, 'ключ');
+
+  t.is((await node.call('DELETE', '/kv?key=color')).status, 200);
+  t.is((await node.web()).body, '[]');
+  const gone = await node.call('GET', '/kv?key=color');
+  t.is(gone.status, 404);
+  t.is(errorOf(gone).code, 'KeyNotFound');
+  t.is(errorOf(await node.call('DELETE', '/kv?key=color')).code, 'KeyNotFound');
+});
+
+test('wrong calls are refused with every reason', async t => {
+  const node = await startNode(t, { server: SERVER });
+  const wrong = await node.call('POST', '/kv', { key: '', value: 5, ttl: 'soon', colour: 1 });
+  t.is(wrong.status, 400);
+  t.is(errorOf(wrong).details.length, 4);
+  t.is((await node.call('POST', '/kv', { key: 'ä'.repeat(600), value: '' })).status, 413);
+  t.is(errorOf(await node.call('POST', '/kv', { key: 'k', value: 'x'.repeat(1024 * 1024 + 1) })).code, 'ValueTooLarge');
+  t.is((await node.call('POST', '/kv', { key: 'k', value: 'x'.repeat(1024 * 1024) })).status, 200);
+  t.is((await get(node.srv.port('api'), '/api/v1/kv?key=k')).body.length, 1024 * 1024);
+  t.is((await node.call('GET', '/kv?limit=0')).status, 400);
+  t.is((await node.call('DELETE', '/kv')).status, 400);
+  t.is((await node.call('PUT', '/kv', {})).status, 405);
+});
+
+test('compare and set, dry runs and the end of a ttl', async t => {
+  const node = await startNode(t, { server: SERVER });
+  const first = await node.call('POST', '/kv', { key: 'color', value: 'red' });
+  const ifMatch = { 'if-match': String(first.headers['etag']) };
+  t.is((await get(node.srv.port('api'), '/api/v1/kv?key=color')).headers['etag'], first.headers['etag']);
+  t.is((await node.call('POST', '/kv', { key: 'color', value: 'blue' }, ifMatch)).status, 200);
+  t.is((await node.call('POST', '/kv', { key: 'color', value: 'green' }, ifMatch)).status, 412);
+  t.is((await node.call('DELETE', '/kv?key=color', undefined, ifMatch)).status, 412);
+  t.deepEqual((await node.call('POST', '/kv?dry_run=1', { key: 'color', value: 'green' })).json, { dry_run: true, diff: ['+ color'] });
+  t.is((await node.web()).body, '[blue]');
+  await node.call('POST', '/kv', { key: 'color', value: 'short', ttl: '1s' });
+  t.is((await node.web()).body, '[short]');
+  await waitFor('the end of its time', async () => (await node.web()).body === '[]');
+});
+
+test('values survive a restart and kill -9', async t => {
+  const node = await startNode(t, { server: SERVER, allowCrashes: true });
+  await node.call('POST', '/kv', { key: 'color', value: 'red' });
+  node.srv.signal('SIGKILL');
+  await node.srv.exited;
+  const again = await startNode(t, { server: SERVER, prefix: node.srv.prefix });
+  t.is((await again.web()).body, '[red]');
+});
+
+test('a worker that was replaced has the values as well', async t => {
+  const node = await startNode(t, { server: SERVER, workers: 1 });
+  await node.call('POST', '/kv', { key: 'color', value: 'red' });
+  await node.srv.configure(nodeConf({ server: SERVER, workers: 2 }));
+  node.srv.signal('SIGHUP');
+  await node.srv.waitForLog(/reconfigured/);
+  for (const { body } of await Promise.all(Array.from({ length: 12 }, () => node.web()))) t.is(body, '[red]');
+});
+
+test('a value cannot add lines to a head', async t => {
+  const node = await startNode(t, { server: SERVER });
+  await node.call('POST', '/kv', { key: 'color', value: 'red\r\nX-Evil: 1\r\n\r\nbody' });
+  const answer = await node.web();
+  t.is(answer.headers['x-evil'], undefined);
+});
+
+test('dyn_kv_conf sets limits and the folder; Redis and nonsense are refused in words', async t => {
+  const http = 'dyn_kv_conf conf/kv.conf;';
+  const node = await startNode(t, {
+    http,
+    server: SERVER,
+    files: { 'conf/kv.conf': '# limits\nstore embedded;\ndata_folder data/kv;\nmax_size 1k;\nmax_key 8;\n' },
+  });
+  t.is((await node.call('POST', '/kv', { key: 'ninebytes', value: '' })).status, 413);
+  t.is((await node.call('POST', '/kv', { key: 'k', value: 'x'.repeat(2000) })).status, 507);
+  t.is((await node.call('POST', '/kv', { key: 'color', value: 'red' })).status, 200);
+  t.true(node.srv.read('data/kv/srv.db').length > 0);
+
+  const refused = async (line: string) => (await runSrv(t, ['-t', '-c', 'conf/srv.conf'], `events {} http { ${http} }`, { files: { 'conf/kv.conf': line } })).stderr;
+  t.regex(await refused('store redis;'), /a key-value store in Redis is not available yet/);
+  t.regex(await refused('colour red;'), /unknown directive "colour"/);
+  t.regex(await refused('max_size many;'), /invalid value "many"/);
+});
+
+test('dyn_sendmsg_kv exposes the key-value API at a location of its own', async t => {
+  const node = await startNode(t, { server: SERVER, control: 'server { listen 127.0.0.1:%%PORT_kv%%; location /store { dyn_sendmsg_kv; } }' });
+  await node.call('POST', '/kv', { key: 'color', value: 'red' });
+  t.is((await get(node.srv.port('kv'), '/store?key=color')).body, 'red');
+  t.is((await get(node.srv.port('kv'), '/store/v1/upstream_api/http/upstreams')).status, 404);
+});

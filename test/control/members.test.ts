@@ -1,0 +1,332 @@
+import { readFileSync } from 'node:fs';
+import test from 'ava';
+import { httpBackend } from '../harness/backends.js';
+import { writeInto } from '../harness/temp.js';
+import { waitFor } from '../harness/wait.js';
+import { errorOf } from './api-client.js';
+import { nodeConf, startNode } from './node.js';
+
+const FIRST = {
+  id: 0,
+  server: '127.0.0.1:1',
+  weight: 1,
+  max_conns: 0,
+  max_fails: 1,
+  fail_timeout: '10s',
+  slow_start: '0s',
+  route: '',
+  backup: false,
+  down: false,
+};
+
+test('groups and members are read', async t => {
+  const node = await startNode(t, {
+    http: `upstream demo { zone demo 256k; server 127.0.0.1:1; server 127.0.0.1:2 weight=2 fail_timeout=90s slow_start=1m30s backup drain; }
+      upstream other { zone other 64k; server 127.0.0.1:1; }
+      upstream static { server 127.0.0.1:1; }`,
+  });
+  const groups = await node.upstreams('GET', '/');
+  t.is(groups.status, 200);
+  t.deepEqual((groups.json as { name: string }[]).map(({ name }) => name), ['demo', 'other']);
+
+  const group = await node.upstreams('GET', '/demo');
+  t.like(group.json, { name: 'demo', zone: 'demo', keepalive: 0, zombies: 0 });
+  const [peer] = (group.json as { peers: unknown[] }).peers;
+  t.like(peer, { id: 0, server: '127.0.0.1:1', name: '127.0.0.1:1', backup: false, weight: 1, state: 'up', active: 0, requests: 0, fails: 0, unavail: 0 });
+  t.deepEqual((peer as { responses: unknown }).responses, { '1xx': 0, '2xx': 0, '3xx': 0, '4xx': 0, '5xx': 0, codes: {}, total: 0 });
+
+  t.deepEqual(await node.members(), [
+    FIRST,
+    { ...FIRST, id: 1, server: '127.0.0.1:2', weight: 2, fail_timeout: '90s', slow_start: '90s', backup: true, drain: true },
+  ]);
+  t.deepEqual((await node.upstreams('GET', '/demo/servers/0')).json, FIRST);
+  t.deepEqual((await node.upstreams('GET', '/demo/servers?fields=id,server')).json, [
+    { id: 0, server: '127.0.0.1:1' },
+    { id: 1, server: '127.0.0.1:2' },
+  ]);
+  t.deepEqual(Object.keys((await node.upstreams('GET', '/demo/?fields=zone,name')).json as object).sort((a, b) => (a < b ? -1 : 1)), ['name', 'zone']);
+
+  const codes = async (method: string, path: string, body?: unknown) => {
+    const answer = await node.upstreams(method, path, body);
+    t.is(answer.status, errorOf(answer).status);
+    return `${answer.status} ${errorOf(answer).code}`;
+  };
+  t.is(await codes('GET', '/none'), '404 UpstreamNotFound');
+  t.is(await codes('GET', '/static'), '400 UpstreamStatic');
+  t.is(await codes('GET', '/static/servers/'), '400 UpstreamStatic');
+  t.is(await codes('POST', '/static/servers/', { server: '10.0.0.1' }), '400 UpstreamStatic');
+  t.is(await codes('DELETE', '/none/'), '404 UpstreamNotFound');
+  t.is(await codes('GET', '/demo/servers/7'), '404 UpstreamServerNotFound');
+  t.is(await codes('PATCH', '/demo/servers/7', { down: true }), '404 UpstreamServerNotFound');
+  t.is(await codes('DELETE', '/demo/servers/7'), '404 UpstreamServerNotFound');
+  for (const id of ['x', '-1', '1.5', '0x1', '99999999999999999']) t.is(await codes('GET', `/demo/servers/${id}`), '400 UpstreamBadServerId', id);
+  t.is(await codes('PUT', '/demo/servers/1', {}), '405 MethodNotAllowed');
+  t.is(await codes('GET', '/demo/peers'), '404 PathNotFound');
+});
+
+test('a member is added, changed and removed', async t => {
+  const node = await startNode(t);
+  const added = await node.upstreams('POST', '/demo/servers/', { server: '127.0.0.1:3' });
+  t.is(added.status, 201);
+  t.is(added.headers['location'], '/api/v1/upstream_api/http/upstreams/demo/servers/2');
+  t.deepEqual(added.json, { ...FIRST, id: 2, server: '127.0.0.1:3' });
+
+  const full = { server: '[0:0::1]:4', weight: '3', max_conns: 5, max_fails: 0, fail_timeout: '120s', slow_start: '1500ms', route: 'a "b"\\ $c;{}', backup: true, down: true, drain: true };
+  const second = await node.upstreams('POST', '/demo/servers', full);
+  t.deepEqual(second.json, { ...full, id: 3, server: '[::1]:4', weight: 3, fail_timeout: '2m' });
+
+  const changed = await node.upstreams('PATCH', '/demo/servers/3', { backup: false, down: false, drain: false, weight: 7, fail_timeout: '1h', route: '' });
+  t.is(changed.status, 200);
+  t.deepEqual(changed.json, { ...FIRST, id: 3, server: '[::1]:4', weight: 7, max_conns: 5, max_fails: 0, fail_timeout: '1h', slow_start: '1500ms' });
+  for (const flag of ['backup', 'down', 'drain']) {
+    for (const value of [true, false]) {
+      const { json } = await node.upstreams('PATCH', '/demo/servers/2', { [flag]: value });
+      t.is((json as Record<string, unknown>)[flag] ?? false, value, `${flag} ${value}`);
+    }
+  }
+  t.deepEqual((await node.upstreams('PATCH', '/demo/servers/2', {})).json, { ...FIRST, id: 2, server: '127.0.0.1:3' });
+  t.deepEqual((await node.upstreams('PATCH', '/demo/servers/2', { server: '127.0.0.1:33' })).json, { ...FIRST, id: 2, server: '127.0.0.1:33' });
+
+  const left = await node.upstreams('DELETE', '/demo/servers/2');
+  t.is(left.status, 200);
+  t.deepEqual((left.json as { id: number }[]).map(({ id }) => id), [0, 1, 3]);
+  t.is((await node.upstreams('DELETE', '/demo/servers/2')).status, 404);
+  const next = await node.upstreams('POST', '/demo/servers/', { server: '127.0.0.1:3' });
+  t.is((next.json as { id: number }).id, 4);
+});
+
+test('wrong members are refused for every reason, with all reasons, and change nothing', async t => {
+  const node = await startNode(t, {
+    http: 'upstream demo { zone demo 256k; server 127.0.0.1; server [::1]:80; server unix:/tmp/s.sock; }',
+  });
+  const before = await node.members();
+  const post = async (body: unknown) => {
+    const answer = await node.upstreams('POST', '/demo/servers/', body);
+    return answer.status === 201 ? '201' : `${answer.status} ${errorOf(answer).code}`;
+  };
+  for (const server of ['1.2.3.4:99999', '300.1.1.1', '1.2.3.4:0', '1.2.3.4:', '1.2.3.4:x', ':80', '[::1', '[::g]:80', '[1.2.3.4]:80', '::1', 'unix:', 'unix:rel', 'a b:80', 'a;b', '10.0.0.1;', 'x_}:80', '[fe80::1%eth0]:80']) {
+    t.is(await post({ server }), '400 UpstreamBadAddress', server);
+  }
+  t.is(await post({ server: 'backend.example:80' }), '400 UpstreamConfNoResolver');
+  for (const server of ['127.0.0.1', '127.0.0.1:80', '[0:0:0:0:0:0:0:1]', '[::0001]:80', 'unix:/tmp/s.sock']) t.is(await post({ server }), '409 EntryExists', server);
+  const same = await node.upstreams('POST', '/demo/servers/', { server: '[::1]' });
+  t.deepEqual(errorOf(same).details, [{ id: 1 }] as never);
+  t.is(errorOf(await node.upstreams('PATCH', '/demo/servers/0', { server: '[::1]:80' })).code, 'EntryExists');
+  t.is((await node.upstreams('PATCH', '/demo/servers/0', { server: '127.0.0.1:80' })).status, 200);
+
+  const wrong = { weight: 0, max_conns: -1, max_fails: 1.5, fail_timeout: 'soon', slow_start: '1s2s', route: 'x'.repeat(33), backup: 'yes', down: 1, drain: null, service: 'a\nb', colour: 'red' };
+  const answer = await node.upstreams('POST', '/demo/servers/', wrong);
+  t.is(answer.status, 400);
+  t.deepEqual(
+    errorOf(answer).details.map(({ pointer }) => pointer?.slice(1)).sort((a = '', b = '') => (a < b ? -1 : 1)),
+    ['server', ...Object.keys(wrong)].sort((a, b) => (a < b ? -1 : 1)),
+  );
+  t.is(await post({ server: '10.0.0.9', service: 'http' }), '400 InvalidField');
+  t.is(await post([]), '400 InvalidField');
+  t.is(await post(undefined), '400 JsonError');
+  t.is(await post({ server: '10.0.0.9', route: 'a\u0000' }), '400 InvalidField');
+  t.deepEqual(await node.members(), before);
+});
+
+test('the whole set is replaced by address: members that stay keep id, figures and connections', async t => {
+  const backends = await Promise.all(['one', 'two'].map(name => httpBackend(t, (_, response) => response.end(name))));
+  const [one, two] = backends.map(({ port }) => `127.0.0.1:${port}`) as [string, string];
+  const node = await startNode(t, { http: `upstream demo { zone demo 256k; server ${one}; keepalive 4; }`, workers: 1 });
+  for (let n = 0; n < 3; n++) t.is((await node.web()).body, 'one');
+  const put = await node.upstreams('PUT', '/demo/servers/', [{ server: two, weight: 2 }, { server: one }]);
+  t.is(put.status, 200);
+  t.deepEqual(await node.list(), [`0 ${one}`, `1 ${two}`]);
+  const peers = async () => ((await node.upstreams('GET', '/demo')).json as { peers: { id: number; requests: number }[] }).peers;
+  t.like(await peers(), [{ id: 0, requests: 3 }, { id: 1, requests: 0 }]);
+
+  // What GET answers can be sent back, and changes nothing.
+  const version = put.headers['etag'];
+  const same = await node.upstreams('PUT', '/demo/servers/', await node.members());
+  t.is(same.headers['etag'], version);
+  // Settings that are not named have their defaults.
+  await node.upstreams('PUT', '/demo/servers/', [{ server: two }]);
+  t.deepEqual(await node.members(), [{ ...FIRST, id: 1, server: two }]);
+  t.is((await node.web()).body, 'two');
+
+  const twice = await node.upstreams('PUT', '/demo/servers/', [{ server: '10.0.0.1' }, { server: '10.0.0.2' }, { server: '10.0.0.1:80' }]);
+  t.is(errorOf(twice).code, 'EntryExists');
+  t.deepEqual(errorOf(twice).details, [{ pointers: ['/0', '/2'] }] as never);
+  const bad = await node.upstreams('PUT', '/demo/servers/', [{ server: '10.0.0.1' }, { server: 'nowhere:1:2' }, { weight: 0 }]);
+  t.is(bad.status, 400);
+  t.deepEqual(await node.list(), [`1 ${two}`]);
+  t.deepEqual((await node.upstreams('PUT', '/demo/servers/', [])).json, []);
+  t.is((await node.web()).status, 502);
+});
+
+test('figures are real, and are set to zero on demand while the members stay', async t => {
+  const backend = await httpBackend(t, (request, response) => {
+    response.statusCode = request.url === '/missing' ? 404 : 200;
+    response.end('hello');
+  });
+  const node = await startNode(t, { http: `upstream demo { zone demo 256k; server 127.0.0.1:${backend.port}; keepalive 4; }` });
+  for (const path of ['/', '/', '/missing']) await node.web(path);
+  const peer = async () => ((await node.upstreams('GET', '/demo')).json as { peers: Record<string, unknown>[] }).peers[0] ?? {};
+  const before = await peer();
+  t.like(before, { requests: 3, state: 'up', active: 0 });
+  t.deepEqual(before['responses'], { '1xx': 0, '2xx': 2, '3xx': 0, '4xx': 1, '5xx': 0, codes: { 200: 2, 404: 1 }, total: 3 });
+  t.true(Number(before['sent']) > 0 && Number(before['received']) > 0);
+  t.regex(String(before['selected']), /^\d{4}-\d\d-\d\dT/);
+  t.is((await node.upstreams('DELETE', '/demo/?dry_run=1')).status, 200);
+  t.is((await peer())['requests'], 3);
+  const reset = await node.upstreams('DELETE', '/demo/');
+  t.is(reset.status, 204);
+  t.is(reset.body, '');
+  t.like(await peer(), { requests: 0, sent: 0, received: 0 });
+  t.is((await node.members()).length, 1);
+});
+
+test('a change is in force in every worker when it is answered', async t => {
+  const backends = await Promise.all(['one', 'two'].map(name => httpBackend(t, (_, response) => response.end(name))));
+  const [one, two] = backends.map(({ port }) => `127.0.0.1:${port}`) as [string, string];
+  const node = await startNode(t, { http: `upstream demo { zone demo 256k; server ${one}; }`, workers: 3 });
+  for (let round = 0; round < 5; round++) {
+    const added = await node.upstreams('POST', '/demo/servers/', { server: two });
+    const { id } = added.json as { id: number };
+    await node.upstreams('PATCH', '/demo/servers/0', { down: true });
+    for (const { body } of await Promise.all(Array.from({ length: 12 }, () => node.web()))) t.is(body, 'two');
+    await node.upstreams('PATCH', '/demo/servers/0', { down: false });
+    await node.upstreams('DELETE', `/demo/servers/${id}`);
+    for (const { body } of await Promise.all(Array.from({ length: 12 }, () => node.web()))) t.is(body, 'one');
+  }
+});
+
+test('a removed and a drained member finish the requests that they have', async t => {
+  const waiting: (() => void)[] = [];
+  const slow = await httpBackend(t, (_, response) => waiting.push(() => response.end('slow')));
+  const fast = await httpBackend(t, (_, response) => response.end('fast'));
+  const node = await startNode(t, { http: `upstream demo { zone demo 256k; server 127.0.0.1:${slow.port}; }`, workers: 1 });
+  const first = node.web();
+  await waitFor('the request at the backend', () => waiting.length === 1);
+  await node.upstreams('POST', '/demo/servers/', { server: `127.0.0.1:${fast.port}` });
+  t.is((await node.upstreams('PATCH', '/demo/servers/0', { drain: true })).status, 200);
+  const state = async () => (await node.upstreams('GET', '/demo')).json as { zombies: number; peers: { state: string; active: number }[] };
+  t.like((await state()).peers[0], { state: 'draining', active: 1 });
+  t.is((await node.web()).body, 'fast');
+  await node.upstreams('DELETE', '/demo/servers/0');
+  t.like(await state(), { zombies: 1 });
+  t.is((await node.web()).body, 'fast');
+  for (const end of waiting) end();
+  t.is((await first).body, 'slow');
+  await waitFor('the removed member to be gone', async () => (await state()).zombies === 0);
+});
+
+test('versions: a write with an If-Match that does not hold any more is refused', async t => {
+  const node = await startNode(t);
+  const list = await node.upstreams('GET', '/demo/servers/');
+  const first = await node.upstreams('GET', '/demo/servers/0');
+  const ifMatch = (answer: typeof list) => ({ 'if-match': String(answer.headers['etag']) });
+  const changed = await node.upstreams('PATCH', '/demo/servers/1', { weight: 5 });
+  // Another member is not concerned, the group is.
+  t.is((await node.upstreams('PATCH', '/demo/servers/0', { weight: 2 }, ifMatch(first))).status, 200);
+  t.is(errorOf(await node.upstreams('PATCH', '/demo/servers/0', { weight: 3 }, ifMatch(first))).code, 'VersionMismatch');
+  t.is((await node.upstreams('POST', '/demo/servers/', { server: '10.0.0.1' }, ifMatch(list))).status, 412);
+  t.is((await node.upstreams('PUT', '/demo/servers/', [], ifMatch(list))).status, 412);
+  t.is((await node.upstreams('DELETE', '/demo/servers/0', undefined, ifMatch(first))).status, 412);
+  t.is((await node.upstreams('DELETE', '/demo/', undefined, ifMatch(list))).status, 412);
+  t.is((await node.upstreams('PATCH', '/demo/servers/1', { weight: 6 }, ifMatch(changed))).status, 200);
+  t.is((await node.upstreams('PATCH', '/demo/servers/1', { weight: 7 }, { 'if-match': '*' })).status, 200);
+});
+
+test('a dry run says what would change and changes nothing', async t => {
+  const node = await startNode(t);
+  const before = await node.upstreams('GET', '/demo/servers/');
+  const post = await node.upstreams('POST', '/demo/servers/?dry_run=1', { server: '10.0.0.1', weight: 3 });
+  t.is(post.status, 200);
+  t.deepEqual(post.json, { dry_run: true, diff: ['http / upstream demo', '+ server 10.0.0.1:80 weight=3;'] });
+  const patch = await node.upstreams('PATCH', '/demo/servers/1?dry_run=1', { weight: 1 });
+  t.deepEqual((patch.json as { diff: string[] }).diff, ['http / upstream demo', '- server 127.0.0.1:2 weight=2;', '+ server 127.0.0.1:2;']);
+  t.is((await node.upstreams('DELETE', '/demo/servers/0?dry_run=1')).status, 200);
+  t.is((await node.upstreams('PUT', '/demo/servers/?dry_run=1', [])).status, 200);
+  t.is(errorOf(await node.upstreams('POST', '/demo/servers/?dry_run=1', { server: '127.0.0.1:1' })).code, 'EntryExists');
+  const after = await node.upstreams('GET', '/demo/servers/');
+  t.is(after.body, before.body);
+  t.is(after.headers['etag'], before.headers['etag']);
+});
+
+test('changes and ids survive a reload, a change of the file, a restart and kill -9', async t => {
+  const config = (servers: string) => nodeConf({ http: `upstream demo { zone demo 256k; ${servers} }` });
+  const node = await startNode(t, { http: 'upstream demo { zone demo 256k; server 127.0.0.1:1; server 127.0.0.1:2; }', allowCrashes: true });
+  await node.upstreams('POST', '/demo/servers/', { server: '127.0.0.1:3' });
+  await node.upstreams('PATCH', '/demo/servers/0', { weight: 9 });
+  await node.upstreams('DELETE', '/demo/servers/1');
+  const expected = ['0 127.0.0.1:1', '2 127.0.0.1:3'];
+  t.deepEqual(await node.list(), expected);
+
+  await node.srv.configure(config('server 127.0.0.1:9; server 127.0.0.1:1; server 127.0.0.1:2;'));
+  node.srv.signal('SIGHUP');
+  await node.srv.waitForLog(/reconfigured/);
+  const reloaded = ['3 127.0.0.1:9', '0 127.0.0.1:1', '2 127.0.0.1:3'];
+  t.deepEqual(await node.list(), reloaded);
+  t.is((await node.members()).find(({ id }) => id === 0)?.['weight'], 9);
+
+  node.srv.signal('SIGKILL');
+  await node.srv.exited;
+  const again = await startNode(t, { prefix: node.srv.prefix, http: 'upstream demo { zone demo 256k; server 127.0.0.1:9; server 127.0.0.1:1; server 127.0.0.1:2; }' });
+  t.deepEqual(await again.list(), reloaded);
+  t.is((await again.members()).find(({ id }) => id === 0)?.['weight'], 9);
+});
+
+test('a reload that fails leaves everything as it was', async t => {
+  const node = await startNode(t);
+  await node.upstreams('POST', '/demo/servers/', { server: '127.0.0.1:3' });
+  const before = await node.list();
+  await node.srv.configure(nodeConf({ http: 'upstream demo { zone demo 256k; server 127.0.0.1:1; sever 1; } nonsense;' }));
+  node.srv.signal('SIGHUP');
+  await node.srv.waitForLog(/stays as it was/);
+  t.regex(node.srv.log(), /unknown directive "sever"[^]*unknown directive "nonsense"/);
+  t.deepEqual(await node.list(), before);
+  t.is((await node.upstreams('POST', '/demo/servers/', { server: '127.0.0.1:4' })).status, 201);
+});
+
+test('members of a state file are read, written back, and keep their ids', async t => {
+  const http = 'upstream demo { zone demo 256k; state demo.state; }';
+  const node = await startNode(t, { http, files: { 'demo.state': 'server 127.0.0.1:1;\nserver 127.0.0.1:2;\n' } });
+  t.deepEqual(await node.list(), ['0 127.0.0.1:1', '1 127.0.0.1:2']);
+  await node.upstreams('POST', '/demo/servers/', { server: '127.0.0.1:3', weight: 2 });
+  await node.upstreams('DELETE', '/demo/servers/0');
+  await waitFor('the state file', () => node.srv.read('demo.state') === 'server 127.0.0.1:2;\nserver 127.0.0.1:3 weight=2;\n');
+  await node.upstreams('POST', '/demo/servers/', { server: '127.0.0.1:4' });
+  await node.srv.stop();
+  t.is(readFileSync(node.srv.path('demo.state'), 'utf8'), 'server 127.0.0.1:2;\nserver 127.0.0.1:3 weight=2;\nserver 127.0.0.1:4;\n');
+  // An operator's edit while the server is stopped counts.
+  writeInto(node.srv.prefix, 'demo.state', 'server 127.0.0.1:3 weight=2;\nserver 127.0.0.1:5;\n');
+  const again = await startNode(t, { http, prefix: node.srv.prefix });
+  t.deepEqual(await again.list(), ['2 127.0.0.1:3', '4 127.0.0.1:5']);
+});
+
+test('a name with several addresses: settings for all, only the line itself can go', async t => {
+  const node = await startNode(t, { http: 'upstream demo { zone demo 256k; server localhost:1; server 10.0.0.1:1; }' });
+  const members = await node.members();
+  const named = members.filter(({ host }) => host === 'localhost:1');
+  t.true(named.length >= 1);
+  t.is(named[0]?.id, 0);
+  t.is((await node.upstreams('PATCH', '/demo/servers/0', { weight: 4 })).status, 200);
+  for (const { id, parent } of named.slice(1)) {
+    t.is(parent, 0);
+    t.is(errorOf(await node.upstreams('DELETE', `/demo/servers/${id}`)).code, 'UpstreamServerImmutable');
+    t.is(errorOf(await node.upstreams('PATCH', `/demo/servers/${id}`, { server: '10.0.0.2' })).code, 'UpstreamServerImmutable');
+    t.is(((await node.upstreams('GET', `/demo/servers/${id}`)).json as { weight: number }).weight, 4);
+  }
+  // Sent back as it was read, nothing changes: the name needs no resolver to stay.
+  t.is((await node.upstreams('PUT', '/demo/servers/', await node.members())).status, 200);
+  t.deepEqual((await node.members()).map(({ id }) => id), members.map(({ id }) => id));
+  await node.upstreams('DELETE', '/demo/servers/0');
+  t.deepEqual(await node.list(), ['1 10.0.0.1:1']);
+});
+
+test('a full zone is a 507 that changes nothing', async t => {
+  const node = await startNode(t, { http: 'upstream demo { zone demo 32k; server 127.0.0.1:1; }' });
+  let last = await node.upstreams('GET', '/demo');
+  for (let n = 0; n < 400 && last.status < 300; n++) last = await node.upstreams('POST', '/demo/servers/', { server: `10.0.${n >> 8}.${n & 255}:80` });
+  t.is(last.status, 507);
+  t.is(errorOf(last).code, 'ZoneFull');
+  const { length } = await node.members();
+  await node.upstreams('DELETE', '/demo/servers/1');
+  t.is((await node.upstreams('POST', '/demo/servers/', { server: '10.9.9.9' })).status, 201);
+  t.is((await node.members()).length, length);
+});

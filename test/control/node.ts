@@ -1,0 +1,104 @@
+/** A whole node for black-box tests: data plane with workers, broker, control plane. */
+import type { ExecutionContext } from 'ava';
+import { get, json, type JsonAnswer } from '../harness/client.js';
+import { startSrv, type Srv, type SrvOptions } from '../harness/srv.js';
+import { waitFor } from '../harness/wait.js';
+
+export interface NodeOptions extends SrvOptions {
+  /** Inside `http`: groups, and servers beside the one that passes to `demo`. */
+  readonly http?: string;
+  /** The server of the data plane on port `web`. */
+  readonly server?: string;
+  /** Inside the location of the API. */
+  readonly api?: string;
+  /** Inside the `http` block of the control plane. */
+  readonly control?: string;
+  readonly workers?: number;
+}
+
+/** The answer's body, as far as tests look into it. */
+type Member = Readonly<Record<string, unknown>> & { readonly id: number; readonly server: string };
+
+export class Node {
+  constructor(readonly srv: Srv) {}
+
+  /** A call of the API; `path` is below `/api/v1`. */
+  call(method: string, path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}): Promise<JsonAnswer> {
+    return json(this.srv.port('api'), method, `/api/v1${path}`, body, headers);
+  }
+
+  /** A call of the member API; `path` is below the list of groups. */
+  upstreams(method: string, path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}): Promise<JsonAnswer> {
+    return this.call(method, `/upstream_api/http/upstreams${path}`, body, headers);
+  }
+
+  /** The members of a group. */
+  async members(group = 'demo'): Promise<Member[]> {
+    return (await this.upstreams('GET', `/${group}/servers/`)).json as Member[];
+  }
+
+  /** `id server` of each member of a group. */
+  async list(group = 'demo'): Promise<string[]> {
+    return (await this.members(group)).map(({ id, server }) => `${id} ${server}`);
+  }
+
+  web(path = '/'): ReturnType<typeof get> {
+    return get(this.srv.port('web'), path);
+  }
+
+  /** Process id of a helper, as the log has it. */
+  helper(kind: 'broker' | 'ctrl'): number {
+    const lines = [...this.srv.log().matchAll(new RegExp(`start helper ${kind}, process (\\d+)`, 'g'))];
+    const pid = Number(lines.at(-1)?.[1]);
+    if (Number.isNaN(pid)) throw new Error(`the log names no helper ${kind}`);
+    return pid;
+  }
+
+  /** Resolves when the API works. */
+  async ready(): Promise<void> {
+    await waitFor('the API', () =>
+      this.call('GET', '/upstream_api/http/upstreams/').then(
+        ({ status }) => status === 200,
+        () => false,
+      ),
+    );
+  }
+}
+
+const DEMO = 'upstream demo { zone demo 256k; server 127.0.0.1:1; server 127.0.0.1:2 weight=2; }';
+const PROXY = 'location / { proxy_pass http://demo; }';
+
+export function nodeConf({ http = DEMO, server = PROXY, workers = 2 }: NodeOptions = {}): string {
+  return `
+    worker_processes ${workers};
+    error_log logs/error.log notice;
+    load_module modules/srv_http_upstream_member_module.so;
+    load_module modules/srv_http_multi_header_module.so;
+    helper broker modules/srv_helper_broker_module.so conf/broker.conf;
+    helper ctrl modules/srv_helper_ctrl_module.so conf/ctrl.conf;
+    events {}
+    http {
+      ${http}
+      server { listen 127.0.0.1:%%PORT_web%%; ${server} }
+    }`;
+}
+
+function controlConf({ api = '', control = '' }: NodeOptions): string {
+  return `
+    load_module modules/srv_http_upstream_api_module.so;
+    load_module modules/srv_http_sendmsg_module.so;
+    error_log logs/ctrl.log info;
+    events {}
+    http {
+      ${control}
+      server { listen 127.0.0.1:%%PORT_api%%; location /api { dyn_module_api; ${api} } }
+    }`;
+}
+
+/** Starts a node and waits until its API answers. */
+export async function startNode(t: ExecutionContext, options: NodeOptions = {}): Promise<Node> {
+  const files = { 'conf/broker.conf': '', 'conf/ctrl.conf': controlConf(options), ...options.files };
+  const node = new Node(await startSrv(t, nodeConf(options), { ...options, files }));
+  await node.ready();
+  return node;
+}
