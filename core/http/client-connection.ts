@@ -110,7 +110,7 @@ export class ClientConnection implements Timed, ConnectionView {
   headOf(request: Request): RequestHead {
     const { context } = this;
     if (context.headOwner !== request) {
-      parseRequestHead(context.head, request.text, request.server.settings.headLimits);
+      parseRequestHead(context.head, request.text, request.headLimits);
       context.headOwner = request;
     }
     return context.head;

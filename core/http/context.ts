@@ -16,7 +16,8 @@ export class HttpContext {
   readonly responseHead = new ResponseHead();
   /** Scratch of connections whose heads come whole; one that has to wait keeps it and leaves a new one. */
   headEnd = new HeadEnd();
-  readonly responseEnd = new HeadEnd();
+  /** No empty lines come before a response. */
+  readonly responseEnd = new HeadEnd(0);
   readonly uri = new RequestUri();
   readonly buffers = new ReadBuffers();
   #commonSecond = 0;

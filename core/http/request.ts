@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { DONE, type HttpRequest, type Result, type Scope } from '../module/http.js';
+import type { HeadLimits } from '../net/http1/message-head.js';
 import { fieldName, fieldValue, findField } from '../net/http1/fields.js';
 import { sendWhole } from './answer.js';
 import { answerStatus } from './error-answer.js';
@@ -28,6 +29,8 @@ export interface RequestOwner {
 export class Request implements HttpRequest {
   readonly connection: ClientConnection;
   readonly text: string;
+  /** What the head was parsed with, for when it is parsed again. */
+  readonly headLimits: HeadLimits;
   readonly startTime: number;
   method: string;
   requestUri: string;
@@ -82,6 +85,7 @@ export class Request implements HttpRequest {
     const { head, clock } = connection.context;
     this.connection = connection;
     this.text = head.text;
+    this.headLimits = server.settings.headLimits;
     this.startTime = clock.now;
     this.method = head.method;
     this.requestUri = head.text.slice(head.targetStart, head.targetEnd);
@@ -111,6 +115,11 @@ export class Request implements HttpRequest {
     return this.text.slice(0, this.text.indexOf('\r\n'));
   }
 
+  /** For the error log. */
+  get upstreamUrl(): string | undefined {
+    return this.upstream?.url;
+  }
+
   get requestId(): string {
     if (this.#id === '') this.#id = randomBytes(16).toString('hex');
     return this.#id;
@@ -119,6 +128,8 @@ export class Request implements HttpRequest {
   header(lowerName: string): string | undefined {
     const head = this.connection.headOf(this);
     const { text, fields, count } = head;
+    // RFC 9112, 3.2.2: a host in the request target counts, and the field is ignored.
+    if (lowerName === 'host' && head.hostStart >= 0) return text.slice(head.hostStart, head.hostEnd);
     const first = findField(text, fields, count, lowerName);
     if (first < 0) return undefined;
     let value = fieldValue(text, fields, first);
