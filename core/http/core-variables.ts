@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import type { HttpRequest, VariableGetter, VariablePrefix } from '../module/http.js';
+import { cookieValue } from './cookies.js';
 import { CAPTURE, type HttpVariables } from './variables.js';
 import type { Request } from './request.js';
 import { defineUpstreamVariables, seconds } from './upstream-variables.js';
@@ -54,7 +55,7 @@ const PREFIXES: Readonly<Record<string, VariablePrefix>> = {
   },
   sent_http_: sentHeader,
   arg_: (rest) => (request) => argument(request.args, rest),
-  cookie_: (rest) => (request) => cookie(request.header('cookie'), rest),
+  cookie_: (rest) => (request) => cookieValue(request.header('cookie'), rest),
   [CAPTURE]: (rest) => own((request) => capture(request, rest)),
 };
 
@@ -96,15 +97,6 @@ function basicUser(authorization: string | undefined): string | undefined {
   const text = Buffer.from(credentials, 'base64').latin1Slice();
   const colon = text.indexOf(':');
   return colon > 0 ? text.slice(0, colon) : undefined;
-}
-
-function cookie(header: string | undefined, name: string): string | undefined {
-  if (header === undefined) return undefined;
-  for (const pair of header.split(/;\s*/)) {
-    const equals = pair.indexOf('=');
-    if (equals > 0 && pair.slice(0, equals).trim().toLowerCase() === name.toLowerCase()) return pair.slice(equals + 1).trim();
-  }
-  return undefined;
 }
 
 const two = (value: number): string => String(value).padStart(2, '0');

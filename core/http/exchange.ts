@@ -1,5 +1,5 @@
 import { ChunkedDecoder, type ChunkSink } from '../net/http1/chunked.js';
-import { keptFields } from '../net/http1/fields.js';
+import { fieldName, fieldValue, findField, keptFields } from '../net/http1/fields.js';
 import { DEFAULT_HEAD_LIMITS } from '../net/http1/message-head.js';
 import {
   BODY_CHUNKED,
@@ -38,7 +38,10 @@ export const enum Failure {
  * allowed (nginx: ngx_http_upstream). All of it runs in the callbacks of two sockets.
  */
 export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace, ChunkSink {
-  readonly attempts: Attempt[] = [];
+  /** Those of this request's earlier exchanges included. */
+  readonly attempts: Attempt[];
+  answerHead: string;
+  readonly #before: number;
   readonly #startedAt: number;
   readonly #feed: RequestFeed;
   #attempt: Attempt | undefined = undefined;
@@ -65,6 +68,9 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace, Chun
     head: string,
   ) {
     this.#startedAt = request.connection.context.clock.now;
+    this.attempts = request.upstream === undefined ? [] : [...request.upstream.attempts];
+    this.#before = this.attempts.length;
+    this.answerHead = '';
     this.#feed = new RequestFeed(request, route, head, this);
   }
 
@@ -79,27 +85,43 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace, Chun
     this.#next();
   }
 
-  get upstream(): UpstreamConnection | undefined {
-    return this.#connection;
+  get url(): string {
+    return `${this.route.plan.scheme}://${this.#peer?.server ?? this.group.name}${this.#feed.target}`;
   }
 
   // The client's side.
 
   abort(): void {
     const { context } = this.request.connection;
-    if (this.route.plan.ignoreClientAbort && this.#connection !== undefined) return;
+    if (this.route.plan.ignoreClientAbort && this.#connection !== undefined && this.#feed.complete && !this.#answering) return;
     context.log.write('info', 'client prematurely closed connection while waiting for or reading the answer of the upstream', this.request);
+    this.#feed.stop();
     this.#release(false, false);
     this.#body?.stop();
   }
 
   onDrain(): void {
     this.#body?.onClientDrain();
-    this.#connection?.socket.resume();
+    const connection = this.#connection;
+    if (connection === undefined || !this.#answering) return;
+    connection.socket.resume();
+    this.request.connection.context.timers.arm(connection, this.route.plan.readTimeout);
+  }
+
+  /** Times how long the member takes to take the request, then to answer it; not how long the client takes to send it. */
+  requestMoved(connection: UpstreamConnection): void {
+    if (this.#answering) return;
+    const { timers } = this.request.connection.context;
+    const { plan } = this.route;
+    if (this.#feed.complete) timers.arm(connection, plan.readTimeout);
+    else if (connection.socket.writableLength > 0) timers.arm(connection, plan.sendTimeout);
+    else timers.disarm(connection);
   }
 
   /** The request body failed: too long, cut off, malformed. */
   requestFailed(status: number): void {
+    this.#feed.stop();
+    this.#body?.stop();
     this.#release(false, false);
     if (!this.request.finished) answerStatus(this.request, status);
   }
@@ -137,22 +159,21 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace, Chun
   }
 
   onUpstreamTimeout(): void {
+    const sending = this.#requestSent && !this.#feed.complete && !this.#answering;
+    // What the member had not taken when the time began, it has taken since.
+    if (sending && this.#connection?.socket.writableLength === 0) return;
     this.#fail(Failure.Timeout, `upstream timed out (110: Connection timed out) while ${this.#doing()} upstream`);
   }
 
   // Attempts.
 
   #next(): void {
-    const { request, group, route } = this;
+    const { request, group } = this;
     const { context } = request.connection;
     const peer = group.pick(this.#tried);
     if (peer === undefined) {
-      this.#record('', 502);
-      context.log.write(
-        'error',
-        `no live upstreams while connecting to upstream, upstream: "${route.plan.scheme}://${group.name}"`,
-        request,
-      );
+      this.#record(group.name, 502);
+      context.log.write('error', 'no live upstreams while connecting to upstream', request);
       this.#giveUp(502);
       return;
     }
@@ -186,12 +207,12 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace, Chun
     if (connection === undefined) return;
     connection.requests++;
     this.#requestSent = true;
-    this.request.connection.context.timers.arm(connection, this.route.plan.readTimeout);
     this.#feed.send(connection);
   }
 
   #record(address: string, status: number): Attempt {
-    const attempt = { address, status, connectTime: -1, headerTime: -1, responseTime: -1, sent: 0, received: 0 };
+    const first = this.attempts.length === this.#before;
+    const attempt = { address, first, status, connectTime: -1, headerTime: -1, responseTime: -1, sent: 0, received: 0, headLength: 0 };
     this.attempts.push(attempt);
     return attempt;
   }
@@ -203,11 +224,11 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace, Chun
   /** For the log. */
   #doing(): string {
     if (this.#answering) return 'reading';
+    if (this.#requestSent && !this.#feed.complete) return 'sending request to';
     return this.#requestSent ? 'reading response header from' : 'connecting to';
   }
 
   #closedEarly(reason: string): void {
-    const { route } = this;
     if (this.#answering) {
       this.#truncated('upstream prematurely closed connection while reading upstream');
       return;
@@ -216,6 +237,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace, Chun
     // RFC 9112, 9.3.1: a member may close an idle connection while a request is on its way. That is nobody's fault and costs no try.
     if (this.#reused && peer !== undefined && this.#partial === undefined && this.#mayRepeat()) {
       this.#dropConnection();
+      this.#requestSent = false;
       this.#connect(peer, false);
       return;
     }
@@ -223,13 +245,15 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace, Chun
       reason === ''
         ? 'upstream prematurely closed connection while reading response header from upstream'
         : `${reason} while ${this.#doing()} upstream`;
-    this.#fail(Failure.Error, `${text}, upstream: "${route.plan.scheme}://${peer?.server ?? ''}"`);
+    this.#fail(Failure.Error, text);
   }
 
   /** The request may be sent once more: nothing of it is lost, and repeating it does no harm. */
   #mayRepeat(): boolean {
-    if (!this.#feed.replayable || this.request.headSent) return false;
-    return !this.#requestSent || this.route.plan.next.nonIdempotent || !NOT_IDEMPOTENT.has(this.request.method);
+    if (this.request.headSent || this.request.finished) return false;
+    if (!this.#requestSent) return true;
+    if (!this.#feed.replayable) return false;
+    return this.route.plan.next.nonIdempotent || !NOT_IDEMPOTENT.has(this.request.method);
   }
 
   #fail(failure: Failure, text: string): void {
@@ -262,7 +286,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace, Chun
   #giveUp(status: number): void {
     this.#feed.stop();
     this.request.owner = undefined;
-    answerStatus(this.request, status);
+    if (!this.request.finished) answerStatus(this.request, status);
   }
 
   /** Ends the attempt: the member's accounts, and its connection unless it goes back to the pool. */
@@ -273,6 +297,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace, Chun
     const attempt = this.#attempt;
     this.#connection = undefined;
     this.#peer = undefined;
+    this.#feed.detach();
     if (peer !== undefined) {
       if (failed) (this.#tried ??= []).push(peer);
       if (attempt !== undefined && connection !== undefined) attempt.sent = connection.bytesSent;
@@ -287,6 +312,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace, Chun
   #dropConnection(): void {
     this.#connection?.close();
     this.#connection = undefined;
+    this.#feed.detach();
   }
 
   // The answer.
@@ -335,7 +361,14 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace, Chun
     const { status } = head;
     attempt.status = status;
     attempt.headerTime = this.#elapsed();
+    attempt.headLength = attempt.received - (bytes.length - bodyStart);
+    this.answerHead = head.text;
     group.answered(peer, status, attempt.headerTime);
+    if (request.finished) {
+      // The client did not wait (proxy_ignore_client_abort).
+      this.#release(false, false);
+      return;
+    }
     if (status === 101) {
       if (request.upgrade) openTunnel(this, head, connection, bytes, bodyStart);
       else this.#fail(Failure.InvalidHeader, 'upstream switched protocols although nobody asked for it');
@@ -348,6 +381,8 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace, Chun
       return;
     }
     if (route.plan.interceptErrors && status >= 300 && request.location.settings.errorPages.some((page) => page.codes.includes(status))) {
+      // What the client has to answer goes with the page (nginx does the same).
+      if (status === 401) request.response.adopt(namedFields(head, 'www-authenticate'));
       this.#release(false, false);
       this.#giveUp(status);
       return;
@@ -475,4 +510,13 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace, Chun
     if (this.#attempt !== undefined) this.#attempt.responseTime = this.#elapsed();
     this.#release(false, false);
   }
+}
+
+/** All field lines of that name. */
+function namedFields({ text, fields, count }: ResponseHead, lowerName: string): string {
+  let lines = '';
+  for (let at = -1; (at = findField(text, fields, count, lowerName, at + 1)) >= 0;) {
+    lines += `${fieldName(text, fields, at)}: ${fieldValue(text, fields, at)}\r\n`;
+  }
+  return lines;
 }

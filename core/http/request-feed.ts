@@ -11,6 +11,8 @@ const JOINED_LIMIT = 16_384;
 /** What the feed needs of its exchange. */
 export interface Fed {
   begin(): void;
+  /** Something more of the request is on its way to the member. */
+  requestMoved(connection: UpstreamConnection): void;
   requestFailed(status: number): void;
 }
 
@@ -29,13 +31,19 @@ export class RequestFeed implements BodyReader {
   complete = true;
   /** Everything sent so far could be sent again. */
   replayable = true;
+  /** Bytes of a body that are kept. HTTP/1.0 has no chunks: the length has to be known there before anything is sent. */
+  readonly #limit: number;
+  readonly #waitsForAll: boolean;
 
   constructor(
     private readonly request: Request,
     private readonly route: ExchangeRoute,
     private readonly head: string,
     private readonly exchange: Fed,
-  ) {}
+  ) {
+    this.#waitsForAll = route.plan.version === '1.0' && request.contentLength < 0;
+    this.#limit = this.#waitsForAll ? Infinity : request.location.settings.clientBodyBufferSize;
+  }
 
   start(): void {
     const { request, route } = this;
@@ -49,7 +57,13 @@ export class RequestFeed implements BodyReader {
     connection.wantBody(request);
     body.read(this);
     connection.bodyTaken();
-    if (!route.plan.requestBuffering) this.#beginOnce();
+    if (!route.plan.requestBuffering && !this.#waitsForAll) this.#beginOnce();
+  }
+
+  /** The request target that the member gets. */
+  get target(): string {
+    const { head } = this;
+    return head.slice(head.indexOf(' ') + 1, head.indexOf(' HTTP/'));
   }
 
   /** Sends head and what there is of the body over a connection; the rest follows as it comes. */
@@ -57,37 +71,41 @@ export class RequestFeed implements BodyReader {
     this.#connection = connection;
     const text = this.head + this.#framing();
     if (this.#keptBytes === 0) connection.write(text);
-    else if (this.#keptBytes + text.length <= JOINED_LIMIT && !this.#chunked)
+    else if (this.#keptBytes + text.length <= JOINED_LIMIT && !this.#chunked) {
       connection.write(text + Buffer.concat(this.#kept).latin1Slice());
-    else {
+    } else {
       connection.write(text);
-      for (const piece of this.#kept) this.#forward(piece);
+      for (const piece of this.#kept) this.#forward(connection, piece);
     }
-    if (this.complete) this.#finish();
-    else if (!this.replayable) this.#forget();
+    if (this.complete) this.#finish(connection);
+    else this.#goOn(connection);
+  }
+
+  /** The connection is lost or given up; another one may follow. */
+  detach(): void {
+    this.#connection = undefined;
   }
 
   onBody(chunk: Buffer): void {
     if (this.#stopped) return;
-    const { request } = this;
+    const connection = this.#connection;
     if (this.replayable) {
       this.#kept.push(chunk);
       this.#keptBytes += chunk.length;
-      if (this.#keptBytes > request.location.settings.clientBodyBufferSize) this.replayable = false;
     }
-    if (this.#connection !== undefined) {
-      this.#forward(chunk);
-      if (!this.replayable) this.#forget();
-    } else if (!this.replayable) {
+    if (connection !== undefined) {
+      this.#forward(connection, chunk);
+      this.#goOn(connection);
+    } else if (this.#keptBytes > this.#limit) {
       // No member yet: the client waits until one takes what is here.
-      request.connection.socket.pause();
+      this.request.connection.socket.pause();
       this.#beginOnce();
     }
   }
 
   onBodyEnd(): void {
     this.complete = true;
-    if (this.#connection !== undefined) this.#finish();
+    if (this.#connection !== undefined) this.#finish(this.#connection);
     else this.#beginOnce();
   }
 
@@ -96,7 +114,7 @@ export class RequestFeed implements BodyReader {
   }
 
   onUpstreamDrain(): void {
-    if (!this.complete) this.request.connection.socket.resume();
+    if (this.#connection !== undefined && !this.complete) this.#goOn(this.#connection);
   }
 
   /** The exchange is over: what still comes of the body is nobody's. */
@@ -112,7 +130,7 @@ export class RequestFeed implements BodyReader {
   }
 
   #beginOnce(): void {
-    if (this.#begun) return;
+    if (this.#begun || this.#stopped) return;
     this.#begun = true;
     this.exchange.begin();
   }
@@ -127,22 +145,35 @@ export class RequestFeed implements BodyReader {
     return 'Transfer-Encoding: chunked\r\n\r\n';
   }
 
-  #forward(piece: Buffer): void {
-    const connection = this.#connection;
-    if (connection === undefined || piece.length === 0) return;
-    const { socket } = connection;
-    if (this.#chunked) {
-      socket.cork();
-      connection.write(`${piece.length.toString(16)}\r\n`);
+  #forward(connection: UpstreamConnection, piece: Buffer): void {
+    // An empty chunk would be the last one.
+    if (piece.length === 0) return;
+    if (!this.#chunked) {
       connection.writeBytes(piece);
-      connection.write('\r\n');
-      socket.uncork();
-    } else connection.writeBytes(piece);
-    if (socket.writableLength > HIGH_WATER) this.request.connection.socket.pause();
+      return;
+    }
+    const { socket } = connection;
+    socket.cork();
+    connection.write(`${piece.length.toString(16)}\r\n`);
+    connection.writeBytes(piece);
+    connection.write('\r\n');
+    socket.uncork();
   }
 
-  #finish(): void {
-    if (this.#chunked) this.#connection?.write('0\r\n\r\n');
+  /** More of the body is to come: as fast as the member takes it. */
+  #goOn(connection: UpstreamConnection): void {
+    if (this.#keptBytes > this.#limit) {
+      this.replayable = false;
+      this.#forget();
+    }
+    if (connection.socket.writableLength > HIGH_WATER) this.request.connection.socket.pause();
+    else this.request.connection.bodyTaken();
+    this.exchange.requestMoved(connection);
+  }
+
+  #finish(connection: UpstreamConnection): void {
+    if (this.#chunked) connection.write('0\r\n\r\n');
+    this.exchange.requestMoved(connection);
   }
 
   #forget(): void {

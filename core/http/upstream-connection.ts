@@ -2,6 +2,7 @@ import net, { type Socket } from 'node:net';
 import tls from 'node:tls';
 import type { IdleConnection } from '../upstream/keepalive.js';
 import type { Peer } from '../upstream/peer.js';
+import { systemErrorText } from '../log/system-error.js';
 import type { Timed } from '../net/timers.js';
 import type { HttpContext } from './context.js';
 
@@ -55,7 +56,7 @@ export class UpstreamConnection implements Timed, IdleConnection {
     if (secure) this.socket.on('data', (chunk: Buffer) => this.#deliver(chunk, false));
     this.socket.on('end', () => this.#ended());
     this.socket.on('error', (error) => {
-      this.#reason = error.message;
+      this.#reason = `${this.connected ? 'recv()' : 'connect()'} failed (${systemErrorText(error)})`;
     });
     this.socket.on('close', () => this.#closed());
     this.socket.on('drain', () => {

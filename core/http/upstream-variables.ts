@@ -1,15 +1,8 @@
-import type { VariableGetter } from '../module/http.js';
+import type { HttpRequest, VariableGetter, VariablePrefix } from '../module/http.js';
+import { cookieValue } from './cookies.js';
 import type { Request } from './request.js';
-import type { Attempt } from './upstream-trace.js';
+import type { Attempt, UpstreamTrace } from './upstream-trace.js';
 import type { HttpVariables } from './variables.js';
-
-/** One value an attempt, separated as nginx does; undefined if no upstream was asked. */
-function each(show: (attempt: Attempt) => string): VariableGetter {
-  return (request) => {
-    const attempts = (request as Request).upstream?.attempts;
-    return attempts === undefined || attempts.length === 0 ? undefined : attempts.map(show).join(', ');
-  };
-}
 
 /** `1.250`: seconds with milliseconds, as in nginx's logs. */
 export function seconds(milliseconds: number): string {
@@ -18,38 +11,60 @@ export function seconds(milliseconds: number): string {
 
 const duration = (milliseconds: number): string => (milliseconds < 0 ? '-' : seconds(milliseconds));
 
+/** What is shown of each attempt. */
+const ATTEMPTS: Readonly<Record<string, (attempt: Attempt) => string>> = {
+  upstream_addr: ({ address }) => address,
+  upstream_status: ({ status }) => (status === 0 ? '-' : String(status)),
+  upstream_connect_time: ({ connectTime }) => duration(connectTime),
+  upstream_header_time: ({ headerTime }) => duration(headerTime),
+  upstream_response_time: ({ responseTime }) => duration(responseTime),
+  upstream_bytes_sent: ({ sent }) => String(sent),
+  upstream_bytes_received: ({ received }) => String(received),
+  upstream_response_length: ({ received, headLength }) => String(received - headLength),
+};
+
 /** What is known of a request's upstream (ngx_http_upstream_module). */
 export function defineUpstreamVariables(variables: HttpVariables): void {
-  variables.define(
-    'upstream_addr',
-    each((attempt) => attempt.address),
-  );
-  variables.define(
-    'upstream_status',
-    each((attempt) => (attempt.status === 0 ? '-' : String(attempt.status))),
-  );
-  variables.define(
-    'upstream_connect_time',
-    each((attempt) => duration(attempt.connectTime)),
-  );
-  variables.define(
-    'upstream_header_time',
-    each((attempt) => duration(attempt.headerTime)),
-  );
-  variables.define(
-    'upstream_response_time',
-    each((attempt) => duration(attempt.responseTime)),
-  );
-  variables.define(
-    'upstream_bytes_sent',
-    each((attempt) => String(attempt.sent)),
-  );
-  variables.define(
-    'upstream_bytes_received',
-    each((attempt) => String(attempt.received)),
-  );
-  variables.define(
-    'upstream_response_length',
-    each((attempt) => String(attempt.received)),
-  );
+  for (const [name, show] of Object.entries(ATTEMPTS)) variables.define(name, each(show));
+  variables.definePrefix('upstream_http_', answerField);
+  variables.definePrefix('upstream_cookie_', answerCookie);
+}
+
+/** One value an attempt: a comma between the members tried, a colon after an internal redirect. Undefined if no upstream was asked. */
+function each(show: (attempt: Attempt) => string): VariableGetter {
+  return (request) => {
+    const attempts = traceOf(request)?.attempts ?? [];
+    if (attempts.length === 0) return undefined;
+    return attempts.map((attempt, at) => (at === 0 ? '' : attempt.first ? ' : ' : ', ') + show(attempt)).join('');
+  };
+}
+
+const answerField: VariablePrefix = (rest) => {
+  const name = rest.replaceAll('_', '-');
+  return (request) => {
+    const values = answerValues(request, name);
+    return values.length === 0 ? undefined : values.join(', ');
+  };
+};
+
+/** Value of a cookie that the answer sets. */
+const answerCookie: VariablePrefix = (name) => (request) => {
+  for (const line of answerValues(request, 'set-cookie')) {
+    const value = cookieValue(line.split(';', 1)[0], name);
+    if (value !== undefined) return value;
+  }
+  return undefined;
+};
+
+function answerValues(request: HttpRequest, lowerName: string): string[] {
+  const values: string[] = [];
+  for (const line of traceOf(request)?.answerHead.split('\r\n').slice(1) ?? []) {
+    const colon = line.indexOf(':');
+    if (colon > 0 && line.slice(0, colon).toLowerCase() === lowerName) values.push(line.slice(colon + 1).trim());
+  }
+  return values;
+}
+
+function traceOf(request: HttpRequest): UpstreamTrace | undefined {
+  return (request as Request).upstream;
 }

@@ -1,0 +1,57 @@
+import test, { type ExecutionContext } from 'ava';
+import { rawBackend } from '../harness/backends.js';
+import { exchange, get } from '../harness/client.js';
+import { startSrv } from '../harness/srv.js';
+import { malformedRequests, type MalformedRequest } from '../http1/malformed-requests.js';
+
+/** The status of the one answer that comes before the connection is closed. */
+async function answerTo(t: ExecutionContext, port: number, request: MalformedRequest): Promise<string> {
+  const received = await exchange(t, port, request.bytes);
+  const [, status = 'no answer'] = /^HTTP\/1\.1 (\d{3}) [^]*?\r\nConnection: close\r\n/.exec(received) ?? [];
+  return received.split('HTTP/1.1 ').length === 2 ? status : `not one answer: ${received}`;
+}
+
+async function answersTo(t: ExecutionContext, port: number): Promise<string[]> {
+  const answers = malformedRequests.map(async (request) => `${request.name}: ${await answerTo(t, port, request)}`);
+  return Promise.all(answers);
+}
+
+const EXPECTED = malformedRequests.map(({ name, status }) => `${name}: ${status}`);
+
+test('a malformed request is refused, its connection closed, and nothing of it reaches a backend', async (t) => {
+  let received = '';
+  const backend = await rawBackend(t, (socket) => socket.on('data', (chunk) => (received += chunk.toString('latin1'))));
+  const srv = await startSrv(
+    t,
+    `events {} http { server { listen 127.0.0.1:%%PORT_web%%;
+      location / { proxy_pass http://127.0.0.1:${backend.port}; }
+      location /alive { return 200 alive; }
+    } }`,
+  );
+  t.deepEqual(await answersTo(t, srv.port('web')), EXPECTED);
+  t.is(received, '');
+  t.is(backend.connections, 0);
+  t.is((await get(srv.port('web'), '/alive')).body, 'alive');
+});
+
+test('of a body that is passed on as it comes, a backend gets no whole request and no second one', async (t) => {
+  const received: string[] = [];
+  const backend = await rawBackend(t, (socket) => {
+    const at = received.push('') - 1;
+    socket.on('data', (chunk) => (received[at] += chunk.toString('latin1')));
+  });
+  const srv = await startSrv(
+    t,
+    `events {} http { server { listen 127.0.0.1:%%PORT_web%%;
+      location / { proxy_pass http://127.0.0.1:${backend.port}; proxy_request_buffering off; }
+      location /alive { return 200 alive; }
+    } }`,
+  );
+  t.deepEqual(await answersTo(t, srv.port('web')), EXPECTED);
+  for (const stream of received) {
+    t.is(stream.split(/HTTP\/1\.1\r\n/).length, 2, stream);
+    t.regex(stream, /^POST \/ HTTP\/1\.1\r\n[^]*Transfer-Encoding: chunked\r\n/);
+    t.notRegex(stream, /0\r\n\r\n$/, 'the last chunk would make it whole');
+  }
+  t.is((await get(srv.port('web'), '/alive')).body, 'alive');
+});
