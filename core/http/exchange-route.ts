@@ -12,6 +12,8 @@ import type { Request } from './request.js';
 export interface GroupSource {
   /** The group of an `upstream` block, of the configuration being prepared while one is. */
   find(name: string): Group | undefined;
+  /** The group of an `upstream` block that traffic may go to now. */
+  inForce(name: string): Group | undefined;
   /** The group of one address (`proxy_pass http://host:port`); names are resolved. Rejects with ArgError. */
   implicit(host: string, port: number): Promise<Group>;
 }
@@ -50,7 +52,7 @@ export class ExchangeRoute {
   }
 
   start(request: HttpRequest): Result {
-    const group = this.group ?? this.source.find(this.plan.target.of(request));
+    const group = this.group ?? this.source.inForce(this.plan.target.of(request));
     if (group !== undefined) return this.#begin(request, group);
     return this.#resolveNow(request);
   }
