@@ -14,7 +14,7 @@ const run = promisify(execFile);
 
 /** Runs commands of the README in a shell whose home folder has srv in it, without a network. */
 async function follow(home: string, commands: readonly string[]): Promise<string> {
-  const { stdout } = await run('bash', ['-euc', commands.join('\n')], {
+  const { stdout } = await run('sh', ['-euc', commands.join('\n')], {
     cwd: home,
     // Nothing of an npm that runs this test: only what a shell would have.
     env: { HOME: home, PATH: process.env['PATH'], npm_config_offline: 'true', npm_config_update_notifier: 'false' },

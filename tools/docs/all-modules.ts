@@ -1,0 +1,46 @@
+/** Every module that comes with the program, as the reference shows it. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { findInstallation } from '../../core/kernel/installation.js';
+import { importModule, moduleOf, shippedModule, type LoadedModule } from '../../core/kernel/module-file.js';
+import { BUILT_IN_MODULES, STANDARD_MODULES } from '../../core/kernel/standard-modules.js';
+
+/** How a module gets into a server: it is a part of the core, it is loaded by default, or a line loads it. */
+export type Loading = 'core' | 'default' | 'load_module' | 'helper';
+
+export interface DocumentedModule extends LoadedModule {
+  readonly loading: Loading;
+  /** What stands above its class. */
+  readonly doc: string;
+}
+
+const installation = findInstallation();
+
+/** In the order they are loaded, those of `load_module` and `helper` lines after them by name. */
+export async function allModules(): Promise<readonly DocumentedModule[]> {
+  const core = BUILT_IN_MODULES.map((module) => ({ ...moduleOf(import.meta.filename, { module }), loading: 'core' as const, doc: '' }));
+  const files = readdirSync(join(installation.program, 'modules')).filter((file) => file.endsWith('.js'));
+  const others = files.map((file) => basename(file, '.js')).filter((name) => !STANDARD_MODULES.includes(name));
+  const shipped = await Promise.all([...STANDARD_MODULES, ...others].map(documented));
+  return [...core, ...shipped];
+}
+
+async function documented(name: string): Promise<DocumentedModule> {
+  const module = await importModule(shippedModule(installation, name), installation);
+  return { ...module, loading: loadingOf(module), doc: docAbove(join(installation.root, 'modules', `${name}.ts`)) };
+}
+
+function loadingOf({ name, declaration }: LoadedModule): Loading {
+  if (STANDARD_MODULES.includes(name)) return 'default';
+  return declaration.kind === 'helper' ? 'helper' : 'load_module';
+}
+
+/** The comment above the decorated class of a source file, as one line. */
+function docAbove(source: string): string {
+  const text = existsSync(source) ? readFileSync(source, 'utf8') : '';
+  const [, comment = ''] = /\/\*\*((?:(?!\*\/)[^])*)\*\/\s*@\w+Module\(/.exec(text) ?? [];
+  return comment
+    .replaceAll(/^\s*\*?\s*|\s+$/gm, ' ')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+}
