@@ -55,7 +55,7 @@ export function stepsIn(address: string): readonly string[] {
 
 /** For people: `http / upstream demo / server@7`; `main` for the main level. */
 export function readable(address: string): string {
-  const steps = stepsIn(address).map((step) => step.replace(/^\d+:/, ''));
+  const steps = stepsIn(address).map((step) => step.replace(/^\d+:/, '').trim());
   return steps.length === 0 ? 'main' : steps.join(' / ');
 }
 
