@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { ClientConnection as ConnectionView } from '../module/http.js';
 import { parseRequestHead, type RequestHead } from '../net/http1/request-head.js';
 import { HeadEnd } from '../net/http1/head-end.js';
+import { unsentBytes } from '../net/unsent-bytes.js';
 import type { Timed } from '../net/timers.js';
 import type { HttpContext } from './context.js';
 import { answerStatus } from './error-answer.js';
@@ -19,10 +20,10 @@ export interface Tunnel {
   clientClosed(): void;
 }
 
-/** Bytes of later requests kept while one is answered; then the socket is paused. */
-const PIPELINE_LIMIT = 65_536;
 /** nginx's lingering_time: the longest that a closing connection is read from. */
 const LINGERING_TIME = 30_000;
+/** Bytes of later requests kept while one is answered; then the socket is paused. */
+const PIPELINE_LIMIT = 65_536;
 
 /** Why a deadline is armed. */
 const enum Waiting {
@@ -54,6 +55,10 @@ export class ClientConnection implements Timed, ConnectionView {
   #ended = false;
   #openedAt: number;
   #keepaliveTimeout = 0;
+  #sendTimeout: number;
+  #lingerUntil = 0;
+  /** The client's address, which the socket does not know any more once it is closed. */
+  #remotePeer: string | undefined = undefined;
   #unsent = 0;
 
   constructor(
@@ -63,6 +68,7 @@ export class ClientConnection implements Timed, ConnectionView {
   ) {
     this.id = context.nextConnectionId();
     this.#openedAt = context.clock.now;
+    this.#sendTimeout = listener.names.defaultServer.fallback.settings.sendTimeout;
     this.#wait(Waiting.Head, listener.names.defaultServer.settings.clientHeaderTimeout);
   }
 
@@ -70,7 +76,7 @@ export class ClientConnection implements Timed, ConnectionView {
     return this.listener.secure;
   }
   get remoteAddress(): string {
-    return this.listener.isUnix ? 'unix:' : (this.socket.remoteAddress ?? '');
+    return this.listener.isUnix ? 'unix:' : (this.#remotePeer ?? this.socket.remoteAddress ?? '');
   }
   get remotePort(): number {
     return this.socket.remotePort ?? 0;
@@ -93,7 +99,10 @@ export class ClientConnection implements Timed, ConnectionView {
       this.tunnel.fromClient(borrowed ? Buffer.from(chunk) : chunk);
       return;
     }
-    if (this.#closing) return;
+    if (this.#closing) {
+      if (this.#waiting === Waiting.Linger) this.#lingerOn();
+      return;
+    }
     if (this.#input === undefined) {
       this.#input = chunk;
       this.#borrowed = borrowed;
@@ -137,6 +146,13 @@ export class ClientConnection implements Timed, ConnectionView {
   /** The body got a reader, or is thrown away: what the socket holds back may come. */
   bodyTaken(): void {
     this.socket.resume();
+    if (this.request?.body?.complete === false && this.#waiting === Waiting.Nothing) this.#waitForBody(this.request);
+  }
+
+  /** Nobody takes more of the body for now. A client that is not read from cannot be late. */
+  holdBody(): void {
+    this.socket.pause();
+    if (this.#waiting === Waiting.Body) this.#wait(Waiting.Nothing, 0);
   }
 
   /** The answer is complete: goes on with the next request or closes. */
@@ -150,7 +166,7 @@ export class ClientConnection implements Timed, ConnectionView {
       body.discard();
       this.bodyTaken();
       if (request.keepAlive) {
-        this.#wait(Waiting.Body, request.location.settings.clientBodyTimeout);
+        this.#waitForBody(request);
         return;
       }
       this.#linger();
@@ -206,7 +222,7 @@ export class ClientConnection implements Timed, ConnectionView {
     else if (body !== undefined && !body.complete) {
       body.fail(400);
       this.#clientGone(request);
-    } else if (request.owner !== undefined) this.#clientGone(request);
+    } else if (request.owner?.outlivesClient === false) this.#clientGone(request);
   }
 
   onClose(): void {
@@ -226,7 +242,7 @@ export class ClientConnection implements Timed, ConnectionView {
     if (request !== undefined) {
       if (this.#waiting === Waiting.Send) this.#wait(Waiting.Nothing, 0);
       request.owner?.onDrain();
-    } else if (this.#waiting === Waiting.Send) {
+    } else if (this.#waiting === Waiting.Send && !this.#closing) {
       this.#wait(Waiting.KeepAlive, this.#keepaliveTimeout);
       this.#continue();
     }
@@ -234,8 +250,8 @@ export class ClientConnection implements Timed, ConnectionView {
 
   /** The socket holds bytes that the client does not take: send_timeout runs. */
   watchSending(request: Request): void {
-    this.#unsent = this.socket.writableLength;
-    this.#wait(Waiting.Send, request.location.settings.sendTimeout);
+    this.#sendTimeout = request.location.settings.sendTimeout;
+    this.#waitForSending();
   }
 
   onDeadline(): void {
@@ -255,7 +271,8 @@ export class ClientConnection implements Timed, ConnectionView {
         this.#end();
         return;
       case Waiting.Linger:
-        this.socket.destroy();
+        if (unsentBytes(this.socket) > 0) this.#waitForSending();
+        else this.socket.destroy();
         return;
       case Waiting.Body:
         if (request === undefined || request.finished) this.socket.destroy();
@@ -267,9 +284,12 @@ export class ClientConnection implements Timed, ConnectionView {
         }
         return;
       case Waiting.Send:
-        if (this.socket.writableLength > 0 && this.socket.writableLength < this.#unsent)
-          this.#wait(Waiting.Send, request?.location.settings.sendTimeout ?? LINGERING_TIME);
-        else this.socket.destroy();
+        if (unsentBytes(this.socket) < this.#unsent) {
+          this.#waitForSending();
+          return;
+        }
+        context.log.write('info', 'client timed out (60: Operation timed out) while sending to client', request);
+        this.socket.destroy();
     }
   }
 
@@ -282,7 +302,8 @@ export class ClientConnection implements Timed, ConnectionView {
       this.#at = 0;
       this.#borrowed = false;
     }
-    if (this.request !== undefined && input.length - this.#at > PIPELINE_LIMIT) this.socket.pause();
+    const mustWait = this.request !== undefined || this.#waiting === Waiting.Send;
+    if (mustWait && input.length - this.#at > PIPELINE_LIMIT) this.socket.pause();
   }
 
   /** Uses the input for as long as somebody takes it: the body of the request at work, then whole heads. */
@@ -293,7 +314,7 @@ export class ClientConnection implements Timed, ConnectionView {
       const { request } = this;
       const body = request?.body;
       if (request === undefined) {
-        if (!this.#takeRequest(this.#input)) break;
+        if (this.#waiting === Waiting.Send || !this.#takeRequest(this.#input)) break;
       } else if (body !== undefined && !body.complete && body.failure === 0) this.#takeBody(request, body, this.#input);
       else break;
     }
@@ -354,6 +375,7 @@ export class ClientConnection implements Timed, ConnectionView {
     context.headOwner = request;
     context.figures.countRequest();
     this.request = request;
+    if (this.requests === 1) this.#remotePeer = this.socket.remoteAddress ?? '';
     this.#wait(Waiting.Nothing, 0);
     const refused = startRequest(request);
     if (refused !== 0) {
@@ -370,7 +392,7 @@ export class ClientConnection implements Timed, ConnectionView {
     const body = new RequestBody(chunked ? -1 : request.contentLength);
     request.body = body;
     if (this.#input !== undefined) this.#takeBody(request, body, this.#input);
-    if (!body.complete) this.#wait(Waiting.Body, request.location.settings.clientBodyTimeout);
+    if (!body.complete) this.#waitForBody(request);
   }
 
   #takeBody(request: Request, body: RequestBody, bytes: Buffer): void {
@@ -385,8 +407,8 @@ export class ClientConnection implements Timed, ConnectionView {
       return;
     }
     if (!body.complete) {
-      this.#wait(Waiting.Body, request.location.settings.clientBodyTimeout);
-      if (body.isFull) this.socket.pause();
+      if (body.isFull) this.holdBody();
+      else if (!this.socket.isPaused()) this.#waitForBody(request);
       return;
     }
     if (this.#waiting === Waiting.Body) this.#wait(Waiting.Nothing, 0);
@@ -421,6 +443,7 @@ export class ClientConnection implements Timed, ConnectionView {
 
   #afterRequest(request: Request): void {
     this.request = undefined;
+    this.#sendTimeout = request.location.settings.sendTimeout;
     if (!request.keepAlive || this.#ended) {
       // What was not read may still be on its way.
       if (this.#input !== undefined || request.text === '' || request.body?.complete === false) this.#linger();
@@ -428,6 +451,8 @@ export class ClientConnection implements Timed, ConnectionView {
       return;
     }
     this.#keepaliveTimeout = request.location.settings.keepaliveTimeout;
+    // The last piece of the body may have been the one that made it wait.
+    if (this.socket.isPaused()) this.socket.resume();
     if (this.socket.writableNeedDrain) {
       // A slow reader: its next request waits until this answer is taken.
       this.watchSending(request);
@@ -452,7 +477,7 @@ export class ClientConnection implements Timed, ConnectionView {
     if (this.socket.writableLength === 0 && !this.secure) this.socket.destroy();
     else {
       this.socket.destroySoon();
-      this.#wait(Waiting.Linger, LINGERING_TIME);
+      this.#waitForSending();
     }
   }
 
@@ -462,7 +487,13 @@ export class ClientConnection implements Timed, ConnectionView {
     this.request = undefined;
     this.socket.end();
     this.socket.resume();
-    this.#wait(Waiting.Linger, this.listener.names.defaultServer.fallback.settings.lingeringTimeout);
+    this.#lingerUntil = this.context.clock.now + LINGERING_TIME;
+    this.#lingerOn();
+  }
+
+  #lingerOn(): void {
+    const { lingeringTimeout } = this.listener.names.defaultServer.fallback.settings;
+    this.#wait(Waiting.Linger, Math.min(lingeringTimeout, Math.max(this.#lingerUntil - this.context.clock.now, 0)));
   }
 
   #clientGone(request: Request): void {
@@ -473,6 +504,15 @@ export class ClientConnection implements Timed, ConnectionView {
       this.#log(request);
       this.socket.destroy();
     }
+  }
+
+  #waitForBody(request: Request): void {
+    this.#wait(Waiting.Body, request.location.settings.clientBodyTimeout);
+  }
+
+  #waitForSending(): void {
+    this.#unsent = unsentBytes(this.socket);
+    this.#wait(Waiting.Send, this.#sendTimeout);
   }
 
   #wait(what: Waiting, time: number): void {

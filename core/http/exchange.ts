@@ -91,9 +91,14 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace, Chun
 
   // The client's side.
 
+  get outlivesClient(): boolean {
+    return this.route.plan.ignoreClientAbort && this.#feed.complete;
+  }
+
   abort(): void {
     const { context } = this.request.connection;
-    if (this.route.plan.ignoreClientAbort && this.#connection !== undefined && this.#feed.complete && !this.#answering) return;
+    // An answer of which a part is out already has nobody to go to.
+    if (this.outlivesClient && !this.#answering) return;
     context.log.write('info', 'client prematurely closed connection while waiting for or reading the answer of the upstream', this.request);
     this.#feed.stop();
     this.#release(false, false);

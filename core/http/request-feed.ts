@@ -98,7 +98,7 @@ export class RequestFeed implements BodyReader {
       this.#goOn(connection);
     } else if (this.#keptBytes > this.#limit) {
       // No member yet: the client waits until one takes what is here.
-      this.request.connection.socket.pause();
+      this.request.connection.holdBody();
       this.#beginOnce();
     }
   }
@@ -166,7 +166,7 @@ export class RequestFeed implements BodyReader {
       this.replayable = false;
       this.#forget();
     }
-    if (connection.socket.writableLength > HIGH_WATER) this.request.connection.socket.pause();
+    if (connection.socket.writableLength > HIGH_WATER) this.request.connection.holdBody();
     else this.request.connection.bodyTaken();
     this.exchange.requestMoved(connection);
   }

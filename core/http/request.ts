@@ -16,6 +16,8 @@ import type { VirtualServer } from './virtual-server.js';
 
 /** Whoever finishes a request later: an upstream exchange, a module that waits. */
 export interface RequestOwner {
+  /** It goes on when the client has sent FIN, and without a client as well. */
+  readonly outlivesClient: boolean;
   /** The client is gone; the owner frees what it holds. It does not answer. */
   abort(): void;
   /** What was written to the client is out: more may follow. */

@@ -26,6 +26,7 @@ export function openTunnel(exchange: Exchange, head: ResponseHead, connection: U
 
 /** Two connections joined. It ends as a whole when either side closes or nothing moves for proxy_read_timeout. */
 class UpgradedTunnel implements Tunnel, UpstreamUser {
+  readonly outlivesClient = false;
   #open = true;
 
   constructor(
