@@ -1,6 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { printTree } from '../config/print.js';
-import { IdSource, type ConfigTree } from '../config/tree.js';
+import { IdSource } from '../config/tree.js';
+import type { Effective } from '../control/effective-tree.js';
 import { FIGURES_SIZE } from '../http/figures.js';
 import { assemble } from '../kernel/assembly.js';
 import { checkConfiguration, type Configuration } from '../kernel/check-configuration.js';
@@ -11,8 +12,8 @@ import type { Command } from './command.js';
 
 /** A configuration that a server could be started with. */
 interface TestedConfiguration extends Configuration {
-  /** What would be in force: the files with the changes made by API. Undefined: the files alone. */
-  readonly effective: ConfigTree | undefined;
+  /** What would be in force: the files with what `state` files hold and the changes made by API. */
+  readonly effective: Effective;
 }
 
 /** Carries out `-t` and `-T`. Returns the exit code. */
@@ -47,27 +48,31 @@ async function check({ paths, options, installation, console }: Command): Promis
   assemble(instance, { role: 'check', files, errorLog: console.errorLog, zones: new Zones('private'), figures, workers: 1 });
   const configuration = await checkConfiguration({ conf: paths.conf, globals: options.globals }, ids, instance);
   const effective = await withJournal(configuration, ids);
-  const prepared = await instance.prepare([{ op: 'root', block: (effective ?? configuration.tree).toData() }]);
+  const prepared = await instance.prepare([{ op: 'root', block: effective.tree.toData() }]);
   prepared.abort();
   return { ...configuration, effective };
 }
 
-/** The configuration with the changes made by API, if there are any. */
-async function withJournal({ tree, modules }: Configuration, ids: IdSource): Promise<ConfigTree | undefined> {
-  const { data_folder: folder } = readSettings(tree.root, modules.args).main;
-  if (!existsSync(folder)) return undefined;
+/** The configuration with what `state` files hold and the API changed. */
+async function withJournal({ tree, modules }: Configuration, ids: IdSource): Promise<Effective> {
+  const { registry, args } = modules;
   const [{ Store }, { effectiveTree }] = await Promise.all([import('../control/store.js'), import('../control/effective-tree.js')]);
-  const store = Store.openReadOnly(folder);
+  const store = Store.openReadOnly(readSettings(tree.root, args).main.data_folder);
   try {
-    if (!store || store.overlay.all().length === 0) return undefined;
-    return effectiveTree(tree, store, { registry: modules.registry, args: modules.args, ids }).tree;
+    return effectiveTree(tree, store, { registry, args, ids });
   } finally {
     store?.close();
   }
 }
 
 /** Every file as it is, so that the whole can be taken to another place; then, if that is not all, what is in force with it. */
-function dump({ files, effective }: TestedConfiguration): void {
+function dump({ files, tree, effective }: TestedConfiguration): void {
   for (const file of files) process.stdout.write(`# configuration file ${file}:\n${readFileSync(file, 'utf8')}\n`);
-  if (effective) process.stdout.write(`# effective configuration, with the changes made by API:\n${printTree(effective.root)}\n`);
+  const text = printTree(effective.tree.root);
+  if (text === printTree(tree.root)) return;
+  process.stdout.write(`# effective configuration, with the changes made by API:\n${text}\n`);
+  if (effective.drift.length === 0) return;
+  process.stdout.write(
+    `# difference between the files and the effective configuration:\n${effective.drift.map((line) => `# ${line}\n`).join('')}`,
+  );
 }

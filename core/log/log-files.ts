@@ -79,6 +79,11 @@ export class AppendedLogFiles extends LogFiles {
   readonly #files = new Map<string, AppendedFile>();
   #scheduled: AppendedFile[] = [];
 
+  /** Where the files of this thread lie. */
+  get paths(): Iterable<string> {
+    return this.#files.keys();
+  }
+
   /**
    * The file at `path`, which is absolute; the same object for the same path. `stderr`, `/dev/stderr` and `/dev/stdout` are the
    * process's own streams.

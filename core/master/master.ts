@@ -97,7 +97,7 @@ export class Master {
    * @throws ConfigErrors, or what else kept it from starting; {@link stop} cleans up then
    */
   async start(parsed: Parsed): Promise<void> {
-    const { log, installation } = this.options;
+    const { log, files, installation } = this.options;
     const commitJournal = await this.#bringIntoForce(parsed);
     const { main } = this;
     log.write('notice', `srv/${installation.version}, Node.js ${process.versions.node}`);
@@ -105,10 +105,10 @@ export class Master {
     applyProcessSettings(main, log);
     await this.#workers.resize(this.#workerCount());
     commitJournal();
-    dropPrivileges(main.user, log);
-    await this.#instance.start();
     this.#pidFile = main.pid;
     writePidFile(main.pid);
+    dropPrivileges(main.user, [main.data_folder, main.pid, ...files.paths], log);
+    await this.#instance.start();
     await this.#followHelpers();
   }
 

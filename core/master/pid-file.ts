@@ -9,11 +9,19 @@ export function writePidFile(path: string): void {
   renameSync(temporary, path);
 }
 
-/** Removes the file, unless another server has put its own number there meanwhile. */
+/**
+ * Removes the file, unless another server has put its own number there meanwhile. A server that gave its privileges up may not be allowed
+ * to: it empties it then.
+ */
 export function removePidFile(path: string): void {
+  if (readPidFile(path) !== process.pid) return;
   try {
-    if (readFileSync(path, 'utf8').trim() === String(process.pid)) rmSync(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    rmSync(path);
+  } catch {
+    writeFileSync(path, '');
   }
+}
+
+function readPidFile(path: string): number | undefined {
+  return existsSync(path) ? Number(readFileSync(path, 'utf8')) : undefined;
 }

@@ -1,22 +1,52 @@
+import { lchownSync, lstatSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import type { MainConf } from '../kernel/core-directives.js';
 import type { Log } from '../module/services.js';
 
 /**
  * Becomes the `user` of the configuration. Called when every listener is open, because only root may open low ports. All threads are one
- * process, so this holds for the main thread as well: what only root may do (another low port, a log file in root's folder) is over.
- * @throws Error when there is no such user or group.
+ * process, so this holds for the main thread as well: what only root may do (another low port, a new file in root's folders) is over then.
+ * @param paths files and folders that the server goes on writing: they are handed to the user before, with all in them
+ * @throws Error when there is no such user or group
  */
-export function dropPrivileges(user: MainConf['user'], log: Log): void {
-  if (user === undefined) return;
+export function dropPrivileges(user: MainConf['user'], paths: Iterable<string>, log: Log): void {
   const { setgid, setuid, setgroups, getuid } = process;
-  if (!setgid || !setuid || !setgroups || !getuid) return;
-  if (getuid.call(process) !== 0) {
+  if (user === undefined || !setgid || !setuid || !setgroups || !getuid) return;
+  if (getuid() !== 0) {
     log.write('warn', 'the "user" directive makes sense only if the main process runs with super-user privileges, ignored');
     return;
   }
   // As nginx has it: a group of the user's name, if none is given.
   const group = user.group ?? user.name;
-  setgroups.call(process, [group]);
-  setgid.call(process, group);
-  setuid.call(process, user.name);
+  const owner = numbersOf(user.name, group);
+  for (const path of paths) handOver(path, owner);
+  setgroups([group]);
+  setgid(group);
+  setuid(user.name);
+}
+
+interface Owner {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** The numbers behind the names. Node.js looks names up only where it takes on an identity, so both are taken on for a moment. */
+function numbersOf(user: string, group: string): Owner {
+  const { setegid, seteuid, getegid, geteuid } = process;
+  if (!setegid || !seteuid || !getegid || !geteuid) throw new Error('this system has no users');
+  setegid(group);
+  const gid = getegid();
+  setegid(0);
+  seteuid(user);
+  const uid = geteuid();
+  seteuid(0);
+  return { uid, gid };
+}
+
+function handOver(path: string, owner: Owner): void {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  if (!stat) return;
+  if (stat.isDirectory()) for (const name of readdirSync(path)) handOver(join(path, name), owner);
+  // Devices such as /dev/null belong to everybody.
+  if (stat.isDirectory() || stat.isFile()) lchownSync(path, owner.uid, owner.gid);
 }

@@ -167,7 +167,7 @@ export async function spawnSrv(t: ExecutionContext, conf: string, options: SrvOp
 }
 
 function daemonOff(conf: string, args: readonly string[]): readonly string[] {
-  return /\bdaemon\b/.test(conf) || args.includes('-g') ? args : [...args, '-g', 'daemon off;'];
+  return /^\s*daemon\s/m.test(conf) || args.includes('-g') ? args : [...args, '-g', 'daemon off;'];
 }
 
 async function tearDown(t: ExecutionContext, srv: Srv, allowCrashes: boolean): Promise<void> {

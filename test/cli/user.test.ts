@@ -1,0 +1,55 @@
+import { chmodSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import test from 'ava';
+import { get } from '../harness/client.js';
+import { runSrv, startSrv } from '../harness/srv.js';
+import { tempFolder } from '../harness/temp.js';
+
+const isRoot = process.getuid?.() === 0;
+
+const conf = (user: string): string => `
+user ${user};
+error_log logs/error.log notice;
+events {}
+http { server { listen 127.0.0.1:%%PORT_web%%; return 200 "ok"; } }
+`;
+
+/** User and group of every thread of a process. */
+function identity(pid: number): string {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return /^Uid:\s+(\d+)/m.exec(status)?.[1] ?? '';
+}
+
+if (isRoot) {
+  test('the server becomes the user when its listeners are open, and goes on writing its files', async (t) => {
+    const prefix = tempFolder(t);
+    chmodSync(prefix, 0o755);
+    mkdirSync(`${prefix}/logs`);
+    const srv = await startSrv(t, conf('daemon daemon'), { prefix });
+    const { uid } = statSync(srv.path('logs/error.log'));
+    t.not(uid, 0);
+    t.is(identity(srv.pid), String(uid));
+    t.is(statSync(srv.path('data')).uid, uid);
+    t.is((await get(srv.port('web'), '/')).body, 'ok');
+    await srv.configure(conf('daemon daemon').replace('"ok"', '"changed"'));
+    srv.signal('SIGHUP');
+    await srv.waitForLog(/reconfigured/);
+    t.is((await get(srv.port('web'), '/')).body, 'changed');
+    t.deepEqual(await srv.stop('SIGQUIT'), { code: 0, signal: null });
+    t.is(srv.read('logs/srv.pid'), '');
+  });
+
+  test('a user that does not exist ends the start', async (t) => {
+    const { code, stderr } = await runSrv(
+      t,
+      [],
+      `daemon off;\n${conf('no-such-user').replace('%%PORT_web%%', '0')}`.replace(/http .*/, ''),
+    );
+    t.is(code, 1);
+    t.regex(stderr, /^srv: \[emerg\] .*no-such-user/);
+  });
+} else {
+  test('as an ordinary user the directive is ignored, with a warning', async (t) => {
+    const srv = await startSrv(t, conf('daemon'));
+    t.regex(srv.log(), /\[warn\] .*the "user" directive makes sense only if/);
+  });
+}
