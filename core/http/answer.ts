@@ -14,6 +14,7 @@ export function makeHead(request: Request, length: number, contentType?: string)
   const { location, connection, response } = request;
   if (request.errorStatus !== 0) request.status = request.errorStatus;
   if (contentType !== undefined && contentType !== '' && request.status !== 204) response.append('Content-Type', contentType);
+  const { status: before } = request;
   for (const filter of location.headerFilters) filter(request);
   const status = publicStatus(request.status);
   request.status = status;
@@ -21,17 +22,19 @@ export function makeHead(request: Request, length: number, contentType?: string)
   const bodiless = isBodiless(status);
   request.sendsBody = !bodiless && request.method !== 'HEAD';
   let framing = '';
-  if (length >= 0) framing = bodiless ? '' : `Content-Length: ${length}\r\n`;
-  else if (bodiless) framing = '';
+  // A 304 may tell the length that a 200 would have (RFC 9110, 8.6).
+  if (length >= 0) framing = bodiless && (status !== 304 || length === 0) ? '' : `Content-Length: ${length}\r\n`;
+  else if (!request.sendsBody) framing = '';
   else if (request.minor === 1 && location.settings.chunkedTransferEncoding) {
     framing = 'Transfer-Encoding: chunked\r\n';
-    request.chunked = request.sendsBody;
-  } else if (request.sendsBody) request.keepAlive = false;
+    request.chunked = true;
+  } else request.keepAlive = false;
   if (request.keepAlive) request.keepAlive = connection.mayKeepAlive(request);
   request.answerLength = length;
   const persistence = status === 101 ? '' : request.keepAlive ? 'Connection: keep-alive\r\n' : 'Connection: close\r\n';
-  const common = connection.context.commonFields(location.settings.serverToken);
-  return `HTTP/1.1 ${statusText(status)}\r\n${common}${framing}${persistence}${response.text}\r\n`;
+  const common = connection.context.commonFields(location.settings.serverToken, request.ownFields);
+  const line = request.statusLine !== '' && status === before ? request.statusLine : statusText(status);
+  return `HTTP/1.1 ${line}\r\n${common}${framing}${persistence}${response.text}\r\n`;
 }
 
 /** Sends a complete answer and finishes the request. */

@@ -8,6 +8,13 @@ import type { TimerWheel } from '../net/timers.js';
 import type { Figures } from './figures.js';
 import { ReadBuffers } from './read-buffers.js';
 
+/** Fields the engine puts into every answer. */
+export const enum OwnField {
+  Server = 1,
+  Date = 2,
+  All = 3,
+}
+
 /** What all connections of one thread share. Nothing here outlives a turn of the event loop except counters and timers. */
 export class HttpContext {
   /** Scratch of the parser. `headOwner` tells whose fields it holds; whoever needs another one's parses again. */
@@ -38,8 +45,13 @@ export class HttpContext {
     return ++this.#lastConnection;
   }
 
-  /** The fields every answer starts with, made once a second. */
-  commonFields(token: string): string {
+  /**
+   * The fields every answer starts with, made once a second.
+   * @param own flags of {@link OwnField}
+   */
+  commonFields(token: string, own: number): string {
+    if (own !== OwnField.All)
+      return `${own & OwnField.Server ? `Server: ${token}\r\n` : ''}${own & OwnField.Date ? `Date: ${this.clock.httpDate()}\r\n` : ''}`;
     const second = Math.floor(this.clock.now / 1000);
     if (second !== this.#commonSecond || token !== this.#commonToken) {
       this.#commonSecond = second;

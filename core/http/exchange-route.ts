@@ -27,6 +27,9 @@ const FRAMING = ['content-length', 'expect'];
 /** A plan with everything that can be known before a request comes. */
 export class ExchangeRoute {
   readonly hidden: FieldFilter;
+  /** proxy_pass_header says so: a member's Server or Date is passed on, and stands instead of the engine's. */
+  readonly passesServer: boolean;
+  readonly passesDate: boolean;
   readonly #replaced: FieldFilter;
   /** The group of a constant target, once it is looked up. */
   group: Group | undefined = undefined;
@@ -36,6 +39,8 @@ export class ExchangeRoute {
     private readonly source: GroupSource,
   ) {
     this.hidden = new FieldFilter([...ALWAYS_HIDDEN, ...plan.hidden]);
+    this.passesServer = !plan.hidden.has('server');
+    this.passesDate = !plan.hidden.has('date');
     this.#replaced = new FieldFilter([...FRAMING, ...plan.replaced]);
   }
 

@@ -15,6 +15,7 @@ import type { Peer } from '../upstream/peer.js';
 import { AnswerBody } from './answer-body.js';
 import { makeHead, writeHeadAndBody, writeText } from './answer.js';
 import { answerStatus } from './error-answer.js';
+import { OwnField } from './context.js';
 import type { ExchangeRoute } from './exchange-route.js';
 import { completeRedirect } from './redirect-location.js';
 import type { Request, RequestOwner } from './request.js';
@@ -25,6 +26,9 @@ import type { Attempt, UpstreamTrace } from './upstream-trace.js';
 
 /** Methods that a member may get twice without harm (RFC 9110, 9.2.2; nginx asks the same before it retries). */
 const NOT_IDEMPOTENT = new Set(['POST', 'LOCK', 'PATCH']);
+
+/** Offset of the status in a head: behind `HTTP/1.1 `. */
+const STATUS_AT = 9;
 
 /** Why an attempt ended without an answer. */
 export const enum Failure {
@@ -406,7 +410,9 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace, Chun
     const { status } = head;
     this.#answering = true;
     request.status = status;
+    if (head.reasonEnd > head.reasonStart) request.statusLine = head.text.slice(STATUS_AT, head.reasonEnd);
     request.response.adopt(keptFields(head.text, head, route.hidden));
+    if (route.passesServer || route.passesDate) this.#passOwnFields();
     const { rewriteLocation } = route.plan;
     if (rewriteLocation !== undefined && (status === 201 || (status >= 300 && status < 400))) {
       const location = request.response.get('Location');
@@ -436,6 +442,12 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace, Chun
       return;
     }
     this.#openBody(head, text, bytes, bodyStart, borrowed);
+  }
+
+  #passOwnFields(): void {
+    const { request, route } = this;
+    if (route.passesServer && request.response.get('Server') !== undefined) request.ownFields &= ~OwnField.Server;
+    if (route.passesDate && request.response.get('Date') !== undefined) request.ownFields &= ~OwnField.Date;
   }
 
   #openBody(head: ResponseHead, text: string, bytes: Buffer, bodyStart: number, borrowed: boolean): void {

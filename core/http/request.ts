@@ -5,6 +5,7 @@ import { fieldName, fieldValue, findField } from '../net/http1/fields.js';
 import { sendWhole } from './answer.js';
 import { answerStatus } from './error-answer.js';
 import type { ClientConnection } from './client-connection.js';
+import { OwnField } from './context.js';
 import { HeaderList } from './header-list.js';
 import type { Location } from './location.js';
 import { enterLocation, enterNamedLocation } from './phase-runner.js';
@@ -69,6 +70,10 @@ export class Request implements HttpRequest {
   readonly response = new HeaderList();
   keepAlive: boolean;
   headSent = false;
+  /** Status and reason as the upstream gave them; empty for the engine's own. */
+  statusLine = '';
+  /** Fields of {@link OwnField} that the engine adds: not those that are passed on from an upstream. */
+  ownFields: number = OwnField.All;
   /** Bytes of the answer's body as announced, -1: not known. */
   answerLength = -1;
   /** The answer's body is sent in chunks. */

@@ -25,11 +25,12 @@ test('captures of regular expressions are variables, by number and by name', asy
   t.is(await ask('/'), 'www');
 });
 
+const withLocation = (location: string): string =>
+  `events {} http { server { listen 127.0.0.1:%%PORT_web%%; location / { return 200 old; } ${location} } }`;
+
 test('a reload brings new names', async (t) => {
-  const conf = (location: string): string =>
-    `events {} http { server { listen 127.0.0.1:%%PORT_web%%; location / { return 200 old; } ${location} } }`;
-  const srv = await startSrv(t, conf(''));
-  await srv.configure(conf('location ~ ^/(?<fresh>new.*) { return 200 "$fresh"; }'));
+  const srv = await startSrv(t, withLocation(''));
+  await srv.configure(withLocation('location ~ ^/(?<fresh>new.*) { return 200 "$fresh"; }'));
   srv.signal('SIGHUP');
   for (;;) {
     const { body } = await get(srv.port('web'), '/new-one');
