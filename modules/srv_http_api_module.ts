@@ -37,7 +37,7 @@ export class ModuleApi implements HttpModule {
     const limits = Array.from(scope.directive?.block?.named('api_limit_except') ?? [], (line) => limit(scope, line));
     const allows = (key: string, method: string, address: string): boolean =>
       limits.every((rule) => rule.key !== key || rule.methods.has(method) || rule.allows(address));
-    return { content: this.routes.content({ scope, root: '', allows }) };
+    return { content: this.routes.content({ scope, root: '', allows }), limitsBody: true };
   }
 }
 

@@ -61,7 +61,7 @@ export class KeyValueApi implements HttpModule {
 
   compile(scope: LocationScope<typeof directives>): HttpHandlers | undefined {
     if (scope.conf.dyn_sendmsg_kv !== true) return undefined;
-    return { content: this.routes.content({ scope, root: '/v1/kv', allows: () => true }) };
+    return { content: this.routes.content({ scope, root: '/v1/kv', allows: () => true }), limitsBody: true };
   }
 
   @route('GET', '', get)

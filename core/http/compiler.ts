@@ -159,11 +159,12 @@ class Compilation {
     for (const line of scope.block?.named('error_page') ?? []) checkErrorPage(line);
     const handlers = this.#handlers(scope, false);
     const autoRedirect = handlers.content !== undefined && match.name.endsWith('/') && match.kind !== 'regex';
+    const settings = locationSettings(this.#conf(scope), this.product, autoRedirect);
     return {
       match,
       directive: scope.directive,
       scope: this.core.view(scope),
-      settings: locationSettings(this.#conf(scope), this.product, autoRedirect),
+      settings: handlers.limitsBody ? { ...settings, clientMaxBodySize: 0 } : settings,
       steps: handlers.steps('rewrite', 'precontent'),
       content: handlers.content,
       headerFilters: handlers.headerFilters,

@@ -19,6 +19,8 @@ export class HandlerSet {
   readonly #body: Entry<NonNullable<HttpHandlers['body']>>[] = [];
   readonly #log: Entry<NonNullable<HttpHandlers['log']>>[] = [];
   #content: { readonly module: string; readonly run: Handler } | undefined;
+  /** The owner of the content sets the limit of request bodies itself. */
+  limitsBody = false;
 
   /** @throws ConfigError when a second module claims the content of the location. */
   add({ manifest }: ModuleDeclaration, handlers: HttpHandlers, place: Directive | undefined): void {
@@ -31,6 +33,7 @@ export class HandlerSet {
     if (handlers.body) this.#body.push({ order: order('body'), run: handlers.body });
     if (handlers.log) this.#log.push({ order: order('log'), run: handlers.log });
     if (handlers.content) this.#claim(manifest.name, handlers.content, place);
+    if (handlers.limitsBody) this.limitsBody = true;
   }
 
   get content(): Handler | undefined {

@@ -22,6 +22,8 @@ export type Handler = (request: HttpRequest) => Result | Promise<Result>;
 export interface HttpHandlers extends Partial<Record<Phase, Handler>> {
   /** Owns the answer of the location. Two modules that claim one location are a configuration error. */
   content?: Handler;
+  /** The content handler reads the request body with a limit of its own: `client_max_body_size` is not for it. */
+  limitsBody?: true;
   /** Changes status and headers of the answer before they are sent. Runs in the order of the manifests. */
   header?: (request: HttpRequest) => void;
   /** Sees the body of the answer in pieces; returns what goes on instead. Set it only where it is needed: it costs the fast path. */
@@ -133,5 +135,13 @@ export type LocationScope<D extends Directives = Directives> = Scope<D>;
 
 /** True for the answers that header directives without `always` apply to (add_header). */
 export function isSuccess(status: number): boolean {
-  return status === 200 || status === 201 || status === 204 || status === 206 || (status >= 301 && status <= 304) || status === 307 || status === 308;
+  return (
+    status === 200 ||
+    status === 201 ||
+    status === 204 ||
+    status === 206 ||
+    (status >= 301 && status <= 304) ||
+    status === 307 ||
+    status === 308
+  );
 }
