@@ -31,7 +31,7 @@ export function makeHead(request: Request, length: number, contentType?: string)
   } else request.keepAlive = false;
   if (request.keepAlive) request.keepAlive = connection.mayKeepAlive(request);
   request.answerLength = length;
-  const persistence = status === 101 ? '' : request.keepAlive ? 'Connection: keep-alive\r\n' : 'Connection: close\r\n';
+  const persistence = status === 101 ? '' : request.keepAlive ? location.settings.keepAliveFields : 'Connection: close\r\n';
   const common = connection.context.commonFields(location.settings.serverToken, request.ownFields);
   const line = request.statusLine !== '' && status === before ? request.statusLine : statusText(status);
   return `HTTP/1.1 ${line}\r\n${common}${framing}${persistence}${response.text}\r\n`;

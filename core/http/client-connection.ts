@@ -130,6 +130,8 @@ export class ClientConnection implements Timed, ConnectionView {
     return (
       !this.#ended &&
       !this.listener.draining &&
+      // It has not sent its body, and where its next request begins nobody would know.
+      !(request.expectContinue && request.body?.complete === false) &&
       settings.keepaliveTimeout > 0 &&
       this.requests < settings.keepaliveRequests &&
       this.context.clock.now - this.#openedAt < settings.keepaliveTime

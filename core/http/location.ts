@@ -15,6 +15,8 @@ export interface LocationSettings {
   readonly clientBodyBufferSize: number;
   readonly clientBodyTimeout: number;
   readonly keepaliveTimeout: number;
+  /** Field lines of an answer whose connection stays open: the second argument of keepalive_timeout adds Keep-Alive. */
+  readonly keepAliveFields: string;
   readonly keepaliveRequests: number;
   readonly keepaliveTime: number;
   readonly sendTimeout: number;

@@ -20,6 +20,7 @@ export function locationSettings(conf: CoreConf, product: Product, autoRedirect:
     clientBodyBufferSize: conf.client_body_buffer_size,
     clientBodyTimeout: conf.client_body_timeout,
     keepaliveTimeout: conf.keepalive_timeout.timeout,
+    keepAliveFields: keepAliveFields(conf.keepalive_timeout.header),
     keepaliveRequests: conf.keepalive_requests,
     keepaliveTime: conf.keepalive_time,
     sendTimeout: conf.send_timeout,
@@ -36,6 +37,11 @@ export function locationSettings(conf: CoreConf, product: Product, autoRedirect:
     errorPages: conf.error_page.map((line) => errorPage(line.words)),
     autoRedirect,
   };
+}
+
+function keepAliveFields(milliseconds: number | undefined): string {
+  const timeout = Math.floor((milliseconds ?? 0) / 1000);
+  return `Connection: keep-alive\r\n${timeout > 0 ? `Keep-Alive: timeout=${timeout}\r\n` : ''}`;
 }
 
 export function serverSettings(conf: CoreConf): ServerSettings {

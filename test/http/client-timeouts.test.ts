@@ -1,0 +1,93 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import test from 'ava';
+import { httpBackend } from '../harness/backends.js';
+import { connectRaw, get } from '../harness/client.js';
+import { startSrv } from '../harness/srv.js';
+import { patternStream } from './byte-streams.js';
+
+test('client_header_timeout is for the whole head, however it trickles in', async (t) => {
+  const srv = await startSrv(
+    t,
+    `error_log logs/error.log info;
+    events {} http { client_header_timeout 400ms; keepalive_timeout 30s; server { listen 127.0.0.1:%%PORT_web%%; location / { return 200 ok; } } }`,
+  );
+  const silent = await connectRaw(t, srv.port('web'));
+  const slow = await connectRaw(t, srv.port('web'));
+  const second = await connectRaw(t, srv.port('web'));
+  second.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  await second.receive(/ok$/);
+  second.take();
+  const since = Date.now();
+  const trickle = 'GET / HTTP/1.1\r\nHost: a\r\nX-A: b\r\nX-B: c\r\n';
+  for (let at = 0; !slow.closed && at < 400; at++) {
+    const byte = trickle[at] ?? 'x';
+    slow.send(byte);
+    second.send(byte);
+    await sleep(20);
+  }
+  t.true(Date.now() - since < 5000, 'bytes do not move the limit');
+  t.is(await slow.receiveAll(), '');
+  t.is(await second.receiveAll(), '', 'the same for a later request');
+  t.is(await silent.receiveAll(), '');
+  await srv.waitForLog(/\[info\].* client timed out .* while reading client request headers, client: 127\.0\.0\.1/);
+  t.is((await get(srv.port('web'), '/')).body, 'ok');
+});
+
+test('client_body_timeout is for the pause between two reads', async (t) => {
+  const backend = await httpBackend(t, (request, response) => {
+    let length = 0;
+    request.on('data', (chunk: Buffer) => (length += chunk.length));
+    request.on('end', () => response.end(`got ${length}`));
+  });
+  const srv = await startSrv(
+    t,
+    `events {}
+    http {
+      client_body_timeout 400ms;
+      proxy_read_timeout 400ms;
+      client_max_body_size 0;
+      server {
+        listen 127.0.0.1:%%PORT_web%%;
+        location / { proxy_pass http://127.0.0.1:${backend.port}; }
+        location /stream { proxy_pass http://127.0.0.1:${backend.port}; proxy_request_buffering off; }
+      }
+    }`,
+  );
+  for (const path of ['/', '/stream']) {
+    const steady = await connectRaw(t, srv.port('web'));
+    steady.send(`POST ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 10\r\n\r\n`);
+    const stuck = await connectRaw(t, srv.port('web'));
+    stuck.send(`POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhalf`);
+    for (let at = 0; at < 10; at++) {
+      await sleep(100);
+      steady.send('x');
+    }
+    t.regex(await steady.receiveAll(), /got 10/, `${path}: slow, yet never for long, and nothing else runs out meanwhile`);
+    t.regex(await stuck.receiveAll(), /^HTTP\/1\.1 408 /, path);
+  }
+  t.is(backend.requests.filter((request) => request.complete).length, 2, 'the halves came to nothing');
+});
+
+test('send_timeout ends a client that takes nothing, and not one that takes little', async (t) => {
+  const backend = await httpBackend(t, (_, response) => void patternStream(12_000_000).pipe(response));
+  const srv = await startSrv(
+    t,
+    `error_log logs/error.log info;
+    events {} http { send_timeout 500ms; server { listen 127.0.0.1:%%PORT_web%%; location / { proxy_pass http://127.0.0.1:${backend.port}; } } }`,
+  );
+  const stuck = await connectRaw(t, srv.port('web'));
+  stuck.socket.pause();
+  stuck.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  const slow = await connectRaw(t, srv.port('web'));
+  slow.send('GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+  let took = 0;
+  slow.socket.on('data', (text: string) => {
+    took += text.length;
+    slow.received = '';
+    slow.socket.pause();
+    setTimeout(() => slow.socket.resume(), 10);
+  });
+  await srv.waitForLog(/client timed out .* while sending to client/);
+  await slow.receiveAll();
+  t.true(took > 12_000_000, `all of it, and not ${took}`);
+});
