@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { dryRunReply, route, type Call, type Reply } from '../core/module/control.js';
+import { ApiError, dryRunReply, route, type Call, type Reply } from '../core/module/control.js';
 import type { HttpHandlers, LocationScope } from '../core/module/http.js';
 import { controlModule, type HttpModule } from '../core/module/manifest.js';
 import { ApiRoutes, DataPlane } from '../core/module/services.js';
@@ -24,15 +24,15 @@ const Question = Type.Object({
   after: Type.Optional(Type.String()),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
 });
-const Value = Type.String({
-  contentMediaType: 'text/plain',
-  description: 'The value of `key`, as it is; without a `key` a JSON list of pairs.',
+const Value = Type.String({ contentMediaType: 'text/plain', description: 'The value of `key`, as it is.' });
+const Pairs = Type.Array(Type.Object({ key: Type.String(), value: Type.String() }), {
+  description: 'The pairs, where no `key` is asked for.',
 });
 
 const get = {
   summary: 'The value of a key, or the pairs whose keys start with a prefix',
   query: Question,
-  answers: { 200: Value },
+  answers: { 200: [Value, Pairs] },
   errors: ['InvalidField', 'KeyNotFound'],
 } as const;
 const post = {
@@ -74,7 +74,7 @@ export class KeyValueApi implements HttpModule {
 
   @route('POST', '', post)
   async set({ body, ...call }: Call<typeof post>): Promise<Reply> {
-    const ttl = body.ttl === undefined ? 0 : (parseTime(body.ttl) ?? 0);
+    const ttl = ttlOf(body.ttl);
     const { version } = await this.dataPlane.call<{ version: string }>('kv.set', { key: body.key, value: body.value, ttl }, call);
     return call.dryRun ? dryRunReply([`+ ${body.key}`]) : { status: 200, version };
   }
@@ -84,4 +84,13 @@ export class KeyValueApi implements HttpModule {
     await this.dataPlane.call('kv.delete', { key: query.key }, call);
     return call.dryRun ? dryRunReply([`- ${query.key}`]) : { status: 200 };
   }
+}
+
+/** Milliseconds; 0: for ever. The schema knows the form of a time, but not the order of its units. */
+function ttlOf(text: string | undefined): number {
+  if (text === undefined) return 0;
+  const ms = parseTime(text);
+  if (ms !== undefined) return ms;
+  const fault = { pointer: '/ttl', message: 'must be a time such as 500ms, 30s, 1h30m' };
+  throw new ApiError(400, 'InvalidField', `${fault.pointer}: ${fault.message}`, [fault]);
 }

@@ -1,4 +1,5 @@
 /** The OpenAPI 3.1 document of all routes, made of their schemas. */
+import type { TSchema } from 'typebox';
 import type { RouteSchemas } from '../module/control.js';
 import { ERROR_CODES, type ErrorCode } from './error-codes.js';
 import type { Route } from './route-table.js';
@@ -70,7 +71,7 @@ function commonParameters(verb: string): Json[] {
 function responses({ answers, errors = [] }: RouteSchemas): Json {
   const found: Record<string, unknown> = {};
   for (const [status, schema] of Object.entries(answers)) {
-    found[status] = { description: 'Success.', ...(schema && { content: { [schemaType(schema)]: { schema } } }) };
+    found[status] = { description: 'Success.', ...(schema && { content: contentOf(schema) }) };
   }
   for (const [status, codes] of Map.groupBy(errors, (code) => codeOf(code)?.status ?? 500)) {
     found[String(status)] = {
@@ -79,6 +80,10 @@ function responses({ answers, errors = [] }: RouteSchemas): Json {
     };
   }
   return { ...found, default: { description: 'Any other failure.', content: errorContent() } };
+}
+
+function contentOf(schemas: TSchema | readonly TSchema[]): Json {
+  return Object.fromEntries([schemas].flat().map((schema) => [schemaType(schema), { schema }]));
 }
 
 /** A schema with `contentMediaType` is not JSON: `text/plain`. */

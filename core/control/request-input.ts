@@ -56,6 +56,7 @@ function takeFields(parameters: URLSearchParams, route: Route, faults: Fault[]):
 
 /** Fields of an answer, or of its entries if it is an array. */
 function fieldsOf(schema: unknown): ReadonlySet<string> | undefined {
+  if (Array.isArray(schema)) return schema.map(fieldsOf).find((fields) => fields !== undefined);
   const { type, items, properties } = (schema ?? {}) as { type?: string; items?: unknown; properties?: object };
   if (type === 'array') return fieldsOf(items);
   return properties && new Set(Object.keys(properties));

@@ -23,8 +23,8 @@ export interface RouteSchemas {
   readonly body?: TSchema;
   /** Schema of the query parameters beside `dry_run` and `fields`. */
   readonly query?: TSchema;
-  /** Answers by status. `null` is an empty body. */
-  readonly answers: Readonly<Record<number, TSchema | null>>;
+  /** Answers by status. `null` is an empty body; several are alternatives of different types (`contentMediaType`, JSON without it). */
+  readonly answers: Readonly<Record<number, TSchema | readonly TSchema[] | null>>;
   /** Error codes this route may answer with, for the document. */
   readonly errors?: readonly string[];
 }

@@ -4,11 +4,12 @@ import { runSrv } from '../harness/srv.js';
 import { errorOf } from './api-client.js';
 import { startNode } from './node.js';
 
-test('calls that are wrong in form get the one error body over HTTP as well', async t => {
+test('calls that are wrong in form get the one error body over HTTP as well', async (t) => {
   const node = await startNode(t);
   const port = node.srv.port('api');
   const members = '/api/v1/upstream_api/http/upstreams/demo/servers/';
-  const post = (body: string | Buffer, type = 'application/json') => get(port, members, { method: 'POST', headers: { 'content-type': type }, body });
+  const post = (body: string | Buffer, type = 'application/json') =>
+    get(port, members, { method: 'POST', headers: { 'content-type': type }, body });
   const codes: [string, Promise<{ status: number; body: string }>][] = [
     ['400 JsonError', post('{"server":')],
     ['400 JsonError', post('')],
@@ -32,7 +33,7 @@ test('calls that are wrong in form get the one error body over HTTP as well', as
   t.is((await node.members()).length, 2);
 });
 
-test('HEAD and OPTIONS', async t => {
+test('HEAD and OPTIONS', async (t) => {
   const node = await startNode(t);
   const port = node.srv.port('api');
   const path = '/api/v1/upstream_api/http/upstreams/demo/servers/';
@@ -47,7 +48,7 @@ test('HEAD and OPTIONS', async t => {
   t.is(options.headers['allow'], 'GET, HEAD, POST, PUT, OPTIONS');
 });
 
-test('a path with encoded characters names what they mean', async t => {
+test('a path with encoded characters names what they mean', async (t) => {
   const node = await startNode(t, { http: 'upstream "a b" { zone ab 64k; server 127.0.0.1:1; }', server: 'return 204;' });
   const group = await node.upstreams('GET', '/a%20b/');
   t.like(group.json, { name: 'a b' });
@@ -56,8 +57,10 @@ test('a path with encoded characters names what they mean', async t => {
   t.is(errorOf(await node.upstreams('GET', '/a%2fb')).code, 'PathNotFound');
 });
 
-test('web pages of other sites and foreign hosts are kept out', async t => {
-  const node = await startNode(t, { control: 'server { listen 127.0.0.1:%%PORT_named%%; server_name api.corp; location /api { dyn_module_api; } }' });
+test('web pages of other sites and foreign hosts are kept out', async (t) => {
+  const node = await startNode(t, {
+    control: 'server { listen 127.0.0.1:%%PORT_named%%; server_name api.corp; location /api { dyn_module_api; } }',
+  });
   const port = node.srv.port('api');
   const path = '/api/v1/upstream_api/http/upstreams/';
   t.is((await get(port, path, { headers: { host: `localhost:${port}` } })).status, 200);
@@ -70,8 +73,10 @@ test('web pages of other sites and foreign hosts are kept out', async t => {
   t.regex(await exchange(t, port, `GET ${path} HTTP/1.0\r\n\r\n`), /^HTTP\/1.1 200 /);
 });
 
-test('api_limit_except restricts methods of one module by address', async t => {
-  const node = await startNode(t, { api: 'api_limit_except upstream_api GET { deny all; } api_limit_except kv POST { allow 127.0.0.1; deny all; }' });
+test('api_limit_except restricts methods of one module by address', async (t) => {
+  const node = await startNode(t, {
+    api: 'api_limit_except upstream_api GET { deny all; } api_limit_except kv POST { allow 127.0.0.1; deny all; }',
+  });
   t.is((await node.upstreams('GET', '/')).status, 200);
   const refused = await node.upstreams('POST', '/demo/servers/', { server: '10.0.0.1' });
   t.is(`${refused.status} ${errorOf(refused).code}`, '403 AccessDenied');
@@ -81,7 +86,7 @@ test('api_limit_except restricts methods of one module by address', async t => {
   t.is((await node.members()).length, 2);
 });
 
-test('mistakes in the configuration of the API are refused where they stand', async t => {
+test('mistakes in the configuration of the API are refused where they stand', async (t) => {
   const refuse = async (location: string) => {
     const conf = `events {} http { server { listen 127.0.0.1:0; ${location} } }`;
     return (await runSrv(t, ['-t', '-c', 'conf/srv.conf'], conf)).stderr;
@@ -90,28 +95,45 @@ test('mistakes in the configuration of the API are refused where they stand', as
   t.regex(await refuse('location /api { dyn_module_api; }'), /unknown directive "dyn_module_api"/);
 });
 
-test('the OpenAPI document names every path of the loaded modules', async t => {
+test('the OpenAPI document names every path of the loaded modules', async (t) => {
   const node = await startNode(t);
   const { json, headers } = await node.call('GET', '/openapi.json');
   t.is(headers['content-type'], 'application/json');
-  const document = json as { servers: { url: string }[]; paths: Record<string, Record<string, { responses: Record<string, { content?: Record<string, { schema: unknown }> }> }>> };
+  const document = json as {
+    servers: { url: string }[];
+    paths: Record<string, Record<string, { responses: Record<string, { content?: Record<string, { schema: unknown }> }> }>>;
+  };
   t.is(document.servers[0]?.url, '/api');
-  t.deepEqual(Object.entries(document.paths).map(([path, verbs]) => `${path} ${Object.keys(verbs).toSorted((a, b) => (a < b ? -1 : 1)).join(' ')}`).toSorted((a, b) => (a < b ? -1 : 1)), [
-    '/v1/kv delete get post',
-    '/v1/upstream_api/http/upstreams get',
-    '/v1/upstream_api/http/upstreams/{group} delete get',
-    '/v1/upstream_api/http/upstreams/{group}/servers get post put',
-    '/v1/upstream_api/http/upstreams/{group}/servers/{id} delete get patch',
-  ]);
+  t.deepEqual(
+    Object.entries(document.paths)
+      .map(
+        ([path, verbs]) =>
+          `${path} ${Object.keys(verbs)
+            .toSorted((a, b) => (a < b ? -1 : 1))
+            .join(' ')}`,
+      )
+      .toSorted((a, b) => (a < b ? -1 : 1)),
+    [
+      '/v1/kv delete get post',
+      '/v1/upstream_api/http/upstreams get',
+      '/v1/upstream_api/http/upstreams/{group} delete get',
+      '/v1/upstream_api/http/upstreams/{group}/servers get post put',
+      '/v1/upstream_api/http/upstreams/{group}/servers/{id} delete get patch',
+    ],
+  );
+  t.deepEqual(Object.keys(document.paths['/v1/kv']?.['get']?.responses['200']?.content ?? {}), ['text/plain', 'application/json']);
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name);
   t.deepEqual([...new Set(references)], ['Error']);
 });
 
-test('answers have the form that the OpenAPI document says', async t => {
+test('answers have the form that the OpenAPI document says', async (t) => {
   const node = await startNode(t);
   const { Compile } = await import('typebox/compile');
-  const document = (await node.call('GET', '/openapi.json')).json as { paths: Record<string, Record<string, { responses: Record<string, { content?: Record<string, { schema: object }> }> }>> };
-  const schema = (path: string, verb: string, status: string): object => document.paths[path]?.[verb]?.responses[status]?.content?.['application/json']?.schema ?? {};
+  const document = (await node.call('GET', '/openapi.json')).json as {
+    paths: Record<string, Record<string, { responses: Record<string, { content?: Record<string, { schema: object }> }> }>>;
+  };
+  const schema = (path: string, verb: string, status: string): object =>
+    document.paths[path]?.[verb]?.responses[status]?.content?.['application/json']?.schema ?? {};
   const base = '/v1/upstream_api/http/upstreams';
   const group = '/v1/upstream_api/http/upstreams/{group}';
   const checks: [object, unknown][] = [
@@ -121,5 +143,6 @@ test('answers have the form that the OpenAPI document says', async t => {
     [schema(`${group}/servers`, 'post', '201'), (await node.upstreams('POST', '/demo/servers', { server: '10.0.0.1', drain: true })).json],
     [schema(`${group}/servers/{id}`, 'get', '200'), (await node.upstreams('GET', '/demo/servers/0')).json],
   ];
-  for (const [expected, value] of checks) t.true(Object.keys(expected).length > 0 && Compile(expected as never).Check(value), JSON.stringify(value));
+  for (const [expected, value] of checks)
+    t.true(Object.keys(expected).length > 0 && Compile(expected as never).Check(value), JSON.stringify(value));
 });

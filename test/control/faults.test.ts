@@ -7,12 +7,12 @@ import { startNode, type Node } from './node.js';
 
 /** Requests one after another until `end`, and those that failed. */
 async function traffic(node: Node, until: Promise<unknown>): Promise<{ requests: number; failures: unknown[] }> {
-  let running = true;
-  void until.finally(() => (running = false));
+  const state = { running: true };
+  void until.finally(() => (state.running = false)).catch(() => undefined);
   const failures: unknown[] = [];
   let requests = 0;
   const loop = async (): Promise<void> => {
-    while (running) {
+    while (state.running) {
       requests++;
       try {
         const { status } = await node.web();
@@ -27,7 +27,7 @@ async function traffic(node: Node, until: Promise<unknown>): Promise<{ requests:
 }
 
 for (const kind of ['broker', 'ctrl'] as const) {
-  test(`the ${kind} killed while traffic runs: no request fails, and the API comes back`, async t => {
+  test(`the ${kind} killed while traffic runs: no request fails, and the API comes back`, async (t) => {
     const backend = await httpBackend(t, (_, response) => response.end('hello'));
     const node = await startNode(t, { http: `upstream demo { zone demo 256k; server 127.0.0.1:${backend.port}; keepalive 4; }` });
     await node.upstreams('POST', '/demo/servers/', { server: '127.0.0.1:9', down: true });
@@ -48,7 +48,7 @@ for (const kind of ['broker', 'ctrl'] as const) {
   });
 }
 
-test('kill -9 in the middle of 1,000 changes loses no answered change and applies none by half', async t => {
+test('kill -9 in the middle of 1,000 changes loses no answered change and applies none by half', async (t) => {
   const config = { http: 'upstream demo { zone demo 1m; server 127.0.0.1:1; }', allowCrashes: true };
   let node = await startNode(t, config);
   const { prefix } = node.srv;
@@ -83,7 +83,7 @@ test('kill -9 in the middle of 1,000 changes loses no answered change and applie
   t.true(answered.size > 600);
 });
 
-test('a second server on the same data folder is refused in words', async t => {
+test('a second server on the same data folder is refused in words', async (t) => {
   const node = await startNode(t);
   const second = await runSrv(t, ['-c', 'conf/srv.conf', '-g', 'daemon off;'], undefined, { prefix: node.srv.prefix });
   t.not(second.code, 0);
@@ -91,7 +91,7 @@ test('a second server on the same data folder is refused in words', async t => {
   t.is((await node.upstreams('GET', '/')).status, 200);
 });
 
-test('the effective configuration is printed with its difference to the file, also while the server runs', async t => {
+test('the effective configuration is printed with its difference to the file, also while the server runs', async (t) => {
   const node = await startNode(t);
   await node.upstreams('POST', '/demo/servers/', { server: '10.0.0.1', weight: 5 });
   await node.upstreams('DELETE', '/demo/servers/0');
@@ -101,7 +101,7 @@ test('the effective configuration is printed with its difference to the file, al
   t.regex(stdout, /# http \/ upstream demo\n# \+ server 10\.0\.0\.1:80 weight=5;\n# - server 127\.0\.0\.1:1;/);
 });
 
-test('a data plane that hangs is a 503 in time', async t => {
+test('a data plane that hangs is a 503 in time', async (t) => {
   const node = await startNode(t, { workers: 1 });
   node.srv.signal('SIGSTOP');
   const started = Date.now();

@@ -7,7 +7,7 @@ import { nodeConf, startNode } from './node.js';
 
 const SERVER = 'location / { add_more_header X-Color $kv_http_color always; return 200 "[$kv_http_color]"; }';
 
-test('a key is set, read in traffic by every worker, listed and deleted', async t => {
+test('a key is set, read in traffic by every worker, listed and deleted', async (t) => {
   const node = await startNode(t, { server: SERVER, workers: 3 });
   const set = await node.call('POST', '/kv', { key: 'color', value: 'red' });
   t.is(set.status, 200);
@@ -42,11 +42,12 @@ test('a key is set, read in traffic by every worker, listed and deleted', async 
   t.is(errorOf(await node.call('DELETE', '/kv?key=color')).code, 'KeyNotFound');
 });
 
-test('wrong calls are refused with every reason', async t => {
+test('wrong calls are refused with every reason', async (t) => {
   const node = await startNode(t, { server: SERVER });
   const wrong = await node.call('POST', '/kv', { key: '', value: 5, ttl: 'soon', colour: 1 });
   t.is(wrong.status, 400);
   t.is(errorOf(wrong).details.length, 4);
+  t.is(errorOf(await node.call('POST', '/kv', { key: 'k', value: '', ttl: '1s2s' })).details[0]?.pointer, '/ttl');
   t.is((await node.call('POST', '/kv', { key: 'ä'.repeat(600), value: '' })).status, 413);
   t.is(errorOf(await node.call('POST', '/kv', { key: 'k', value: 'x'.repeat(1024 * 1024 + 1) })).code, 'ValueTooLarge');
   t.is((await node.call('POST', '/kv', { key: 'k', value: 'x'.repeat(1024 * 1024) })).status, 200);
@@ -56,7 +57,7 @@ test('wrong calls are refused with every reason', async t => {
   t.is((await node.call('PUT', '/kv', {})).status, 405);
 });
 
-test('compare and set, dry runs and the end of a ttl', async t => {
+test('compare and set, dry runs and the end of a ttl', async (t) => {
   const node = await startNode(t, { server: SERVER });
   const first = await node.call('POST', '/kv', { key: 'color', value: 'red' });
   const ifMatch = { 'if-match': String(first.headers['etag']) };
@@ -71,7 +72,7 @@ test('compare and set, dry runs and the end of a ttl', async t => {
   await waitFor('the end of its time', async () => (await node.web()).body === '[]');
 });
 
-test('values survive a restart and kill -9', async t => {
+test('values survive a restart and kill -9', async (t) => {
   const node = await startNode(t, { server: SERVER, allowCrashes: true });
   await node.call('POST', '/kv', { key: 'color', value: 'red' });
   node.srv.signal('SIGKILL');
@@ -80,7 +81,7 @@ test('values survive a restart and kill -9', async t => {
   t.is((await again.web()).body, '[red]');
 });
 
-test('a worker that was replaced has the values as well', async t => {
+test('a worker that was replaced has the values as well', async (t) => {
   const node = await startNode(t, { server: SERVER, workers: 1 });
   await node.call('POST', '/kv', { key: 'color', value: 'red' });
   await node.srv.configure(nodeConf({ server: SERVER, workers: 2 }));
@@ -89,14 +90,14 @@ test('a worker that was replaced has the values as well', async t => {
   for (const { body } of await Promise.all(Array.from({ length: 12 }, () => node.web()))) t.is(body, '[red]');
 });
 
-test('a value cannot add lines to a head', async t => {
+test('a value cannot add lines to a head', async (t) => {
   const node = await startNode(t, { server: SERVER });
   await node.call('POST', '/kv', { key: 'color', value: 'red\r\nX-Evil: 1\r\n\r\nbody' });
   const answer = await node.web();
   t.is(answer.headers['x-evil'], undefined);
 });
 
-test('dyn_kv_conf sets limits and the folder; Redis and nonsense are refused in words', async t => {
+test('dyn_kv_conf sets limits and the folder; Redis and nonsense are refused in words', async (t) => {
   const http = 'dyn_kv_conf conf/kv.conf;';
   const node = await startNode(t, {
     http,
@@ -108,14 +109,18 @@ test('dyn_kv_conf sets limits and the folder; Redis and nonsense are refused in 
   t.is((await node.call('POST', '/kv', { key: 'color', value: 'red' })).status, 200);
   t.true(node.srv.read('data/kv/srv.db').length > 0);
 
-  const refused = async (line: string) => (await runSrv(t, ['-t', '-c', 'conf/srv.conf'], `events {} http { ${http} }`, { files: { 'conf/kv.conf': line } })).stderr;
+  const refused = async (line: string) =>
+    (await runSrv(t, ['-t', '-c', 'conf/srv.conf'], `events {} http { ${http} }`, { files: { 'conf/kv.conf': line } })).stderr;
   t.regex(await refused('store redis;'), /a key-value store in Redis is not available yet/);
   t.regex(await refused('colour red;'), /unknown directive "colour"/);
   t.regex(await refused('max_size many;'), /invalid value "many"/);
 });
 
-test('dyn_sendmsg_kv exposes the key-value API at a location of its own', async t => {
-  const node = await startNode(t, { server: SERVER, control: 'server { listen 127.0.0.1:%%PORT_kv%%; location /store { dyn_sendmsg_kv; } }' });
+test('dyn_sendmsg_kv exposes the key-value API at a location of its own', async (t) => {
+  const node = await startNode(t, {
+    server: SERVER,
+    control: 'server { listen 127.0.0.1:%%PORT_kv%%; location /store { dyn_sendmsg_kv; } }',
+  });
   await node.call('POST', '/kv', { key: 'color', value: 'red' });
   t.is((await get(node.srv.port('kv'), '/store?key=color')).body, 'red');
   t.is((await get(node.srv.port('kv'), '/store/v1/upstream_api/http/upstreams')).status, 404);

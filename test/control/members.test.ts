@@ -19,7 +19,7 @@ const FIRST = {
   down: false,
 };
 
-test('groups and members are read', async t => {
+test('groups and members are read', async (t) => {
   const node = await startNode(t, {
     http: `upstream demo { zone demo 256k; server 127.0.0.1:1; server 127.0.0.1:2 weight=2 fail_timeout=90s slow_start=1m30s backup drain; }
       upstream other { zone other 64k; server 127.0.0.1:1; }
@@ -27,12 +27,26 @@ test('groups and members are read', async t => {
   });
   const groups = await node.upstreams('GET', '/');
   t.is(groups.status, 200);
-  t.deepEqual((groups.json as { name: string }[]).map(({ name }) => name), ['demo', 'other']);
+  t.deepEqual(
+    (groups.json as { name: string }[]).map(({ name }) => name),
+    ['demo', 'other'],
+  );
 
   const group = await node.upstreams('GET', '/demo');
   t.like(group.json, { name: 'demo', zone: 'demo', keepalive: 0, zombies: 0 });
   const [peer] = (group.json as { peers: unknown[] }).peers;
-  t.like(peer, { id: 0, server: '127.0.0.1:1', name: '127.0.0.1:1', backup: false, weight: 1, state: 'up', active: 0, requests: 0, fails: 0, unavail: 0 });
+  t.like(peer, {
+    id: 0,
+    server: '127.0.0.1:1',
+    name: '127.0.0.1:1',
+    backup: false,
+    weight: 1,
+    state: 'up',
+    active: 0,
+    requests: 0,
+    fails: 0,
+    unavail: 0,
+  });
   t.deepEqual((peer as { responses: unknown }).responses, { '1xx': 0, '2xx': 0, '3xx': 0, '4xx': 0, '5xx': 0, codes: {}, total: 0 });
 
   t.deepEqual(await node.members(), [
@@ -44,7 +58,10 @@ test('groups and members are read', async t => {
     { id: 0, server: '127.0.0.1:1' },
     { id: 1, server: '127.0.0.1:2' },
   ]);
-  t.deepEqual(Object.keys((await node.upstreams('GET', '/demo/?fields=zone,name')).json as object).sort((a, b) => (a < b ? -1 : 1)), ['name', 'zone']);
+  t.deepEqual(
+    Object.keys((await node.upstreams('GET', '/demo/?fields=zone,name')).json as object).sort((a, b) => (a < b ? -1 : 1)),
+    ['name', 'zone'],
+  );
 
   const codes = async (method: string, path: string, body?: unknown) => {
     const answer = await node.upstreams(method, path, body);
@@ -59,25 +76,53 @@ test('groups and members are read', async t => {
   t.is(await codes('GET', '/demo/servers/7'), '404 UpstreamServerNotFound');
   t.is(await codes('PATCH', '/demo/servers/7', { down: true }), '404 UpstreamServerNotFound');
   t.is(await codes('DELETE', '/demo/servers/7'), '404 UpstreamServerNotFound');
-  for (const id of ['x', '-1', '1.5', '0x1', '99999999999999999']) t.is(await codes('GET', `/demo/servers/${id}`), '400 UpstreamBadServerId', id);
+  for (const id of ['x', '-1', '1.5', '0x1', '99999999999999999'])
+    t.is(await codes('GET', `/demo/servers/${id}`), '400 UpstreamBadServerId', id);
   t.is(await codes('PUT', '/demo/servers/1', {}), '405 MethodNotAllowed');
   t.is(await codes('GET', '/demo/peers'), '404 PathNotFound');
 });
 
-test('a member is added, changed and removed', async t => {
+test('a member is added, changed and removed', async (t) => {
   const node = await startNode(t);
   const added = await node.upstreams('POST', '/demo/servers/', { server: '127.0.0.1:3' });
   t.is(added.status, 201);
   t.is(added.headers['location'], '/api/v1/upstream_api/http/upstreams/demo/servers/2');
   t.deepEqual(added.json, { ...FIRST, id: 2, server: '127.0.0.1:3' });
 
-  const full = { server: '[0:0::1]:4', weight: '3', max_conns: 5, max_fails: 0, fail_timeout: '120s', slow_start: '1500ms', route: 'a "b"\\ $c;{}', backup: true, down: true, drain: true };
+  const full = {
+    server: '[0:0::1]:4',
+    weight: '3',
+    max_conns: 5,
+    max_fails: 0,
+    fail_timeout: '120s',
+    slow_start: '1500ms',
+    route: 'a "b"\\ $c;{}',
+    backup: true,
+    down: true,
+    drain: true,
+  };
   const second = await node.upstreams('POST', '/demo/servers', full);
   t.deepEqual(second.json, { ...full, id: 3, server: '[::1]:4', weight: 3, fail_timeout: '2m' });
 
-  const changed = await node.upstreams('PATCH', '/demo/servers/3', { backup: false, down: false, drain: false, weight: 7, fail_timeout: '1h', route: '' });
+  const changed = await node.upstreams('PATCH', '/demo/servers/3', {
+    backup: false,
+    down: false,
+    drain: false,
+    weight: 7,
+    fail_timeout: '1h',
+    route: '',
+  });
   t.is(changed.status, 200);
-  t.deepEqual(changed.json, { ...FIRST, id: 3, server: '[::1]:4', weight: 7, max_conns: 5, max_fails: 0, fail_timeout: '1h', slow_start: '1500ms' });
+  t.deepEqual(changed.json, {
+    ...FIRST,
+    id: 3,
+    server: '[::1]:4',
+    weight: 7,
+    max_conns: 5,
+    max_fails: 0,
+    fail_timeout: '1h',
+    slow_start: '1500ms',
+  });
   for (const flag of ['backup', 'down', 'drain']) {
     for (const value of [true, false]) {
       const { json } = await node.upstreams('PATCH', '/demo/servers/2', { [flag]: value });
@@ -85,17 +130,24 @@ test('a member is added, changed and removed', async t => {
     }
   }
   t.deepEqual((await node.upstreams('PATCH', '/demo/servers/2', {})).json, { ...FIRST, id: 2, server: '127.0.0.1:3' });
-  t.deepEqual((await node.upstreams('PATCH', '/demo/servers/2', { server: '127.0.0.1:33' })).json, { ...FIRST, id: 2, server: '127.0.0.1:33' });
+  t.deepEqual((await node.upstreams('PATCH', '/demo/servers/2', { server: '127.0.0.1:33' })).json, {
+    ...FIRST,
+    id: 2,
+    server: '127.0.0.1:33',
+  });
 
   const left = await node.upstreams('DELETE', '/demo/servers/2');
   t.is(left.status, 200);
-  t.deepEqual((left.json as { id: number }[]).map(({ id }) => id), [0, 1, 3]);
+  t.deepEqual(
+    (left.json as { id: number }[]).map(({ id }) => id),
+    [0, 1, 3],
+  );
   t.is((await node.upstreams('DELETE', '/demo/servers/2')).status, 404);
   const next = await node.upstreams('POST', '/demo/servers/', { server: '127.0.0.1:3' });
   t.is((next.json as { id: number }).id, 4);
 });
 
-test('wrong members are refused for every reason, with all reasons, and change nothing', async t => {
+test('wrong members are refused for every reason, with all reasons, and change nothing', async (t) => {
   const node = await startNode(t, {
     http: 'upstream demo { zone demo 256k; server 127.0.0.1; server [::1]:80; server unix:/tmp/s.sock; }',
   });
@@ -104,21 +156,54 @@ test('wrong members are refused for every reason, with all reasons, and change n
     const answer = await node.upstreams('POST', '/demo/servers/', body);
     return answer.status === 201 ? '201' : `${answer.status} ${errorOf(answer).code}`;
   };
-  for (const server of ['1.2.3.4:99999', '300.1.1.1', '1.2.3.4:0', '1.2.3.4:', '1.2.3.4:x', ':80', '[::1', '[::g]:80', '[1.2.3.4]:80', '::1', 'unix:', 'unix:rel', 'a b:80', 'a;b', '10.0.0.1;', 'x_}:80', '[fe80::1%eth0]:80']) {
+  for (const server of [
+    '1.2.3.4:99999',
+    '300.1.1.1',
+    '1.2.3.4:0',
+    '1.2.3.4:',
+    '1.2.3.4:x',
+    ':80',
+    '[::1',
+    '[::g]:80',
+    '[1.2.3.4]:80',
+    '::1',
+    'unix:',
+    'unix:rel',
+    'a b:80',
+    'a;b',
+    '10.0.0.1;',
+    'x_}:80',
+    '[fe80::1%eth0]:80',
+  ]) {
     t.is(await post({ server }), '400 UpstreamBadAddress', server);
   }
   t.is(await post({ server: 'backend.example:80' }), '400 UpstreamConfNoResolver');
-  for (const server of ['127.0.0.1', '127.0.0.1:80', '[0:0:0:0:0:0:0:1]', '[::0001]:80', 'unix:/tmp/s.sock']) t.is(await post({ server }), '409 EntryExists', server);
+  for (const server of ['127.0.0.1', '127.0.0.1:80', '[0:0:0:0:0:0:0:1]', '[::0001]:80', 'unix:/tmp/s.sock'])
+    t.is(await post({ server }), '409 EntryExists', server);
   const same = await node.upstreams('POST', '/demo/servers/', { server: '[::1]' });
   t.deepEqual(errorOf(same).details, [{ id: 1 }] as never);
   t.is(errorOf(await node.upstreams('PATCH', '/demo/servers/0', { server: '[::1]:80' })).code, 'EntryExists');
   t.is((await node.upstreams('PATCH', '/demo/servers/0', { server: '127.0.0.1:80' })).status, 200);
 
-  const wrong = { weight: 0, max_conns: -1, max_fails: 1.5, fail_timeout: 'soon', slow_start: '1s2s', route: 'x'.repeat(33), backup: 'yes', down: 1, drain: null, service: 'a\nb', colour: 'red' };
+  const wrong = {
+    weight: 0,
+    max_conns: -1,
+    max_fails: 1.5,
+    fail_timeout: 'soon',
+    slow_start: '1s2s',
+    route: 'x'.repeat(33),
+    backup: 'yes',
+    down: 1,
+    drain: null,
+    service: 'a\nb',
+    colour: 'red',
+  };
   const answer = await node.upstreams('POST', '/demo/servers/', wrong);
   t.is(answer.status, 400);
   t.deepEqual(
-    errorOf(answer).details.map(({ pointer }) => pointer?.slice(1)).sort((a = '', b = '') => (a < b ? -1 : 1)),
+    errorOf(answer)
+      .details.map(({ pointer }) => pointer?.slice(1))
+      .sort((a = '', b = '') => (a < b ? -1 : 1)),
     ['server', ...Object.keys(wrong)].sort((a, b) => (a < b ? -1 : 1)),
   );
   t.is(await post({ server: '10.0.0.9', service: 'http' }), '400 InvalidField');
@@ -128,8 +213,8 @@ test('wrong members are refused for every reason, with all reasons, and change n
   t.deepEqual(await node.members(), before);
 });
 
-test('the whole set is replaced by address: members that stay keep id, figures and connections', async t => {
-  const backends = await Promise.all(['one', 'two'].map(name => httpBackend(t, (_, response) => response.end(name))));
+test('the whole set is replaced by address: members that stay keep id, figures and connections', async (t) => {
+  const backends = await Promise.all(['one', 'two'].map((name) => httpBackend(t, (_, response) => response.end(name))));
   const [one, two] = backends.map(({ port }) => `127.0.0.1:${port}`) as [string, string];
   const node = await startNode(t, { http: `upstream demo { zone demo 256k; server ${one}; keepalive 4; }`, workers: 1 });
   for (let n = 0; n < 3; n++) t.is((await node.web()).body, 'one');
@@ -137,7 +222,10 @@ test('the whole set is replaced by address: members that stay keep id, figures a
   t.is(put.status, 200);
   t.deepEqual(await node.list(), [`0 ${one}`, `1 ${two}`]);
   const peers = async () => ((await node.upstreams('GET', '/demo')).json as { peers: { id: number; requests: number }[] }).peers;
-  t.like(await peers(), [{ id: 0, requests: 3 }, { id: 1, requests: 0 }]);
+  t.like(await peers(), [
+    { id: 0, requests: 3 },
+    { id: 1, requests: 0 },
+  ]);
 
   // What GET answers can be sent back, and changes nothing.
   const version = put.headers['etag'];
@@ -158,7 +246,7 @@ test('the whole set is replaced by address: members that stay keep id, figures a
   t.is((await node.web()).status, 502);
 });
 
-test('figures are real, and are set to zero on demand while the members stay', async t => {
+test('figures are real, and are set to zero on demand while the members stay', async (t) => {
   const backend = await httpBackend(t, (request, response) => {
     response.statusCode = request.url === '/missing' ? 404 : 200;
     response.end('hello');
@@ -180,8 +268,8 @@ test('figures are real, and are set to zero on demand while the members stay', a
   t.is((await node.members()).length, 1);
 });
 
-test('a change is in force in every worker when it is answered', async t => {
-  const backends = await Promise.all(['one', 'two'].map(name => httpBackend(t, (_, response) => response.end(name))));
+test('a change is in force in every worker when it is answered', async (t) => {
+  const backends = await Promise.all(['one', 'two'].map((name) => httpBackend(t, (_, response) => response.end(name))));
   const [one, two] = backends.map(({ port }) => `127.0.0.1:${port}`) as [string, string];
   const node = await startNode(t, { http: `upstream demo { zone demo 256k; server ${one}; }`, workers: 3 });
   for (let round = 0; round < 5; round++) {
@@ -195,7 +283,7 @@ test('a change is in force in every worker when it is answered', async t => {
   }
 });
 
-test('a removed and a drained member finish the requests that they have', async t => {
+test('a removed and a drained member finish the requests that they have', async (t) => {
   const waiting: (() => void)[] = [];
   const slow = await httpBackend(t, (_, response) => waiting.push(() => response.end('slow')));
   const fast = await httpBackend(t, (_, response) => response.end('fast'));
@@ -215,7 +303,7 @@ test('a removed and a drained member finish the requests that they have', async 
   await waitFor('the removed member to be gone', async () => (await state()).zombies === 0);
 });
 
-test('versions: a write with an If-Match that does not hold any more is refused', async t => {
+test('versions: a write with an If-Match that does not hold any more is refused', async (t) => {
   const node = await startNode(t);
   const list = await node.upstreams('GET', '/demo/servers/');
   const first = await node.upstreams('GET', '/demo/servers/0');
@@ -232,7 +320,7 @@ test('versions: a write with an If-Match that does not hold any more is refused'
   t.is((await node.upstreams('PATCH', '/demo/servers/1', { weight: 7 }, { 'if-match': '*' })).status, 200);
 });
 
-test('a dry run says what would change and changes nothing', async t => {
+test('a dry run says what would change and changes nothing', async (t) => {
   const node = await startNode(t);
   const before = await node.upstreams('GET', '/demo/servers/');
   const post = await node.upstreams('POST', '/demo/servers/?dry_run=1', { server: '10.0.0.1', weight: 3 });
@@ -248,9 +336,13 @@ test('a dry run says what would change and changes nothing', async t => {
   t.is(after.headers['etag'], before.headers['etag']);
 });
 
-test('changes and ids survive a reload, a change of the file, a restart and kill -9', async t => {
-  const config = (servers: string) => nodeConf({ http: `upstream demo { zone demo 256k; ${servers} }` });
-  const node = await startNode(t, { http: 'upstream demo { zone demo 256k; server 127.0.0.1:1; server 127.0.0.1:2; }', allowCrashes: true });
+const config = (servers: string): string => nodeConf({ http: `upstream demo { zone demo 256k; ${servers} }` });
+
+test('changes and ids survive a reload, a change of the file, a restart and kill -9', async (t) => {
+  const node = await startNode(t, {
+    http: 'upstream demo { zone demo 256k; server 127.0.0.1:1; server 127.0.0.1:2; }',
+    allowCrashes: true,
+  });
   await node.upstreams('POST', '/demo/servers/', { server: '127.0.0.1:3' });
   await node.upstreams('PATCH', '/demo/servers/0', { weight: 9 });
   await node.upstreams('DELETE', '/demo/servers/1');
@@ -266,12 +358,15 @@ test('changes and ids survive a reload, a change of the file, a restart and kill
 
   node.srv.signal('SIGKILL');
   await node.srv.exited;
-  const again = await startNode(t, { prefix: node.srv.prefix, http: 'upstream demo { zone demo 256k; server 127.0.0.1:9; server 127.0.0.1:1; server 127.0.0.1:2; }' });
+  const again = await startNode(t, {
+    prefix: node.srv.prefix,
+    http: 'upstream demo { zone demo 256k; server 127.0.0.1:9; server 127.0.0.1:1; server 127.0.0.1:2; }',
+  });
   t.deepEqual(await again.list(), reloaded);
   t.is((await again.members()).find(({ id }) => id === 0)?.['weight'], 9);
 });
 
-test('a reload that fails leaves everything as it was', async t => {
+test('a reload that fails leaves everything as it was', async (t) => {
   const node = await startNode(t);
   await node.upstreams('POST', '/demo/servers/', { server: '127.0.0.1:3' });
   const before = await node.list();
@@ -283,7 +378,7 @@ test('a reload that fails leaves everything as it was', async t => {
   t.is((await node.upstreams('POST', '/demo/servers/', { server: '127.0.0.1:4' })).status, 201);
 });
 
-test('members of a state file are read, written back, and keep their ids', async t => {
+test('members of a state file are read, written back, and keep their ids', async (t) => {
   const http = 'upstream demo { zone demo 256k; state demo.state; }';
   const node = await startNode(t, { http, files: { 'demo.state': 'server 127.0.0.1:1;\nserver 127.0.0.1:2;\n' } });
   t.deepEqual(await node.list(), ['0 127.0.0.1:1', '1 127.0.0.1:2']);
@@ -299,7 +394,7 @@ test('members of a state file are read, written back, and keep their ids', async
   t.deepEqual(await again.list(), ['2 127.0.0.1:3', '4 127.0.0.1:5']);
 });
 
-test('a name with several addresses: settings for all, only the line itself can go', async t => {
+test('a name with several addresses: settings for all, only the line itself can go', async (t) => {
   const node = await startNode(t, { http: 'upstream demo { zone demo 256k; server localhost:1; server 10.0.0.1:1; }' });
   const members = await node.members();
   const named = members.filter(({ host }) => host === 'localhost:1');
@@ -314,15 +409,19 @@ test('a name with several addresses: settings for all, only the line itself can 
   }
   // Sent back as it was read, nothing changes: the name needs no resolver to stay.
   t.is((await node.upstreams('PUT', '/demo/servers/', await node.members())).status, 200);
-  t.deepEqual((await node.members()).map(({ id }) => id), members.map(({ id }) => id));
+  t.deepEqual(
+    (await node.members()).map(({ id }) => id),
+    members.map(({ id }) => id),
+  );
   await node.upstreams('DELETE', '/demo/servers/0');
   t.deepEqual(await node.list(), ['1 10.0.0.1:1']);
 });
 
-test('a full zone is a 507 that changes nothing', async t => {
+test('a full zone is a 507 that changes nothing', async (t) => {
   const node = await startNode(t, { http: 'upstream demo { zone demo 32k; server 127.0.0.1:1; }' });
   let last = await node.upstreams('GET', '/demo');
-  for (let n = 0; n < 400 && last.status < 300; n++) last = await node.upstreams('POST', '/demo/servers/', { server: `10.0.${n >> 8}.${n & 255}:80` });
+  for (let n = 0; n < 400 && last.status < 300; n++)
+    last = await node.upstreams('POST', '/demo/servers/', { server: `10.0.${n >> 8}.${n & 255}:80` });
   t.is(last.status, 507);
   t.is(errorOf(last).code, 'ZoneFull');
   const { length } = await node.members();
