@@ -1,4 +1,4 @@
-import { createSecureContext, type SecureContext } from 'node:tls';
+import { createSecureContext } from 'node:tls';
 import { ConfigError, ConfigErrors, configErrorsOf, errorAt } from '../config/errors.js';
 import type { HttpHandlers } from '../module/http.js';
 import type { HttpModule, ModuleDeclaration } from '../module/manifest.js';
@@ -10,7 +10,7 @@ import { LocationTable } from './location-table.js';
 import type { Location, LocationMatch } from './location.js';
 import { ScopedReader, ScopeNode } from './scope.js';
 import { checkErrorPage, listenOptions, locationMatch, locationSettings, serverNames, serverSettings, type Product } from './settings.js';
-import type { VirtualServer } from './virtual-server.js';
+import type { ServerTls, VirtualServer } from './virtual-server.js';
 
 /** A loaded module as the compiler needs it. */
 export interface CompiledModule {
@@ -111,7 +111,7 @@ class Compilation {
       steps: handlers.steps('post_read', 'server_rewrite'),
       locations: this.#locations(directive, scope, before),
       fallback: this.#location({ kind: 'prefix', name: '' }, scope, new LocationTable([])),
-      secureContext: this.#secureContext(scope),
+      tls: this.#tls(scope),
     };
   }
 
@@ -190,12 +190,12 @@ class Compilation {
     return set;
   }
 
-  #secureContext(scope: ScopeNode): SecureContext | undefined {
+  #tls(scope: ScopeNode): ServerTls | undefined {
     for (const { instance, reader } of this.modules) {
       const settings = instance.compileTls?.(reader.view(scope));
       if (settings === undefined) continue;
       try {
-        return createSecureContext(settings);
+        return { settings, context: createSecureContext(settings) };
       } catch (error) {
         const place = first(scope.block, 'ssl_certificate') ?? scope.directive;
         const message = `cannot use certificate, key or ciphers: ${(error as Error).message}`;

@@ -1,4 +1,3 @@
-import type { TlsOptions } from 'node:tls';
 import { ConfigError, ConfigErrors, configErrorsOf } from '../config/errors.js';
 import type { Change, Follower, Prepared } from '../kernel/follower.js';
 import type { Block } from '../module/tree.js';
@@ -6,7 +5,7 @@ import { systemErrorText } from '../log/system-error.js';
 import { HttpCompiler, type HttpConfiguration } from './compiler.js';
 import type { HttpContext } from './context.js';
 import type { HttpExchanges } from './exchange-route.js';
-import { HttpListener, type ListenerTls } from './http-listener.js';
+import { HttpListener } from './http-listener.js';
 import { listenGroups, type ListenGroup } from './listen-groups.js';
 import { bindProbe } from './bind-probe.js';
 import type { Product } from './settings.js';
@@ -88,7 +87,7 @@ export class HttpEngine implements Follower {
     const errors: ConfigError[] = [];
     for (const [key, group] of groups) {
       if (this.#listeners.has(key)) continue;
-      const listener = new HttpListener(group.options, this.context, variables, group.names, tlsOf(group));
+      const listener = new HttpListener(group.options, this.context, variables, group.names);
       try {
         await this.#bind(
           listener,
@@ -128,9 +127,7 @@ export class HttpEngine implements Follower {
         listener.drain();
         continue;
       }
-      listener.names = group.names;
-      listener.variables = variables;
-      listener.tls = tlsOf(group);
+      listener.serve(group.names, variables);
     }
     for (const [key, listener] of opened) this.#listeners.set(key, listener);
   }
@@ -167,15 +164,6 @@ function upstreamNames(root: Block): string[] {
   for (const http of root.named('http'))
     for (const upstream of http.block?.named('upstream') ?? []) names.push(`${upstream.id} ${upstream.args[0]?.text}`);
   return names.sort();
-}
-
-function tlsOf({ options, names, servers }: ListenGroup): ListenerTls | undefined {
-  if (!options.secure) return undefined;
-  const context = names.defaultServer.secureContext;
-  return {
-    options: { secureContext: context } as TlsOptions,
-    find: (serverName) => names.find(serverName).server.secureContext ?? context ?? servers[0]?.secureContext,
-  };
 }
 
 const HINTS: Readonly<Record<string, string>> = {

@@ -12,20 +12,11 @@ interface ClientSocket extends Socket {
   client?: ClientConnection;
 }
 
-/** The TLS side of a listener: certificates by the name the client asks for. */
-export interface ListenerTls {
-  readonly options: tls.TlsOptions;
-  find(serverName: string): SecureContext | undefined;
-}
-
-/** How long a client may take for the TLS handshake (nginx: client_header_timeout). */
-const HANDSHAKE_TIMEOUT = 60_000;
-
 /** One listening address in one thread: the socket, the virtual servers behind it, the connections it accepted. */
 export class HttpListener {
   readonly connections = new Set<ClientConnection>();
   draining = false;
-  #server: Server | undefined;
+  #server: Server | tls.Server | undefined;
   #warned = 0;
 
   constructor(
@@ -33,7 +24,6 @@ export class HttpListener {
     private readonly context: HttpContext,
     public variables: HttpVariables,
     public names: ServerNames,
-    public tls: ListenerTls | undefined,
   ) {}
 
   get address(): string {
@@ -68,6 +58,15 @@ export class HttpListener {
     });
   }
 
+  /** From now on the requests are for these servers. Connections live on; handshakes use the new certificates. */
+  serve(names: ServerNames, variables: HttpVariables): void {
+    const before = this.names.defaultServer.tls;
+    this.names = names;
+    this.variables = variables;
+    const now = names.defaultServer.tls;
+    if (now !== undefined && now !== before && this.#server instanceof tls.Server) this.#server.setSecureContext(now.settings);
+  }
+
   /** Accepts no more. Connections live on. */
   close(): void {
     this.#server?.close();
@@ -89,13 +88,14 @@ export class HttpListener {
 
   #create(): Server {
     const options = { allowHalfOpen: true, noDelay: true, keepAlive: this.options.keepAlive };
-    if (this.tls === undefined) return this.#plainServer(options);
+    if (!this.secure) return this.#plainServer(options);
     const server = tls.createServer(
       {
         ...options,
-        ...this.tls.options,
-        handshakeTimeout: HANDSHAKE_TIMEOUT,
-        SNICallback: (name, done) => done(null, this.tls?.find(name.toLowerCase())),
+        // Of the default server: versions, ciphers, and the certificate for clients that name none.
+        ...this.names.defaultServer.tls?.settings,
+        handshakeTimeout: this.names.defaultServer.settings.clientHeaderTimeout,
+        SNICallback: (name, done) => done(null, this.#contextFor(name.toLowerCase())),
       },
       (socket) => {
         socket.on('data', onData);
@@ -105,11 +105,16 @@ export class HttpListener {
     server.on('tlsClientError', (error, socket) => {
       this.context.log.write(
         'info',
-        `SSL_do_handshake() failed (${error.message}) while SSL handshaking, client: ${socket.remoteAddress ?? ''}, server: ${this.address}`,
+        `SSL_do_handshake() failed (${error.message.trim()}) while SSL handshaking, client: ${socket.remoteAddress ?? ''}, server: ${this.address}`,
       );
       socket.destroy();
     });
     return server;
+  }
+
+  #contextFor(serverName: string): SecureContext | undefined {
+    const { names } = this;
+    return names.find(serverName).server.tls?.context ?? names.defaultServer.tls?.context;
   }
 
   #plainServer(options: net.ServerOpts): Server {

@@ -35,7 +35,7 @@ export function listenGroups(servers: readonly VirtualServer[]): ReadonlyMap<str
     const members = group.map((line) => line.server);
     const chosen = defaults[0]?.server ?? members[0];
     if (chosen === undefined) continue;
-    if (options.secure && chosen.secureContext === undefined) {
+    if (options.secure && chosen.tls === undefined) {
       errors.push(
         errorAt(
           listenLine(chosen, address),

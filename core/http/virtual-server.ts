@@ -1,4 +1,5 @@
 import type { SecureContext } from 'node:tls';
+import type { TlsSettings } from '../module/manifest.js';
 import type { Scope } from '../module/http.js';
 import type { HeadLimits } from '../net/http1/message-head.js';
 import type { Directive } from '../module/tree.js';
@@ -13,6 +14,12 @@ export interface ServerSettings {
   /** large_client_header_buffers, max_headers. */
   readonly headLimits: HeadLimits;
   readonly mergeSlashes: boolean;
+}
+
+/** Certificates and ciphers of a server, checked. */
+export interface ServerTls {
+  readonly settings: TlsSettings;
+  readonly context: SecureContext;
 }
 
 /** One compiled `server` block. */
@@ -30,5 +37,5 @@ export interface VirtualServer {
   /** Where a request is that no location matches, and that failed before one was chosen. */
   readonly fallback: Location;
   /** Certificates and ciphers; undefined without any. */
-  readonly secureContext: SecureContext | undefined;
+  readonly tls: ServerTls | undefined;
 }

@@ -63,7 +63,8 @@ export function connectRawTls(t: ExecutionContext, port: number, options: Connec
 function connected(t: ExecutionContext, socket: Socket, event: string): Promise<RawConnection> {
   t.teardown(() => socket.destroy());
   return new Promise((resolve, reject) => {
-    socket.once('error', reject);
+    // A failed handshake can be told twice.
+    socket.on('error', reject);
     socket.once(event, () => resolve(new RawConnection(socket)));
   });
 }

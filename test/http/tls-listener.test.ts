@@ -1,0 +1,177 @@
+import { connect } from 'node:net';
+import { connect as connectTls, type PeerCertificate, type TLSSocket } from 'node:tls';
+import test, { type ExecutionContext } from 'ava';
+import { httpBackend } from '../harness/backends.js';
+import { selfSigned } from '../harness/certificate.js';
+import { connectRaw, connectRawTls } from '../harness/client.js';
+import { startSrv, type Srv } from '../harness/srv.js';
+import { waitFor } from '../harness/wait.js';
+import { patternDigest, patternStream, HashingSink } from './byte-streams.js';
+
+function start(t: ExecutionContext, backend: number): Promise<Srv> {
+  const a = selfSigned('a.example');
+  const b = selfSigned('b.example');
+  const wild = selfSigned('*.wild.example');
+  return startSrv(
+    t,
+    `error_log logs/error.log info;
+    events {}
+    http {
+      server {
+        listen 127.0.0.1:%%PORT_tls%% ssl;
+        server_name a.example;
+        ssl_certificate conf/a.pem;
+        ssl_certificate_key conf/a.key;
+        location / { return 200 "a $scheme $https $server_port"; }
+        location /moved { return 301 /there; }
+        location /proxied { proxy_pass http://127.0.0.1:${backend}; }
+      }
+      server {
+        listen 127.0.0.1:%%PORT_tls%% ssl;
+        server_name b.example;
+        ssl_certificate conf/b.pem;
+        ssl_certificate_key conf/b.key;
+        return 200 "b $host";
+      }
+      server {
+        listen 127.0.0.1:%%PORT_tls%% ssl;
+        server_name *.wild.example;
+        ssl_certificate conf/wild.pem;
+        ssl_certificate_key conf/wild.key;
+        return 200 wild;
+      }
+      server {
+        listen 127.0.0.1:%%PORT_tls12%% ssl;
+        ssl_certificate conf/a.pem;
+        ssl_certificate_key conf/a.key;
+        ssl_protocols TLSv1.2;
+        return 200 old;
+      }
+    }`,
+    {
+      files: {
+        'conf/a.pem': a.cert,
+        'conf/a.key': a.key,
+        'conf/b.pem': b.cert,
+        'conf/b.key': b.key,
+        'conf/wild.pem': wild.cert,
+        'conf/wild.key': wild.key,
+      },
+    },
+  );
+}
+
+const GET = 'GET / HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n';
+
+test('the certificate is that of the name the client asks for', async (t) => {
+  const srv = await start(t, 1);
+  const port = srv.port('tls');
+  const subject = async (servername?: string): Promise<string> => {
+    const connection = await connectRawTls(t, port, servername === undefined ? {} : { servername });
+    const certificate: PeerCertificate = (connection.socket as TLSSocket).getPeerCertificate();
+    connection.send(GET);
+    await connection.receiveAll();
+    return String(certificate.subject.CN);
+  };
+  t.is(await subject('a.example'), 'a.example');
+  t.is(await subject('b.example'), 'b.example');
+  t.is(await subject('B.Example'), 'b.example');
+  t.is(await subject('x.wild.example'), '*.wild.example');
+  t.is(await subject('nobody.example'), 'a.example', 'the default server’s');
+  t.is(await subject(), 'a.example', 'no name at all');
+});
+
+test('requests over TLS', async (t) => {
+  const backend = await httpBackend(t, (_, response) => void patternStream(5_000_000).pipe(response));
+  const srv = await start(t, backend.port);
+  const port = srv.port('tls');
+  const ask = async (request: string, servername = 'a.example'): Promise<string> => {
+    const connection = await connectRawTls(t, port, { servername });
+    connection.send(request);
+    return connection.receiveAll();
+  };
+  t.regex(await ask(GET), new RegExp(`\\r\\n\\r\\na https on ${port}$`));
+  t.regex(await ask(GET.replace('a.example', 'b.example')), /b b\.example$/, 'Host decides over the server name of TLS');
+  t.regex(await ask(GET.replace(' / ', ' /moved ')), new RegExp(`Location: https://a\\.example:${port}/there\r\n`));
+  const pipelined = await ask('GET / HTTP/1.1\r\nHost: a.example\r\n\r\n'.repeat(3) + GET);
+  t.is(pipelined.split('HTTP/1.1 200 OK').length - 1, 4);
+
+  const connection = await connectRawTls(t, port, { servername: 'a.example' });
+  const sink = new HashingSink();
+  connection.send('GET /proxied HTTP/1.0\r\nHost: a.example\r\n\r\n');
+  let text = '';
+  let inBody = false;
+  connection.socket.on('data', (data: string) => {
+    connection.received = '';
+    text = inBody ? data : text + data;
+    const end = text.indexOf('\r\n\r\n');
+    if (inBody || end >= 0) sink.write(Buffer.from(inBody ? text : text.slice(end + 4), 'latin1'));
+    inBody ||= end >= 0;
+  });
+  await connection.receiveAll();
+  t.is(sink.digest(), patternDigest(5_000_000));
+});
+
+test('versions of TLS are those of ssl_protocols', async (t) => {
+  const srv = await start(t, 1);
+  const protocol = async (name: string, options: object): Promise<string> => {
+    const connection = await connectRawTls(t, srv.port(name), options);
+    return (connection.socket as TLSSocket).getProtocol() ?? '';
+  };
+  t.is(await protocol('tls', {}), 'TLSv1.3');
+  t.is(await protocol('tls', { maxVersion: 'TLSv1.2' }), 'TLSv1.2');
+  t.is(await protocol('tls12', {}), 'TLSv1.2');
+  await t.throwsAsync(protocol('tls12', { minVersion: 'TLSv1.3' }));
+});
+
+test('a handshake that fails hurts nobody', async (t) => {
+  const srv = await start(t, 1);
+  const port = srv.port('tls');
+  const plain = await connectRaw(t, port);
+  plain.send('GET / HTTP/1.1\r\nHost: a.example\r\n\r\n');
+  await plain.receiveAll();
+  const garbage = await connectRaw(t, port);
+  garbage.send('\x16\x03\x01\x00\x05hello');
+  await garbage.receiveAll();
+  await new Promise<void>((resolve) => {
+    const gone = connect(port, '127.0.0.1', () => gone.resetAndDestroy());
+    gone.once('close', () => resolve());
+  });
+  await new Promise<void>((resolve) => {
+    const tls = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false });
+    tls.once('secureConnect', () => tls.destroy());
+    tls.once('close', () => resolve());
+  });
+  await srv.waitForLog(/\[info\].* SSL_do_handshake\(\) failed .* while SSL handshaking, client: 127\.0\.0\.1/);
+  const good = await connectRawTls(t, port);
+  good.send(GET);
+  t.regex(await good.receiveAll(), /a https on/);
+});
+
+const withCertificate = (name: string): string => `events {}
+  http {
+    server {
+      listen 127.0.0.1:%%PORT_tls%% ssl;
+      ssl_certificate conf/${name}.pem;
+      ssl_certificate_key conf/${name}.key;
+      return 200 ${name};
+    }
+  }`;
+
+const subjectOf = ({ socket }: { socket: unknown }): unknown => (socket as TLSSocket).getPeerCertificate().subject.CN;
+
+test('a reload brings another certificate, for old and new connections as it should be', async (t) => {
+  const first = selfSigned('first.example');
+  const second = selfSigned('second.example');
+  const srv = await startSrv(t, withCertificate('first'), {
+    files: { 'conf/first.pem': first.cert, 'conf/first.key': first.key, 'conf/second.pem': second.cert, 'conf/second.key': second.key },
+  });
+  const old = await connectRawTls(t, srv.port('tls'));
+  t.is(subjectOf(old), 'first.example');
+  await srv.configure(withCertificate('second'));
+  srv.signal('SIGHUP');
+  await waitFor('the new certificate', async () => subjectOf(await connectRawTls(t, srv.port('tls'))) === 'second.example');
+  t.is(subjectOf(await connectRawTls(t, srv.port('tls'), { servername: 'any.example' })), 'second.example');
+  old.send(GET);
+  t.regex(await old.receiveAll(), /second$/, 'an open connection goes on, with the new configuration');
+});
