@@ -525,7 +525,12 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace, Chun
   /** For the tunnel: the connections of both sides, and the end of the member's accounts. */
   finishTunnel(): void {
     if (this.#attempt !== undefined) this.#attempt.responseTime = this.#elapsed();
+    const connection = this.#connection;
+    this.#connection = undefined;
+    if (this.#attempt !== undefined && connection !== undefined) this.#attempt.sent = connection.bytesSent;
     this.#release(false, false);
+    // What the client sent last still goes out.
+    connection?.closeSoon(this.route.plan.sendTimeout);
   }
 }
 

@@ -97,7 +97,6 @@ class UpgradedTunnel implements Tunnel, UpstreamUser {
     if (!this.#open) return;
     this.#open = false;
     const { request } = this.exchange;
-    // What the member sent last still goes out.
     this.exchange.finishTunnel();
     request.connection.endTunnel(request);
   }

@@ -116,8 +116,16 @@ export class UpstreamConnection implements Timed, IdleConnection {
     this.socket.destroy();
   }
 
+  /** Ends it when everything written is out, or after `limit` milliseconds. */
+  closeSoon(limit: number): void {
+    this.user = undefined;
+    this.context.timers.arm(this, limit);
+    this.socket.destroySoon();
+  }
+
   onDeadline(): void {
-    this.user?.onUpstreamTimeout();
+    if (this.user === undefined) this.close();
+    else this.user.onUpstreamTimeout();
   }
 
   #ready(): void {
