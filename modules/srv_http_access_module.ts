@@ -14,7 +14,7 @@ function subject(): ArgType<Subject> {
     form: 'address | CIDR | unix: | all',
     parse(value) {
       if (value === 'all') return () => true;
-      if (value === 'unix:') return address => address === 'unix:';
+      if (value === 'unix:') return (address) => address === 'unix:';
       const [network = '', prefix] = value.split('/');
       const family = isIP(network);
       const longest = family === 6 ? 128 : 32;
@@ -30,7 +30,7 @@ function subject(): ArgType<Subject> {
 function inNetwork(network: string, prefix: number, family: 'ipv4' | 'ipv6'): Subject {
   const list = new BlockList();
   list.addSubnet(network, prefix, family);
-  return address => {
+  return (address) => {
     const plain = address.startsWith('::ffff:') && isIP(address.slice(7)) === 4 ? address.slice(7) : address;
     const kind = isIP(plain);
     return kind !== 0 && list.check(plain, kind === 6 ? 'ipv6' : 'ipv4');
@@ -63,7 +63,8 @@ export class Access {
   /** The rules of the innermost level that has any, in the order they are written: allow and deny are one list. */
   #rules(scope: LocationScope<typeof directives>): Rule[] {
     let level: LocationScope<typeof directives> | undefined = scope;
-    while (level !== undefined && !level.own('allow') && !level.own('deny')) level = level.parent as LocationScope<typeof directives> | undefined;
+    while (level !== undefined && !level.own('allow') && !level.own('deny'))
+      level = level.parent as LocationScope<typeof directives> | undefined;
     if (level === undefined) return [];
     const { allow, deny } = level.conf;
     const allows = level.own('allow') ? [...allow] : [];
@@ -77,9 +78,9 @@ export class Access {
   }
 
   #check(rules: readonly Rule[]): Handler {
-    return request => {
+    return (request) => {
       const { remoteAddress } = request.connection;
-      const found = rules.find(candidate => candidate.fits(remoteAddress));
+      const found = rules.find((candidate) => candidate.fits(remoteAddress));
       if (found === undefined) return DECLINED;
       if (found.allow) return OK;
       this.log.write('error', 'access forbidden by rule', request);

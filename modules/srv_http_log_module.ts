@@ -32,7 +32,11 @@ const directives = {
     default: 'logs/access.log combined',
     doc: 'Writes a line for every request.',
   }),
-  open_log_file_cache: directive({ in: ['http', 'server', 'location'], args: { words: rest(text()) }, doc: 'Accepted: log files stay open.' }),
+  open_log_file_cache: directive({
+    in: ['http', 'server', 'location'],
+    args: { words: rest(text()) },
+    doc: 'Accepted: log files stay open.',
+  }),
 };
 
 const COMBINED = '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"';
@@ -42,9 +46,9 @@ const COMBINED_NAMES = COMBINED.split(/(\$\w+)/);
 type Escape = (value: string) => string;
 
 const ESCAPES: Readonly<Record<'default' | 'json' | 'none', Escape>> = {
-  default: value => (/["\\\x00-\x1f\x7f-\uffff]/.test(value) ? value.replace(/["\\\x00-\x1f\x7f-\uffff]/g, hex) : value),
-  json: value => (/^[\x20-\x21\x23-\x5b\x5d-\x7e]*$/.test(value) ? value : JSON.stringify(characters(value)).slice(1, -1)),
-  none: value => (/^[\x00-\x7f]*$/.test(value) ? value : characters(value)),
+  default: (value) => (/["\\\x00-\x1f\x7f-\uffff]/.test(value) ? value.replace(/["\\\x00-\x1f\x7f-\uffff]/g, hex) : value),
+  json: (value) => (/^[\x20-\x21\x23-\x5b\x5d-\x7e]*$/.test(value) ? value : JSON.stringify(characters(value)).slice(1, -1)),
+  none: (value) => (/^[\x00-\x7f]*$/.test(value) ? value : characters(value)),
 };
 
 /** Values of requests are strings of bytes; files are written in UTF-8. */
@@ -87,8 +91,9 @@ export class AccessLog {
     const lines: Line[] = [];
     for (const { path, format = 'combined', condition } of scope.conf.access_log) {
       if (path.constant === 'off') return [];
-      const found = scope.conf.log_format.find(candidate => candidate.name === format);
-      if (found === undefined && format !== 'combined') scope.fail(`unknown log format "${format}"`, 'access_log', 'define it with log_format in http');
+      const found = scope.conf.log_format.find((candidate) => candidate.name === format);
+      if (found === undefined && format !== 'combined')
+        scope.fail(`unknown log format "${format}"`, 'access_log', 'define it with log_format in http');
       const escape = found?.escape ?? 'default';
       lines.push({
         file: this.#file(path),
@@ -102,14 +107,14 @@ export class AccessLog {
   }
 
   #file(path: Template): (request: HttpRequest) => LogFile {
-    if (path.constant === undefined) return request => this.files.open(this.info.path(path.of(request)));
+    if (path.constant === undefined) return (request) => this.files.open(this.info.path(path.of(request)));
     const file = this.files.open(this.info.path(path.constant));
     return () => file;
   }
 }
 
 function combinedPart(piece: string): string | VariableGetter {
-  return piece.startsWith('$') ? request => request.variable(piece.slice(1)) : piece;
+  return piece.startsWith('$') ? (request) => request.variable(piece.slice(1)) : piece;
 }
 
 function writeLine(line: Line, request: HttpRequest): void {

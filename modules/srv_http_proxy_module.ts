@@ -6,27 +6,90 @@ import { directive } from '../core/module/spec.js';
 import type { Directive } from '../core/module/tree.js';
 
 const ANYWHERE = ['http', 'server', 'location'] as const;
-const NEXT = ['error', 'timeout', 'invalid_header', 'http_500', 'http_502', 'http_503', 'http_504', 'http_403', 'http_404', 'http_429', 'non_idempotent', 'off'] as const;
+const NEXT = [
+  'error',
+  'timeout',
+  'invalid_header',
+  'http_500',
+  'http_502',
+  'http_503',
+  'http_504',
+  'http_403',
+  'http_404',
+  'http_429',
+  'non_idempotent',
+  'off',
+] as const;
 
 const directives = {
-  proxy_pass: directive({ in: ['location', 'if in location', 'limit_except'], args: template('URL'), inherit: 'none', doc: 'Passes requests to this address or upstream.' }),
-  proxy_method: directive({ in: ANYWHERE, args: template('method'), doc: 'Method sent instead of the client\'s.' }),
-  proxy_http_version: directive({ in: ANYWHERE, args: choice('1.0', '1.1'), default: '1.1', doc: 'HTTP version spoken with the upstream.' }),
-  proxy_set_header: directive({ in: ANYWHERE, args: { name: text('field'), value: template('value') }, many: true, doc: 'Sets a request field; an empty value removes it.' }),
-  proxy_pass_request_headers: directive({ in: ANYWHERE, args: flag(), default: 'on', doc: 'Whether the client\'s fields are passed on.' }),
-  proxy_pass_request_body: directive({ in: ANYWHERE, args: flag(), default: 'on', doc: 'Whether the client\'s body is passed on.' }),
-  proxy_request_buffering: directive({ in: ANYWHERE, args: flag(), default: 'on', doc: 'Whether a body is collected before the upstream is asked.' }),
+  proxy_pass: directive({
+    in: ['location', 'if in location', 'limit_except'],
+    args: template('URL'),
+    inherit: 'none',
+    doc: 'Passes requests to this address or upstream.',
+  }),
+  proxy_method: directive({ in: ANYWHERE, args: template('method'), doc: "Method sent instead of the client's." }),
+  proxy_http_version: directive({
+    in: ANYWHERE,
+    args: choice('1.0', '1.1'),
+    default: '1.1',
+    doc: 'HTTP version spoken with the upstream.',
+  }),
+  proxy_set_header: directive({
+    in: ANYWHERE,
+    args: { name: text('field'), value: template('value') },
+    many: true,
+    doc: 'Sets a request field; an empty value removes it.',
+  }),
+  proxy_pass_request_headers: directive({ in: ANYWHERE, args: flag(), default: 'on', doc: "Whether the client's fields are passed on." }),
+  proxy_pass_request_body: directive({ in: ANYWHERE, args: flag(), default: 'on', doc: "Whether the client's body is passed on." }),
+  proxy_request_buffering: directive({
+    in: ANYWHERE,
+    args: flag(),
+    default: 'on',
+    doc: 'Whether a body is collected before the upstream is asked.',
+  }),
   proxy_hide_header: directive({ in: ANYWHERE, args: text('field'), many: true, doc: 'A field of the answer that is not passed on.' }),
-  proxy_pass_header: directive({ in: ANYWHERE, args: text('field'), many: true, doc: 'A field of the answer that is passed on although it usually is not.' }),
-  proxy_redirect: directive({ in: ANYWHERE, args: { words: rest(template('default | off | redirect replacement')) }, many: true, doc: 'Rewrites Location of the answer.' }),
+  proxy_pass_header: directive({
+    in: ANYWHERE,
+    args: text('field'),
+    many: true,
+    doc: 'A field of the answer that is passed on although it usually is not.',
+  }),
+  proxy_redirect: directive({
+    in: ANYWHERE,
+    args: { words: rest(template('default | off | redirect replacement')) },
+    many: true,
+    doc: 'Rewrites Location of the answer.',
+  }),
   proxy_connect_timeout: directive({ in: ANYWHERE, args: time(), default: '60s', doc: 'Time for a connection to be made.' }),
   proxy_send_timeout: directive({ in: ANYWHERE, args: time(), default: '60s', doc: 'Longest pause between two writes to the upstream.' }),
   proxy_read_timeout: directive({ in: ANYWHERE, args: time(), default: '60s', doc: 'Longest pause between two reads from the upstream.' }),
-  proxy_next_upstream: directive({ in: ANYWHERE, args: { cases: rest(choice(...NEXT)) }, default: 'error timeout', doc: 'When the next member is asked.' }),
+  proxy_next_upstream: directive({
+    in: ANYWHERE,
+    args: { cases: rest(choice(...NEXT)) },
+    default: 'error timeout',
+    doc: 'When the next member is asked.',
+  }),
   proxy_next_upstream_tries: directive({ in: ANYWHERE, args: number(), default: '0', doc: 'Most members asked for one request; 0: all.' }),
-  proxy_next_upstream_timeout: directive({ in: ANYWHERE, args: time(), default: '0', doc: 'Time in which a next member may be asked; 0: any.' }),
-  proxy_intercept_errors: directive({ in: ANYWHERE, args: flag(), default: 'off', doc: 'Whether error_page applies to answers of the upstream.' }),
-  proxy_ignore_client_abort: directive({ in: ANYWHERE, args: flag(), default: 'off', doc: 'Whether the upstream goes on when the client is gone.' }),
+  proxy_next_upstream_timeout: directive({
+    in: ANYWHERE,
+    args: time(),
+    default: '0',
+    doc: 'Time in which a next member may be asked; 0: any.',
+  }),
+  proxy_intercept_errors: directive({
+    in: ANYWHERE,
+    args: flag(),
+    default: 'off',
+    doc: 'Whether error_page applies to answers of the upstream.',
+  }),
+  proxy_ignore_client_abort: directive({
+    in: ANYWHERE,
+    args: flag(),
+    default: 'off',
+    doc: 'Whether the upstream goes on when the client is gone.',
+  }),
   proxy_buffering: directive({ in: ANYWHERE, args: flag(), default: 'on', doc: 'Accepted: answers flow with back-pressure.' }),
   proxy_buffer_size: directive({ in: ANYWHERE, args: size(), doc: 'Accepted; has no effect.' }),
   proxy_buffers: directive({ in: ANYWHERE, args: { count: number({ min: 2 }), size: size() }, doc: 'Accepted; has no effect.' }),
@@ -34,7 +97,16 @@ const directives = {
 };
 
 /** Not passed on unless proxy_pass_header says so: the engine sends its own, or they are orders to the proxy. */
-const HIDDEN = ['date', 'server', 'x-pad', 'x-accel-expires', 'x-accel-redirect', 'x-accel-limit-rate', 'x-accel-buffering', 'x-accel-charset'];
+const HIDDEN = [
+  'date',
+  'server',
+  'x-pad',
+  'x-accel-expires',
+  'x-accel-redirect',
+  'x-accel-limit-rate',
+  'x-accel-buffering',
+  'x-accel-charset',
+];
 
 interface Target {
   readonly scheme: 'http' | 'https';
@@ -82,8 +154,8 @@ export class Proxy {
 function planOf(scope: LocationScope<typeof directives>, target: Target): ExchangePlan {
   const { conf } = scope;
   const fields = requestFields(scope, target);
-  const passed = new Set(conf.proxy_pass_header.map(name => name.toLowerCase()));
-  const hidden = [...HIDDEN.filter(name => !passed.has(name)), ...conf.proxy_hide_header.map(name => name.toLowerCase())];
+  const passed = new Set(conf.proxy_pass_header.map((name) => name.toLowerCase()));
+  const hidden = [...HIDDEN.filter((name) => !passed.has(name)), ...conf.proxy_hide_header.map((name) => name.toLowerCase())];
   return {
     target: target.host,
     scheme: target.scheme,
@@ -118,16 +190,23 @@ function parseTarget(url: Template, scope: LocationScope<typeof directives>): Ta
   if (url.constant === undefined) return { scheme: lower, ...variableTarget(url, path), redirect: undefined };
   const location = locationName(scope.directive);
   if (path !== '' && location === undefined) {
-    return scope.fail('"proxy_pass" cannot have URI part in location given by regular expression, or inside named location, or inside "if" statement, or inside "limit_except" block', 'proxy_pass');
+    return scope.fail(
+      '"proxy_pass" cannot have URI part in location given by regular expression, or inside named location, or inside "if" statement, or inside "limit_except" block',
+      'proxy_pass',
+    );
   }
-  const uri: UriPlan = path === '' ? { kind: 'same' } : { kind: 'replace', length: location?.length ?? 0, by: path.startsWith('/') ? path : `/${path}` };
+  const uri: UriPlan =
+    path === '' ? { kind: 'same' } : { kind: 'replace', length: location?.length ?? 0, by: path.startsWith('/') ? path : `/${path}` };
   const redirect = path === '' ? { from: `${url.constant}/`, to: '/' } : { from: url.constant, to: location ?? '/' };
   return { scheme: lower, host: constant(host), uri, redirect };
 }
 
 /** `http://$backend`, `http://$host$request_uri`: host and path are found in the finished text. */
 function variableTarget(url: Template, path: string): { host: Template; uri: UriPlan } {
-  const part = (pattern: RegExp) => ({ constant: undefined, of: (request: HttpRequest): string => pattern.exec(url.of(request))?.[1] ?? '' });
+  const part = (pattern: RegExp) => ({
+    constant: undefined,
+    of: (request: HttpRequest): string => pattern.exec(url.of(request))?.[1] ?? '',
+  });
   const host = part(/^https?:\/\/(unix:[^:]+|[^/?#]+)/i);
   const text = part(/^https?:\/\/(?:unix:[^:]+:?|[^/?#]+)(.*)$/is);
   if (path === '') return { host, uri: { kind: 'same' } };
@@ -144,14 +223,17 @@ function argumentOf(block: Directive, name: string): string {
 /** The path a prefix or exact location matched; undefined where it is not a fixed one. */
 function locationName(location: Directive | undefined): string | undefined {
   if (location?.name !== 'location') return undefined;
-  const words = location.args.map(word => word.text).join('');
+  const words = location.args.map((word) => word.text).join('');
   const path = words.replace(/^(\^~|=)/, '');
   return path.startsWith('~') || path.startsWith('@') ? undefined : path;
 }
 
 /** The lines of proxy_set_header. Neighbouring constant ones are one string; nginx's own Host comes first unless it is replaced. */
-function requestFields({ conf }: LocationScope<typeof directives>, target: Target): { names: ReadonlySet<string>; text: (request: HttpRequest) => string } {
-  const names = new Set(['host', ...conf.proxy_set_header.map(line => line.name.toLowerCase())]);
+function requestFields(
+  { conf }: LocationScope<typeof directives>,
+  target: Target,
+): { names: ReadonlySet<string>; text: (request: HttpRequest) => string } {
+  const names = new Set(['host', ...conf.proxy_set_header.map((line) => line.name.toLowerCase())]);
   const pieces: (string | { readonly name: string; readonly value: Template })[] = [];
   const add = (name: string, value: Template): void => {
     if (value.constant === undefined) pieces.push({ name, value });
@@ -162,12 +244,13 @@ function requestFields({ conf }: LocationScope<typeof directives>, target: Targe
       else pieces.push(line);
     }
   };
-  if (!conf.proxy_set_header.some(line => line.name.toLowerCase() === 'host')) add('Host', target.host.constant?.startsWith('unix:') === true ? constant('localhost') : target.host);
+  if (!conf.proxy_set_header.some((line) => line.name.toLowerCase() === 'host'))
+    add('Host', target.host.constant?.startsWith('unix:') === true ? constant('localhost') : target.host);
   for (const { name, value } of conf.proxy_set_header) add(name, value);
   if (conf.proxy_http_version === '1.0' && !names.has('connection')) add('Connection', constant('close'));
   const [only] = pieces;
   if (pieces.length === 1 && typeof only === 'string') return { names, text: () => only };
-  return { names, text: request => joined(pieces, request) };
+  return { names, text: (request) => joined(pieces, request) };
 }
 
 function joined(pieces: readonly (string | { readonly name: string; readonly value: Template })[], request: HttpRequest): string {
@@ -184,7 +267,7 @@ function joined(pieces: readonly (string | { readonly name: string; readonly val
 
 function nextUpstream({ conf }: LocationScope<typeof directives>): NextUpstream {
   const { cases } = conf.proxy_next_upstream;
-  const statuses = cases.filter(name => name.startsWith('http_')).map(name => Number(name.slice(5)));
+  const statuses = cases.filter((name) => name.startsWith('http_')).map((name) => Number(name.slice(5)));
   const off = cases.includes('off');
   return {
     error: !off && cases.includes('error'),
@@ -205,7 +288,8 @@ function rewriter(scope: LocationScope<typeof directives>, { redirect }: Target)
     if (first?.constant === 'off' && second === undefined) return undefined;
     if (first !== undefined && second !== undefined) rules.push({ from: first, to: second });
     else if (redirect !== undefined) rules.push({ from: constant(redirect.from), to: constant(redirect.to) });
-    else if (line !== undefined) scope.fail('"proxy_redirect default" cannot be used with "proxy_pass" directive with variables', 'proxy_redirect');
+    else if (line !== undefined)
+      scope.fail('"proxy_redirect default" cannot be used with "proxy_pass" directive with variables', 'proxy_redirect');
   }
   if (rules.length === 0) return undefined;
   return (location, request) => {

@@ -12,7 +12,10 @@ function statusOrUrl(): ArgType<number | Template> {
     parse(value, context) {
       if (/^\d{1,3}$/.test(value)) return Number(value);
       if (/^(https?:\/\/|\$scheme)/.test(value)) return url.parse(value, context);
-      throw new ArgError(`invalid return code "${value}"`, 'a status from 0 to 999, or a URL that begins with http://, https:// or $scheme');
+      throw new ArgError(
+        `invalid return code "${value}"`,
+        'a status from 0 to 999, or a URL that begins with http://, https:// or $scheme',
+      );
     },
   };
 }
@@ -46,9 +49,9 @@ export class Rewrite {
     const line = scope.own('return') ? scope.conf.return : undefined;
     if (line === undefined) return undefined;
     const { first, second } = line;
-    if (typeof first !== 'number') return request => redirect(request, 302, first);
-    if (second === undefined) return request => bare(request, first);
-    if (REDIRECTS.has(first)) return request => redirect(request, first, second);
+    if (typeof first !== 'number') return (request) => redirect(request, 302, first);
+    if (second === undefined) return (request) => bare(request, first);
+    if (REDIRECTS.has(first)) return (request) => redirect(request, first, second);
     return answer(first, second);
   }
 }
@@ -65,7 +68,7 @@ function redirect(request: HttpRequest, status: number, url: Template): Result {
 
 /** Values of templates are strings of bytes. A constant body is made once. */
 function answer(status: number, body: Template): Handler {
-  if (body.constant === undefined) return request => request.send(status, Buffer.from(body.of(request), 'latin1'), request.defaultType);
+  if (body.constant === undefined) return (request) => request.send(status, Buffer.from(body.of(request), 'latin1'), request.defaultType);
   const bytes = Buffer.from(body.constant, 'latin1');
-  return request => request.send(status, bytes, request.defaultType);
+  return (request) => request.send(status, bytes, request.defaultType);
 }

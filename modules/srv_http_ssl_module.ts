@@ -11,12 +11,26 @@ const VERSIONS = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const satisfies r
 const directives = {
   ssl_certificate: directive({ in: IN, args: path(), many: true, doc: 'Certificate chain in PEM; several for keys of different kinds.' }),
   ssl_certificate_key: directive({ in: IN, args: path(), many: true, doc: 'Private key in PEM, in the order of the certificates.' }),
-  ssl_protocols: directive({ in: IN, args: { versions: rest(choice('SSLv2', 'SSLv3', ...VERSIONS)) }, default: 'TLSv1.2 TLSv1.3', doc: 'Versions of TLS that are spoken.' }),
-  ssl_ciphers: directive({ in: IN, args: text('ciphers'), default: 'HIGH:!aNULL:!MD5', doc: 'Ciphers up to TLS 1.2, in the form of OpenSSL.' }),
-  ssl_prefer_server_ciphers: directive({ in: IN, args: flag(), default: 'off', doc: 'Whether the server\'s order of ciphers decides.' }),
+  ssl_protocols: directive({
+    in: IN,
+    args: { versions: rest(choice('SSLv2', 'SSLv3', ...VERSIONS)) },
+    default: 'TLSv1.2 TLSv1.3',
+    doc: 'Versions of TLS that are spoken.',
+  }),
+  ssl_ciphers: directive({
+    in: IN,
+    args: text('ciphers'),
+    default: 'HIGH:!aNULL:!MD5',
+    doc: 'Ciphers up to TLS 1.2, in the form of OpenSSL.',
+  }),
+  ssl_prefer_server_ciphers: directive({ in: IN, args: flag(), default: 'off', doc: "Whether the server's order of ciphers decides." }),
   ssl_ecdh_curve: directive({ in: IN, args: text('curve'), default: 'auto', doc: 'Curves for the key exchange.' }),
   ssl_session_timeout: directive({ in: IN, args: time(), default: '5m', doc: 'How long a session may be resumed.' }),
-  ssl_session_cache: directive({ in: IN, args: { words: rest(text('off | none | builtin | shared:name:size')) }, doc: 'Accepted: sessions are resumed by tickets.' }),
+  ssl_session_cache: directive({
+    in: IN,
+    args: { words: rest(text('off | none | builtin | shared:name:size')) },
+    doc: 'Accepted: sessions are resumed by tickets.',
+  }),
   ssl_session_tickets: directive({ in: IN, args: flag(), default: 'on', doc: 'Whether sessions are resumed.' }),
   ssl_buffer_size: directive({ in: IN, args: size(), doc: 'Accepted; has no effect.' }),
 };
@@ -36,11 +50,15 @@ export class Ssl {
     if (conf.ssl_certificate.length === 0) return undefined;
     if (conf.ssl_certificate_key.length !== conf.ssl_certificate.length) {
       const missing = conf.ssl_certificate[conf.ssl_certificate_key.length] ?? '';
-      return scope.fail(`no "ssl_certificate_key" is defined for certificate "${missing}"`, 'ssl_certificate', 'every ssl_certificate needs its ssl_certificate_key');
+      return scope.fail(
+        `no "ssl_certificate_key" is defined for certificate "${missing}"`,
+        'ssl_certificate',
+        'every ssl_certificate needs its ssl_certificate_key',
+      );
     }
     const settings: SecureContextOptions = {
-      cert: conf.ssl_certificate.map(file => read(scope, file, 'ssl_certificate')),
-      key: conf.ssl_certificate_key.map(file => read(scope, file, 'ssl_certificate_key')),
+      cert: conf.ssl_certificate.map((file) => read(scope, file, 'ssl_certificate')),
+      key: conf.ssl_certificate_key.map((file) => read(scope, file, 'ssl_certificate_key')),
       ciphers: ciphers(conf.ssl_ciphers),
       honorCipherOrder: conf.ssl_prefer_server_ciphers,
       ecdhCurve: conf.ssl_ecdh_curve,
@@ -58,7 +76,7 @@ function ciphers(list: string): string {
 }
 
 function versions(wanted: readonly string[]): { minVersion: SecureVersion; maxVersion: SecureVersion } {
-  const spoken = VERSIONS.filter(version => wanted.includes(version));
+  const spoken = VERSIONS.filter((version) => wanted.includes(version));
   return { minVersion: spoken[0] ?? 'TLSv1.2', maxVersion: spoken.at(-1) ?? 'TLSv1.3' };
 }
 

@@ -5,7 +5,12 @@ import { Statistics } from '../core/module/services.js';
 import { directive } from '../core/module/spec.js';
 
 const directives = {
-  stub_status: directive({ in: ['server', 'location'], args: optional(text()), inherit: 'none', doc: 'Shows connection and request figures.' }),
+  stub_status: directive({
+    in: ['server', 'location'],
+    args: optional(text()),
+    inherit: 'none',
+    doc: 'Shows connection and request figures.',
+  }),
 };
 
 /** Basic figures of this node over all workers (ngx_http_stub_status_module). */
@@ -27,7 +32,7 @@ export class StubStatus {
   compile(scope: LocationScope<typeof directives>): HttpHandlers | undefined {
     if (!scope.own('stub_status')) return undefined;
     return {
-      content: request => {
+      content: (request) => {
         if (request.method !== 'GET' && request.method !== 'HEAD') return 405;
         const { accepted, handled, requests, active, reading, writing, waiting } = this.figures;
         const body =

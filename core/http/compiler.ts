@@ -181,7 +181,6 @@ class Compilation {
   #handlers(scope: ScopeNode, server: boolean): HandlerSet {
     const set = new HandlerSet();
     for (const { declaration, instance, reader } of this.modules) {
-      if ((server ? instance.compileServer : instance.compile) === undefined) continue;
       const handlers = this.#collect((): HttpHandlers | undefined =>
         server ? instance.compileServer?.(reader.view(scope)) : instance.compile?.(reader.view(scope)),
       );

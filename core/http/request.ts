@@ -192,11 +192,11 @@ export class Request implements HttpRequest {
     if (!this.finished) answerStatus(this, status);
   }
 
-  get<T>(key: object): T | undefined {
-    return this.#state?.get(key) as T | undefined;
+  get(key: object): unknown {
+    return this.#state?.get(key);
   }
 
-  set<T>(key: object, value: T): void {
+  set(key: object, value: unknown): void {
     this.#state ??= new Map();
     this.#state.set(key, value);
   }

@@ -114,8 +114,8 @@ export interface HttpRequest {
   /** Continues in the named location `@name`. Returns {@link DONE}. */
   redirectNamed(name: string): Result;
   /** A module's own state of this request. `key` is any object of the module, by identity. */
-  get<T>(key: object): T | undefined;
-  set<T>(key: object, value: T): void;
+  get(key: object): unknown;
+  set(key: object, value: unknown): void;
 }
 
 /** Where a module is asked to compile: one server, location or `if`, with the typed configuration in force there. */

@@ -42,7 +42,17 @@ export interface ArgType<T> {
 }
 
 /** Contexts a directive may stand in. `upstream`, `location` … name the block that holds it. */
-export type ContextName = 'main' | 'events' | 'http' | 'server' | 'location' | 'if in server' | 'if' | 'limit_except' | 'upstream' | (string & {});
+export type ContextName =
+  | 'main'
+  | 'events'
+  | 'http'
+  | 'server'
+  | 'location'
+  | 'if in server'
+  | 'if'
+  | 'limit_except'
+  | 'upstream'
+  | (string & {});
 
 /**
  * How an inner level takes a value from outside.
@@ -82,7 +92,8 @@ export interface DirectiveSpec {
   readonly holds?: string;
 }
 
-type ArgValue<A> = A extends ArgType<infer T> ? T : A extends ArgRecord ? { readonly [K in keyof A]: A[K] extends ArgType<infer T> ? T : never } : true;
+type ArgValue<A> =
+  A extends ArgType<infer T> ? T : A extends ArgRecord ? { readonly [K in keyof A]: A[K] extends ArgType<infer T> ? T : never } : true;
 /** The typed value of a directive: an array with `many`, never undefined with a default. */
 export type ConfValue<S extends DirectiveSpec> = S extends { many: true }
   ? readonly ArgValue<S['args']>[]

@@ -9,7 +9,7 @@ class Alarm implements Timed {
   #ring: (at: number) => void = () => undefined;
 
   constructor() {
-    this.rang = new Promise(resolve => (this.#ring = resolve));
+    this.rang = new Promise((resolve) => (this.#ring = resolve));
   }
   onDeadline(): void {
     this.#ring(Date.now());
@@ -28,7 +28,7 @@ function wheel(t: { teardown(work: () => void): void }): { timers: TimerWheel; c
   return { timers, clock };
 }
 
-test('a deadline is never early', async t => {
+test('a deadline is never early', async (t) => {
   const { timers } = wheel(t);
   const alarm = new Alarm();
   const start = Date.now();
@@ -36,7 +36,7 @@ test('a deadline is never early', async t => {
   t.true((await alarm.rang) - start >= 250);
 });
 
-test('a deadline that is moved later does not ring at the old time', async t => {
+test('a deadline that is moved later does not ring at the old time', async (t) => {
   const { timers, clock } = wheel(t);
   const [moved, other] = [new Alarm(), new Alarm()];
   timers.arm(moved, 200);
@@ -47,7 +47,7 @@ test('a deadline that is moved later does not ring at the old time', async t => 
   t.is(first, 'other');
 });
 
-test('a deadline that is moved earlier rings at the new time, also after it was disarmed', async t => {
+test('a deadline that is moved earlier rings at the new time, also after it was disarmed', async (t) => {
   const { timers } = wheel(t);
   const [moved, rearmed, late] = [new Alarm(), new Alarm(), new Alarm()];
   timers.arm(moved, 60_000);
@@ -60,7 +60,7 @@ test('a deadline that is moved earlier rings at the new time, also after it was 
   t.not(await Promise.race([rearmed.rang.then(() => 'rearmed'), late.rang.then(() => 'late')]), 'late');
 });
 
-test('what is disarmed or forgotten does not ring', async t => {
+test('what is disarmed or forgotten does not ring', async (t) => {
   const { timers } = wheel(t);
   const [disarmed, forgotten, after] = [new Alarm(), new Alarm(), new Alarm()];
   timers.arm(disarmed, 100);
@@ -68,5 +68,8 @@ test('what is disarmed or forgotten does not ring', async t => {
   timers.arm(after, 500);
   timers.disarm(disarmed);
   timers.forget(forgotten);
-  t.is(await Promise.race([disarmed.rang.then(() => 'disarmed'), forgotten.rang.then(() => 'forgotten'), after.rang.then(() => 'after')]), 'after');
+  t.is(
+    await Promise.race([disarmed.rang.then(() => 'disarmed'), forgotten.rang.then(() => 'forgotten'), after.rang.then(() => 'after')]),
+    'after',
+  );
 });
