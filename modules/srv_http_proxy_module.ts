@@ -2,7 +2,7 @@ import { choice, flag, number, rest, size, template, text, time } from '../core/
 import type { HttpHandlers, HttpRequest, LocationScope, Template } from '../core/module/http.js';
 import { httpModule } from '../core/module/manifest.js';
 import { Exchanges, type ExchangePlan, type NextUpstream, type UriPlan } from '../core/module/services.js';
-import { directive } from '../core/module/spec.js';
+import { ArgError, directive, type ArgType } from '../core/module/spec.js';
 import type { Directive } from '../core/module/tree.js';
 
 const ANYWHERE = ['http', 'server', 'location'] as const;
@@ -20,6 +20,29 @@ const NEXT = [
   'non_idempotent',
   'off',
 ] as const;
+
+/** A text with variables, or a regular expression behind `~` (or `~*`: in any case). */
+function redirectWord(): ArgType<Template | RegExp> {
+  const text = template();
+  return {
+    kind: 'template',
+    form: 'default | off | redirect replacement',
+    parse(value, context) {
+      if (!value.startsWith('~')) return text.parse(value, context);
+      const caseless = value.startsWith('~*');
+      try {
+        return new RegExp(
+          Buffer.from(value.slice(caseless ? 2 : 1))
+            .latin1Slice()
+            .replaceAll('(?P<', '(?<'),
+          caseless ? 'i' : '',
+        );
+      } catch (error) {
+        throw new ArgError(`invalid regular expression "${value}"`, (error as Error).message);
+      }
+    },
+  };
+}
 
 const directives = {
   proxy_pass: directive({
@@ -58,7 +81,7 @@ const directives = {
   }),
   proxy_redirect: directive({
     in: ANYWHERE,
-    args: { words: rest(template('default | off | redirect replacement')) },
+    args: { words: rest(redirectWord()) },
     many: true,
     doc: 'Rewrites Location of the answer.',
   }),
@@ -187,7 +210,7 @@ function parseTarget(url: Template, scope: LocationScope<typeof directives>): Ta
   if (match === null) return scope.fail('invalid URL prefix', 'proxy_pass', 'the URL begins with http:// or https://');
   const [, scheme = '', host = '', path = ''] = match;
   const lower = scheme.toLowerCase() === 'https' ? 'https' : 'http';
-  if (url.constant === undefined) return { scheme: lower, ...variableTarget(url, path), redirect: undefined };
+  if (url.constant === undefined) return { scheme: lower, ...variableTarget(url), redirect: undefined };
   const location = locationName(scope.directive);
   if (path !== '' && location === undefined) {
     return scope.fail(
@@ -201,15 +224,14 @@ function parseTarget(url: Template, scope: LocationScope<typeof directives>): Ta
   return { scheme: lower, host: constant(host), uri, redirect };
 }
 
-/** `http://$backend`, `http://$host$request_uri`: host and path are found in the finished text. */
-function variableTarget(url: Template, path: string): { host: Template; uri: UriPlan } {
+/** `http://$backend`, `http://$host$request_uri`: host and path are found in the finished text; without a path the request's own stands. */
+function variableTarget(url: Template): { host: Template; uri: UriPlan } {
   const part = (pattern: RegExp) => ({
     constant: undefined,
     of: (request: HttpRequest): string => pattern.exec(url.of(request))?.[1] ?? '',
   });
   const host = part(/^https?:\/\/(unix:[^:]+|[^/?#]+)/i);
   const text = part(/^https?:\/\/(?:unix:[^:]+:?|[^/?#]+)(.*)$/is);
-  if (path === '') return { host, uri: { kind: 'same' } };
   return { host, uri: { kind: 'template', text } };
 }
 
@@ -227,6 +249,9 @@ function locationName(location: Directive | undefined): string | undefined {
   const path = words.replace(/^(\^~|=)/, '');
   return path.startsWith('~') || path.startsWith('@') ? undefined : path;
 }
+
+/** Fields that say where a request ends: the engine makes them from the body that it really sends. */
+const FRAMING = new Set(['content-length', 'transfer-encoding']);
 
 /** The lines of proxy_set_header. Neighbouring constant ones are one string; nginx's own Host comes first unless it is replaced. */
 function requestFields(
@@ -246,7 +271,7 @@ function requestFields(
   };
   if (!conf.proxy_set_header.some((line) => line.name.toLowerCase() === 'host'))
     add('Host', target.host.constant?.startsWith('unix:') === true ? constant('localhost') : target.host);
-  for (const { name, value } of conf.proxy_set_header) add(name, value);
+  for (const { name, value } of conf.proxy_set_header) if (!FRAMING.has(name.toLowerCase())) add(name, value);
   if (conf.proxy_http_version === '1.0' && !names.has('connection')) add('Connection', constant('close'));
   const [only] = pieces;
   if (pieces.length === 1 && typeof only === 'string') return { names, text: () => only };
@@ -259,10 +284,15 @@ function joined(pieces: readonly (string | { readonly name: string; readonly val
     if (typeof piece === 'string') text += piece;
     else {
       const value = piece.value.of(request);
-      if (value !== '') text += `${piece.name}: ${value}\r\n`;
+      if (value !== '') text += `${piece.name}: ${inOneLine(value)}\r\n`;
     }
   }
   return text;
+}
+
+/** A value made of what a client sent must not start a field, or a request, of its own. */
+function inOneLine(value: string): string {
+  return /[\r\n\0]/.test(value) ? value.replace(/[\r\n\0]/g, ' ') : value;
 }
 
 function nextUpstream({ conf }: LocationScope<typeof directives>): NextUpstream {
@@ -280,23 +310,54 @@ function nextUpstream({ conf }: LocationScope<typeof directives>): NextUpstream 
   };
 }
 
+/** Gives the new text of a Location that it fits. */
+type RedirectRule = (location: string, request: HttpRequest) => string | undefined;
+
 function rewriter(scope: LocationScope<typeof directives>, { redirect }: Target): ExchangePlan['rewriteLocation'] {
-  const rules: { readonly from: Template; readonly to: Template }[] = [];
+  const rules: RedirectRule[] = [];
   const lines = scope.conf.proxy_redirect.length === 0 ? [undefined] : scope.conf.proxy_redirect;
   for (const line of lines) {
     const [first, second] = line?.words ?? [];
-    if (first?.constant === 'off' && second === undefined) return undefined;
-    if (first !== undefined && second !== undefined) rules.push({ from: first, to: second });
-    else if (redirect !== undefined) rules.push({ from: constant(redirect.from), to: constant(redirect.to) });
+    if (first !== undefined && second !== undefined) rules.push(redirectRule(first, second));
+    else if (isWord(first, 'off')) return undefined;
+    else if (first !== undefined && !isWord(first, 'default'))
+      scope.fail('invalid parameter of "proxy_redirect"', 'proxy_redirect', 'default, off, or what to replace and by what');
+    else if (redirect !== undefined) rules.push(prefixRule(constant(redirect.from), constant(redirect.to)));
     else if (line !== undefined)
       scope.fail('"proxy_redirect default" cannot be used with "proxy_pass" directive with variables', 'proxy_redirect');
   }
   if (rules.length === 0) return undefined;
   return (location, request) => {
-    for (const { from, to } of rules) {
-      const prefix = from.of(request);
-      if (location.startsWith(prefix)) return to.of(request) + location.slice(prefix.length);
+    for (const rule of rules) {
+      const rewritten = rule(location, request);
+      if (rewritten !== undefined) return rewritten;
     }
     return undefined;
+  };
+}
+
+function isWord(word: Template | RegExp | undefined, text: string): boolean {
+  return word !== undefined && 'constant' in word && word.constant === text;
+}
+
+function redirectRule(from: Template | RegExp, to: Template | RegExp): RedirectRule {
+  if (to instanceof RegExp) throw new ArgError('invalid replacement of "proxy_redirect"');
+  return from instanceof RegExp ? patternRule(from, to) : prefixRule(from, to);
+}
+
+function prefixRule(from: Template, to: Template): RedirectRule {
+  return (location, request) => {
+    const prefix = from.of(request);
+    return location.startsWith(prefix) ? to.of(request) + location.slice(prefix.length) : undefined;
+  };
+}
+
+/** The replacement stands for the whole text, and may use what was captured. */
+function patternRule(pattern: RegExp, to: Template): RedirectRule {
+  return (location, request) => {
+    const captures = pattern.exec(location);
+    if (captures === null) return undefined;
+    request.captures = captures;
+    return to.of(request);
   };
 }

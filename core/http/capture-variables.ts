@@ -8,15 +8,16 @@ export interface Captured {
 }
 
 const SCOPES = new Set(['http', 'server', 'location']);
+const WITH_PATTERNS = new Set(['server_name', 'location', 'proxy_redirect']);
 const NAMED_GROUP = /\(\?P?<([A-Za-z_]\w*)>/g;
 
 /**
- * Makes the named groups of all regular expressions in `server_name` and `location` variables, so that whatever stands before or after them
+ * Makes the named groups of the regular expressions in a configuration variables, so that whatever stands before or after them
  * may use them. Called before a configuration is checked.
  */
 export function defineCaptureVariables(directives: Iterable<Captured>, variables: HttpVariables): void {
   for (const { name, args, block } of directives) {
-    if (name === 'server_name' || name === 'location') for (const { text } of args) defineGroups(text, variables);
+    if (WITH_PATTERNS.has(name)) for (const { text } of args) defineGroups(text, variables);
     if (block !== undefined && SCOPES.has(name)) defineCaptureVariables(block, variables);
   }
 }

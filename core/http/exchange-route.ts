@@ -70,7 +70,7 @@ export class ExchangeRoute {
   /** Request line and fields, without those that frame the body. What is unchanged is copied in whole ranges. */
   #head(request: Request): string {
     const { plan } = this;
-    const method = plan.method === undefined ? request.method : plan.method.of(request);
+    const method = plan.method === undefined ? request.method : methodOf(plan.method.of(request));
     const line = `${method} ${upstreamTarget(request, plan.uri)} HTTP/${plan.version}\r\n`;
     if (!plan.passFields) return line + plan.fields(request);
     const own = plan.fields(request);
@@ -102,11 +102,26 @@ export class ExchangeRoute {
   }
 }
 
+/** What would end the target, or the line: it comes from variables such as `$uri`, which are decoded. */
+const UNFIT_FOR_TARGET = /[\x00-\x20\x7f]/;
+const EVERY_UNFIT = new RegExp(UNFIT_FOR_TARGET, 'g');
+
+function percentEncoded(character: string): string {
+  return `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
+}
+
+/** @throws Error for what is no method: it is text with variables. */
+function methodOf(text: string): string {
+  if (!/^[!#$%&'*+.^`|~\w-]+$/.test(text)) throw new Error(`invalid method "${text}" for the upstream`);
+  return text;
+}
+
 /** The request target for the upstream (see {@link UriPlan}). */
 function upstreamTarget(request: Request, plan: UriPlan): string {
   if (plan.kind === 'template') {
-    const target = plan.text.of(request);
-    if (target !== '') return target;
+    const text = plan.text.of(request);
+    const target = text.startsWith('?') ? `/${text}` : text;
+    if (target !== '') return UNFIT_FOR_TARGET.test(target) ? target.replace(EVERY_UNFIT, percentEncoded) : target;
   }
   if (plan.kind !== 'replace' && !request.uriChanged) return request.requestUri;
   const path = plan.kind !== 'replace' ? escapeUri(request.uri) : plan.by + escapeUri(request.uri.slice(plan.length));

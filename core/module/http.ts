@@ -89,6 +89,8 @@ export interface HttpRequest {
   readonly requestId: string;
   /** True after an internal redirect or error page. */
   readonly internal: boolean;
+  /** What the last regular expression that matched has captured: `$1`, `$name`. A module that matches one sets it. */
+  captures: RegExpExecArray | undefined;
   /** Status of the answer; a header filter may change it. */
   status: number;
   readonly response: ResponseHeaders;
