@@ -87,7 +87,7 @@ export interface HistoryEntry {
 
 /** Transactions kept, and the longest one that is kept whole (characters). */
 const HISTORY_LENGTH = 1000;
-const HISTORY_LIMIT = 1024 * 1024;
+const HISTORY_LIMIT = 64 * 1024;
 
 /** A bounded record of the last transactions, for looking back and rolling back. */
 export class HistoryTable {

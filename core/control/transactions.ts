@@ -14,11 +14,9 @@
 import { ConfigErrors, configErrorsOf, type ConfigError } from '../config/errors.js';
 import { describeChange } from '../config/describe-change.js';
 import { diffTrees } from '../config/diff.js';
-import type { SpecRegistry } from '../config/registry.js';
-import type { ConfigTree, IdSource, TreeOperation } from '../config/tree.js';
+import type { ConfigTree, TreeOperation } from '../config/tree.js';
 import { ApiError, type ActionContext } from '../module/control.js';
-import { Transactions, type Applied, type Edit, type Log } from '../module/services.js';
-import type { ArgContext } from '../module/spec.js';
+import { Transactions, type Applied, type Edit } from '../module/services.js';
 import type { Block, Directive } from '../module/tree.js';
 import { asApiError } from './api-errors.js';
 import { driftLines } from './drift.js';
@@ -27,45 +25,11 @@ import { resolveEdit, type ResolvedEdit } from './edits.js';
 import { HeldFileWriter } from './held-file-writer.js';
 import { Journal } from './journal.js';
 import { NewKeys } from './new-keys.js';
-import type { Participant } from './participant.js';
 import { unavailable } from './rpc-messages.js';
 import { isFull } from './sqlite.js';
-import type { Store } from './store.js';
+import type { LoadedConfiguration, ModuleSpecs, TransactionLimits, TransactionOptions } from './transaction-options.js';
 import { WorkerRound } from './worker-round.js';
 
-/** What the transactions need of the server in the master. */
-export interface MasterInstance {
-  readonly tree: ConfigTree;
-  readonly modules: ModuleSpecs;
-  /** Validates and compiles without any effect. Exactly one of `commit` and `abort` follows. @throws ConfigErrors */
-  prepare(operations: readonly TreeOperation[]): Promise<{ commit(): void; abort(): void }>;
-}
-/** A configuration as it stands in its files, checked, and the modules it asks for. */
-export interface LoadedConfiguration {
-  readonly tree: ConfigTree;
-  readonly modules: ModuleSpecs;
-}
-export interface ModuleSpecs {
-  readonly registry: SpecRegistry;
-  readonly args: ArgContext;
-}
-
-export interface TransactionOptions {
-  readonly instance: MasterInstance;
-  readonly store: Store;
-  /** The workers at this moment. */
-  readonly participants: () => Iterable<Participant>;
-  readonly ids: IdSource;
-  readonly log: Log;
-  readonly limits?: Partial<TransactionLimits>;
-}
-export interface TransactionLimits {
-  /** How long workers may take to prepare a change of the API, and one of a reload (ms). */
-  readonly prepare: number;
-  readonly reload: number;
-  /** How long a worker may take to put a prepared change in force (ms). */
-  readonly commit: number;
-}
 /** The control plane waits for 2 s: what cannot be had in time is refused before. */
 const LIMITS: TransactionLimits = { prepare: 1500, reload: 60_000, commit: 1500 };
 

@@ -74,7 +74,11 @@ const ROUTES = Symbol.for('srv:routes');
 
 /** Makes a method the handler of a route below `/v1/<key>`. */
 export function route<const S extends RouteSchemas>(verb: Verb, path: string, schemas: S) {
-  return <M extends (call: Call<S>) => Promise<Reply> | Reply>(target: object, method: string, _: TypedPropertyDescriptor<M>): void => {
+  return <M extends (call: Call<S>) => Promise<Reply> | Reply>(
+    target: object,
+    method: string,
+    _descriptor: TypedPropertyDescriptor<M>,
+  ): void => {
     const routes = (Reflect.getMetadata(ROUTES, target) as RouteDeclaration[] | undefined) ?? [];
     Reflect.defineMetadata(ROUTES, [...routes, { verb, path, schemas, method }], target);
   };
@@ -108,7 +112,7 @@ export function action(name: string) {
   return <M extends (params: never, context: ActionContext) => unknown>(
     target: object,
     method: string,
-    _: TypedPropertyDescriptor<M>,
+    _descriptor: TypedPropertyDescriptor<M>,
   ): void => {
     const actions = (Reflect.getMetadata(ACTIONS, target) as Map<string, string> | undefined) ?? new Map<string, string>();
     Reflect.defineMetadata(ACTIONS, new Map(actions).set(name, method), target);

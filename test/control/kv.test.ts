@@ -67,8 +67,9 @@ test('compare and set, dry runs and the end of a ttl', async (t) => {
   t.is((await node.call('DELETE', '/kv?key=color', undefined, ifMatch)).status, 412);
   t.deepEqual((await node.call('POST', '/kv?dry_run=1', { key: 'color', value: 'green' })).json, { dry_run: true, diff: ['+ color'] });
   t.is((await node.web()).body, '[blue]');
-  await node.call('POST', '/kv', { key: 'color', value: 'short', ttl: '1s' });
-  t.is((await node.web()).body, '[short]');
+  await node.call('POST', '/kv', { key: 'color', value: 'long', ttl: '1h30m' });
+  t.is((await node.web()).body, '[long]');
+  await node.call('POST', '/kv', { key: 'color', value: 'short', ttl: '100ms' });
   await waitFor('the end of its time', async () => (await node.web()).body === '[]');
 });
 

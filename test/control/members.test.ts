@@ -1,10 +1,8 @@
-import { readFileSync } from 'node:fs';
 import test from 'ava';
 import { httpBackend } from '../harness/backends.js';
-import { writeInto } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
 import { errorOf } from './api-client.js';
-import { nodeConf, startNode } from './node.js';
+import { startNode } from './node.js';
 
 const FIRST = {
   id: 0,
@@ -334,64 +332,6 @@ test('a dry run says what would change and changes nothing', async (t) => {
   const after = await node.upstreams('GET', '/demo/servers/');
   t.is(after.body, before.body);
   t.is(after.headers['etag'], before.headers['etag']);
-});
-
-const config = (servers: string): string => nodeConf({ http: `upstream demo { zone demo 256k; ${servers} }` });
-
-test('changes and ids survive a reload, a change of the file, a restart and kill -9', async (t) => {
-  const node = await startNode(t, {
-    http: 'upstream demo { zone demo 256k; server 127.0.0.1:1; server 127.0.0.1:2; }',
-    allowCrashes: true,
-  });
-  await node.upstreams('POST', '/demo/servers/', { server: '127.0.0.1:3' });
-  await node.upstreams('PATCH', '/demo/servers/0', { weight: 9 });
-  await node.upstreams('DELETE', '/demo/servers/1');
-  const expected = ['0 127.0.0.1:1', '2 127.0.0.1:3'];
-  t.deepEqual(await node.list(), expected);
-
-  await node.srv.configure(config('server 127.0.0.1:9; server 127.0.0.1:1; server 127.0.0.1:2;'));
-  node.srv.signal('SIGHUP');
-  await node.srv.waitForLog(/reconfigured/);
-  const reloaded = ['3 127.0.0.1:9', '0 127.0.0.1:1', '2 127.0.0.1:3'];
-  t.deepEqual(await node.list(), reloaded);
-  t.is((await node.members()).find(({ id }) => id === 0)?.['weight'], 9);
-
-  node.srv.signal('SIGKILL');
-  await node.srv.exited;
-  const again = await startNode(t, {
-    prefix: node.srv.prefix,
-    http: 'upstream demo { zone demo 256k; server 127.0.0.1:9; server 127.0.0.1:1; server 127.0.0.1:2; }',
-  });
-  t.deepEqual(await again.list(), reloaded);
-  t.is((await again.members()).find(({ id }) => id === 0)?.['weight'], 9);
-});
-
-test('a reload that fails leaves everything as it was', async (t) => {
-  const node = await startNode(t);
-  await node.upstreams('POST', '/demo/servers/', { server: '127.0.0.1:3' });
-  const before = await node.list();
-  await node.srv.configure(nodeConf({ http: 'upstream demo { zone demo 256k; server 127.0.0.1:1; sever 1; } nonsense;' }));
-  node.srv.signal('SIGHUP');
-  await node.srv.waitForLog(/stays as it was/);
-  t.regex(node.srv.log(), /unknown directive "sever"[^]*unknown directive "nonsense"/);
-  t.deepEqual(await node.list(), before);
-  t.is((await node.upstreams('POST', '/demo/servers/', { server: '127.0.0.1:4' })).status, 201);
-});
-
-test('members of a state file are read, written back, and keep their ids', async (t) => {
-  const http = 'upstream demo { zone demo 256k; state demo.state; }';
-  const node = await startNode(t, { http, files: { 'demo.state': 'server 127.0.0.1:1;\nserver 127.0.0.1:2;\n' } });
-  t.deepEqual(await node.list(), ['0 127.0.0.1:1', '1 127.0.0.1:2']);
-  await node.upstreams('POST', '/demo/servers/', { server: '127.0.0.1:3', weight: 2 });
-  await node.upstreams('DELETE', '/demo/servers/0');
-  await waitFor('the state file', () => node.srv.read('demo.state') === 'server 127.0.0.1:2;\nserver 127.0.0.1:3 weight=2;\n');
-  await node.upstreams('POST', '/demo/servers/', { server: '127.0.0.1:4' });
-  await node.srv.stop();
-  t.is(readFileSync(node.srv.path('demo.state'), 'utf8'), 'server 127.0.0.1:2;\nserver 127.0.0.1:3 weight=2;\nserver 127.0.0.1:4;\n');
-  // An operator's edit while the server is stopped counts.
-  writeInto(node.srv.prefix, 'demo.state', 'server 127.0.0.1:3 weight=2;\nserver 127.0.0.1:5;\n');
-  const again = await startNode(t, { http, prefix: node.srv.prefix });
-  t.deepEqual(await again.list(), ['2 127.0.0.1:3', '4 127.0.0.1:5']);
 });
 
 test('a name with several addresses: settings for all, only the line itself can go', async (t) => {

@@ -1,0 +1,40 @@
+import type { SpecRegistry } from '../config/registry.js';
+import type { ConfigTree, IdSource, TreeOperation } from '../config/tree.js';
+import type { Log } from '../module/services.js';
+import type { ArgContext } from '../module/spec.js';
+import type { Participant } from './participant.js';
+import type { Store } from './store.js';
+
+/** What the transactions need of the server in the master. */
+export interface MasterInstance {
+  readonly tree: ConfigTree;
+  readonly modules: ModuleSpecs;
+  /** Validates and compiles without any effect. Exactly one of `commit` and `abort` follows. @throws ConfigErrors */
+  prepare(operations: readonly TreeOperation[]): Promise<{ commit(): void; abort(): void }>;
+}
+/** A configuration as it stands in its files, checked, and the modules it asks for. */
+export interface LoadedConfiguration {
+  readonly tree: ConfigTree;
+  readonly modules: ModuleSpecs;
+}
+export interface ModuleSpecs {
+  readonly registry: SpecRegistry;
+  readonly args: ArgContext;
+}
+
+export interface TransactionOptions {
+  readonly instance: MasterInstance;
+  readonly store: Store;
+  /** The workers at this moment. */
+  readonly participants: () => Iterable<Participant>;
+  readonly ids: IdSource;
+  readonly log: Log;
+  readonly limits?: Partial<TransactionLimits>;
+}
+export interface TransactionLimits {
+  /** How long workers may take to prepare a change of the API, and one of a reload (ms). */
+  readonly prepare: number;
+  readonly reload: number;
+  /** How long a worker may take to put a prepared change in force (ms). */
+  readonly commit: number;
+}
