@@ -4,6 +4,7 @@ import { parseRequestHead, type RequestHead } from '../net/http1/request-head.js
 import { HeadEnd } from '../net/http1/head-end.js';
 import { unsentBytes } from '../net/unsent-bytes.js';
 import type { Timed } from '../net/timers.js';
+import { ClientInput } from './client-input.js';
 import type { HttpContext } from './context.js';
 import { answerStatus } from './error-answer.js';
 import type { HttpListener } from './http-listener.js';
@@ -12,13 +13,7 @@ import { startRequest } from './request-start.js';
 import { RequestBody } from './request-body.js';
 import { Request } from './request.js';
 import { Stage } from './stage.js';
-
-/** What follows a switch of protocols (101): bytes go through as they are. */
-export interface Tunnel {
-  fromClient(chunk: Buffer): void;
-  clientEnded(): void;
-  clientClosed(): void;
-}
+import type { Tunnel } from './tunnel.js';
 
 /** nginx's lingering_time: the longest that a closing connection is read from. */
 const LINGERING_TIME = 30_000;
@@ -43,10 +38,7 @@ export class ClientConnection implements Timed, ConnectionView {
   requests = 0;
   request: Request | undefined = undefined;
   tunnel: Tunnel | undefined = undefined;
-  /** Bytes that came and are not used up, and where they begin. Between two reads they are this connection's own. */
-  #input: Buffer | undefined = undefined;
-  #at = 0;
-  #borrowed = false;
+  readonly #input = new ClientInput();
   /** The search for the end of a head that came in part. */
   #search: HeadEnd | undefined = undefined;
   #waiting: Waiting = Waiting.Nothing;
@@ -89,7 +81,7 @@ export class ClientConnection implements Timed, ConnectionView {
   }
   /** Between requests, or before the first: nothing is lost when it is closed. */
   get isIdle(): boolean {
-    return this.request === undefined && this.#input === undefined && this.tunnel === undefined && !this.#closing;
+    return this.request === undefined && this.#input.bytes === undefined && this.tunnel === undefined && !this.#closing;
   }
 
   /** @param borrowed the bytes are only valid during the call. */
@@ -103,16 +95,9 @@ export class ClientConnection implements Timed, ConnectionView {
       if (this.#waiting === Waiting.Linger) this.#lingerOn();
       return;
     }
-    if (this.#input === undefined) {
-      this.#input = chunk;
-      this.#borrowed = borrowed;
-    } else {
-      this.#input = Buffer.concat([this.#input.subarray(this.#at), chunk]);
-      this.#borrowed = false;
-    }
-    this.#at = 0;
+    this.#input.append(chunk, borrowed);
     this.#work();
-    if (this.#input !== undefined) this.#keepInput();
+    if (this.#input.bytes !== undefined) this.#keepInput();
   }
 
   /** The parsed fields of `request`, parsed again if another request used the scratch meanwhile. */
@@ -187,9 +172,7 @@ export class ClientConnection implements Timed, ConnectionView {
 
   /** For a tunnel: bytes that came behind the request. */
   takePending(): Buffer | undefined {
-    const early = this.#input?.subarray(this.#at);
-    this.#input = undefined;
-    return early === undefined || !this.#borrowed ? early : Buffer.from(early);
+    return this.#input.take();
   }
 
   /** A tunnel is over: what is written still goes out. */
@@ -297,39 +280,25 @@ export class ClientConnection implements Timed, ConnectionView {
 
   /** What is left waits for more, or for the request at work to end. */
   #keepInput(): void {
-    const input = this.#input;
-    if (input === undefined) return;
-    if (this.#borrowed) {
-      this.#input = Buffer.from(input.subarray(this.#at));
-      this.#at = 0;
-      this.#borrowed = false;
-    }
+    this.#input.keep();
     const mustWait = this.request !== undefined || this.#waiting === Waiting.Send;
-    if (mustWait && input.length - this.#at > PIPELINE_LIMIT) this.socket.pause();
+    if (mustWait && this.#input.length > PIPELINE_LIMIT) this.socket.pause();
   }
 
   /** Uses the input for as long as somebody takes it: the body of the request at work, then whole heads. */
   #work(): void {
     if (this.#working) return;
     this.#working = true;
-    while (this.#input !== undefined && !this.#closing && this.tunnel === undefined) {
+    const input = this.#input;
+    while (input.bytes !== undefined && !this.#closing && this.tunnel === undefined) {
       const { request } = this;
       const body = request?.body;
       if (request === undefined) {
-        if (this.#waiting === Waiting.Send || !this.#takeRequest(this.#input)) break;
-      } else if (body !== undefined && !body.complete && body.failure === 0) this.#takeBody(request, body, this.#input);
+        if (this.#waiting === Waiting.Send || !this.#takeRequest(input.bytes)) break;
+      } else if (body !== undefined && !body.complete && body.failure === 0) this.#takeBody(request, body, input.bytes);
       else break;
     }
     this.#working = false;
-  }
-
-  /** The input is used up to here. */
-  #advance(to: number): void {
-    if (this.#input !== undefined && to < this.#input.length) this.#at = to;
-    else {
-      this.#input = undefined;
-      this.#at = 0;
-    }
   }
 
   /** @returns false when more bytes are needed. */
@@ -341,7 +310,7 @@ export class ClientConnection implements Timed, ConnectionView {
       search = context.headEnd;
       search.reset();
     }
-    const end = search.find(bytes, this.#at, limits);
+    const end = search.find(bytes, this.#input.at, limits);
     if (end === 0) return this.#awaitHead(search);
     if (this.#search !== undefined) {
       this.#search = undefined;
@@ -353,7 +322,7 @@ export class ClientConnection implements Timed, ConnectionView {
       return true;
     }
     const { head } = context;
-    this.#advance(end);
+    this.#input.advance(end);
     if (parseRequestHead(head, bytes.latin1Slice(search.start, end), limits) !== 0) this.#refuse(head.code, head.reason);
     else this.#begin();
     return true;
@@ -393,12 +362,14 @@ export class ClientConnection implements Timed, ConnectionView {
     const chunked = this.context.head.chunked;
     const body = new RequestBody(chunked ? -1 : request.contentLength);
     request.body = body;
-    if (this.#input !== undefined) this.#takeBody(request, body, this.#input);
+    const { bytes } = this.#input;
+    if (bytes !== undefined) this.#takeBody(request, body, bytes);
     if (!body.complete) this.#waitForBody(request);
   }
 
   #takeBody(request: Request, body: RequestBody, bytes: Buffer): void {
-    this.#advance(body.feed(bytes, this.#at, this.#borrowed));
+    const { at, borrowed } = this.#input;
+    this.#input.advance(body.feed(bytes, at, borrowed));
     if (body.failure > 0) {
       request.keepAlive = false;
       if (request.finished) this.#linger();
@@ -421,7 +392,7 @@ export class ClientConnection implements Timed, ConnectionView {
   #refuse(status: number, reason: string): void {
     const { context, listener } = this;
     const { head } = context;
-    this.#input = undefined;
+    this.#input.clear();
     context.log.write(
       'info',
       `${reason} while reading client request headers, client: ${this.remoteAddress}, server: ${listener.names.defaultServer.name}`,
@@ -448,7 +419,7 @@ export class ClientConnection implements Timed, ConnectionView {
     this.#sendTimeout = request.location.settings.sendTimeout;
     if (!request.keepAlive || this.#ended) {
       // What was not read may still be on its way.
-      if (this.#input !== undefined || request.text === '' || request.body?.complete === false) this.#linger();
+      if (this.#input.bytes !== undefined || request.text === '' || request.body?.complete === false) this.#linger();
       else this.#end();
       return;
     }
@@ -466,10 +437,10 @@ export class ClientConnection implements Timed, ConnectionView {
 
   /** Goes on with what came behind the last request. */
   #continue(): void {
-    if (this.#input === undefined || this.#working) return;
+    if (this.#input.bytes === undefined || this.#working) return;
     this.socket.resume();
     this.#work();
-    if (this.#input !== undefined) this.#keepInput();
+    if (this.#input.bytes !== undefined) this.#keepInput();
   }
 
   /** Closes; what is written still goes out. */

@@ -1,5 +1,3 @@
-import { ChunkedDecoder, type ChunkSink } from '../net/http1/chunked.js';
-import { fieldName, fieldValue, findField, keptFields } from '../net/http1/fields.js';
 import { DEFAULT_HEAD_LIMITS } from '../net/http1/message-head.js';
 import {
   BODY_CHUNKED,
@@ -14,21 +12,18 @@ import type { Group } from '../upstream/group.js';
 import type { Peer } from '../upstream/peer.js';
 import { AnswerBody } from './answer-body.js';
 import { makeHead, writeHeadAndBody, writeText } from './answer.js';
+import { BodyFraming, Progress } from './body-framing.js';
 import { answerStatus } from './error-answer.js';
-import { OwnField } from './context.js';
 import type { ExchangeRoute } from './exchange-route.js';
-import { completeRedirect } from './redirect-location.js';
 import type { Request, RequestOwner } from './request.js';
 import { RequestFeed } from './request-feed.js';
 import { openTunnel } from './tunnel.js';
+import { adoptHead, namedFields } from './upstream-head.js';
 import { UpstreamConnection, type UpstreamUser } from './upstream-connection.js';
 import type { Attempt, UpstreamTrace } from './upstream-trace.js';
 
 /** Methods that a member may get twice without harm (RFC 9110, 9.2.2; nginx asks the same before it retries). */
 const NOT_IDEMPOTENT = new Set(['POST', 'LOCK', 'PATCH']);
-
-/** Offset of the status in a head: behind `HTTP/1.1 `. */
-const STATUS_AT = 9;
 
 /** Why an attempt ended without an answer. */
 export const enum Failure {
@@ -41,7 +36,7 @@ export const enum Failure {
  * One client's request at its upstream: chooses a member, sends the request, brings the answer back, asks the next member if that is
  * allowed (nginx: ngx_http_upstream). All of it runs in the callbacks of two sockets.
  */
-export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace, ChunkSink {
+export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
   /** Those of this request's earlier exchanges included. */
   readonly attempts: Attempt[];
   answerHead: string;
@@ -60,8 +55,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace, Chun
   #partial: Buffer | undefined = undefined;
   #answering = false;
   #bodyKind = BODY_NONE;
-  #remaining = 0;
-  #decoder: ChunkedDecoder | undefined = undefined;
+  #framing: BodyFraming | undefined = undefined;
   #body: AnswerBody | undefined = undefined;
   #reusable = false;
 
@@ -407,21 +401,8 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace, Chun
   /** Passes the head on, with the first part of the body if it is there. */
   #pass(head: ResponseHead, bytes: Buffer, bodyStart: number, borrowed: boolean): void {
     const { request, route } = this;
-    const { status } = head;
     this.#answering = true;
-    request.status = status;
-    if (head.reasonEnd > head.reasonStart) request.statusLine = head.text.slice(STATUS_AT, head.reasonEnd);
-    request.response.adopt(keptFields(head.text, head, route.hidden));
-    if (route.passesServer || route.passesDate) this.#passOwnFields();
-    const { rewriteLocation } = route.plan;
-    if (rewriteLocation !== undefined && (status === 201 || (status >= 300 && status < 400))) {
-      const location = request.response.get('Location');
-      const rewritten = location === undefined ? undefined : rewriteLocation(location, request);
-      if (rewritten !== undefined) {
-        request.response.set('Location', rewritten);
-        completeRedirect(request);
-      }
-    }
+    adoptHead(request, route, head);
     const kind = responseBodyKind(request.method, head);
     this.#bodyKind = kind;
     const filtered = request.location.bodyFilters.length > 0;
@@ -444,51 +425,35 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace, Chun
     this.#openBody(head, text, bytes, bodyStart, borrowed);
   }
 
-  #passOwnFields(): void {
-    const { request, route } = this;
-    if (route.passesServer && request.response.get('Server') !== undefined) request.ownFields &= ~OwnField.Server;
-    if (route.passesDate && request.response.get('Date') !== undefined) request.ownFields &= ~OwnField.Date;
-  }
-
   #openBody(head: ResponseHead, text: string, bytes: Buffer, bodyStart: number, borrowed: boolean): void {
     this.#connection?.wantOwnBuffers();
-    this.#body = new AnswerBody(this.request, text);
-    this.#remaining = head.contentLength;
-    if (this.#bodyKind === BODY_CHUNKED) this.#decoder = new ChunkedDecoder();
+    const body = new AnswerBody(this.request, text);
+    this.#body = body;
+    this.#framing = new BodyFraming(this.#bodyKind, head.contentLength, body);
     if (bytes.length > bodyStart) this.#takeBody(bytes, bodyStart, borrowed);
-    else this.#body.flushHead();
+    else body.flushHead();
   }
 
   #takeBody(chunk: Buffer, from: number, borrowed: boolean): void {
     const connection = this.#connection;
     const body = this.#body;
-    if (connection === undefined || body === undefined) return;
+    const framing = this.#framing;
+    if (connection === undefined || body === undefined || framing === undefined) return;
     body.from(connection, borrowed);
-    if (this.#decoder !== undefined) {
-      const end = this.#decoder.decode(chunk, from, chunk.length, this);
-      if (this.#decoder.failed) this.#truncated('upstream sent invalid chunked response while reading upstream');
-      else if (this.#decoder.done) {
-        if (end < chunk.length) this.#reusable = false;
-        this.#complete();
-      } else this.#rest(body);
-      return;
-    }
-    let to = chunk.length;
-    if (this.#bodyKind === BODY_LENGTH) {
-      if (to - from > this.#remaining) {
-        to = from + this.#remaining;
+    switch (framing.take(chunk, from)) {
+      case Progress.Open:
+        this.#rest(body);
+        return;
+      case Progress.Overrun:
         this.#reusable = false;
-      }
-      this.#remaining -= to - from;
+        this.#complete();
+        return;
+      case Progress.Complete:
+        this.#complete();
+        return;
+      case Progress.Broken:
+        this.#truncated('upstream sent invalid chunked response while reading upstream');
     }
-    body.write(chunk, from, to);
-    if (this.#bodyKind === BODY_LENGTH && this.#remaining === 0) this.#complete();
-    else this.#rest(body);
-  }
-
-  /** From the chunked decoder. */
-  onData(chunk: Buffer, from: number, to: number): void {
-    this.#body?.write(chunk, from, to);
   }
 
   /** The client is slower than the member: no more is read until it has caught up. */
@@ -532,13 +497,4 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace, Chun
     // What the client sent last still goes out.
     connection?.closeSoon(this.route.plan.sendTimeout);
   }
-}
-
-/** All field lines of that name. */
-function namedFields({ text, fields, count }: ResponseHead, lowerName: string): string {
-  let lines = '';
-  for (let at = -1; (at = findField(text, fields, count, lowerName, at + 1)) >= 0;) {
-    lines += `${fieldName(text, fields, at)}: ${fieldValue(text, fields, at)}\r\n`;
-  }
-  return lines;
 }

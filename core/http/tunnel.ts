@@ -1,9 +1,15 @@
 import { keptFields } from '../net/http1/fields.js';
 import type { ResponseHead } from '../net/http1/response-head.js';
 import type { Exchange } from './exchange.js';
-import type { Tunnel } from './client-connection.js';
 import { makeHead, writeText } from './answer.js';
 import type { UpstreamConnection, UpstreamUser } from './upstream-connection.js';
+
+/** What follows a switch of protocols (101): bytes go through as they are. */
+export interface Tunnel {
+  fromClient(chunk: Buffer): void;
+  clientEnded(): void;
+  clientClosed(): void;
+}
 
 /** Bytes one side's socket may hold before the other side is told to wait. */
 const HIGH_WATER = 131_072;

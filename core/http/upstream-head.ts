@@ -1,0 +1,41 @@
+import { fieldName, fieldValue, findField, keptFields } from '../net/http1/fields.js';
+import type { ResponseHead } from '../net/http1/response-head.js';
+import { OwnField } from './context.js';
+import type { ExchangeRoute } from './exchange-route.js';
+import { completeRedirect } from './redirect-location.js';
+import type { Request } from './request.js';
+
+/** Offset of the status in a head: behind `HTTP/1.1 `. */
+const STATUS_AT = 9;
+
+/** Makes the head of a member's answer the head of the request's: status, fields, Location as proxy_redirect wants it. */
+export function adoptHead(request: Request, route: ExchangeRoute, head: ResponseHead): void {
+  request.status = head.status;
+  if (head.reasonEnd > head.reasonStart) request.statusLine = head.text.slice(STATUS_AT, head.reasonEnd);
+  request.response.adopt(keptFields(head.text, head, route.hidden));
+  if (route.passesServer || route.passesDate) passOwnFields(request, route);
+  if (head.status === 201 || (head.status >= 300 && head.status < 400)) rewriteLocation(request, route);
+}
+
+/** All field lines of that name. */
+export function namedFields({ text, fields, count }: ResponseHead, lowerName: string): string {
+  let lines = '';
+  for (let at = -1; (at = findField(text, fields, count, lowerName, at + 1)) >= 0;) {
+    lines += `${fieldName(text, fields, at)}: ${fieldValue(text, fields, at)}\r\n`;
+  }
+  return lines;
+}
+
+/** proxy_pass_header: the member's Server or Date instead of the engine's. */
+function passOwnFields(request: Request, route: ExchangeRoute): void {
+  if (route.passesServer && request.response.get('Server') !== undefined) request.ownFields &= ~OwnField.Server;
+  if (route.passesDate && request.response.get('Date') !== undefined) request.ownFields &= ~OwnField.Date;
+}
+
+function rewriteLocation(request: Request, { plan }: ExchangeRoute): void {
+  const location = plan.rewriteLocation === undefined ? undefined : request.response.get('Location');
+  const rewritten = location === undefined ? undefined : plan.rewriteLocation?.(location, request);
+  if (rewritten === undefined) return;
+  request.response.set('Location', rewritten);
+  completeRedirect(request);
+}
