@@ -1,5 +1,5 @@
 import { lines } from './nginx-config.js';
-import { MAX_CONNECTIONS, type Site } from './site.js';
+import { MAX_CONNECTIONS, type Site, OWN_ANSWER } from './site.js';
 
 /** The same site in haproxy's language. */
 export function haproxyConfig(site: Site): string {
@@ -19,6 +19,7 @@ export function haproxyConfig(site: Site): string {
     '    http-reuse always',
     'frontend site',
     `    bind 127.0.0.1:${site.port}${tls}`,
+    `    http-request return status 200 content-type text/plain string ${'x'.repeat(1024)} if { path ${OWN_ANSWER} }`,
     '    default_backend backend',
     'backend backend',
     `    server backend 127.0.0.1:${site.backend}`,

@@ -16,3 +16,6 @@ export const UPSTREAM_KEEPALIVE = 64;
 
 /** Connections that a server must be able to hold. */
 export const MAX_CONNECTIONS = 11_000;
+
+/** Path that the server answers by itself, with 1 KB, so that a server of several workers is not held up by a backend. */
+export const OWN_ANSWER = '/own';

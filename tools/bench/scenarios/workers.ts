@@ -4,13 +4,14 @@ import { load } from '../load.js';
 import { withSite } from '../running-site.js';
 import type { Scenario } from '../scenario.js';
 import type { ServerKind } from '../servers.js';
+import { OWN_ANSWER } from '../site.js';
 
 const CONNECTIONS = 128;
 
 export const workersScenario: Scenario = {
   name: 'workers',
   title: 'Two workers against one',
-  how: `1 KB keep-alive, ${CONNECTIONS} connections; a core for each worker, load and backend share the others, the same for both runs.`,
+  how: `1 KB that the server answers by itself, keep-alive, ${CONNECTIONS} connections; a core for each worker, the load has the others, the same for both runs. Through a backend, load and backend together are the limit of four cores.`,
   columns: [
     { key: 'scaling', title: 'two / one', unit: '×', digits: 2 },
     { key: 'one', title: 'requests/s, one', unit: '', digits: 0 },
@@ -32,7 +33,7 @@ async function requestRate(lab: Lab, server: ServerKind, workers: number, faults
   const plan = planCores(lab.cores.all, 2);
   const cores = { ...plan, server: plan.server.slice(0, workers) };
   return withSite(lab, server, { workers, cores }, faults, async (site) => {
-    const shape = { url: `${site.origin}/1k`, connections: CONNECTIONS, cores: cores.load };
+    const shape = { url: `${site.origin}${OWN_ANSWER}`, connections: CONNECTIONS, cores: cores.load };
     await load(lab, { ...shape, seconds: lab.pace.warmUpSeconds });
     const result = await load(lab, { ...shape, seconds: lab.pace.seconds });
     faults.push(...result.faults);
