@@ -1,0 +1,113 @@
+import test from 'ava';
+import { httpBackend } from '../harness/backends.js';
+import { connectRaw, get, type RawConnection } from '../harness/client.js';
+import { startSrv } from '../harness/srv.js';
+import { waitFor } from '../harness/wait.js';
+import { patternStream } from './byte-streams.js';
+
+const LEAVES: Readonly<Record<string, (connection: RawConnection) => void>> = {
+  end: ({ socket }) => socket.end(),
+  reset: ({ socket }) => socket.resetAndDestroy(),
+};
+
+for (const [how, leave] of Object.entries(LEAVES)) {
+  test(`a client that goes away frees the connection to the member: ${how}`, async (t) => {
+    const gone: string[] = [];
+    const backend = await httpBackend(t, (request, response) => {
+      response.once('close', () => gone.push(request.url ?? ''));
+      if (request.url === '/large') patternStream(200_000_000).pipe(response);
+      else if (request.url === '/begun') response.write('begun');
+    });
+    const srv = await startSrv(
+      t,
+      `error_log logs/error.log info;
+      events {}
+      http {
+        log_format short "$remote_addr $request_uri $status";
+        access_log logs/access.log short;
+        server {
+          listen 127.0.0.1:%%PORT_web%%;
+          location / { proxy_pass http://127.0.0.1:${backend.port}; }
+          location /stream { proxy_pass http://127.0.0.1:${backend.port}; proxy_request_buffering off; }
+          location /status { access_log off; stub_status; }
+        }
+      }`,
+    );
+    const open = async (bytes: string): Promise<RawConnection> => {
+      const connection = await connectRaw(t, srv.port('web'));
+      connection.send(bytes);
+      return connection;
+    };
+    const asked = (path: string): Promise<true> => waitFor(`${path} at the member`, () => backend.requests.some(({ url }) => url === path));
+
+    const waiting = await open('GET /waiting HTTP/1.1\r\nHost: a\r\n\r\n');
+    await asked('/waiting');
+    leave(waiting);
+    const begun = await open('GET /begun HTTP/1.1\r\nHost: a\r\n\r\n');
+    await begun.receive(/begun/);
+    leave(begun);
+    const large = await open('GET /large HTTP/1.1\r\nHost: a\r\n\r\n');
+    await large.receive(/200 OK/);
+    leave(large);
+    const uploading = await open('POST /stream HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nhalf');
+    await asked('/stream');
+    leave(uploading);
+    const collecting = await open('POST /collected HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nhalf');
+    leave(collecting);
+
+    await waitFor('the end of all of them', () => gone.length === 4);
+    t.deepEqual([...gone].sort(), ['/begun', '/large', '/stream', '/waiting']);
+    await waitFor('no connection but the one that asks', async () => {
+      const { body } = await get(srv.port('web'), '/status');
+      return body.startsWith('Active connections: 1 ') && body.includes('Reading: 0 Writing: 1 Waiting: 0');
+    });
+    await srv.waitForLog(/client prematurely closed connection/);
+    await srv.waitForLog(/^127\.0\.0\.1 \/waiting 499$/m, 'logs/access.log');
+    await srv.waitForLog(/^127\.0\.0\.1 \/begun 200$/m, 'logs/access.log');
+    t.false(
+      backend.requests.some(({ url }) => url === '/collected'),
+      'half a request is none',
+    );
+  });
+}
+
+test('proxy_ignore_client_abort: the member may finish', async (t) => {
+  const outcome: string[] = [];
+  const backend = await httpBackend(t, (request, response) => {
+    const timer = setTimeout(() => response.end(request.url === '/large' ? 'x'.repeat(1_000_000) : 'done'), 300);
+    response.once('finish', () => outcome.push(`${request.url} finished`));
+    response.once('close', () => {
+      clearTimeout(timer);
+      if (!response.writableFinished) outcome.push(`${request.url} aborted`);
+    });
+  });
+  const srv = await startSrv(
+    t,
+    `events {}
+    http {
+      server {
+        listen 127.0.0.1:%%PORT_web%%;
+        proxy_ignore_client_abort on;
+        location / { proxy_pass http://127.0.0.1:${backend.port}; }
+        location /status { stub_status; }
+      }
+    }`,
+  );
+  const reset = await connectRaw(t, srv.port('web'));
+  reset.send('GET /reset HTTP/1.1\r\nHost: a\r\n\r\n');
+  await waitFor('the request', () => backend.requests.length === 1);
+  reset.socket.resetAndDestroy();
+  await waitFor('its end', () => outcome.includes('/reset finished'));
+  const large = await connectRaw(t, srv.port('web'));
+  large.send('GET /large HTTP/1.1\r\nHost: a\r\n\r\n');
+  await waitFor('the request', () => backend.requests.length === 2);
+  large.socket.resetAndDestroy();
+  await waitFor('its end', () => outcome.length === 2);
+  const half = await connectRaw(t, srv.port('web'));
+  half.socket.end('GET /half HTTP/1.1\r\nHost: a\r\n\r\n', 'latin1');
+  t.regex(await half.receiveAll(), /\r\n\r\ndone$|done\r\n0\r\n\r\n$/, 'a client that only closed its side is answered');
+  await waitFor('no connection but the one that asks', async () =>
+    (await get(srv.port('web'), '/status')).body.startsWith('Active connections: 1 '),
+  );
+  t.pass();
+});
