@@ -4,6 +4,7 @@ import { IdSource } from '../config/tree.js';
 import { readConfiguration } from '../kernel/read-configuration.js';
 import { Master } from '../master/master.js';
 import { obeySignals } from '../master/signals.js';
+import { MIN_WORKERS } from '../upstream/layout.js';
 import type { Log } from '../module/services.js';
 import type { Command } from './command.js';
 import { announce } from './announce.js';
@@ -27,9 +28,9 @@ function wantsDaemon(parsed: Parsed): boolean {
   return parsed.errors.length === 0 && wordOf(parsed, 'daemon')?.toLowerCase() !== 'off';
 }
 
-/** Workers that shared state gets places for: those of the configuration, and as many as could become useful here at a reload. */
+/** Workers that shared state gets places for: those of the configuration, and as many as a reload may ask for. */
 function workerPlaces(parsed: Parsed): number {
-  return Math.max(Number(wordOf(parsed, 'worker_processes')) || 0, availableParallelism());
+  return Math.max(Number(wordOf(parsed, 'worker_processes')) || 0, availableParallelism(), MIN_WORKERS);
 }
 
 /** The first argument of a directive of the main level, before anything is checked. */
@@ -59,6 +60,8 @@ async function serve({ paths, options, installation, console }: Command, parsed:
   try {
     await master.start(parsed);
   } catch (error) {
+    // A signal came first: whoever takes care of it ends the process.
+    if (master.ending) return;
     console.report(error);
     await master.stop();
     exit(1);

@@ -82,6 +82,11 @@ export class Master {
     return this.#instance.settings.main;
   }
 
+  /** It was told to end. */
+  get ending(): boolean {
+    return this.#ending !== 'no';
+  }
+
   get helpers(): HelperSet {
     return this.#helpers;
   }
@@ -118,6 +123,7 @@ export class Master {
     log.write('notice', 'reconfiguring');
     try {
       await this.#queue.reload(() => checkConfiguration(source, ids, this.#instance));
+      if (this.ending) return;
       await this.#workers.resize(this.#workerCount(), this.main.worker_shutdown_timeout);
       await this.#followHelpers();
       this.#helpers.reload();
@@ -139,7 +145,6 @@ export class Master {
   /** Ends the workers gracefully and stays; a reload starts them again. */
   async endWorkers(): Promise<void> {
     await this.#workers.quit(this.main.worker_shutdown_timeout);
-    this.#workers.reopen();
   }
 
   /** Ends when every request is answered, or when worker_shutdown_timeout is over. */

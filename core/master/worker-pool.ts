@@ -27,7 +27,10 @@ export interface WorkerPoolOptions {
 
 /** The worker threads: started, replaced when they die, ended. */
 export class WorkerPool {
+  /** Those that serve, by number. */
   readonly #workers = new Map<number, WorkerHandle>();
+  /** Those that answer their last requests; others may serve under their numbers already. */
+  readonly #leaving = new Set<WorkerHandle>();
   readonly #delays = new Map<number, number>();
   readonly #timers = new Set<NodeJS.Timeout>();
   /** Started by {@link resize}, whose caller hears of their failure: they are not tried again. */
@@ -49,8 +52,8 @@ export class WorkerPool {
    */
   async resize(count: number, shutdownTimeoutMs?: number): Promise<void> {
     this.#size = count;
-    const surplus = [...this.#workers.values()].filter((worker) => worker.index >= count);
-    for (const worker of surplus) void worker.quit(shutdownTimeoutMs);
+    this.#closing = false;
+    for (const worker of this.#workers.values()) if (worker.index >= count) void this.#dismiss(worker).quit(shutdownTimeoutMs);
     const started: WorkerHandle[] = [];
     await this.options.joining(() => {
       for (let index = 0; index < count; index++) if (!this.#workers.has(index)) started.push(this.#create(index));
@@ -63,24 +66,28 @@ export class WorkerPool {
   }
 
   reopenLogs(): void {
-    for (const worker of this.#workers.values()) worker.reopenLogs();
+    for (const worker of [...this.#workers.values(), ...this.#leaving]) worker.reopenLogs();
   }
 
-  /** Ends all of them when their requests are answered, or after `timeoutMs` milliseconds. None is replaced. */
+  /** Ends all of them when their requests are answered, or after `timeoutMs` milliseconds. None is replaced; {@link resize} starts others. */
   async quit(timeoutMs: number | undefined): Promise<void> {
     this.#close();
-    await Promise.all([...this.#workers.values()].map((worker) => worker.quit(timeoutMs)));
+    for (const worker of this.#workers.values()) void this.#dismiss(worker).quit(timeoutMs);
+    await Promise.all([...this.#leaving].map((worker) => worker.ended));
   }
 
   /** Ends all of them now. None is replaced. */
   async stop(): Promise<void> {
     this.#close();
-    await Promise.all([...this.#workers.values()].map((worker) => worker.stop()));
+    for (const worker of this.#workers.values()) this.#dismiss(worker);
+    await Promise.all([...this.#leaving].map((worker) => worker.stop()));
   }
 
-  /** Lets {@link resize} start workers again after {@link quit}. */
-  reopen(): void {
-    this.#closing = false;
+  /** From now on it takes part in nothing. */
+  #dismiss(worker: WorkerHandle): WorkerHandle {
+    this.#workers.delete(worker.index);
+    this.#leaving.add(worker);
+    return worker;
   }
 
   #close(): void {
@@ -102,17 +109,20 @@ export class WorkerPool {
   }
 
   #ended(worker: WorkerHandle, end: WorkerEnd): void {
-    this.#workers.delete(worker.index);
+    this.#leaving.delete(worker);
+    if (this.#workers.get(worker.index) === worker) this.#workers.delete(worker.index);
     // It may have died with a lock in its hands, and with requests that shared memory counts.
     this.options.zones.releaseOf(worker.threadId);
-    this.options.release(worker.index);
+    if (!this.#workers.has(worker.index)) this.options.release(worker.index);
     if (worker.leaving) {
       this.options.log.write('notice', `${worker.name} exited with code ${end.code}`);
       return;
     }
+    // Whoever started it hears why it failed.
+    if (this.#onTrial.has(worker)) return;
     const reason = end.error ? `: ${end.error.message}` : '';
     this.options.log.write('alert', `${worker.name} (thread ${worker.threadId}) exited with code ${end.code}${reason}`);
-    if (!this.#closing && worker.index < this.#size && !this.#onTrial.has(worker)) this.#replace(worker);
+    if (!this.#closing && worker.index < this.#size) this.#replace(worker);
   }
 
   #replace(worker: WorkerHandle): void {
