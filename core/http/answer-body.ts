@@ -1,4 +1,5 @@
 import { writeChunk } from './answer.js';
+import { filterBody } from './filters.js';
 import type { Request } from './request.js';
 import type { UpstreamConnection } from './upstream-connection.js';
 
@@ -14,6 +15,8 @@ export class AnswerBody {
   #head: string;
   #connection: UpstreamConnection | undefined = undefined;
   #borrowed = false;
+  /** A filter threw: the answer cannot be completed. */
+  failed = false;
   /** Read buffers that the client's socket still needs. */
   readonly #inFlight: Buffer[] = [];
 
@@ -22,6 +25,11 @@ export class AnswerBody {
     head: string,
   ) {
     this.#head = head;
+  }
+
+  /** Not even the head is out. */
+  get isUnsent(): boolean {
+    return this.#head !== '';
   }
 
   /** More is held for the client than it should be. */
@@ -52,6 +60,7 @@ export class AnswerBody {
   end(): void {
     const { request } = this;
     if (request.sendsBody && request.location.bodyFilters.length > 0) this.#writeFiltered(Buffer.alloc(0), true);
+    if (this.failed) return;
     this.flushHead();
     if (request.chunked) {
       request.connection.socket.write('0\r\n\r\n', 'latin1');
@@ -105,9 +114,10 @@ export class AnswerBody {
 
   #writeFiltered(piece: Buffer, last: boolean): void {
     const { request } = this;
-    let bytes: Buffer = this.#borrowed && !last ? Buffer.from(piece) : piece;
-    for (const filter of request.location.bodyFilters) bytes = filter(request, bytes, last);
-    if (bytes.length === 0) return;
+    if (this.failed) return;
+    const bytes = filterBody(request, this.#borrowed && !last ? Buffer.from(piece) : piece, last);
+    this.failed = bytes === undefined;
+    if (bytes === undefined || bytes.length === 0) return;
     request.bodyBytesSent += bytes.length;
     const head = this.#head;
     this.#head = '';

@@ -1,5 +1,6 @@
+import { filterBody, filterHeader } from './filters.js';
 import type { Request } from './request.js';
-import { isBodiless, publicStatus, statusText } from './status.js';
+import { isBodiless, publicStatus, specialPage, statusText } from './status.js';
 
 /** Up to here head and body leave as one string: it is copied once, by the system call's own buffer. */
 const JOINED_LIMIT = 16_384;
@@ -9,13 +10,14 @@ export const UNKNOWN_LENGTH = -1;
 /**
  * Runs the header filters and makes the head of the answer.
  * @param length bytes of the body, or UNKNOWN_LENGTH.
+ * @returns the empty string if a filter threw: then {@link sendFailure} is all that can be done.
  */
 export function makeHead(request: Request, length: number, contentType?: string): string {
   const { location, connection, response } = request;
   if (request.errorStatus !== 0) request.status = request.errorStatus;
   if (contentType !== undefined && contentType !== '' && request.status !== 204) response.append('Content-Type', contentType);
   const { status: before } = request;
-  for (const filter of location.headerFilters) filter(request);
+  if (!request.unfiltered && !filterHeader(request)) return '';
   const status = publicStatus(request.status);
   request.status = status;
   request.headSent = true;
@@ -39,16 +41,30 @@ export function makeHead(request: Request, length: number, contentType?: string)
 
 /** Sends a complete answer and finishes the request. */
 export function sendWhole(request: Request, body: Buffer, contentType?: string): void {
-  const { bodyFilters } = request.location;
-  let bytes = body;
-  for (const filter of bodyFilters) bytes = filter(request, bytes, true);
-  const head = makeHead(request, bytes.length, contentType);
+  const bytes = request.unfiltered ? body : filterBody(request, body, true);
+  const head = bytes === undefined ? '' : makeHead(request, bytes.length, contentType);
+  if (bytes === undefined || head === '') {
+    sendFailure(request);
+    return;
+  }
   if (!request.sendsBody || bytes.length === 0) writeText(request, head);
   else {
     request.bodyBytesSent += bytes.length;
     writeHeadAndBody(request, head, bytes, 0, bytes.length, false);
   }
   request.connection.finish(request);
+}
+
+/** Answers 500 without any filter, as one of them has failed. */
+export function sendFailure(request: Request): void {
+  request.unfiltered = true;
+  request.chunked = false;
+  request.keepAlive = false;
+  request.status = 500;
+  request.errorStatus = 0;
+  request.statusLine = '';
+  request.response.adopt('');
+  sendWhole(request, Buffer.from(specialPage(500, request.location.settings.serverToken)), 'text/html');
 }
 
 /** Writes text of single bytes (latin1). */

@@ -7,6 +7,7 @@ import type { Timed } from '../net/timers.js';
 import { ClientInput } from './client-input.js';
 import type { HttpContext } from './context.js';
 import { answerStatus } from './error-answer.js';
+import { runLogHandlers } from './filters.js';
 import type { HttpListener } from './http-listener.js';
 import { run } from './phase-runner.js';
 import { startRequest } from './request-start.js';
@@ -410,8 +411,7 @@ export class ClientConnection implements Timed, ConnectionView {
     request.finished = true;
     request.owner = undefined;
     this.context.figures.countAnswered();
-    const handlers = request.location.logHandlers;
-    for (const handler of handlers) handler(request);
+    runLogHandlers(request);
   }
 
   #afterRequest(request: Request): void {

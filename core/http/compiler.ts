@@ -109,6 +109,7 @@ class Compilation {
       listens: listenOptions([...(block?.named('listen') ?? [])], (text) => this.args.path(text), process.getuid?.() === 0 ? '80' : '8000'),
       settings: serverSettings(conf),
       steps: handlers.steps('post_read', 'server_rewrite'),
+      modules: handlers.modules,
       locations: this.#locations(directive, scope, before),
       fallback: this.#location({ kind: 'prefix', name: '' }, scope, new LocationTable([])),
       tls: this.#tls(scope),
@@ -170,6 +171,7 @@ class Compilation {
       headerFilters: handlers.headerFilters,
       bodyFilters: handlers.bodyFilters,
       logHandlers: handlers.logHandlers,
+      modules: handlers.modules,
       nested,
     };
   }

@@ -56,7 +56,7 @@ export class ExchangeRoute {
     });
   }
 
-  start(request: HttpRequest): Result {
+  start(request: HttpRequest): Result | Promise<Result> {
     const group = this.group ?? this.source.inForce(this.plan.target.of(request));
     if (group !== undefined) return this.#begin(request, group);
     return this.#resolveNow(request);
@@ -79,7 +79,7 @@ export class ExchangeRoute {
   }
 
   /** A target with variables that is no upstream's name: an address, or a name that must be resolved for this request. */
-  #resolveNow(request: HttpRequest): Result {
+  #resolveNow(request: HttpRequest): Result | Promise<Result> {
     const { context } = (request as Request).connection;
     const target = this.plan.target.of(request);
     let address: { host: string; port: number };
@@ -89,16 +89,13 @@ export class ExchangeRoute {
       context.log.write('error', `invalid upstream "${target}"`, request);
       return 500;
     }
-    this.source.implicit(address.host, address.port).then(
-      (group) => {
-        if (!(request as Request).finished) this.#begin(request, group);
-      },
+    return this.source.implicit(address.host, address.port).then(
+      (group) => ((request as Request).finished ? DONE : this.#begin(request, group)),
       (error: unknown) => {
         context.log.write('error', error instanceof Error ? error.message : `${target} could not be resolved`, request);
-        (request as Request).fail(502);
+        return 502;
       },
     );
-    return DONE;
   }
 }
 
@@ -146,7 +143,7 @@ export class HttpExchanges extends Exchanges {
     super();
   }
 
-  compile(plan: ExchangePlan): (request: HttpRequest) => Result {
+  compile(plan: ExchangePlan): (request: HttpRequest) => Result | Promise<Result> {
     const route = new ExchangeRoute(plan, this.source);
     const waiting = route.resolve();
     if (waiting !== undefined) this.#waiting.push(waiting);

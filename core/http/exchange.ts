@@ -11,7 +11,7 @@ import {
 import type { Group } from '../upstream/group.js';
 import type { Peer } from '../upstream/peer.js';
 import { AnswerBody } from './answer-body.js';
-import { makeHead, writeHeadAndBody, writeText } from './answer.js';
+import { makeHead, sendFailure, writeHeadAndBody, writeText } from './answer.js';
 import { BodyFraming, Progress } from './body-framing.js';
 import { answerStatus } from './error-answer.js';
 import type { ExchangeRoute } from './exchange-route.js';
@@ -402,12 +402,16 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
   #pass(head: ResponseHead, bytes: Buffer, bodyStart: number, borrowed: boolean): void {
     const { request, route } = this;
     this.#answering = true;
-    adoptHead(request, route, head);
+    const adopted = adoptHead(request, route, head);
     const kind = responseBodyKind(request.method, head);
     this.#bodyKind = kind;
     const filtered = request.location.bodyFilters.length > 0;
     const length = filtered || kind === BODY_CHUNKED || kind === BODY_UNTIL_CLOSE ? -1 : head.contentLength;
-    const text = makeHead(request, length);
+    const text = adopted ? makeHead(request, length) : '';
+    if (text === '') {
+      this.filterFailed();
+      return;
+    }
     if (kind === BODY_NONE || (kind === BODY_LENGTH && head.contentLength === 0)) {
       if (bytes.length > bodyStart) this.#reusable = false;
       writeText(request, text);
@@ -459,6 +463,10 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
   /** The client is slower than the member: no more is read until it has caught up. */
   #rest(body: AnswerBody): void {
     const { request } = this;
+    if (body.failed) {
+      this.#bodyFilterFailed(body);
+      return;
+    }
     if (!body.isBehind || this.#connection === undefined) return;
     this.#connection.socket.pause();
     request.connection.context.timers.disarm(this.#connection);
@@ -470,18 +478,41 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
     const attempt = this.#attempt;
     if (attempt !== undefined) attempt.responseTime = this.#elapsed();
     this.#body?.end();
+    if (this.#body?.failed === true) {
+      this.#bodyFilterFailed(this.#body);
+      return;
+    }
     this.#feed.stop();
     this.#release(this.#reusable && this.#bodyKind !== BODY_UNTIL_CLOSE && this.#feed.complete, false);
     request.owner = undefined;
     request.connection.finish(request);
   }
 
+  #bodyFilterFailed(body: AnswerBody): void {
+    if (body.isUnsent) this.filterFailed();
+    else this.#cutOff(false);
+  }
+
+  /** A filter threw, and nothing of the answer is out: the client gets a 500. */
+  filterFailed(): void {
+    this.#feed.stop();
+    this.#release(false, false);
+    this.request.owner = undefined;
+    sendFailure(this.request);
+  }
+
   /** The answer broke off: the client's connection is closed, so that it cannot take the part for the whole. */
   #truncated(text: string): void {
     const { request } = this;
     if (text !== '') request.connection.context.log.write('error', text, request);
+    this.#cutOff(true);
+  }
+
+  /** @param failed it is the member's fault */
+  #cutOff(failed: boolean): void {
+    const { request } = this;
     this.#body?.stop();
-    this.#release(false, true);
+    this.#release(false, failed);
     this.#feed.stop();
     request.owner = undefined;
     request.connection.abort(request);

@@ -18,12 +18,15 @@ export class HandlerSet {
   readonly #header: Entry<NonNullable<HttpHandlers['header']>>[] = [];
   readonly #body: Entry<NonNullable<HttpHandlers['body']>>[] = [];
   readonly #log: Entry<NonNullable<HttpHandlers['log']>>[] = [];
+  /** Which module each of them came from: for the log. */
+  readonly modules = new Map<unknown, string>();
   #content: { readonly module: string; readonly run: Handler } | undefined;
   /** The owner of the content sets the limit of request bodies itself. */
   limitsBody = false;
 
   /** @throws ConfigError when a second module claims the content of the location. */
   add({ manifest }: ModuleDeclaration, handlers: HttpHandlers, place: Directive | undefined): void {
+    for (const run of Object.values(handlers)) this.modules.set(run, manifest.name);
     const order = (part: Part): number => manifest.phases?.[part] ?? DEFAULT_ORDER;
     for (const [at, phase] of PHASES.entries()) {
       const run = handlers[phase];

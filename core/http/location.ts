@@ -60,5 +60,7 @@ export interface Location {
   readonly headerFilters: readonly NonNullable<HttpHandlers['header']>[];
   readonly bodyFilters: readonly NonNullable<HttpHandlers['body']>[];
   readonly logHandlers: readonly NonNullable<HttpHandlers['log']>[];
+  /** Which module a handler came from. */
+  readonly modules: ReadonlyMap<unknown, string>;
   readonly nested: LocationTable;
 }

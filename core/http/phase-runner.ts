@@ -1,6 +1,7 @@
 import { DECLINED, DONE, OK, PHASES, type Result } from '../module/http.js';
 import { escapeUri } from '../net/http1/uri.js';
 import { answerStatus } from './error-answer.js';
+import { logFailure, presentHandler } from './handler-failure.js';
 import type { Location, Steps } from './location.js';
 import type { Request } from './request.js';
 import { MAX_REDIRECTS, Stage } from './stage.js';
@@ -103,6 +104,7 @@ function runSteps(request: Request, steps: Steps): Result {
   const { handlers, phases } = steps;
   while (request.cursor < handlers.length) {
     const phase = phases[request.cursor];
+    if (request.refusal !== 0 && phase !== ACCESS) return leaveAccess(request);
     const handler = handlers[request.cursor++];
     if (handler === undefined) break;
     const result = handler(request);
@@ -115,7 +117,7 @@ function runSteps(request: Request, steps: Steps): Result {
 
 /** What a handler's answer means in its phase: DECLINED goes on. */
 function weigh(request: Request, steps: Steps, phase: number, result: Result): Result {
-  if (result === DECLINED) return phase === ACCESS || request.refusal === 0 ? DECLINED : leaveAccess(request);
+  if (result === DECLINED) return DECLINED;
   if (phase !== ACCESS) {
     if (result !== OK) return result;
     skipPhase(request, steps, phase);
@@ -128,9 +130,9 @@ function weigh(request: Request, steps: Steps, phase: number, result: Result): R
     return DECLINED;
   }
   if (result !== 401 && result !== 403) return result;
-  request.refusal = result;
-  const last = steps.phases[request.cursor] !== ACCESS;
-  return last ? leaveAccess(request) : DECLINED;
+  // To be asked who one is says more than to be sent away.
+  if (request.refusal !== 401) request.refusal = result;
+  return DECLINED;
 }
 
 function leaveAccess(request: Request): Result {
@@ -146,6 +148,7 @@ function skipPhase(request: Request, steps: Steps, phase: number): void {
 /** The handler waits for something: the request rests until then. Only this path makes closures. */
 function park(request: Request, waiting: Promise<Result>): Result {
   const { stage, cursor, redirects } = request;
+  const handler = presentHandler(request);
   waiting.then(
     (result) => {
       if (request.finished || request.redirects !== redirects) return;
@@ -153,7 +156,7 @@ function park(request: Request, waiting: Promise<Result>): Result {
       resume(request, stage, cursor, result);
     },
     (error: unknown) => {
-      if (!request.finished) failed(request, error);
+      if (!request.finished) failed(request, error, handler);
     },
   );
   return DONE;
@@ -184,8 +187,9 @@ function settle(request: Request, result: Result): void {
   if (result !== DONE) answerStatus(request, result);
 }
 
-function failed(request: Request, error: unknown): void {
-  const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  request.connection.context.log.write('crit', `handler failed: ${reason}`, request);
+function failed(request: Request, error: unknown, handler = presentHandler(request)): void {
+  logFailure(request, error, handler);
+  request.owner?.abort();
+  request.owner = undefined;
   if (!request.finished) answerStatus(request, 500);
 }

@@ -70,6 +70,8 @@ export class Request implements HttpRequest {
   readonly response = new HeaderList();
   keepAlive: boolean;
   headSent = false;
+  /** A filter has failed: the 500 that tells it goes through none. */
+  unfiltered = false;
   /** Status and reason as the upstream gave them; empty for the engine's own. */
   statusLine = '';
   /** Fields of {@link OwnField} that the engine adds: not those that are passed on from an upstream. */

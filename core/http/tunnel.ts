@@ -22,7 +22,12 @@ export function openTunnel(exchange: Exchange, head: ResponseHead, connection: U
   request.response.adopt(keptFields(head.text, head, route.hidden));
   request.response.set('Upgrade', upgrade);
   request.response.set('Connection', 'upgrade');
-  writeText(request, makeHead(request, -1));
+  const text = makeHead(request, -1);
+  if (text === '') {
+    exchange.filterFailed();
+    return;
+  }
+  writeText(request, text);
   const tunnel = new UpgradedTunnel(exchange, connection);
   request.connection.tunnel = tunnel;
   request.owner = tunnel;

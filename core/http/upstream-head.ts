@@ -2,19 +2,30 @@ import { fieldName, fieldValue, findField, keptFields } from '../net/http1/field
 import type { ResponseHead } from '../net/http1/response-head.js';
 import { OwnField } from './context.js';
 import type { ExchangeRoute } from './exchange-route.js';
+import { logFailure } from './handler-failure.js';
 import { completeRedirect } from './redirect-location.js';
 import type { Request } from './request.js';
 
 /** Offset of the status in a head: behind `HTTP/1.1 `. */
 const STATUS_AT = 9;
 
-/** Makes the head of a member's answer the head of the request's: status, fields, Location as proxy_redirect wants it. */
-export function adoptHead(request: Request, route: ExchangeRoute, head: ResponseHead): void {
+/**
+ * Makes the head of a member's answer the head of the request's: status, fields, Location as proxy_redirect wants it.
+ * @returns false if a text of proxy_redirect could not be made: that is logged
+ */
+export function adoptHead(request: Request, route: ExchangeRoute, head: ResponseHead): boolean {
   request.status = head.status;
   if (head.reasonEnd > head.reasonStart) request.statusLine = head.text.slice(STATUS_AT, head.reasonEnd);
   request.response.adopt(keptFields(head.text, head, route.hidden));
   if (route.passesServer || route.passesDate) passOwnFields(request, route);
-  if (head.status === 201 || (head.status >= 300 && head.status < 400)) rewriteLocation(request, route);
+  if (head.status !== 201 && (head.status < 300 || head.status >= 400)) return true;
+  try {
+    rewriteLocation(request, route);
+    return true;
+  } catch (error) {
+    logFailure(request, error, request.location.content);
+    return false;
+  }
 }
 
 /** All field lines of that name. */

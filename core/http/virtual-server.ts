@@ -33,6 +33,8 @@ export interface VirtualServer {
   readonly settings: ServerSettings;
   /** post_read and server_rewrite. */
   readonly steps: Steps;
+  /** Which module a handler of them came from. */
+  readonly modules: ReadonlyMap<unknown, string>;
   readonly locations: LocationTable;
   /** Where a request is that no location matches, and that failed before one was chosen. */
   readonly fallback: Location;

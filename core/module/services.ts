@@ -249,7 +249,7 @@ export abstract class Exchanges {
    * Makes the content handler for a plan. A constant target is looked up (and its name resolved) while the configuration is prepared;
    * what is wrong with it is reported there: `host not found in upstream "x"`.
    */
-  abstract compile(plan: ExchangePlan): (request: HttpRequest) => Result;
+  abstract compile(plan: ExchangePlan): (request: HttpRequest) => Result | Promise<Result>;
 }
 
 /** Figures of this node over all workers (stub_status). */
