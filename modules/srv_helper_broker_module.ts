@@ -21,7 +21,7 @@ export class Broker implements Lifecycle {
   ) {}
 
   async start(): Promise<void> {
-    const broker = await Aedes.createBroker({ drainTimeout: 2000, connectTimeout: 2000, queueLimit: 64 });
+    const broker = await Aedes.createBroker({ drainTimeout: 10_000, connectTimeout: 2000, queueLimit: 64 });
     this.#broker = broker;
     this.#restrict(broker);
     broker.on('clientError', (client, error) => this.log.write('warn', `broker: client ${client.id}: ${error.message}`));

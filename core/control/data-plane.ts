@@ -54,7 +54,7 @@ export class BusDataPlane extends DataPlane {
     const { dryRun, ifMatch, requestId } = context;
     const id = `${this.client.id}.${++this.#calls}`;
     const frames = splitCall(id, encode({ action, params, context: { dryRun, ifMatch, requestId, deadline } }));
-    const answer = this.#expect(id, deadline - Date.now());
+    const answer = this.#expect(id, Math.max(0, deadline - Date.now()));
     for (const frame of frames) {
       if (!this.client.publish(`${CALL_TOPIC}/${this.client.id}`, frame)) this.#settle(id)?.reject(unavailable('is not connected'));
     }
