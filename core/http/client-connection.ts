@@ -18,6 +18,8 @@ import type { Tunnel } from './tunnel.js';
 
 /** nginx's lingering_time: the longest that a closing connection is read from. */
 const LINGERING_TIME = 30_000;
+/** Most that the log shows of a request line that was refused. */
+const LOGGED_LINE = 2048;
 /** Bytes of later requests kept while one is answered; then the socket is paused. */
 const PIPELINE_LIMIT = 65_536;
 
@@ -146,6 +148,7 @@ export class ClientConnection implements Timed, ConnectionView {
   /** The answer is complete: goes on with the next request or closes. */
   finish(request: Request): void {
     if (request.finished) return;
+    request.completed = true;
     this.#log(request);
     const { body } = request;
     if (body !== undefined && !body.complete) {
@@ -319,13 +322,14 @@ export class ClientConnection implements Timed, ConnectionView {
     }
     this.requests++;
     if (end < 0) {
-      this.#refuse(search.code, `client sent ${search.reason}`);
+      this.#refuse(search.code, `client sent ${search.reason}`, bytes, search.start);
       return true;
     }
     const { head } = context;
     this.#input.advance(end);
-    if (parseRequestHead(head, bytes.latin1Slice(search.start, end), limits) !== 0) this.#refuse(head.code, head.reason);
-    else this.#begin();
+    if (parseRequestHead(head, bytes.latin1Slice(search.start, end), limits) !== 0) {
+      this.#refuse(head.code, head.reason, bytes, search.start);
+    } else this.#begin();
     return true;
   }
 
@@ -350,12 +354,12 @@ export class ClientConnection implements Timed, ConnectionView {
     if (this.requests === 1) this.#remotePeer = this.socket.remoteAddress ?? '';
     this.#wait(Waiting.Nothing, 0);
     const refused = startRequest(request);
+    if (request.contentLength > 0 || context.head.chunked) this.#openBody(request);
     if (refused !== 0) {
       request.keepAlive = false;
       answerStatus(request, refused);
       return;
     }
-    if (request.contentLength > 0 || context.head.chunked) this.#openBody(request);
     run(request);
   }
 
@@ -390,17 +394,16 @@ export class ClientConnection implements Timed, ConnectionView {
   }
 
   /** A head that is not a request: answers and closes. No handler runs, nothing reaches a backend. */
-  #refuse(status: number, reason: string): void {
+  #refuse(status: number, reason: string, bytes: Buffer, start: number): void {
     const { context, listener } = this;
     const { head } = context;
-    this.#input.clear();
-    context.log.write(
-      'info',
-      `${reason} while reading client request headers, client: ${this.remoteAddress}, server: ${listener.names.defaultServer.name}`,
-    );
     head.forget();
     const request = new Request(this, listener.names.defaultServer);
+    request.refusedLine = firstLine(bytes, start);
+    request.host = listener.names.defaultServer.name;
+    this.#input.clear();
     context.headOwner = request;
+    context.log.write('info', `${reason} while reading client request headers`, request);
     context.figures.countRequest();
     this.request = request;
     request.keepAlive = false;
@@ -493,4 +496,11 @@ export class ClientConnection implements Timed, ConnectionView {
     if (what === Waiting.Nothing) this.context.timers.disarm(this);
     else this.context.timers.arm(this, time);
   }
+}
+
+/** For the log, of bytes that are no request. */
+function firstLine(bytes: Buffer, start: number): string {
+  const text = bytes.latin1Slice(start, Math.min(start + LOGGED_LINE, bytes.length));
+  const end = text.search(/[\r\n]/);
+  return end < 0 ? text : text.slice(0, end);
 }

@@ -45,6 +45,13 @@ export const coreDirectives = {
     doc: 'Longest line of a head, and how many such lines the whole head may measure.',
   }),
   max_headers: directive({ in: ['http', 'server'], args: number({ min: 1 }), default: '1000', doc: 'Most header fields of a request.' }),
+  ignore_invalid_headers: directive({
+    in: ['http', 'server'],
+    args: flag(),
+    default: 'on',
+    doc: 'Fields of a request whose names have other characters than letters, digits, hyphens are dropped.',
+  }),
+  underscores_in_headers: directive({ in: ['http', 'server'], args: flag(), default: 'off', doc: 'Underscores in such names are valid.' }),
   merge_slashes: directive({ in: ['http', 'server'], args: flag(), default: 'on', doc: 'Adjacent slashes of a path become one.' }),
   client_max_body_size: directive({ in: ANYWHERE, args: size(), default: '1m', doc: 'Longest request body; 0: any.' }),
   client_body_buffer_size: directive({

@@ -62,6 +62,11 @@ export class Request implements HttpRequest {
   /** What happened between this request and its upstream; stays for the log. */
   upstream: UpstreamTrace | undefined = undefined;
 
+  /** First line of something that was no request. */
+  refusedLine = '';
+  /** The whole answer is sent (`$request_completion`). */
+  completed = false;
+
   status = 0;
   /** Status that an error page keeps (error_page without `=`); 0: the page's own. */
   errorStatus = 0;
@@ -121,7 +126,7 @@ export class Request implements HttpRequest {
 
   /** The request line as it came (`$request`). */
   get requestLine(): string {
-    return this.text.slice(0, this.text.indexOf('\r\n'));
+    return this.text === '' ? this.refusedLine : this.text.slice(0, this.text.indexOf('\r\n'));
   }
 
   /** For the error log. */

@@ -1,6 +1,7 @@
 import { errorAt } from '../config/errors.js';
 import type { Template } from '../module/http.js';
 import type { Directive } from '../module/tree.js';
+import { NAME_WITH_UNDERSCORES, PLAIN_NAME, TOKEN } from '../net/http1/characters.js';
 import type { HeadLimits } from '../net/http1/message-head.js';
 import type { CoreConf } from './core-module.js';
 import { parseListen, type ListenOptions } from './listen.js';
@@ -44,9 +45,15 @@ function keepAliveFields(milliseconds: number | undefined): string {
   return `Connection: keep-alive\r\n${timeout > 0 ? `Keep-Alive: timeout=${timeout}\r\n` : ''}`;
 }
 
+/** ignore_invalid_headers and underscores_in_headers: what names of request fields are made of. */
+function fieldNames(conf: CoreConf): Uint8Array {
+  if (!conf.ignore_invalid_headers) return TOKEN;
+  return conf.underscores_in_headers ? NAME_WITH_UNDERSCORES : PLAIN_NAME;
+}
+
 export function serverSettings(conf: CoreConf): ServerSettings {
   const { count, size } = conf.large_client_header_buffers;
-  const headLimits: HeadLimits = { line: size, field: size, total: count * size, fields: conf.max_headers };
+  const headLimits: HeadLimits = { line: size, field: size, total: count * size, fields: conf.max_headers, names: fieldNames(conf) };
   return { clientHeaderTimeout: conf.client_header_timeout, headLimits, mergeSlashes: conf.merge_slashes };
 }
 

@@ -5,6 +5,8 @@ import type { LogLevel } from '../module/services.js';
 interface LoggedRequest extends HttpRequest {
   /** The request at the upstream member in use: `http://10.0.0.1:80/path`. */
   readonly upstreamUrl?: string | undefined;
+  /** The request line as it came, also of a request that was refused. */
+  readonly requestLine?: string;
 }
 
 const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g;
@@ -20,7 +22,8 @@ export function escapeControls(text: string): string {
 /** What follows a message about a request: `, client: …, server: …, request: "…", host: "…", request_id: …`. */
 export function requestSuffix(request: LoggedRequest): string {
   let suffix = `, client: ${request.connection.remoteAddress}, server: ${request.variable('server_name') ?? ''}`;
-  if (request.method !== '') suffix += `, request: "${quoted(requestLine(request))}"`;
+  const line = request.requestLine ?? requestLine(request);
+  if (line !== '') suffix += `, request: "${quoted(line)}"`;
   if (request.upstreamUrl !== undefined) suffix += `, upstream: "${quoted(request.upstreamUrl)}"`;
   const host = request.header('host');
   if (host !== undefined) suffix += `, host: "${quoted(host)}"`;
@@ -35,6 +38,7 @@ export function errorLine(level: LogLevel, text: string, origin: string, request
 }
 
 function requestLine(request: HttpRequest): string {
+  if (request.method === '') return '';
   return request.protocol === 'HTTP/0.9'
     ? `${request.method} ${request.requestUri}`
     : `${request.method} ${request.requestUri} ${request.protocol}`;

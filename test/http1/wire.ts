@@ -1,4 +1,5 @@
 /** The codec put together as a connection does it: what a peer's bytes mean, as data. */
+import { TOKEN } from '../../core/net/http1/characters.js';
 import { ChunkedDecoder } from '../../core/net/http1/chunked.js';
 import { fieldName, fieldValue } from '../../core/net/http1/fields.js';
 import { HeadEnd } from '../../core/net/http1/head-end.js';
@@ -37,7 +38,7 @@ export interface Reading {
   in: 'head' | 'path' | 'body' | '';
 }
 
-const LIMITS: HeadLimits = { ...DEFAULT_HEAD_LIMITS, underscores: true };
+const LIMITS: HeadLimits = { ...DEFAULT_HEAD_LIMITS, names: TOKEN };
 
 class Body {
   text = '';

@@ -11,7 +11,6 @@ export const enum Char {
   SP = 0x20,
   COMMA = 0x2c,
   COLON = 0x3a,
-  UNDERSCORE = 0x5f,
   DEL = 0x7f,
 }
 
@@ -35,9 +34,9 @@ function printableFrom(first: number): Uint8Array {
 /** tchar (RFC 9110, 5.6.2): what field names and connection options are made of. */
 export const TOKEN: Uint8Array = charClass(`!#$%&'*+-.^_\`|~${DIGIT}${ALPHA}`);
 
-/** tchar without the underscore, which many applications take for a hyphen. */
-export const TOKEN_WITHOUT_UNDERSCORE: Uint8Array = TOKEN.slice();
-TOKEN_WITHOUT_UNDERSCORE[Char.UNDERSCORE] = 0;
+/** What nginx takes for the name of a request field by default; and with underscores, which many applications take for hyphens. */
+export const PLAIN_NAME: Uint8Array = charClass(`-${DIGIT}${ALPHA}`);
+export const NAME_WITH_UNDERSCORES: Uint8Array = charClass(`-_${DIGIT}${ALPHA}`);
 
 /** Methods as nginx takes them: upper-case letters, hyphen, underscore. Stricter than the token of RFC 9110, 9.1. */
 export const METHOD: Uint8Array = charClass('ABCDEFGHIJKLMNOPQRSTUVWXYZ-_');

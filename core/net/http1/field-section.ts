@@ -26,7 +26,7 @@ import { FieldKind, MAX_CONNECTION_OPTIONS, type HeadLimits, type MessageHead } 
  * A line that begins with white space (obs-fold) has an empty name, white space before the colon is no token, and a CR or LF that
  * is not part of a CRLF is no value: all are refused here without a rule of their own.
  *
- * @param names what names are made of: TOKEN, or TOKEN_WITHOUT_UNDERSCORE to drop fields with an underscore in their names
+ * @param names what names are made of; fields with other names of TOKEN are dropped
  */
 export function parseFields(head: MessageHead, limits: HeadLimits, names: Uint8Array): number {
   const { bytes, words } = head;
@@ -37,7 +37,7 @@ export function parseFields(head: MessageHead, limits: HeadLimits, names: Uint8A
     let c = bytes[at] as number;
     if (c === Char.CR) break;
     while (names[c] === 1) c = bytes[++at] as number;
-    const dropped = c === Char.UNDERSCORE;
+    const dropped = TOKEN[c] === 1;
     if (dropped) while (TOKEN[c] === 1) c = bytes[++at] as number;
     const nameEnd = at;
     if (c !== Char.COLON || nameEnd === nameStart) return head.refuse(400, 'invalid header line');

@@ -11,10 +11,11 @@ export interface HeadLimits {
   /** Number of field lines. */
   readonly fields: number;
   /**
-   * Request fields with an underscore in their names count (nginx: underscores_in_headers). Else they are dropped as if they had not
-   * been sent: for an application that reads `-` and `_` alike, `X_Real_IP` would be `X-Real-IP`.
+   * What names of request fields are made of: a table of characters, PLAIN_NAME if absent. Fields with other names are dropped as if they
+   * had not been sent (nginx: ignore_invalid_headers, underscores_in_headers): for an application that reads `-` and `_` alike,
+   * `X_Real_IP` would be `X-Real-IP`.
    */
-  readonly underscores?: boolean;
+  readonly names?: Uint8Array;
 }
 
 /** The defaults of nginx: `large_client_header_buffers 4 8k`, `max_headers 1000`. */

@@ -1,5 +1,5 @@
 /** The head of a request (RFC 9112, 2 to 6). */
-import { Char, equalsIgnoreCase, METHOD, TARGET, TOKEN, TOKEN_WITHOUT_UNDERSCORE } from './characters.js';
+import { Char, equalsIgnoreCase, METHOD, TARGET, PLAIN_NAME } from './characters.js';
 import { parseFields } from './field-section.js';
 import { hostNameEnd } from './host.js';
 import { type HeadLimits, MessageHead } from './message-head.js';
@@ -51,7 +51,7 @@ export class RequestHead extends MessageHead {
  */
 export function parseRequestHead(head: RequestHead, text: string, limits: HeadLimits): number {
   head.load(text);
-  const names = limits.underscores === true ? TOKEN : TOKEN_WITHOUT_UNDERSCORE;
+  const names = limits.names ?? PLAIN_NAME;
   return parseRequestLine(head, text, limits) || parseFields(head, limits, names) || parseTarget(head, text) || checkHost(head);
 }
 
