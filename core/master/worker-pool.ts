@@ -1,4 +1,6 @@
-import type { Participant } from '../control/participant.js';
+import { messageWithPlace } from '../config/error-report.js';
+import { configErrorsOf } from '../config/errors.js';
+import { ParticipantGone, type Participant } from '../control/participant.js';
 import type { Log } from '../module/services.js';
 import type { WorkerStart } from '../worker/protocol.js';
 import type { Zones } from '../zone/zones.js';
@@ -138,8 +140,24 @@ export class WorkerPool {
   }
 
   async #startAgain(index: number): Promise<void> {
-    await this.options.joining(() => {
-      if (!this.#closing && index < this.#size && !this.#workers.has(index)) this.#create(index);
-    });
+    try {
+      await this.options.joining(() => {
+        if (!this.#closing && index < this.#size && !this.#workers.has(index)) void this.#watchStart(this.#create(index));
+      });
+    } catch (error) {
+      // Nobody joins a server that ends.
+      if (!this.#closing) throw error;
+    }
+  }
+
+  /** Why a replacement cannot serve is told here: nobody else waits for it. */
+  async #watchStart(worker: WorkerHandle): Promise<void> {
+    try {
+      await worker.ready;
+    } catch (error) {
+      if (error instanceof ParticipantGone) return;
+      const reasons = configErrorsOf(error)?.map(messageWithPlace) ?? [(error as Error).message];
+      for (const reason of reasons) this.options.log.write('emerg', `${worker.name}: ${reason}`);
+    }
   }
 }
