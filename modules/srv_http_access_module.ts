@@ -26,14 +26,14 @@ function subject(): ArgType<Subject> {
   };
 }
 
-/** A v4 client of a v6 socket is found under its v4 address too. */
+/** A v4 client of a v6 socket is a v4 client. To BlockList it is in the v6 networks around its mapped address too; to nginx it is not. */
 function inNetwork(network: string, prefix: number, family: 'ipv4' | 'ipv6'): Subject {
   const list = new BlockList();
   list.addSubnet(network, prefix, family);
+  const kind = family === 'ipv6' ? 6 : 4;
   return (address) => {
     const plain = address.startsWith('::ffff:') && isIP(address.slice(7)) === 4 ? address.slice(7) : address;
-    const kind = isIP(plain);
-    return kind !== 0 && list.check(plain, kind === 6 ? 'ipv6' : 'ipv4');
+    return isIP(plain) === kind && list.check(plain, family);
   };
 }
 

@@ -1,0 +1,101 @@
+import test from 'ava';
+import { exchange, get } from '../harness/client.js';
+import { startSrv, type Srv } from '../harness/srv.js';
+
+/** Waits for the log to have a line for the request that was made last. */
+async function lines(srv: Srv, file: string, count: number): Promise<string[]> {
+  await srv.waitForLog(new RegExp(`^(.*\\n){${count}}`), file);
+  return srv.read(file).trimEnd().split('\n');
+}
+
+test('the predefined format, and where lines go', async (t) => {
+  const srv = await startSrv(
+    t,
+    `events {}
+    http {
+      log_format short "$request_uri";
+      log_format pieces "$request_method "
+                        '$status';
+      server {
+        listen 127.0.0.1:%%PORT_web%%;
+        location / { return 200 "hello"; }
+        location /own { access_log logs/own.log short; return 200; }
+        location /two { access_log logs/own.log short; access_log logs/pieces.log pieces; return 404; }
+        location /off { access_log off; return 200; }
+        location /if { access_log logs/if.log short if=$arg_log; return 200; }
+        location /by-name { access_log logs/$arg_name.log short; return 200; }
+      }
+    }`,
+  );
+  const port = srv.port('web');
+  await get(port, '/?a', { headers: { referer: 'http://r/', 'user-agent': 'a"b\\' } });
+  await get(port, '/own');
+  await get(port, '/two');
+  await get(port, '/off');
+  for (const query of ['', '?log=', '?log=0', '?log=1', '?log=00']) await get(port, `/if${query}`);
+  await get(port, '/by-name?name=first');
+  await get(port, '/by-name?name=second');
+  await get(port, '/last', { headers: { authorization: `Basic ${Buffer.from('me:x').toString('base64')}` } });
+  const combined = await lines(srv, 'logs/access.log', 2);
+  const time = String.raw`\[\d\d/\w{3}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}\]`;
+  t.is(combined.length, 2);
+  t.regex(combined[0] ?? '', new RegExp(String.raw`^127\.0\.0\.1 - - ${time} "GET /\?a HTTP/1\.1" 200 5 "http://r/" "a\\x22b\\x5C"$`));
+  t.regex(combined[1] ?? '', new RegExp(String.raw`^127\.0\.0\.1 - me ${time} "GET /last HTTP/1\.1" 200 5 "-" "-"$`));
+  t.deepEqual(await lines(srv, 'logs/own.log', 2), ['/own', '/two']);
+  t.deepEqual(await lines(srv, 'logs/pieces.log', 1), ['GET 404']);
+  t.deepEqual(await lines(srv, 'logs/if.log', 2), ['/if?log=1', '/if?log=00']);
+  t.deepEqual(await lines(srv, 'logs/first.log', 1), ['/by-name?name=first']);
+  t.deepEqual(await lines(srv, 'logs/second.log', 1), ['/by-name?name=second']);
+});
+
+test('escape=default, json, none', async (t) => {
+  const srv = await startSrv(
+    t,
+    `events {}
+    http {
+      log_format plain "[$http_x_a][$uri][$http_none]";
+      log_format json escape=json '{"a":"$http_x_a","uri":"$uri","none":"$http_none"}';
+      log_format none escape=none "[$http_x_a][$uri][$http_none]";
+      server {
+        listen 127.0.0.1:%%PORT_web%%;
+        access_log logs/plain.log plain;
+        access_log logs/json.log json;
+        access_log logs/none.log none;
+        location / { return 200; }
+      }
+    }`,
+  );
+  await exchange(t, srv.port('web'), 'GET /%22%5c%0a%c3%bc%7f HTTP/1.0\r\nX-A: a"b\\c\xc3\xa9\r\n\r\n');
+  t.deepEqual(await lines(srv, 'logs/plain.log', 1), [String.raw`[a\x22b\x5Cc\xC3\xA9][/\x22\x5C\x0A\xC3\xBC\x7F][-]`]);
+  const [json = ''] = await lines(srv, 'logs/json.log', 1);
+  t.deepEqual(JSON.parse(json), { a: 'a"b\\cé', uri: '/"\\\nü\x7f', none: '' });
+  t.is(srv.read('logs/none.log'), '[a"b\\cé][/"\\\nü\x7f][]\n');
+});
+
+test('what is logged of requests that did not go well', async (t) => {
+  const srv = await startSrv(
+    t,
+    `events {}
+    http {
+      log_format short '$remote_addr "$request" $status $body_bytes_sent $request_completion';
+      access_log logs/short.log short;
+      server {
+        listen 127.0.0.1:%%PORT_web%%;
+        location / { return 200 "ok"; }
+        location /silent { return 444; }
+      }
+    }`,
+  );
+  const port = srv.port('web');
+  await exchange(t, port, 'NONSENSE\r\n\r\n');
+  await exchange(t, port, 'GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n');
+  await exchange(t, port, `GET /${'a'.repeat(9000)} HTTP/1.1\r\nHost: a\r\n\r\n`);
+  await exchange(t, port, 'GET /silent HTTP/1.1\r\nHost: a\r\n\r\n');
+  await exchange(t, port, 'HEAD /x HTTP/1.0\r\n\r\n');
+  const logged = await lines(srv, 'logs/short.log', 5);
+  t.regex(logged[0] ?? '', /^127\.0\.0\.1 "NONSENSE" 400 \d+ OK$/);
+  t.regex(logged[1] ?? '', /^127\.0\.0\.1 "GET \/%zz HTTP\/1\.1" 400 \d+ OK$/);
+  t.regex(logged[2] ?? '', /^127\.0\.0\.1 "GET \/a{2000,}" 414 \d+ OK$/);
+  t.is(logged[3], '127.0.0.1 "GET /silent HTTP/1.1" 444 0 ');
+  t.is(logged[4], '127.0.0.1 "HEAD /x HTTP/1.0" 200 0 OK');
+});
