@@ -15,6 +15,7 @@ import { RequestBody } from './request-body.js';
 import { Request } from './request.js';
 import { Stage } from './stage.js';
 import type { Tunnel } from './tunnel.js';
+import { Waiting } from './waiting.js';
 
 /** nginx's lingering_time: the longest that a closing connection is read from. */
 const LINGERING_TIME = 30_000;
@@ -22,16 +23,6 @@ const LINGERING_TIME = 30_000;
 const LOGGED_LINE = 2048;
 /** Bytes of later requests kept while one is answered; then the socket is paused. */
 const PIPELINE_LIMIT = 65_536;
-
-/** Why a deadline is armed. */
-const enum Waiting {
-  Nothing,
-  Head,
-  KeepAlive,
-  Body,
-  Send,
-  Linger,
-}
 
 /** One connection of a client: finds requests in its bytes, one at a time, and keeps its time limits. */
 export class ClientConnection implements Timed, ConnectionView {

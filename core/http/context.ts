@@ -25,6 +25,8 @@ export class HttpContext {
   headEnd = new HeadEnd();
   /** No empty lines come before a response. */
   readonly responseEnd = new HeadEnd(0);
+  /** Where the last interim answer of the head looked at ended. */
+  interimEnd = 0;
   readonly uri = new RequestUri();
   readonly buffers = new ReadBuffers();
   #commonSecond = 0;

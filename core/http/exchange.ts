@@ -1,13 +1,4 @@
-import { DEFAULT_HEAD_LIMITS } from '../net/http1/message-head.js';
-import {
-  BODY_CHUNKED,
-  BODY_LENGTH,
-  BODY_NONE,
-  BODY_UNTIL_CLOSE,
-  parseResponseHead,
-  responseBodyKind,
-  type ResponseHead,
-} from '../net/http1/response-head.js';
+import { BODY_CHUNKED, BODY_LENGTH, BODY_NONE, BODY_UNTIL_CLOSE, responseBodyKind, type ResponseHead } from '../net/http1/response-head.js';
 import type { Group } from '../upstream/group.js';
 import type { Peer } from '../upstream/peer.js';
 import { AnswerBody } from './answer-body.js';
@@ -18,19 +9,10 @@ import type { ExchangeRoute } from './exchange-route.js';
 import type { Request, RequestOwner } from './request.js';
 import { RequestFeed } from './request-feed.js';
 import { openTunnel } from './tunnel.js';
-import { adoptHead, namedFields } from './upstream-head.js';
+import { covers, Failure, isRepeatable, statusOf } from './next-upstream.js';
+import { adoptHead, namedFields, parseAnswerHead } from './upstream-head.js';
 import { UpstreamConnection, type UpstreamUser } from './upstream-connection.js';
 import type { Attempt, UpstreamTrace } from './upstream-trace.js';
-
-/** Methods that a member may get twice without harm (RFC 9110, 9.2.2; nginx asks the same before it retries). */
-const NOT_IDEMPOTENT = new Set(['POST', 'LOCK', 'PATCH']);
-
-/** Why an attempt ended without an answer. */
-export const enum Failure {
-  Error,
-  Timeout,
-  InvalidHeader,
-}
 
 /**
  * One client's request at its upstream: chooses a member, sends the request, brings the answer back, asks the next member if that is
@@ -256,7 +238,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
     if (this.request.headSent || this.request.finished) return false;
     if (!this.#requestSent) return true;
     if (!this.#feed.replayable) return false;
-    return this.route.plan.next.nonIdempotent || !NOT_IDEMPOTENT.has(this.request.method);
+    return isRepeatable(this.request.method, this.route.plan.next);
   }
 
   #fail(failure: Failure, text: string): void {
@@ -267,14 +249,13 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
       this.#truncated('');
       return;
     }
-    const allowed = failure === Failure.Timeout ? next.timeout : failure === Failure.InvalidHeader ? next.invalidHeader : next.error;
-    const status = failure === Failure.Timeout ? 504 : 502;
+    const status = statusOf(failure);
     if (this.#attempt !== undefined) {
       this.#attempt.status = status;
       this.#attempt.responseTime = this.#elapsed();
     }
     this.#release(false, true);
-    if (allowed && this.#mayTryNext() && this.#mayRepeat()) this.#next();
+    if (covers(next, failure) && this.#mayTryNext() && this.#mayRepeat()) this.#next();
     else this.#giveUp(status);
   }
 
@@ -324,34 +305,17 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
     const { context } = this.request.connection;
     const bytes = this.#partial === undefined ? chunk : Buffer.concat([this.#partial, chunk]);
     const whole = this.#partial !== undefined ? false : borrowed;
-    const { responseEnd } = context;
-    responseEnd.reset();
-    let from = 0;
-    for (;;) {
-      const end = responseEnd.find(bytes, from, DEFAULT_HEAD_LIMITS);
-      if (end === 0) {
-        this.#partial = Buffer.from(from === 0 ? bytes : bytes.subarray(from));
-        return;
-      }
-      const head = context.responseHead;
-      if (end < 0 || parseResponseHead(head, bytes.latin1Slice(responseEnd.start, end)) !== 0) {
-        this.#fail(
-          Failure.InvalidHeader,
-          `upstream sent invalid header while reading response header from upstream${end < 0 ? '' : ` (${head.reason})`}`,
-        );
-        return;
-      }
-      if (!head.interim) {
-        this.#partial = undefined;
-        this.#answer(head, bytes, end, whole);
-        return;
-      }
-      from = end;
-      responseEnd.reset();
-      if (from >= bytes.length) {
-        this.#partial = undefined;
-        return;
-      }
+    const end = parseAnswerHead(context, bytes);
+    if (end > 0) {
+      this.#partial = undefined;
+      this.#answer(context.responseHead, bytes, end, whole);
+    } else if (end === 0) {
+      const { interimEnd } = context;
+      this.#partial = interimEnd < bytes.length ? Buffer.from(bytes.subarray(interimEnd)) : undefined;
+    } else {
+      const { reason } = context.responseHead;
+      const why = reason === '' ? '' : ` (${reason})`;
+      this.#fail(Failure.InvalidHeader, `upstream sent invalid header while reading response header from upstream${why}`);
     }
   }
 

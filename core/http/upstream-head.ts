@@ -1,6 +1,7 @@
 import { fieldName, fieldValue, findField, keptFields } from '../net/http1/fields.js';
-import type { ResponseHead } from '../net/http1/response-head.js';
-import { OwnField } from './context.js';
+import { DEFAULT_HEAD_LIMITS } from '../net/http1/message-head.js';
+import { parseResponseHead, type ResponseHead } from '../net/http1/response-head.js';
+import { type HttpContext, OwnField } from './context.js';
 import type { ExchangeRoute } from './exchange-route.js';
 import { logFailure } from './handler-failure.js';
 import { completeRedirect } from './redirect-location.js';
@@ -8,6 +9,28 @@ import type { Request } from './request.js';
 
 /** Offset of the status in a head: behind `HTTP/1.1 `. */
 const STATUS_AT = 9;
+
+/**
+ * Parses the head of a final answer into the scratch, past interim ones (1xx).
+ * @returns the offset behind it; 0: more bytes are needed, from `context.interimEnd` on; -1: it is malformed
+ */
+export function parseAnswerHead(context: HttpContext, bytes: Buffer): number {
+  const { responseEnd, responseHead: head } = context;
+  context.interimEnd = 0;
+  for (;;) {
+    const from = context.interimEnd;
+    responseEnd.reset();
+    const end = from < bytes.length ? responseEnd.find(bytes, from, DEFAULT_HEAD_LIMITS) : 0;
+    if (end === 0) return 0;
+    if (end < 0) {
+      head.forget();
+      return -1;
+    }
+    if (parseResponseHead(head, bytes.latin1Slice(responseEnd.start, end)) !== 0) return -1;
+    if (!head.interim) return end;
+    context.interimEnd = end;
+  }
+}
 
 /**
  * Makes the head of a member's answer the head of the request's: status, fields, Location as proxy_redirect wants it.

@@ -1,0 +1,27 @@
+import type { NextUpstream } from '../module/services.js';
+
+/** Why an attempt ended without an answer. */
+export const enum Failure {
+  Error,
+  Timeout,
+  InvalidHeader,
+}
+
+/** Methods that a member must not get twice (RFC 9110, 9.2.2; nginx asks the same before it retries). */
+const NOT_IDEMPOTENT = new Set(['POST', 'LOCK', 'PATCH']);
+
+/** True if proxy_next_upstream names the failure. */
+export function covers(next: NextUpstream, failure: Failure): boolean {
+  if (failure === Failure.Timeout) return next.timeout;
+  return failure === Failure.InvalidHeader ? next.invalidHeader : next.error;
+}
+
+/** What the client gets when nobody else can be asked. */
+export function statusOf(failure: Failure): number {
+  return failure === Failure.Timeout ? 504 : 502;
+}
+
+/** True if a request that was sent may be sent to another member. */
+export function isRepeatable(method: string, next: NextUpstream): boolean {
+  return next.nonIdempotent || !NOT_IDEMPOTENT.has(method);
+}

@@ -1,0 +1,9 @@
+/** Why the deadline of a client's connection is armed. */
+export const enum Waiting {
+  Nothing,
+  Head,
+  KeepAlive,
+  Body,
+  Send,
+  Linger,
+}
