@@ -68,7 +68,13 @@ function redirect(request: HttpRequest, status: number, url: Template): Result {
 
 /** Values of templates are strings of bytes. A constant body is made once. */
 function answer(status: number, body: Template): Handler {
-  if (body.constant === undefined) return (request) => request.send(status, Buffer.from(body.of(request), 'latin1'), request.defaultType);
+  if (body.constant === undefined) return (request) => answerOf(request, status, body);
   const bytes = Buffer.from(body.constant, 'latin1');
   return (request) => request.send(status, bytes, request.defaultType);
+}
+
+function answerOf(request: HttpRequest, status: number, body: Template): Result {
+  // The text may hold $status.
+  request.status = status;
+  return request.send(status, Buffer.from(body.of(request), 'latin1'), request.defaultType);
 }

@@ -14,7 +14,10 @@ export const UNKNOWN_LENGTH = -1;
  */
 export function makeHead(request: Request, length: number, contentType?: string): string {
   const { location, connection, response } = request;
-  if (request.errorStatus !== 0) request.status = request.errorStatus;
+  if (request.errorStatus !== 0) {
+    request.status = request.errorStatus;
+    request.statusLine = '';
+  }
   if (contentType !== undefined && contentType !== '' && request.status !== 204) response.append('Content-Type', contentType);
   const { status: before } = request;
   if (!request.unfiltered && !filterHeader(request)) return '';

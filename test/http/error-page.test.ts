@@ -16,7 +16,7 @@ test('error_page in all its forms', async (t) => {
         listen 127.0.0.1:%%PORT_web%%;
         error_page 404 /page;
         error_page 500 502 503 =200 /many;
-        location /page { return 200 "page $uri of $request_uri"; }
+        location /page { return 200 "page $uri of $request_uri, $status"; }
         location /many { return 200 many; }
         location /from-http { return 200 never; }
         location /shows/ { return 200 "$uri?$args"; }
@@ -39,6 +39,7 @@ test('error_page in all its forms', async (t) => {
         location /chain { error_page 404 /chain-2; return 404; }
         location /chain-2 { error_page 403 /page; return 403; }
         location /proxied { error_page 404 = /echo?a=b; return 404; }
+        location /proxied-kept { error_page 404 /echo; return 404; }
         location /raw { error_page 404 = @proxy; return 404; }
         location /no-such-name { error_page 404 @nobody; return 404; }
       }
@@ -49,8 +50,8 @@ test('error_page in all its forms', async (t) => {
     const { status, body } = await get(port, path);
     return `${status} ${body.startsWith('<html>') ? 'built-in' : body}`;
   };
-  t.is(await ask('/kept'), '404 page /page of /kept');
-  t.is(await ask('/code'), '207 page /page of /code');
+  t.is(await ask('/kept'), '404 page /page of /kept, 404');
+  t.is(await ask('/code'), '207 page /page of /code, 207');
   t.is(await ask('/of-page'), '200 many');
   t.is(await ask('/named'), '404 named /named');
   t.is(await ask('/named-of-page'), '202 named /named-of-page');
@@ -59,6 +60,7 @@ test('error_page in all its forms', async (t) => {
   t.is(await ask('/not-inherited'), '410 built-in', 'the server has lines of its own');
   t.is(await ask('/missing'), '404 built-in', 'the page of an error that is missing itself');
   t.is(await ask('/chain'), '403 built-in', 'the second error shows and has no page');
+  t.is(await ask('/proxied-kept'), '404 backend GET /echo ');
   t.is(await ask('/proxied'), '200 backend GET /echo?a=b ');
   t.is(await ask('/raw%2fpath%20x?q=%41'), '200 backend GET /raw%2fpath%20x?q=%41 ', 'a named location gets the target as it was sent');
   t.is(await ask('/no-such-name'), '500 built-in');
