@@ -11,7 +11,7 @@ const CONNECTIONS = 128;
 export const workersScenario: Scenario = {
   name: 'workers',
   title: 'Two workers against one',
-  how: `A new TLS connection for each request, ${CONNECTIONS} at a time, answered by the server itself; a core for each worker, the load has the others, the same for both runs. Lighter requests are no measure on four cores: two of load cannot keep two of server busy.`,
+  how: `1 KB that the server answers by itself, keep-alive, ${CONNECTIONS} connections; a core for each worker, the load has the others, the same for both runs. Through a backend, load and backend together are the limit of four cores.`,
   columns: [
     { key: 'scaling', title: 'two / one', unit: '×', digits: 2 },
     { key: 'one', title: 'requests/s, one', unit: '', digits: 0 },
@@ -32,8 +32,8 @@ export const workersScenario: Scenario = {
 async function requestRate(lab: Lab, server: ServerKind, workers: number, faults: string[]): Promise<number> {
   const plan = planCores(lab.cores.all, 2);
   const cores = { ...plan, server: plan.server.slice(0, workers) };
-  return withSite(lab, server, { workers, cores, tls: true }, faults, async (site) => {
-    const shape = { url: `${site.origin}${OWN_ANSWER}`, connections: CONNECTIONS, headers: ['Connection: close'], cores: cores.load };
+  return withSite(lab, server, { workers, cores }, faults, async (site) => {
+    const shape = { url: `${site.origin}${OWN_ANSWER}`, connections: CONNECTIONS, cores: cores.load };
     await load(lab, { ...shape, seconds: lab.pace.warmUpSeconds });
     const result = await load(lab, { ...shape, seconds: lab.pace.seconds });
     faults.push(...result.faults);
