@@ -174,9 +174,15 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
   #connect(peer: Peer, mayReuse: boolean): void {
     const { route, group, request } = this;
     const { context } = request.connection;
-    const pooled = mayReuse ? (group.keepalive.take(peer, route.plan.scope) as UpstreamConnection | undefined) : undefined;
+    const secure = route.plan.scheme === 'https';
+    let pooled = mayReuse ? (group.keepalive.take(peer, route.plan.scope) as UpstreamConnection | undefined) : undefined;
+    if (pooled !== undefined && pooled.secure !== secure) {
+      // The group is spoken to with TLS in one place and without it in another.
+      pooled.close();
+      pooled = undefined;
+    }
     this.#reused = pooled !== undefined;
-    const connection = pooled ?? new UpstreamConnection(peer, context, route.plan.scheme === 'https');
+    const connection = pooled ?? new UpstreamConnection(peer, context, secure);
     this.#connection = connection;
     connection.wake(this);
     if (pooled === undefined) {

@@ -41,7 +41,7 @@ export class UpstreamConnection implements Timed, IdleConnection {
   constructor(
     readonly peer: Peer,
     readonly context: HttpContext,
-    secure: boolean,
+    readonly secure: boolean,
   ) {
     this.createdAt = context.clock.now;
     const { address } = peer;

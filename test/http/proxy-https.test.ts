@@ -22,6 +22,7 @@ test('members may speak TLS', async (t) => {
         location / { proxy_pass https://127.0.0.1:${backend.port}; }
         location /group/ { proxy_pass https://group/base/; }
         location /dead { proxy_pass https://dead; }
+        location /plain-group { proxy_pass http://group; }
         location /plain { proxy_pass http://127.0.0.1:${backend.port}; }
       }
       server { listen 127.0.0.1:%%PORT_other%%; location / { return 200 "no TLS here"; } }
@@ -38,5 +39,7 @@ test('members may speak TLS', async (t) => {
   t.is((await get(port, '/d', { headers: { 'x-length': '3000000' } })).body.length, `/d 127.0.0.1:${backend.port} 0 `.length + 3_000_000);
   t.is((await get(srv.port('wrong'), '/')).status, 502, 'nobody speaks TLS there');
   t.not((await get(port, '/plain')).status, 200);
+  await get(port, '/group/x');
+  t.not((await get(port, '/plain-group')).status, 200, 'an idle connection with TLS is not for requests without it');
   t.is((await get(port, '/a')).status, 200);
 });
