@@ -347,7 +347,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
       else this.#fail(Failure.InvalidHeader, 'upstream switched protocols although nobody asked for it');
       return;
     }
-    if (route.plan.next.statuses.has(status) && this.#mayTryNext() && this.#mayRepeat() && !this.#lastPeer()) {
+    if (route.plan.next.statuses.has(status) && this.#mayTryNext() && this.#mayRepeat() && this.group.size > 1) {
       this.#release(false, status !== 403 && status !== 404);
       if (status === 403 || status === 404) (this.#tried ??= []).push(peer);
       this.#next();
@@ -362,10 +362,6 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
     }
     this.#reusable = head.keepAlive && route.plan.version === '1.1';
     this.#pass(head, bytes, bodyStart, borrowed);
-  }
-
-  #lastPeer(): boolean {
-    return this.group.size <= 1;
   }
 
   /** Passes the head on, with the first part of the body if it is there. */
