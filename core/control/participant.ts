@@ -9,9 +9,10 @@ export interface Participant {
   readonly name: string;
   /**
    * Makes everything ready for the change without any effect on traffic.
+   * @param rereads files that directives name may have changed
    * @throws ConfigErrors (or any error with its reasons) when the thread cannot; {@link ParticipantGone} when it died.
    */
-  prepare(tx: number, operations: readonly TreeOperation[]): Promise<void>;
+  prepare(tx: number, operations: readonly TreeOperation[], rereads?: boolean): Promise<void>;
   /** Puts the prepared change in force. Rejects only with {@link ParticipantGone}. */
   commit(tx: number): Promise<void>;
   /** Forgets the change. Needs no answer; also called while `prepare` is still under way. */

@@ -9,8 +9,12 @@ import type { Store } from './store.js';
 export interface MasterInstance {
   readonly tree: ConfigTree;
   readonly modules: ModuleSpecs;
-  /** Validates and compiles without any effect. Exactly one of `commit` and `abort` follows. @throws ConfigErrors */
-  prepare(operations: readonly TreeOperation[]): Promise<{ commit(): void; abort(): void }>;
+  /**
+   * Validates and compiles without any effect. Exactly one of `commit` and `abort` follows.
+   * @param rereads files that directives name may have changed
+   * @throws ConfigErrors
+   */
+  prepare(operations: readonly TreeOperation[], rereads?: boolean): Promise<{ commit(): void; abort(): void }>;
 }
 /** A configuration as it stands in its files, checked, and the modules it asks for. */
 export interface LoadedConfiguration {

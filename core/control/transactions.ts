@@ -33,6 +33,9 @@ import { WorkerRound } from './worker-round.js';
 /** The control plane waits for 2 s: what cannot be had in time is refused before. */
 const LIMITS: TransactionLimits = { prepare: 1500, reload: 60_000, commit: 1500 };
 
+/** Who brings another file into force. */
+const RELOAD = 'reload';
+
 /** A change on its way. */
 interface Plan {
   readonly operations: readonly TreeOperation[];
@@ -111,7 +114,7 @@ export class TransactionQueue extends Transactions {
       const after = instance.tree.apply(operations);
       const diff = describeChange(instance.tree, after, operations);
       const record = (): unknown => (effective.save(), diff);
-      const applied = await this.#carryOut({ operations, after, diff, origin: 'reload', limit: this.#limits.reload, context: {}, record });
+      const applied = await this.#carryOut({ operations, after, diff, origin: RELOAD, limit: this.#limits.reload, context: {}, record });
       this.#drop(effective);
       return { ...applied, directives: [] };
     });
@@ -167,14 +170,20 @@ export class TransactionQueue extends Transactions {
 
   async #carryOut(plan: Plan): Promise<Omit<Applied, 'directives'>> {
     const { diff, operations, context } = plan;
-    const prepared = await this.options.instance.prepare(operations);
+    // A reload reads what directives name again, also where the tree stays as it is: a certificate may have been renewed.
+    const rereads = plan.origin === RELOAD;
+    const prepared = await this.options.instance.prepare(operations, rereads);
     if (context.dryRun === true) {
       prepared.abort();
       return { version: this.#version, diff };
     }
-    const round = new WorkerRound(++this.#tx, operations.length === 0 ? [] : [...this.options.participants()], this.options.log);
+    const round = new WorkerRound(
+      ++this.#tx,
+      operations.length === 0 && !rereads ? [] : [...this.options.participants()],
+      this.options.log,
+    );
     try {
-      await round.prepare(operations, Math.min(plan.limit, (context.deadline ?? Infinity) - Date.now()));
+      await round.prepare(operations, Math.min(plan.limit, (context.deadline ?? Infinity) - Date.now()), rereads);
       assertInTime(context);
       this.#write(plan);
     } catch (error) {

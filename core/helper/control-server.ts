@@ -62,7 +62,7 @@ export class ControlServer extends HelperHost {
     const instance = this.#instance;
     if (!instance) return;
     const { tree, modules } = await this.#read(instance);
-    await apply(instance, diffTrees(instance.tree, tree, modules.registry));
+    await apply(instance, diffTrees(instance.tree, tree, modules.registry), true);
   }
 
   async close(): Promise<void> {
@@ -82,7 +82,7 @@ function registerRoutes(modules: RunningModules, router: ControlRouter): void {
   }
 }
 
-async function apply(instance: Instance, operations: readonly TreeOperation[]): Promise<void> {
-  const prepared = await instance.prepare(operations);
+async function apply(instance: Instance, operations: readonly TreeOperation[], rereads = false): Promise<void> {
+  const prepared = await instance.prepare(operations, rereads);
   prepared.commit();
 }

@@ -1,4 +1,5 @@
 import { createSecureContext } from 'node:tls';
+import { isDeepStrictEqual } from 'node:util';
 import { ConfigError, ConfigErrors, configErrorsOf, errorAt } from '../config/errors.js';
 import type { HttpHandlers } from '../module/http.js';
 import type { HttpModule, ModuleDeclaration } from '../module/manifest.js';
@@ -47,9 +48,12 @@ export class HttpCompiler {
     this.#core = new ScopedReader(coreDirectives, args);
   }
 
-  /** @throws ConfigErrors with everything that is wrong. */
-  compile(root: Block, previous: HttpConfiguration | undefined): HttpConfiguration {
-    return new Compilation(this.#modules, this.#core, this.args, this.product, previous).run(root);
+  /**
+   * @param rereads certificates may have changed where the tree has not
+   * @throws ConfigErrors with everything that is wrong.
+   */
+  compile(root: Block, previous: HttpConfiguration | undefined, rereads: boolean): HttpConfiguration {
+    return new Compilation(this.#modules, this.#core, this.args, this.product, previous, rereads).run(root);
   }
 }
 
@@ -57,7 +61,8 @@ export class HttpCompiler {
 class Compilation {
   readonly #errors: ConfigError[] = [];
   readonly #scopes = new Map<number, ScopeNode>();
-  readonly #oldServers: ReadonlyMap<Directive, VirtualServer>;
+  /** By the ids of their directives. */
+  readonly #oldServers: ReadonlyMap<number, VirtualServer>;
 
   constructor(
     private readonly modules: readonly ModuleReader[],
@@ -65,8 +70,9 @@ class Compilation {
     private readonly args: ArgContext,
     private readonly product: Product,
     private readonly previous: HttpConfiguration | undefined,
+    private readonly rereads: boolean,
   ) {
-    this.#oldServers = new Map(previous?.servers.map((server) => [server.directive, server]));
+    this.#oldServers = new Map(previous?.servers.map((server) => [server.directive.id, server]));
   }
 
   run(root: Block): HttpConfiguration {
@@ -96,12 +102,12 @@ class Compilation {
 
   #server(directive: Directive, http: ScopeNode): VirtualServer {
     const scope = this.#scope('server', 'server', directive, http);
-    const old = this.#oldServers.get(directive);
-    if (old !== undefined && this.previous?.scopes.get(directive.id) === scope) return this.#keep(old);
+    const old = this.#oldServers.get(directive.id);
+    if (old?.directive === directive && this.previous?.scopes.get(directive.id) === scope)
+      return this.#withFreshTls(this.#keep(old), scope);
     const block = directive.block;
     const conf = this.#conf(scope);
     const handlers = this.#handlers(scope, true);
-    const before = this.#oldServerLocations(directive);
     return {
       directive,
       scope: this.core.view(scope),
@@ -110,7 +116,7 @@ class Compilation {
       settings: serverSettings(conf),
       steps: handlers.steps('post_read', 'server_rewrite'),
       modules: handlers.modules,
-      locations: this.#locations(directive, scope, before),
+      locations: this.#locations(directive, scope, old?.locations),
       fallback: this.#location({ kind: 'prefix', name: '' }, scope, new LocationTable([])),
       tls: this.#tls(scope),
     };
@@ -129,9 +135,11 @@ class Compilation {
     return server;
   }
 
-  #oldServerLocations(directive: Directive): LocationTable | undefined {
-    for (const server of this.#oldServers.values()) if (server.directive.id === directive.id) return server.locations;
-    return undefined;
+  /** A certificate that was renewed under its old name makes another server, with everything else of the old one. */
+  #withFreshTls(server: VirtualServer, scope: ScopeNode): VirtualServer {
+    if (!this.rereads || server.tls === undefined) return server;
+    const tls = this.#tls(scope);
+    return isDeepStrictEqual(tls?.settings, server.tls.settings) ? server : { ...server, tls };
   }
 
   #locations(parent: Directive, scope: ScopeNode, before: LocationTable | undefined): LocationTable {

@@ -42,9 +42,9 @@ export class HttpEngine implements Follower {
   async prepare(change: Change): Promise<Prepared> {
     const { modules, events, after } = change;
     const sameModules = modules === this.#modules;
-    if (sameModules && !touchesHttp(change)) return NOTHING_TO_DO;
+    if (sameModules && !change.rereads && !touchesHttp(change)) return NOTHING_TO_DO;
     const compiler = sameModules && this.#compiler ? this.#compiler : new HttpCompiler(modules, modules.args, this.options.product);
-    const next = compiler.compile(after.root, sameModules && sameUpstreams(change) ? this.#configuration : undefined);
+    const next = compiler.compile(after.root, sameModules && sameUpstreams(change) ? this.#configuration : undefined, change.rereads);
     const groups = listenGroups(next.servers);
     await this.exchanges.settled();
     const opened = await this.#open(groups, modules.variables);

@@ -8,6 +8,8 @@ export interface Change {
   readonly after: Tree;
   /** What was done; a follower whose parts are not touched by any of it has nothing to do. */
   readonly operations: readonly TreeOperation[];
+  /** Files that directives name (certificates) may have other contents than before, also where the tree is the same: a reload. */
+  readonly rereads: boolean;
   /** The modules in force after the change: another object than before only if `load_module` lines came or went. */
   readonly modules: RunningModules;
   /** The main level and the `events` block after the change. */

@@ -71,9 +71,10 @@ export class Instance {
 
   /**
    * Makes a change ready in every part of this thread, without any effect.
+   * @param rereads see {@link Change.rereads}
    * @throws ConfigErrors with every reason why not; what was made ready is undone
    */
-  async prepare(operations: readonly TreeOperation[]): Promise<Prepared> {
+  async prepare(operations: readonly TreeOperation[], rereads = false): Promise<Prepared> {
     const before = this.#tree;
     const after = before.apply(operations);
     const { modules, errors } = await this.modulesFor(after);
@@ -82,7 +83,7 @@ export class Instance {
     defineCaptureVariables(unseen, modules.variables);
     if (this.options.validates) await this.#validate(after, operations, modules);
     const settings = readSettings(after.root, modules.args);
-    const parts = await this.#prepareFollowers({ before, after, operations, modules, ...settings });
+    const parts = await this.#prepareFollowers({ before, after, operations, rereads, modules, ...settings });
     return {
       commit: () => {
         this.#tree = after;

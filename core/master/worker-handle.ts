@@ -60,10 +60,10 @@ export class WorkerHandle implements Participant {
     this.ready.catch(() => undefined);
   }
 
-  prepare(tx: number, operations: readonly TreeOperation[]): Promise<void> {
+  prepare(tx: number, operations: readonly TreeOperation[], rereads = false): Promise<void> {
     const zones = this.zones.shares(this.#lastZone);
     this.#lastZone = this.zones.last;
-    return this.#ask({ kind: 'prepare', tx, operations, zones }, `prepared ${tx}`);
+    return this.#ask({ kind: 'prepare', tx, operations, rereads, zones }, `prepared ${tx}`);
   }
 
   commit(tx: number): Promise<void> {

@@ -21,7 +21,13 @@ export interface WorkerStart {
 }
 
 export type ToWorker =
-  | { readonly kind: 'prepare'; readonly tx: number; readonly operations: readonly TreeOperation[]; readonly zones: readonly ZoneShare[] }
+  | {
+      readonly kind: 'prepare';
+      readonly tx: number;
+      readonly operations: readonly TreeOperation[];
+      readonly rereads: boolean;
+      readonly zones: readonly ZoneShare[];
+    }
   | { readonly kind: 'commit'; readonly tx: number }
   | { readonly kind: 'abort'; readonly tx: number }
   | { readonly kind: 'publish'; readonly id: number; readonly channel: string; readonly data: unknown }

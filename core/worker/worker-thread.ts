@@ -84,10 +84,10 @@ export class WorkerThread {
     }
   }
 
-  async #prepare({ tx, operations, zones }: Extract<ToWorker, { kind: 'prepare' }>): Promise<void> {
+  async #prepare({ tx, operations, rereads, zones }: Extract<ToWorker, { kind: 'prepare' }>): Promise<void> {
     try {
       this.#zones.adopt(zones);
-      this.#prepared.set(tx, await this.#instance.prepare(operations));
+      this.#prepared.set(tx, await this.#instance.prepare(operations, rereads));
       this.#tell({ kind: 'prepared', tx });
     } catch (error) {
       this.#tell({ kind: 'prepared', tx, failure: failureData(error) });

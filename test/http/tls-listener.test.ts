@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { connect as connectTls, type PeerCertificate, type TLSSocket } from 'node:tls';
 import test, { type ExecutionContext } from 'ava';
@@ -174,4 +175,29 @@ test('a reload brings another certificate, for old and new connections as it sho
   t.is(subjectOf(await connectRawTls(t, srv.port('tls'), { servername: 'any.example' })), 'second.example');
   old.send(GET);
   t.regex(await old.receiveAll(), /second$/, 'an open connection goes on, with the new configuration');
+});
+
+const siteFiles = (...names: readonly [string, ...string[]]): Record<string, string> => {
+  const { cert, key } = selfSigned(...names);
+  return { 'conf/site.pem': cert, 'conf/site.key': key };
+};
+
+test('a certificate renewed under its name is read at the next reload; one that is broken is refused', async (t) => {
+  const srv = await startSrv(t, `worker_processes 2; error_log logs/error.log notice; ${withCertificate('site')}`, {
+    files: siteFiles('old.example'),
+  });
+  const subject = async (servername?: string): Promise<unknown> =>
+    subjectOf(await connectRawTls(t, srv.port('tls'), servername === undefined ? {} : { servername }));
+  t.is(await subject(), 'old.example');
+
+  writeFileSync(srv.path('conf/site.pem'), 'nonsense');
+  srv.signal('SIGHUP');
+  await srv.waitForLog(/cannot use certificate, key or ciphers/);
+  await srv.waitForLog(/the configuration in force stays as it was/);
+  t.is(await subject(), 'old.example');
+
+  for (const [path, content] of Object.entries(siteFiles('new.example'))) writeFileSync(srv.path(path), content);
+  srv.signal('SIGHUP');
+  await srv.waitForLog(/ reconfigured$/m);
+  for (let at = 0; at < 8; at++) t.is(await subject(at % 2 === 0 ? undefined : 'any.example'), 'new.example', 'in every worker');
 });
