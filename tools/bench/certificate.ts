@@ -23,7 +23,7 @@ export async function createCertificate(processes: Processes, openssl: string, d
 /** Protocol and cipher that a server agrees on with a client of OpenSSL's defaults, as wrk is: `TLSv1.3 TLS_AES_256_GCM_SHA384`. */
 export async function negotiatedCipher(port: number): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
-  const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false }, () => {
+  const socket = connect({ host: '127.0.0.1', port, servername: 'localhost', rejectUnauthorized: false }, () => {
     resolve(`${socket.getProtocol() ?? 'none'} ${socket.getCipher().standardName}`);
   });
   socket.on('error', reject);

@@ -8,7 +8,10 @@ import { drive, trafficObstacle, traffics } from './scenarios/throughput.js';
 import { srvServer } from './servers.js';
 import { table } from './table.js';
 
-const SHOWN_FUNCTIONS = 40;
+const SHOWN_FUNCTIONS = 30;
+
+/** A thread that is less busy than this share of the busiest is named, not shown. */
+const SHOWN_SHARE = 0.1;
 
 /** A profile of V8, as `node --cpu-prof` writes it (Chrome DevTools protocol, Profiler.Profile). */
 interface CpuProfile {
@@ -21,11 +24,12 @@ interface CpuProfile {
 
 interface ProfileNode {
   readonly id: number;
+  readonly children?: readonly number[];
   readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number; readonly columnNumber: number };
 }
 
-/** Time that a function itself spent, without those it called. */
-export interface SelfTime {
+/** Time that is booked on a function. */
+export interface FunctionTime {
   /** Name and place of the function. */
   readonly label: string;
   readonly microseconds: number;
@@ -55,15 +59,36 @@ export async function profileServer(lab: Lab, name: string, keep: string | undef
     for (const file of files) cpSync(join(dir, file), join(keep, file));
   }
   const head = `${traffic.title}: ${load.requests} requests in ${load.seconds.toFixed(1)} s with the profiler on`;
-  const threads = files.map((file) => describeThread(file, selfTimes(readProfile(join(dir, file)))));
-  return [head, ...[...load.faults, ...faults].map((fault) => `INVALID: ${fault}`), ...threads].join('\n\n');
+  const invalid = [...load.faults, ...faults].map((fault) => `INVALID: ${fault}`);
+  return [head, ...invalid, ...describeThreads(files.map((file) => readProfile(join(dir, file))))].join('\n\n');
 }
 
-/** Self time by function, the longest first. */
-export function selfTimes(profile: CpuProfile): SelfTime[] {
-  const labels = new Map(profile.nodes.map((node) => [node.id, label(node)]));
+/** Time that functions spent themselves, without those they called. The longest first. */
+export function selfTimes(profile: CpuProfile): FunctionTime[] {
+  return bookTimes(profile, new Map(profile.nodes.map((node) => [node.id, label(node)])));
+}
+
+/**
+ * Time of the functions of srv with what Node and V8 did for them: all time is booked on the nearest caller whose source is a file.
+ * The longest first.
+ */
+export function sourceTimes(profile: CpuProfile): FunctionTime[] {
+  const labels = new Map<number, string>();
+  for (const node of profile.nodes) {
+    // A node stands before its children, so the label of its nearest caller is known.
+    const own = labels.get(node.id);
+    const booked = own === undefined || isSource(node) ? label(node) : own;
+    labels.set(node.id, booked);
+    for (const child of node.children ?? []) labels.set(child, booked);
+  }
+  return bookTimes(profile, labels);
+}
+
+function bookTimes(profile: CpuProfile, labels: ReadonlyMap<number, string>): FunctionTime[] {
   const times = new Map<string, number>();
+  const idle = new Set(profile.nodes.filter(({ callFrame }) => callFrame.functionName === '(idle)').map(({ id }) => id));
   for (const [index, id] of profile.samples.entries()) {
+    if (idle.has(id)) continue;
     const name = labels.get(id) ?? '(unknown)';
     // A delta is the time before its sample; what runs until the next sample is taken to be what this one saw.
     times.set(name, (times.get(name) ?? 0) + Math.max(profile.timeDeltas[index + 1] ?? 0, 0));
@@ -71,13 +96,30 @@ export function selfTimes(profile: CpuProfile): SelfTime[] {
   return [...times].map(([label, microseconds]) => ({ label, microseconds })).sort((a, b) => b.microseconds - a.microseconds);
 }
 
-function describeThread(file: string, times: readonly SelfTime[]): string {
-  const busy = times.filter(({ label }) => label !== '(idle)');
-  const total = busy.reduce((sum, { microseconds }) => sum + microseconds, 0);
-  const rows = busy
+function describeThreads(profiles: readonly CpuProfile[]): string[] {
+  const threads = profiles.map((profile) => ({ profile, busy: busyTime(profile) })).sort((a, b) => b.busy - a.busy);
+  const busiest = threads[0]?.busy ?? 0;
+  return threads.map(({ profile, busy }, index) => {
+    const head = `Thread ${index + 1}: ${(busy / 1e6).toFixed(2)} s busy`;
+    if (busy < busiest * SHOWN_SHARE) return head;
+    const own = timeTable('functions themselves', selfTimes(profile), busy);
+    return [head, own, timeTable('functions of srv with what Node did for them', sourceTimes(profile), busy)].join('\n\n');
+  });
+}
+
+function busyTime(profile: CpuProfile): number {
+  return selfTimes(profile).reduce((sum, { microseconds }) => sum + microseconds, 0);
+}
+
+function timeTable(title: string, times: readonly FunctionTime[], total: number): string {
+  const rows = times
     .slice(0, SHOWN_FUNCTIONS)
     .map(({ label, microseconds }) => [((microseconds / total) * 100).toFixed(1), (microseconds / 1000).toFixed(0), label]);
-  return `${file}: ${(total / 1e6).toFixed(2)} s busy\n\n${table(['%', 'ms', 'function'], rows)}`;
+  return table(['%', 'ms', title], rows);
+}
+
+function isSource({ callFrame }: ProfileNode): boolean {
+  return callFrame.url.startsWith('file:');
 }
 
 function readProfile(path: string): CpuProfile {
