@@ -136,7 +136,8 @@ class ParseRun implements ParseHost {
 
 /** A folder can be opened, and fails when it is read. */
 function openFailure(path: string, error: unknown): string {
-  return systemErrorText((error as NodeJS.ErrnoException).syscall === 'read' ? 'pread' : 'open', path, error);
+  const call = (error as NodeJS.ErrnoException).syscall === 'read' ? 'pread' : 'open';
+  return `${call}() "${path}" failed (${systemErrorText(error)})`;
 }
 
 /** Configurations are UTF-8; one that is not is taken byte by byte, as nginx takes it. */

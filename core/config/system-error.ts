@@ -1,22 +1,27 @@
-/** Errors of the operating system in the words of `strerror`, which nginx's messages end with. */
+import { getSystemErrorMap } from 'node:util';
 
-const TEXTS: Readonly<Record<string, string>> = {
-  EACCES: 'Permission denied',
+/** Where the C library, and with it nginx, words an error differently from libuv. */
+const C_LIBRARY_TEXTS: Readonly<Record<string, string>> = {
+  EADDRNOTAVAIL: 'Cannot assign requested address',
+  EEXIST: 'File exists',
+  EHOSTUNREACH: 'No route to host',
   EISDIR: 'Is a directory',
   ELOOP: 'Too many levels of symbolic links',
-  EMFILE: 'Too many open files',
   ENAMETOOLONG: 'File name too long',
-  ENOENT: 'No such file or directory',
-  ENOTDIR: 'Not a directory',
-  EPERM: 'Operation not permitted',
+  ENOTCONN: 'Transport endpoint is not connected',
 };
 
-/** `open() "/etc/x" failed (2: No such file or directory)` */
-export function systemErrorText(call: string, path: string, error: unknown): string {
-  return `${call}() "${path}" failed ${reason(error)}`;
+/**
+ * The number and the text of a system error as nginx writes them: `98: Address already in use`.
+ * For an error without a system code it is the error's own message.
+ */
+export function systemErrorText(error: unknown): string {
+  const { code, errno, message } = error as NodeJS.ErrnoException;
+  if (code === undefined || errno === undefined) return message ?? String(error);
+  const text = C_LIBRARY_TEXTS[code] ?? capitalised(getSystemErrorMap().get(errno)?.[1] ?? code);
+  return `${-errno}: ${text}`;
 }
 
-function reason(error: unknown): string {
-  const { errno, code = '', message } = error as NodeJS.ErrnoException;
-  return errno === undefined ? `(${message})` : `(${-errno}: ${TEXTS[code] ?? code})`;
+function capitalised(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -1,7 +1,7 @@
 import { ConfigError, ConfigErrors, configErrorsOf } from '../config/errors.js';
 import type { Change, Follower, Prepared } from '../kernel/follower.js';
 import type { Block } from '../module/tree.js';
-import { systemErrorText } from '../log/system-error.js';
+import { systemErrorText } from '../config/system-error.js';
 import { HttpCompiler, type HttpConfiguration } from './compiler.js';
 import type { HttpContext } from './context.js';
 import type { HttpExchanges } from './exchange-route.js';

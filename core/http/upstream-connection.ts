@@ -2,7 +2,7 @@ import net, { type Socket } from 'node:net';
 import tls from 'node:tls';
 import type { IdleConnection } from '../upstream/keepalive.js';
 import type { Peer } from '../upstream/peer.js';
-import { systemErrorText } from '../log/system-error.js';
+import { systemErrorText } from '../config/system-error.js';
 import type { Timed } from '../net/timers.js';
 import type { HttpContext } from './context.js';
 

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { LogFiles, type LogFile } from '../module/services.js';
-import { systemErrorText } from './system-error.js';
+import { systemErrorText } from '../config/system-error.js';
 
 /** A log file could not be opened. The message is nginx's. */
 export class LogFileError extends Error {

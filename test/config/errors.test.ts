@@ -46,12 +46,23 @@ test('carets stay below the line', (t) => {
   t.deepEqual(lines('a', 1), ['    1 | a', '      |  ^']);
 });
 
-function failure(code: string, errno: number): Error {
-  return Object.assign(new Error('message'), { code, errno });
+function systemError(code: string, errno: number): NodeJS.ErrnoException {
+  return Object.assign(new Error(code), { code, errno });
 }
 
 test('failures of the system are named as nginx names them', (t) => {
-  t.is(systemErrorText('open', '/x', failure('EACCES', -13)), 'open() "/x" failed (13: Permission denied)');
-  t.is(systemErrorText('open', '/x', failure('EWEIRD', -99)), 'open() "/x" failed (99: EWEIRD)');
-  t.is(systemErrorText('open', '/x', new Error('it is odd')), 'open() "/x" failed (it is odd)');
+  t.is(systemErrorText(systemError('EADDRINUSE', -98)), '98: Address already in use');
+  t.is(systemErrorText(systemError('ECONNREFUSED', -111)), '111: Connection refused');
+  t.is(systemErrorText(systemError('EHOSTUNREACH', -113)), '113: No route to host');
+  t.is(systemErrorText(systemError('EADDRNOTAVAIL', -99)), '99: Cannot assign requested address');
+  t.is(systemErrorText(systemError('EACCES', -13)), '13: Permission denied');
+  t.is(systemErrorText(systemError('ENAMETOOLONG', -36)), '36: File name too long');
+  t.is(systemErrorText(systemError('EMFILE', -24)), '24: Too many open files');
+  t.is(systemErrorText(systemError('ENOENT', -2)), '2: No such file or directory');
+  t.is(systemErrorText(systemError('ENOTDIR', -20)), '20: Not a directory');
+  t.is(systemErrorText(systemError('EPERM', -1)), '1: Operation not permitted');
+  t.is(systemErrorText(systemError('EISDIR', -21)), '21: Is a directory');
+  t.is(systemErrorText(systemError('ELOOP', -40)), '40: Too many levels of symbolic links');
+  t.is(systemErrorText(systemError('EWEIRD', -9999)), '9999: EWEIRD');
+  t.is(systemErrorText(new Error('something else')), 'something else');
 });

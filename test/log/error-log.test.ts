@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import test, { type ExecutionContext } from 'ava';
 import { ErrorLog } from '../../core/log/error-log.js';
 import { AppendedLogFiles } from '../../core/log/log-files.js';
-import { systemErrorText } from '../../core/log/system-error.js';
 import { tempFolder } from '../harness/temp.js';
 
 function open(t: ExecutionContext): { files: AppendedLogFiles; folder: string; read: (name: string) => string } {
@@ -17,10 +16,6 @@ function open(t: ExecutionContext): { files: AppendedLogFiles; folder: string; r
       return readFileSync(`${folder}/${name}`, 'utf8');
     },
   };
-}
-
-function systemError(code: string, errno: number): NodeJS.ErrnoException {
-  return Object.assign(new Error(code), { code, errno });
 }
 
 test('each target takes its level and the more severe ones', (t) => {
@@ -50,12 +45,4 @@ test('other targets replace those of the start', (t) => {
   log.write('info', 'two');
   t.regex(read('early'), /^\S+ \S+ \[notice\] 1#0: one\n$/);
   t.regex(read('late'), /^\S+ \S+ \[info\] 1#0: two\n$/);
-});
-
-test('system errors are worded as nginx words them', (t) => {
-  t.is(systemErrorText(systemError('EADDRINUSE', -98)), '98: Address already in use');
-  t.is(systemErrorText(systemError('ECONNREFUSED', -111)), '111: Connection refused');
-  t.is(systemErrorText(systemError('EHOSTUNREACH', -113)), '113: No route to host');
-  t.is(systemErrorText(systemError('EADDRNOTAVAIL', -99)), '99: Cannot assign requested address');
-  t.is(systemErrorText(new Error('something else')), 'something else');
 });
