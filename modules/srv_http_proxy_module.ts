@@ -200,6 +200,7 @@ function planOf(scope: LocationScope<typeof directives>, target: Target): Exchan
     requestBuffering: conf.proxy_request_buffering,
     passBody: conf.proxy_pass_request_body,
     scope: scope.directive ?? scope,
+    fail: (message, hint) => scope.fail(message, 'proxy_pass', hint),
   };
 }
 

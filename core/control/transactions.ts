@@ -11,7 +11,7 @@
  *
  * The cost of a transaction grows with the change: no step looks at what the change leaves alone.
  */
-import { ConfigErrors, configErrorsOf, type ConfigError } from '../config/errors.js';
+import { Mistakes } from '../config/mistakes.js';
 import { describeChange } from '../config/describe-change.js';
 import { diffTrees } from '../config/diff.js';
 import type { ConfigTree, TreeOperation } from '../config/tree.js';
@@ -235,17 +235,8 @@ function assertInTime({ deadline }: Partial<ActionContext>): void {
 
 /** All mistakes of all edits. */
 function resolveAll(edits: readonly Edit[], resolve: (edit: Edit) => ResolvedEdit): ResolvedEdit[] {
-  const errors: ConfigError[] = [];
-  const resolved = edits.flatMap((edit) => {
-    try {
-      return [resolve(edit)];
-    } catch (error) {
-      const mistakes = configErrorsOf(error);
-      if (mistakes === undefined) throw error;
-      errors.push(...mistakes);
-      return [];
-    }
-  });
-  if (errors.length > 0) throw new ConfigErrors(errors);
+  const mistakes = new Mistakes();
+  const resolved = edits.flatMap((edit) => mistakes.attempt(() => resolve(edit)) ?? []);
+  mistakes.throwIfAny();
   return resolved;
 }

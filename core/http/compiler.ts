@@ -1,12 +1,14 @@
 import { createSecureContext } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
-import { ConfigError, ConfigErrors, configErrorsOf, errorAt } from '../config/errors.js';
+import { errorAt } from '../config/errors.js';
+import { Mistakes } from '../config/mistakes.js';
 import type { HttpHandlers } from '../module/http.js';
 import type { HttpModule, ModuleDeclaration } from '../module/manifest.js';
 import type { ArgContext } from '../module/spec.js';
 import type { Block, Directive } from '../module/tree.js';
 import { coreDirectives, type CoreConf } from './core-module.js';
 import { HandlerSet } from './handler-set.js';
+import type { ListenOptions } from './listen.js';
 import { LocationTable } from './location-table.js';
 import type { Location, LocationMatch } from './location.js';
 import { ScopedReader, ScopeNode } from './scope.js';
@@ -59,7 +61,7 @@ export class HttpCompiler {
 
 /** One run of the compiler. */
 class Compilation {
-  readonly #errors: ConfigError[] = [];
+  readonly #mistakes = new Mistakes();
   readonly #scopes = new Map<number, ScopeNode>();
   /** By the ids of their directives. */
   readonly #oldServers: ReadonlyMap<number, VirtualServer>;
@@ -81,11 +83,11 @@ class Compilation {
     for (const http of root.named('http')) {
       const scope = this.#scope('http', 'http', http, main);
       for (const directive of http.block?.named('server') ?? []) {
-        const server = this.#collect(() => this.#server(directive, scope));
+        const server = this.#mistakes.attempt(() => this.#server(directive, scope));
         if (server !== undefined) servers.push(server);
       }
     }
-    if (this.#errors.length > 0) throw new ConfigErrors(this.#errors);
+    this.#mistakes.throwIfAny();
     return { servers, scopes: this.#scopes, main };
   }
 
@@ -112,14 +114,19 @@ class Compilation {
       directive,
       scope: this.core.view(scope),
       ...serverNames([...(block?.named('server_name') ?? [])]),
-      listens: listenOptions([...(block?.named('listen') ?? [])], (text) => this.args.path(text), process.getuid?.() === 0 ? '80' : '8000'),
+      listens: this.#mistakes.attempt(() => this.#listens(block)) ?? [],
       settings: serverSettings(conf),
       steps: handlers.steps('post_read', 'server_rewrite'),
       modules: handlers.modules,
       locations: this.#locations(directive, scope, old?.locations),
       fallback: this.#location({ kind: 'prefix', name: '' }, scope, new LocationTable([])),
-      tls: this.#tls(scope),
+      tls: this.#mistakes.attempt(() => this.#tls(scope)),
     };
+  }
+
+  #listens(block: Block | undefined): readonly ListenOptions[] {
+    const fallback = process.getuid?.() === 0 ? '80' : '8000';
+    return listenOptions([...(block?.named('listen') ?? [])], (text) => this.args.path(text), fallback);
   }
 
   /** Nothing in the server changed: its scopes are still those of the last run. */
@@ -146,7 +153,7 @@ class Compilation {
     const locations: Location[] = [];
     const seen = new Set<string>();
     for (const directive of parent.block?.named('location') ?? []) {
-      const location = this.#collect(() => this.#directiveLocation(directive, scope, seen, before));
+      const location = this.#mistakes.attempt(() => this.#directiveLocation(directive, scope, seen, before));
       if (location !== undefined) locations.push(location);
     }
     return new LocationTable(locations);
@@ -165,7 +172,7 @@ class Compilation {
   }
 
   #location(match: LocationMatch, scope: ScopeNode, nested: LocationTable): Location {
-    for (const line of scope.block?.named('error_page') ?? []) checkErrorPage(line);
+    for (const line of scope.block?.named('error_page') ?? []) this.#mistakes.attempt(() => checkErrorPage(line));
     const handlers = this.#handlers(scope, false);
     const autoRedirect = handlers.content !== undefined && match.name.endsWith('/') && match.kind !== 'regex';
     const settings = locationSettings(this.#conf(scope), this.product, autoRedirect);
@@ -191,7 +198,7 @@ class Compilation {
   #handlers(scope: ScopeNode, server: boolean): HandlerSet {
     const set = new HandlerSet();
     for (const { declaration, instance, reader } of this.modules) {
-      const handlers = this.#collect((): HttpHandlers | undefined =>
+      const handlers = this.#mistakes.attempt((): HttpHandlers | undefined =>
         server ? instance.compileServer?.(reader.view(scope)) : instance.compile?.(reader.view(scope)),
       );
       if (handlers !== undefined) set.add(declaration, handlers, scope.directive);
@@ -213,18 +220,6 @@ class Compilation {
       }
     }
     return undefined;
-  }
-
-  /** What is wrong is noted, so that one run tells everything. */
-  #collect<T>(work: () => T): T | undefined {
-    try {
-      return work();
-    } catch (error) {
-      const known = configErrorsOf(error);
-      if (known === undefined) throw error;
-      this.#errors.push(...known);
-      return undefined;
-    }
   }
 }
 

@@ -2,6 +2,8 @@ import { choice, flag, number, optional, rest, size, template, text, time } from
 import { httpModule } from '../module/manifest.js';
 import { directive, type Conf } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
+import { listenAddress, listenParameter } from './listen.js';
+import { serverName } from './server-names.js';
 
 const words = (node: Directive): string => node.args.map((word) => word.text).join(' ');
 
@@ -31,11 +33,11 @@ export const coreDirectives = {
   }),
   listen: directive({
     in: ['server'],
-    args: { words: rest(text('address [parameter]')) },
+    args: { address: listenAddress, parameters: rest(listenParameter, 0) },
     many: true,
     doc: 'Address and port of the server.',
   }),
-  server_name: directive({ in: ['server'], args: { names: rest(text('name')) }, many: true, inherit: 'none', doc: 'Names of the server.' }),
+  server_name: directive({ in: ['server'], args: { names: rest(serverName) }, many: true, inherit: 'none', doc: 'Names of the server.' }),
   client_header_timeout: directive({ in: ['http', 'server'], args: time(), default: '60s', doc: 'Time for a whole request head.' }),
   client_header_buffer_size: directive({ in: ['http', 'server'], args: size(), default: '1k', doc: 'Accepted: heads are read in place.' }),
   large_client_header_buffers: directive({

@@ -1,4 +1,5 @@
-import { ConfigError, ConfigErrors, configErrorsOf } from '../config/errors.js';
+import { ConfigError } from '../config/errors.js';
+import { Mistakes } from '../config/mistakes.js';
 import type { Change, Follower, Prepared } from '../kernel/follower.js';
 import type { Block } from '../module/tree.js';
 import { systemErrorText } from '../config/system-error.js';
@@ -44,9 +45,9 @@ export class HttpEngine implements Follower {
     const sameModules = modules === this.#modules;
     if (sameModules && !change.rereads && !touchesHttp(change)) return NOTHING_TO_DO;
     const compiler = sameModules && this.#compiler ? this.#compiler : new HttpCompiler(modules, modules.args, this.options.product);
-    const next = compiler.compile(after.root, sameModules && sameUpstreams(change) ? this.#configuration : undefined, change.rereads);
+    const previous = sameModules && sameUpstreams(change) ? this.#configuration : undefined;
+    const next = await this.#compile(() => compiler.compile(after.root, previous, change.rereads));
     const groups = listenGroups(next.servers);
-    await this.exchanges.settled();
     const opened = await this.#open(groups, modules.variables);
     return {
       commit: () => {
@@ -59,6 +60,19 @@ export class HttpEngine implements Follower {
         for (const listener of opened.values()) listener.destroy();
       },
     };
+  }
+
+  /** Compiles, and waits for the names that have to be looked up. @throws ConfigErrors with what is wrong with either */
+  async #compile(compile: () => HttpConfiguration): Promise<HttpConfiguration> {
+    const mistakes = new Mistakes();
+    let compiled: HttpConfiguration | undefined;
+    try {
+      compiled = mistakes.attempt(compile);
+    } finally {
+      await this.exchanges.settle(mistakes);
+    }
+    mistakes.throwIfAny();
+    return compiled as HttpConfiguration;
   }
 
   /** Accepts nothing more and lets requests end. Resolves when no connection is left, or after `timeout` ms. */
@@ -84,23 +98,25 @@ export class HttpEngine implements Follower {
   /** Opens what is not open yet. On failure nothing of it stays open. */
   async #open(groups: ReadonlyMap<string, ListenGroup>, variables: HttpVariables): Promise<Map<string, HttpListener>> {
     const opened = new Map<string, HttpListener>();
-    const errors: ConfigError[] = [];
-    for (const [key, group] of groups) {
-      if (this.#listeners.has(key)) continue;
-      const listener = new HttpListener(group.options, this.context, variables, group.names);
-      try {
-        await this.#bind(
-          listener,
-          [...this.#listeners.values()].some((other) => other.address === group.options.address),
-        );
-        opened.set(key, listener);
-      } catch (error) {
-        errors.push(...(configErrorsOf(error) ?? [bindError(listener, error as NodeJS.ErrnoException)]));
+    const mistakes = new Mistakes();
+    try {
+      for (const [key, group] of groups) {
+        if (this.#listeners.has(key)) continue;
+        const listener = new HttpListener(group.options, this.context, variables, group.names);
+        const held = [...this.#listeners.values()].some((other) => other.address === group.options.address);
+        try {
+          await this.#bind(listener, held);
+          opened.set(key, listener);
+        } catch (error) {
+          mistakes.take(bindError(listener, error as NodeJS.ErrnoException));
+        }
       }
+      mistakes.throwIfAny();
+      return opened;
+    } catch (error) {
+      for (const listener of opened.values()) listener.destroy();
+      throw error;
     }
-    if (errors.length === 0) return opened;
-    for (const listener of opened.values()) listener.destroy();
-    throw new ConfigErrors(errors);
   }
 
   async #bind(listener: HttpListener, held: boolean): Promise<void> {
@@ -172,7 +188,7 @@ const HINTS: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: 'this machine has no such address',
 };
 
-function bindError(listener: HttpListener, error: NodeJS.ErrnoException): ConfigError {
-  const code = error.code ?? '';
-  return new ConfigError(`bind() to ${listener.address} failed (${systemErrorText(error)})`, undefined, 1, HINTS[code]);
+function bindError(listener: HttpListener, error: NodeJS.ErrnoException): Error {
+  if (error.code === undefined) return error;
+  return new ConfigError(`bind() to ${listener.address} failed (${systemErrorText(error)})`, undefined, 1, HINTS[error.code]);
 }

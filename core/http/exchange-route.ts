@@ -1,3 +1,4 @@
+import type { Mistakes } from '../config/mistakes.js';
 import type { HttpRequest, Result } from '../module/http.js';
 import { DONE } from '../module/http.js';
 import { Exchanges, type ExchangePlan, type UriPlan } from '../module/services.js';
@@ -44,16 +45,23 @@ export class ExchangeRoute {
     this.#replaced = new FieldFilter([...FRAMING, ...plan.replaced]);
   }
 
-  /** Looks the constant target up. @returns a promise when a name has to be resolved. */
-  resolve(): Promise<void> | undefined {
+  /** True when the target is known, or only will be by the request; false when it has to be looked up. */
+  find(): boolean {
     const { constant } = this.plan.target;
-    if (constant === undefined) return undefined;
+    if (constant === undefined) return true;
     this.group = this.source.find(constant);
-    if (this.group !== undefined) return undefined;
-    const { host, port } = splitAddress(constant, this.plan.defaultPort);
-    return this.source.implicit(host, port).then((group) => {
-      this.group = group;
-    });
+    return this.group !== undefined;
+  }
+
+  /** Looks up a constant target that is no upstream's name. @throws (rejects) ConfigError `host not found in upstream "x"` */
+  async lookUp(): Promise<void> {
+    try {
+      const { host, port } = splitAddress(this.plan.target.constant ?? '', this.plan.defaultPort);
+      this.group = await this.source.implicit(host, port);
+    } catch (error) {
+      if (error instanceof ArgError) this.plan.fail(error.message, error.hint);
+      throw error;
+    }
   }
 
   start(request: HttpRequest): Result | Promise<Result> {
@@ -128,7 +136,7 @@ function upstreamTarget(request: Request, plan: UriPlan): string {
 /** `host`, `host:port`, `[v6]:port`, `unix:/path`. @throws ArgError */
 export function splitAddress(text: string, defaultPort: number): { host: string; port: number } {
   if (text.startsWith('unix:')) return { host: text.endsWith(':') ? text.slice(0, -1) : text, port: 0 };
-  const match = /^(\[[^\]]+\]|[^:[\]]+)(?::(\d{1,5}))?$/.exec(text);
+  const match = /^(\[[^\]]+\]|[^:[\]]+)(?::(\d{1,9}))?$/.exec(text);
   const port = match?.[2] === undefined ? defaultPort : Number(match[2]);
   if (!match?.[1]) throw new ArgError(`invalid host in upstream "${text}"`);
   if (port < 1 || port > 65535) throw new ArgError(`invalid port in upstream "${text}"`);
@@ -137,7 +145,7 @@ export function splitAddress(text: string, defaultPort: number): { host: string;
 
 /** The {@link Exchanges} service. Collects what has to be resolved while a configuration is prepared. */
 export class HttpExchanges extends Exchanges {
-  #waiting: Promise<void>[] = [];
+  #lookups: Promise<void>[] = [];
 
   constructor(private readonly source: GroupSource) {
     super();
@@ -145,15 +153,19 @@ export class HttpExchanges extends Exchanges {
 
   compile(plan: ExchangePlan): (request: HttpRequest) => Result | Promise<Result> {
     const route = new ExchangeRoute(plan, this.source);
-    const waiting = route.resolve();
-    if (waiting !== undefined) this.#waiting.push(waiting);
+    if (!route.find()) {
+      const lookup = route.lookUp();
+      // What is wrong is asked for when all are compiled, which may be long after the name turned out to be unknown.
+      lookup.catch(() => undefined);
+      this.#lookups.push(lookup);
+    }
     return (request) => route.start(request);
   }
 
-  /** Resolves when all names of the plans compiled since the last call are known; rejects with the first that is not. */
-  async settled(): Promise<void> {
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    await Promise.all(waiting);
+  /** Resolves when all names of the plans compiled since the last call were looked up. */
+  async settle(mistakes: Mistakes): Promise<void> {
+    const lookups = this.#lookups;
+    this.#lookups = [];
+    for (const result of await Promise.allSettled(lookups)) if (result.status === 'rejected') mistakes.take(result.reason);
   }
 }

@@ -1,4 +1,5 @@
-import { ConfigErrors, errorAt, type ConfigError } from '../config/errors.js';
+import { errorAt } from '../config/errors.js';
+import { Mistakes } from '../config/mistakes.js';
 import type { Directive } from '../module/tree.js';
 import type { ListenOptions } from './listen.js';
 import { ServerNames } from './server-names.js';
@@ -26,17 +27,17 @@ export function listenGroups(servers: readonly VirtualServer[]): ReadonlyMap<str
     ({ options }) => options.address,
   );
   const groups = new Map<string, ListenGroup>();
-  const errors: ConfigError[] = [];
+  const mistakes = new Mistakes();
   for (const [address, group] of lines) {
     const defaults = group.filter(({ options }) => options.defaultServer);
     const [second] = defaults.slice(1);
-    if (second !== undefined) errors.push(errorAt(listenLine(second.server, address), `a duplicate default server for ${address}`));
+    if (second !== undefined) mistakes.take(errorAt(listenLine(second.server, address), `a duplicate default server for ${address}`));
     const options = merged(group.map((line) => line.options));
     const members = group.map((line) => line.server);
     const chosen = defaults[0]?.server ?? members[0];
     if (chosen === undefined) continue;
     if (options.secure && chosen.tls === undefined) {
-      errors.push(
+      mistakes.take(
         errorAt(
           listenLine(chosen, address),
           'no "ssl_certificate" is defined for the "listen ... ssl" directive',
@@ -47,7 +48,7 @@ export function listenGroups(servers: readonly VirtualServer[]): ReadonlyMap<str
     }
     groups.set(listenKey(options), { options, names: new ServerNames(members, chosen), servers: members });
   }
-  if (errors.length > 0) throw new ConfigErrors(errors);
+  mistakes.throwIfAny();
   return groups;
 }
 

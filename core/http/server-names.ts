@@ -1,3 +1,4 @@
+import { ArgError, type ArgType } from '../module/spec.js';
 import type { VirtualServer } from './virtual-server.js';
 
 /** A virtual server chosen by name, with the captures of a regular expression name. */
@@ -96,13 +97,18 @@ export class ServerNames {
   }
 }
 
+/** One name of a `server_name` line. */
+export const serverName: ArgType<readonly ServerName[]> = { kind: 'text', form: 'name', parse: (text) => parseServerName(text) };
+
+const WILDCARD_HINT = 'a "*" is the first or the last label: *.example.org, www.example.*';
+
 /**
  * The lookup forms of one `server_name` argument.
- * @throws RangeError `invalid server name or wildcard "x"`, SyntaxError for a bad regular expression.
+ * @throws ArgError `invalid server name or wildcard "x"`, or for a bad regular expression.
  */
 export function parseServerName(text: string): readonly ServerName[] {
   if (text.startsWith('~')) {
-    if (text === '~') throw new RangeError('empty regex in server name "~"');
+    if (text === '~') throw new ArgError('empty regex in server name "~"', 'the expression follows the "~": ~^www\\d+\\.example\\.com$');
     return [{ kind: 'regex', name: text, pattern: compilePattern(text.slice(1), true) }];
   }
   const name = text.toLowerCase();
@@ -110,7 +116,7 @@ export function parseServerName(text: string): readonly ServerName[] {
   const wildcard = star >= 0;
   const wellPlaced = name === '*' ? false : name.startsWith('*.') || name.endsWith('.*');
   if ((wildcard && (!wellPlaced || star !== name.lastIndexOf('*'))) || name.includes('..') || name === '.') {
-    throw new RangeError(`invalid server name or wildcard "${text}"`);
+    throw new ArgError(`invalid server name or wildcard "${text}"`, WILDCARD_HINT);
   }
   if (name.startsWith('*.')) return [{ kind: 'leading', name: name.slice(2) }];
   if (name.endsWith('.*')) return [{ kind: 'trailing', name: name.slice(0, -2) }];
@@ -123,9 +129,17 @@ export function parseServerName(text: string): readonly ServerName[] {
   return [{ kind: 'exact', name }];
 }
 
-/** A regular expression of the configuration. PCRE's `(?P<name>…)` and `(?<name>…)` are the same; an inline `(?i)` at the start becomes a flag. */
+/**
+ * A regular expression of the configuration. PCRE's `(?P<name>…)` and `(?<name>…)` are the same; an inline `(?i)` at the start becomes a flag.
+ * @throws ArgError
+ */
 export function compilePattern(source: string, caseless: boolean): RegExp {
   const inline = source.startsWith('(?i)');
   const text = (inline ? source.slice(4) : source).replaceAll('(?P<', '(?<');
-  return new RegExp(text, caseless || inline ? 'i' : '');
+  try {
+    return new RegExp(text, caseless || inline ? 'i' : '');
+  } catch (error) {
+    const reason = (error as Error).message.replace(/^Invalid regular expression/, 'invalid regular expression');
+    throw new ArgError(`${reason} in "${source}"`);
+  }
 }

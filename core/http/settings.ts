@@ -1,4 +1,5 @@
 import { errorAt } from '../config/errors.js';
+import { Mistakes } from '../config/mistakes.js';
 import type { Template } from '../module/http.js';
 import type { Directive } from '../module/tree.js';
 import { NAME_WITH_UNDERSCORES, PLAIN_NAME, TOKEN } from '../net/http1/characters.js';
@@ -77,41 +78,29 @@ export function checkErrorPage(line: Directive): void {
   }
 }
 
+/** What the `server_name` lines of a server say, whose words were checked with the tree. */
 export function serverNames(lines: readonly Directive[]): { name: string; names: ServerName[] } {
-  const names: ServerName[] = [];
-  let first: string | undefined;
-  for (const line of lines) {
-    for (const word of line.args) {
-      first ??= word.text;
-      try {
-        names.push(...parseServerName(word.text));
-      } catch (error) {
-        throw errorAt(line, (error as Error).message, word);
-      }
-    }
-  }
+  const words = lines.flatMap((line) => line.args.map((word) => word.text));
+  const names = words.flatMap((word) => parseServerName(word));
   if (names.length === 0) names.push({ kind: 'exact', name: '' });
-  return { name: first ?? '', names };
+  return { name: words[0] ?? '', names };
 }
 
+/**
+ * What the `listen` lines of a server say, whose words were checked with the tree.
+ * @throws ConfigErrors for addresses that stand twice
+ */
 export function listenOptions(lines: readonly Directive[], path: (relative: string) => string, fallback: string): ListenOptions[] {
   const listens: ListenOptions[] = [];
+  const mistakes = new Mistakes();
   for (const line of lines) {
     const words = line.args.map((word) => word.text);
-    let options: ListenOptions;
-    try {
-      options = parseListen(words, path);
-    } catch (error) {
-      const message = (error as Error).message;
-      throw errorAt(
-        line,
-        message,
-        line.args.find((word) => message.includes(`"${word.text}"`)),
-      );
-    }
-    if (listens.some((other) => other.address === options.address)) throw errorAt(line, `a duplicate listen ${words[0]}`, line.args[0]);
-    listens.push(options);
+    const options = parseListen(words, path);
+    const isKnown = listens.some((other) => other.address === options.address);
+    if (isKnown) mistakes.take(errorAt(line, `a duplicate listen ${words[0]}`, line.args[0]));
+    else listens.push(options);
   }
+  mistakes.throwIfAny();
   return listens.length > 0 ? listens : [parseListen([fallback], path)];
 }
 
@@ -141,11 +130,7 @@ function locationPattern(directive: Directive, source: string, caseless: boolean
   try {
     return compilePattern(bytes(source), caseless);
   } catch (error) {
-    throw errorAt(
-      directive,
-      `${(error as Error).message.replace(/^Invalid regular expression/, 'invalid regular expression')} in "${source}"`,
-      directive.args.at(-1),
-    );
+    throw errorAt(directive, (error as Error).message, directive.args.at(-1));
   }
 }
 

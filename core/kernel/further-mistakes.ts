@@ -57,8 +57,12 @@ class Pruning {
     return directives.flatMap((directive) => {
       if (!this.#isMistaken(directive))
         return directive.block ? [{ ...directive, block: this.sound(directive.block, directive) }] : [directive];
-      for (const { text } of directive.args) for (const name of namesIn(text)) this.#names.add(name);
-      if (parent) this.#incomplete.add(parent.id);
+      this.#noteNames(directive);
+      if (parent) {
+        this.#incomplete.add(parent.id);
+        // An upstream that lacks a member may not come about at all.
+        this.#noteNames(parent);
+      }
       return [];
     });
   }
@@ -70,6 +74,10 @@ class Pruning {
     const directive = find(directives, (candidate) => placesOf(candidate).includes(place));
     if (!directive) return true;
     return this.#incomplete.has(directive.id) || directive.args.some(({ text }) => namesIn(text).some((name) => this.#names.has(name)));
+  }
+
+  #noteNames({ args }: DirectiveData): void {
+    for (const { text } of args) for (const name of namesIn(text)) this.#names.add(name);
   }
 
   #isMistaken(directive: DirectiveData): boolean {

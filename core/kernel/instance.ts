@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { ConfigErrors, configErrorsOf, type ConfigError } from '../config/errors.js';
+import { ConfigErrors, type ConfigError } from '../config/errors.js';
+import { Mistakes } from '../config/mistakes.js';
 import { ConfigTree, type DirectiveData, type Tree, type TreeOperation } from '../config/tree.js';
 import { defineCaptureVariables } from '../http/capture-variables.js';
 import { ErrorLog } from '../log/error-log.js';
@@ -146,18 +147,16 @@ export class Instance {
 
   async #prepareFollowers(change: Change): Promise<Prepared[]> {
     const parts: Prepared[] = [];
-    const errors: ConfigError[] = [];
+    const mistakes = new Mistakes();
     try {
       for (const follower of this.#followers) {
         try {
           parts.push(await follower.prepare(change));
         } catch (error) {
-          const mistakes = configErrorsOf(error);
-          if (!mistakes) throw error;
-          errors.push(...mistakes);
+          mistakes.take(error);
         }
       }
-      if (errors.length > 0) throw new ConfigErrors(errors);
+      mistakes.throwIfAny();
       return parts;
     } catch (error) {
       for (const part of parts.toReversed()) part.abort();

@@ -241,6 +241,8 @@ export interface ExchangePlan {
   readonly passBody: boolean;
   /** The location, so that `keepalive … local` keeps its connections apart. */
   readonly scope: object;
+  /** Refuses the configuration at the directive that names the target, see {@link Scope.fail}. */
+  fail(message: string, hint?: string): never;
 }
 
 /** Carries requests to upstream members: choice, connections, retries, bodies both ways, back-pressure. */

@@ -1,5 +1,5 @@
 import type { Prepared } from '../kernel/follower.js';
-import { Mistakes } from './mistakes.js';
+import { Mistakes } from '../config/mistakes.js';
 
 /** Prepares one thing after the other and makes one of them all. @throws ConfigErrors with the mistakes of all; nothing is left prepared then */
 export async function prepareAll<T>(items: Iterable<T>, prepare: (item: T) => Promise<Prepared>): Promise<Prepared> {

@@ -1,7 +1,7 @@
 import type { Tree } from '../config/tree.js';
 import type { Prepared } from '../kernel/follower.js';
 import { ZoneFull, type Group, type PreparedMember } from './group.js';
-import { Mistakes } from './mistakes.js';
+import { Mistakes } from '../config/mistakes.js';
 import type { Member } from './peer.js';
 import { isSameServer, ServerEntry, type LineContext } from './server-line.js';
 import type { ServerInForce, UpstreamBlock } from './upstream-block.js';

@@ -137,6 +137,38 @@ http {
   t.deepEqual(reported, expected, stderr);
 });
 
+test('mistakes that show when names are looked up and addresses taken are reported together, with their places', async (t) => {
+  const text = `events { }
+http {
+  server {
+    listen 127.0.0.1:8001x;                           # wrong
+    listen 127.0.0.1:99999;                           # wrong
+    listen 127.0.0.1:8001 loud;                       # wrong
+    server_name good ~( *.a.*;                        # wrong wrong
+    location / { proxy_pass http://no.such.host.invalid; }  # wrong
+    location /a { proxy_pass http://127.0.0.1:99999; }  # wrong
+    location ~ "(" { return 204; }                    # wrong
+    error_page 200 /e;                                # wrong
+    error_page 600 /e;                                # wrong
+  }
+  server {
+    listen 127.0.0.1:8002;
+    listen 127.0.0.1:8002;                            # wrong
+    location /twice { }
+    location /twice { }                               # wrong
+    listen 8003
+    server_name x;                                    # wrong
+  }
+}
+`;
+  const { code, stderr } = await runSrv(t, ['-t'], text);
+  t.is(code, 1);
+  const reported = [...stderr.matchAll(/^srv: \[emerg\] .* in .*:(\d+)$/gm)].map(([, line]) => Number(line));
+  const expected = text.split('\n').flatMap((line, index) => [...line.matchAll(/\bwrong\b/g)].map(() => index + 1));
+  t.deepEqual(reported, expected, stderr);
+  t.true(stderr.includes('is ";" missing after "8003"'), stderr);
+});
+
 test('what follows from a mistake is not reported as another one', async (t) => {
   const conf = `
 events {}

@@ -1,15 +1,16 @@
-import { ConfigErrors, configErrorsOf, type ConfigError } from '../config/errors.js';
+import { ConfigErrors, configErrorsOf, type ConfigError } from './errors.js';
 
 /** Collects mistakes, so that all are reported and not the first one. */
 export class Mistakes {
   readonly #errors: ConfigError[] = [];
 
-  /** Runs a step; a mistake in it does not keep the others from being looked at. */
-  attempt(step: () => void): void {
+  /** Runs a step; a mistake in it does not keep the others from being looked at. @returns undefined where there was one */
+  attempt<T>(step: () => T): T | undefined {
     try {
-      step();
+      return step();
     } catch (error) {
       this.take(error);
+      return undefined;
     }
   }
 
