@@ -14,7 +14,7 @@ export interface Fault {
 export function invalidFields(faults: readonly Fault[]): ApiError {
   const [first] = faults;
   const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : '';
-  return new ApiError(400, 'InvalidField', `${first?.pointer ?? ''}: ${first?.message ?? ''}${more}`, faults);
+  return new ApiError(400, 'InvalidField', `${first?.pointer || 'the body'}: ${first?.message ?? ''}${more}`, faults);
 }
 
 /** More mistakes than a person reads; without the setting typebox stops after 8. */

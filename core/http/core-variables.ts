@@ -8,6 +8,11 @@ import { defineUpstreamVariables, seconds } from './upstream-variables.js';
 /** The engine makes every request itself: its own variables may look behind the contract. */
 const own = (read: (request: Request) => string | undefined): VariableGetter => read as (request: HttpRequest) => string | undefined;
 
+/** What a request does not have whose head was refused. */
+function ofHead(read: (request: Request) => string): VariableGetter {
+  return own((request) => (request.text === '' ? undefined : read(request)));
+}
+
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
 /** Variables of ngx_http_core_module, by nginx's names and meanings. */
@@ -15,15 +20,15 @@ const GETTERS: Readonly<Record<string, VariableGetter>> = {
   args: (request) => request.args || undefined,
   query_string: (request) => request.args || undefined,
   is_args: (request) => (request.args === '' ? '' : '?'),
-  uri: (request) => request.uri,
-  document_uri: (request) => request.uri,
-  request_uri: (request) => request.requestUri,
-  request_method: (request) => request.method,
+  uri: ofHead((request) => request.uri),
+  document_uri: ofHead((request) => request.uri),
+  request_uri: ofHead((request) => request.requestUri),
+  request_method: ofHead((request) => request.method),
   request: own((request) => request.requestLine),
   request_id: (request) => request.requestId,
   request_length: own((request) => String(request.text.length + (request.body?.received ?? 0))),
   request_time: own((request) => seconds(Math.max(Date.now() - request.startTime, 0))),
-  server_protocol: (request) => request.protocol,
+  server_protocol: ofHead((request) => request.protocol),
   scheme: (request) => (request.connection.secure ? 'https' : 'http'),
   https: (request) => (request.connection.secure ? 'on' : ''),
   host: (request) => request.host,

@@ -83,7 +83,8 @@ export function serverNames(lines: readonly Directive[]): { name: string; names:
   const words = lines.flatMap((line) => line.args.map((word) => word.text));
   const names = words.flatMap((word) => parseServerName(word));
   if (names.length === 0) names.push({ kind: 'exact', name: '' });
-  return { name: words[0] ?? '', names };
+  // The dot of ".example.org" means a wildcard and is no part of the name.
+  return { name: (words[0] ?? '').replace(/^\./, ''), names };
 }
 
 /**

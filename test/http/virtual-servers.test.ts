@@ -13,7 +13,7 @@ test('the server is chosen by its names as in nginx', async (t) => {
       server { listen 127.0.0.1:%%PORT_web%%; server_name *.a.example; return 200 leading; }
       server { listen 127.0.0.1:%%PORT_web%%; server_name *.long.a.example; return 200 longer; }
       server { listen 127.0.0.1:%%PORT_web%%; server_name mail.* www.mail.*; return 200 trailing; }
-      server { listen 127.0.0.1:%%PORT_web%%; server_name .dot.example; return 200 dot; }
+      server { listen 127.0.0.1:%%PORT_web%%; server_name .dot.example; return 200 "dot $server_name"; }
       server { listen 127.0.0.1:%%PORT_web%%; server_name ~^(?<user>\\w+)\\.re\\.example$; return 200 "re $user"; }
       server { listen 127.0.0.1:%%PORT_web%%; server_name ~^.*re\\.example$; return 200 "re-second"; }
       server { listen 127.0.0.1:%%PORT_web%%; server_name ""; return 200 empty; }
@@ -42,8 +42,8 @@ test('the server is chosen by its names as in nginx', async (t) => {
     'mail.co.uk': 'trailing',
     'mail.a.example': 'leading',
     mail: 'default',
-    'dot.example': 'dot',
-    'x.dot.example': 'dot',
+    'dot.example': 'dot dot.example',
+    'x.dot.example': 'dot dot.example',
     'me.re.example': 're me',
     'not-me.re.example': 're-second',
     '127.0.0.1': 'address',

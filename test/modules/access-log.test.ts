@@ -48,6 +48,20 @@ test('the predefined format, and where lines go', async (t) => {
   t.deepEqual(await lines(srv, 'logs/second.log', 1), ['/by-name?name=second']);
 });
 
+test('a request that was refused has no method, no path and no version', async (t) => {
+  const srv = await startSrv(
+    t,
+    `events {}
+    http {
+      log_format parts "$request_method $uri $document_uri $request_uri $server_protocol [$request] $status";
+      access_log logs/parts.log parts;
+      server { listen 127.0.0.1:%%PORT_web%%; return 200; }
+    }`,
+  );
+  await exchange(t, srv.port('web'), 'GET  / HTTP/1.1\r\nHost: a\r\n\r\n');
+  t.deepEqual(await lines(srv, 'logs/parts.log', 1), ['- - - - - [GET  / HTTP/1.1] 400']);
+});
+
 test('escape=default, json, none', async (t) => {
   const srv = await startSrv(
     t,
