@@ -85,6 +85,8 @@ export class UpstreamConnection implements Timed, IdleConnection {
   /** Between two requests: back to the shared buffer. */
   rest(onClosed: (connection: IdleConnection) => void): void {
     this.user = undefined;
+    // How long it may be idle is the pool's business.
+    this.context.timers.disarm(this);
     this.#onIdleClosed = onClosed;
     this.#wantsOwn = false;
     if (this.#own !== undefined) this.context.buffers.give(this.#own);
@@ -124,7 +126,7 @@ export class UpstreamConnection implements Timed, IdleConnection {
   }
 
   onDeadline(): void {
-    if (this.user === undefined) this.close();
+    if (this.user === undefined) this.#unexpected();
     else this.user.onUpstreamTimeout();
   }
 
@@ -151,7 +153,7 @@ export class UpstreamConnection implements Timed, IdleConnection {
     else this.user.onUpstreamData(chunk, borrowed);
   }
 
-  /** Bytes, or an end, while nobody asked for anything: the connection cannot be used any more. */
+  /** Bytes, an end, or a deadline while nobody asked for anything: the connection cannot be used any more. */
   #unexpected(): void {
     const notify = this.#onIdleClosed;
     this.close();

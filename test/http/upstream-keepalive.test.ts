@@ -24,6 +24,7 @@ test('connections to members are used again', async (t) => {
         location /three { proxy_pass http://three; }
         location /none { proxy_pass http://none; }
         location /brief { proxy_pass http://brief; }
+        location /short { proxy_pass http://group; proxy_read_timeout 200ms; }
         location /old { proxy_pass http://group; proxy_http_version 1.0; }
         location /direct { proxy_pass http://127.0.0.1:${backend.port}; }
       }
@@ -39,6 +40,9 @@ test('connections to members are used again', async (t) => {
   t.is(await needs('/', 5, { method: 'POST', body: 'data' }), 0, 'the one that is there');
   t.is(await needs('/', 5, { method: 'PUT', body: 'data', headers: { 'transfer-encoding': 'chunked' } }), 0);
   t.is(await needs('/direct', 5), 1, 'a group of its own');
+  t.is(await needs('/short', 1), 0);
+  await new Promise((resolve) => setTimeout(resolve, 600));
+  t.is(await needs('/short', 1), 0, 'proxy_read_timeout is for answers, not for idle connections');
   t.is(await needs('/three', 7), 3);
   t.is(await needs('/none', 3), 3);
   t.is(await needs('/old', 3), 2, 'HTTP/1.0 uses up the idle one, then needs new ones');
