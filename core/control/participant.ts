@@ -21,6 +21,8 @@ export interface Participant {
   publish(channel: string, data: unknown): Promise<void>;
   /** It did not answer a commit or a publication in time: it has to be replaced, because what it serves is out of date. */
   replace(reason: string): void;
+  /** It was late with something that can be repeated: it is replaced if it hangs, and left alone if it was merely slow. */
+  suspect(): void;
 }
 
 /** The thread ended. Its replacement starts from the tree then in force, so for a transaction it does not count any more. */

@@ -61,7 +61,9 @@ export class WorkerRound {
     for (const { error, participant } of failures) {
       // Workers mostly have the same reasons.
       for (const mistake of configErrorsOf(error) ?? []) mistakes.set(JSON.stringify([mistake.message, mistake.source]), mistake);
-      if (error instanceof TimeIsOver) this.log.write('error', `${participant.name} did not prepare a change in time`);
+      if (!(error instanceof TimeIsOver)) continue;
+      this.log.write('error', `${participant.name} did not prepare a change in time`);
+      participant.suspect();
     }
     if (mistakes.size > 0) return new ConfigErrors([...mistakes.values()]);
     const other = failures.find(({ error }) => !(error instanceof TimeIsOver));

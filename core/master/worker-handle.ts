@@ -9,6 +9,9 @@ const WORKER_FILE = new URL('../worker/main.js', import.meta.url);
 /** What a worker that was told to end at once may take before it is cut off. */
 const STOP_MS = 2000;
 
+/** A worker that answers nothing for as long is taken to hang. */
+const HANG_MS = 10_000;
+
 /** How a worker thread ended. */
 export interface WorkerEnd {
   readonly code: number;
@@ -37,6 +40,7 @@ export class WorkerHandle implements Participant {
   #publications = 0;
   /** The newest zone that was shared with it. */
   #lastZone: number;
+  #suspected = false;
   #gone = false;
   #error: Error | undefined;
 
@@ -82,6 +86,17 @@ export class WorkerHandle implements Participant {
 
   replace(reason: string): void {
     if (!this.#gone && !this.leaving) this.onReplace(this, reason);
+  }
+
+  suspect(): void {
+    if (this.#suspected) return;
+    this.#suspected = true;
+    const timer = setTimeout(() => this.replace(`it hangs: it has answered nothing for ${HANG_MS / 1000} s`), HANG_MS);
+    const over = (): void => {
+      clearTimeout(timer);
+      this.#suspected = false;
+    };
+    this.#ask({ kind: 'ping' }, 'pong').then(over, over);
   }
 
   reopenLogs(): void {
@@ -136,6 +151,8 @@ export class WorkerHandle implements Participant {
         return this.#settle(`committed ${message.tx}`);
       case 'published':
         return this.#settle(`published ${message.id}`);
+      case 'pong':
+        return this.#settle('pong');
     }
   }
 

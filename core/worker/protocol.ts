@@ -32,6 +32,8 @@ export type ToWorker =
   | { readonly kind: 'abort'; readonly tx: number }
   | { readonly kind: 'publish'; readonly id: number; readonly channel: string; readonly data: unknown }
   | { readonly kind: 'reopen' }
+  /** Answer at once, whatever else there is to do. */
+  | { readonly kind: 'ping' }
   /** Take no new connections, end when the last request is answered, or when the time is over. */
   | { readonly kind: 'quit'; readonly timeoutMs: number | undefined }
   /** End now. */
@@ -42,4 +44,5 @@ export type FromWorker =
   | { readonly kind: 'failed'; readonly failure: FailureData }
   | { readonly kind: 'prepared'; readonly tx: number; readonly failure?: FailureData }
   | { readonly kind: 'committed'; readonly tx: number }
-  | { readonly kind: 'published'; readonly id: number };
+  | { readonly kind: 'published'; readonly id: number }
+  | { readonly kind: 'pong' };

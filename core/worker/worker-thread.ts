@@ -58,12 +58,13 @@ export class WorkerThread {
 
   #receive(message: ToWorker): void {
     // These do not wait for a change that is being prepared.
-    if (message.kind === 'quit') void this.#quit(message.timeoutMs);
+    if (message.kind === 'ping') this.#tell({ kind: 'pong' });
+    else if (message.kind === 'quit') void this.#quit(message.timeoutMs);
     else if (message.kind === 'stop') void this.#stop();
     else this.#turn = this.#turn.then(() => this.#obey(message));
   }
 
-  async #obey(message: Exclude<ToWorker, { kind: 'quit' | 'stop' }>): Promise<void> {
+  async #obey(message: Exclude<ToWorker, { kind: 'ping' | 'quit' | 'stop' }>): Promise<void> {
     switch (message.kind) {
       case 'prepare':
         return this.#prepare(message);

@@ -44,6 +44,7 @@ export class FakeWorker implements Participant {
   readonly aborted: number[] = [];
   readonly published: unknown[] = [];
   replacedBecause: string | undefined;
+  suspected = false;
   #next: ConfigTree | undefined;
 
   constructor(
@@ -75,6 +76,10 @@ export class FakeWorker implements Participant {
 
   replace(reason: string): void {
     this.replacedBecause = reason;
+  }
+
+  suspect(): void {
+    this.suspected = true;
   }
 
   die(): Promise<never> {

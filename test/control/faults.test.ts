@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { httpBackend } from '../harness/backends.js';
+import { plugin } from '../harness/plugins.js';
 import { runSrv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
 import { startNode, type Node } from './node.js';
@@ -99,6 +100,28 @@ test('the effective configuration is printed with its difference to the file, al
   t.is(code, 0);
   t.regex(stdout, /server 10\.0\.0\.1:80 weight=5;/);
   t.regex(stdout, /# http \/ upstream demo\n# \+ server 10\.0\.0\.1:80 weight=5;\n# - server 127\.0\.0\.1:1;/);
+});
+
+test('a worker that hangs makes a change fail, is replaced, and the next change is taken', async (t) => {
+  const hang = plugin('hang', {
+    manifest: `directives: { hang: directive({ in: ['location'] }) }`,
+    body: `compile(scope) { return scope.own('hang') ? { content: () => { for (;;); } } : undefined; }`,
+  });
+  const node = await startNode(t, {
+    main: 'load_module modules/hang.js;',
+    server: 'location / { return 200 fine; } location /hang { hang; }',
+    files: { 'modules/hang.js': hang },
+    allowCrashes: true,
+  });
+  await Promise.race([node.web('/hang').catch(() => undefined), sleep(200)]);
+  t.is((await node.upstreams('POST', '/demo/servers/', { server: '10.0.0.1' })).status, 503);
+  await waitFor('another worker', () => /worker \d is replaced: it hangs[^]*start worker \d/.test(node.srv.log()), 30_000);
+  const taken = await waitFor('a change', async () => {
+    const answer = await node.upstreams('POST', '/demo/servers/', { server: '10.0.0.2' });
+    return answer.status === 201 && answer;
+  });
+  t.like(taken.json, { server: '10.0.0.2:80' });
+  t.deepEqual((await node.list()).slice(2), ['2 10.0.0.2:80']);
 });
 
 test('a data plane that hangs is a 503 in time', async (t) => {

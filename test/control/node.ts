@@ -14,6 +14,8 @@ export interface NodeOptions extends SrvOptions {
   /** Inside the `http` block of the control plane. */
   readonly control?: string;
   readonly workers?: number;
+  /** At the top of the configuration of the data plane. */
+  readonly main?: string;
 }
 
 /** The answer's body, as far as tests look into it. */
@@ -68,10 +70,11 @@ export class Node {
 const DEMO = 'upstream demo { zone demo 256k; server 127.0.0.1:1; server 127.0.0.1:2 weight=2; }';
 const PROXY = 'location / { proxy_pass http://demo; }';
 
-export function nodeConf({ http = DEMO, server = PROXY, workers = 2 }: NodeOptions = {}): string {
+export function nodeConf({ http = DEMO, server = PROXY, workers = 2, main = '' }: NodeOptions = {}): string {
   return `
     worker_processes ${workers};
     error_log logs/error.log notice;
+    ${main}
     load_module modules/srv_http_upstream_member_module.so;
     load_module modules/srv_http_multi_header_module.so;
     helper broker modules/srv_helper_broker_module.so conf/broker.conf;
