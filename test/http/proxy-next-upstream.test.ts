@@ -23,7 +23,7 @@ async function twoMembers(t: ExecutionContext, ...settings: readonly string[]): 
     });
   });
   const second = await httpBackend(t, (request, response) => void bodyOf(request).then((body) => response.end(`second ${body}`)));
-  const locations = settings.map((lines, at) => `location /${at}/ { proxy_pass http://group; proxy_read_timeout 300ms; ${lines} }`);
+  const locations = settings.map((lines, at) => `location /${at}/ { proxy_pass http://group; proxy_read_timeout 1s; ${lines} }`);
   const srv = await startSrv(
     t,
     `events {}

@@ -45,7 +45,6 @@ export const membersScenario: Scenario = {
     { key: 'largeP50', title: '100,000 members: p50', unit: 'ms', digits: 2 },
     { key: 'largeP99', title: 'p99', unit: 'ms', digits: 2 },
     { key: 'largeSeen', title: 'in use p99', unit: 'ms', digits: 2 },
-    { key: 'largeMax', title: 'max', unit: 'ms', digits: 2 },
     { key: 'growth', title: 'p50 large / small', unit: '×', digits: 2 },
     { key: 'largeStart', title: 'start-up with 100,000', unit: 'ms', digits: 0 },
   ],
