@@ -1,18 +1,18 @@
-import { BODY_CHUNKED, BODY_LENGTH, BODY_NONE, BODY_UNTIL_CLOSE, responseBodyKind, type ResponseHead } from '../net/http1/response-head.js';
+import type { ResponseHead } from '../net/http1/response-head.js';
 import type { Group } from '../upstream/group.js';
 import type { Peer } from '../upstream/peer.js';
-import { AnswerBody } from './answer-body.js';
-import { makeHead, sendFailure, writeHeadAndBody, writeText } from './answer.js';
-import { BodyFraming, Progress } from './body-framing.js';
+import { AnswerRelay, Relayed } from './answer-relay.js';
+import { sendFailure } from './answer.js';
+import { Attempt } from './attempt.js';
 import { answerStatus } from './error-answer.js';
 import type { ExchangeRoute } from './exchange-route.js';
 import type { Request, RequestOwner } from './request.js';
 import { RequestFeed } from './request-feed.js';
 import { openTunnel } from './tunnel.js';
 import { covers, Failure, isRepeatable, statusOf } from './next-upstream.js';
-import { adoptHead, namedFields, parseAnswerHead } from './upstream-head.js';
+import { namedFields, parseAnswerHead } from './upstream-head.js';
 import { UpstreamConnection, type UpstreamUser } from './upstream-connection.js';
-import type { Attempt, UpstreamTrace } from './upstream-trace.js';
+import type { UpstreamTrace } from './upstream-trace.js';
 
 /**
  * One client's request at its upstream: chooses a member, sends the request, brings the answer back, asks the next member if that is
@@ -26,7 +26,6 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
   readonly #startedAt: number;
   readonly #feed: RequestFeed;
   #attempt: Attempt | undefined = undefined;
-  #attemptAt = 0;
   #peer: Peer | undefined = undefined;
   #connection: UpstreamConnection | undefined = undefined;
   #tried: Peer[] | undefined = undefined;
@@ -35,11 +34,8 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
   #reused = false;
   #requestSent = false;
   #partial: Buffer | undefined = undefined;
-  #answering = false;
-  #bodyKind = BODY_NONE;
-  #framing: BodyFraming | undefined = undefined;
-  #body: AnswerBody | undefined = undefined;
-  #reusable = false;
+  /** From the moment on in which the client gets this member's answer. */
+  #relay: AnswerRelay | undefined = undefined;
 
   constructor(
     readonly request: Request,
@@ -78,24 +74,26 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
   abort(): void {
     const { context } = this.request.connection;
     // An answer of which a part is out already has nobody to go to.
-    if (this.outlivesClient && !this.#answering) return;
+    if (this.outlivesClient && this.#relay === undefined) return;
     context.log.write('info', 'client prematurely closed connection while waiting for or reading the answer of the upstream', this.request);
     this.#feed.stop();
     this.#release(false, false);
-    this.#body?.stop();
+    this.#relay?.stop();
   }
 
   onDrain(): void {
-    this.#body?.onClientDrain();
     const connection = this.#connection;
-    if (connection === undefined || !this.#answering) return;
+    const relay = this.#relay;
+    if (relay === undefined) return;
+    relay.onClientDrain();
+    if (connection === undefined) return;
     connection.socket.resume();
     this.request.connection.context.timers.arm(connection, this.route.plan.readTimeout);
   }
 
   /** Times how long the member takes to take the request, then to answer it; not how long the client takes to send it. */
   requestMoved(connection: UpstreamConnection): void {
-    if (this.#answering) return;
+    if (this.#relay !== undefined) return;
     const { timers } = this.request.connection.context;
     const { plan } = this.route;
     if (this.#feed.complete) timers.arm(connection, plan.readTimeout);
@@ -106,7 +104,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
   /** The request body failed: too long, cut off, malformed. */
   requestFailed(status: number): void {
     this.#feed.stop();
-    this.#body?.stop();
+    this.#relay?.stop();
     this.#release(false, false);
     if (!this.request.finished) answerStatus(this.request, status);
   }
@@ -114,7 +112,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
   // The member's side.
 
   onConnected(): void {
-    if (this.#attempt !== undefined) this.#attempt.connectTime = this.#elapsed();
+    this.#attempt?.connected(false);
     this.#send();
   }
 
@@ -129,22 +127,23 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
     if (connection === undefined || attempt === undefined) return;
     attempt.received += chunk.length;
     context.timers.arm(connection, this.route.plan.readTimeout);
-    if (this.#answering) this.#takeBody(chunk, 0, borrowed);
-    else this.#takeHead(chunk, borrowed);
+    if (this.#relay === undefined) this.#takeHead(chunk, borrowed);
+    else this.#relayed(this.#relay.take(chunk, 0, borrowed), this.#relay);
   }
 
   onUpstreamEnd(): void {
-    if (this.#answering && this.#bodyKind === BODY_UNTIL_CLOSE) this.#complete();
-    else this.#closedEarly('');
+    this.onUpstreamClosed('');
   }
 
   onUpstreamClosed(reason: string): void {
-    if (this.#answering && this.#bodyKind === BODY_UNTIL_CLOSE && reason === '') this.#complete();
-    else this.#closedEarly(reason);
+    const relay = this.#relay;
+    if (relay === undefined) this.#closedBefore(reason);
+    else if (relay.endsWithConnection && reason === '') this.#relayed(relay.end(), relay);
+    else this.#truncated('upstream prematurely closed connection while reading upstream');
   }
 
   onUpstreamTimeout(): void {
-    const sending = this.#requestSent && !this.#feed.complete && !this.#answering;
+    const sending = this.#requestSent && !this.#feed.complete && this.#relay === undefined;
     // What the member had not taken when the time began, it has taken since.
     if (sending && this.#connection?.socket.writableLength === 0) return;
     this.#fail(Failure.Timeout, `upstream timed out (110: Connection timed out) while ${this.#doing()} upstream`);
@@ -157,15 +156,14 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
     const { context } = request.connection;
     const peer = group.pick(this.#tried);
     if (peer === undefined) {
-      this.#record(group.name, 502);
+      this.#record(group.name).status = 502;
       context.log.write('error', 'no live upstreams while connecting to upstream', request);
       this.#giveUp(502);
       return;
     }
     this.#tries++;
     this.#peer = peer;
-    this.#attemptAt = context.clock.now;
-    this.#attempt = this.#record(peer.server, 0);
+    this.#attempt = this.#record(peer.server);
     this.#requestSent = false;
     this.#partial = undefined;
     this.#connect(peer, true);
@@ -189,7 +187,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
       context.timers.arm(connection, route.plan.connectTimeout);
       return;
     }
-    if (this.#attempt !== undefined) this.#attempt.connectTime = 0;
+    this.#attempt?.connected(true);
     this.#send();
   }
 
@@ -201,29 +199,21 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
     this.#feed.send(connection);
   }
 
-  #record(address: string, status: number): Attempt {
-    const first = this.attempts.length === this.#before;
-    const attempt = { address, first, status, connectTime: -1, headerTime: -1, responseTime: -1, sent: 0, received: 0, headLength: 0 };
+  #record(address: string): Attempt {
+    const attempt = new Attempt(address, this.attempts.length === this.#before, this.request.connection.context.clock);
     this.attempts.push(attempt);
     return attempt;
   }
 
-  #elapsed(): number {
-    return this.request.connection.context.clock.now - this.#attemptAt;
-  }
-
   /** For the log. */
   #doing(): string {
-    if (this.#answering) return 'reading';
+    if (this.#relay !== undefined) return 'reading';
     if (this.#requestSent && !this.#feed.complete) return 'sending request to';
     return this.#requestSent ? 'reading response header from' : 'connecting to';
   }
 
-  #closedEarly(reason: string): void {
-    if (this.#answering) {
-      this.#truncated('upstream prematurely closed connection while reading upstream');
-      return;
-    }
+  /** The connection ended before there was an answer. */
+  #closedBefore(reason: string): void {
     const peer = this.#peer;
     // RFC 9112, 9.3.1: a member may close an idle connection while a request is on its way. That is nobody's fault and costs no try.
     if (this.#reused && peer !== undefined && this.#partial === undefined && this.#mayRepeat()) {
@@ -251,15 +241,12 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
     const { request, route } = this;
     const { next } = route.plan;
     request.connection.context.log.write('error', text, request);
-    if (this.#answering) {
-      this.#truncated('');
+    if (this.#relay !== undefined) {
+      this.#cutOff(true);
       return;
     }
     const status = statusOf(failure);
-    if (this.#attempt !== undefined) {
-      this.#attempt.status = status;
-      this.#attempt.responseTime = this.#elapsed();
-    }
+    this.#attempt?.failed(status);
     this.#release(false, true);
     if (covers(next, failure) && this.#mayTryNext() && this.#mayRepeat()) this.#next();
     else this.#giveUp(status);
@@ -291,7 +278,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
     if (peer !== undefined) {
       if (failed) (this.#tried ??= []).push(peer);
       if (attempt !== undefined && connection !== undefined) attempt.sent = connection.bytesSent;
-      if (attempt !== undefined) group.finished(peer, attempt.sent, attempt.received, failed ? -1 : this.#elapsed());
+      if (attempt !== undefined) group.finished(peer, attempt.sent, attempt.received, failed ? -1 : attempt.elapsed);
       group.free(peer, failed);
     }
     if (connection === undefined) return;
@@ -332,9 +319,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
     const connection = this.#connection;
     if (attempt === undefined || peer === undefined || connection === undefined) return;
     const { status } = head;
-    attempt.status = status;
-    attempt.headerTime = this.#elapsed();
-    attempt.headLength = attempt.received - (bytes.length - bodyStart);
+    attempt.answered(status, bytes.length - bodyStart);
     this.answerHead = head.text;
     group.answered(peer, status, attempt.headerTime);
     if (request.finished) {
@@ -360,103 +345,46 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
       this.#giveUp(status);
       return;
     }
-    this.#reusable = head.keepAlive && route.plan.version === '1.1';
-    this.#pass(head, bytes, bodyStart, borrowed);
+    const relay = new AnswerRelay(request, route, connection, head);
+    this.#relay = relay;
+    this.#relayed(relay.start(head, bytes, bodyStart, borrowed), relay);
   }
 
-  /** Passes the head on, with the first part of the body if it is there. */
-  #pass(head: ResponseHead, bytes: Buffer, bodyStart: number, borrowed: boolean): void {
-    const { request, route } = this;
-    this.#answering = true;
-    const adopted = adoptHead(request, route, head);
-    const kind = responseBodyKind(request.method, head);
-    this.#bodyKind = kind;
-    const filtered = request.location.bodyFilters.length > 0;
-    const length = filtered || kind === BODY_CHUNKED || kind === BODY_UNTIL_CLOSE ? -1 : head.contentLength;
-    const text = adopted ? makeHead(request, length) : '';
-    if (text === '') {
-      this.filterFailed();
-      return;
-    }
-    if (kind === BODY_NONE || (kind === BODY_LENGTH && head.contentLength === 0)) {
-      if (bytes.length > bodyStart) this.#reusable = false;
-      writeText(request, text);
-      this.#complete();
-      return;
-    }
-    if (kind === BODY_LENGTH && !filtered && bytes.length - bodyStart >= head.contentLength) {
-      const end = bodyStart + head.contentLength;
-      if (bytes.length > end) this.#reusable = false;
-      request.bodyBytesSent += head.contentLength;
-      writeHeadAndBody(request, text, bytes, bodyStart, end, borrowed);
-      this.#complete();
-      return;
-    }
-    this.#openBody(head, text, bytes, bodyStart, borrowed);
-  }
-
-  #openBody(head: ResponseHead, text: string, bytes: Buffer, bodyStart: number, borrowed: boolean): void {
-    this.#connection?.wantOwnBuffers();
-    const body = new AnswerBody(this.request, text);
-    this.#body = body;
-    this.#framing = new BodyFraming(this.#bodyKind, head.contentLength, body);
-    if (bytes.length > bodyStart) this.#takeBody(bytes, bodyStart, borrowed);
-    else body.flushHead();
-  }
-
-  #takeBody(chunk: Buffer, from: number, borrowed: boolean): void {
-    const connection = this.#connection;
-    const body = this.#body;
-    const framing = this.#framing;
-    if (connection === undefined || body === undefined || framing === undefined) return;
-    body.from(connection, borrowed);
-    switch (framing.take(chunk, from)) {
-      case Progress.Open:
-        this.#rest(body);
+  #relayed(state: Relayed, relay: AnswerRelay): void {
+    switch (state) {
+      case Relayed.Open:
+        if (relay.isBehind) this.#rest();
         return;
-      case Progress.Overrun:
-        this.#reusable = false;
-        this.#complete();
+      case Relayed.Complete:
+        this.#complete(relay);
         return;
-      case Progress.Complete:
-        this.#complete();
-        return;
-      case Progress.Broken:
+      case Relayed.Broken:
         this.#truncated('upstream sent invalid chunked response while reading upstream');
+        return;
+      case Relayed.FailedUnsent:
+        this.filterFailed();
+        return;
+      case Relayed.FailedSent:
+        this.#cutOff(false);
     }
   }
 
   /** The client is slower than the member: no more is read until it has caught up. */
-  #rest(body: AnswerBody): void {
+  #rest(): void {
     const { request } = this;
-    if (body.failed) {
-      this.#bodyFilterFailed(body);
-      return;
-    }
-    if (!body.isBehind || this.#connection === undefined) return;
+    if (this.#connection === undefined) return;
     this.#connection.socket.pause();
     request.connection.context.timers.disarm(this.#connection);
     request.connection.watchSending(request);
   }
 
-  #complete(): void {
+  #complete(relay: AnswerRelay): void {
     const { request } = this;
-    const attempt = this.#attempt;
-    if (attempt !== undefined) attempt.responseTime = this.#elapsed();
-    this.#body?.end();
-    if (this.#body?.failed === true) {
-      this.#bodyFilterFailed(this.#body);
-      return;
-    }
+    this.#attempt?.completed();
     this.#feed.stop();
-    this.#release(this.#reusable && this.#bodyKind !== BODY_UNTIL_CLOSE && this.#feed.complete, false);
+    this.#release(relay.leavesReusable && this.#feed.complete, false);
     request.owner = undefined;
     request.connection.finish(request);
-  }
-
-  #bodyFilterFailed(body: AnswerBody): void {
-    if (body.isUnsent) this.filterFailed();
-    else this.#cutOff(false);
   }
 
   /** A filter threw, and nothing of the answer is out: the client gets a 500. */
@@ -470,14 +398,14 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
   /** The answer broke off: the client's connection is closed, so that it cannot take the part for the whole. */
   #truncated(text: string): void {
     const { request } = this;
-    if (text !== '') request.connection.context.log.write('error', text, request);
+    request.connection.context.log.write('error', text, request);
     this.#cutOff(true);
   }
 
   /** @param failed it is the member's fault */
   #cutOff(failed: boolean): void {
     const { request } = this;
-    this.#body?.stop();
+    this.#relay?.stop();
     this.#release(false, failed);
     this.#feed.stop();
     request.owner = undefined;
@@ -486,7 +414,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
 
   /** For the tunnel: the connections of both sides, and the end of the member's accounts. */
   finishTunnel(): void {
-    if (this.#attempt !== undefined) this.#attempt.responseTime = this.#elapsed();
+    this.#attempt?.completed();
     const connection = this.#connection;
     this.#connection = undefined;
     if (this.#attempt !== undefined && connection !== undefined) this.#attempt.sent = connection.bytesSent;

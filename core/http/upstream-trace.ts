@@ -1,17 +1,4 @@
-/** One attempt at a member, for `$upstream_*` and logs. Times in milliseconds, -1: it did not come to that. */
-export interface Attempt {
-  readonly address: string;
-  /** The first one after an internal redirect, or of all. */
-  readonly first: boolean;
-  status: number;
-  connectTime: number;
-  headerTime: number;
-  responseTime: number;
-  sent: number;
-  received: number;
-  /** Bytes of `received` that were heads. */
-  headLength: number;
-}
+import type { Attempt } from './attempt.js';
 
 /** What happened between one request and its upstream. */
 export interface UpstreamTrace {
