@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { SecureContextOptions, SecureVersion } from 'node:tls';
-import { choice, flag, path, rest, size, text, time } from '../core/module/args.js';
+import { choice, confPath, flag, rest, size, text, time } from '../core/module/args.js';
 import type { Scope } from '../core/module/http.js';
 import { httpModule, type TlsSettings } from '../core/module/manifest.js';
 import { directive } from '../core/module/spec.js';
@@ -9,8 +9,13 @@ const IN = ['http', 'server'] as const;
 const VERSIONS = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const satisfies readonly SecureVersion[];
 
 const directives = {
-  ssl_certificate: directive({ in: IN, args: path(), many: true, doc: 'Certificate chain in PEM; several for keys of different kinds.' }),
-  ssl_certificate_key: directive({ in: IN, args: path(), many: true, doc: 'Private key in PEM, in the order of the certificates.' }),
+  ssl_certificate: directive({
+    in: IN,
+    args: confPath(),
+    many: true,
+    doc: 'Certificate chain in PEM; several for keys of different kinds.',
+  }),
+  ssl_certificate_key: directive({ in: IN, args: confPath(), many: true, doc: 'Private key in PEM, in the order of the certificates.' }),
   ssl_protocols: directive({
     in: IN,
     args: { versions: rest(choice('SSLv2', 'SSLv3', ...VERSIONS)) },
@@ -84,7 +89,7 @@ function read(scope: Scope<typeof directives>, file: string, name: string): Buff
   try {
     return readFileSync(file);
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    return scope.fail(`cannot load ${name === 'ssl_certificate' ? 'certificate' : 'certificate key'} "${file}": ${code ?? message}`, name);
+    const what = name === 'ssl_certificate' ? 'certificate' : 'certificate key';
+    return scope.fail(`cannot load ${what} "${file}": ${(error as Error).message}`, name);
   }
 }

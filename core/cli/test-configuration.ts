@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { printTree } from '../config/print.js';
 import { IdSource } from '../config/tree.js';
 import type { Effective } from '../control/effective-tree.js';
@@ -43,7 +44,8 @@ export async function readyConfiguration(command: Command): Promise<TestedConfig
 async function check({ paths, options, installation, console }: Command): Promise<TestedConfiguration> {
   const { log, files } = console;
   const ids = new IdSource();
-  const instance = new Instance({ role: 'master', worker: -1, installation, prefix: paths.prefix, log, validates: false });
+  const { prefix, conf } = paths;
+  const instance = new Instance({ role: 'master', worker: -1, installation, prefix, confFolder: dirname(conf), log, validates: false });
   const figures = new SharedArrayBuffer(FIGURES_SIZE);
   assemble(instance, { role: 'check', files, errorLog: console.errorLog, zones: new Zones('private'), figures, workers: 1 });
   const configuration = await checkConfiguration({ conf: paths.conf, globals: options.globals }, ids, instance);

@@ -1,6 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
 import { ConfigErrors, configErrorsOf, type ConfigError } from './errors.js';
 
-/** Collects mistakes, so that all are reported and not the first one. */
+/** Collects mistakes, so that all are reported and not the first one. What several places have from one line is told once. */
 export class Mistakes {
   readonly #errors: ConfigError[] = [];
 
@@ -18,11 +19,15 @@ export class Mistakes {
   take(error: unknown): void {
     const mistakes = configErrorsOf(error);
     if (mistakes === undefined) throw error;
-    this.#errors.push(...mistakes);
+    for (const mistake of mistakes) if (!this.#errors.some((known) => isSame(known, mistake))) this.#errors.push(mistake);
   }
 
   /** @throws ConfigErrors */
   throwIfAny(): void {
     if (this.#errors.length > 0) throw new ConfigErrors(this.#errors);
   }
+}
+
+function isSame(one: ConfigError, other: ConfigError): boolean {
+  return one.message === other.message && one.source !== undefined && isDeepStrictEqual(one.source, other.source);
 }

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { diffTrees } from '../config/diff.js';
 import { IdSource, type TreeOperation } from '../config/tree.js';
 import type { BusEndpoint } from '../control/bus-endpoint.js';
@@ -40,10 +41,11 @@ export class ControlServer extends HelperHost {
   }
 
   async serve(): Promise<void> {
-    const { prefix, errorLog } = this.options;
+    const { prefix, conf, errorLog } = this.options;
     const { log, files } = this;
     this.#dataPlane = new BusDataPlane(new BusClient(this.bus, 'ctrl', log), log);
-    const instance = new Instance({ role: 'control', worker: -1, installation: findInstallation(), prefix, log, validates: true });
+    const identity = { role: 'control', worker: -1, installation: findInstallation(), prefix, confFolder: dirname(conf) } as const;
+    const instance = new Instance({ ...identity, log, validates: true });
     this.#instance = instance;
     instance.services.provide(DataPlane, this.#dataPlane);
     const router = new ControlRouter(log, instance.options.installation.version);

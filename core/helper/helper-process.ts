@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { configErrorsOf } from '../config/errors.js';
 import { messageWithPlace } from '../config/error-report.js';
 import { readBusEndpoint } from '../control/bus-endpoint.js';
@@ -40,7 +41,8 @@ export class HelperProcess {
       services.provide(LogFiles, this.#files);
       services.provide(BusAccess, bus);
       services.provide(HelperHost, this.#host);
-      const identity = { role: 'control', worker: -1, installation: this.#installation, prefix: this.options.prefix } as const;
+      const { prefix, conf } = this.options;
+      const identity = { role: 'control', worker: -1, installation: this.#installation, prefix, confFolder: dirname(conf) } as const;
       services.provide(ServerInfo, new InstanceInfo(identity, () => undefined));
       this.#module = services.construct(loaded.class, 'a helper process');
       await this.#module.start?.('control');

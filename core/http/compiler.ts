@@ -213,7 +213,7 @@ class Compilation {
       try {
         return { settings, context: createSecureContext(settings) };
       } catch (error) {
-        const place = first(scope.block, 'ssl_certificate') ?? scope.directive;
+        const place = scope.lineInForce('ssl_certificate') ?? scope.directive;
         const message = `cannot use certificate, key or ciphers: ${(error as Error).message}`;
         if (place === undefined) throw error;
         throw errorAt(place, message);
@@ -234,9 +234,4 @@ function checkPlace(directive: Directive, match: LocationMatch, parent: ScopeNod
   if (match.kind !== 'regex' && outer.kind !== 'regex' && !match.name.startsWith(outer.name)) {
     throw errorAt(directive, `location "${match.name}" is outside location "${outer.name}"`);
   }
-}
-
-function first(block: Block | undefined, name: string): Directive | undefined {
-  for (const directive of block?.named(name) ?? []) return directive;
-  return undefined;
 }

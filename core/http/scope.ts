@@ -47,6 +47,12 @@ export class ScopeNode {
     readonly parent: ScopeNode | undefined,
   ) {}
 
+  /** The first directive of that name in its block, or in the innermost block around it that has one. */
+  lineInForce(name: string): Directive | undefined {
+    for (const directive of this.block?.named(name) ?? []) return directive;
+    return this.parent?.lineInForce(name);
+  }
+
   /** True if `other` is the same scope with the same settings of its own: blocks inside it may differ. */
   settlesLike(other: ScopeNode | undefined): boolean {
     if (other === undefined || other.kind !== this.kind || other.parent !== this.parent) return false;
@@ -98,13 +104,8 @@ class ModuleScope implements Scope {
   }
 
   fail(message: string, name?: string, hint?: string): never {
-    const place = (name === undefined ? undefined : first(this.#node.block, name)) ?? this.#node.directive;
+    const place = (name === undefined ? undefined : this.#node.lineInForce(name)) ?? this.#node.directive;
     if (place === undefined) throw new Error(message);
     throw errorAt(place, message, undefined, hint);
   }
-}
-
-function first(block: Block | undefined, name: string): Directive | undefined {
-  for (const directive of block?.named(name) ?? []) return directive;
-  return undefined;
 }

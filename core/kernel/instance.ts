@@ -130,7 +130,7 @@ export class Instance {
     const { role, prefix, installation } = this.options;
     const { set, errors } = await loadModules(tree.root, { plane: role === 'control' ? 'control' : 'data', prefix, installation });
     const running = [...set].map((module) => this.#loaded?.modules.same(module) ?? this.#construct(module));
-    this.#loaded = { lines, modules: new RunningModules(running, set, prefix), errors };
+    this.#loaded = { lines, modules: new RunningModules(running, set, this.options), errors };
     return this.#loaded;
   }
 

@@ -19,14 +19,14 @@ export interface RunningModule {
 /** The modules of one server in one thread, in load order, with what they bring together. Immutable. */
 export class RunningModules implements Iterable<RunningModule> {
   readonly variables = new HttpVariables();
-  /** Reads arguments with the variables of these modules, and paths under the prefix. */
+  /** Reads arguments with the variables of these modules, and paths under these folders. */
   readonly args: ArgContext;
 
   /** @throws RangeError when two modules define one variable. */
   constructor(
     private readonly modules: readonly RunningModule[],
     readonly set: ModuleSet,
-    prefix: string,
+    folders: { readonly prefix: string; readonly confFolder: string },
   ) {
     defineCoreVariables(this.variables);
     for (const module of modules) defineVariables(this.variables, module);
@@ -34,7 +34,7 @@ export class RunningModules implements Iterable<RunningModule> {
       // Requests are strings of bytes, so values made of them are too: `é` of the configuration is two characters here.
       template: (text) => compileTemplate(Buffer.from(text).latin1Slice(), (name) => this.variables.getter(name)),
       parts: (text) => templateParts(Buffer.from(text).latin1Slice(), (name) => this.variables.getter(name)),
-      path: (text) => resolve(prefix, text),
+      path: (text, under) => resolve(under === 'conf' ? folders.confFolder : folders.prefix, text),
     };
   }
 

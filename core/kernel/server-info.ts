@@ -9,6 +9,8 @@ export interface Identity {
   readonly worker: number;
   readonly installation: Installation;
   readonly prefix: string;
+  /** Folder of the configuration file. */
+  readonly confFolder: string;
 }
 
 /** Who and where a server is, as its modules see it. */

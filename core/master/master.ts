@@ -1,4 +1,5 @@
 import { release, totalmem, type } from 'node:os';
+import { dirname } from 'node:path';
 import type { IdSource } from '../config/tree.js';
 import type { Parsed } from '../config/parser.js';
 import { effectiveTree } from '../control/effective-tree.js';
@@ -60,8 +61,9 @@ export class Master {
   #ending: 'no' | 'gracefully' | 'now' = 'no';
 
   constructor(private readonly options: MasterOptions) {
-    const { installation, prefix, log, files, errorLog, workers } = options;
-    this.#instance = new Instance({ role: 'master', worker: -1, installation, prefix, log, validates: true });
+    const { installation, prefix, source, log, files, errorLog, workers } = options;
+    const identity = { role: 'master', worker: -1, installation, prefix, confFolder: dirname(source.conf) } as const;
+    this.#instance = new Instance({ ...identity, log, validates: true });
     this.#instance.services.provideLater(Transactions, () => this.#transactions);
     this.#instance.services.provideLater(KeyValue, () => this.#keyValue);
     const shared = { zones: this.#zones, figures: this.#figures, workers };
@@ -205,10 +207,11 @@ export class Master {
   }
 
   #workerStart(index: number): WorkerStart {
-    const { prefix, errorLog, workers } = this.options;
+    const { prefix, source, errorLog, workers } = this.options;
     return {
       index,
       prefix,
+      confFolder: dirname(source.conf),
       errorLog,
       tree: this.#instance.tree.toData(),
       zones: this.#zones.shares(),

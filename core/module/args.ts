@@ -121,6 +121,11 @@ export function path(): ArgType<string> {
   return { kind: 'path', form: 'path', parse: (value, context) => context.path(value) };
 }
 
+/** A path of a file that belongs to the configuration, as certificates do; relative ones are under the folder of the configuration file. */
+export function confPath(): ArgType<string> {
+  return { kind: 'path', form: 'path', parse: (value, context) => context.path(value, 'conf') };
+}
+
 /** A positional argument that may be missing. */
 export function optional<T>(type: ArgType<T>): ArgType<T | undefined>;
 export function optional<T, const A>(type: ArgType<T>, absent: A): ArgType<T | A>;

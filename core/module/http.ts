@@ -129,7 +129,7 @@ export interface Scope<D extends Directives = Directives> {
   readonly parent: Scope | undefined;
   /** True if a directive of that name stands in this very block (not inherited). */
   own(name: string): boolean;
-  /** Refuses the configuration at the directive called `name` in this scope (or at the block itself). Throws. */
+  /** Refuses the configuration at the directive called `name` that is in force in this scope (or at the block itself). Throws. */
   fail(message: string, name?: string, hint?: string): never;
 }
 /** For modules that only care about locations: every request is handled in one. */

@@ -11,8 +11,8 @@ export interface ArgContext {
   template(text: string): Template;
   /** The pieces of a value with variables: constant text, or the getter of a variable. For values that need more than the joined text. */
   parts(text: string): readonly (string | VariableGetter)[];
-  /** Makes a path absolute: relative ones are under the prefix. */
-  path(text: string): string;
+  /** Makes a path absolute: relative ones are under the prefix, or under the folder of the configuration file. */
+  path(text: string, under?: 'prefix' | 'conf'): string;
 }
 
 /** The reason an argument is refused. `hint` says what would be accepted. */

@@ -7,6 +7,8 @@ import type { FailureData } from './failure.js';
 export interface WorkerStart {
   readonly index: number;
   readonly prefix: string;
+  /** Folder of the configuration file. */
+  readonly confFolder: string;
   /** Where lines go until the configuration says something else. */
   readonly errorLog: string;
   readonly tree: readonly DirectiveData[];

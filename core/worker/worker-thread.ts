@@ -27,9 +27,10 @@ export class WorkerThread {
     private readonly log: ErrorLog,
     private readonly files: AppendedLogFiles,
   ) {
-    const { index, prefix, zones } = start;
+    const { index, prefix, confFolder, zones } = start;
     this.#zones.adopt(zones);
-    this.#instance = new Instance({ role: 'worker', worker: index, installation: findInstallation(), prefix, log, validates: false });
+    const identity = { role: 'worker', worker: index, installation: findInstallation(), prefix, confFolder } as const;
+    this.#instance = new Instance({ ...identity, log, validates: false });
   }
 
   /** Brings the configuration into force and serves. What cannot be done is told to the master, and the thread ends. */

@@ -21,8 +21,8 @@ function start(t: ExecutionContext, backend: number): Promise<Srv> {
       server {
         listen 127.0.0.1:%%PORT_tls%% ssl;
         server_name a.example;
-        ssl_certificate conf/a.pem;
-        ssl_certificate_key conf/a.key;
+        ssl_certificate a.pem;
+        ssl_certificate_key a.key;
         location / { return 200 "a $scheme $https $server_port"; }
         location /moved { return 301 /there; }
         location /proxied { proxy_pass http://127.0.0.1:${backend}; }
@@ -30,21 +30,21 @@ function start(t: ExecutionContext, backend: number): Promise<Srv> {
       server {
         listen 127.0.0.1:%%PORT_tls%% ssl;
         server_name b.example;
-        ssl_certificate conf/b.pem;
-        ssl_certificate_key conf/b.key;
+        ssl_certificate b.pem;
+        ssl_certificate_key b.key;
         return 200 "b $host";
       }
       server {
         listen 127.0.0.1:%%PORT_tls%% ssl;
         server_name *.wild.example;
-        ssl_certificate conf/wild.pem;
-        ssl_certificate_key conf/wild.key;
+        ssl_certificate wild.pem;
+        ssl_certificate_key wild.key;
         return 200 wild;
       }
       server {
         listen 127.0.0.1:%%PORT_tls12%% ssl;
-        ssl_certificate conf/a.pem;
-        ssl_certificate_key conf/a.key;
+        ssl_certificate a.pem;
+        ssl_certificate_key a.key;
         ssl_protocols TLSv1.2;
         return 200 old;
       }
@@ -153,8 +153,8 @@ const withCertificate = (name: string): string => `events {}
   http {
     server {
       listen 127.0.0.1:%%PORT_tls%% ssl;
-      ssl_certificate conf/${name}.pem;
-      ssl_certificate_key conf/${name}.key;
+      ssl_certificate ${name}.pem;
+      ssl_certificate_key ${name}.key;
       return 200 ${name};
     }
   }`;

@@ -18,7 +18,7 @@ function newInstance(t: ExecutionContext, validates = true): Instance {
   const prefix = tempFolder(t);
   const log = new ErrorLog(files, '1#0', [{ path: `${prefix}/log`, level: 'debug' }]);
   t.teardown(() => files.close());
-  return new Instance({ role: 'worker', worker: 3, installation: findInstallation(), prefix, log, validates });
+  return new Instance({ role: 'worker', worker: 3, installation: findInstallation(), prefix, confFolder: prefix, log, validates });
 }
 
 const ids = new IdSource();
