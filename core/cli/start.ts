@@ -7,7 +7,7 @@ import { obeySignals } from '../master/signals.js';
 import { MIN_WORKERS } from '../upstream/layout.js';
 import type { Log } from '../module/services.js';
 import type { Command } from './command.js';
-import { announce } from './announce.js';
+import { announce, helpersAtWork } from './announce.js';
 
 /** Marks the background process of `daemon on`. */
 const DAEMON = 'SRV_DAEMON';
@@ -66,9 +66,13 @@ async function serve({ paths, options, installation, console }: Command, parsed:
     await master.stop();
     exit(1);
   }
-  if (daemon) process.send?.({ ready: true }, () => process.disconnect?.());
-  console.detach();
   surviveErrors(log);
+  // A script that starts the server in the background may call the API in its next line.
+  if (daemon) {
+    await helpersAtWork(master);
+    process.send?.({ ready: true }, () => process.disconnect?.());
+  }
+  console.detach();
   if (!daemon && !options.quiet) await announce(master);
 }
 

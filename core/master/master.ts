@@ -162,8 +162,8 @@ export class Master {
     if (this.#ending === 'now') return;
     this.#ending = 'now';
     await this.#workers.stop();
-    await this.#helpers.stop();
     await this.#link.close();
+    await this.#helpers.stop();
     await this.#instance.stop();
     await this.#transactions?.close();
     this.#keyValue?.close();

@@ -40,6 +40,29 @@ test('daemon on: the command ends when the server serves', async (t) => {
   t.false(existsSync(`${prefix}/logs/srv.pid`));
 });
 
+test('daemon on: when the command ends, the API answers; a server that is told to end says nothing of a lost bus', async (t) => {
+  const [port, api] = [await freePort(t), await freePort(t)];
+  const text = `daemon on;
+    error_log logs/error.log notice;
+    load_module modules/srv_http_upstream_member_module.so;
+    helper broker modules/srv_helper_broker_module.so conf/broker.conf;
+    helper ctrl modules/srv_helper_ctrl_module.so conf/ctrl.conf;
+    events {}
+    http { upstream demo { zone demo 64k; server 127.0.0.1:9; } server { listen 127.0.0.1:${port}; } }`;
+  const control = `load_module modules/srv_http_upstream_api_module.so;
+    error_log logs/ctrl.log notice;
+    events {}
+    http { server { listen 127.0.0.1:${api}; location /api { dyn_module_api; } } }`;
+  const { code, stderr, prefix } = await runSrv(t, [], text, { files: { 'conf/broker.conf': '', 'conf/ctrl.conf': control } });
+  const pid = pidOf(t, prefix);
+  t.is(code, 0, stderr);
+  t.is((await get(api, '/api/v1/upstream_api/http/upstreams/demo/servers/0')).status, 200);
+  t.is((await runSrv(t, ['-s', 'quit'], undefined, { prefix })).code, 0);
+  await waitFor('the end of the server', () => !isAlive(pid));
+  const log = readFileSync(`${prefix}/logs/error.log`, 'utf8');
+  t.notRegex(log, /\[(warn|error|crit|alert|emerg)\]/);
+});
+
 test('daemon on: a start that fails ends the command with its reasons', async (t) => {
   const { port, text } = await conf(t);
   const first = await runSrv(t, [], text);

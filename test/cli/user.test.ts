@@ -3,6 +3,7 @@ import test from 'ava';
 import { get } from '../harness/client.js';
 import { runSrv, startSrv } from '../harness/srv.js';
 import { tempFolder } from '../harness/temp.js';
+import { waitFor } from '../harness/wait.js';
 
 const isRoot = process.getuid?.() === 0;
 
@@ -25,10 +26,9 @@ if (isRoot) {
     chmodSync(prefix, 0o755);
     mkdirSync(`${prefix}/logs`);
     const srv = await startSrv(t, conf('daemon daemon'), { prefix });
-    const { uid } = statSync(srv.path('logs/error.log'));
-    t.not(uid, 0);
-    t.is(identity(srv.pid), String(uid));
-    t.is(statSync(srv.path('data')).uid, uid);
+    const uid = await waitFor('another user', () => identity(srv.pid) !== '0' && identity(srv.pid));
+    t.is(String(statSync(srv.path('logs/error.log')).uid), uid);
+    t.is(String(statSync(srv.path('data')).uid), uid);
     t.is((await get(srv.port('web'), '/')).body, 'ok');
     await srv.configure(conf('daemon daemon').replace('"ok"', '"changed"'));
     srv.signal('SIGHUP');
