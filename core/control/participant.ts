@@ -27,8 +27,8 @@ export interface Participant {
 
 /** The thread ended. Its replacement starts from the tree then in force, so for a transaction it does not count any more. */
 export class ParticipantGone extends Error {
-  constructor(name: string) {
-    super(`${name} is gone`);
+  constructor(name: string, reason?: string) {
+    super(reason === undefined ? `${name} is gone` : `${name} is gone: ${reason}`);
   }
 }
 

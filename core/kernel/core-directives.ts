@@ -58,8 +58,9 @@ export const mainDirectives = {
   }),
   worker_heap_size: directive({
     in: ['main'],
-    args: size(),
-    doc: 'Heap a worker may use; one that needs more is ended and replaced. By default half of the memory, at most 4g.',
+    // With less, V8 ends the whole process while it makes the thread.
+    args: size({ min: '32m' }),
+    doc: 'Heap a worker may use, 32m at least; one that needs more is ended and replaced. By default half of the memory, at most 4g.',
   }),
   worker_rlimit_nofile: directive({
     in: ['main'],

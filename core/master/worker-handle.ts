@@ -166,8 +166,15 @@ export class WorkerHandle implements Participant {
 
   #end(code: number): WorkerEnd {
     this.#gone = true;
-    for (const { reject } of this.#waiting.values()) reject(new ParticipantGone(this.name));
+    const gone = new ParticipantGone(this.name, this.#causeOf(code));
+    for (const { reject } of this.#waiting.values()) reject(gone);
     this.#waiting.clear();
     return { code, error: this.#error };
+  }
+
+  #causeOf(code: number): string {
+    if (this.#error === undefined) return `exit code ${code}`;
+    const { code: kind, message } = this.#error as NodeJS.ErrnoException;
+    return kind === 'ERR_WORKER_OUT_OF_MEMORY' ? 'out of memory: raise "worker_heap_size"' : message;
   }
 }

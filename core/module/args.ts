@@ -26,18 +26,28 @@ export function number({ min = 0, max = LARGEST } = {}): ArgType<number> {
 
 const SIZE_UNITS: Readonly<Record<string, number>> = { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 };
 
-/** Bytes: `512`, `8k`, `1m`, `2g`. */
-export function size(): ArgType<number> {
+/**
+ * Bytes: `512`, `8k`, `1m`, `2g`.
+ * @param options.min the least size, in the same form
+ */
+export function size({ min = '0' } = {}): ArgType<number> {
+  const least = bytesOf(min);
   return {
     kind: 'size',
     form: 'size',
     parse(value) {
-      const match = /^(\d{1,12})([kKmMgG]?)$/.exec(value);
-      if (!match)
-        throw new ArgError(`invalid value "${value}"`, 'a size is a number of bytes, or has one of the suffixes k, m, g: 512, 8k, 1m');
-      return Number(match[1]) * (SIZE_UNITS[(match[2] ?? '').toLowerCase()] ?? 1);
+      const result = bytesOf(value);
+      if (result < least) throw new ArgError(`value "${value}" must be equal to or greater than ${min}`);
+      return result;
     },
   };
+}
+
+function bytesOf(value: string): number {
+  const match = /^(\d{1,12})([kKmMgG]?)$/.exec(value);
+  if (!match)
+    throw new ArgError(`invalid value "${value}"`, 'a size is a number of bytes, or has one of the suffixes k, m, g: 512, 8k, 1m');
+  return Number(match[1]) * (SIZE_UNITS[(match[2] ?? '').toLowerCase()] ?? 1);
 }
 
 const TIME_UNITS: Readonly<Record<string, number>> = {

@@ -2,7 +2,7 @@ import test from 'ava';
 import { httpBackend } from '../harness/backends.js';
 import { connectRaw, get } from '../harness/client.js';
 import { plugin } from '../harness/plugins.js';
-import { startSrv, type Srv } from '../harness/srv.js';
+import { runSrv, startSrv, type Srv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
 import type { ExecutionContext } from 'ava';
 
@@ -80,6 +80,16 @@ test('a worker that runs out of memory is replaced, the others go on', async (t)
   // Connections of the worker that lived are still served.
   for (const connection of kept) if (!connection.closed) connection.send('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
   t.true(await waitFor('an answer on an old connection', () => kept.some(({ received }) => received.includes('fine'))));
+});
+
+test('a heap that is too small for the configuration is refused at the start, in words', async (t) => {
+  const servers = Array.from({ length: 20_000 }, (_, at) => `location /${at} { add_header X-At ${at}; return 204; }`);
+  const large = (heap: string): string =>
+    `daemon off; worker_heap_size ${heap}; events {} http { server { listen 127.0.0.1:%%PORT_web%%; ${servers.join(' ')} } }`;
+  const small = await runSrv(t, [], large('32m'));
+  t.is(small.code, 1);
+  t.regex(small.stderr, /^srv: \[emerg\] worker 0 is gone: out of memory: raise "worker_heap_size"$/m);
+  t.regex((await runSrv(t, [], large('31m'))).stderr, /value must be equal to or greater than 32m in/);
 });
 
 test('what a handler throws is a 500 for that request and ends nothing', async (t) => {
