@@ -17,8 +17,8 @@ export interface Pace {
 }
 
 export const fullPace: Pace = {
-  warmUpSeconds: 3,
-  seconds: 5,
+  warmUpSeconds: 2,
+  seconds: 6,
   idleConnections: 10_000,
   restSeconds: 2,
   starts: 3,

@@ -2,6 +2,7 @@ import type { Lab } from './lab.js';
 import type { Result, Sample } from './results.js';
 import type { Scenario } from './scenario.js';
 import type { ServerKind } from './servers.js';
+import { Turns } from './turns.js';
 
 export interface RoundsOptions {
   readonly servers: readonly ServerKind[];
@@ -19,20 +20,24 @@ export async function measureRounds(lab: Lab, scenario: Scenario, options: Round
   if (skipped !== undefined) return { scenario, skipped, samples: [] };
   const samples: Sample[] = [];
   for (let round = 1; round <= options.rounds; round++) {
-    for (const server of rotate(options.servers, round - 1)) {
-      const sample = await measureOnce(lab, scenario, server, round);
+    const turns = new Turns();
+    const measure = async (server: ServerKind): Promise<void> => {
+      const sample = await measureOnce(lab, scenario, server, round, turns);
       samples.push(sample);
       options.progress(progressLine(scenario, sample, options.rounds));
-    }
+    };
+    const servers = rotate(options.servers, round - 1);
+    if (scenario.sideBySide === true) await Promise.all(servers.map(measure));
+    else for (const server of servers) await measure(server);
   }
   return { scenario, samples: inOrder(samples, options.servers) };
 }
 
-async function measureOnce(lab: Lab, scenario: Scenario, server: ServerKind, round: number): Promise<Sample> {
+async function measureOnce(lab: Lab, scenario: Scenario, server: ServerKind, round: number, turns: Turns): Promise<Sample> {
   const faults: string[] = [];
   const sample = { server: server.name, round };
   try {
-    const figures = await scenario.measure(lab, server, faults);
+    const figures = await scenario.measure(lab, server, faults, turns);
     return { ...sample, figures, faults: faults.map((fault) => forReport(fault, lab)) };
   } catch (error) {
     const texts = [error instanceof Error ? error.message : String(error), ...faults];

@@ -1,5 +1,6 @@
 import type { Lab } from './lab.js';
 import type { ServerKind } from './servers.js';
+import type { Turns } from './turns.js';
 
 /** A figure that a measurement gives, and how it is shown. */
 export interface Column {
@@ -22,12 +23,15 @@ export interface Scenario {
   readonly columns: readonly Column[];
   /** Key of the column whose ratio to nginx is shown. */
   readonly compared?: string;
+  /** All servers run side by side and are loaded in turn: a machine whose speed changes from one moment to the next changes all alike. */
+  readonly sideBySide?: boolean;
   /** No peer can do it. */
   readonly oursOnly?: boolean;
   /** Why it cannot be measured here, or undefined when it can. */
   obstacle(lab: Lab): string | undefined;
   /**
    * Measures one server once, from its start to its end. What makes the figures worthless is added to `faults`, or thrown.
+   * @param turns every load of a scenario that measures side by side is a turn
    */
-  measure(lab: Lab, server: ServerKind, faults: string[]): Promise<Figures>;
+  measure(lab: Lab, server: ServerKind, faults: string[], turns: Turns): Promise<Figures>;
 }

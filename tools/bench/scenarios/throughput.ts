@@ -5,12 +5,24 @@ import { type Load, load, type LoadShape } from '../load.js';
 import { type RunningSite, withSite } from '../running-site.js';
 import type { Column, Figures, Scenario } from '../scenario.js';
 import type { ServerKind } from '../servers.js';
+import { median } from '../statistics.js';
+import type { Turns } from '../turns.js';
 import { cpuSince, cpuTime } from '../usage.js';
 
 /** The same cipher for every server, or the comparison is one of ciphers. It is what OpenSSL prefers on both sides. */
 const CIPHER = 'TLSv1.3 TLS_AES_256_GCM_SHA384';
 
 const GIB = 2 ** 30;
+
+/** A server is loaded for as long before the next one has its turn. */
+const TURN_SECONDS = 2;
+
+/** One turn. */
+interface Part {
+  readonly load: Load;
+  /** Seconds of processor time. */
+  readonly cpu: number;
+}
 
 /** What wrk sends. */
 export interface Traffic {
@@ -75,15 +87,17 @@ export const throughputScenarios: readonly Scenario[] = traffics.map((traffic) =
   columns: columns(traffic),
   compared: 'cpu',
   obstacle: (lab: Lab): string | undefined => trafficObstacle(lab, traffic),
-  measure: (lab: Lab, server: ServerKind, faults: string[]): Promise<Figures> =>
+  sideBySide: true,
+  measure: (lab: Lab, server: ServerKind, faults: string[], turns: Turns): Promise<Figures> =>
     withSite(lab, server, { tls: traffic.tls === true }, faults, async (site) => {
       if (traffic.tls === true) faults.push(...(await cipherFaults(site)));
-      await drive(lab, traffic, site, lab.pace.warmUpSeconds);
-      const before = cpuTime(site.process.pid);
-      const result = await drive(lab, traffic, site, lab.pace.seconds);
-      const cpu = cpuSince(before, site.process.pid);
-      faults.push(...result.faults, ...shortAnswers(traffic, result));
-      return figures(traffic, result, cpu);
+      await turns.take(() => drive(lab, traffic, site, lab.pace.warmUpSeconds));
+      const parts: Part[] = [];
+      for (let measured = 0; measured < lab.pace.seconds; measured += TURN_SECONDS) {
+        parts.push(await turns.take(() => measurePart(lab, traffic, site)));
+      }
+      for (const { load } of parts) faults.push(...load.faults, ...shortAnswers(traffic, load));
+      return figures(traffic, parts);
     }),
 }));
 
@@ -112,10 +126,23 @@ function columns(traffic: Traffic): Column[] {
   ];
 }
 
-function figures(traffic: Traffic, result: Load, cpu: number): Figures {
-  const busy = (cpu / result.seconds) * 100;
-  if (traffic.per === 'GiB') return { cpu: cpu / (result.bytes / GIB), rate: result.bytes / GIB / result.seconds, busy };
-  return { cpu: (cpu * 1e6) / result.requests, rate: result.requests / result.seconds, p99: result.p99, busy };
+async function measurePart(lab: Lab, traffic: Traffic, site: RunningSite): Promise<Part> {
+  const before = cpuTime(site.process.pid);
+  const result = await drive(lab, traffic, site, TURN_SECONDS);
+  return { load: result, cpu: cpuSince(before, site.process.pid) };
+}
+
+function figures(traffic: Traffic, parts: readonly Part[]): Figures {
+  const sum = (of: (part: Part) => number): number => parts.reduce((total, part) => total + of(part), 0);
+  const cpu = sum((part) => part.cpu);
+  const seconds = sum(({ load: { seconds } }) => seconds);
+  const busy = (cpu / seconds) * 100;
+  if (traffic.per === 'GiB') {
+    const volume = sum(({ load: { bytes } }) => bytes) / GIB;
+    return { cpu: cpu / volume, rate: volume / seconds, busy };
+  }
+  const requests = sum(({ load }) => load.requests);
+  return { cpu: (cpu * 1e6) / requests, rate: requests / seconds, p99: median(parts.map(({ load: { p99 } }) => p99)), busy };
 }
 
 /** Whole answers only: a server that sends less than the body works less. */
