@@ -121,7 +121,7 @@ function caveatList(run: Run): string {
     ...(run.machine.fileSystem === 'tmpfs'
       ? ['Temporary files are in memory here, so the journal of member changes flushes to disk for free.']
       : ['A member that is added is on disk before it is answered, so these times hold the disk’s time for a flush.']),
-    ...(run.machine.loadBefore > 0.5
+    ...(run.machine.loadBefore > run.cores.all.length / 4
       ? ['The machine was busy with other work when the run began: the figures are not to be trusted.']
       : []),
   ]);
