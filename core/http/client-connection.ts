@@ -1,13 +1,13 @@
 import type { Socket } from 'node:net';
 import type { ClientConnection as ConnectionView } from '../module/http.js';
 import { parseRequestHead, type RequestHead } from '../net/http1/request-head.js';
-import { HeadEnd } from '../net/http1/head-end.js';
 import { unsentBytes } from '../net/unsent-bytes.js';
 import type { Timed } from '../net/timers.js';
 import { ClientInput } from './client-input.js';
 import type { HttpContext } from './context.js';
 import { answerStatus } from './error-answer.js';
 import { runLogHandlers } from './filters.js';
+import { HeadReader, Reading } from './head-reader.js';
 import type { HttpListener } from './http-listener.js';
 import { run } from './phase-runner.js';
 import { startRequest } from './request-start.js';
@@ -19,8 +19,6 @@ import { Waiting } from './waiting.js';
 
 /** nginx's lingering_time: the longest that a closing connection is read from. */
 const LINGERING_TIME = 30_000;
-/** Most that the log shows of a request line that was refused. */
-const LOGGED_LINE = 2048;
 /** Bytes of later requests kept while one is answered; then the socket is paused. */
 const PIPELINE_LIMIT = 65_536;
 
@@ -33,8 +31,7 @@ export class ClientConnection implements Timed, ConnectionView {
   request: Request | undefined = undefined;
   tunnel: Tunnel | undefined = undefined;
   readonly #input = new ClientInput();
-  /** The search for the end of a head that came in part. */
-  #search: HeadEnd | undefined = undefined;
+  readonly #heads: HeadReader;
   #waiting: Waiting = Waiting.Nothing;
   #working = false;
   #closing = false;
@@ -53,6 +50,7 @@ export class ClientConnection implements Timed, ConnectionView {
     readonly context: HttpContext,
   ) {
     this.id = context.nextConnectionId();
+    this.#heads = new HeadReader(context);
     this.#openedAt = context.clock.now;
     this.#sendTimeout = listener.names.defaultServer.fallback.settings.sendTimeout;
     this.#wait(Waiting.Head, listener.names.defaultServer.settings.clientHeaderTimeout);
@@ -209,7 +207,7 @@ export class ClientConnection implements Timed, ConnectionView {
     const { context, request } = this;
     context.timers.forget(this);
     this.listener.connections.delete(this);
-    if (this.#search !== undefined) context.figures.countReading(-1);
+    this.#heads.forget();
     context.figures.countClosed();
     this.#closing = true;
     this.tunnel?.clientClosed();
@@ -240,7 +238,7 @@ export class ClientConnection implements Timed, ConnectionView {
       case Waiting.Nothing:
         return;
       case Waiting.Head:
-        if (this.#search !== undefined)
+        if (this.#heads.isAmidst)
           context.log.write(
             'info',
             `client timed out (60: Operation timed out) while reading client request headers, client: ${this.remoteAddress}`,
@@ -289,7 +287,7 @@ export class ClientConnection implements Timed, ConnectionView {
       const { request } = this;
       const body = request?.body;
       if (request === undefined) {
-        if (this.#waiting === Waiting.Send || !this.#takeRequest(input.bytes)) break;
+        if (this.#waiting === Waiting.Send || !this.#takeRequest()) break;
       } else if (body !== undefined && !body.complete && body.failure === 0) this.#takeBody(request, body, input.bytes);
       else break;
     }
@@ -297,43 +295,18 @@ export class ClientConnection implements Timed, ConnectionView {
   }
 
   /** @returns false when more bytes are needed. */
-  #takeRequest(bytes: Buffer): boolean {
-    const { context, listener } = this;
-    const limits = listener.names.defaultServer.settings.headLimits;
-    let search = this.#search;
-    if (search === undefined) {
-      search = context.headEnd;
-      search.reset();
-    }
-    const end = search.find(bytes, this.#input.at, limits);
-    if (end === 0) return this.#awaitHead(search);
-    if (this.#search !== undefined) {
-      this.#search = undefined;
-      context.figures.countReading(-1);
+  #takeRequest(): boolean {
+    const { settings } = this.listener.names.defaultServer;
+    const reading = this.#heads.read(this.#input, settings.headLimits);
+    if (reading === Reading.Partial) {
+      // The time limit is for the whole head: it starts with its first byte and is not moved by the next ones.
+      if (this.#waiting !== Waiting.Head) this.#wait(Waiting.Head, settings.clientHeaderTimeout);
+      return false;
     }
     this.requests++;
-    if (end < 0) {
-      this.#refuse(search.code, `client sent ${search.reason}`, bytes, search.start);
-      return true;
-    }
-    const { head } = context;
-    this.#input.advance(end);
-    if (parseRequestHead(head, bytes.latin1Slice(search.start, end), limits) !== 0) {
-      this.#refuse(head.code, head.reason, bytes, search.start);
-    } else this.#begin();
+    if (reading === Reading.Complete) this.#begin();
+    else this.#refuse(this.#heads);
     return true;
-  }
-
-  /** A part of a head is there: remembers how far it was searched. */
-  #awaitHead(search: HeadEnd): boolean {
-    const { context, listener } = this;
-    if (this.#search !== undefined) return false;
-    this.#search = search;
-    context.headEnd = new HeadEnd();
-    context.figures.countReading(1);
-    // The time limit is for the whole head: it starts with its first byte and is not moved by the next ones.
-    if (this.#waiting !== Waiting.Head) this.#wait(Waiting.Head, listener.names.defaultServer.settings.clientHeaderTimeout);
-    return false;
   }
 
   #begin(): void {
@@ -385,12 +358,11 @@ export class ClientConnection implements Timed, ConnectionView {
   }
 
   /** A head that is not a request: answers and closes. No handler runs, nothing reaches a backend. */
-  #refuse(status: number, reason: string, bytes: Buffer, start: number): void {
+  #refuse({ code, reason, line }: HeadReader): void {
     const { context, listener } = this;
-    const { head } = context;
-    head.forget();
+    context.head.forget();
     const request = new Request(this, listener.names.defaultServer);
-    request.refusedLine = firstLine(bytes, start);
+    request.refusedLine = line;
     request.host = listener.names.defaultServer.name;
     this.#input.clear();
     context.headOwner = request;
@@ -398,7 +370,7 @@ export class ClientConnection implements Timed, ConnectionView {
     context.figures.countRequest();
     this.request = request;
     request.keepAlive = false;
-    answerStatus(request, status);
+    answerStatus(request, code);
   }
 
   #log(request: Request): void {
@@ -487,11 +459,4 @@ export class ClientConnection implements Timed, ConnectionView {
     if (what === Waiting.Nothing) this.context.timers.disarm(this);
     else this.context.timers.arm(this, time);
   }
-}
-
-/** For the log, of bytes that are no request. */
-function firstLine(bytes: Buffer, start: number): string {
-  const text = bytes.latin1Slice(start, Math.min(start + LOGGED_LINE, bytes.length));
-  const end = text.search(/[\r\n]/);
-  return end < 0 ? text : text.slice(0, end);
 }

@@ -1,0 +1,89 @@
+import { HeadEnd } from '../net/http1/head-end.js';
+import type { HeadLimits } from '../net/http1/message-head.js';
+import { parseRequestHead } from '../net/http1/request-head.js';
+import type { ClientInput } from './client-input.js';
+import type { HttpContext } from './context.js';
+
+/** Most that the log shows of a request line that was refused. */
+const LOGGED_LINE = 2048;
+
+/** What a look at the input came to. */
+export const enum Reading {
+  /** More input is needed. */
+  Partial,
+  /** The head is in the scratch of the parser, and used up in the input. */
+  Complete,
+  /** This can become no request: `code`, `reason` and `line` tell more. */
+  Refused,
+}
+
+/** Reads the heads of one connection's requests, whole or in pieces, into the scratch of the parser (`HttpContext.head`). */
+export class HeadReader {
+  /** Of a refused head: the status to answer with, or nginx's own code for it (494: too large). */
+  code = 0;
+  /** Of a refused head: why, for the error log. */
+  reason = '';
+  /** Of a refused head: what came as its request line, for the access log. */
+  line = '';
+  /** The search for the end of a head that came in part. */
+  #search: HeadEnd | undefined = undefined;
+
+  constructor(private readonly context: HttpContext) {}
+
+  /** A part of a head is here. */
+  get isAmidst(): boolean {
+    return this.#search !== undefined;
+  }
+
+  read(input: ClientInput, limits: HeadLimits): Reading {
+    const { context } = this;
+    const { bytes } = input;
+    if (bytes === undefined) return Reading.Partial;
+    let search = this.#search;
+    if (search === undefined) {
+      search = context.headEnd;
+      search.reset();
+    }
+    const end = search.find(bytes, input.at, limits);
+    if (end === 0) {
+      this.#remember(search);
+      return Reading.Partial;
+    }
+    this.forget();
+    if (end < 0) return this.#refuse(search.code, `client sent ${search.reason}`, bytes, search.start);
+    const { head } = context;
+    if (parseRequestHead(head, bytes.latin1Slice(search.start, end), limits) !== 0)
+      return this.#refuse(head.code, head.reason, bytes, search.start);
+    input.advance(end);
+    return Reading.Complete;
+  }
+
+  /** No more of the head that is here in part will come. */
+  forget(): void {
+    if (this.#search === undefined) return;
+    this.#search = undefined;
+    this.context.figures.countReading(-1);
+  }
+
+  /** Keeps how far a head was searched. Others go on with a new scratch. */
+  #remember(search: HeadEnd): void {
+    if (this.#search !== undefined) return;
+    this.#search = search;
+    this.context.headEnd = new HeadEnd();
+    this.context.figures.countReading(1);
+  }
+
+  #refuse(code: number, reason: string, bytes: Buffer, start: number): Reading {
+    this.code = code;
+    this.reason = reason;
+    this.line = firstLine(bytes, start);
+    return Reading.Refused;
+  }
+}
+
+/** For the log, of bytes that are no request. */
+function firstLine(bytes: Buffer, start: number): string {
+  const text = bytes.latin1Slice(start, Math.min(start + LOGGED_LINE, bytes.length));
+  const end = text.search(/[\r\n]/);
+  return end < 0 ? text : text.slice(0, end);
+}
