@@ -46,14 +46,14 @@ export class KeyValuePairs implements HttpModule {
   }
 
   @action('kv.set')
-  async set({ key, value, ttl }: SetParams, { ifMatch, dryRun }: ActionContext): Promise<{ version: string | undefined }> {
-    await this.pairs.set(key, value, { ttl, ifMatch, dryRun });
+  async set({ key, value, ttl }: SetParams, context: ActionContext): Promise<{ version: string | undefined }> {
+    await this.pairs.set(key, value, { ...context, ttl });
     return { version: this.pairs.version(key) };
   }
 
   @action('kv.delete')
-  async delete({ key }: KeyParams, { ifMatch, dryRun }: ActionContext): Promise<void> {
-    if (!(await this.pairs.delete(key, { ifMatch, dryRun }))) throw notFound(key);
+  async delete({ key }: KeyParams, context: ActionContext): Promise<void> {
+    if (!(await this.pairs.delete(key, context))) throw notFound(key);
   }
 
   @action('kv.list')

@@ -1,10 +1,9 @@
-import { Type } from 'typebox';
-import { ApiError, dryRunReply, route, type Call, type Reply } from '../core/module/control.js';
+import { dryRunReply, route, type Call, type Reply } from '../core/module/control.js';
 import type { HttpHandlers, LocationScope } from '../core/module/http.js';
 import { controlModule, type HttpModule } from '../core/module/manifest.js';
 import { ApiRoutes, DataPlane } from '../core/module/services.js';
 import { directive } from '../core/module/spec.js';
-import { parseTime } from '../core/module/args.js';
+import { duration, durationOf, Type } from '../core/module/schema.js';
 
 const directives = {
   dyn_sendmsg_kv: directive({ in: ['location'], inherit: 'none', doc: 'The key-value API lies at this location as well.' }),
@@ -14,9 +13,7 @@ const Key = Type.String({ minLength: 1, description: 'Any text; up to 1 KiB in U
 const Pair = Type.Object({
   key: Key,
   value: Type.String({ description: 'Any text; up to 1 MiB in UTF-8. Empty is a value.' }),
-  ttl: Type.Optional(
-    Type.String({ pattern: String.raw`^\d+(ms|[smhd])?([ ]?\d+(ms|[smhd])?)*$`, description: 'a time such as 500ms, 30s, 1h30m' }),
-  ),
+  ttl: Type.Optional(duration()),
 });
 const Question = Type.Object({
   key: Type.Optional(Key),
@@ -74,7 +71,7 @@ export class KeyValueApi implements HttpModule {
 
   @route('POST', '', post)
   async set({ body, ...call }: Call<typeof post>): Promise<Reply> {
-    const ttl = ttlOf(body.ttl);
+    const ttl = body.ttl === undefined ? 0 : durationOf(body.ttl, '/ttl');
     const { version } = await this.dataPlane.call<{ version: string }>('kv.set', { key: body.key, value: body.value, ttl }, call);
     return call.dryRun ? dryRunReply([`+ ${body.key}`]) : { status: 200, version };
   }
@@ -84,13 +81,4 @@ export class KeyValueApi implements HttpModule {
     await this.dataPlane.call('kv.delete', { key: query.key }, call);
     return call.dryRun ? dryRunReply([`- ${query.key}`]) : { status: 200 };
   }
-}
-
-/** Milliseconds; 0: for ever. The schema knows the form of a time, but not the order of its units. */
-function ttlOf(text: string | undefined): number {
-  if (text === undefined) return 0;
-  const ms = parseTime(text);
-  if (ms !== undefined) return ms;
-  const fault = { pointer: '/ttl', message: 'must be a time such as 500ms, 30s, 1h30m' };
-  throw new ApiError(400, 'InvalidField', `${fault.pointer}: ${fault.message}`, [fault]);
 }

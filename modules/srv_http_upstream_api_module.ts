@@ -1,4 +1,4 @@
-import { dryRunReply, route, type Call, type Reply } from '../core/module/control.js';
+import { dryRunReply, route, type ActionContext, type Call, type Reply } from '../core/module/control.js';
 import { controlModule } from '../core/module/manifest.js';
 import { DataPlane } from '../core/module/services.js';
 import * as schemas from './srv_http_upstream_api_module/schemas.js';
@@ -66,12 +66,12 @@ export class UpstreamApi {
     return this.#write('upstream.replace', { ...call.params, list: body }, call);
   }
 
-  async #read(action: string, params: unknown, call: Pick<Call, 'dryRun' | 'ifMatch' | 'requestId'>): Promise<Reply> {
+  async #read(action: string, params: unknown, call: ActionContext): Promise<Reply> {
     const { value, version } = await this.dataPlane.call<Versioned>(action, params, call);
     return { status: 200, body: value, version };
   }
 
-  async #write(action: string, params: unknown, call: Pick<Call, 'dryRun' | 'ifMatch' | 'requestId'>): Promise<Reply> {
+  async #write(action: string, params: unknown, call: ActionContext): Promise<Reply> {
     const { value, version, diff } = await this.dataPlane.call<Versioned>(action, params, call);
     return call.dryRun ? dryRunReply(diff) : { status: 200, body: value, version };
   }

@@ -1,5 +1,5 @@
 import { path } from '../core/module/args.js';
-import { action, ApiError, versionMatches, type ActionContext } from '../core/module/control.js';
+import { action, ApiError, preconditionsHold, type ActionContext, type Preconditions } from '../core/module/control.js';
 import { coreModule } from '../core/module/manifest.js';
 import { Transactions, Upstreams, type Applied, type Edit, type GroupView } from '../core/module/services.js';
 import { directive } from '../core/module/spec.js';
@@ -62,10 +62,10 @@ export class UpstreamMembers {
   }
 
   @action('upstream.reset')
-  reset({ group }: GroupParams, { dryRun, ifMatch }: ActionContext): void {
+  reset({ group }: GroupParams, context: ActionContext): void {
     const view = this.#group(group);
-    this.#assertVersion(view.directive, ifMatch);
-    if (!dryRun) view.resetStatistics();
+    this.#assertVersion(view.directive, context);
+    if (!context.dryRun) view.resetStatistics();
   }
 
   @action('upstream.members')
@@ -83,7 +83,7 @@ export class UpstreamMembers {
   @action('upstream.add')
   async add({ group, fields }: GroupParams & { fields: MemberFields }, context: ActionContext): Promise<Versioned<MemberView>> {
     const applied = await this.#apply(group, context, (turn) => {
-      this.#assertVersion(turn.directive, context.ifMatch);
+      this.#assertVersion(turn.directive, context);
       return [additionOf(fields, turn)];
     });
     const [added] = applied.directives;
@@ -95,7 +95,7 @@ export class UpstreamMembers {
   async change({ group, id, fields }: MemberParams & { fields: MemberFields }, context: ActionContext): Promise<Versioned<MemberView>> {
     const applied = await this.#apply(group, context, (turn) => {
       const { directive, number } = this.#find(this.#group(group), id);
-      this.#assertVersion(directive, context.ifMatch);
+      this.#assertVersion(directive, context);
       if (number !== directive.key && fields.server !== undefined) throw immutable(id);
       return changeOf(directive, fields, turn);
     });
@@ -108,7 +108,7 @@ export class UpstreamMembers {
   async remove({ group, id }: MemberParams, context: ActionContext): Promise<Versioned<readonly MemberView[]>> {
     const applied = await this.#apply(group, context, () => {
       const { directive, number } = this.#find(this.#group(group), id);
-      this.#assertVersion(directive, context.ifMatch);
+      this.#assertVersion(directive, context);
       if (number !== directive.key) throw immutable(id);
       return [{ op: 'remove', target: directive }];
     });
@@ -121,7 +121,7 @@ export class UpstreamMembers {
     context: ActionContext,
   ): Promise<Versioned<readonly MemberView[]>> {
     const applied = await this.#apply(group, context, (turn) => {
-      this.#assertVersion(turn.directive, context.ifMatch);
+      this.#assertVersion(turn.directive, context);
       return replacementOf(list, turn);
     });
     return this.#members(this.#group(group), applied.diff);
@@ -163,7 +163,7 @@ export class UpstreamMembers {
     const group = this.upstreams.group(name);
     if (group === undefined) throw new ApiError(404, 'UpstreamNotFound', `upstream "${name}" not found`);
     if (group.zone === undefined)
-      throw new ApiError(400, 'UpstreamStatic', `upstream "${name}" has no zone, it cannot be changed at run time`);
+      throw new ApiError(400, 'UpstreamStatic', `upstream "${name}" cannot be changed at run time: give it a zone in the configuration`);
     return group;
   }
 
@@ -193,9 +193,9 @@ export class UpstreamMembers {
     return this.transactions.versionOf(directive);
   }
 
-  #assertVersion(directive: Directive, ifMatch: string | undefined): void {
+  #assertVersion(directive: Directive, conditions: Preconditions): void {
     const version = this.#version(directive);
-    if (!versionMatches(ifMatch, version)) {
+    if (!preconditionsHold(conditions, version)) {
       throw new ApiError(412, 'VersionMismatch', 'it was changed meanwhile', [{ version }]);
     }
   }

@@ -51,9 +51,9 @@ export class BusDataPlane extends DataPlane {
   async call<T>(action: string, params: unknown, context: ActionContext): Promise<T> {
     const deadline = Date.now() + this.limit;
     if (!(await this.#whenPresent(this.limit))) throw unavailable('is not connected');
-    const { dryRun, ifMatch, requestId } = context;
+    const { dryRun, ifMatch, ifNoneMatch, requestId } = context;
     const id = `${this.client.id}.${++this.#calls}`;
-    const frames = splitCall(id, encode({ action, params, context: { dryRun, ifMatch, requestId, deadline } }));
+    const frames = splitCall(id, encode({ action, params, context: { dryRun, ifMatch, ifNoneMatch, requestId, deadline } }));
     const answer = this.#expect(id, Math.max(0, deadline - Date.now()));
     for (const frame of frames) {
       if (!this.client.publish(`${CALL_TOPIC}/${this.client.id}`, frame)) this.#settle(id)?.reject(unavailable('is not connected'));

@@ -1,5 +1,5 @@
-import { ApiError, versionMatches } from '../module/control.js';
-import { KeyValue, type KeyValueSettings, type Log } from '../module/services.js';
+import { ApiError, preconditionsHold, type Preconditions } from '../module/control.js';
+import { KeyValue, type KeyValueSettings, type PairWrite, type Log } from '../module/services.js';
 import { isAlive, PAIR_CHANNEL, type PairChange, type PairData } from './key-value-copy.js';
 import { ParticipantGone, type Participant, type Replicated } from './participant.js';
 import { isFull } from './sqlite.js';
@@ -53,13 +53,9 @@ export class MasterKeyValue extends KeyValue implements Replicated {
     return pair && String(pair.version);
   }
 
-  async set(
-    key: string,
-    value: string,
-    { ttl = 0, ifMatch, dryRun = false }: { ttl?: number; ifMatch?: string | undefined; dryRun?: boolean } = {},
-  ): Promise<void> {
+  async set(key: string, value: string, { ttl = 0, dryRun = false, ...conditions }: PairWrite & { ttl?: number } = {}): Promise<void> {
     const pairs = this.#open();
-    this.#assertMatches(key, ifMatch);
+    this.#assertHold(conditions, key);
     const size = this.#sizeAfter(key, value);
     if (dryRun) return;
     const pair: PairData = { key, value, version: this.#store.pairVersion + 1, expires: ttl === 0 ? 0 : Date.now() + ttl };
@@ -73,9 +69,9 @@ export class MasterKeyValue extends KeyValue implements Replicated {
     await this.#publish({ set: [pair], deleted: [] });
   }
 
-  async delete(key: string, { ifMatch, dryRun = false }: { ifMatch?: string | undefined; dryRun?: boolean } = {}): Promise<boolean> {
+  async delete(key: string, { dryRun = false, ...conditions }: PairWrite = {}): Promise<boolean> {
     const found = this.#alive(key) !== undefined;
-    this.#assertMatches(key, ifMatch);
+    this.#assertHold(conditions, key);
     if (found && !dryRun) await this.#forget([key]);
     return found;
   }
@@ -119,8 +115,8 @@ export class MasterKeyValue extends KeyValue implements Replicated {
     return pair !== undefined && isAlive(pair) ? pair : undefined;
   }
 
-  #assertMatches(key: string, ifMatch: string | undefined): void {
-    if (!versionMatches(ifMatch, this.version(key))) {
+  #assertHold(conditions: Preconditions, key: string): void {
+    if (!preconditionsHold(conditions, this.version(key))) {
       throw new ApiError(412, 'VersionMismatch', 'the value was changed meanwhile', [{ version: this.version(key) ?? null }]);
     }
   }

@@ -64,8 +64,13 @@ function commonParameters(verb: string): Json[] {
       description: 'Validate and say what would change; change nothing.',
       schema: { type: 'integer', enum: [0, 1] },
     },
-    { name: 'If-Match', in: 'header', required: false, description: 'The ETag that must still hold.', schema: { type: 'string' } },
+    header('If-Match', 'The ETag that must still hold.'),
+    header('If-None-Match', 'The ETag that must not hold; *: there must be nothing yet.'),
   ];
+}
+
+function header(name: string, description: string): Json {
+  return { name, in: 'header', required: false, description, schema: { type: 'string' } };
 }
 
 function responses({ answers, errors = [] }: RouteSchemas): Json {

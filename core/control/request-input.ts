@@ -27,14 +27,6 @@ export async function readInput(call: ApiCall, route: Route): Promise<Input> {
   return { body, query, dryRun, fields };
 }
 
-/** The value of `If-Match`: its tags without the quotes around a single one. */
-export function ifMatchOf(call: ApiCall): string | undefined {
-  return call
-    .header('if-match')
-    ?.trim()
-    .replace(/^"([^"]*)"$/, '$1');
-}
-
 function takeFlag(parameters: URLSearchParams, name: string, faults: Fault[]): boolean {
   const value = parameters.get(name);
   parameters.delete(name);

@@ -4,7 +4,7 @@ import { ApiRoutes, type ApiPlace, type Log } from '../module/services.js';
 import type { ApiAnswer, ApiCall } from './api-call.js';
 import { apiContent } from './api-content.js';
 import { openApi } from './openapi.js';
-import { ifMatchOf, readInput } from './request-input.js';
+import { readInput } from './request-input.js';
 import { makeRoute, RouteTable, type Match, type Route } from './route-table.js';
 
 const JSON_TYPE = 'application/json';
@@ -58,7 +58,8 @@ export class ControlRouter extends ApiRoutes {
       query: query as never,
       body: body as never,
       dryRun,
-      ifMatch: ifMatchOf(call),
+      ifMatch: call.header('if-match'),
+      ifNoneMatch: call.header('if-none-match'),
       requestId: call.requestId,
     });
     return answerOf(fields === undefined ? reply : { ...reply, body: selected(reply.body, fields) });

@@ -49,8 +49,9 @@ export class StrictSchema {
       return error.params.requiredProperties.map((name) => ({ pointer: `${instancePath}/${escaped(name)}`, message: 'is required' }));
     if (keyword === 'enum')
       return [{ pointer: instancePath, message: `must be one of ${error.params.allowedValues.map(String).join(', ')}` }];
-    const { description } = at(this.json, schemaPath);
-    const told = keyword === 'pattern' && typeof description === 'string' ? `must be ${description}` : message;
+    const { description, pattern } = at(this.json, schemaPath);
+    // What has a form says in its description what that is, in words that follow "must be".
+    const told = pattern !== undefined && typeof description === 'string' ? `must be ${description}` : message;
     return [{ pointer: instancePath, message: told }];
   }
 }

@@ -32,8 +32,26 @@ export interface RouteSchemas {
 type BodyOf<S extends RouteSchemas> = S extends { body: infer B extends TSchema } ? Static<B> : undefined;
 type QueryOf<S extends RouteSchemas> = S extends { query: infer Q extends TSchema } ? Static<Q> : Record<string, never>;
 
+/** What must hold of the version in force for a write to be made (RFC 9110, 13.1). Absent: nothing. */
+export interface Preconditions {
+  /** `If-Match`: versions, one of which it has to be; `*`: any. */
+  readonly ifMatch?: string | undefined;
+  /** `If-None-Match`: versions that it must not be; `*`: nothing may be there yet. */
+  readonly ifNoneMatch?: string | undefined;
+}
+
+/** @param version the one in force, undefined if there is nothing yet */
+export function preconditionsHold({ ifMatch, ifNoneMatch }: Preconditions, version: string | undefined): boolean {
+  return (ifMatch === undefined || names(ifMatch, version)) && (ifNoneMatch === undefined || !names(ifNoneMatch, version));
+}
+
+function names(tags: string, version: string | undefined): boolean {
+  if (version === undefined) return false;
+  return tags.trim() === '*' || tags.split(',').some((tag) => tag.trim().replace(/^"(.*)"$/, '$1') === version);
+}
+
 /** One call of a route, validated. */
-export interface Call<S extends RouteSchemas = RouteSchemas> {
+export interface Call<S extends RouteSchemas = RouteSchemas> extends Preconditions {
   /** Path of the location that holds the API, to put in front of `/v1/…` in a `Location`. */
   readonly base: string;
   /** Decoded `:name` parts of the path. */
@@ -42,8 +60,6 @@ export interface Call<S extends RouteSchemas = RouteSchemas> {
   readonly body: BodyOf<S>;
   /** `?dry_run=1`: validate and say what would change; change nothing. */
   readonly dryRun: boolean;
-  /** Value of `If-Match` without quotes. */
-  readonly ifMatch: string | undefined;
   readonly requestId: string;
 }
 
@@ -89,19 +105,11 @@ export function routesOf(module: object): readonly RouteDeclaration[] {
 }
 
 const ACTIONS = Symbol.for('srv:actions');
-export interface ActionContext {
+export interface ActionContext extends Preconditions {
   readonly dryRun: boolean;
-  readonly ifMatch: string | undefined;
   readonly requestId: string;
   /** Epoch milliseconds after which the caller does not wait any more: nothing may be changed for it then. */
   readonly deadline?: number;
-}
-
-/** Whether the value of an `If-Match` (without quotes; several separated by commas; `*` for any) names this version. Absent: it does. */
-export function versionMatches(ifMatch: string | undefined, version: string | undefined): boolean {
-  if (ifMatch === undefined) return true;
-  if (version === undefined) return false;
-  return ifMatch === '*' || ifMatch.split(',').some((tag) => tag.trim().replace(/^"(.*)"$/, '$1') === version);
 }
 
 /**

@@ -1,2 +1,34 @@
 /** What schemas of routes are written with. Modules take it from here, so that one outside of the installation needs no package of its own. */
+import { Type } from 'typebox';
+import { parseTime } from './args.js';
+import { ApiError } from './control.js';
+
 export { Type, type Static, type TSchema } from 'typebox';
+
+/** A length of time in the body of a call: text as in a configuration (`500ms`, `1m30s`), or a number of seconds. */
+export type Duration = string | number;
+
+const FORM = 'a time such as 500ms, 10s, 1m30s, or a number of seconds';
+
+/** The schema of a {@link Duration}. */
+export function duration() {
+  return Type.Unsafe<Duration>({
+    type: ['string', 'number'],
+    pattern: String.raw`^(?=\d)(\d+y)?\s?(\d+M)?\s?(\d+w)?\s?(\d+d)?\s?(\d+h)?\s?(\d+m(?!s))?\s?(\d+s?)?\s?(\d+ms)?$`,
+    maxLength: 32,
+    minimum: 0,
+    description: FORM,
+  });
+}
+
+/**
+ * Milliseconds of a value that {@link duration} let pass.
+ * @param pointer where it stands in the body
+ * @throws ApiError 400 `InvalidField` if it is longer than can be counted
+ */
+export function durationOf(value: Duration, pointer: string): number {
+  const ms = typeof value === 'number' ? Math.round(value * 1000) : parseTime(value);
+  if (ms !== undefined && Number.isSafeInteger(ms)) return ms;
+  const message = `must be ${FORM}`;
+  throw new ApiError(400, 'InvalidField', `${pointer}: ${message}`, [{ pointer, message }]);
+}

@@ -2,7 +2,7 @@
  * The services a module may ask for in its constructor, by type. Abstract classes, because they are tokens at run time as well:
  * `constructor(private readonly log: Log)`.
  */
-import type { ActionContext } from './control.js';
+import type { ActionContext, Preconditions } from './control.js';
 import type { Handler, HttpRequest, Result, Scope, Template } from './http.js';
 import type { Block, Directive } from './tree.js';
 
@@ -113,13 +113,16 @@ export abstract class KeyValue {
   /** The version of a key's value, for compare-and-set. */
   abstract version(key: string): string | undefined;
   /** @param ttl milliseconds until it expires; 0 never. @throws ApiError 413 `KeyTooLong`, `ValueTooLarge`, 507 `StoreFull`, 412 `VersionMismatch` */
-  abstract set(key: string, value: string, options?: { ttl?: number; ifMatch?: string | undefined; dryRun?: boolean }): Promise<void>;
+  abstract set(key: string, value: string, options?: PairWrite & { ttl?: number }): Promise<void>;
   /** False if there was no such key. */
-  abstract delete(key: string, options?: { ifMatch?: string | undefined; dryRun?: boolean }): Promise<boolean>;
+  abstract delete(key: string, options?: PairWrite): Promise<boolean>;
   /** Keys in order, those after `after`, with their values. */
   abstract list(options: { prefix?: string; after?: string; limit: number }): readonly { key: string; value: string }[];
   /** Where it lies and what it holds at most. Another folder counts from the next start on. */
   abstract configure(settings: KeyValueSettings): void;
+}
+export interface PairWrite extends Preconditions {
+  readonly dryRun?: boolean;
 }
 export interface KeyValueSettings {
   /** Absolute; undefined: the data folder of the server. */

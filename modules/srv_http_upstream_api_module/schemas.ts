@@ -1,10 +1,7 @@
 /** What the member API takes and answers. */
-import { Type } from 'typebox';
+import { duration, Type } from '../../core/module/schema.js';
 
 const WHOLE = 2 ** 31 - 1;
-/** One or more parts from large to small: `1m30s`. A bare number is seconds. */
-const Time = (description: string) =>
-  Type.String({ pattern: String.raw`^(?=\d)(\d+d)?\s?(\d+h)?\s?(\d+m(?!s))?\s?(\d+s?)?\s?(\d+ms)?$`, maxLength: 32, description });
 /** Characters that would end a line of the configuration or a header are not text. */
 const Text = (maxLength: number, description: string) => Type.String({ maxLength, pattern: String.raw`^[^\x00-\x1f\x7f]*$`, description });
 
@@ -12,8 +9,8 @@ const fields = {
   weight: Type.Integer({ minimum: 1, maximum: 65535 }),
   max_conns: Type.Integer({ minimum: 0, maximum: WHOLE, description: '0: no limit' }),
   max_fails: Type.Integer({ minimum: 0, maximum: WHOLE, description: '0: never marked failed' }),
-  fail_timeout: Time('a time such as 10s, 500ms, 1m30s'),
-  slow_start: Time('a time such as 10s, 500ms, 1m30s'),
+  fail_timeout: duration(),
+  slow_start: duration(),
   route: Text(32, 'text of up to 32 characters without control characters'),
   service: Text(253, 'the name of a service, without control characters'),
   backup: Type.Boolean(),

@@ -1,5 +1,5 @@
-import { parseTime } from '../../core/module/args.js';
 import { ApiError } from '../../core/module/control.js';
+import { durationOf, type Duration } from '../../core/module/schema.js';
 import { memberAddress, type MemberAddress } from './address.js';
 import { DEFAULTS, type ServerSettings } from './server-line.js';
 
@@ -9,8 +9,8 @@ export interface MemberFields {
   readonly weight?: number;
   readonly max_conns?: number;
   readonly max_fails?: number;
-  readonly fail_timeout?: string;
-  readonly slow_start?: string;
+  readonly fail_timeout?: Duration;
+  readonly slow_start?: Duration;
   readonly route?: string;
   readonly service?: string;
   readonly backup?: boolean;
@@ -54,7 +54,11 @@ export function changedMember(before: ServerSettings, fields: MemberFields, rule
   const address = memberAddress((fields.server === undefined ? undefined : host) ?? written.server);
   const stays = before.server !== '' && memberAddress(before.server).canonical === address.canonical;
   if (!stays && address.isName && !rules.hasResolver) {
-    throw new ApiError(400, 'UpstreamConfNoResolver', `"${address.canonical}" is a name, and the upstream has no resolver`);
+    throw new ApiError(
+      400,
+      'UpstreamConfNoResolver',
+      `"${address.canonical}" is a name, and the upstream has no resolver: give its IP address`,
+    );
   }
   if (written.service !== '' && !address.isName) throw fault('/service', 'is for members with a name');
   if (written.backup && rules.withoutBackup !== undefined) {
@@ -68,11 +72,8 @@ export function changedMember(before: ServerSettings, fields: MemberFields, rule
 function times(fields: MemberFields): Partial<ServerSettings> {
   const read: Record<string, number> = {};
   for (const name of ['fail_timeout', 'slow_start'] as const) {
-    const text = fields[name];
-    if (text === undefined) continue;
-    const ms = parseTime(text);
-    if (ms === undefined) throw fault(`/${name}`, 'must be a time such as 10s, 500ms, 1m30s');
-    read[name] = ms;
+    const value = fields[name];
+    if (value !== undefined) read[name] = durationOf(value, `/${name}`);
   }
   return read;
 }

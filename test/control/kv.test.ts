@@ -47,7 +47,10 @@ test('wrong calls are refused with every reason', async (t) => {
   const wrong = await node.call('POST', '/kv', { key: '', value: 5, ttl: 'soon', colour: 1 });
   t.is(wrong.status, 400);
   t.is(errorOf(wrong).details.length, 4);
-  t.is(errorOf(await node.call('POST', '/kv', { key: 'k', value: '', ttl: '1s2s' })).details[0]?.pointer, '/ttl');
+  for (const ttl of ['1s2s', -1, 1e300, true, '']) {
+    const [detail] = errorOf(await node.call('POST', '/kv', { key: 'k', value: '', ttl })).details;
+    t.deepEqual(detail, { pointer: '/ttl', message: 'must be a time such as 500ms, 10s, 1m30s, or a number of seconds' }, String(ttl));
+  }
   t.is((await node.call('POST', '/kv', { key: 'ä'.repeat(600), value: '' })).status, 413);
   t.is(errorOf(await node.call('POST', '/kv', { key: 'k', value: 'x'.repeat(1024 * 1024 + 1) })).code, 'ValueTooLarge');
   t.is((await node.call('POST', '/kv', { key: 'k', value: 'x'.repeat(1024 * 1024) })).status, 200);
@@ -67,10 +70,17 @@ test('compare and set, dry runs and the end of a ttl', async (t) => {
   t.is((await node.call('DELETE', '/kv?key=color', undefined, ifMatch)).status, 412);
   t.deepEqual((await node.call('POST', '/kv?dry_run=1', { key: 'color', value: 'green' })).json, { dry_run: true, diff: ['+ color'] });
   t.is((await node.web()).body, '[blue]');
+  const ifNew = { 'if-none-match': '*' };
+  t.is((await node.call('POST', '/kv', { key: 'color', value: 'green' }, ifNew)).status, 412);
+  t.is((await node.call('POST', '/kv', { key: 'lock', value: 'mine' }, ifNew)).status, 200);
+  t.is((await node.call('POST', '/kv', { key: 'lock', value: 'yours' }, ifNew)).status, 412);
+  t.is((await node.web()).body, '[blue]');
   await node.call('POST', '/kv', { key: 'color', value: 'long', ttl: '1h30m' });
   t.is((await node.web()).body, '[long]');
   await node.call('POST', '/kv', { key: 'color', value: 'short', ttl: '100ms' });
   await waitFor('the end of its time', async () => (await node.web()).body === '[]');
+  await node.call('POST', '/kv', { key: 'color', value: 'short', ttl: 0.1 });
+  await waitFor('the end of its time in seconds', async () => (await node.web()).body === '[]');
 });
 
 test('values survive a restart and kill -9', async (t) => {

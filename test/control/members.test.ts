@@ -107,7 +107,7 @@ test('a member is added, changed and removed', async (t) => {
     down: false,
     drain: false,
     weight: 7,
-    fail_timeout: '1h',
+    fail_timeout: 3600,
     route: '',
   });
   t.is(changed.status, 200);

@@ -204,7 +204,7 @@ test('dry_run, If-Match and the request id reach the handler', async (t) => {
   const dry = await callRouter(router, 'POST', '/v1/shop/things/?dry_run=1', { body: '{"name":"x"}', headers: { 'if-match': '"7"' } });
   t.is(dry.status, 200);
   t.deepEqual(JSON.parse(dry.body), { dry_run: true, diff: ['+ x'] });
-  t.like(things.calls[0], { dryRun: true, ifMatch: '7', requestId: 'r1', base: '/api' });
+  t.like(things.calls[0], { dryRun: true, ifMatch: '"7"', requestId: 'r1', base: '/api' });
   const real = await callRouter(router, 'POST', '/v1/shop/things?dry_run=0', { body: '{"name":"x"}' });
   t.is(real.status, 201);
   t.is(real.headers['Location'], '/api/v1/shop/things/1');
@@ -255,7 +255,7 @@ test('the OpenAPI document has every route with its parameters, body, answers an
   t.deepEqual(Object.keys(post?.responses ?? {}).sort(), ['201', '409', 'default']);
   t.deepEqual(
     post?.parameters.map(({ name }) => name),
-    ['dry_run', 'If-Match'],
+    ['dry_run', 'If-Match', 'If-None-Match'],
   );
   t.deepEqual(
     document.paths['/v1/shop/things']?.['get']?.parameters.map(({ name }) => name),
