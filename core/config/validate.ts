@@ -3,6 +3,7 @@ import type { ArgContext, ContextName } from '../module/spec.js';
 import type { Word } from '../module/tree.js';
 import { readArguments, synopsis } from './arguments.js';
 import { byPosition, errorAt, type ConfigError, type Written } from './errors.js';
+import { isOfNginx } from './nginx-directives.js';
 import type { Parsed } from './parser.js';
 import type { RegisteredSpec, SpecRegistry } from './registry.js';
 import { nearest } from './suggest.js';
@@ -127,6 +128,7 @@ class Validator {
   private hintForUnknown(name: string, context: ContextName): string | undefined {
     const file = this.registry.shippedIn(name);
     if (file !== undefined) return `add "load_module ${file};" at the top of the configuration`;
+    if (isOfNginx(name)) return 'nginx has it, this version of srv does not: docs/configuration.md says what there is of nginx';
     const meant = nearest(name, this.registry.namesIn(context)) ?? nearest(name, this.registry.names());
     return meant && `did you mean "${meant}"?`;
   }
