@@ -1,7 +1,17 @@
 import type { Clock } from '../net/clock.js';
+import type { Group } from '../upstream/group.js';
+import type { Peer } from '../upstream/peer.js';
+import type { HttpContext } from './context.js';
+import type { ExchangeRoute } from './exchange-route.js';
+import { UpstreamConnection } from './upstream-connection.js';
 
-/** One attempt at a member, for `$upstream_*` and logs. Times in milliseconds, -1: it did not come to that. */
+/**
+ * One attempt at a member: the connection it is made over, and what came of it, for `$upstream_*` and logs. Times in milliseconds, -1: it
+ * did not come to that.
+ */
 export class Attempt {
+  /** Address of the member; the group's name where there was none to ask. */
+  readonly address: string;
   status = 0;
   connectTime = -1;
   headerTime = -1;
@@ -10,18 +20,27 @@ export class Attempt {
   received = 0;
   /** Bytes of `received` that were heads. */
   headLength = 0;
+  /** Undefined when the attempt is over, {@link end}. */
+  connection: UpstreamConnection | undefined = undefined;
+  /** The connection has served before: the member may just have closed it. */
+  reused = false;
+  requestSent = false;
+  /** The head of the answer, as far as it has come. */
+  partial: Buffer | undefined = undefined;
   readonly #clock: Clock;
   readonly #startedAt: number;
 
   /**
-   * @param address of the member; the group's name where there was none to ask
+   * @param peer undefined when the attempt is over, or there was none to ask
    * @param first the first one after an internal redirect, or of all
    */
   constructor(
-    readonly address: string,
+    private readonly group: Group,
+    public peer: Peer | undefined,
     readonly first: boolean,
     clock: Clock,
   ) {
+    this.address = peer?.server ?? group.name;
     this.#clock = clock;
     this.#startedAt = clock.now;
   }
@@ -30,9 +49,28 @@ export class Attempt {
     return this.#clock.now - this.#startedAt;
   }
 
-  /** @param reused the connection was there already */
-  connected(reused: boolean): void {
-    this.connectTime = reused ? 0 : this.elapsed;
+  /** Takes an idle connection to the member, which is connected, or opens one. */
+  connect(peer: Peer, { plan }: ExchangeRoute, context: HttpContext, mayReuse: boolean): UpstreamConnection {
+    const secure = plan.scheme === 'https';
+    let pooled = mayReuse ? (this.group.keepalive.take(peer, plan.scope) as UpstreamConnection | undefined) : undefined;
+    if (pooled !== undefined && pooled.secure !== secure) {
+      // The group is spoken to with TLS in one place and without it in another.
+      pooled.close();
+      pooled = undefined;
+    }
+    this.reused = pooled !== undefined;
+    this.requestSent = false;
+    return (this.connection = pooled ?? new UpstreamConnection(peer, context, secure));
+  }
+
+  /** Gives up the connection, not the attempt. */
+  disconnect(): void {
+    this.connection?.close();
+    this.connection = undefined;
+  }
+
+  connected(): void {
+    this.connectTime = this.reused ? 0 : this.elapsed;
   }
 
   /** @param bodyBytes what came with the head and is not of it */
@@ -49,5 +87,30 @@ export class Attempt {
 
   completed(): void {
     this.responseTime = this.elapsed;
+  }
+
+  /** The connection is somebody else's from now on. */
+  giveConnection(): UpstreamConnection | undefined {
+    const { connection } = this;
+    if (connection !== undefined) this.sent = connection.bytesSent;
+    this.connection = undefined;
+    return connection;
+  }
+
+  /**
+   * Closes the member's accounts, and the connection unless it goes back to the pool.
+   * @param scope the location, for `keepalive … local`
+   */
+  end(scope: object | undefined, reusable: boolean, failed: boolean): void {
+    const { group, peer } = this;
+    const connection = this.giveConnection();
+    this.peer = undefined;
+    if (peer !== undefined) {
+      group.finished(peer, this.sent, this.received, failed ? -1 : this.elapsed);
+      group.free(peer, failed);
+    }
+    if (connection === undefined) return;
+    if (reusable && peer !== undefined) group.keepalive.put(peer, connection, scope);
+    else connection.close();
   }
 }

@@ -11,7 +11,7 @@ import { RequestFeed } from './request-feed.js';
 import { openTunnel } from './tunnel.js';
 import { covers, Failure, isRepeatable, statusOf } from './next-upstream.js';
 import { namedFields, parseAnswerHead } from './upstream-head.js';
-import { UpstreamConnection, type UpstreamUser } from './upstream-connection.js';
+import type { UpstreamConnection, UpstreamUser } from './upstream-connection.js';
 import type { UpstreamTrace } from './upstream-trace.js';
 
 /**
@@ -26,14 +26,8 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
   readonly #startedAt: number;
   readonly #feed: RequestFeed;
   #attempt: Attempt | undefined = undefined;
-  #peer: Peer | undefined = undefined;
-  #connection: UpstreamConnection | undefined = undefined;
   #tried: Peer[] | undefined = undefined;
   #tries = 0;
-  /** The connection of this attempt has served before: the member may just have closed it. */
-  #reused = false;
-  #requestSent = false;
-  #partial: Buffer | undefined = undefined;
   /** From the moment on in which the client gets this member's answer. */
   #relay: AnswerRelay | undefined = undefined;
 
@@ -62,7 +56,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
   }
 
   get url(): string {
-    return `${this.route.plan.scheme}://${this.#peer?.server ?? this.group.name}${this.#feed.target}`;
+    return `${this.route.plan.scheme}://${this.#attempt?.peer?.server ?? this.group.name}${this.#feed.target}`;
   }
 
   // The client's side.
@@ -82,7 +76,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
   }
 
   onDrain(): void {
-    const connection = this.#connection;
+    const connection = this.#attempt?.connection;
     const relay = this.#relay;
     if (relay === undefined) return;
     relay.onClientDrain();
@@ -112,8 +106,8 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
   // The member's side.
 
   onConnected(): void {
-    this.#attempt?.connected(false);
-    this.#send();
+    const attempt = this.#attempt;
+    if (attempt?.connection !== undefined) this.#send(attempt, attempt.connection);
   }
 
   onUpstreamDrain(): void {
@@ -122,12 +116,11 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
 
   onUpstreamData(chunk: Buffer, borrowed: boolean): void {
     const { context } = this.request.connection;
-    const connection = this.#connection;
     const attempt = this.#attempt;
-    if (connection === undefined || attempt === undefined) return;
+    if (attempt?.connection === undefined) return;
     attempt.received += chunk.length;
-    context.timers.arm(connection, this.route.plan.readTimeout);
-    if (this.#relay === undefined) this.#takeHead(chunk, borrowed);
+    context.timers.arm(attempt.connection, this.route.plan.readTimeout);
+    if (this.#relay === undefined) this.#takeHead(attempt, chunk, borrowed);
     else this.#relayed(this.#relay.take(chunk, 0, borrowed), this.#relay);
   }
 
@@ -143,9 +136,10 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
   }
 
   onUpstreamTimeout(): void {
-    const sending = this.#requestSent && !this.#feed.complete && this.#relay === undefined;
+    const attempt = this.#attempt;
+    const sending = attempt?.requestSent === true && !this.#feed.complete && this.#relay === undefined;
     // What the member had not taken when the time began, it has taken since.
-    if (sending && this.#connection?.socket.writableLength === 0) return;
+    if (sending && attempt.connection?.socket.writableLength === 0) return;
     this.#fail(Failure.Timeout, `upstream timed out (110: Connection timed out) while ${this.#doing()} upstream`);
   }
 
@@ -155,71 +149,50 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
     const { request, group } = this;
     const { context } = request.connection;
     const peer = group.pick(this.#tried);
+    const attempt = new Attempt(group, peer, this.attempts.length === this.#before, context.clock);
+    this.attempts.push(attempt);
     if (peer === undefined) {
-      this.#record(group.name).status = 502;
+      attempt.status = 502;
       context.log.write('error', 'no live upstreams while connecting to upstream', request);
       this.#giveUp(502);
       return;
     }
     this.#tries++;
-    this.#peer = peer;
-    this.#attempt = this.#record(peer.server);
-    this.#requestSent = false;
-    this.#partial = undefined;
-    this.#connect(peer, true);
+    this.#attempt = attempt;
+    this.#connect(attempt, peer, true);
   }
 
-  #connect(peer: Peer, mayReuse: boolean): void {
-    const { route, group, request } = this;
-    const { context } = request.connection;
-    const secure = route.plan.scheme === 'https';
-    let pooled = mayReuse ? (group.keepalive.take(peer, route.plan.scope) as UpstreamConnection | undefined) : undefined;
-    if (pooled !== undefined && pooled.secure !== secure) {
-      // The group is spoken to with TLS in one place and without it in another.
-      pooled.close();
-      pooled = undefined;
-    }
-    this.#reused = pooled !== undefined;
-    const connection = pooled ?? new UpstreamConnection(peer, context, secure);
-    this.#connection = connection;
+  #connect(attempt: Attempt, peer: Peer, mayReuse: boolean): void {
+    const { context } = this.request.connection;
+    const connection = attempt.connect(peer, this.route, context, mayReuse);
     connection.wake(this);
-    if (pooled === undefined) {
-      context.timers.arm(connection, route.plan.connectTimeout);
-      return;
-    }
-    this.#attempt?.connected(true);
-    this.#send();
+    if (attempt.reused) this.#send(attempt, connection);
+    else context.timers.arm(connection, this.route.plan.connectTimeout);
   }
 
-  #send(): void {
-    const connection = this.#connection;
-    if (connection === undefined) return;
+  #send(attempt: Attempt, connection: UpstreamConnection): void {
+    attempt.connected();
+    attempt.requestSent = true;
     connection.requests++;
-    this.#requestSent = true;
     this.#feed.send(connection);
-  }
-
-  #record(address: string): Attempt {
-    const attempt = new Attempt(address, this.attempts.length === this.#before, this.request.connection.context.clock);
-    this.attempts.push(attempt);
-    return attempt;
   }
 
   /** For the log. */
   #doing(): string {
     if (this.#relay !== undefined) return 'reading';
-    if (this.#requestSent && !this.#feed.complete) return 'sending request to';
-    return this.#requestSent ? 'reading response header from' : 'connecting to';
+    const sent = this.#attempt?.requestSent === true;
+    if (sent && !this.#feed.complete) return 'sending request to';
+    return sent ? 'reading response header from' : 'connecting to';
   }
 
   /** The connection ended before there was an answer. */
   #closedBefore(reason: string): void {
-    const peer = this.#peer;
+    const attempt = this.#attempt;
     // RFC 9112, 9.3.1: a member may close an idle connection while a request is on its way. That is nobody's fault and costs no try.
-    if (this.#reused && peer !== undefined && this.#partial === undefined && this.#mayRepeat()) {
-      this.#dropConnection();
-      this.#requestSent = false;
-      this.#connect(peer, false);
+    if (attempt?.reused === true && attempt.peer !== undefined && attempt.partial === undefined && this.#mayRepeat()) {
+      attempt.disconnect();
+      this.#feed.detach();
+      this.#connect(attempt, attempt.peer, false);
       return;
     }
     const text =
@@ -232,7 +205,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
   /** The request may be sent once more: nothing of it is lost, and repeating it does no harm. */
   #mayRepeat(): boolean {
     if (this.request.headSent || this.request.finished) return false;
-    if (!this.#requestSent) return true;
+    if (this.#attempt?.requestSent !== true) return true;
     if (!this.#feed.replayable) return false;
     return isRepeatable(this.request.method, this.route.plan.next);
   }
@@ -266,45 +239,31 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
     if (!this.request.finished) answerStatus(this.request, status);
   }
 
-  /** Ends the attempt: the member's accounts, and its connection unless it goes back to the pool. */
   #release(reusable: boolean, failed: boolean): void {
-    const { group, route } = this;
-    const connection = this.#connection;
-    const peer = this.#peer;
     const attempt = this.#attempt;
-    this.#connection = undefined;
-    this.#peer = undefined;
+    if (failed && attempt?.peer !== undefined) this.#exclude(attempt.peer);
     this.#feed.detach();
-    if (peer !== undefined) {
-      if (failed) (this.#tried ??= []).push(peer);
-      if (attempt !== undefined && connection !== undefined) attempt.sent = connection.bytesSent;
-      if (attempt !== undefined) group.finished(peer, attempt.sent, attempt.received, failed ? -1 : attempt.elapsed);
-      group.free(peer, failed);
-    }
-    if (connection === undefined) return;
-    if (reusable && peer !== undefined) group.keepalive.put(peer, connection, route.plan.scope);
-    else connection.close();
+    attempt?.end(this.route.plan.scope, reusable, failed);
   }
 
-  #dropConnection(): void {
-    this.#connection?.close();
-    this.#connection = undefined;
-    this.#feed.detach();
+  /** It is not asked again for this request. */
+  #exclude(peer: Peer): void {
+    (this.#tried ??= []).push(peer);
   }
 
   // The answer.
 
-  #takeHead(chunk: Buffer, borrowed: boolean): void {
+  #takeHead(attempt: Attempt, chunk: Buffer, borrowed: boolean): void {
     const { context } = this.request.connection;
-    const bytes = this.#partial === undefined ? chunk : Buffer.concat([this.#partial, chunk]);
-    const whole = this.#partial !== undefined ? false : borrowed;
+    const { partial } = attempt;
+    const bytes = partial === undefined ? chunk : Buffer.concat([partial, chunk]);
     const end = parseAnswerHead(context, bytes);
     if (end > 0) {
-      this.#partial = undefined;
-      this.#answer(context.responseHead, bytes, end, whole);
+      attempt.partial = undefined;
+      this.#answer(attempt, context.responseHead, bytes, end, partial === undefined && borrowed);
     } else if (end === 0) {
       const { interimEnd } = context;
-      this.#partial = interimEnd < bytes.length ? Buffer.from(bytes.subarray(interimEnd)) : undefined;
+      attempt.partial = interimEnd < bytes.length ? Buffer.from(bytes.subarray(interimEnd)) : undefined;
     } else {
       const { reason } = context.responseHead;
       const why = reason === '' ? '' : ` (${reason})`;
@@ -312,12 +271,10 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
     }
   }
 
-  #answer(head: ResponseHead, bytes: Buffer, bodyStart: number, borrowed: boolean): void {
+  #answer(attempt: Attempt, head: ResponseHead, bytes: Buffer, bodyStart: number, borrowed: boolean): void {
     const { request, route, group } = this;
-    const attempt = this.#attempt;
-    const peer = this.#peer;
-    const connection = this.#connection;
-    if (attempt === undefined || peer === undefined || connection === undefined) return;
+    const { peer, connection } = attempt;
+    if (peer === undefined || connection === undefined) return;
     const { status } = head;
     attempt.answered(status, bytes.length - bodyStart);
     this.answerHead = head.text;
@@ -334,7 +291,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
     }
     if (route.plan.next.statuses.has(status) && this.#mayTryNext() && this.#mayRepeat() && this.group.size > 1) {
       this.#release(false, status !== 403 && status !== 404);
-      if (status === 403 || status === 404) (this.#tried ??= []).push(peer);
+      if (status === 403 || status === 404) this.#exclude(peer);
       this.#next();
       return;
     }
@@ -372,9 +329,10 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
   /** The client is slower than the member: no more is read until it has caught up. */
   #rest(): void {
     const { request } = this;
-    if (this.#connection === undefined) return;
-    this.#connection.socket.pause();
-    request.connection.context.timers.disarm(this.#connection);
+    const connection = this.#attempt?.connection;
+    if (connection === undefined) return;
+    connection.socket.pause();
+    request.connection.context.timers.disarm(connection);
     request.connection.watchSending(request);
   }
 
@@ -415,9 +373,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
   /** For the tunnel: the connections of both sides, and the end of the member's accounts. */
   finishTunnel(): void {
     this.#attempt?.completed();
-    const connection = this.#connection;
-    this.#connection = undefined;
-    if (this.#attempt !== undefined && connection !== undefined) this.#attempt.sent = connection.bytesSent;
+    const connection = this.#attempt?.giveConnection();
     this.#release(false, false);
     // What the client sent last still goes out.
     connection?.closeSoon(this.route.plan.sendTimeout);
