@@ -7,8 +7,8 @@ import { printDirective } from '../config/print.js';
 import type { SpecRegistry } from '../config/registry.js';
 import { ConfigTree, type IdSource, type Tree } from '../config/tree.js';
 import type { ArgContext } from '../module/spec.js';
-import type { Directive } from '../module/tree.js';
-import { readable, stepsIn } from './address.js';
+import { directiveText, type Directive } from '../module/tree.js';
+import { keyIdentity, readable, stepsIn } from './address.js';
 import { Draft } from './draft.js';
 import { driftLines } from './drift.js';
 import { heldFileOf, readHeldFile } from './held-files.js';
@@ -64,11 +64,11 @@ class Composition {
   ) {
     this.root = Draft.root(file.root, options.registry);
     this.rows = store?.overlay.all() ?? [];
-    const adds = this.rows.filter((row) => row.op === 'add' && row.key !== undefined);
+    const written = this.rows.filter((row) => row.op !== 'remove' && row.key !== undefined);
     this.#keys = new KeyRing(
       options.registry,
       store,
-      Map.groupBy(adds, (row) => row.parent),
+      Map.groupBy(written, (row) => row.parent),
       (row) => this.#directive(row),
     );
   }
@@ -128,11 +128,12 @@ class Composition {
   /** Also an `add` of what the file has by now: the API's word counts, and is not needed any more if it is the same. */
   #replace(row: OverlayRow, target: Draft): void {
     const was = printDirective(target.directive);
-    if (was === row.text) {
+    const directive = this.#directive(row);
+    if (was === row.text || isSameLine(target, directive, this.options.registry)) {
       this.#forgotten.push(row.address);
       return;
     }
-    target.replaceWith(this.#directive(row));
+    target.replaceWith(directive);
     this.prepareBlocks(target);
     if (row.op !== 'replace' || row.was !== was) this.#changed.push({ ...row, op: 'replace', was });
   }
@@ -161,4 +162,20 @@ class Composition {
     this.#parsed.set(row, parsed);
     return parsed;
   }
+}
+
+/** Whether a line with a lasting key says the same, though it may name what it is about in another form (`10.0.0.1`, `10.0.0.1:80`). */
+function isSameLine({ key, parent, directive }: Draft, other: Directive, registry: SpecRegistry): boolean {
+  const context = parent?.inside;
+  if (key === undefined || context === undefined || directive.block !== undefined || other.block !== undefined) return false;
+  return (
+    keyIdentity(directive, context, registry) === keyIdentity(other, context, registry) && parametersOf(directive) === parametersOf(other)
+  );
+}
+
+function parametersOf({ args }: Directive): string {
+  return directiveText(
+    '',
+    args.slice(1).map((word) => word.text),
+  );
 }

@@ -13,7 +13,7 @@ interface KeyedBlock {
 
 /**
  * Gives the directives of files their lasting keys: the key they had, found by what they are and which of its equals they are; the key of
- * an API addition that has found its way into the file; or a new one that was never used.
+ * a line of the API that has found its way into the file; or a new one that was never used.
  */
 export class KeyRing {
   readonly #blocks = new Map<string, KeyedBlock>();
@@ -21,8 +21,8 @@ export class KeyRing {
   constructor(
     private readonly registry: SpecRegistry,
     private readonly store: Store | undefined,
-    /** API additions with a key, by the address of their block. */
-    private readonly additions: ReadonlyMap<string, readonly OverlayRow[]>,
+    /** Lines with a key that the API wrote, by the address of their block. */
+    private readonly written: ReadonlyMap<string, readonly OverlayRow[]>,
     private readonly parse: (row: OverlayRow) => Directive,
   ) {}
 
@@ -32,16 +32,25 @@ export class KeyRing {
     const { address } = block;
     const known = new Map(this.store?.keys.of(address).map((row) => [numbered(row.identity, row.occurrence), row]));
     const state: KeyedBlock = { put: [], forget: [], next: this.store?.keys.next(address) ?? 0 };
-    const added = this.#additionsIn(block);
+    const written = this.#writtenIn(block);
+    const used = new Set<number>();
     const counts = new Map<string, number>();
+    const strangers: { readonly child: Draft; readonly identity: string; readonly occurrence: number }[] = [];
     for (const child of keyed) {
       const identity = keyIdentity(child.directive, block.inside ?? 'main', this.registry);
       const occurrence = counts.get(identity) ?? 0;
       counts.set(identity, occurrence + 1);
       const row = known.get(numbered(identity, occurrence));
       known.delete(numbered(identity, occurrence));
-      child.key = row?.key ?? added.get(numbered(identity, occurrence)) ?? state.next++;
-      if (row === undefined) state.put.push({ identity, occurrence, key: child.key });
+      if (row === undefined) strangers.push({ child, identity, occurrence });
+      else used.add((child.key = row.key));
+    }
+    for (const { child, identity, occurrence } of strangers) {
+      const key = written.get(numbered(identity, occurrence));
+      // Where the file still has the line that the API gave another address, the key is that line's.
+      child.key = key === undefined || used.has(key) ? state.next++ : key;
+      used.add(child.key);
+      state.put.push({ identity, occurrence, key: child.key });
     }
     state.forget.push(...known.values());
     this.#blocks.set(address, state);
@@ -59,10 +68,10 @@ export class KeyRing {
     return block.inside !== undefined && this.registry.find(block.inside, child.directive.name)?.spec.keyed === true;
   }
 
-  #additionsIn(block: Draft): Map<string, number> {
+  #writtenIn(block: Draft): Map<string, number> {
     const keys = new Map<string, number>();
     const counts = new Map<string, number>();
-    for (const row of this.additions.get(block.address) ?? []) {
+    for (const row of this.written.get(block.address) ?? []) {
       const identity = keyIdentity(this.parse(row), block.inside ?? 'main', this.registry);
       const occurrence = counts.get(identity) ?? 0;
       counts.set(identity, occurrence + 1);

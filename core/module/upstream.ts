@@ -3,17 +3,19 @@
  * them, so they are declared here; the module of each engine names them in its manifest, the core reads groups by them.
  */
 import { number, optional, param, size, text, time, word } from './args.js';
+import { AddressError, canonicalAddress, parseAddress } from './address.js';
 import { directive, type Conf, type ConfValue } from './spec.js';
 
 const WHOLE = 2 ** 31 - 1;
+const HTTP_PORT = 80;
 
 export const upstreamDirectives = {
   server: directive({
     in: ['upstream'],
     many: true,
     keyed: true,
-    // With other parameters it is the same member.
-    identity: ({ args }) => args[0]?.text ?? '',
+    // With other parameters it is the same member, and so it is in another form of its address.
+    identity: ({ args }) => addressIdentity(args[0]?.text ?? ''),
     args: {
       address: text('address'),
       weight: param('weight', number({ min: 1, max: 65535 }), 1),
@@ -55,3 +57,13 @@ export const upstreamDirectives = {
 export type UpstreamConf = Conf<typeof upstreamDirectives>;
 /** One typed `server` line. Times in milliseconds. */
 export type ServerLine = ConfValue<typeof upstreamDirectives.server>[number];
+
+/** Of what is no address, the text: its refusal comes later. In `stream` nothing is without a port. */
+function addressIdentity(text: string): string {
+  try {
+    return canonicalAddress(parseAddress(text, HTTP_PORT));
+  } catch (error) {
+    if (error instanceof AddressError) return text;
+    throw error;
+  }
+}

@@ -3,7 +3,7 @@ import type { TimerWheel } from '../net/timers.js';
 import { Slab } from '../zone/slab.js';
 import { Attempts } from './attempts.js';
 import type { Balancer, BalancerGroup } from './balancer.js';
-import { formatAddress } from './address.js';
+import { formatAddress } from '../module/address.js';
 import type { GroupMemory } from './group-memory.js';
 import { KeepalivePool, type KeepaliveSettings } from './keepalive.js';
 import { W, recordBytes } from './layout.js';

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { ArgError } from '../module/spec.js';
 import { Zone } from '../zone/zone.js';
-import { AddressError, formatAddress, parseAddress, type Address } from './address.js';
+import { AddressError, formatAddress, parseAddress, type Address } from '../module/address.js';
 import type { HostLookup } from './host-lookup.js';
 import { Group, type GroupOptions } from './group.js';
 import { GroupMemory } from './group-memory.js';

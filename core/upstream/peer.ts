@@ -1,5 +1,5 @@
 import type { Directive } from '../module/tree.js';
-import { formatAddress, type Address } from './address.js';
+import { formatAddress, type Address } from '../module/address.js';
 import type { MemberSettings } from './group-memory.js';
 import type { IdleEntry } from './idle-entry.js';
 import { memberId } from './layout.js';

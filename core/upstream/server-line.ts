@@ -4,7 +4,7 @@ import type { RegisteredSpec } from '../config/registry.js';
 import type { ArgContext } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
 import type { ServerLine } from '../module/upstream.js';
-import { AddressError, parseAddress, type Address, type ParsedAddress } from './address.js';
+import { AddressError, parseAddress, type Address, type ParsedAddress } from '../module/address.js';
 import type { Group } from './group.js';
 import type { HostLookup } from './host-lookup.js';
 import type { Member, MemberParameters, Peer } from './peer.js';

@@ -1,8 +1,17 @@
 import { readFileSync } from 'node:fs';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
+import { runSrv } from '../harness/srv.js';
 import { writeInto } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
-import { nodeConf, startNode } from './node.js';
+import { nodeConf, startNode, type Node } from './node.js';
+
+/** What `-T` prints of the difference between the file and what is in force. */
+async function driftOf(t: ExecutionContext, { srv }: Node): Promise<string[]> {
+  const { stdout } = await runSrv(t, ['-T'], undefined, { prefix: srv.prefix });
+  const lines = stdout.split('\n');
+  const start = lines.indexOf('# http / upstream demo');
+  return start < 0 ? [] : lines.slice(start).filter((line) => line !== '');
+}
 
 const config = (servers: string): string => nodeConf({ http: `upstream demo { zone demo 256k; ${servers} }` });
 
@@ -60,4 +69,31 @@ test('members of a state file are read, written back, and keep their ids', async
   writeInto(node.srv.prefix, 'demo.state', 'server 127.0.0.1:3 weight=2;\nserver 127.0.0.1:5;\n');
   const again = await startNode(t, { http, prefix: node.srv.prefix });
   t.deepEqual(await again.list(), ['2 127.0.0.1:3', '4 127.0.0.1:5']);
+});
+
+test('a member stays who it is when the file names its address in another form', async (t) => {
+  const node = await startNode(t, { http: 'upstream demo { zone demo 256k; server 127.0.0.1:80; server 127.0.0.2:80; server [::1]:80; }' });
+  await node.upstreams('PATCH', '/demo/servers/0', { weight: 5 });
+  await node.upstreams('DELETE', '/demo/servers/1');
+  await node.upstreams('POST', '/demo/servers/', { server: '127.0.0.9' });
+  const before = await node.members();
+  await node.srv.configure(config('server 127.0.0.1; server 127.0.0.2; server [0:0::1]; server 127.0.0.9;'));
+  node.srv.signal('SIGHUP');
+  await node.srv.waitForLog(/reconfigured/);
+  t.deepEqual(await node.members(), before);
+  t.notRegex(node.srv.log(), /was dropped/);
+  const drift = ['# http / upstream demo', '# - server 127.0.0.1;', '# + server 127.0.0.1:80 weight=5;', '# - server 127.0.0.2:80;'];
+  t.deepEqual(await driftOf(t, node), drift);
+});
+
+test('a member with another address keeps its id when the operator writes that into the file', async (t) => {
+  const node = await startNode(t, { http: 'upstream demo { zone demo 256k; server 127.0.0.1:3000; server 127.0.0.2:3000; }' });
+  await node.upstreams('PATCH', '/demo/servers/0', { server: '127.0.0.5:3000' });
+  const before = await node.members();
+  await node.srv.configure(config('server 127.0.0.5:3000; server 127.0.0.2:3000;'));
+  node.srv.signal('SIGHUP');
+  await node.srv.waitForLog(/reconfigured/);
+  t.deepEqual(await node.members(), before);
+  t.notRegex(node.srv.log(), /was dropped/);
+  t.deepEqual(await driftOf(t, node), []);
 });

@@ -1,22 +1,23 @@
 import test from 'ava';
-import { AddressError, formatAddress, parseAddress } from '../../core/upstream/address.js';
+import { AddressError, canonicalAddress, parseAddress } from '../../core/module/address.js';
 
 const ACCEPTED: Record<string, string> = {
   '10.0.0.1': '10.0.0.1:80',
   '10.0.0.1:8080': '10.0.0.1:8080',
   '[::1]': '[::1]:80',
   '[2001:DB8::1]:443': '[2001:db8::1]:443',
+  '[0:0:0::0:1]': '[::1]:80',
   'unix:/run/app.sock': 'unix:/run/app.sock',
-  'backend.example': 'name backend.example 80',
-  'Backend-1.example:8080': 'name backend-1.example 8080',
-  my_service: 'name my_service 80',
-  'localhost.': 'name localhost. 80',
+  'backend.example': 'name backend.example:80',
+  'Backend-1.example:8080': 'name backend-1.example:8080',
+  my_service: 'name my_service:80',
+  'localhost.': 'name localhost.:80',
 };
 
 for (const [text, expected] of Object.entries(ACCEPTED)) {
   test(`accepted: ${text}`, (t) => {
     const parsed = parseAddress(text, 80);
-    t.is('name' in parsed ? `name ${parsed.name} ${parsed.port}` : formatAddress(parsed.address), expected);
+    t.is(('name' in parsed ? 'name ' : '') + canonicalAddress(parsed), expected);
   });
 }
 

@@ -1,3 +1,4 @@
+/** Addresses of members, as `server` lines and the API name them. */
 import { isIPv4, isIPv6 } from 'node:net';
 
 /** Where a member listens. */
@@ -6,8 +7,15 @@ export type Address = { readonly host: string; readonly port: number } | { reado
 /** A `server` argument taken apart: an address, or a name that has to be looked up first. */
 export type ParsedAddress = { readonly address: Address } | { readonly name: string; readonly port: number };
 
-/** Why an address is refused, in the words of ngx_parse_url. The message ends with `in upstream "…"`. */
-export class AddressError extends Error {}
+/** Why an address is refused, in the words of ngx_parse_url. */
+export class AddressError extends Error {
+  constructor(
+    readonly reason: string,
+    text: string,
+  ) {
+    super(`${reason} in upstream "${text}"`);
+  }
+}
 
 /** sun_path of Linux, without the final NUL. */
 const MAX_PATH = 107;
@@ -23,11 +31,16 @@ export function parseAddress(text: string, defaultPort: number | undefined): Par
   if (text.startsWith('[')) return parseIPv6(text, defaultPort);
   const colon = text.indexOf(':');
   const host = colon < 0 ? text : text.slice(0, colon);
-  if (host === '') throw refuse('no host', text);
+  if (host === '') throw new AddressError('no host', text);
   const port = parsePort(text, colon < 0 ? undefined : text.slice(colon + 1), defaultPort);
   if (isIPv4(host)) return { address: { host, port } };
-  if (!isHostName(host)) throw refuse('invalid host', text);
+  if (!isHostName(host)) throw new AddressError('invalid host', text);
   return { name: host.toLowerCase(), port };
+}
+
+/** The one form of a `server` argument: the port written out, names in lower case, IPv6 in its shortest form (RFC 5952). */
+export function canonicalAddress(parsed: ParsedAddress): string {
+  return 'name' in parsed ? `${parsed.name}:${parsed.port}` : formatAddress(parsed.address);
 }
 
 /** The one form an address is shown and compared in: `ip:port`, `[v6]:port`, `unix:/path`. */
@@ -38,28 +51,30 @@ export function formatAddress(address: Address): string {
 
 function parsePath(text: string): string {
   const path = text.slice('unix:'.length);
-  if (path === '') throw refuse('no path in the unix domain socket', text);
-  if (Buffer.byteLength(path) > MAX_PATH) throw refuse('too long path in the unix domain socket', text);
+  if (path === '') throw new AddressError('no path in the unix domain socket', text);
+  if (Buffer.byteLength(path) > MAX_PATH) throw new AddressError('too long path in the unix domain socket', text);
   return path;
 }
 
 function parseIPv6(text: string, defaultPort: number | undefined): ParsedAddress {
   const end = text.indexOf(']');
   const rest = text.slice(end + 1);
-  if (end < 0 || (rest !== '' && !rest.startsWith(':'))) throw refuse('invalid host', text);
+  if (end < 0 || (rest !== '' && !rest.startsWith(':'))) throw new AddressError('invalid host', text);
   const host = text.slice(1, end);
-  if (host === '') throw refuse('no host', text);
-  if (!isIPv6(host) || host.includes('%')) throw refuse('invalid IPv6 address', text);
-  return { address: { host: host.toLowerCase(), port: parsePort(text, rest === '' ? undefined : rest.slice(1), defaultPort) } };
+  if (host === '') throw new AddressError('no host', text);
+  if (!isIPv6(host) || host.includes('%')) throw new AddressError('invalid IPv6 address', text);
+  // The URL parser writes every form of an address in the same, shortest way.
+  const shortest = new URL(`http://[${host}]`).hostname.slice(1, -1);
+  return { address: { host: shortest, port: parsePort(text, rest === '' ? undefined : rest.slice(1), defaultPort) } };
 }
 
 function parsePort(text: string, port: string | undefined, defaultPort: number | undefined): number {
   if (port === undefined) {
-    if (defaultPort === undefined) throw refuse('no port', text);
+    if (defaultPort === undefined) throw new AddressError('no port', text);
     return defaultPort;
   }
   const value = /^\d{1,5}$/.test(port) ? Number(port) : 0;
-  if (value < 1 || value > 65535) throw refuse('invalid port', text);
+  if (value < 1 || value > 65535) throw new AddressError('invalid port', text);
   return value;
 }
 
@@ -70,8 +85,4 @@ function isHostName(host: string): boolean {
     /^([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.?$/i.test(host) &&
     !/^[\d.]+$/.test(host)
   );
-}
-
-function refuse(reason: string, text: string): AddressError {
-  return new AddressError(`${reason} in upstream "${text}"`);
 }
