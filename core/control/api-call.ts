@@ -5,6 +5,8 @@ export interface ApiCall {
   readonly base: string;
   /** Path below `base`, decoded, with its leading slash: `/v1/kv`. */
   readonly path: string;
+  /** What was asked for, decoded: `/api/v1/kv`. */
+  readonly uri: string;
   /** Query without the question mark. */
   readonly query: string;
   readonly requestId: string;

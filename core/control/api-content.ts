@@ -28,6 +28,7 @@ function callOf(request: HttpRequest, base: string, root: string): ApiCall {
     method,
     base,
     path: root + uri.slice(base.length),
+    uri,
     query,
     requestId,
     header: (name) => request.header(name),

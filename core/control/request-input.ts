@@ -38,7 +38,7 @@ function takeFlag(parameters: URLSearchParams, name: string, faults: Fault[]): b
 function takeFields(parameters: URLSearchParams, route: Route, faults: Fault[]): string[] | undefined {
   const value = parameters.get('fields');
   parameters.delete('fields');
-  if (value === null) return undefined;
+  if (value === null || value === '') return undefined;
   const fields = value.split(',').filter((name) => name !== '');
   const known = fieldsOf(route.schemas.answers[200]);
   for (const name of fields)
@@ -70,9 +70,19 @@ function readQuery(parameters: URLSearchParams, route: Route, faults: Fault[]): 
 
 function readBody(schema: NonNullable<Route['body']>, value: unknown, faults: Fault[]): unknown {
   const read = schema.read(value);
-  if ('value' in read) return read.value;
-  faults.push(...read.faults);
-  return undefined;
+  if ('faults' in read) {
+    faults.push(...read.faults);
+    return undefined;
+  }
+  // An escape such as \ud800 can bring half of a character in, which would be kept as another one.
+  for (const pointer of brokenTexts(read.value, '')) faults.push({ pointer, message: 'must be whole characters' });
+  return read.value;
+}
+
+function brokenTexts(value: unknown, pointer: string): string[] {
+  if (typeof value === 'string') return value.isWellFormed() ? [] : [pointer];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, entry]) => brokenTexts(entry, `${pointer}/${name}`));
 }
 
 async function parseBody(call: ApiCall): Promise<unknown> {

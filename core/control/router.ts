@@ -48,7 +48,7 @@ export class ControlRouter extends ApiRoutes {
   async #answer(call: ApiCall): Promise<ApiAnswer> {
     if (call.path.replace(/\/$/, '') === '/v1/openapi.json') return this.#document(call);
     const match = this.#routes.find(call.path);
-    if (match === undefined) throw new ApiError(404, 'PathNotFound', `no such path: ${call.path}`);
+    if (match === undefined) throw new ApiError(404, 'PathNotFound', `no such path: ${call.uri}`);
     const route = routeFor(call.method, match);
     if (route === undefined) return notAllowed(call, allowOf(match));
     const { body, query, dryRun, fields } = await readInput(call, route);
@@ -84,9 +84,9 @@ export class ControlRouter extends ApiRoutes {
 }
 
 /** The one error body. */
-function failureAnswer({ base, path, requestId }: Pick<ApiCall, 'base' | 'path' | 'requestId'>, failure: ApiError): ApiAnswer {
+function failureAnswer({ uri, requestId }: Pick<ApiCall, 'uri' | 'requestId'>, failure: ApiError): ApiAnswer {
   const { status, code, message: text, details } = failure;
-  return answerOf({ status, body: { error: { status, code, text, details }, request_id: requestId, href: `${base}${path}` } });
+  return answerOf({ status, body: { error: { status, code, text, details }, request_id: requestId, href: uri } });
 }
 
 function routeFor(method: string, { routes }: Match): Route | undefined {

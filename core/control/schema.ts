@@ -13,7 +13,7 @@ export interface Fault {
 
 export function invalidFields(faults: readonly Fault[]): ApiError {
   const [first] = faults;
-  const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : '';
+  const more = faults.length > 1 ? ` (and ${faults.length >= MOST_FAULTS ? 'many' : faults.length - 1} more)` : '';
   return new ApiError(400, 'InvalidField', `${first?.pointer || 'the body'}: ${first?.message ?? ''}${more}`, faults);
 }
 

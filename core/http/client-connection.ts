@@ -17,7 +17,7 @@ import { Stage } from './stage.js';
 import type { Tunnel } from './tunnel.js';
 import { Waiting } from './waiting.js';
 
-/** nginx's lingering_time: the longest that a closing connection is read from. */
+/** nginx's lingering_time: the longest that is read what nobody wants: the rest of a body, or of a connection that is closed. */
 const LINGERING_TIME = 30_000;
 /** Bytes of later requests kept while one is answered; then the socket is paused. */
 const PIPELINE_LIMIT = 65_536;
@@ -40,14 +40,14 @@ export class ClientConnection implements Timed, ConnectionView {
   #keepaliveTimeout = 0;
   #sendTimeout: number;
   #lingerUntil = 0;
-  /** The client's address, which the socket does not know any more once it is closed. */
-  #remotePeer: string | undefined = undefined;
   #unsent = 0;
 
   constructor(
     readonly socket: Socket,
     readonly listener: HttpListener,
     readonly context: HttpContext,
+    /** As it was when the connection was accepted: the socket forgets it with a reset, and who may do what hangs on it. */
+    readonly remoteAddress: string,
   ) {
     this.id = context.nextConnectionId();
     this.#heads = new HeadReader(context);
@@ -58,9 +58,6 @@ export class ClientConnection implements Timed, ConnectionView {
 
   get secure(): boolean {
     return this.listener.secure;
-  }
-  get remoteAddress(): string {
-    return this.listener.isUnix ? 'unix:' : (this.#remotePeer ?? this.socket.remoteAddress ?? '');
   }
   get remotePort(): number {
     return this.socket.remotePort ?? 0;
@@ -146,6 +143,7 @@ export class ClientConnection implements Timed, ConnectionView {
       body.discard();
       this.bodyTaken();
       if (request.keepAlive) {
+        this.#lingerUntil = this.context.clock.now + LINGERING_TIME;
         this.#waitForBody(request);
         return;
       }
@@ -315,7 +313,6 @@ export class ClientConnection implements Timed, ConnectionView {
     context.headOwner = request;
     context.figures.countRequest();
     this.request = request;
-    if (this.requests === 1) this.#remotePeer = this.socket.remoteAddress ?? '';
     this.#wait(Waiting.Nothing, 0);
     const refused = startRequest(request);
     if (request.contentLength > 0 || context.head.chunked) this.#openBody(request);
@@ -431,8 +428,12 @@ export class ClientConnection implements Timed, ConnectionView {
   }
 
   #lingerOn(): void {
+    this.#wait(Waiting.Linger, this.#lingerTime());
+  }
+
+  #lingerTime(): number {
     const { lingeringTimeout } = this.listener.names.defaultServer.fallback.settings;
-    this.#wait(Waiting.Linger, Math.min(lingeringTimeout, Math.max(this.#lingerUntil - this.context.clock.now, 0)));
+    return Math.min(lingeringTimeout, Math.max(this.#lingerUntil - this.context.clock.now, 0));
   }
 
   #clientGone(request: Request): void {
@@ -445,8 +446,9 @@ export class ClientConnection implements Timed, ConnectionView {
     }
   }
 
+  /** For the body, or for the end of one that nobody wants: that one has no more time than a connection that is closed. */
   #waitForBody(request: Request): void {
-    this.#wait(Waiting.Body, request.location.settings.clientBodyTimeout);
+    this.#wait(Waiting.Body, request.finished ? this.#lingerTime() : request.location.settings.clientBodyTimeout);
   }
 
   #waitForSending(): void {

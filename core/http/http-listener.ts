@@ -135,8 +135,14 @@ export class HttpListener {
       socket.destroy();
       return;
     }
+    const address = this.isUnix ? 'unix:' : socket.remoteAddress;
+    if (address === undefined) {
+      // Reset by now. What it sent must not be worked on: a rule for addresses would have nothing to go by.
+      socket.destroy();
+      return;
+    }
     context.figures.countHandled();
-    const client = new ClientConnection(socket, this, context);
+    const client = new ClientConnection(socket, this, context, address);
     socket.client = client;
     this.connections.add(client);
     socket.on('end', onEnd);

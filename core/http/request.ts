@@ -164,11 +164,11 @@ export class Request implements HttpRequest {
   readBody(limit: number): Promise<Buffer> {
     const { body } = this;
     if (body === undefined) return Promise.resolve(Buffer.alloc(0));
-    if (this.contentLength > limit) return Promise.reject(tooLarge(limit));
+    if (this.contentLength > limit) return Promise.reject(this.#tooLarge(limit));
     this.connection.wantBody(this);
     return new Promise((resolve, reject) => {
       const collector = new BodyCollector(limit, resolve, (status) =>
-        reject(status === 413 ? tooLarge(limit) : new Error('request body not complete')),
+        reject(status === 413 ? this.#tooLarge(limit) : new Error('request body not complete')),
       );
       body.read(collector);
       this.connection.bodyTaken();
@@ -207,8 +207,10 @@ export class Request implements HttpRequest {
     this.#state ??= new Map();
     this.#state.set(key, value);
   }
-}
 
-function tooLarge(limit: number): ApiError {
-  return new ApiError(413, 'BodyTooLarge', `the request body is longer than ${limit} bytes`);
+  /** The rest of the body is not worth reading for the sake of the connection. */
+  #tooLarge(limit: number): ApiError {
+    this.keepAlive = false;
+    return new ApiError(413, 'BodyTooLarge', `the request body is longer than ${limit} bytes`);
+  }
 }

@@ -33,6 +33,8 @@ export interface GroupRules {
 export interface Wanted {
   readonly settings: ServerSettings;
   readonly address: MemberAddress;
+  /** It had no address before, or another one. */
+  readonly isElsewhere: boolean;
 }
 
 /**
@@ -66,7 +68,7 @@ export function changedMember(before: ServerSettings, fields: MemberFields, rule
   }
   // Another form of the same address is no other member: the line keeps the form it has.
   const place = stays ? { server: before.server, resolve: before.resolve } : { server: address.canonical, resolve: address.isName };
-  return { settings: { ...written, ...place }, address };
+  return { settings: { ...written, ...place }, address, isElsewhere: !stays };
 }
 
 function times(fields: MemberFields): Partial<ServerSettings> {
@@ -78,6 +80,6 @@ function times(fields: MemberFields): Partial<ServerSettings> {
   return read;
 }
 
-function fault(pointer: string, message: string): ApiError {
+export function fault(pointer: string, message: string): ApiError {
   return new ApiError(400, 'InvalidField', `${pointer}: ${message}`, [{ pointer, message }]);
 }

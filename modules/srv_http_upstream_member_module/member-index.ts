@@ -24,6 +24,11 @@ export class MemberIndex {
     return this.#byKey.get(key);
   }
 
+  isAt(key: number, canonical: string): boolean {
+    const directive = this.#byKey.get(key);
+    return directive !== undefined && canonicalOf(directive) === canonical;
+  }
+
   /** Key of the member at a canonical address. */
   at(canonical: string): number | undefined {
     return this.#byAddress.get(canonical);

@@ -21,6 +21,7 @@ export function callRouter(
     method,
     base: '/api',
     path: plain,
+    uri: `/api${plain}`,
     query,
     requestId: 'r1',
     header: (name) => (all as Readonly<Record<string, string>>)[name],

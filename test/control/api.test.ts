@@ -1,5 +1,5 @@
 import test from 'ava';
-import { exchange, get } from '../harness/client.js';
+import { connectRaw, exchange, get } from '../harness/client.js';
 import { runSrv } from '../harness/srv.js';
 import { errorOf } from './api-client.js';
 import { startNode } from './node.js';
@@ -31,6 +31,24 @@ test('calls that are wrong in form get the one error body over HTTP as well', as
     if (status !== 405) await node.srv.waitForLog(new RegExp(`${code}, request_id: ${request_id}`), 'logs/ctrl.log');
   }
   t.is((await node.members()).length, 2);
+});
+
+test('a body that is too long ends the connection', async (t) => {
+  const node = await startNode(t);
+  const client = await connectRaw(t, node.srv.port('api'));
+  client.send('POST /api/v1/kv HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 999999999999\r\n\r\n{');
+  t.truthy(await client.receive(/^HTTP\/1\.1 413 [^]*Connection: close\r\n[^]*BodyTooLarge/));
+});
+
+test('what is whole in JSON and no whole character is refused', async (t) => {
+  const node = await startNode(t);
+  const answer = await get(node.srv.port('api'), '/api/v1/kv', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: String.raw`{"key":"a\ud800","value":"\ud83d\ude00"}`,
+  });
+  t.is(answer.status, 400);
+  t.deepEqual(errorOf(answer).details, [{ pointer: '/key', message: 'must be whole characters' }]);
 });
 
 test('HEAD and OPTIONS', async (t) => {

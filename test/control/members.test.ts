@@ -237,11 +237,33 @@ test('the whole set is replaced by address: members that stay keep id, figures a
   const twice = await node.upstreams('PUT', '/demo/servers/', [{ server: '10.0.0.1' }, { server: '10.0.0.2' }, { server: '10.0.0.1:80' }]);
   t.is(errorOf(twice).code, 'EntryExists');
   t.deepEqual(errorOf(twice).details, [{ pointers: ['/0', '/2'] }] as never);
-  const bad = await node.upstreams('PUT', '/demo/servers/', [{ server: '10.0.0.1' }, { server: 'nowhere:1:2' }, { weight: 0 }]);
+  const bad = await node.upstreams('PUT', '/demo/servers/', [
+    { server: '10.0.0.1' },
+    { server: 'nowhere:1:2' },
+    { server: '10.0.0.2:99999' },
+    { server: '10.0.0.3', parent: 1 },
+  ]);
   t.is(bad.status, 400);
+  t.deepEqual(
+    errorOf(bad).details.map(({ pointer }) => pointer),
+    ['/1/server', '/2/server', '/3/parent'],
+  );
   t.deepEqual(await node.list(), [`1 ${two}`]);
   t.deepEqual((await node.upstreams('PUT', '/demo/servers/', [])).json, []);
   t.is((await node.web()).status, 502);
+});
+
+test('a group whose file names an address twice can be changed', async (t) => {
+  const node = await startNode(t, { http: 'upstream demo { zone demo 256k; server 10.0.0.1 weight=2; server 10.0.0.1 weight=3; }' });
+  t.is((await node.upstreams('PATCH', '/demo/servers/1', { weight: 50 })).status, 200);
+  const members = await node.members();
+  t.deepEqual(
+    members.map(({ id, weight }) => `${id} ${String(weight)}`),
+    ['0 2', '1 50'],
+  );
+  t.deepEqual((await node.upstreams('PUT', '/demo/servers/', members)).json, members);
+  t.is(errorOf(await node.upstreams('POST', '/demo/servers/', { server: '10.0.0.1' })).code, 'EntryExists');
+  t.is(errorOf(await node.upstreams('PUT', '/demo/servers/', [...members, { server: '10.0.0.1' }])).code, 'EntryExists');
 });
 
 test('figures are real, and are set to zero on demand while the members stay', async (t) => {

@@ -91,3 +91,13 @@ test('send_timeout ends a client that takes nothing, and not one that takes litt
   await slow.receiveAll();
   t.true(took > 12_000_000, `all of it, and not ${took}`);
 });
+
+test('a body that nobody wants is not waited for longer than lingering_timeout', async (t) => {
+  const srv = await startSrv(
+    t,
+    `events {} http { lingering_timeout 300ms; client_body_timeout 60s; server { listen 127.0.0.1:%%PORT_web%%; location / { return 200 ok; } } }`,
+  );
+  const client = await connectRaw(t, srv.port('web'));
+  client.send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhalf');
+  t.regex(await client.receiveAll(), /^HTTP\/1\.1 200 /);
+});

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import test from 'ava';
 import { httpBackend } from '../harness/backends.js';
 import { exchange, get } from '../harness/client.js';
@@ -27,6 +29,40 @@ class Early {
 httpModule({ name: 'test_early_module', api: 1, directives: { test_early: { in: ['location'], args: flag(), default: 'off' } } })(Early);
 export { Early };
 `;
+
+test('a client that resets its connection right after the request is still known by its address', async (t) => {
+  const seen: string[] = [];
+  const backend = await httpBackend(t, (request, response) => {
+    seen.push(`${request.url} ${String(request.headers['x-real-ip'])}`);
+    response.end('ok');
+  });
+  const srv = await startSrv(
+    t,
+    `events {}
+    http {
+      proxy_ignore_client_abort on;
+      proxy_set_header X-Real-IP $remote_addr;
+      server {
+        listen 127.0.0.1:%%PORT_web%%;
+        location /open { proxy_pass http://127.0.0.1:${backend.port}; }
+        location /closed { deny 127.0.0.0/8; allow all; proxy_pass http://127.0.0.1:${backend.port}; }
+      }
+    }`,
+  );
+  for (let round = 0; round < 30; round++) {
+    for (const path of ['/closed', '/open']) {
+      const socket = connect(srv.port('web'), '127.0.0.1');
+      await once(socket, 'connect');
+      socket.write(`POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi`, () => socket.resetAndDestroy());
+      await once(socket, 'close');
+    }
+  }
+  t.is((await get(srv.port('web'), '/open')).body, 'ok');
+  t.deepEqual(
+    seen.filter((line) => line !== '/open 127.0.0.1'),
+    [],
+  );
+});
 
 test('allow and deny: the first rule that fits decides', async (t) => {
   const backend = await httpBackend(t, (_, response) => response.end('ok'));

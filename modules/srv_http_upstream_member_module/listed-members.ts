@@ -1,0 +1,87 @@
+import { ApiError } from '../../core/module/control.js';
+import type { Directive } from '../../core/module/tree.js';
+import type { GroupTurn } from './member-edits.js';
+import { fault, newMember, type GroupRules, type MemberFields, type Wanted } from './member-fields.js';
+
+/** The entries of a list that is to be the whole of a group, and the members that they are already. */
+export class ListedMembers {
+  readonly #faults: ApiError[] = [];
+  readonly #kept = new Set<number>();
+  readonly #positions = new Map<string, number>();
+  /** Ids of entries that others may name as their parent. */
+  readonly #parents: ReadonlySet<number | undefined>;
+
+  constructor(
+    list: readonly MemberFields[],
+    private readonly turn: GroupTurn,
+  ) {
+    this.#parents = new Set(list.filter(({ parent }) => parent === undefined).map(({ id }) => id));
+  }
+
+  /** What an entry asks for, and the member that it is about unless it is a new one. Undefined: nothing to do, or it is wrong. */
+  take(position: number, fields: MemberFields): { readonly wanted: Wanted; readonly member: Directive | undefined } | undefined {
+    try {
+      return this.#take(position, fields);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      this.#faults.push(inList(position, error));
+      return undefined;
+    }
+  }
+
+  keeps({ key }: Directive): boolean {
+    return key !== undefined && this.#kept.has(key);
+  }
+
+  /** @throws ApiError that names every entry that was wrong; status, code and text are those of the first */
+  assertRight(): void {
+    const [first, ...others] = this.#faults;
+    if (first === undefined) return;
+    const more = others.length > 0 ? ` (and ${others.length} more)` : '';
+    const details = this.#faults.flatMap((fault) => fault.details);
+    throw new ApiError(first.status, first.code, `${first.message}${more}`, details);
+  }
+
+  #take(position: number, fields: MemberFields): { wanted: Wanted; member: Directive | undefined } | undefined {
+    const { index, rules } = this.turn;
+    if (fields.parent !== undefined) {
+      // The further addresses of a name come with the member that has the name.
+      if (!this.#parents.has(fields.parent)) throw fault('/parent', 'must be the id of another entry of the list');
+      return undefined;
+    }
+    const wanted = newMember(fields, this.#allowingNames(rules, fields));
+    const { canonical } = wanted.address;
+    const named = fields.id !== undefined && index.isAt(fields.id, canonical) && !this.#kept.has(fields.id);
+    const key = named ? fields.id : index.at(canonical);
+    const first = this.#positions.get(canonical);
+    if (first !== undefined && (key === undefined || this.#kept.has(key)))
+      throw alreadyThere(wanted, { pointers: [`/${first}`, `/${position}`] });
+    this.#positions.set(canonical, first ?? position);
+    if (key === undefined) return { wanted, member: undefined };
+    this.#kept.add(key);
+    return { wanted, member: index.get(key) };
+  }
+
+  /** A name that is a member already needs no resolver to stay one. */
+  #allowingNames(rules: GroupRules, { server, host }: MemberFields): GroupRules {
+    const { index } = this.turn;
+    const name = (host ?? server ?? '').toLowerCase();
+    const known = index.at(name) ?? index.at(`${name}:80`);
+    return known === undefined ? rules : { ...rules, hasResolver: true };
+  }
+}
+
+export function alreadyThere({ address }: Wanted, detail: object): ApiError {
+  return new ApiError(409, 'EntryExists', `"${address.canonical}" is a member already`, [detail]);
+}
+
+/** Says which entry of the list is meant. */
+function inList(position: number, { status, code, message, details }: ApiError): ApiError {
+  const placed = details.length === 0 ? [{ pointer: `/${position}/server`, message }] : details.map((detail) => below(position, detail));
+  return new ApiError(status, code, `/${position}: ${message}`, placed);
+}
+
+function below(position: number, detail: unknown): unknown {
+  if (typeof detail !== 'object' || detail === null || !('pointer' in detail)) return detail;
+  return { ...detail, pointer: `/${position}${String(detail.pointer)}` };
+}
