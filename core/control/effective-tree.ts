@@ -2,7 +2,9 @@
  * The effective configuration: the file, the files it keeps parts of itself in (`state`), and on top what the API changed. Made at start and
  * at every reload; what the journal says about directives that the file no longer has is dropped and named.
  */
-import { ConfigErrors, type ConfigError } from '../config/errors.js';
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { ConfigErrors, errorAt, type ConfigError } from '../config/errors.js';
 import { printDirective } from '../config/print.js';
 import type { SpecRegistry } from '../config/registry.js';
 import { ConfigTree, type IdSource, type Tree } from '../config/tree.js';
@@ -11,7 +13,7 @@ import { directiveText, type Directive } from '../module/tree.js';
 import { keyIdentity, readable, stepsIn } from './address.js';
 import { Draft } from './draft.js';
 import { driftLines } from './drift.js';
-import { heldFileOf, readHeldFile } from './held-files.js';
+import { heldFileOf, readHeldFile, type HeldFile } from './held-files.js';
 import { KeyRing } from './lasting-keys.js';
 import { parseDirective, toDirectives } from './parse-directive.js';
 import type { Store } from './store.js';
@@ -56,6 +58,8 @@ class Composition {
   readonly #changed: OverlayRow[] = [];
   readonly #forgotten: string[] = [];
   readonly #parsed = new Map<OverlayRow, Directive>();
+  /** By the path of a file: the directive that holds it. */
+  readonly #held = new Map<string, Directive>();
 
   constructor(
     file: Tree,
@@ -113,11 +117,31 @@ class Composition {
     if (block === undefined || inside === undefined) return;
     const file = heldFileOf(block, inside, this.options);
     if (file === undefined) return;
+    const fault = this.#misplaced(file);
+    if (fault !== undefined) this.errors.push(fault);
     const held = readHeldFile(file, block, inside, this.options);
     for (const entry of held) {
       if (entry instanceof Error) this.errors.push(entry);
       else draft.include(entry);
     }
+  }
+
+  /** A file that cannot be written, or that another block writes, would lose what it is to keep. */
+  #misplaced({ directive, path }: HeldFile): ConfigError | undefined {
+    const [word] = directive.args;
+    const other = this.#held.get(path);
+    this.#held.set(path, directive);
+    if (other !== undefined && other.id !== directive.id) {
+      const { file, line } = other.source;
+      return errorAt(directive, `"${directive.name}" file "${path}" is used twice`, word, `the other one is in ${file}:${line}`);
+    }
+    if (existsSync(dirname(path))) return undefined;
+    return errorAt(
+      directive,
+      `"${directive.name}" file "${path}" cannot be written: there is no such folder`,
+      word,
+      `make it: ${dirname(path)}`,
+    );
   }
 
   #add(row: OverlayRow, parent: Draft, step: string): void {

@@ -132,6 +132,6 @@ export const ERROR_CODES = {
   StoreFull: {
     status: 507,
     meaning: 'The key-value store or the disk below it is full.',
-    remedy: 'Delete keys, raise `max_size`, or make room on the disk.',
+    remedy: 'Delete keys, raise `max_size` or `worker_heap_size`; make room on the disk, without which no key can be deleted either.',
   },
 } as const satisfies Readonly<Record<string, ErrorCode>>;

@@ -8,6 +8,8 @@ import { within } from './time-limit.js';
 
 const PUBLISH_LIMIT = 1500;
 const EXPIRY_EVERY = 1000;
+/** A worker that runs out of memory is ended: the pairs must never be the reason. */
+const HEAP_SHARE = 0.25;
 
 const DEFAULTS: KeyValueSettings = { folder: undefined, maxSize: 64 * 1024 ** 2, maxKey: 1024, maxValue: 1024 ** 2 };
 
@@ -30,6 +32,8 @@ export class MasterKeyValue extends KeyValue implements Replicated {
     private readonly mainStore: Store,
     private readonly participants: () => Iterable<Participant>,
     private readonly log: Log,
+    /** Bytes of heap that a worker has: its copy of the pairs must leave most of it free. */
+    private readonly heapSize: () => number,
   ) {
     super();
   }
@@ -128,6 +132,14 @@ export class MasterKeyValue extends KeyValue implements Replicated {
     const old = this.#open().get(key);
     const size = this.#size + sizeOf(key, value) - (old === undefined ? 0 : sizeOf(key, old.value));
     if (size > maxSize) throw new ApiError(507, 'StoreFull', `the key-value store may hold ${maxSize} bytes`);
+    const share = Math.floor(this.heapSize() * HEAP_SHARE);
+    if (size > share) {
+      throw new ApiError(
+        507,
+        'StoreFull',
+        `the key-value store may hold ${share} bytes, a quarter of what worker_heap_size gives each worker`,
+      );
+    }
     return size;
   }
 

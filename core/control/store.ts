@@ -1,7 +1,7 @@
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { isBusy, isDamaged, loadSqlite } from './sqlite.js';
+import { isBusy, isDamaged, isFull, loadSqlite } from './sqlite.js';
 import { HistoryTable, KeyTable, OverlayTable, PairTable } from './store-tables.js';
 
 /** Marks the file as ours (`PRAGMA application_id`): "srv1". */
@@ -159,11 +159,10 @@ function takeLock(folder: string): DatabaseSync {
 }
 
 function openDatabase(path: string): DatabaseSync {
-  touchPrivate(path);
+  if (!existsSync(path)) makeDatabase(path);
   const { DatabaseSync } = loadSqlite();
   const database = new DatabaseSync(path, { timeout: 2000 });
   try {
-    createSchema(database);
     checkSchema(database, path);
     // FULL: a commit is on disk before it returns, so that what was answered survives a power cut as well.
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
@@ -174,13 +173,23 @@ function openDatabase(path: string): DatabaseSync {
   }
 }
 
-function createSchema(database: DatabaseSync): void {
-  const tables = database.prepare('SELECT count(*) AS n FROM sqlite_master').get();
-  if (tables?.['n'] !== 0 || pragma(database, 'application_id') !== 0) return;
-  database.exec(`BEGIN IMMEDIATE; ${SCHEMA} PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
+/** It gets its name when it is complete: an empty one was emptied by somebody, and is no reason to start without what it held. */
+function makeDatabase(path: string): void {
+  const unfinished = `${path}.new`;
+  rmSync(unfinished, { force: true });
+  touchPrivate(unfinished);
+  const { DatabaseSync } = loadSqlite();
+  const database = new DatabaseSync(unfinished);
+  try {
+    database.exec(`BEGIN; ${SCHEMA} PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
+  } finally {
+    database.close();
+  }
+  renameSync(unfinished, path);
 }
 
 function checkSchema(database: DatabaseSync, path: string): void {
+  if (statSync(path).size === 0) throw new StoreError(damageText(path));
   if (pragma(database, 'application_id') !== APPLICATION_ID)
     throw new StoreError(`"${path}" is the database of another program: move it away, or give srv another data folder`);
   const version = pragma(database, 'user_version');
@@ -198,7 +207,7 @@ function pragma(database: DatabaseSync, name: string): number {
 
 function damageText(path: string): string {
   return (
-    `"${path}" is damaged or not a database of srv: restore it from a backup, or move it and its -wal and -shm files away; ` +
+    `"${path}" is empty, damaged or not a database of srv: restore it from a backup, or move it and its -wal and -shm files away; ` +
     'without it srv starts from the configuration file alone, without the changes and keys that were made through the API'
   );
 }
@@ -208,6 +217,7 @@ function explained(error: unknown, folder: string): Error {
   if (isBusy(error))
     return new StoreError(`data folder "${folder}" is in use by another srv: stop that one, or give this one another prefix (-p)`);
   if (isDamaged(error)) return new StoreError(damageText(join(folder, FILE)));
+  if (isFull(error)) return new StoreError(`the disk of data folder "${folder}" is full: make room on it`);
   const reason = error instanceof Error ? error.message : String(error);
   return new StoreError(`data folder "${folder}" cannot be used: ${reason}`);
 }

@@ -186,7 +186,7 @@ export class Master {
     const participants = (): WorkerPool['participants'] => this.#workers.participants;
     const queue = new TransactionQueue({ instance: this.#instance, store: this.#store, participants, ids, log });
     this.#transactions = queue;
-    this.#keyValue = new MasterKeyValue(this.#store, participants, log);
+    this.#keyValue = new MasterKeyValue(this.#store, participants, log, () => this.#heapLimitMb() * MEGABYTE);
     const effective = effectiveTree(file, this.#store, { registry: modules.registry, args: modules.args, ids });
     const prepared = await this.#instance.prepare([{ op: 'root', block: effective.tree.toData() }]);
     prepared.commit();

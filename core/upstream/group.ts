@@ -162,7 +162,7 @@ export class Group implements BalancerGroup {
   prepareChange(peer: Peer, member: Member): PreparedMember {
     const { memory, options } = this;
     const weightClass = options.owner ? this.#locked(() => memory.reserve(member.settings)) : 0;
-    if (options.owner && weightClass === 0) throw this.#full();
+    if (options.owner && weightClass === 0) throw new ZoneFull();
     return {
       peer,
       commit: () => {
@@ -240,7 +240,7 @@ export class Group implements BalancerGroup {
     const record = this.#locked(() => this.memory.add(member.key, member.addressIndex, slot, member.settings, text));
     if (record === 0) {
       this.#freeSlots.push(slot);
-      throw this.#full();
+      throw new ZoneFull();
     }
     return new Peer(member, record, slot);
   }
@@ -251,12 +251,18 @@ export class Group implements BalancerGroup {
     return new Peer(member, record, this.memory.zone.u32[(record >>> 2) + W.slot]!);
   }
 
-  #full(): ZoneFull {
-    const { zone } = this.memory;
-    const needed = Math.ceil((zone.size + Slab.cost(recordBytes(this.memory.workers))) / 4096) * 4;
-    return new ZoneFull(
-      `zone "${zone.name}" is too small: ${this.size} members fill its ${zone.size} bytes; one more needs ${needed}k at least`,
-    );
+  /**
+   * Says that the zone is full.
+   * @param added new members that have found room in it, while all that are in force still have theirs
+   * @param missing how many more there are
+   */
+  shortage(added: number, missing: number): string {
+    const { zone, workers } = this.memory;
+    const needed = Math.ceil((zone.size + missing * Slab.cost(recordBytes(workers))) / 4096) * 4;
+    const { size } = this;
+    const there = size > 0 && added > 0 ? `${size} members in force and ${added} new ones` : `${size + added} members`;
+    const more = missing === 1 ? 'one more needs' : `${missing} more need`;
+    return `zone "${zone.name}" is too small: ${there} fill its ${zone.size} bytes; ${more} ${needed}k at least`;
   }
 
   #locked<T>(section: (now: number) => T): T {

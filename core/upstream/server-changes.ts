@@ -67,8 +67,9 @@ function prepareSteps(block: UpstreamBlock, steps: readonly Step[], pending: boo
   try {
     for (const step of steps) servers.push([step.id, prepareStep(block.group, step, pending, done)]);
   } catch (error) {
+    const failure = error instanceof ZoneFull ? zoneFull(block.group, steps, servers.length) : error;
     for (const part of done.toReversed()) part.abort();
-    throw error;
+    throw failure;
   }
   return {
     commit() {
@@ -86,21 +87,24 @@ function prepareSteps(block: UpstreamBlock, steps: readonly Step[], pending: boo
 
 /** @param done takes what is prepared */
 function prepareStep(group: Group, { before, entry, members }: Step, pending: boolean, done: PreparedMember[]): ServerInForce | undefined {
-  try {
-    if (entry !== undefined && before !== undefined && members === undefined) {
-      for (const peer of before.peers) done.push(group.prepareChange(peer, entry.memberLike(peer)));
-      return { directive: entry.directive, peers: before.peers };
-    }
-    for (const peer of before?.peers ?? []) done.push(group.prepareRemove(peer));
-    if (entry === undefined || members === undefined) return undefined;
-    const peers = members.map((member) => {
-      const part = group.prepareAdd(member, pending);
-      done.push(part);
-      return part.peer;
-    });
-    return { directive: entry.directive, peers };
-  } catch (error) {
-    if (error instanceof ZoneFull && entry !== undefined) throw new ZoneFullError(entry.directive, error.message);
-    throw error;
+  if (entry !== undefined && before !== undefined && members === undefined) {
+    for (const peer of before.peers) done.push(group.prepareChange(peer, entry.memberLike(peer)));
+    return { directive: entry.directive, peers: before.peers };
   }
+  for (const peer of before?.peers ?? []) done.push(group.prepareRemove(peer));
+  if (entry === undefined || members === undefined) return undefined;
+  const peers = members.map((member) => {
+    const part = group.prepareAdd(member, pending);
+    done.push(part);
+    return part.peer;
+  });
+  return { directive: entry.directive, peers };
+}
+
+/** @param at the step that found no room */
+function zoneFull(group: Group, steps: readonly Step[], at: number): Error {
+  const directive = steps[at]?.entry?.directive;
+  if (directive === undefined) return new Error(`a removal found the zone of upstream "${group.name}" full`);
+  const members = (some: readonly Step[]): number => some.reduce((sum, step) => sum + (step.members?.length ?? 0), 0);
+  return new ZoneFullError(directive, group.shortage(members(steps.slice(0, at)), Math.max(1, members(steps.slice(at)))));
 }

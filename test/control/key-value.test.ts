@@ -22,11 +22,18 @@ class CopyingWorker extends FakeWorker {
   }
 }
 
+const HEAP = 4 * 1024 ** 3;
+
 function pairs(t: ExecutionContext, folder = tempFolder(t)) {
   const store = Store.open(folder);
   const worker = new CopyingWorker('worker 0', ConfigTree.empty);
   const log = new MemoryLog();
-  const master = new MasterKeyValue(store, () => [worker], log);
+  const master = new MasterKeyValue(
+    store,
+    () => [worker],
+    log,
+    () => HEAP,
+  );
   worker.copy.load(structuredClone(master.snapshot()));
   let open = true;
   const close = (): void => {
@@ -130,7 +137,12 @@ test('a folder of its own', async (t) => {
   t.is(master.get('x'), undefined);
   const other = join(folder, 'elsewhere');
   const store = Store.open(folder);
-  const apart = new MasterKeyValue(store, () => [], new MemoryLog());
+  const apart = new MasterKeyValue(
+    store,
+    () => [],
+    new MemoryLog(),
+    () => HEAP,
+  );
   apart.configure({ ...LIMITS, folder: other });
   await apart.set('a', '1');
   t.deepEqual([...store.pairs.all()], []);

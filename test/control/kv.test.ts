@@ -127,6 +127,16 @@ test('dyn_kv_conf sets limits and the folder; Redis and nonsense are refused in 
   t.regex(await refused('max_size many;'), /invalid value "many"/);
 });
 
+test('pairs take no more of the heap than a worker can spare', async (t) => {
+  const node = await startNode(t, { main: 'worker_heap_size 32m;', server: SERVER });
+  let last = await node.call('POST', '/kv', { key: 'color', value: 'red' });
+  for (let n = 0; n < 40 && last.status === 200; n++) last = await node.call('POST', '/kv', { key: `k${n}`, value: 'x'.repeat(1_000_000) });
+  t.is(last.status, 507);
+  t.regex(errorOf(last).text, /worker_heap_size/);
+  t.is((await node.web()).body, '[red]');
+  t.notRegex(node.srv.log(), /out of memory|memory limit/);
+});
+
 test('dyn_sendmsg_kv exposes the key-value API at a location of its own', async (t) => {
   const node = await startNode(t, {
     server: SERVER,

@@ -97,3 +97,19 @@ test('a member with another address keeps its id when the operator writes that i
   t.notRegex(node.srv.log(), /was dropped/);
   t.deepEqual(await driftOf(t, node), []);
 });
+
+test('a state file that could not keep its members is refused', async (t) => {
+  const check = async (groups: string) =>
+    (
+      await runSrv(
+        t,
+        ['-t'],
+        config(groups)
+          .replaceAll(/helper [^;]*;/g, '')
+          .replaceAll('%%PORT_web%%', '1'),
+      )
+    ).stderr;
+  const twice = await check('state demo.state; } upstream other { zone other 64k; state ./demo.state;');
+  t.regex(twice, /"state" file "[^"]*\/demo\.state" is used twice in .*srv\.conf[^]*the other one is in .*srv\.conf/);
+  t.regex(await check('state nowhere/demo.state;'), /cannot be written: there is no such folder in .*srv\.conf[^]*make it: .*\/nowhere/);
+});

@@ -106,6 +106,14 @@ test('it can be looked at while a server has it', (t) => {
   view?.close();
 });
 
+test('a database that was emptied is refused, as it held something', (t) => {
+  const folder = tempFolder(t);
+  Store.open(folder).close();
+  writeFileSync(join(folder, 'srv.db'), '');
+  t.throws(() => Store.open(folder), { instanceOf: StoreError, message: /srv\.db" is empty[^]*restore it from a backup/ });
+  t.throws(() => Store.openReadOnly(folder), { instanceOf: StoreError, message: /srv\.db" is empty/ });
+});
+
 test('a damaged, a foreign and a later database are refused with what to do', (t) => {
   const damaged = tempFolder(t, { 'srv.db': 'x'.repeat(5000) });
   t.throws(() => Store.open(damaged), { instanceOf: StoreError, message: /damaged[^]*restore it from a backup/ });

@@ -242,6 +242,11 @@ test('a full zone refuses a member, says what it needs, and goes on', async (t) 
   t.true(error.errors[0] instanceof ZoneFullError);
   t.regex(error.errors[0]?.message ?? '', /^zone "shop" is too small: \d{3} members fill its 65536 bytes; one more needs 68k at least$/);
   t.true(node.group('shop').size > 200);
+  // What leaves keeps its room until the change is in force.
+  const all = shop(Array.from({ length: 100 }, (_, i) => `server 10.0.0.3:${i + 1};`).join(' '));
+  await t.throwsAsync(node.load(all), {
+    message: /zone "shop" is too small: 2\d\d members fill its 65536 bytes; 100 more need 92k at least/,
+  });
   t.is(new Set(choices(node.group('shop'), node.group('shop').size)).size, node.group('shop').size);
 });
 
