@@ -12,6 +12,12 @@ export function nearest(name: string, candidates: Iterable<string>): string | un
   return best;
 }
 
+/** Says for a word that is none of `words` which of them was meant, or which there are. */
+export function wordHint(word: string, words: readonly string[]): string {
+  const meant = nearest(word, words);
+  return meant === undefined ? `one of: ${words.join(', ')}` : `did you mean "${meant}"?`;
+}
+
 /** Insertions, deletions, replacements and swaps of neighbours between two texts (optimal string alignment). */
 function slips(a: string, b: string): number {
   let before: readonly number[] = [];

@@ -127,10 +127,11 @@ export class Instance {
   async modulesFor(tree: Tree): Promise<RunningModulesLoad> {
     const lines = loadModuleLines(tree.root).map((line) => line.args[0]?.text);
     if (this.#loaded && isDeepStrictEqual(lines, this.#loaded.lines)) return this.#loaded;
-    const { role, prefix, installation } = this.options;
-    const { set, errors } = await loadModules(tree.root, { plane: role === 'control' ? 'control' : 'data', prefix, installation });
-    const running = [...set].map((module) => this.#loaded?.modules.same(module) ?? this.#construct(module));
-    this.#loaded = { lines, modules: new RunningModules(running, set, this.options), errors };
+    const { role, prefix, installation, log } = this.options;
+    const { set, errors } = await loadModules(tree.root, { plane: role === 'control' ? 'control' : 'data', prefix, installation, log });
+    const run = (module: LoadedModule): RunningModule => this.#loaded?.modules.same(module) ?? this.#construct(module);
+    const modules = new RunningModules(set, run, this.options);
+    this.#loaded = { lines, modules, errors: [...errors, ...modules.errors] };
     return this.#loaded;
   }
 

@@ -1,9 +1,11 @@
-import { ConfigError, errorAt } from '../config/errors.js';
+import type { ConfigError } from '../config/errors.js';
 import { ownDirectives } from '../config/conf.js';
 import type { Plane } from '../module/manifest.js';
+import type { Log } from '../module/services.js';
 import type { Block, Directive } from '../module/tree.js';
 import type { Installation } from './installation.js';
-import { findModule, importModule, moduleOf, ModuleLoadError, shippedModule } from './module-file.js';
+import { loadMistakes } from './load-mistakes.js';
+import { findModule, importModule, moduleOf, shippedModule } from './module-file.js';
 import { ModuleSet } from './module-set.js';
 import { BUILT_IN_MODULES, STANDARD_MODULES } from './standard-modules.js';
 
@@ -11,6 +13,8 @@ export interface ModuleSource {
   readonly plane: Exclude<Plane, 'both'>;
   readonly prefix: string;
   readonly installation: Installation;
+  /** Where the stack goes of what a module throws. */
+  readonly log: Log;
 }
 
 /** The `load_module` lines of a configuration. */
@@ -35,24 +39,22 @@ export async function loadModules(root: Block, source: ModuleSource): Promise<Mo
     // A line without a file, or with more words, is for the validation to refuse.
     if (file === undefined) continue;
     try {
-      set.add(await importModule(findModule(file.text, source.prefix, source.installation), source.installation));
+      set.add(await importModule(findModule(file.text, source.prefix, source.installation), source.installation), line);
     } catch (error) {
-      if (!(error instanceof ModuleLoadError)) throw error;
-      errors.push(errorAt(line, error.message, file, error.hint));
+      errors.push(...loadMistakes(error, line, source.log));
     }
   }
   return { set, errors };
 }
 
-async function addStandardModules(set: ModuleSet, { installation }: ModuleSource, errors: ConfigError[]): Promise<void> {
+async function addStandardModules(set: ModuleSet, { installation, log }: ModuleSource, errors: ConfigError[]): Promise<void> {
   const imported = await Promise.allSettled(STANDARD_MODULES.map((name) => importModule(shippedModule(installation, name), installation)));
   for (const result of imported) {
     try {
       if (result.status === 'rejected') throw result.reason;
       if (set.fits(result.value)) set.add(result.value);
     } catch (error) {
-      if (!(error instanceof ModuleLoadError)) throw error;
-      errors.push(new ConfigError(error.message, undefined, 1, error.hint ?? 'the installation is incomplete: build it again'));
+      errors.push(...loadMistakes(error, undefined, log));
     }
   }
 }

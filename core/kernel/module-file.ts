@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
-import { basename, isAbsolute, join, sep } from 'node:path';
+import { basename, extname, isAbsolute, join, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { API_VERSION, declarationOf, type ModuleClass, type ModuleDeclaration } from '../module/manifest.js';
+import { manifestFaults } from './check-manifest.js';
+import type { Fault } from './fault.js';
 import type { Installation } from './installation.js';
 
 /** A module's class with what it declared. */
@@ -21,6 +23,20 @@ export class ModuleLoadError extends Error {
     options?: ErrorOptions,
   ) {
     super(message, options);
+  }
+}
+
+/** The hint for what is not a mistake in what a module declares, but thrown by its code. */
+export const SEE_LOG = 'the code of the module has thrown this: the error log has the stack';
+
+/** Several reasons, all of which are to be told. */
+export class ModuleFaults extends ModuleLoadError {
+  readonly reasons: readonly ModuleLoadError[];
+
+  constructor(file: string, faults: readonly Fault[]) {
+    const reasons = faults.map(({ message, hint }) => new ModuleLoadError(`cannot load module "${file}": ${message}`, hint));
+    super(reasons.map(({ message }) => message).join('; '));
+    this.reasons = reasons;
   }
 }
 
@@ -47,11 +63,17 @@ export function findModule(path: string, prefix: string, installation: Installat
  */
 export async function importModule(file: string, installation: Installation): Promise<LoadedModule> {
   if (!file.startsWith(installation.program + sep)) await import('./plugin-resolution.js');
-  return moduleOf(file, await importExports(file));
+  const module = moduleOf(file, await importExports(file));
+  const name = basename(file, extname(file));
+  if (module.name === name) return module;
+  throw new ModuleLoadError(
+    `cannot load module "${file}": its manifest has the name "${module.name}"`,
+    `both have to be the same: "${name}"`,
+  );
 }
 
 /**
- * The one module among the exports of `file`.
+ * The one module among the exports of `file`, its manifest checked.
  * @throws ModuleLoadError
  */
 export function moduleOf(file: string, exported: Readonly<Record<string, unknown>>): LoadedModule {
@@ -64,8 +86,11 @@ export function moduleOf(file: string, exported: Readonly<Record<string, unknown
   }
   if (classes.length > 1) throw new ModuleLoadError(`"${file}" exports ${classes.length} modules`, 'a module file exports exactly one');
   // Whoever made the file may have used another version of these types.
-  const { name, api } = declaration.manifest as { name?: unknown; api?: unknown };
-  if (typeof name !== 'string' || name === '') throw new ModuleLoadError(`"${file}" has no name in its manifest`);
+  const { name, api } = (declaration.manifest ?? {}) as { name?: unknown; api?: unknown };
+  if (typeof name !== 'string' || name === '') {
+    const hint = `the decorator is given a manifest: { name: '${basename(file, extname(file))}', api: ${API_VERSION} }`;
+    throw new ModuleLoadError(`"${file}" has no name in its manifest`, hint);
+  }
   if (api !== API_VERSION) {
     const hint = `use a build of ${basename(file)} for this version of srv`;
     throw new ModuleLoadError(
@@ -73,6 +98,8 @@ export function moduleOf(file: string, exported: Readonly<Record<string, unknown
       hint,
     );
   }
+  const faults = [...manifestFaults(declaration)];
+  if (faults.length > 0) throw new ModuleFaults(file, faults);
   return { name, file, class: found as ModuleClass, declaration };
 }
 
@@ -81,6 +108,6 @@ async function importExports(file: string): Promise<Record<string, unknown>> {
   try {
     return (await import(pathToFileURL(file).href)) as Record<string, unknown>;
   } catch (error) {
-    throw new ModuleLoadError(`cannot load module "${file}": ${(error as Error).message ?? String(error)}`, undefined, { cause: error });
+    throw new ModuleLoadError(`cannot load module "${file}": ${(error as Error).message ?? String(error)}`, SEE_LOG, { cause: error });
   }
 }

@@ -1,11 +1,18 @@
 import { SpecRegistry } from '../config/registry.js';
+import { nearest } from '../config/suggest.js';
 import type { Plane } from '../module/manifest.js';
-import { ModuleLoadError, type LoadedModule } from './module-file.js';
+import { CONTEXTS, type ContextName, type Directives } from '../module/spec.js';
+import type { Directive } from '../module/tree.js';
+import type { Faults } from './fault.js';
+import { ModuleFaults, ModuleLoadError, type LoadedModule } from './module-file.js';
 
 /** The modules of one server in load order. Each is checked against those before it when it is added. */
 export class ModuleSet implements Iterable<LoadedModule> {
   readonly registry = new SpecRegistry();
   readonly #modules = new Map<string, LoadedModule>();
+  readonly #lines = new Map<string, Directive>();
+  /** Contexts that a directive may stand in: srv's own, and those that directives of these modules open. */
+  readonly #contexts = new Set<ContextName>(CONTEXTS);
 
   /** @param plane what this server is: traffic (`data`) or the process of `helper ctrl` (`control`). */
   constructor(readonly plane: Exclude<Plane, 'both'>) {}
@@ -24,8 +31,13 @@ export class ModuleSet implements Iterable<LoadedModule> {
     return plane === 'both' || plane === this.plane;
   }
 
-  /** @throws ModuleLoadError for a wrong plane, a name or directive that is taken, a module it needs that is not there. */
-  add(module: LoadedModule): void {
+  /** The `load_module` line that asked for the module; undefined if it is loaded by default. */
+  lineOf({ name }: LoadedModule): Directive | undefined {
+    return this.#lines.get(name);
+  }
+
+  /** @throws ModuleLoadError for a wrong plane, a name or directive that is taken, an unknown context, a module it needs that is not there. */
+  add(module: LoadedModule, line?: Directive): void {
     const { name, declaration } = module;
     if (!this.fits(module)) throw wrongPlane(name, this.plane);
     const known = this.#modules.get(name);
@@ -36,9 +48,25 @@ export class ModuleSet implements Iterable<LoadedModule> {
     }
     const missing = (declaration.manifest.needs ?? []).filter((need) => !this.#modules.has(need));
     if (missing.length > 0) throw needsOthers(name, missing);
-    const faults = this.registry.register(name, declaration.manifest.directives ?? {});
+    const directives = declaration.manifest.directives ?? {};
+    for (const { block } of Object.values(directives)) if (block !== undefined && block !== 'entries') this.#contexts.add(block);
+    const strange = [...this.#unknownContexts(directives)];
+    if (strange.length > 0) throw new ModuleFaults(module.file, strange);
+    const faults = this.registry.register(name, directives);
     if (faults.length > 0) throw new ModuleLoadError(`module "${name}" cannot be loaded: ${faults.join('; ')}`);
     this.#modules.set(name, module);
+    if (line) this.#lines.set(name, line);
+  }
+
+  *#unknownContexts(directives: Directives): Faults {
+    for (const [name, spec] of Object.entries(directives)) {
+      for (const context of spec.in) {
+        if (this.#contexts.has(context)) continue;
+        const meant = nearest(context, this.#contexts);
+        const hint = meant === undefined ? 'if another module opens it, that one is loaded first' : `did you mean "${meant}"?`;
+        yield { message: `directive "${name}": unknown context "${context}"`, hint };
+      }
+    }
   }
 }
 

@@ -1,11 +1,17 @@
 import { resolve } from 'node:path';
+import type { ConfigError } from '../config/errors.js';
 import { compileTemplate, templateParts } from '../config/template.js';
 import type { SpecRegistry } from '../config/registry.js';
 import { defineCoreVariables } from '../http/core-variables.js';
 import { HttpVariables } from '../http/variables.js';
 import type { HttpModule, Lifecycle, ModuleDeclaration } from '../module/manifest.js';
+import type { Log } from '../module/services.js';
 import type { ArgContext } from '../module/spec.js';
-import type { LoadedModule } from './module-file.js';
+import { defaultFaults } from './check-defaults.js';
+import { FaultError, type Fault } from './fault.js';
+import { loadMistakes } from './load-mistakes.js';
+import { ModuleFaults, ModuleLoadError, SEE_LOG, type LoadedModule } from './module-file.js';
+import { VariableDefiner } from './module-variables.js';
 import type { ModuleSet } from './module-set.js';
 
 /** A module at work in one thread: its one object there. */
@@ -16,26 +22,45 @@ export interface RunningModule {
   readonly instance: HttpModule & Lifecycle;
 }
 
+/** Where relative paths are, and where it is logged what modules throw. */
+interface Surroundings {
+  readonly prefix: string;
+  readonly confFolder: string;
+  readonly log: Log;
+}
+
 /** The modules of one server in one thread, in load order, with what they bring together. Immutable. */
 export class RunningModules implements Iterable<RunningModule> {
   readonly variables = new HttpVariables();
   /** Reads arguments with the variables of these modules, and paths under these folders. */
   readonly args: ArgContext;
+  /** Why some of the set are not at work, or not fit for it. */
+  readonly errors: readonly ConfigError[];
+  readonly #modules: RunningModule[] = [];
 
-  /** @throws RangeError when two modules define one variable. */
+  /** @param run makes the object of a module, or gives the one that is at work already */
   constructor(
-    private readonly modules: readonly RunningModule[],
     readonly set: ModuleSet,
-    folders: { readonly prefix: string; readonly confFolder: string },
+    run: (module: LoadedModule) => RunningModule,
+    { prefix, confFolder, log }: Surroundings,
   ) {
     defineCoreVariables(this.variables);
-    for (const module of modules) defineVariables(this.variables, module);
     this.args = {
       // Requests are strings of bytes, so values made of them are too: `é` of the configuration is two characters here.
       template: (text) => compileTemplate(Buffer.from(text).latin1Slice(), (name) => this.variables.getter(name)),
       parts: (text) => templateParts(Buffer.from(text).latin1Slice(), (name) => this.variables.getter(name)),
-      path: (text, under) => resolve(under === 'conf' ? folders.confFolder : folders.prefix, text),
+      path: (text, under) => resolve(under === 'conf' ? confFolder : prefix, text),
     };
+    const definer = new VariableDefiner(this.variables);
+    const start = (module: LoadedModule): void => {
+      const running = runOrExplain(module, run);
+      this.#modules.push(running);
+      throwFaults(module, definer.define(running));
+    };
+    // After all variables are known: a default may have some.
+    const checkDefaults = (module: LoadedModule): void =>
+      throwFaults(module, defaultFaults(module.declaration.manifest.directives ?? {}, this.args));
+    this.errors = [...mistakesOf(start, set, log), ...mistakesOf(checkDefaults, set, log)];
   }
 
   get registry(): SpecRegistry {
@@ -43,16 +68,38 @@ export class RunningModules implements Iterable<RunningModule> {
   }
 
   [Symbol.iterator](): Iterator<RunningModule> {
-    return this.modules[Symbol.iterator]();
+    return this.#modules[Symbol.iterator]();
   }
 
   /** The module of that name which came from that file. */
   same({ name, file }: LoadedModule): RunningModule | undefined {
-    return this.modules.find((module) => module.name === name && module.file === file);
+    return this.#modules.find((module) => module.name === name && module.file === file);
   }
 }
 
-function defineVariables(variables: HttpVariables, { declaration, instance }: RunningModule): void {
-  for (const [name, getter] of Object.entries({ ...declaration.manifest.variables, ...instance.variables })) variables.define(name, getter);
-  for (const [prefix, make] of Object.entries(instance.variablePrefixes ?? {})) variables.definePrefix(prefix, make);
+/** Does a step with each module, and tells of those that it failed for. */
+function mistakesOf(step: (module: LoadedModule) => void, set: ModuleSet, log: Log): ConfigError[] {
+  return [...set].flatMap((module) => {
+    try {
+      step(module);
+      return [];
+    } catch (error) {
+      return loadMistakes(error, set.lineOf(module), log);
+    }
+  });
+}
+
+function runOrExplain(module: LoadedModule, run: (module: LoadedModule) => RunningModule): RunningModule {
+  try {
+    return run(module);
+  } catch (error) {
+    if (error instanceof FaultError) throw new ModuleFaults(module.file, [error]);
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ModuleLoadError(`cannot load module "${module.file}": its constructor failed: ${reason}`, SEE_LOG, { cause: error });
+  }
+}
+
+function throwFaults({ file }: LoadedModule, faults: Iterable<Fault>): void {
+  const all = [...faults];
+  if (all.length > 0) throw new ModuleFaults(file, all);
 }

@@ -9,7 +9,8 @@ import type { Directives } from './spec.js';
 export const API_VERSION = 1;
 
 /** Where a module may be loaded: the data plane, the control plane (the process of `helper ctrl`), or either. */
-export type Plane = 'data' | 'control' | 'both';
+export type Plane = (typeof PLANES)[number];
+export const PLANES = ['data', 'control', 'both'] as const;
 
 export interface Manifest {
   /** The file name without extension: `srv_http_proxy_module`. */
@@ -24,7 +25,7 @@ export interface Manifest {
 export interface HttpManifest extends Manifest {
   /** Order within a phase, lower first (default 100). */
   readonly phases?: Partial<Record<Phase | 'header' | 'body' | 'log', number>>;
-  /** Variables by name; a name ending in `_` is a prefix and takes a {@link VariablePrefix}. */
+  /** Variables by name. Families of them are {@link HttpModule.variablePrefixes}. */
   readonly variables?: Readonly<Record<string, VariableGetter>>;
 }
 
@@ -33,9 +34,10 @@ export interface ControlManifest extends Manifest {
   readonly key: string;
 }
 
+export const HELPERS = ['broker', 'ctrl'] as const;
 export interface HelperManifest extends Manifest {
   /** The word behind `helper`. */
-  readonly helper: 'broker' | 'ctrl';
+  readonly helper: (typeof HELPERS)[number];
 }
 
 /** Optional steps in the life of every module. `stop` works after half a `start`. No timers, sockets or files before `start`. */

@@ -41,18 +41,22 @@ export interface ArgType<T> {
   readonly absent?: T;
 }
 
-/** Contexts a directive may stand in. `upstream`, `location` … name the block that holds it. */
-export type ContextName =
-  | 'main'
-  | 'events'
-  | 'http'
-  | 'server'
-  | 'location'
-  | 'if in server'
-  | 'if'
-  | 'limit_except'
-  | 'upstream'
-  | (string & {});
+/** The contexts that srv itself knows. */
+export const CONTEXTS = [
+  'main',
+  'events',
+  'http',
+  'server',
+  'location',
+  'if in server',
+  'if in location',
+  'if',
+  'limit_except',
+  'upstream',
+] as const;
+
+/** Where a directive may stand: one of {@link CONTEXTS}, or one that a directive of a module opens with `block`. */
+export type ContextName = (typeof CONTEXTS)[number] | (string & {});
 
 /**
  * How an inner level takes a value from outside.
@@ -60,7 +64,8 @@ export type ContextName =
  * - `append`: the outer ones stay, own ones follow.
  * - `none`: what stands outside has no effect inside.
  */
-export type Inherit = 'value' | 'append' | 'none';
+export type Inherit = (typeof INHERITANCES)[number];
+export const INHERITANCES = ['value', 'append', 'none'] as const;
 
 type ArgRecord = Readonly<Record<string, ArgType<unknown>>>;
 type Args = ArgType<unknown> | ArgRecord | undefined;
@@ -69,6 +74,7 @@ type Args = ArgType<unknown> | ArgRecord | undefined;
 export interface DirectiveSpec {
   /** The directive's name where it is not the key of its spec: two specs of one name for different contexts (`if`). */
   readonly name?: string;
+  /** One at least. */
   readonly in: readonly ContextName[];
   /** One argument type: the value itself. A record: an object with these fields, positional ones in the order written. Absent: a flag-like directive without arguments. */
   readonly args?: Args;
@@ -77,7 +83,7 @@ export interface DirectiveSpec {
   readonly inherit?: Inherit;
   /** It opens a block: the context its children stand in, or `entries` for free lines (`types`, `map`), which are not checked as directives. */
   readonly block?: ContextName | 'entries';
-  /** Value when it stands nowhere, written as in a configuration file: `default: '60s'`. */
+  /** Value when it stands nowhere, written as in a configuration file: `default: '60s'`. It has to be one that `args` accepts. */
   readonly default?: string;
   /** Two of these in one block are the same thing when this gives the same text: what a diff of two trees goes by. */
   readonly identity?: (directive: Directive) => string;

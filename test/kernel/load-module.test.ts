@@ -87,8 +87,8 @@ const FAULTS: readonly Fault[] = [
   },
   {
     what: 'a module that it needs is missing',
-    files: { 'modules/bad.js': plugin('needy', { manifest: `needs: ['srv_http_captcha_module']` }) },
-    lines: 'load_module modules/bad.js;',
+    files: { 'modules/needy.js': plugin('needy', { manifest: `needs: ['srv_http_captcha_module']` }) },
+    lines: 'load_module modules/needy.js;',
     message: /module "needy" needs "srv_http_captcha_module" in .*:1\n[^]*load_module modules\/srv_http_captcha_module\.js;/m,
   },
   {
@@ -110,9 +110,9 @@ const FAULTS: readonly Fault[] = [
   },
   {
     what: 'a name that another module has',
-    files: { 'modules/a.js': plugin('same'), 'modules/b.js': plugin('same') },
-    lines: 'load_module modules/a.js;\nload_module modules/b.js;',
-    message: /module "same" is already loaded in .*:2\n[^]*the first is .*a\.js/m,
+    files: { 'a/same.js': plugin('same'), 'b/same.js': plugin('same') },
+    lines: 'load_module a/same.js;\nload_module b/same.js;',
+    message: /module "same" is already loaded in .*:2\n[^]*the first is .*a\/same\.js/m,
   },
   {
     what: 'a directive that another module has',

@@ -1,0 +1,21 @@
+import { ConfigError, errorAt } from '../config/errors.js';
+import type { Log } from '../module/services.js';
+import type { Directive } from '../module/tree.js';
+import { ModuleFaults, ModuleLoadError } from './module-file.js';
+
+/**
+ * Why a module cannot be loaded, as mistakes at the line that asks for it. What the module itself has thrown goes to the log with its stack.
+ * @param line undefined: the module is loaded by default
+ * @throws `failure` if it is something else
+ */
+export function loadMistakes(failure: unknown, line: Directive | undefined, log: Log): ConfigError[] {
+  if (!(failure instanceof ModuleLoadError)) throw failure;
+  const { message, cause } = failure;
+  if (cause instanceof Error) log.write('crit', `${message}\n${cause.stack ?? cause.message}`);
+  const reasons = failure instanceof ModuleFaults ? failure.reasons : [failure];
+  return reasons.map(({ message, hint }) =>
+    line === undefined
+      ? new ConfigError(message, undefined, 1, hint ?? 'the installation is incomplete: build it again')
+      : errorAt(line, message, line.args[0], hint),
+  );
+}

@@ -1,0 +1,38 @@
+import type { HttpVariables } from '../http/variables.js';
+import { variablesFaults } from './check-manifest.js';
+import type { Faults } from './fault.js';
+import type { RunningModule } from './running-modules.js';
+
+/** Makes the variables of modules known, and remembers whose they are. */
+export class VariableDefiner {
+  readonly #owners = new Map<string, string>();
+
+  constructor(private readonly variables: HttpVariables) {}
+
+  /** @returns what keeps some of them from being defined */
+  *define({ name: module, declaration, instance }: RunningModule): Faults {
+    const { variables, variablePrefixes } = instance;
+    yield* variablesFaults(variables);
+    yield* variablesFaults(variablePrefixes);
+    for (const [name, getter] of Object.entries({ ...declaration.manifest.variables, ...variables })) {
+      yield* this.#attempt(module, name, () => this.variables.define(name, getter));
+    }
+    for (const [prefix, make] of Object.entries(variablePrefixes ?? {})) {
+      yield* this.#attempt(module, prefix, () => this.variables.definePrefix(prefix, make));
+    }
+  }
+
+  *#attempt(module: string, name: string, define: () => void): Faults {
+    try {
+      define();
+      this.#owners.set(name, module);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      const owner = this.#owners.get(name);
+      yield {
+        message: error.message,
+        hint: `choose another name: ${owner === undefined ? 'srv' : `"${owner}"`} has a variable of this one`,
+      };
+    }
+  }
+}

@@ -1,0 +1,210 @@
+/** What a module says wrongly about itself is said when it is loaded: with its file, the line that loads it, and what would be right. */
+import test, { type ExecutionContext } from 'ava';
+import { plugin, type PluginSource } from '../harness/plugins.js';
+import { runSrv, type Run } from '../harness/srv.js';
+
+/** Tests a configuration without an `http` block that loads the module: nothing of it is ever asked for. */
+function load(t: ExecutionContext, source: string, more = ''): Promise<Run> {
+  return runSrv(t, ['-t'], `load_module modules/acme.mjs; ${more}\nevents {}`, { files: { 'modules/acme.mjs': source } });
+}
+
+const spec = (text: string): PluginSource => ({
+  manifest: `directives: { greet: ${text} }`,
+  imports: `import { flag } from 'srv/module/args.js';`,
+});
+
+const IS_LOADED: readonly (readonly [what: string, source: PluginSource])[] = [
+  ['a directive without arguments', spec(`{ in: ['location'] }`)],
+  [
+    'a context that it opens itself',
+    { manifest: `directives: { farm: { in: ['http'], block: 'farm' }, cow: { in: ['farm'], args: text() } }` },
+  ],
+  [
+    'a default with a variable of its own',
+    {
+      manifest: `directives: { greet: { in: ['http'], args: template(), default: '$acme' } }, variables: { acme: () => 'x' }`,
+      imports: `import { template } from 'srv/module/args.js';`,
+    },
+  ],
+];
+
+for (const [what, source] of IS_LOADED) {
+  test(`loaded: ${what}`, async (t) => {
+    const { code, stderr } = await load(t, plugin('acme', source));
+    t.is(code, 0, stderr);
+  });
+}
+
+const IS_REFUSED: readonly (readonly [what: string, source: PluginSource, reason: string, hint: string])[] = [
+  ['an unknown context', spec(`{ in: ['location', 'srver'] }`), 'directive "greet": unknown context "srver"', 'did you mean "server"?'],
+  [
+    'a context that nothing is like',
+    spec(`{ in: ['zoo'] }`),
+    'directive "greet": unknown context "zoo"',
+    'if another module opens it, that one is loaded first',
+  ],
+  [
+    'no context',
+    spec('{ in: [] }'),
+    'directive "greet": "in" names no context',
+    "write where it may stand, as in: ['http', 'server', 'location']",
+  ],
+  ['no spec', spec('5'), 'directive "greet": this is no spec', "write it as directive({ in: ['location'], args: flag() })"],
+  [
+    'a default that its argument refuses',
+    spec(`{ in: ['http'], args: flag(), default: 'maybe' }`),
+    'default "maybe" of directive "greet" is refused: invalid value "maybe" in "greet" directive, it must be "on" or "off"',
+    '',
+  ],
+  [
+    'a default with an unknown variable',
+    {
+      manifest: `directives: { greet: { in: ['http'], args: template(), default: '$nobody' } }`,
+      imports: `import { template } from 'srv/module/args.js';`,
+    },
+    'default "$nobody" of directive "greet" is refused: unknown "nobody" variable',
+    '',
+  ],
+  [
+    'a default that is no text',
+    spec(`{ in: ['http'], args: flag(), default: true }`),
+    'directive "greet": "default" is no text',
+    'write it in quotes',
+  ],
+  [
+    'an argument type that was not made',
+    spec(`{ in: ['http'], args: flag }`),
+    'directive "greet": "args" is no argument type',
+    'the functions in srv/module/args.js make them: flag(), text(), number({ min: 1 })',
+  ],
+  [
+    'an argument type in a record',
+    spec(`{ in: ['http'], args: { name: 'text' } }`),
+    'directive "greet": argument "name" is no argument type',
+    'the functions in srv/module/args.js make them: flag(), text(), number({ min: 1 })',
+  ],
+  [
+    'a misspelt key of a spec',
+    spec(`{ in: ['http'], defualt: 'x' }`),
+    'directive "greet": unknown key "defualt"',
+    'did you mean "default"?',
+  ],
+  ['many: false', spec(`{ in: ['http'], many: false }`), 'directive "greet": "many" is not true', 'it is true, or it is left out'],
+  [
+    'an unknown inheritance',
+    spec(`{ in: ['http'], inherit: 'apend' }`),
+    'directive "greet": unknown "inherit" value "apend"',
+    'did you mean "append"?',
+  ],
+  [
+    'directives in a list',
+    { manifest: 'directives: []' },
+    '"directives" is no record',
+    "write it as directives: { greet: directive({ in: ['location'] }) }",
+  ],
+  ['an unknown phase', { manifest: 'phases: { acces: 1 }' }, 'unknown phase "acces"', 'did you mean "access"?'],
+  [
+    'an order that is no number',
+    { manifest: `phases: { access: 'first' }` },
+    'the order in phase "access" is no number',
+    'lower ones come first, 100 is the default',
+  ],
+  [
+    'an unknown key',
+    { manifest: 'foo: 1' },
+    'unknown key in the manifest "foo"',
+    'one of: name, api, plane, needs, directives, phases, variables',
+  ],
+  [
+    'a key of another kind of module',
+    { kind: 'core', manifest: 'phases: {}' },
+    'unknown key in the manifest "phases"',
+    'one of: name, api, plane, needs, directives',
+  ],
+  ['an unknown plane', { manifest: `plane: 'foo'` }, 'unknown plane "foo"', 'one of: data, control, both'],
+  [
+    'needs that are no list',
+    { manifest: `needs: 'srv_http_proxy_module'` },
+    '"needs" is no list of names',
+    "write it as needs: ['srv_http_proxy_module']",
+  ],
+  [
+    'a variable that is no function',
+    { manifest: `variables: { acme: 'x' }` },
+    'variable "acme" is no function',
+    'a function of the request gives its text',
+  ],
+  [
+    'routes without a key',
+    { kind: 'control', manifest: '' },
+    'the manifest has no key',
+    'it is the first part of the paths of its routes, below /v1/',
+  ],
+];
+
+for (const [what, source, reason, hint] of IS_REFUSED) {
+  test(`refused: ${what}`, async (t) => {
+    const { code, stderr, prefix } = await load(t, plugin('acme', source));
+    t.is(code, 1);
+    t.true(
+      stderr.startsWith(`srv: [emerg] cannot load module "${prefix}/modules/acme.mjs": ${reason} in ${prefix}/conf/srv.conf:1\n`),
+      stderr,
+    );
+    if (hint !== '') t.true(stderr.includes(`\n    ${hint}\n`), stderr);
+  });
+}
+
+test('refused: a variable that srv has', async (t) => {
+  const { stderr, prefix } = await load(t, plugin('acme', { manifest: `variables: { host: () => 'x' }` }));
+  t.true(
+    stderr.startsWith(
+      `srv: [emerg] cannot load module "${prefix}/modules/acme.mjs": the duplicate "host" variable in ${prefix}/conf/srv.conf:1\n`,
+    ),
+    stderr,
+  );
+  t.regex(stderr, /\n {4}choose another name: srv has a variable of this one\n/);
+});
+
+test('refused: a variable that another module has, declared or a field', async (t) => {
+  const files = {
+    'modules/first.mjs': plugin('first', { manifest: `variables: { shade: () => 'x' }` }),
+    'modules/second.mjs': plugin('second', { body: `variables = { shade: () => 'y' }; variablePrefixes = { http_: () => () => 'z' };` }),
+  };
+  const { code, stderr } = await runSrv(t, ['-t'], 'load_module modules/first.mjs;\nload_module modules/second.mjs;\nevents {}', { files });
+  t.is(code, 1);
+  t.regex(stderr, /second\.mjs": the duplicate "shade" variable in .*:2\n[^]*choose another name: "first" has a variable of this one\n/);
+  t.regex(stderr, /second\.mjs": the duplicate "http_" variable in .*:2\n[^]*choose another name: srv has a variable of this one\n/);
+});
+
+test('refused: a name other than that of the file', async (t) => {
+  const { code, stderr, prefix } = await load(t, plugin('acme_http_greeting_module'));
+  t.is(code, 1);
+  t.true(
+    stderr.startsWith(
+      `srv: [emerg] cannot load module "${prefix}/modules/acme.mjs": its manifest has the name "acme_http_greeting_module" in `,
+    ),
+  );
+  t.regex(stderr, /\n {4}both have to be the same: "acme"\n/);
+});
+
+test('refused: a decorator without a manifest', async (t) => {
+  const { code, stderr, prefix } = await load(t, `import { httpModule } from 'srv/module/manifest.js'; export class A {} httpModule()(A);`);
+  t.is(code, 1);
+  t.true(stderr.startsWith(`srv: [emerg] "${prefix}/modules/acme.mjs" has no name in its manifest in ${prefix}/conf/srv.conf:1\n`), stderr);
+  t.regex(stderr, /\n {4}the decorator is given a manifest: \{ name: 'acme', api: 1 \}\n/);
+});
+
+test('everything that is wrong with a module is told in one run, and that of others too', async (t) => {
+  const source = plugin('acme', { manifest: `plane: 'foo', phases: { acces: 1 }, directives: { one: { in: [] }, two: 5 }` });
+  const { stderr } = await load(t, source, 'load_module modules/nothing.so;');
+  t.deepEqual(
+    Array.from(stderr.matchAll(/\[emerg\] cannot load module "[^"]*[/](?<reason>.*) in /g), ({ groups }) => groups?.['reason']),
+    [
+      'acme.mjs": unknown plane "foo"',
+      'acme.mjs": directive "one": "in" names no context',
+      'acme.mjs": directive "two": this is no spec',
+      'acme.mjs": unknown phase "acces"',
+      'nothing.so" (2: No such file or directory)',
+    ],
+  );
+});
