@@ -11,7 +11,7 @@ import { ModuleFaults, ModuleLoadError } from './module-file.js';
 export function loadMistakes(failure: unknown, line: Directive | undefined, log: Log): ConfigError[] {
   if (!(failure instanceof ModuleLoadError)) throw failure;
   const { message, cause } = failure;
-  if (cause instanceof Error) log.write('crit', `${message}\n${cause.stack ?? cause.message}`);
+  if (cause instanceof Error) log.write('crit', `${message}: ${cause.stack ?? cause.message}`);
   const reasons = failure instanceof ModuleFaults ? failure.reasons : [failure];
   return reasons.map(({ message, hint }) =>
     line === undefined
