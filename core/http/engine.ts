@@ -3,6 +3,7 @@ import { Mistakes } from '../config/mistakes.js';
 import type { Change, Follower, Prepared } from '../kernel/follower.js';
 import type { Block } from '../module/tree.js';
 import { systemErrorText } from '../config/system-error.js';
+import { CheckedModule } from './checked-module.js';
 import { HttpCompiler, type HttpConfiguration } from './compiler.js';
 import type { HttpContext } from './context.js';
 import type { HttpExchanges } from './exchange-route.js';
@@ -44,7 +45,7 @@ export class HttpEngine implements Follower {
     const { modules, events, after } = change;
     const sameModules = modules === this.#modules;
     if (sameModules && !change.rereads && !touchesHttp(change)) return NOTHING_TO_DO;
-    const compiler = sameModules && this.#compiler ? this.#compiler : new HttpCompiler(modules, modules.args, this.options.product);
+    const compiler = sameModules && this.#compiler ? this.#compiler : this.#newCompiler(modules);
     const previous = sameModules && sameUpstreams(change) ? this.#configuration : undefined;
     const next = await this.#compile(() => compiler.compile(after.root, previous, change.rereads));
     const groups = listenGroups(next.servers);
@@ -87,6 +88,11 @@ export class HttpEngine implements Follower {
   stop(): void {
     for (const listener of this.#listeners.values()) listener.destroy();
     this.#listeners.clear();
+  }
+
+  #newCompiler(modules: Change['modules']): HttpCompiler {
+    const checked = Array.from(modules, (module) => new CheckedModule(module, this.context.log));
+    return new HttpCompiler(checked, modules.args, this.options.product);
   }
 
   #connections(): number {

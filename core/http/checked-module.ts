@@ -1,0 +1,98 @@
+import { configErrorsOf, errorAt } from '../config/errors.js';
+import { wordHint } from '../config/suggest.js';
+import type { HttpHandlers, Scope } from '../module/http.js';
+import type { HttpModule, ModuleDeclaration, TlsSettings } from '../module/manifest.js';
+import type { Log } from '../module/services.js';
+import type { CompiledModule } from './compiler.js';
+
+/** A module as it was loaded. */
+interface Unchecked extends CompiledModule {
+  readonly file: string;
+}
+
+type Step = 'compile' | 'compileServer' | 'compileTls';
+
+/** What each step may return: the rest would never run. */
+const HANDLERS = {
+  compile: ['rewrite', 'preaccess', 'access', 'precontent', 'content', 'limitsBody', 'header', 'body', 'log'],
+  compileServer: ['post_read', 'server_rewrite'],
+} as const satisfies Partial<Record<Step, readonly (keyof HttpHandlers)[]>>;
+
+/**
+ * A module between its author's code and the compiler: what it throws, and handlers that nobody would call, are mistakes at the block that it
+ * was to compile, with its name.
+ */
+export class CheckedModule implements CompiledModule {
+  readonly declaration: ModuleDeclaration;
+  readonly instance: HttpModule;
+  readonly #file: string;
+  /** The last failure in the log. */
+  #logged: string | undefined;
+
+  constructor(
+    { declaration, instance, file }: Unchecked,
+    private readonly log: Log,
+  ) {
+    this.declaration = declaration;
+    this.#file = file;
+    this.instance = {
+      ...(instance.compile && { compile: (scope) => this.#handlers('compile', instance, scope) }),
+      ...(instance.compileServer && { compileServer: (scope) => this.#handlers('compileServer', instance, scope) }),
+      ...(instance.compileTls && { compileTls: (scope) => this.#run('compileTls', instance, scope) as TlsSettings | undefined }),
+    };
+  }
+
+  #handlers(step: keyof typeof HANDLERS, instance: HttpModule, scope: Scope): HttpHandlers | undefined {
+    const handlers = this.#run(step, instance, scope);
+    // Plain JavaScript has more ways to say that there is nothing: `on && { … }`.
+    if (!handlers) return undefined;
+    if (typeof handlers !== 'object' || handlers instanceof Promise) {
+      throw this.#mistake(
+        scope,
+        `"${step}" of module "${this.#name}" returns no handlers`,
+        'an object like { log: (request) => … } is expected',
+      );
+    }
+    for (const [name, handler] of Object.entries(handlers)) this.#check(step, scope, name, handler);
+    return handlers;
+  }
+
+  #check(step: keyof typeof HANDLERS, scope: Scope, name: string, handler: unknown): void {
+    const known: readonly string[] = HANDLERS[step];
+    if (!known.includes(name)) {
+      const other = step === 'compile' ? 'compileServer' : 'compile';
+      const belongs = (HANDLERS[other] as readonly string[]).includes(name);
+      const hint = belongs ? `return it from "${other}"` : wordHint(name, known);
+      throw this.#mistake(scope, `"${step}" of module "${this.#name}" returns an unknown handler "${name}"`, hint);
+    }
+    if (name !== 'limitsBody' && handler !== undefined && typeof handler !== 'function') {
+      throw this.#mistake(scope, `handler "${name}" of module "${this.#name}" is no function`, 'it gets the request: (request) => …');
+    }
+  }
+
+  #run(step: Step, instance: HttpModule, scope: Scope): unknown {
+    try {
+      return instance[step]?.(scope);
+    } catch (error) {
+      if (configErrorsOf(error)) throw error;
+      const [reason, stack] = error instanceof Error ? [error.message, error.stack] : [String(error), undefined];
+      const failed = `"${step}" of module "${this.#name}" failed`;
+      this.#logOnce(`${failed}: ${stack ?? reason}`);
+      throw this.#mistake(scope, `${failed}: ${reason}`, 'the code of the module has thrown this: the error log has the stack');
+    }
+  }
+
+  /** Thousands of locations may fail in the same way. */
+  #logOnce(failure: string): void {
+    if (failure !== this.#logged) this.log.write('crit', failure);
+    this.#logged = failure;
+  }
+
+  #mistake({ directive }: Scope, message: string, hint: string): Error {
+    return directive === undefined ? new Error(message) : errorAt(directive, message, undefined, `${hint} (${this.#file})`);
+  }
+
+  get #name(): string {
+    return this.declaration.manifest.name;
+  }
+}

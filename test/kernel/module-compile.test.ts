@@ -1,0 +1,108 @@
+/** What a module's `compile` throws, or returns and nobody would call, is said at the block that it was to compile. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { get } from '../harness/client.js';
+import { plugin } from '../harness/plugins.js';
+import { runSrv, startSrv, type Run } from '../harness/srv.js';
+
+const MANIFEST = `directives: { greet: directive({ in: ['server', 'location'] }) }`;
+
+/** Line 4 is a server, line 5 a location in it. */
+const CONF = `load_module modules/acme.mjs;
+events {}
+http {
+  server { listen 127.0.0.1:%%PORT_web%%; greet;
+    location / { return 204; }
+  }
+}`;
+
+function load(t: ExecutionContext, body: string): Promise<Run> {
+  return runSrv(t, ['-t'], CONF, { files: { 'modules/acme.mjs': plugin('acme', { manifest: MANIFEST, body }) } });
+}
+
+const IS_REFUSED: readonly (readonly [what: string, body: string, reason: string, line: number, hint: string])[] = [
+  [
+    'an unknown handler',
+    'compile() { return { contnt: () => 200 }; }',
+    '"compile" of module "acme" returns an unknown handler "contnt"',
+    5,
+    'did you mean "content"?',
+  ],
+  [
+    'a handler of servers in a location',
+    'compile() { return { post_read: () => -1 }; }',
+    '"compile" of module "acme" returns an unknown handler "post_read"',
+    5,
+    'return it from "compileServer"',
+  ],
+  [
+    'a handler of locations in a server',
+    'compileServer() { return { access: () => -1 }; }',
+    '"compileServer" of module "acme" returns an unknown handler "access"',
+    4,
+    'return it from "compile"',
+  ],
+  [
+    'a handler that is no function',
+    `compile() { return { content: 'hello' }; }`,
+    'handler "content" of module "acme" is no function',
+    5,
+    'it gets the request: (request) => …',
+  ],
+  [
+    'a promise',
+    'async compile() { return {}; }',
+    '"compile" of module "acme" returns no handlers',
+    5,
+    'an object like { log: (request) => … } is expected',
+  ],
+  [
+    'what it throws',
+    `compile() { throw new Error('boom'); }`,
+    '"compile" of module "acme" failed: boom',
+    5,
+    'the code of the module has thrown this: the error log has the stack',
+  ],
+  [
+    'what it throws for TLS',
+    `compileTls() { throw new Error('boom'); }`,
+    '"compileTls" of module "acme" failed: boom',
+    4,
+    'the code of the module has thrown this: the error log has the stack',
+  ],
+];
+
+for (const [what, body, reason, line, hint] of IS_REFUSED) {
+  test(`refused: ${what}`, async (t) => {
+    const { code, stderr, prefix } = await load(t, body);
+    t.is(code, 1);
+    t.true(stderr.includes(`srv: [emerg] ${reason} in ${prefix}/conf/srv.conf:${line}\n`), stderr);
+    t.true(stderr.includes(`\n    ${hint} (${prefix}/modules/acme.mjs)\n`), stderr);
+  });
+}
+
+test('the log has the stack of what compile throws', async (t) => {
+  const { prefix } = await load(t, `compile() { throw new Error('boom'); }`);
+  t.regex(
+    readFileSync(join(prefix, 'logs/error.log'), 'utf8'),
+    /\[crit\] .*"compile" of module "acme" failed: Error: boom.* at Plugin\.compile .*acme\.mjs:/,
+  );
+});
+
+test('nothing, however it is said, is no mistake', async (t) => {
+  const { code, stderr } = await load(t, `compile() { return false; } compileServer() { return null; }`);
+  t.is(code, 0, stderr);
+});
+
+test('a reload with a module that throws leaves what is in force', async (t) => {
+  const files = {
+    'modules/acme.mjs': plugin('acme', { manifest: MANIFEST, body: `compile({ conf }) { if (conf.greet) throw new Error('boom'); }` }),
+  };
+  const srv = await startSrv(t, CONF.replace('greet;', ''), { files });
+  await srv.configure(CONF);
+  srv.signal('SIGHUP');
+  await srv.waitForLog(/\[emerg\] .*"compile" of module "acme" failed: boom in .*srv\.conf:5/);
+  await srv.waitForLog(/the configuration in force stays as it was/);
+  t.is((await get(srv.port('web'), '/')).status, 204);
+});
