@@ -29,6 +29,9 @@ export class ModuleLoadError extends Error {
 /** The hint for what is not a mistake in what a module declares, but thrown by its code. */
 export const SEE_LOG = 'the code of the module has thrown this: the error log has the stack';
 
+/** What Node.js says where a package.json above the file makes it CommonJS. */
+const NOT_READ_AS_MODULE = /^(?:Cannot use import statement outside a module|Unexpected token 'export')$/;
+
 /** Several reasons, all of which are to be told. */
 export class ModuleFaults extends ModuleLoadError {
   readonly reasons: readonly ModuleLoadError[];
@@ -46,12 +49,13 @@ export function shippedModule(installation: Installation, name: string): string 
 }
 
 /**
- * The file that a `load_module` argument means: under the prefix, else in the installation. A name that ends in `.so` finds the `.js`.
+ * The file that a `load_module` argument means: under the prefix, else in the installation. A name that ends in `.so` finds the `.js` or `.mjs`.
  * @throws ModuleLoadError when there is none.
  */
 export function findModule(path: string, prefix: string, installation: Installation): string {
-  const file = path.replace(/\.so$/, '.js');
-  const candidates = isAbsolute(file) ? [file] : [prefix, installation.program].map((folder) => join(folder, file));
+  const files = path.endsWith('.so') ? ['.js', '.mjs'].map((extension) => path.replace(/\.so$/, extension)) : [path];
+  const folders = [prefix, installation.program];
+  const candidates = isAbsolute(path) ? files : folders.flatMap((folder) => files.map((file) => join(folder, file)));
   const found = candidates.find((candidate) => existsSync(candidate));
   if (found !== undefined) return found;
   throw new ModuleLoadError(`cannot load module "${path}" (2: No such file or directory)`, `searched: ${candidates.join(', ')}`);
@@ -108,6 +112,10 @@ async function importExports(file: string): Promise<Record<string, unknown>> {
   try {
     return (await import(pathToFileURL(file).href)) as Record<string, unknown>;
   } catch (error) {
-    throw new ModuleLoadError(`cannot load module "${file}": ${(error as Error).message ?? String(error)}`, SEE_LOG, { cause: error });
+    const reason = (error as Error).message ?? String(error);
+    const hint = NOT_READ_AS_MODULE.test(reason)
+      ? `call it ${basename(file, extname(file))}.mjs: then it is read as an ES module`
+      : SEE_LOG;
+    throw new ModuleLoadError(`cannot load module "${file}": ${reason}`, hint, { cause: error });
   }
 }

@@ -12,7 +12,7 @@ import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const SRV = resolve('node_modules/.bin/srv');
-const MODULE = resolve(import.meta.dirname, '../modules/acme_http_server_timing_module.js');
+const MODULE = resolve(import.meta.dirname, '../modules/acme_http_server_timing_module.mjs');
 const FOLDER = mkdtempSync(join(tmpdir(), 'srv-plugin-'));
 process.once('exit', () => rmSync(FOLDER, { recursive: true, force: true }));
 

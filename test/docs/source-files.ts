@@ -15,7 +15,7 @@ export interface SourceFile {
 export function sourceFiles(...folders: readonly string[]): readonly SourceFile[] {
   return folders.flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.ts') && !/(^|[\\/])(node_modules|dist)[\\/]/.test(name))
+      .filter((name) => /\.m?ts$/.test(name) && !/(^|[\\/])(node_modules|dist)[\\/]/.test(name))
       .map((name) => join(folder, name).replaceAll(sep, '/'))
       .map((path) => ({ path, text: readRoot(path) })),
   );

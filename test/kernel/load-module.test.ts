@@ -31,9 +31,10 @@ test('services are the same objects for a module outside of the installation', a
   t.truthy(await srv.waitForLog(/plugin runs in the master/));
 });
 
-test('a name ending in .so finds the .js', async (t) => {
-  const files = { 'modules/mine.js': plugin('mine') };
-  t.is((await runSrv(t, ['-tq'], `load_module modules/mine.so;\n${EVENTS}`, { files })).code, 0);
+test('a name ending in .so finds the .js or .mjs', async (t) => {
+  const files = { 'modules/mine.js': plugin('mine'), 'modules/yours.mjs': plugin('yours') };
+  const { code, stderr } = await runSrv(t, ['-tq'], `load_module modules/mine.so; load_module modules/yours.so;\n${EVENTS}`, { files });
+  t.is(code, 0, stderr);
 });
 
 test('a module that the prefix does not have is looked for in the installation', async (t) => {
@@ -53,13 +54,19 @@ const FAULTS: readonly Fault[] = [
     what: 'no such file',
     lines: 'load_module modules/nothing.so;',
     message:
-      /cannot load module "modules\/nothing\.so" \(2: No such file or directory\) in .*:1\n[^]*searched: .*\/modules\/nothing\.js, .*\/modules\/nothing\.js$/m,
+      /cannot load module "modules\/nothing\.so" \(2: No such file or directory\) in .*:1\n[^]*searched: (.*\/modules\/nothing\.js, .*\/modules\/nothing\.mjs(, )?){2}$/m,
   },
   {
     what: 'not JavaScript',
     files: { 'modules/bad.js': 'this is not a program' },
     lines: 'load_module modules/bad.js;',
     message: /cannot load module ".*bad\.js": .+ in .*:1$/m,
+  },
+  {
+    what: 'a package.json says that it is CommonJS',
+    files: { 'modules/bad.js': plugin('bad'), 'package.json': '{ "type": "commonjs" }' },
+    lines: 'load_module modules/bad.js;',
+    message: /cannot load module ".*bad\.js": Cannot use import statement outside a module in .*:1\n[^]*call it bad\.mjs/m,
   },
   {
     what: 'it throws while it is loaded',

@@ -27,14 +27,14 @@ async function build(t: ExecutionContext): Promise<Readonly<Record<string, strin
   mkdirSync(join(folder, 'node_modules'));
   symlinkSync(ROOT, join(folder, 'node_modules/srv'));
   await run(join(ROOT, 'node_modules/.bin/tsc'), ['-p', folder]).catch((error: { stdout: string }) => t.fail(error.stdout));
-  const built = sketches().map(([path]) => path.replace(/\.ts$/, '.js'));
+  const built = sketches().map(([path]) => path.replace(/\.mts$/, '.mjs'));
   return Object.fromEntries(built.map((path) => [path, readFileSync(join(folder, 'dist', path), 'utf8')]));
 }
 
 const DATA = `
-  load_module modules/acme_http_maintenance_module.js;
-  load_module modules/acme_http_client_kind_module.js;
-  load_module modules/acme_http_drain_module.js;
+  load_module modules/acme_http_maintenance_module.mjs;
+  load_module modules/acme_http_client_kind_module.mjs;
+  load_module modules/acme_http_drain_module.mjs;
   helper broker modules/srv_helper_broker_module.js conf/broker.conf;
   helper ctrl modules/srv_helper_ctrl_module.js conf/ctrl.conf;
   worker_processes 2;
@@ -50,14 +50,14 @@ const DATA = `
   }`;
 const CONTROL = `
   load_module modules/srv_http_sendmsg_module.js;
-  load_module modules/acme_http_drain_api_module.js;
+  load_module modules/acme_http_drain_api_module.mjs;
   events {}
   http { server { listen 127.0.0.1:%%PORT_ctrl%%; location /api { dyn_module_api; } } }`;
 
 /** A server with all the sketches loaded, and its API up. */
 async function start(t: ExecutionContext): Promise<Srv> {
   const modules = await build(t);
-  const files = { 'package.json': '{ "type": "module" }', 'conf/broker.conf': '', 'conf/ctrl.conf': CONTROL, ...modules };
+  const files = { 'conf/broker.conf': '', 'conf/ctrl.conf': CONTROL, ...modules };
   const srv = await startSrv(t, DATA, { files });
   await waitFor('the API', () =>
     json(srv.port('ctrl'), 'GET', '/api/v1/openapi.json').then(

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import { get } from '../harness/client.js';
-import { startSrv } from '../harness/srv.js';
+import { runSrv, startSrv } from '../harness/srv.js';
 import { tempFolder } from '../harness/temp.js';
 import { codeBlocks, ROOT } from './readme.js';
 
-const MODULE = 'dist/modules/acme_http_server_timing_module.js';
+const MODULE = 'dist/modules/acme_http_server_timing_module.mjs';
 const run = promisify(execFile);
 
 /** Runs commands of the README in a shell whose home folder has srv in it, without a network. */
@@ -52,8 +52,19 @@ test('the built file alone is loaded by a server that is running', async (t) => 
   await srv.configure(site(`load_module ${MODULE};`, 'server_timing on;'));
   srv.signal('SIGHUP');
   await srv.waitForLog(/reconfigured/);
+  t.is(srv.stderr, '');
   t.truthy((await get(srv.port('web'), '/')).headers['server-timing']);
 });
+
+for (const type of ['module', 'commonjs']) {
+  test(`the built file alone is loaded without a warning, below a package.json of type ${type}`, async (t) => {
+    const { folder } = await makeCopy(t);
+    const files = { 'package.json': `{ "type": "${type}" }`, [MODULE]: readFileSync(join(folder, MODULE), 'utf8') };
+    const { code, stderr } = await runSrv(t, ['-tq'], site(`load_module ${MODULE};`, 'server_timing on;'), { files });
+    t.is(code, 0);
+    t.is(stderr, '');
+  });
+}
 
 function site(main: string, location: string): string {
   return `${main} error_log logs/error.log notice; events {}
