@@ -126,7 +126,8 @@ export class Instance {
    */
   async modulesFor(tree: Tree): Promise<RunningModulesLoad> {
     const lines = loadModuleLines(tree.root).map((line) => line.args[0]?.text);
-    if (this.#loaded && isDeepStrictEqual(lines, this.#loaded.lines)) return this.#loaded;
+    // What could not be loaded is tried again: its file may be there now.
+    if (this.#loaded?.errors.length === 0 && isDeepStrictEqual(lines, this.#loaded.lines)) return this.#loaded;
     const { role, prefix, installation, log } = this.options;
     const { set, errors } = await loadModules(tree.root, { plane: role === 'control' ? 'control' : 'data', prefix, installation, log });
     const run = (module: LoadedModule): RunningModule => this.#loaded?.modules.same(module) ?? this.#construct(module);

@@ -2,6 +2,7 @@ import test from 'ava';
 import { get } from '../harness/client.js';
 import { plugin } from '../harness/plugins.js';
 import { runSrv, startSrv } from '../harness/srv.js';
+import { writeInto } from '../harness/temp.js';
 
 const EVENTS = 'events {}\n';
 
@@ -156,6 +157,17 @@ test('an unknown directive that a shipped module provides is answered with the l
     stderr,
     /unknown directive "add_more_header" in .*:2\n[^]*add "load_module modules\/srv_http_multi_header_module\.js;" at the top/,
   );
+});
+
+test('a reload that lacked the file of a module finds it when it is there', async (t) => {
+  const without = `error_log logs/error.log notice;\n${EVENTS}`;
+  const srv = await startSrv(t, without);
+  await srv.configure(`load_module modules/later.mjs;\n${without}`);
+  srv.signal('SIGHUP');
+  await srv.waitForLog(/cannot load module "modules\/later\.mjs"[^]*stays as it was/);
+  writeInto(srv.prefix, 'modules/later.mjs', plugin('later'));
+  srv.signal('SIGHUP');
+  t.truthy(await srv.waitForLog(/reconfigured/));
 });
 
 test('a reload can load a module, and let go of it again', async (t) => {
