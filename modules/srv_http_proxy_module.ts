@@ -1,6 +1,7 @@
 import { choice, flag, number, rest, size, template, text, time } from '../core/module/args.js';
 import type { HttpHandlers, HttpRequest, LocationScope, Template } from '../core/module/http.js';
 import { httpModule } from '../core/module/manifest.js';
+import { compilePattern } from '../core/module/pattern.js';
 import { Exchanges, type ExchangePlan, type NextUpstream, type UriPlan } from '../core/module/services.js';
 import { ArgError, directive, type ArgType } from '../core/module/spec.js';
 import type { Directive } from '../core/module/tree.js';
@@ -30,16 +31,7 @@ function redirectWord(): ArgType<Template | RegExp> {
     parse(value, context) {
       if (!value.startsWith('~')) return text.parse(value, context);
       const caseless = value.startsWith('~*');
-      try {
-        return new RegExp(
-          Buffer.from(value.slice(caseless ? 2 : 1))
-            .latin1Slice()
-            .replaceAll('(?P<', '(?<'),
-          caseless ? 'i' : '',
-        );
-      } catch (error) {
-        throw new ArgError(`invalid regular expression "${value}"`, (error as Error).message);
-      }
+      return compilePattern(value.slice(caseless ? 2 : 1), caseless);
     },
   };
 }

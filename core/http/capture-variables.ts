@@ -9,7 +9,7 @@ export interface Captured {
 
 const SCOPES = new Set(['http', 'server', 'location']);
 const WITH_PATTERNS = new Set(['server_name', 'location', 'proxy_redirect']);
-const NAMED_GROUP = /\(\?P?<([A-Za-z_]\w*)>/g;
+const NAMED_GROUP = /\(\?(?:P?<|')([A-Za-z_]\w*)[>']/g;
 
 /**
  * Makes the named groups of the regular expressions in a configuration variables, so that whatever stands before or after them

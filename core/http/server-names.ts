@@ -1,3 +1,4 @@
+import { compilePattern } from '../module/pattern.js';
 import { ArgError, type ArgType } from '../module/spec.js';
 import type { VirtualServer } from './virtual-server.js';
 
@@ -127,19 +128,4 @@ export function parseServerName(text: string): readonly ServerName[] {
     ];
   }
   return [{ kind: 'exact', name }];
-}
-
-/**
- * A regular expression of the configuration. PCRE's `(?P<name>…)` and `(?<name>…)` are the same; an inline `(?i)` at the start becomes a flag.
- * @throws ArgError
- */
-export function compilePattern(source: string, caseless: boolean): RegExp {
-  const inline = source.startsWith('(?i)');
-  const text = (inline ? source.slice(4) : source).replaceAll('(?P<', '(?<');
-  try {
-    return new RegExp(text, caseless || inline ? 'i' : '');
-  } catch (error) {
-    const reason = (error as Error).message.replace(/^Invalid regular expression/, 'invalid regular expression');
-    throw new ArgError(`${reason} in "${source}"`);
-  }
 }

@@ -1,13 +1,15 @@
 import { errorAt } from '../config/errors.js';
 import { Mistakes } from '../config/mistakes.js';
 import type { Template } from '../module/http.js';
+import { compilePattern } from '../module/pattern.js';
+import { ArgError } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
 import { NAME_WITH_UNDERSCORES, PLAIN_NAME, TOKEN } from '../net/http1/characters.js';
 import type { HeadLimits } from '../net/http1/message-head.js';
 import type { CoreConf } from './core-module.js';
 import { parseListen, type ListenOptions } from './listen.js';
 import type { ErrorPage, LocationMatch, LocationSettings } from './location.js';
-import { compilePattern, parseServerName, type ServerName } from './server-names.js';
+import { parseServerName, type ServerName } from './server-names.js';
 import type { ServerSettings } from './virtual-server.js';
 
 /** What a server shows as its name with `server_tokens on`. */
@@ -129,9 +131,10 @@ export function locationMatch(directive: Directive): LocationMatch {
 
 function locationPattern(directive: Directive, source: string, caseless: boolean): RegExp {
   try {
-    return compilePattern(bytes(source), caseless);
+    return compilePattern(source, caseless);
   } catch (error) {
-    throw errorAt(directive, (error as Error).message, directive.args.at(-1));
+    if (!(error instanceof ArgError)) throw error;
+    throw errorAt(directive, error.message, directive.args.at(-1), error.hint);
   }
 }
 

@@ -1,0 +1,156 @@
+/** Regular expressions are PCRE's, as nginx compiles them, and not JavaScript's. */
+import test from 'ava';
+import { get } from '../harness/client.js';
+import { nginxVerdict, startNginx } from '../harness/nginx.js';
+import { freePort } from '../harness/ports.js';
+import { testWith } from '../harness/programs.js';
+import { runSrv, startSrv } from '../harness/srv.js';
+
+/** An expression, paths that it matches and paths that it does not. */
+const CASES: readonly (readonly [pattern: string, matching: string, others: string])[] = [
+  [String.raw`^/admin/[[:digit:]]+$`, '/admin/42 /admin/4%0A', '/admin/a /admin/: /admin/4%0A%0A /admin/4%0D'],
+  [String.raw`^/[[:^alpha:]_]$`, '/1 /_ /%0A', '/a /Z'],
+  [String.raw`^/[[:space:][:punct:]x-z]+$`, '/%20%0A /~! /xyz', '/a /%A0'],
+  [String.raw`\A/p`, '/p /p/x', '/ap /A/p'],
+  [String.raw`\.php\z`, '/a.php', '/a.php%0A /a.phpz'],
+  [String.raw`\.php\Z`, '/a.php /a.php%0A', '/a.php%0A%0A /a.phpZ'],
+  [String.raw`\.php$`, '/a.php /a.php%0A', '/a.php%0D /a.phpx'],
+  [String.raw`^/\Qa.b+\E*$`, '/a.b+ /a.b++ /a.b', '/axb+ /a.bb'],
+  [String.raw`^/[\Qa-z\E]$`, '/a /- /z', '/b /Q'],
+  [String.raw`^/a\hb\Hc`, '/a%20bxc /a%09b%0Ac /a%A0bxc', '/ahbHc /a%0Abxc /a%20b%20c'],
+  [String.raw`^/a\vb\Vc`, '/a%0Bbxc /a%0Ab%20c /a%85bxc', '/avbxc /a%20bxc /a%0Ab%0Ac'],
+  [String.raw`^/a\sb\Sc`, '/a%20bxc /a%0Bb%A0c', '/a%A0bxc /a%20b%20c'],
+  [String.raw`^/a\Rb$`, '/a%0D%0Ab /a%0Ab /a%0Db', '/aRb /a%0D%0D%0Ab'],
+  [String.raw`^/a\R\nb$`, '/a%0D%0A%0Ab /a%0A%0Ab', '/a%0D%0Ab'],
+  [String.raw`\G/a`, '/a', '/b/a /G/a'],
+  [String.raw`^/a.b\Nc$`, '/axbxc /a%0Db%0Dc', '/a%0Abxc /axb%0Ac'],
+  [String.raw`^/(?s)a.b`, '/a%0Ab /axb', '/ab'],
+  [String.raw`^/(?#nothing)a(?# at all )b$`, '/ab', '/anothingb'],
+  [String.raw`(?i)^/admin`, '/ADMIN /admin', '/adm'],
+  [String.raw`^/a(?i)b|c(?-i)d$`, '/ab /aB /xcd /xCd', '/AB /xcD'],
+  [String.raw`^/(a(?i)b|c)d$`, '/abd /aBd /cd /Cd', '/Abd /abD /cD'],
+  [String.raw`^/a(?i:b)c$`, '/abc /aBc', '/aBC'],
+  [String.raw`^/(?P<one>.)(?<two>.)(?'three'.)(?P=one)\k<two>\k{three}\g{one}$`, '/abcabca', '/abcabcb /abccbaa'],
+  [String.raw`^/(.)(.)\1\g2\g{-1}\g{1}0$`, '/ababba0', '/ababb%080 /ababbb0'],
+  [String.raw`^/\o{101}\x{42}\x43\104\e?\a?\x1$`, '/ABCD%1B%07%01 /ABCD%01', '/ABCDea%01 /ABCD'],
+  [String.raw`^/\cA\10$`, '/%01%08', '/cA%08'],
+  [String.raw`^/[]a]+$`, '/] /a]', '/b'],
+  [String.raw`^/[^]a]+$`, '/b', '/] /a'],
+  [String.raw`^/[a[b-]$`, '/[ /a /-', '/c'],
+  [String.raw`^/[\d.-]+[\e\a\b]$`, '/1.-%1B /2%07 /3%08', '/1e /2a /3b'],
+  [String.raw`^/a{,3}b{2}c{1,}$`, '/a{,3}bbcc', '/aabbc /a{,3}bc'],
+  [String.raw`^/\/\-\_\@\{}$`, '//-_@{} ', '/x'],
+  ['^/ü.$', '/%C3%BCx', '/%FCx /%C3%BC'],
+];
+
+function locations(port: number | string): string {
+  return CASES.map(([pattern], index) => {
+    const quoted = pattern.replaceAll(/\\(?=["'\\trn])/g, String.raw`\\`);
+    return `server { listen 127.0.0.1:${port}; merge_slashes off; server_name p${index}; location ~ "${quoted}" { return 200 yes; } location / { return 200 no; } }`;
+  }).join('\n');
+}
+
+/** What differs from the table. */
+async function surprises(port: number): Promise<string[]> {
+  const found: string[] = [];
+  for (const [index, [pattern, matching, others]] of CASES.entries()) {
+    for (const [paths, expected] of [
+      [matching, 'yes'],
+      [others, 'no'],
+    ] as const) {
+      for (const path of paths.trim().split(' ')) {
+        const { body } = await get(port, path, { headers: { host: `p${index}` } });
+        if (body !== expected) found.push(`${pattern} on ${path}: ${body}`);
+      }
+    }
+  }
+  return found;
+}
+
+test('an expression matches what PCRE matches with it', async (t) => {
+  const srv = await startSrv(t, `events {} http { ${locations('%%PORT_web%%')} }`);
+  t.deepEqual(await surprises(srv.port('web')), []);
+});
+
+testWith('nginx')('nginx agrees about what expressions match', async (t) => {
+  const port = await freePort(t);
+  await startNginx(t, `server_names_hash_bucket_size 128; ${locations(port)}`);
+  t.deepEqual(await surprises(port), []);
+});
+
+/** PCRE has it, JavaScript has nothing like it. */
+const UNSUPPORTED = [
+  String.raw`a\Kb`,
+  String.raw`a\X`,
+  '(?|a|b)',
+  '(?x)a b',
+  '(?m)^a',
+  '(?>a)',
+  'a++',
+  'a{2}+',
+  '(?<x>a)(?P>x)',
+  '(?R)?',
+  String.raw`(?<x>a)\g<x>`,
+  '(*ANYCRLF)a',
+  '(a)?(?(1)b|c)',
+  String.raw`\p{L}`,
+  String.raw`[\pL]`,
+];
+
+/** PCRE refuses it too. */
+const INVALID = [
+  '(',
+  ')',
+  '(?<1a>x)',
+  '(?<a>x)(?<a>y)',
+  '(?Z)',
+  '[z',
+  '[[:foo:]]',
+  '[[.a.]]',
+  '[:digit:]',
+  '[b-a]',
+  String.raw`[a-\d]`,
+  String.raw`[\d-a]`,
+  String.raw`[\z]`,
+  String.raw`\8`,
+  String.raw`(a)\2`,
+  String.raw`\k<x>`,
+  String.raw`\i`,
+  String.raw`\u0041`,
+  String.raw`\x{100}`,
+  String.raw`\N{U+41}`,
+  '*a',
+  'a**',
+  'a{3,2}',
+];
+
+test('what cannot be translated and what PCRE refuses is refused, wherever it stands', async (t) => {
+  const patterns = [...UNSUPPORTED, ...INVALID];
+  const conf = (form: (pattern: string) => string): string =>
+    `events {} http { server { listen 8001;\n${patterns.map((pattern) => form(pattern)).join('\n')}\n} }\n`;
+  const lines = patterns.map((_, index) => index + 2);
+  for (const form of [
+    (pattern: string) => `location ~ "${pattern}" { }`,
+    (pattern: string) => `server_name "~${pattern}";`,
+    (pattern: string) => `location "/${pattern}" { proxy_redirect "~*${pattern}" /; }`,
+  ]) {
+    const { stderr } = await runSrv(t, ['-t'], conf(form));
+    const reported = [...stderr.matchAll(/^srv: \[emerg\] invalid regular expression ".*": .* in .*:(\d+)$/gm)].map(([, line]) =>
+      Number(line),
+    );
+    t.deepEqual(reported, lines, stderr);
+  }
+});
+
+test('what is not there of PCRE is told with a hint', async (t) => {
+  for (const pattern of UNSUPPORTED) {
+    const { stderr } = await runSrv(t, ['-t'], `events {} http { server { listen 8001; location ~ "${pattern}" { } } }`);
+    t.regex(stderr, /supported( at ".*")? in .*\n[^]*docs\/configuration\.md/, pattern);
+  }
+});
+
+testWith('nginx')('nginx refuses the invalid expressions and takes the unsupported ones', (t) => {
+  const verdict = (pattern: string): string => nginxVerdict(t, `server { location ~ "${pattern}" { return 204; } }`);
+  for (const pattern of INVALID) t.regex(verdict(pattern), /^pcre2?_compile\(\) failed: /, pattern);
+  for (const pattern of UNSUPPORTED) t.is(verdict(pattern), '', pattern);
+});
