@@ -163,9 +163,11 @@ class Compilation {
     const scope = this.#scope('location', 'location', directive, parent);
     const old = before?.byDirective(directive.id);
     const match = locationMatch(directive);
-    checkPlace(directive, match, parent);
+    this.#mistakes.attempt(() => checkPlace(directive, match, parent));
     const identity = `${match.kind === 'prefix-only' ? 'prefix' : match.kind} ${match.name}`;
-    if (match.kind !== 'regex' && seen.has(identity)) throw errorAt(directive, `duplicate location "${match.name}"`, directive.args.at(-1));
+    if (match.kind !== 'regex' && seen.has(identity)) {
+      this.#mistakes.take(errorAt(directive, `duplicate location "${match.name}"`, directive.args.at(-1)));
+    }
     seen.add(identity);
     if (old !== undefined && old.directive === directive && this.previous?.scopes.get(directive.id) === scope) return old;
     return this.#location(match, scope, this.#locations(directive, scope, old?.nested));
@@ -228,10 +230,13 @@ function checkPlace(directive: Directive, match: LocationMatch, parent: ScopeNod
   if (parent.kind !== 'location' || parent.directive === undefined) return;
   const outer = locationMatch(parent.directive);
   const shown = directive.args.map((word) => word.text).join(' ');
-  if (match.kind === 'named') throw errorAt(directive, `named location "${shown}" can be on the server level only`);
-  if (outer.kind === 'exact') throw errorAt(directive, `location "${shown}" cannot be inside the exact location "${outer.name}"`);
-  if (outer.kind === 'named') throw errorAt(directive, `location "${shown}" cannot be inside the named location "${outer.name}"`);
+  const refuse = (message: string): never => {
+    throw errorAt(directive, message, directive.args.at(-1));
+  };
+  if (match.kind === 'named') refuse(`named location "${shown}" can be on the server level only`);
+  if (outer.kind === 'exact') refuse(`location "${shown}" cannot be inside the exact location "${outer.name}"`);
+  if (outer.kind === 'named') refuse(`location "${shown}" cannot be inside the named location "${outer.name}"`);
   if (match.kind !== 'regex' && outer.kind !== 'regex' && !match.name.startsWith(outer.name)) {
-    throw errorAt(directive, `location "${match.name}" is outside location "${outer.name}"`);
+    refuse(`location "${match.name}" is outside location "${outer.name}"`);
   }
 }

@@ -57,12 +57,12 @@ class Pruning {
     return directives.flatMap((directive) => {
       if (!this.#isMistaken(directive))
         return directive.block ? [{ ...directive, block: this.sound(directive.block, directive) }] : [directive];
+      if (parent) this.#incomplete.add(parent.id);
+      // Nothing in a location has a name that others use.
+      if (parent?.name === 'location') return [];
       this.#noteNames(directive);
-      if (parent) {
-        this.#incomplete.add(parent.id);
-        // An upstream that lacks a member may not come about at all.
-        this.#noteNames(parent);
-      }
+      // An upstream that lacks a member may not come about at all.
+      if (parent) this.#noteNames(parent);
       return [];
     });
   }
@@ -73,7 +73,9 @@ class Pruning {
     const place = placeOf(source);
     const directive = find(directives, (candidate) => placesOf(candidate).includes(place));
     if (!directive) return true;
-    return this.#incomplete.has(directive.id) || directive.args.some(({ text }) => namesIn(text).some((name) => this.#names.has(name)));
+    // What is missing in a block is told at its name, what is wrong with an argument at the argument.
+    if (this.#incomplete.has(directive.id) && placeOf(directive.source) === place) return true;
+    return directive.args.some(({ text }) => namesIn(text).some((name) => this.#names.has(name)));
   }
 
   #noteNames({ args }: DirectiveData): void {

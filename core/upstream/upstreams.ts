@@ -15,7 +15,7 @@ import type { Peer } from './peer.js';
 import { prepareAll } from './prepare-all.js';
 import { prepareServers } from './server-changes.js';
 import { SharedParameters, type LineContext } from './server-line.js';
-import { touchedBy, type Touched } from './touched.js';
+import { touchedBy, upstreamsOf, type Touched } from './touched.js';
 import type { BlockOptions, UpstreamBlock } from './upstream-block.js';
 
 export interface UpstreamSetOptions {
@@ -42,6 +42,8 @@ export class UpstreamSet extends Upstreams implements Follower {
   #names: ReadonlyMap<string, UpstreamBlock> = new Map();
   /** The names as they will be, while a change is being prepared. */
   #coming: ReadonlyMap<string, UpstreamBlock> | undefined;
+  /** The names of the change that was refused last, and why. */
+  #refused: { readonly names: ReadonlySet<string>; readonly error: unknown } | undefined;
   #tree: Tree = ConfigTree.empty;
   /** Out of force, but requests are still on them. */
   #retired: UpstreamBlock[] = [];
@@ -57,8 +59,12 @@ export class UpstreamSet extends Upstreams implements Follower {
     this.#implicit = new ImplicitGroups({ ...group, owner: true, keepalive: DEFAULT_KEEPALIVE }, lookup);
   }
 
-  /** The group of an `upstream` block, of the configuration being prepared while one is. For those who compile. */
+  /**
+   * The group of an `upstream` block, of the configuration being prepared while one is. For those who compile.
+   * @throws ConfigErrors of the blocks, if they were refused: that this one cannot be found follows from it
+   */
   find(name: string): Group | undefined {
+    if (this.#refused?.names.has(name) === true) throw this.#refused.error;
     return (this.#coming ?? this.#names).get(name)?.group;
   }
 
@@ -87,6 +93,7 @@ export class UpstreamSet extends Upstreams implements Follower {
   }
 
   async prepare(change: Change): Promise<Prepared> {
+    this.#refused = undefined;
     const touched = touchedBy(change, this.#blocks);
     const parts: Prepared[] = [];
     const abort = (): void => {
@@ -98,6 +105,8 @@ export class UpstreamSet extends Upstreams implements Follower {
       if (touched.blocks.size > 0) parts.push(await this.#prepareBlocks(change, touched.blocks));
     } catch (error) {
       abort();
+      const names = Array.from(upstreamsOf(change.after), ({ args }) => args[0]?.text ?? '');
+      this.#refused = { names: new Set(names), error };
       throw error;
     }
     const commit = (): void => {

@@ -185,6 +185,53 @@ http {
   );
 });
 
+/** Messages of mistakes, without their places. */
+function messagesIn(stderr: string): (string | undefined)[] {
+  return [...stderr.matchAll(/^srv: \[emerg\] (.*?) in \S+:\d+$/gm)].map(([, text]) => text);
+}
+
+for (const [lines, message] of [
+  ['server nosuchhost.invalid; server 127.0.0.1:1;', 'host not found in upstream "nosuchhost.invalid"'],
+  ['server 127.0.0.1:99999;', 'invalid port in upstream "127.0.0.1:99999"'],
+  ['server unix:;', 'no path in the unix domain socket in upstream "unix:"'],
+  ['zone z 8k; server 127.0.0.1:1;', 'zone "z" is too small'],
+  ['', 'no servers are inside upstream'],
+] as const) {
+  test(`who passes requests to a group with a mistake is not told that it is missing: ${message}`, async (t) => {
+    const conf = `events {} http {
+  upstream bad { ${lines} }
+  upstream good { server 127.0.0.1:1; }
+  server { listen 127.0.0.1:8001; location / { proxy_pass http://bad; } location /a { proxy_pass http://good; } }
+}`;
+    const { stderr } = await runSrv(t, ['-t'], conf);
+    t.deepEqual(messagesIn(stderr), [message], stderr);
+  });
+}
+
+test('a mistake of a location does not hide those inside it', async (t) => {
+  const conf = `events {} http { server {
+  listen 127.0.0.1:8001;
+  location / { return 200; }
+  location / { proxy_pass htp://x; error_page 200 /e; location /b { } location = / { location /c { access_log logs/a.log nope; } } }
+  location /x { proxy_pas http://x; proxy_pass htp://x; error_page 299 /x; }
+} }`;
+  const { stderr } = await runSrv(t, ['-t'], conf);
+  t.deepEqual(
+    messagesIn(stderr),
+    [
+      'duplicate location "/"',
+      'invalid URL prefix',
+      'value "200" must be between 300 and 599',
+      'location "/c" cannot be inside the exact location "/"',
+      'unknown log format "nope"',
+      'unknown directive "proxy_pas"',
+      'invalid URL prefix',
+      'value "299" must be between 300 and 599',
+    ],
+    stderr,
+  );
+});
+
 test('the shipped configuration is checked in less than half a second', async (t) => {
   const prefix = tempFolder(t);
   cpSync(SHIPPED, `${prefix}/conf`, { recursive: true });
