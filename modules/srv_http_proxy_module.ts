@@ -1,8 +1,8 @@
 import { choice, flag, number, rest, size, template, text, time } from '../core/module/args.js';
-import type { HttpHandlers, HttpRequest, LocationScope, Template } from '../core/module/http.js';
+import type { Handler, HttpHandlers, HttpRequest, LocationScope, Template } from '../core/module/http.js';
 import { httpModule } from '../core/module/manifest.js';
 import { compilePattern } from '../core/module/pattern.js';
-import { Exchanges, type ExchangePlan, type NextUpstream, type UriPlan } from '../core/module/services.js';
+import { Exchanges, Log, type ExchangePlan, type NextUpstream, type UriPlan } from '../core/module/services.js';
 import { ArgError, directive, type ArgType } from '../core/module/spec.js';
 import type { Directive } from '../core/module/tree.js';
 
@@ -36,10 +36,27 @@ function redirectWord(): ArgType<Template | RegExp> {
   };
 }
 
+/** Where requests are passed to. Of one with variables the beginning may be known with the request only. */
+function url(): ArgType<Template> {
+  const text = template('URL');
+  return {
+    ...text,
+    parse(value, context) {
+      const parsed = text.parse(value, context);
+      if (parsed.constant === undefined) return parsed;
+      const [prefix] = /^https?:\/\//i.exec(value) ?? [];
+      if (prefix === undefined) throw new ArgError('invalid URL prefix', 'the URL begins with http:// or https://');
+      const rest = value.slice(prefix.length);
+      if (/^(?:[:/?#]|$)/.test(rest)) throw new ArgError(`no host in upstream "${rest}"`);
+      return parsed;
+    },
+  };
+}
+
 const directives = {
   proxy_pass: directive({
     in: ['location', 'if in location', 'limit_except'],
-    args: template('URL'),
+    args: url(),
     inherit: 'none',
     doc: 'Passes requests to this address or upstream.',
   }),
@@ -123,8 +140,12 @@ const HIDDEN = [
   'x-accel-charset',
 ];
 
+type Scheme = 'http' | 'https';
+
 interface Target {
-  readonly scheme: 'http' | 'https';
+  /** Undefined: known with the request only. */
+  readonly scheme: Scheme | undefined;
+  readonly url: Template;
   /** Host and port as written: `$proxy_host`. */
   readonly host: Template;
   readonly uri: UriPlan;
@@ -138,13 +159,18 @@ export class Proxy {
   /** `$proxy_host` by location. */
   readonly #targets = new WeakMap<Directive, Target>();
 
-  constructor(private readonly exchanges: Exchanges) {}
+  constructor(
+    private readonly exchanges: Exchanges,
+    private readonly log: Log,
+  ) {}
 
   readonly variables = {
     proxy_host: (request: HttpRequest): string | undefined => this.#target(request)?.host.of(request),
     proxy_port: (request: HttpRequest): string | undefined => {
       const target = this.#target(request);
-      return target && (/:(\d+)$/.exec(target.host.of(request))?.[1] ?? (target.scheme === 'https' ? '443' : '80'));
+      return (
+        target && (/:(\d+)$/.exec(target.host.of(request))?.[1] ?? String(defaultPort(target.scheme ?? schemeOf(target.url.of(request)))))
+      );
     },
     proxy_add_x_forwarded_for: (request: HttpRequest): string => {
       const before = request.header('x-forwarded-for');
@@ -157,7 +183,26 @@ export class Proxy {
     if (url === undefined) return undefined;
     const target = parseTarget(url, scope);
     if (scope.directive !== undefined) this.#targets.set(scope.directive, target);
-    return { content: this.exchanges.compile(planOf(scope, target)) };
+    const plain = this.exchanges.compile(planOf(scope, target, target.scheme ?? 'http'));
+    return {
+      content: target.scheme === undefined ? this.#choice(url, plain, this.exchanges.compile(planOf(scope, target, 'https'))) : plain,
+    };
+  }
+
+  /** Whether TLS is spoken is known with the request only. */
+  #choice(url: Template, plain: Handler, secure: Handler): Handler {
+    return (request) => {
+      const text = url.of(request);
+      switch (schemeOf(text)) {
+        case 'http':
+          return plain(request);
+        case 'https':
+          return secure(request);
+        case undefined:
+          this.log.write('error', `invalid URL prefix in "${text}"`, request);
+          return 500;
+      }
+    };
   }
 
   #target(request: HttpRequest): Target | undefined {
@@ -166,15 +211,24 @@ export class Proxy {
   }
 }
 
-function planOf(scope: LocationScope<typeof directives>, target: Target): ExchangePlan {
+function schemeOf(url: string): Scheme | undefined {
+  const [, scheme] = /^(https?):\/\//i.exec(url) ?? [];
+  return scheme === undefined ? undefined : scheme.length > 4 ? 'https' : 'http';
+}
+
+function defaultPort(scheme: Scheme | undefined): number {
+  return scheme === 'https' ? 443 : 80;
+}
+
+function planOf(scope: LocationScope<typeof directives>, target: Target, scheme: Scheme): ExchangePlan {
   const { conf } = scope;
   const fields = requestFields(scope, target);
   const passed = new Set(conf.proxy_pass_header.map((name) => name.toLowerCase()));
   const hidden = [...HIDDEN.filter((name) => !passed.has(name)), ...conf.proxy_hide_header.map((name) => name.toLowerCase())];
   return {
     target: target.host,
-    scheme: target.scheme,
-    defaultPort: target.scheme === 'https' ? 443 : 80,
+    scheme,
+    defaultPort: defaultPort(scheme),
     method: conf.proxy_method,
     uri: target.uri,
     replaced: fields.names,
@@ -199,11 +253,9 @@ function planOf(scope: LocationScope<typeof directives>, target: Target): Exchan
 /** Takes the URL of proxy_pass apart. With a variable in it the host may be anything, and a path stands for the whole request target. */
 function parseTarget(url: Template, scope: LocationScope<typeof directives>): Target {
   const written = scope.directive === undefined ? '' : argumentOf(scope.directive, 'proxy_pass');
-  const match = /^(https?):\/\/(unix:[^:]+:?|[^/?#]+)(.*)$/is.exec(written);
-  if (match === null) return scope.fail('invalid URL prefix', 'proxy_pass', 'the URL begins with http:// or https://');
-  const [, scheme = '', host = '', path = ''] = match;
-  const lower = scheme.toLowerCase() === 'https' ? 'https' : 'http';
-  if (url.constant === undefined) return { scheme: lower, ...variableTarget(url), redirect: undefined };
+  const scheme = schemeOf(written);
+  if (url.constant === undefined) return { url, scheme, ...variableTarget(url), redirect: undefined };
+  const [, host = '', path = ''] = /^https?:\/\/(unix:[^:]+:?|[^/?#]+)(.*)$/is.exec(written) ?? [];
   const location = locationName(scope.directive);
   if (path !== '' && location === undefined) {
     return scope.fail(
@@ -214,7 +266,7 @@ function parseTarget(url: Template, scope: LocationScope<typeof directives>): Ta
   const uri: UriPlan =
     path === '' ? { kind: 'same' } : { kind: 'replace', length: location?.length ?? 0, by: path.startsWith('/') ? path : `/${path}` };
   const redirect = path === '' ? { from: `${url.constant}/`, to: '/' } : { from: url.constant, to: location ?? '/' };
-  return { scheme: lower, host: constant(host), uri, redirect };
+  return { url, scheme, host: constant(host), uri, redirect };
 }
 
 /** `http://$backend`, `http://$host$request_uri`: host and path are found in the finished text; without a path the request's own stands. */

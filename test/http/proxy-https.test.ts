@@ -22,6 +22,7 @@ test('members may speak TLS', async (t) => {
         location / { proxy_pass https://127.0.0.1:${backend.port}; }
         location /group/ { proxy_pass https://group/base/; }
         location /dead { proxy_pass https://dead; }
+        location /either { proxy_pass $arg_scheme://group; }
         location /plain-group { proxy_pass http://group; }
         location /plain { proxy_pass http://127.0.0.1:${backend.port}; }
       }
@@ -37,6 +38,8 @@ test('members may speak TLS', async (t) => {
   t.is((await get(port, '/dead')).body, '/dead dead 0 ');
   t.is((await get(port, '/u', { method: 'POST', body: 'y'.repeat(3_000_000) })).body, `/u 127.0.0.1:${backend.port} 3000000 `);
   t.is((await get(port, '/d', { headers: { 'x-length': '3000000' } })).body.length, `/d 127.0.0.1:${backend.port} 0 `.length + 3_000_000);
+  t.is((await get(port, '/either?scheme=https')).body, '/either?scheme=https group 0 ');
+  t.not((await get(port, '/either?scheme=http')).status, 200);
   t.is((await get(srv.port('wrong'), '/')).status, 502, 'nobody speaks TLS there');
   t.not((await get(port, '/plain')).status, 200);
   await get(port, '/group/x');

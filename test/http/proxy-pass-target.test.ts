@@ -22,6 +22,8 @@ test('the target that the member gets', async (t) => {
         location /decoded/ { proxy_pass http://127.0.0.1:${port}$uri; }
         location /address/ { proxy_pass http://$server_addr:${port}; }
         location /name/ { proxy_pass http://$arg_to; }
+        location /scheme/ { proxy_pass $scheme://127.0.0.1:${port}; }
+        location /anything/ { proxy_pass $arg_to; }
         location /fixed/ { proxy_pass http://$server_addr:${port}/fixed?uri=$uri; }
         location /query/ { proxy_pass http://group?only=$arg_a; }
         location /method { proxy_pass http://group; proxy_method PATCH; }
@@ -58,6 +60,9 @@ test('the target that the member gets', async (t) => {
     '/decoded/a%20b%0d%0aX:1?c': '/decoded/a%20b%0D%0AX:1',
     '/address/a%20b?c': '/address/a%20b?c',
     '/name/x?to=group': '/name/x?to=group',
+    '/scheme/a?b': '/scheme/a?b',
+    '/anything/?to=http://group/new': '/new',
+    '/anything/?to=HTTP://group': '/anything/?to=HTTP://group',
     '/fixed/x%20y': '/fixed?uri=/fixed/x%20y',
     '/query/?a=1': '/?only=1',
     '/outer/x': '/o/x',
@@ -70,4 +75,5 @@ test('the target that the member gets', async (t) => {
   t.is(await ask('/old'), 'GET /old HTTP/1.0');
   t.is(await ask('/name/?to=nobody.invalid'), '502');
   t.is(await ask('/name/?to=[bad'), '500');
+  t.is(await ask('/anything/?to=ftp://group'), '500');
 });
