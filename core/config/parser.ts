@@ -29,6 +29,8 @@ export interface Parsed {
   readonly files: readonly string[];
   /** Ids of directives with a mistake in their quotes: what else seems wrong with their words follows from it. */
   readonly garbled: ReadonlySet<number>;
+  /** By errors: the id of a directive that they follow from if it is refused itself. */
+  readonly follows: ReadonlyMap<ConfigError, number>;
 }
 
 /**
@@ -65,6 +67,7 @@ class ParseRun implements ParseHost {
   private readonly errors: ConfigError[] = [];
   private readonly files = new Set<string>();
   private readonly garbledIds = new Set<number>();
+  private readonly follows = new Map<ConfigError, number>();
   /** Real paths of the files that are open around the current one. */
   private readonly open: string[] = [];
 
@@ -78,7 +81,13 @@ class ParseRun implements ParseHost {
   }
 
   finish(directives: readonly DirectiveData[]): Parsed {
-    return { directives, errors: this.errors.toSorted(byPosition), files: [...this.files], garbled: this.garbledIds };
+    return {
+      directives,
+      errors: this.errors.toSorted(byPosition),
+      files: [...this.files],
+      garbled: this.garbledIds,
+      follows: this.follows,
+    };
   }
 
   /** @param from the word behind `include`, `length` characters long */
@@ -107,8 +116,9 @@ class ParseRun implements ParseHost {
     this.garbledIds.add(id);
   }
 
-  report(error: ConfigError): void {
+  report(error: ConfigError, after?: number): void {
     if (this.errors.length < this.limits.errors) this.errors.push(error);
+    if (after !== undefined) this.follows.set(error, after);
   }
 
   /** The text of a file, which is then open until the caller takes it off the list; undefined if it cannot be read. */

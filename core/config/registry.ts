@@ -14,6 +14,8 @@ export interface RegisteredSpec {
 
 export class SpecRegistry {
   private readonly contexts = new Map<ContextName, Map<string, RegisteredSpec>>();
+  /** Contexts that directives can stand in: those that some directive opens. */
+  private readonly opened = new Set<ContextName>(['main']);
   private readonly contextsByName = new Map<string, ContextName[]>();
   private readonly shipped = new Map<string, string>();
 
@@ -26,6 +28,7 @@ export class SpecRegistry {
     for (const [key, spec] of Object.entries(directives)) {
       const name = spec.name ?? key;
       const entry = { name, spec, signature: new Signature(spec), module };
+      if (spec.block !== undefined) this.opened.add(spec.block);
       for (const context of spec.in) faults.push(...this.add(context, entry));
     }
     return faults;
@@ -43,6 +46,11 @@ export class SpecRegistry {
   /** Contexts the directive may stand in, in the order they were declared; empty: nobody knows it. */
   contextsOf(name: string): readonly ContextName[] {
     return this.contextsByName.get(name) ?? [];
+  }
+
+  /** False for a context that specs name, but that no loaded module has a block for. */
+  isOpened(context: ContextName): boolean {
+    return this.opened.has(context);
   }
 
   /** Names that may stand in a context. */

@@ -1,9 +1,12 @@
 /** Finds what was probably meant by a misspelt name. */
 
-/** The candidate that is closest to `name`, if it is close enough to be meant: one slip for every three characters. */
-export function nearest(name: string, candidates: Iterable<string>): string | undefined {
+/**
+ * The candidate that is closest to `name`, if it is close enough to be meant.
+ * @param most slips: one for every three characters begun
+ */
+export function nearest(name: string, candidates: Iterable<string>, most = Math.ceil(name.length / 3)): string | undefined {
   let best: string | undefined;
-  let least = Math.ceil(name.length / 3) + 1;
+  let least = most + 1;
   for (const candidate of candidates) {
     if (Math.abs(candidate.length - name.length) >= least) continue;
     const distance = slips(name, candidate);

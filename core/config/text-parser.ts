@@ -35,7 +35,8 @@ export interface TextKind {
 export interface ParseHost {
   readonly ids: IdSource;
   readonly limits: ParseLimits;
-  report(error: ConfigError): void;
+  /** @param after the directive that this may follow from, see {@link Parsed.follows} */
+  report(error: ConfigError, after?: number): void;
   /** Told about directives whose words are probably not the ones that were meant. */
   garbled(id: number): void;
   /** The directives that an `include` brings; undefined: it may not stand here. */
@@ -47,8 +48,15 @@ interface Place {
   readonly column: number;
 }
 
+/** What is left of `a{2}` in a regular expression without quotes. */
+export const QUANTIFIER_REST = /^\d+(?:,\d*)?\}/;
+
 export class TextParser {
   private readonly lexer: Lexer;
+  /** The directive whose block ended with the last statement. */
+  private ended: number | undefined;
+  /** A directive that took a `}` which was to end the block around it. */
+  private swallower: number | undefined;
 
   constructor(
     private readonly host: ParseHost,
@@ -76,6 +84,7 @@ export class TextParser {
   private directives(into: DirectiveData[], depth: number): Statement {
     for (;;) {
       const statement = this.lexer.next();
+      this.ended = undefined;
       if (statement.end === '}' || statement.end === 'eof') return statement;
       const [name, ...args] = statement.words;
       if (name === undefined) this.block(statement, depth);
@@ -88,9 +97,12 @@ export class TextParser {
     const id = this.host.ids.next();
     const source = this.place(name);
     if (statement.garbled) this.host.garbled(id);
+    if (QUANTIFIER_REST.test(name.text)) this.swallower = id;
     if (statement.end !== '{') return { id, name: name.text, args, source };
     if (!this.kind.blocks) this.report('block directives are not supported in -g option', name, name.text.length);
-    return { id, name: name.text, args, block: this.block(statement, depth), source };
+    const block = this.block(statement, depth);
+    this.ended = id;
+    return { id, name: name.text, args, block, source };
   }
 
   private block(start: Statement, depth: number): readonly DirectiveData[] {
@@ -136,6 +148,7 @@ export class TextParser {
   }
 
   private report(message: string, at: Place, length: number, hint?: string): void {
-    this.host.report(new ConfigError(message, this.place(at), length, hint));
+    const after = message === 'unexpected ";"' ? this.ended : this.swallower;
+    this.host.report(new ConfigError(message, this.place(at), length, hint), after);
   }
 }

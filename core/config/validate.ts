@@ -7,6 +7,7 @@ import { isOfNginx } from './nginx-directives.js';
 import type { Parsed } from './parser.js';
 import type { RegisteredSpec, SpecRegistry } from './registry.js';
 import { nearest } from './suggest.js';
+import { QUANTIFIER_REST } from './text-parser.js';
 
 /** A directive of a tree, or as it comes from the parser. */
 export type Checked = Written & { readonly id: number; readonly block?: Iterable<Checked> };
@@ -19,35 +20,49 @@ export interface ValidateOptions {
   readonly context?: ContextName;
   /** Directives that stand in the block already: a new one that may stand only once is a duplicate of them. */
   readonly beside?: (name: string) => boolean;
+  /** Told of what is taken but probably not meant so. */
+  readonly warn?: (warning: ConfigError) => void;
   /** Ids of directives whose arguments are not looked at: what is wrong with them is reported already. */
   readonly garbled?: ReadonlySet<number>;
 }
 
 /** All mistakes of a text, those of its form and those of its meaning, in the order it is read. */
 export function check(parsed: Parsed, options: ValidateOptions): ConfigError[] {
-  return [...parsed.errors, ...validate(parsed.directives, { ...options, garbled: parsed.garbled })].sort(byPosition);
+  const { errors, refused } = validated(parsed.directives, { ...options, garbled: parsed.garbled });
+  const ofForm = parsed.errors.filter((error) => !refused.has(parsed.follows.get(error) ?? NO_ID));
+  return [...ofForm, ...errors].sort(byPosition);
 }
 
 /** All mistakes in these directives and their blocks, the first 1,000; empty: they may be used. */
-export function validate(
-  directives: Iterable<Checked>,
-  { registry, args, context = 'main', beside, garbled }: ValidateOptions,
-): ConfigError[] {
-  const validator = new Validator(registry, args, garbled ?? new Set());
-  validator.block(directives, context, beside);
-  return validator.errors;
+export function validate(directives: Iterable<Checked>, options: ValidateOptions): ConfigError[] {
+  return validated(directives, options).errors;
 }
 
+function validated(directives: Iterable<Checked>, { registry, args, context = 'main', beside, garbled, warn }: ValidateOptions): Validator {
+  const validator = new Validator(registry, args, garbled ?? new Set(), warn);
+  validator.block(directives, context, beside);
+  return validator;
+}
+
+const NO_ID = -1;
 const MOST_ERRORS = 1000;
 
 class Validator {
   readonly errors: ConfigError[] = [];
+  /** Ids of directives with a mistake. */
+  readonly refused = new Set<number>();
+  /** The directive whose arguments are read. */
+  private current: Checked | undefined;
+  private readonly args: ArgContext;
 
   constructor(
     private readonly registry: SpecRegistry,
-    private readonly args: ArgContext,
+    args: ArgContext,
     private readonly garbled: ReadonlySet<number>,
-  ) {}
+    warn: ((warning: ConfigError) => void) | undefined,
+  ) {
+    this.args = warn === undefined ? args : { ...args, warn: (message) => this.current && warn(errorAt(this.current, message)) };
+  }
 
   block(directives: Iterable<Checked>, context: ContextName, beside?: (name: string) => boolean): void {
     const seen = new Map<string, Written>();
@@ -85,6 +100,7 @@ class Validator {
     if (this.garbled.has(directive.id)) return;
     const runOn = this.missingSemicolon(directive, context);
     let refused = false;
+    this.current = directive;
     readArguments(signature, directive, this.args, (message, word, hint) => {
       // Whatever is wrong with the words of the next line follows from the missing semicolon.
       if (runOn === undefined || !refused) this.refuse(directive, message, word, runOn ?? hint);
@@ -110,12 +126,12 @@ class Validator {
 
   private refuseName(directive: Checked, context: ContextName): void {
     const { name, block } = directive;
-    const [elsewhere, ...others] = this.registry.contextsOf(name);
+    const [elsewhere] = this.registry.contextsOf(name);
     if (elsewhere === undefined) {
       this.refuse(directive, `unknown directive "${name}"`, undefined, this.hintForUnknown(name, context));
       return;
     }
-    this.refuse(directive, `"${name}" directive is not allowed here`, undefined, `it may stand in: ${[elsewhere, ...others].join(', ')}`);
+    this.refuse(directive, `"${name}" directive is not allowed here`, undefined, `it may stand in: ${this.placesOf(name)}`);
     const inside = this.registry.contextInside(elsewhere, name);
     if (block !== undefined && inside !== undefined) this.inside(block, inside);
   }
@@ -129,11 +145,24 @@ class Validator {
     const file = this.registry.shippedIn(name);
     if (file !== undefined) return `add "load_module ${file};" at the top of the configuration`;
     if (isOfNginx(name)) return 'nginx has it, this version of srv does not: docs/configuration.md says what there is of nginx';
-    const meant = nearest(name, this.registry.namesIn(context)) ?? nearest(name, this.registry.names());
-    return meant && `did you mean "${meant}"?`;
+    if (QUANTIFIER_REST.test(name)) return 'a regular expression with "{" in it stands in quotes';
+    const meant = nearest(name, this.registry.namesIn(context));
+    if (meant !== undefined) return `did you mean "${meant}"?`;
+    // Short names are soon like some other one.
+    const elsewhere = nearest(name, this.registry.names(), Math.floor(name.length / 4));
+    return elsewhere && `did you mean "${elsewhere}"? It may stand in: ${this.placesOf(elsewhere)}`;
+  }
+
+  private placesOf(name: string): string {
+    const { registry } = this;
+    return registry
+      .contextsOf(name)
+      .filter((context) => registry.isOpened(context))
+      .join(', ');
   }
 
   private refuse(directive: Checked, message: string, word?: Word, hint?: string): void {
+    this.refused.add(directive.id);
     if (this.errors.length < MOST_ERRORS) this.errors.push(errorAt(directive, message, word, hint));
   }
 }

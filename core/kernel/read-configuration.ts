@@ -20,5 +20,6 @@ export function readConfiguration({ conf, globals }: ConfigurationSource, ids: I
     errors: [...given.errors, ...file.errors],
     files: [...given.files, ...file.files],
     garbled: new Set([...given.garbled, ...file.garbled]),
+    follows: new Map([...given.follows, ...file.follows]),
   };
 }

@@ -13,6 +13,8 @@ export interface ArgContext {
   parts(text: string): readonly (string | VariableGetter)[];
   /** Makes a path absolute: relative ones are under the prefix, or under the folder of the configuration file. */
   path(text: string, under?: 'prefix' | 'conf'): string;
+  /** Says that the argument is taken but probably not meant so. Absent where nobody is to be told (again). */
+  readonly warn?: (message: string) => void;
 }
 
 /** The reason an argument is refused. `hint` says what would be accepted. */
