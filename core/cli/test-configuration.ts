@@ -45,7 +45,17 @@ async function check({ paths, options, installation, console }: Command): Promis
   const { log, files } = console;
   const ids = new IdSource();
   const { prefix, conf } = paths;
-  const instance = new Instance({ role: 'master', worker: -1, installation, prefix, confFolder: dirname(conf), log, validates: false });
+  const instance = new Instance({
+    role: 'master',
+    worker: -1,
+    installation,
+    prefix,
+    confFolder: dirname(conf),
+    log,
+    validates: false,
+    // A start reads it again, and logs it then.
+    warn: (message) => (options.test ? console.complain('warn', message) : console.advise(`[warn] ${message}`)),
+  });
   const figures = new SharedArrayBuffer(FIGURES_SIZE);
   assemble(instance, { role: 'check', files, errorLog: console.errorLog, zones: new Zones('private'), figures, workers: 1 });
   const configuration = await checkConfiguration({ conf: paths.conf, globals: options.globals }, ids, instance);

@@ -49,6 +49,9 @@ export class HttpEngine implements Follower {
     const previous = sameModules && sameUpstreams(change) ? this.#configuration : undefined;
     const next = await this.#compile(() => compiler.compile(after.root, previous, change.rereads));
     const groups = listenGroups(next.servers);
+    for (const { names, options } of groups.values()) {
+      for (const name of names.conflicts) change.warn(`conflicting server name "${name}" on ${options.address}, ignored`);
+    }
     const opened = await this.#open(groups, modules.variables);
     return {
       commit: () => {

@@ -26,6 +26,8 @@ export class ServerNames {
   readonly #leading = new Map<string, ServerFound>();
   readonly #trailing = new Map<string, ServerFound>();
   readonly #regexes: { pattern: RegExp; server: VirtualServer }[] = [];
+  /** Names that an earlier server has, as they are written. */
+  readonly conflicts: string[] = [];
   readonly #default: ServerFound;
   readonly #single: boolean;
 
@@ -38,20 +40,6 @@ export class ServerNames {
 
   get defaultServer(): VirtualServer {
     return this.#default.server;
-  }
-
-  /** The servers' names, for the warning about conflicts: true if an exact or wildcard name is taken. */
-  has(name: ServerName): boolean {
-    switch (name.kind) {
-      case 'exact':
-        return this.#exact.has(name.name);
-      case 'leading':
-        return this.#leading.has(name.name);
-      case 'trailing':
-        return this.#trailing.has(name.name);
-      case 'regex':
-        return false;
-    }
   }
 
   /** @param host lower case, without port; empty: no Host was sent. */
@@ -90,16 +78,27 @@ export class ServerNames {
       this.#regexes.push({ pattern: name.pattern, server });
       return;
     }
-    if (this.has(name)) return;
     const found = { server, captures: undefined };
-    if (name.kind === 'exact') this.#exact.set(name.name, found);
-    else if (name.kind === 'leading') this.#leading.set(name.name, found);
-    else this.#trailing.set(name.name, found);
+    if (name.kind === 'exact') this.#take(this.#exact, name.name, found, name.name);
+    else if (name.kind === 'leading') this.#take(this.#leading, name.name, found, `*.${name.name}`);
+    else this.#take(this.#trailing, name.name, found, `${name.name}.*`);
+  }
+
+  #take(names: Map<string, ServerFound>, name: string, found: ServerFound, written: string): void {
+    if (names.has(name)) this.conflicts.push(written);
+    else names.set(name, found);
   }
 }
 
 /** One name of a `server_name` line. */
-export const serverName: ArgType<readonly ServerName[]> = { kind: 'text', form: 'name', parse: (text) => parseServerName(text) };
+export const serverName: ArgType<readonly ServerName[]> = {
+  kind: 'text',
+  form: 'name',
+  parse(text, { warn }) {
+    if (text.includes('/')) warn?.(`server name "${text}" has suspicious symbols`);
+    return parseServerName(text);
+  },
+};
 
 const WILDCARD_HINT = 'a "*" is the first or the last label: *.example.org, www.example.*';
 

@@ -1,3 +1,4 @@
+import { messageWithPlace } from '../config/error-report.js';
 import { byPosition, ConfigErrors } from '../config/errors.js';
 import { ConfigTree, type IdSource } from '../config/tree.js';
 import type { Parsed } from '../config/parser.js';
@@ -31,7 +32,11 @@ export async function checkParsed(parsed: Parsed, instance: Instance): Promise<C
   const { modules, errors } = await instance.modulesFor(tree);
   const { registry, args, set, variables } = modules;
   defineCaptureVariables(parsed.directives, variables);
-  const found = await withHints(() => check(parsed, { registry, args }), set, instance.options.installation);
+  const found = await withHints(
+    () => check(parsed, { registry, args, warn: (warning) => instance.warn(messageWithPlace(warning)) }),
+    set,
+    instance.options.installation,
+  );
   // Where a module is missing, that its directives are unknown says nothing new.
   const mistakes = errors.length === 0 ? found : [...errors, ...found.filter((mistake) => !isUnknownDirective(mistake))];
   if (mistakes.length > 0) {

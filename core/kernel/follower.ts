@@ -15,6 +15,8 @@ export interface Change {
   /** The main level and the `events` block after the change. */
   readonly main: MainConf;
   readonly events: EventsConf;
+  /** Tells the operator of what is taken but probably not meant so; in the master only. */
+  readonly warn: (message: string) => void;
 }
 
 /** Work that is ready: nothing of it is visible yet. Exactly one of the two is called, and neither throws. */

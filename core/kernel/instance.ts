@@ -19,6 +19,8 @@ export interface InstanceOptions extends Identity {
   readonly log: ErrorLog;
   /** False where another thread has checked every change already. */
   readonly validates: boolean;
+  /** Takes warnings about the configuration; absent: the log. */
+  readonly warn?: (message: string) => void;
 }
 
 /** Modules that a configuration asks for, and why some of them are missing. */
@@ -84,7 +86,15 @@ export class Instance {
     defineCaptureVariables(unseen, modules.variables);
     if (this.options.validates) await this.#validate(after, operations, modules);
     const settings = readSettings(after.root, modules.args);
-    const parts = await this.#prepareFollowers({ before, after, operations, rereads, modules, ...settings });
+    const parts = await this.#prepareFollowers({
+      before,
+      after,
+      operations,
+      rereads,
+      modules,
+      ...settings,
+      warn: (message) => this.warn(message),
+    });
     return {
       commit: () => {
         this.#tree = after;
@@ -98,6 +108,13 @@ export class Instance {
         for (const part of parts.toReversed()) part.abort();
       },
     };
+  }
+
+  /** Something of the configuration is probably not meant as it stands. Workers read the same as the master, which has said it. */
+  warn(message: string): void {
+    const { role, log, warn } = this.options;
+    if (warn !== undefined) warn(message);
+    else if (role !== 'worker') log.write('warn', message);
   }
 
   /** Starts the modules, once the first configuration is in force. @throws what a module throws; {@link stop} cleans up then */
