@@ -30,16 +30,24 @@ export function listenGroups(servers: readonly VirtualServer[]): ReadonlyMap<str
   const mistakes = new Mistakes();
   for (const [address, group] of lines) {
     const defaults = group.filter(({ options }) => options.defaultServer);
-    const [second] = defaults.slice(1);
-    if (second !== undefined) mistakes.take(errorAt(listenLine(second.server, address), `a duplicate default server for ${address}`));
+    const refuseSecond = (among: typeof group, message: string): void => {
+      const [, second] = among;
+      if (second !== undefined) mistakes.take(errorAt(placeOf(second), message));
+    };
+    refuseSecond(defaults, `a duplicate default server for ${address}`);
+    refuseSecond(
+      group.filter(({ options }) => options.setsSocket),
+      `duplicate listen options for ${address}`,
+    );
     const options = merged(group.map((line) => line.options));
     const members = group.map((line) => line.server);
-    const chosen = defaults[0]?.server ?? members[0];
-    if (chosen === undefined) continue;
+    const chosenLine = defaults[0] ?? group[0];
+    if (chosenLine === undefined) continue;
+    const chosen = chosenLine.server;
     if (options.secure && chosen.tls === undefined) {
       mistakes.take(
         errorAt(
-          listenLine(chosen, address),
+          placeOf(chosenLine),
           'no "ssl_certificate" is defined for the "listen ... ssl" directive',
           undefined,
           'add ssl_certificate and ssl_certificate_key to the server',
@@ -64,8 +72,7 @@ function merged(lines: readonly ListenOptions[]): ListenOptions {
   };
 }
 
-function listenLine(server: VirtualServer, address: string): Directive {
-  const port = address.slice(address.lastIndexOf(':') + 1);
-  for (const line of server.directive.block?.named('listen') ?? []) if (line.args[0]?.text.endsWith(port) === true) return line;
-  return server.directive;
+/** A server without a `listen` line has an address too. */
+function placeOf({ server, options }: { readonly server: VirtualServer; readonly options: ListenOptions }): Directive {
+  return options.line ?? server.directive;
 }

@@ -1,5 +1,7 @@
 import { isIP } from 'node:net';
+import { parseTime } from '../module/args.js';
 import { ArgError, type ArgType } from '../module/spec.js';
+import type { Directive } from '../module/tree.js';
 
 /** One `listen` line. */
 export interface ListenOptions {
@@ -14,11 +16,28 @@ export interface ListenOptions {
   readonly backlog: number | undefined;
   readonly ipv6Only: boolean;
   readonly keepAlive: boolean;
+  /** Options of the socket stand in this line. */
+  readonly setsSocket: boolean;
+  /** Undefined: no line says where the server listens. */
+  readonly line?: Directive;
 }
 
-/** Parameters that are understood and change nothing here: every worker has a socket of its own with SO_REUSEPORT. */
-const IGNORED = new Set(['reuseport', 'bind', 'deferred', 'so_keepalive=off']);
-const IGNORED_KEYS = new Set(['rcvbuf', 'sndbuf', 'accept_filter', 'fastopen', 'setfib']);
+/** What follows `key=` of an option of the socket. */
+type SocketOption = (parameter: string, value: string, options: Parameters) => void;
+
+/** Options of the socket: one line of an address may have them. Those that change nothing here are read all the same. */
+const SOCKET_OPTIONS: Readonly<Record<string, SocketOption>> = {
+  backlog: (parameter, value, options) => (options.backlog = parseCount('backlog', parameter, value, 1)),
+  ipv6only: (parameter, value, options) => (options.ipv6Only = parseOnOff(parameter, value)),
+  so_keepalive: (_, value, options) => (options.keepAlive = parseKeepAlive(value)),
+  fastopen: (parameter, value) => parseCount('fastopen', parameter, value, 0),
+  rcvbuf: (parameter, value) => assertBufferSize('rcvbuf', parameter, value),
+  sndbuf: (parameter, value) => assertBufferSize('sndbuf', parameter, value),
+  accept_filter: () => undefined,
+};
+
+/** Without a value; every worker has a socket of its own with SO_REUSEPORT in any case. */
+const SOCKET_WORDS = new Set(['reuseport', 'bind', 'deferred']);
 
 /** The address of a `listen` line: `127.0.0.1:80`, `[::1]:80`, `*`, `80`, `unix:/run/x`. */
 export const listenAddress: ArgType<ListenAddress> = {
@@ -38,22 +57,29 @@ export const listenParameter: ArgType<string> = {
 };
 
 /**
- * Reads the arguments of `listen`.
+ * Reads the arguments of `listen`: one address for each port of a range.
  * @throws ArgError in nginx's wording.
  */
-export function parseListen(args: readonly string[], path: (relative: string) => string): ListenOptions {
+export function parseListen(args: readonly string[], path: (relative: string) => string): ListenOptions[] {
   const [target = '', ...parameters] = args;
-  const { host, port, socket } = parseListenAddress(target, path);
+  const { host, port: first, lastPort, socket } = parseListenAddress(target, path);
   const options = defaultParameters();
   for (const parameter of parameters) applyParameter(parameter, options);
-  const address = socket === undefined ? `${host.includes(':') ? `[${host}]` : host}:${port}` : `unix:${socket}`;
-  return { address, host, port, path: socket, ...options };
+  const shownHost = host.includes(':') && socket === undefined ? `[${host}]` : host;
+  const listens: ListenOptions[] = [];
+  for (let port = first; port <= lastPort; port++) {
+    const address = socket === undefined ? `${shownHost}:${port}` : `unix:${socket}`;
+    listens.push({ address, host, port, path: socket, ...options });
+  }
+  return listens;
 }
 
 /** Where a server listens. */
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;
+  /** The same as `port` where no range is written. */
+  readonly lastPort: number;
   readonly socket: string | undefined;
 }
 
@@ -63,37 +89,55 @@ interface Parameters {
   backlog: number | undefined;
   ipv6Only: boolean;
   keepAlive: boolean;
+  setsSocket: boolean;
 }
 
 function defaultParameters(): Parameters {
-  return { defaultServer: false, secure: false, backlog: undefined, ipv6Only: true, keepAlive: false };
+  return { defaultServer: false, secure: false, backlog: undefined, ipv6Only: true, keepAlive: false, setsSocket: false };
 }
 
 function applyParameter(parameter: string, options: Parameters): void {
-  const equals = parameter.indexOf('=');
-  const key = equals < 0 ? parameter : parameter.slice(0, equals);
-  const value = equals < 0 ? '' : parameter.slice(equals + 1);
   if (parameter === 'default_server' || parameter === 'default') options.defaultServer = true;
   else if (parameter === 'ssl') options.secure = true;
-  else if (key === 'backlog') options.backlog = parseCount(parameter, value);
-  else if (key === 'ipv6only') options.ipv6Only = parseOnOff(parameter, value);
-  else if (key === 'so_keepalive' && value !== 'off') options.keepAlive = true;
-  else if (!IGNORED.has(parameter) && !IGNORED_KEYS.has(key)) {
-    throw new ArgError(
-      `invalid parameter "${parameter}"`,
-      'accepted: default_server, ssl, backlog=number, ipv6only=on|off, so_keepalive=on|off',
-    );
+  else {
+    const [, key = '', value = ''] = /^([^=]*)=(.*)$/s.exec(parameter) ?? [];
+    const option = SOCKET_OPTIONS[key];
+    if (option === undefined && !SOCKET_WORDS.has(parameter)) {
+      throw new ArgError(
+        `invalid parameter "${parameter}"`,
+        'accepted: default_server, ssl, backlog=number, ipv6only=on|off, so_keepalive=on|off',
+      );
+    }
+    option?.(parameter, value, options);
+    options.setsSocket = true;
   }
 }
 
-function parseCount(parameter: string, value: string): number {
-  if (!/^\d{1,9}$/.test(value) || Number(value) === 0) throw new ArgError(`invalid backlog "${parameter}"`, 'it is a number from 1 on');
+function parseCount(name: string, parameter: string, value: string, least: number): number {
+  if (!/^\d{1,9}$/.test(value) || Number(value) < least) {
+    throw new ArgError(`invalid ${name} "${parameter}"`, `it is a number from ${least} on`);
+  }
   return Number(value);
 }
 
 function parseOnOff(parameter: string, value: string): boolean {
   if (value !== 'on' && value !== 'off') throw new ArgError(`invalid ipv6only flags "${parameter}"`, 'it must be "on" or "off"');
   return value === 'on';
+}
+
+/** `on`, `off`, or times and a number that the system's settings stand in for. */
+function parseKeepAlive(value: string): boolean {
+  const [idle = '', interval = '', count = '', ...others] = value.split(':');
+  const isDetailed = value.includes(':') && `${idle}${interval}${count}` !== '' && others.length === 0;
+  const isValid = isDetailed
+    ? [idle, interval].every((text) => text === '' || parseTime(text) !== undefined) && /^\d{0,9}$/.test(count)
+    : value === 'on' || value === 'off';
+  if (!isValid) throw new ArgError(`invalid so_keepalive value: "${value}"`, 'it is "on", "off" or [idle]:[interval]:[count]');
+  return value !== 'off';
+}
+
+function assertBufferSize(name: string, parameter: string, value: string): void {
+  if (!/^\d{1,9}[km]?$/i.test(value)) throw new ArgError(`invalid ${name} "${parameter}"`, 'it is a size such as 64k');
 }
 
 const ADDRESS_HINT = 'an address is written like 80, 127.0.0.1:80, [::1]:80, *:80 or unix:/path/of/socket';
@@ -106,20 +150,28 @@ function refusal(what: string, target: string): ArgError {
 function parseListenAddress(target: string, path: (relative: string) => string): ListenAddress {
   if (target.startsWith('unix:')) {
     if (target.length === 5) throw refusal('no path in the unix domain socket', target);
-    return { host: 'unix:', port: 0, socket: path(target.slice(5)) };
+    return { host: 'unix:', port: 0, lastPort: 0, socket: path(target.slice(5)) };
   }
-  if (/^\d+$/.test(target)) return { host: '0.0.0.0', port: parsePort(target, target), socket: undefined };
+  if (/^\d+(?:-\d+)?$/.test(target)) return { host: '0.0.0.0', ...parsePorts(target, target), socket: undefined };
   const match = /^(?:\[([^\]]*)\]|([^:[]+))(?::(.*))?$/s.exec(target);
   if (!match) throw refusal('invalid host', target);
   const [, v6, v4 = '', portText = '80'] = match;
-  const port = parsePort(portText, target);
+  const ports = parsePorts(portText, target);
   if (v6 !== undefined) {
     if (isIP(v6) !== 6) throw refusal('invalid IPv6 address', target);
-    return { host: v6, port, socket: undefined };
+    return { host: v6, ...ports, socket: undefined };
   }
   const host = v4 === '*' ? '0.0.0.0' : v4 === 'localhost' ? '127.0.0.1' : v4;
   if (isIP(host) !== 4) throw refusal('host not found', target);
-  return { host, port, socket: undefined };
+  return { host, ...ports, socket: undefined };
+}
+
+/** `80`, `8000-8003` */
+function parsePorts(text: string, target: string): { port: number; lastPort: number } {
+  const [, first = text, last = first] = /^(\d+)-(\d+)$/.exec(text) ?? [];
+  const ports = { port: parsePort(first, target), lastPort: parsePort(last, target) };
+  if (ports.lastPort < ports.port) throw refusal('invalid port range', target);
+  return ports;
 }
 
 function parsePort(text: string, target: string): number {

@@ -76,6 +76,8 @@ export function checkErrorPage(line: Directive): void {
   for (const word of codes) {
     const code = Number(word.text);
     if (!/^\d+$/.test(word.text)) throw errorAt(line, `invalid value "${word.text}"`, word);
+    // nginx's own, which no answer has.
+    if (code === 499) throw errorAt(line, `invalid value "${word.text}"`, word);
     if (code < 300 || code > 599) throw errorAt(line, `value "${word.text}" must be between 300 and 599`, word);
   }
 }
@@ -94,17 +96,17 @@ export function serverNames(lines: readonly Directive[]): { name: string; names:
  * @throws ConfigErrors for addresses that stand twice
  */
 export function listenOptions(lines: readonly Directive[], path: (relative: string) => string, fallback: string): ListenOptions[] {
-  const listens: ListenOptions[] = [];
+  const listens = new Map<string, ListenOptions>();
   const mistakes = new Mistakes();
   for (const line of lines) {
     const words = line.args.map((word) => word.text);
-    const options = parseListen(words, path);
-    const isKnown = listens.some((other) => other.address === options.address);
-    if (isKnown) mistakes.take(errorAt(line, `a duplicate listen ${words[0]}`, line.args[0]));
-    else listens.push(options);
+    for (const options of parseListen(words, path)) {
+      if (listens.has(options.address)) mistakes.take(errorAt(line, `a duplicate listen ${options.address}`, line.args[0]));
+      else listens.set(options.address, { ...options, line });
+    }
   }
   mistakes.throwIfAny();
-  return listens.length > 0 ? listens : [parseListen([fallback], path)];
+  return listens.size > 0 ? [...listens.values()] : parseListen([fallback], path);
 }
 
 /** The modifier and name of a `location` line; `=/x` and `= /x` are the same. @throws ConfigError */

@@ -74,3 +74,15 @@ test('listen addresses keep servers apart', async (t) => {
   t.is(await ask('b', 'both'), 'both');
   t.is(await ask('b', 'c'), 'b');
 });
+
+test('a range of ports is an address for each of them', async (t) => {
+  const srv = await startSrv(
+    t,
+    `events {} http {
+      server { listen 127.0.0.1:%%PORT_a%%-%%PORT_a%%; server_name first; return 200 "$server_port"; }
+      server { listen 127.0.0.1:%%PORT_a%%; server_name second; return 200 second; }
+    }`,
+  );
+  t.is((await get(srv.port('a'), '/')).body, String(srv.port('a')));
+  t.is((await get(srv.port('a'), '/', { headers: { host: 'second' } })).body, 'second');
+});
