@@ -1,23 +1,44 @@
-import { template, time, word, choice } from '../core/module/args.js';
-import { isSuccess, type HttpHandlers, type LocationScope } from '../core/module/http.js';
+import { optional, parseTime, template, word } from '../core/module/args.js';
+import {
+  isSuccess,
+  type HttpHandlers,
+  type HttpRequest,
+  type LocationScope,
+  type ResponseHeaders,
+  type Template,
+} from '../core/module/http.js';
 import { httpModule } from '../core/module/manifest.js';
 import { ArgError, directive, type ArgType } from '../core/module/spec.js';
 
-type Expires = { readonly kind: 'off' | 'epoch' | 'max' } | { readonly kind: 'after'; readonly milliseconds: number };
+/** When an answer expires; times in milliseconds, `daily` since midnight. */
+type Expires = { readonly kind: 'off' | 'epoch' | 'max' } | { readonly kind: 'after' | 'daily'; readonly milliseconds: number };
 
-/** `epoch`, `max`, `off`, or a time that may be negative. The form relative to the modification time and `@` times come with static files. */
-function expiry(): ArgType<Expires> {
-  const words = choice('off', 'epoch', 'max');
-  const duration = time();
+const OFF: Expires = { kind: 'off' };
+const DAY = 86_400_000;
+
+/** Undefined for what is none. @throws ArgError for a time of day that no day has */
+function parseExpires(value: string): Expires | undefined {
+  if (value === 'off' || value === 'epoch' || value === 'max') return { kind: value };
+  const [, sign = '', written = ''] = /^([-+@]?)(.*)$/s.exec(value) ?? [];
+  const milliseconds = parseTime(written);
+  if (milliseconds === undefined) return undefined;
+  if (sign !== '@') return { kind: 'after', milliseconds: sign === '-' ? -milliseconds : milliseconds };
+  if (milliseconds < DAY) return { kind: 'daily', milliseconds };
+  throw new ArgError('"expires" directive daily time value must be less than 24 hours');
+}
+
+/** A word of `expires`; one with variables is known with the request. */
+function expiry(form: string): ArgType<Expires | Template | 'modified'> {
+  const variable = template();
   return {
     kind: 'time',
-    form: '[-]time | epoch | max | off',
+    form,
     parse(value, context) {
-      if (/^[a-z]+$/.test(value)) return { kind: words.parse(value, context) };
-      const negative = value.startsWith('-');
-      if (value.startsWith('@')) throw new ArgError(`invalid value "${value}"`, 'a time of day is not supported');
-      const milliseconds = duration.parse(negative ? value.slice(1) : value, context);
-      return { kind: 'after', milliseconds: negative ? -milliseconds : milliseconds };
+      if (value === 'modified') return value;
+      if (value.startsWith('$')) return variable.parse(value, context);
+      const expires = parseExpires(value);
+      if (expires !== undefined) return expires;
+      throw new ArgError(`invalid value "${value}"`, 'a time such as 30d, -1 or @15h30m, or one of: epoch, max, off');
     },
   };
 }
@@ -29,7 +50,12 @@ const directives = {
     many: true,
     doc: 'Adds a field to answers with status 200, 201, 204, 206, 301-304, 307, 308; with always to all.',
   }),
-  expires: directive({ in: ['http', 'server', 'location', 'if'], args: expiry(), default: 'off', doc: 'Sets Expires and Cache-Control.' }),
+  expires: directive({
+    in: ['http', 'server', 'location', 'if'],
+    args: { first: expiry('modified | [-]time | @time | epoch | max | off'), second: optional(expiry('time')) },
+    default: 'off',
+    doc: 'Sets Expires and Cache-Control; "modified": counted from Last-Modified.',
+  }),
 };
 
 const EPOCH = 'Thu, 01 Jan 1970 00:00:01 GMT';
@@ -40,12 +66,13 @@ const TEN_YEARS = 315_360_000;
 @httpModule({ name: 'srv_http_headers_module', api: 1, directives, phases: { header: 200 } })
 export class Headers {
   compile(scope: LocationScope<typeof directives>): HttpHandlers | undefined {
-    const { add_header: lines, expires } = scope.conf;
-    if (lines.length === 0 && expires.kind === 'off') return undefined;
+    const lines = scope.conf.add_header;
+    const expires = expiresOf(scope);
+    if (lines.length === 0 && expires === undefined) return undefined;
     return {
       header(request) {
         const success = isSuccess(request.status);
-        if (success) setExpires(request.response, expires);
+        if (success) expires?.(request);
         for (const { name, value, always } of lines) {
           if (!always && !success) continue;
           const text = value.of(request);
@@ -56,7 +83,32 @@ export class Headers {
   }
 }
 
-function setExpires(response: { set(name: string, value: string): void }, expires: Expires): void {
+/** What `expires` does with an answer; undefined: nothing. */
+function expiresOf(scope: LocationScope<typeof directives>): ((request: HttpRequest) => void) | undefined {
+  const { first, second } = scope.conf.expires;
+  const isModified = first === 'modified';
+  const when = isModified ? second : first;
+  if (when === undefined || when === 'modified' || (!isModified && second !== undefined)) {
+    return scope.fail('"expires" directive invalid value', 'expires');
+  }
+  if ('of' in when) return (request) => setExpires(request, expiresWith(when.of(request)), isModified);
+  if (isModified && when.kind === 'daily') scope.fail('"expires" directive daily time cannot be used with "modified" parameter', 'expires');
+  if (isModified && when.kind !== 'after') scope.fail('"expires" directive invalid value', 'expires', '"modified" is followed by a time');
+  return when.kind === 'off' ? undefined : (request) => setExpires(request, when, isModified);
+}
+
+/** A value that is none leaves the answer as it is. */
+function expiresWith(value: string): Expires {
+  try {
+    return parseExpires(value) ?? OFF;
+  } catch (error) {
+    if (error instanceof ArgError) return OFF;
+    throw error;
+  }
+}
+
+function setExpires({ response }: HttpRequest, expires: Expires, isModified: boolean): void {
+  const now = Date.now();
   switch (expires.kind) {
     case 'off':
       return;
@@ -68,8 +120,24 @@ function setExpires(response: { set(name: string, value: string): void }, expire
       response.set('Expires', FAR);
       response.set('Cache-Control', `max-age=${TEN_YEARS}`);
       return;
-    case 'after':
-      response.set('Expires', new Date(Date.now() + expires.milliseconds).toUTCString());
-      response.set('Cache-Control', expires.milliseconds < 0 ? 'no-cache' : `max-age=${Math.floor(expires.milliseconds / 1000)}`);
+    case 'daily':
+      return setTime(response, nextTimeOfDay(expires.milliseconds, now), now);
+    case 'after': {
+      const modified = isModified ? Date.parse(response.get('Last-Modified') ?? '') : Number.NaN;
+      return setTime(response, (Number.isNaN(modified) ? now : modified) + expires.milliseconds, now);
+    }
   }
+}
+
+function setTime(response: ResponseHeaders, at: number, now: number): void {
+  response.set('Expires', new Date(at).toUTCString());
+  response.set('Cache-Control', at < now ? 'no-cache' : `max-age=${Math.floor((at - now) / 1000)}`);
+}
+
+/** Today's local time of day, or tomorrow's if it is over. @param milliseconds since midnight */
+function nextTimeOfDay(milliseconds: number, now: number): number {
+  const day = new Date(now);
+  const today = new Date(day.getFullYear(), day.getMonth(), day.getDate(), 0, 0, 0, milliseconds).getTime();
+  if (today > now) return today;
+  return new Date(day.getFullYear(), day.getMonth(), day.getDate() + 1, 0, 0, 0, milliseconds).getTime();
 }

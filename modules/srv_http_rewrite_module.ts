@@ -24,8 +24,9 @@ const directives = {
   return: directive({
     in: ['server', 'location', 'if'],
     args: { first: statusOrUrl(), second: optional(template('text | URL')) },
+    many: true,
     inherit: 'none',
-    doc: 'Stops processing and answers with a status, a text or a redirect.',
+    doc: 'Stops processing and answers with a status, a text or a redirect. Of several the first counts.',
   }),
 };
 
@@ -46,7 +47,8 @@ export class Rewrite {
   }
 
   #return(scope: Scope<typeof directives>): Handler | undefined {
-    const line = scope.own('return') ? scope.conf.return : undefined;
+    // What follows the first one is never reached.
+    const [line] = scope.own('return') ? scope.conf.return : [];
     if (line === undefined) return undefined;
     const { first, second } = line;
     if (typeof first !== 'number') return (request) => redirect(request, 302, first);

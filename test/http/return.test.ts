@@ -11,6 +11,7 @@ test('return in all its forms', async (t) => {
         listen 127.0.0.1:%%PORT_web%%;
         location /bare { return 200; }
         location /text { return 200 "uri=$uri args=$args\\n"; }
+        location /first { return 200 one; return 201 two; }
         location /empty { return 200 ""; }
         location /ünïcode { return 200 "grüße $uri"; }
         location /type { default_type application/json; return 200 '{"a":1}'; }
@@ -43,6 +44,7 @@ test('return in all its forms', async (t) => {
   };
   t.is(await ask('/bare'), '200 | text/plain | ');
   t.is(await ask('/text?a=b'), '200 | text/plain | uri=/text args=a=b\n');
+  t.is(await ask('/first'), '200 | text/plain | one');
   t.is(await ask('/empty'), '200 | text/plain | ');
   t.is(await ask('/%C3%BCn%C3%AFcode'), '200 | text/plain | grüße /ünïcode');
   t.is(await ask('/type'), '200 | application/json | {"a":1}');

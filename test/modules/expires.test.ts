@@ -6,10 +6,17 @@ import { startSrv } from '../harness/srv.js';
 /** Between the two clocks a second may pass. */
 const near = (found: unknown, seconds: number): boolean => typeof found === 'number' && Math.abs(found - seconds) <= 1;
 
+/** The time of day in some hours, as `expires @` has it. */
+function clock(hours: number): string {
+  const at = new Date(Date.now() + hours * 3_600_000);
+  return `${at.getHours()}h${at.getMinutes()}m${at.getSeconds()}s`;
+}
+
 test('expires', async (t) => {
   const backend = await httpBackend(t, (_, response) => {
     response.setHeader('cache-control', 'no-store');
     response.setHeader('expires', '0');
+    response.setHeader('last-modified', new Date(Date.now() - 3_600_000).toUTCString());
     response.end('ok');
   });
   const srv = await startSrv(
@@ -28,6 +35,12 @@ test('expires', async (t) => {
         location /missing { return 404; }
         location /with { add_header Cache-Control private; return 200; }
         location /proxied { expires 10s; proxy_pass http://127.0.0.1:${backend.port}; }
+        location /modified { expires modified +2h; proxy_pass http://127.0.0.1:${backend.port}; }
+        location /stale { expires modified 1s; proxy_pass http://127.0.0.1:${backend.port}; }
+        location /unmodified { expires modified 2h; return 200; }
+        location /daily { expires @${clock(12)}; return 200; }
+        location /tomorrow { expires @${clock(-1)}; return 200; }
+        location /variable { expires $arg_e; return 200; }
         location /untouched { expires off; proxy_pass http://127.0.0.1:${backend.port}; }
       }
     }`,
@@ -51,5 +64,13 @@ test('expires', async (t) => {
   t.deepEqual(await ask('/missing'), [undefined, undefined]);
   t.is((await ask('/with'))[1], 'max-age=3600, private');
   t.is((await ask('/proxied'))[1], 'max-age=10', 'instead of what the backend says');
+  t.true(near((await ask('/modified'))[0], 3600));
+  t.is((await ask('/stale'))[1], 'no-cache');
+  t.true(near((await ask('/unmodified'))[0], 7200));
+  t.true(near((await ask('/daily'))[0], 12 * 3600));
+  t.true(near((await ask('/tomorrow'))[0], 23 * 3600));
+  t.is((await ask('/variable?e=10s'))[1], 'max-age=10');
+  t.is((await ask('/variable?e=max'))[1], 'max-age=315360000');
+  for (const none of ['off', '', 'foo', '@25h']) t.deepEqual(await ask(`/variable?e=${none}`), [undefined, undefined], none);
   t.deepEqual(await ask('/untouched'), ['0', 'no-store']);
 });
