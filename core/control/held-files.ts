@@ -56,11 +56,12 @@ export function readHeldFile(file: HeldFile, block: Block, context: ContextName,
   const text = readIfThere(file);
   if (text instanceof ConfigError) return [text];
   const { directives, errors } = parseText(text, { ids: options.ids, file: file.path });
+  const held = directives.filter(({ name }) => name === file.holds);
   const strange = directives.filter(({ name }) => name !== file.holds);
   const faults = [
     ...errors,
     ...strange.map(({ name, source }) => new ConfigError(`"${name}" directive is not allowed in this file`, source, name.length)),
-    ...validate(directives, { registry: options.registry, args: options.args, context }),
+    ...validate(held, { registry: options.registry, args: options.args, context }),
   ];
   return faults.length > 0 ? faults : toDirectives(directives);
 }

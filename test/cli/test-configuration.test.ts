@@ -1,7 +1,7 @@
 import { cpSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import test from 'ava';
-import { runSrv } from '../harness/srv.js';
+import { runSrv, startSrv } from '../harness/srv.js';
 import { tempFolder } from '../harness/temp.js';
 
 const SHIPPED = resolve(import.meta.dirname, '../../../conf');
@@ -73,6 +73,29 @@ for (const [globals, message] of [
     t.true(stderr.includes(`srv: [emerg] ${message}\n`), stderr);
   });
 }
+
+test('what is suggested may stand there, or it is said where', async (t) => {
+  const hints = async (globals: string): Promise<string[]> => {
+    const { stderr } = await runSrv(t, ['-t', '-g', globals], 'events {}\n');
+    return [...stderr.matchAll(/^ {4}(.*)$/gm)].map(([, hint = '']) => hint);
+  };
+  t.deepEqual(await hints('nope x;'), []);
+  t.deepEqual(await hints('worker_proceses 1;'), ['did you mean "worker_processes"?']);
+  t.deepEqual(await hints('proxy_pas x;'), ['did you mean "proxy_pass"? It may stand in: location']);
+  t.deepEqual(await hints('access_log x;'), ['it may stand in: http, server, location']);
+});
+
+test('a warning is told at -t, and stands once in the log of a start', async (t) => {
+  const conf = `events {} http { server { listen 127.0.0.1:%%PORT_web%%; server_name a/b; server_name a/b; } }`;
+  const { code, stderr, prefix } = await runSrv(t, ['-t'], conf);
+  t.is(code, 0);
+  t.is([...stderr.matchAll(/^srv: \[warn\] server name "a\/b" has suspicious symbols in .*:1$/gm)].length, 2, stderr);
+  t.regex(stderr, /^srv: \[warn\] conflicting server name "a\/b" on 127\.0\.0\.1:\d+, ignored$/m);
+  t.regex(readFileSync(`${prefix}/logs/error.log`, 'utf8'), /\[warn\] \d+#0: conflicting server name/);
+  const srv = await startSrv(t, conf);
+  t.is([...srv.log().matchAll(/\[warn\] .*conflicting server name "a\/b"/g)].length, 1, srv.log());
+  t.is([...srv.log().matchAll(/\[warn\] .*suspicious symbols/g)].length, 2, srv.log());
+});
 
 test('a directive of -g that the file repeats is a duplicate', async (t) => {
   const { code, stderr } = await runSrv(t, ['-t', '-g', 'pid a.pid;'], 'pid b.pid;\nevents {}\n');
@@ -230,6 +253,19 @@ test('a mistake of a location does not hide those inside it', async (t) => {
     ],
     stderr,
   );
+});
+
+test('what does not belong in a state file is told once', async (t) => {
+  const files = { 'demo.state': 'server 127.0.0.1:1;\nlisten 80;\nnobody knows;\nserver 127.0.0.1:2 wait=1;\n' };
+  const conf = `load_module modules/srv_http_upstream_member_module.js;
+events {} http { upstream u { zone z 64k; state demo.state; } }`;
+  const { stderr } = await runSrv(t, ['-t'], conf, { files });
+  const expected = [
+    '"listen" directive is not allowed in this file',
+    '"nobody" directive is not allowed in this file',
+    'invalid parameter "wait=1"',
+  ];
+  t.deepEqual(messagesIn(stderr), expected, stderr);
 });
 
 test('the shipped configuration is checked in less than half a second', async (t) => {
