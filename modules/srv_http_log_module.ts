@@ -1,5 +1,5 @@
 import { choice, optional, param, rest, size, template, text, time } from '../core/module/args.js';
-import type { HttpHandlers, HttpRequest, LocationScope, Template, VariableGetter } from '../core/module/http.js';
+import type { HttpHandlers, HttpRequest, LocationScope, Scope, Template, VariableGetter } from '../core/module/http.js';
 import { httpModule } from '../core/module/manifest.js';
 import { LogFiles, ServerInfo, type LogFile } from '../core/module/services.js';
 import { directive, type ArgType } from '../core/module/spec.js';
@@ -25,7 +25,6 @@ const directives = {
       format: optional(text('format')),
       buffer: param('buffer', size()),
       flush: param('flush', time()),
-      gzip: param('gzip', text('level')),
       condition: param('if', template('condition')),
     },
     many: true,
@@ -78,6 +77,8 @@ export class AccessLog {
   ) {}
 
   compile(scope: LocationScope<typeof directives>): HttpHandlers | undefined {
+    if (scope.kind === 'server') assertFormats(scope);
+    assertLines(scope);
     const lines = this.#lines(scope);
     if (lines.length === 0) return undefined;
     return {
@@ -110,6 +111,28 @@ export class AccessLog {
     if (path.constant === undefined) return (request) => this.files.open(this.info.path(path.of(request)));
     const file = this.files.open(this.info.path(path.constant));
     return () => file;
+  }
+}
+
+/** Each name of a format stands for one. The formats are those of `http`, which the scope of every server is in. */
+function assertFormats(scope: LocationScope<typeof directives>): void {
+  const names = new Set(['combined']);
+  for (const line of scope.parent?.directive?.block?.named('log_format') ?? []) {
+    const name = line.args[0]?.text ?? '';
+    if (names.has(name)) scope.fail(`duplicate "log_format" name "${name}"`, line);
+    names.add(name);
+  }
+}
+
+/** What only shows when the words of a line are seen together. */
+function assertLines(scope: LocationScope<typeof directives>): void {
+  let level: Scope | undefined = scope;
+  while (level !== undefined && !level.own('access_log')) level = level.parent;
+  for (const line of level?.directive?.block?.named('access_log') ?? []) {
+    const [path, ...others] = line.args.map((word) => word.text);
+    if (path === 'off' && others[0] !== undefined) scope.fail(`invalid parameter "${others[0]}"`, line, '"off" stands alone');
+    const isFlushed = others.some((word) => word.startsWith('flush='));
+    if (isFlushed && !others.some((word) => word.startsWith('buffer='))) scope.fail(`no buffer is defined for access_log "${path}"`, line);
   }
 }
 

@@ -30,7 +30,7 @@ const directives = {
   }),
   ssl_prefer_server_ciphers: directive({ in: IN, args: flag(), default: 'off', doc: "Whether the server's order of ciphers decides." }),
   ssl_ecdh_curve: directive({ in: IN, args: text('curve'), default: 'auto', doc: 'Curves for the key exchange.' }),
-  ssl_session_timeout: directive({ in: IN, args: time(), default: '5m', doc: 'How long a session may be resumed.' }),
+  ssl_session_timeout: directive({ in: IN, args: time({ calendar: true }), default: '5m', doc: 'How long a session may be resumed.' }),
   ssl_session_cache: directive({
     in: IN,
     args: { words: rest(text('off | none | builtin | shared:name:size')) },

@@ -71,7 +71,7 @@ export const coreDirectives = {
   }),
   keepalive_timeout: directive({
     in: ANYWHERE,
-    args: { timeout: time(), header: optional(time()) },
+    args: { timeout: time(), header: optional(time({ calendar: true })) },
     default: '75s',
     doc: 'How long an idle connection stays open; 0: it is closed after the answer.',
   }),

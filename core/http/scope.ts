@@ -103,9 +103,9 @@ class ModuleScope implements Scope {
     return false;
   }
 
-  fail(message: string, name?: string, hint?: string): never {
-    const place = (name === undefined ? undefined : this.#node.lineInForce(name)) ?? this.#node.directive;
-    if (place === undefined) throw new Error(message);
-    throw errorAt(place, message, undefined, hint);
+  fail(message: string, place?: string | Directive, hint?: string): never {
+    const directive = (typeof place === 'string' ? this.#node.lineInForce(place) : place) ?? this.#node.directive;
+    if (directive === undefined) throw new Error(message);
+    throw errorAt(directive, message, undefined, hint);
   }
 }

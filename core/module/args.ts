@@ -47,7 +47,9 @@ function bytesOf(value: string): number {
   const match = /^(\d{1,12})([kKmMgG]?)$/.exec(value);
   if (!match)
     throw new ArgError(`invalid value "${value}"`, 'a size is a number of bytes, or has one of the suffixes k, m, g: 512, 8k, 1m');
-  return Number(match[1]) * (SIZE_UNITS[(match[2] ?? '').toLowerCase()] ?? 1);
+  const result = Number(match[1]) * (SIZE_UNITS[(match[2] ?? '').toLowerCase()] ?? 1);
+  if (!Number.isSafeInteger(result)) throw new ArgError(`invalid value "${value}"`, 'that is more than can be counted');
+  return result;
 }
 
 const TIME_UNITS: Readonly<Record<string, number>> = {
@@ -81,13 +83,16 @@ export function parseTime(value: string): number | undefined {
   return Number.isSafeInteger(total) ? total : undefined;
 }
 
-/** Milliseconds. A bare number is seconds, as in nginx. */
-export function time(): ArgType<number> {
+/**
+ * Milliseconds. A bare number is seconds, as in nginx.
+ * @param options.calendar months and years are units too: where nginx counts in seconds, and not in milliseconds
+ */
+export function time({ calendar = false } = {}): ArgType<number> {
   return {
     kind: 'time',
     form: 'time',
     parse(value) {
-      const result = parseTime(value);
+      const result = !calendar && /[yM]/.test(value) ? undefined : parseTime(value);
       if (result === undefined) throw new ArgError(`invalid value "${value}"`, 'a time is written like 500ms, 10s, 1m, 1h 30m, 1d');
       return result;
     },

@@ -129,8 +129,8 @@ export interface Scope<D extends Directives = Directives> {
   readonly parent: Scope | undefined;
   /** True if a directive of that name stands in this very block (not inherited). */
   own(name: string): boolean;
-  /** Refuses the configuration at the directive called `name` that is in force in this scope (or at the block itself). Throws. */
-  fail(message: string, name?: string, hint?: string): never;
+  /** Refuses the configuration at a directive, or at the one called `place` that is in force in this scope (or at the block itself). Throws. */
+  fail(message: string, place?: string | Directive, hint?: string): never;
 }
 /** For modules that only care about locations: every request is handled in one. */
 export type LocationScope<D extends Directives = Directives> = Scope<D>;

@@ -21,7 +21,7 @@ export const upstreamDirectives = {
       weight: param('weight', number({ min: 1, max: 65535 }), 1),
       max_conns: param('max_conns', number({ max: WHOLE }), 0),
       max_fails: param('max_fails', number({ max: WHOLE }), 1),
-      fail_timeout: param('fail_timeout', time(), 10_000),
+      fail_timeout: param('fail_timeout', time({ calendar: true }), 10_000),
       slow_start: param('slow_start', time(), 0),
       route: param('route', text('string'), ''),
       service: param('service', text('name'), ''),

@@ -9,9 +9,12 @@ import type { LineContext } from './server-line.js';
 import { keepaliveOf, UpstreamBlock, type BlockOptions } from './upstream-block.js';
 import { ZonePlan, type ZoneChoice } from './zone-plan.js';
 
-/** A group that nobody can add members to has some from the start. @throws ConfigError */
+/** A group that nobody can add members to has some from the start, and not as a backup of nothing. @throws ConfigError */
 export function assertServers(directive: Directive): void {
   if (ownDirective(directive.block!, 'server') === undefined) throw errorAt(directive, 'no servers are inside upstream');
+  for (const { args } of directive.block!.named('server')) if (!args.some(({ text }) => text === 'backup')) return;
+  const [name] = directive.args;
+  throw errorAt(directive, `no servers in upstream "${name?.text ?? ''}"`, name, 'a server without "backup" has to be there');
 }
 
 /** One change of whole `upstream` blocks: they come, go, move to another zone, or have other settings. */

@@ -1,0 +1,104 @@
+/** What nginx refuses is refused in its words, what it takes is taken. The table is compared with nginx where it is installed. */
+import test, { type ExecutionContext } from 'ava';
+import { nginxVerdict } from '../harness/nginx.js';
+import { freePort } from '../harness/ports.js';
+import { testWith } from '../harness/programs.js';
+import { runSrv } from '../harness/srv.js';
+
+/** Insides of `http` blocks, and what is said of them. PORT stands for a free port. */
+const REFUSED: readonly (readonly [http: string, message: string])[] = [
+  ['server { listen 127.0.0.1:PORT so_keepalive=maybe; }', 'invalid so_keepalive value: "maybe"'],
+  ['server { listen 127.0.0.1:PORT so_keepalive=::; }', 'invalid so_keepalive value: "::"'],
+  ['server { listen 127.0.0.1:PORT so_keepalive=1:2:3:4; }', 'invalid so_keepalive value: "1:2:3:4"'],
+  ['server { listen 127.0.0.1:PORT setfib=1; }', 'invalid parameter "setfib=1"'],
+  ['server { listen 127.0.0.1:PORT deferred=1; }', 'invalid parameter "deferred=1"'],
+  ['server { listen 127.0.0.1:PORT rcvbuf=foo; }', 'invalid rcvbuf "rcvbuf=foo"'],
+  ['server { listen 127.0.0.1:PORT sndbuf=; }', 'invalid sndbuf "sndbuf="'],
+  ['server { listen 127.0.0.1:PORT fastopen=x; }', 'invalid fastopen "fastopen=x"'],
+  ['server { listen 127.0.0.1:PORT backlog=0; }', 'invalid backlog "backlog=0"'],
+  [
+    'server { listen 127.0.0.1:PORT backlog=10; } server { listen 127.0.0.1:PORT backlog=10; server_name b; }',
+    'duplicate listen options for 127.0.0.1:PORT',
+  ],
+  [
+    'server { listen 127.0.0.1:PORT reuseport; } server { listen 127.0.0.1:PORT so_keepalive=on; server_name b; }',
+    'duplicate listen options for 127.0.0.1:PORT',
+  ],
+  ['server { listen 18103-18101; }', 'invalid port range in "18103-18101" of the "listen" directive'],
+  ['server { listen 127.0.0.1:1-70000; }', 'invalid port in "127.0.0.1:1-70000" of the "listen" directive'],
+  ['server { listen 127.0.0.1:PORT; listen 127.0.0.1:PORT-PORT; }', 'a duplicate listen 127.0.0.1:PORT'],
+  ['log_format f a; log_format f b; server { listen 127.0.0.1:PORT; }', 'duplicate "log_format" name "f"'],
+  ['log_format combined a; server { listen 127.0.0.1:PORT; }', 'duplicate "log_format" name "combined"'],
+  ['server { listen 127.0.0.1:PORT; access_log off off; }', 'invalid parameter "off"'],
+  ['server { listen 127.0.0.1:PORT; access_log off buffer=1k; }', 'invalid parameter "buffer=1k"'],
+  ['server { listen 127.0.0.1:PORT; access_log a combined flush=1s; }', 'no buffer is defined for access_log "a"'],
+  ['server { listen 127.0.0.1:PORT; error_page 499 500 /x; }', 'invalid value "499"'],
+  ['server { listen 127.0.0.1:PORT; proxy_connect_timeout 1y; }', '"proxy_connect_timeout" directive invalid value'],
+  ['server { listen 127.0.0.1:PORT; send_timeout 1M; }', '"send_timeout" directive invalid value'],
+  ['server { listen 127.0.0.1:PORT; client_max_body_size 99999999999g; }', '"client_max_body_size" directive invalid value'],
+  ['server { listen 127.0.0.1:PORT; location / { return 200; return foo; } }', 'invalid return code "foo"'],
+  ['server { listen 127.0.0.1:PORT; expires foo; }', '"expires" directive invalid value'],
+  ['server { listen 127.0.0.1:PORT; expires modified epoch; }', '"expires" directive invalid value'],
+  ['server { listen 127.0.0.1:PORT; expires modified @3h; }', '"expires" directive daily time cannot be used with "modified" parameter'],
+  ['server { listen 127.0.0.1:PORT; expires @25h; }', '"expires" directive daily time value must be less than 24 hours'],
+  ['upstream u { server 127.0.0.1:1 backup; } server { listen 127.0.0.1:PORT; }', 'no servers in upstream "u"'],
+  ['server { listen 127.0.0.1:PORT; return 200 {}; }', 'directive "return" is not terminated by ";"'],
+  ['server { listen 127.0.0.1:PORT; location ~ a{2} { return 204; } }', 'unknown directive "2}"'],
+];
+
+const WARNED: readonly (readonly [http: string, message: string])[] = [
+  [
+    'server { listen 127.0.0.1:PORT; server_name a; } server { listen 127.0.0.1:PORT; server_name a; }',
+    'conflicting server name "a" on 127.0.0.1:PORT, ignored',
+  ],
+  ['server { listen 127.0.0.1:PORT; } server { listen 127.0.0.1:PORT; }', 'conflicting server name "" on 127.0.0.1:PORT, ignored'],
+  [
+    'server { listen 127.0.0.1:PORT; server_name *.a; } server { listen 127.0.0.1:PORT; server_name *.a; }',
+    'conflicting server name "*.a" on 127.0.0.1:PORT, ignored',
+  ],
+  ['server { listen 127.0.0.1:PORT; server_name a/b; }', 'server name "a/b" has suspicious symbols'],
+  ['server { listen 127.0.0.1:PORT; server_name ~^a/b; }', 'server name "~^a/b" has suspicious symbols'],
+  ['server { listen 127.0.0.1:PORT; allow 10.0.0.1/8; }', 'low address bits of 10.0.0.1/8 are meaningless'],
+  ['server { listen 127.0.0.1:PORT; deny 2001:db8::1/32; }', 'low address bits of 2001:db8::1/32 are meaningless'],
+];
+
+const ACCEPTED: readonly string[] = [
+  'server { listen 127.0.0.1:PORT so_keepalive=30m::10 rcvbuf=8k sndbuf=1m fastopen=0 deferred bind reuseport backlog=1; }',
+  'server { listen 127.0.0.1:PORT backlog=10; } server { listen 127.0.0.1:PORT; server_name b; }',
+  'server { listen 127.0.0.1:PORT; return 200; return 201; location / { return 200; return 201; } }',
+  'server { listen 127.0.0.1:PORT; keepalive_timeout 75 1y; expires 1y; } upstream u { server 127.0.0.1:1 fail_timeout=1M; }',
+  'server { listen 127.0.0.1:PORT; expires $uri; location / { expires modified +24h; } location /a { expires @15h30m; } }',
+  'server { listen 127.0.0.1:PORT; location / { proxy_pass $scheme://127.0.0.1:1; } }',
+  'server { listen 127.0.0.1:PORT; client_max_body_size 8388607g; server_name ~x ~x; }',
+  'server { listen 127.0.0.1:PORT; allow 10.0.0.0/8; deny 2001:db8::/32; deny 10.0.0.1; allow all; }',
+  'upstream u { server 127.0.0.1:1 backup; server 127.0.0.1:2 down; } server { listen 127.0.0.1:PORT; }',
+];
+
+const ROWS = [
+  ...REFUSED.map(([http, message]) => ({ http, level: 'emerg', message })),
+  ...WARNED.map(([http, message]) => ({ http, level: 'warn', message })),
+  ...ACCEPTED.map((http) => ({ http, level: 'none', message: '' })),
+];
+
+const filled = (text: string, port: number): string => text.replaceAll('PORT', String(port));
+
+test('a table of configurations', async (t) => {
+  const port = await freePort(t);
+  for (const { http, level, message } of ROWS) {
+    const { code, stderr } = await runSrv(t, ['-t'], `events {} http { access_log off;\n${filled(http, port)}\n}`);
+    const said = [...stderr.matchAll(/^srv: \[(\w+)\] (.*?)(?: in \S+:2)?$/gm)].map(([, found, text]) => `[${found}] ${text}`);
+    const expected = level === 'none' ? [] : [`[${level}] ${filled(message, port)}`];
+    t.deepEqual(said, expected, http);
+    t.is(code, level === 'emerg' ? 1 : 0, http);
+  }
+});
+
+async function agrees(t: ExecutionContext): Promise<void> {
+  const port = await freePort(t);
+  for (const { http, message } of ROWS) {
+    const said = nginxVerdict(t, filled(http, port));
+    t.is(said, filled(message, port), http);
+  }
+}
+
+testWith('nginx')('nginx says the same of the table', agrees);
