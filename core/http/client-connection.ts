@@ -19,6 +19,8 @@ import { Waiting } from './waiting.js';
 
 /** nginx's lingering_time: the longest that is read what nobody wants: the rest of a body, or of a connection that is closed. */
 const LINGERING_TIME = 30_000;
+/** How long a connection whose listener is closed may take to send its first request. */
+const DRAINING_HEAD_TIME = 1000;
 /** Bytes of later requests kept while one is answered; then the socket is paused. */
 const PIPELINE_LIMIT = 65_536;
 
@@ -53,7 +55,7 @@ export class ClientConnection implements Timed, ConnectionView {
     this.#heads = new HeadReader(context);
     this.#openedAt = context.clock.now;
     this.#sendTimeout = listener.names.defaultServer.fallback.settings.sendTimeout;
-    this.#wait(Waiting.Head, listener.names.defaultServer.settings.clientHeaderTimeout);
+    this.#wait(Waiting.Head, this.#headTimeout);
   }
 
   get secure(): boolean {
@@ -71,6 +73,15 @@ export class ClientConnection implements Timed, ConnectionView {
   /** Between requests, or before the first: nothing is lost when it is closed. */
   get isIdle(): boolean {
     return this.request === undefined && this.#input.bytes === undefined && this.tunnel === undefined && !this.#closing;
+  }
+
+  /** Nothing has come yet: its first request may be on its way, and the client would not know whether it was carried out. */
+  get #isFresh(): boolean {
+    return this.requests === 0 && this.isIdle;
+  }
+  get #headTimeout(): number {
+    const { clientHeaderTimeout } = this.listener.names.defaultServer.settings;
+    return this.listener.draining ? Math.min(clientHeaderTimeout, DRAINING_HEAD_TIME) : clientHeaderTimeout;
   }
 
   /** @param borrowed the bytes are only valid during the call. */
@@ -177,7 +188,8 @@ export class ClientConnection implements Timed, ConnectionView {
 
   /** Ends after the current answer (graceful quit, a listener that is removed). */
   drain(): void {
-    if (this.isIdle) this.#end();
+    if (this.#isFresh) this.#wait(Waiting.Head, this.#headTimeout);
+    else if (this.isIdle) this.#end();
     else if (this.request !== undefined && !this.request.headSent) this.request.keepAlive = false;
   }
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ConfigError } from '../config/errors.js';
 import { Mistakes } from '../config/mistakes.js';
 import type { Change, Follower, Prepared } from '../kernel/follower.js';
@@ -82,8 +83,9 @@ export class HttpEngine implements Follower {
   /** Accepts nothing more and lets requests end. Resolves when no connection is left, or after `timeout` ms. */
   async quit(timeout: number | undefined): Promise<void> {
     const until = timeout === undefined ? Infinity : Date.now() + timeout;
-    for (const listener of this.#listeners.values()) listener.drain();
-    while (this.#connections() > 0 && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 20));
+    const closing = Promise.all([...this.#listeners.values()].map((listener) => listener.drain()));
+    await Promise.race([closing, timeout === undefined ? closing : sleep(timeout)]);
+    while (this.#connections() > 0 && Date.now() < until) await sleep(20);
     this.stop();
   }
 
@@ -149,7 +151,7 @@ export class HttpEngine implements Follower {
       const group = groups.get(key);
       if (group === undefined) {
         this.#listeners.delete(key);
-        listener.drain();
+        void listener.drain();
         continue;
       }
       listener.serve(group.names, variables);

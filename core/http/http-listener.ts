@@ -1,4 +1,5 @@
 import net, { type Server, type Socket } from 'node:net';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import tls, { type SecureContext } from 'node:tls';
 import { acceptInto } from '../net/accept.js';
 import { ClientConnection } from './client-connection.js';
@@ -6,6 +7,12 @@ import type { HttpContext } from './context.js';
 import type { ListenOptions } from './listen.js';
 import type { ServerNames } from './server-names.js';
 import type { HttpVariables } from './variables.js';
+
+/** A turn of the event loop that took no longer left no time for a connection to come. Milliseconds. */
+const CALM_TURN = 0.1;
+/** Under a load that never pauses the socket is closed after as many milliseconds. */
+const CALM_LIMIT = 500;
+const HANDSHAKE_POLL = 20;
 
 /** A socket that knows its connection: the handlers below are shared by all of them, so none costs a closure. */
 interface ClientSocket extends Socket {
@@ -18,6 +25,9 @@ export class HttpListener {
   draining = false;
   #server: Server | tls.Server | undefined;
   #warned = 0;
+  #accepted = 0;
+  /** TLS connections that are not secure yet. */
+  #handshakes = 0;
 
   constructor(
     readonly options: ListenOptions,
@@ -73,17 +83,36 @@ export class HttpListener {
     this.#server = undefined;
   }
 
-  /** Accepts no more; idle connections end now, the others after their current request. */
-  drain(): void {
+  /**
+   * Accepts no more; idle connections end now, the others after their current request. Resolves when the socket is closed and every
+   * connection it had accepted is known.
+   */
+  async drain(): Promise<void> {
     this.draining = true;
-    this.close();
     for (const connection of this.connections) connection.drain();
+    await this.#closeWhenCalm();
+    while (this.#handshakes > 0) await setTimeout(HANDSHAKE_POLL);
   }
 
   /** Ends everything at once. */
   destroy(): void {
     this.close();
     for (const connection of this.connections) connection.socket.destroy();
+  }
+
+  /**
+   * The system resets what waits in the queue of a socket that is closed, also when other workers listen on the same address. So the socket
+   * goes on accepting until a turn of the event loop has found the queue empty and was over at once.
+   */
+  async #closeWhenCalm(): Promise<void> {
+    const { clock } = this.context;
+    const until = clock.refresh() + CALM_LIMIT;
+    for (let calm = false; !calm && clock.refresh() < until;) {
+      const [accepted, since] = [this.#accepted, performance.now()];
+      await setImmediate();
+      calm = accepted === this.#accepted && performance.now() - since < CALM_TURN;
+    }
+    this.close();
   }
 
   #create(): Server {
@@ -98,11 +127,14 @@ export class HttpListener {
         SNICallback: (name, done) => done(null, this.#contextFor(name.toLowerCase())),
       },
       (socket) => {
+        this.#handshakes--;
         socket.on('data', onData);
         this.#accept(socket);
       },
     );
+    server.on('connection', () => this.#handshakes++);
     server.on('tlsClientError', (error, socket) => {
+      this.#handshakes--;
       this.context.log.write(
         'info',
         `SSL_do_handshake() failed (${error.message.trim()}) while SSL handshaking, client: ${socket.remoteAddress ?? ''}, server: ${this.address}`,
@@ -128,6 +160,7 @@ export class HttpListener {
 
   #accept(socket: ClientSocket): void {
     const { context } = this;
+    this.#accepted++;
     context.clock.refresh();
     context.figures.countAccepted();
     if (context.figures.own >= context.connectionLimit) {

@@ -19,6 +19,7 @@ export class WorkerThread {
   readonly #prepared = new Map<number, Prepared>();
   /** Resolves when every message so far is dealt with: a message waits for the one before it. */
   #turn: Promise<void> = Promise.resolve();
+  #booted: Promise<void> = Promise.resolve();
   #leaving = false;
 
   constructor(
@@ -36,8 +37,8 @@ export class WorkerThread {
   /** Brings the configuration into force and serves. What cannot be done is told to the master, and the thread ends. */
   async run(): Promise<void> {
     this.port.on('message', (message: ToWorker) => this.#receive(message));
-    this.#turn = this.#boot();
-    await this.#turn;
+    this.#turn = this.#booted = this.#boot();
+    await this.#booted;
   }
 
   async #boot(): Promise<void> {
@@ -105,6 +106,8 @@ export class WorkerThread {
   async #quit(timeoutMs: number | undefined): Promise<void> {
     if (this.#leaving) return;
     this.#leaving = true;
+    // Sockets that are being opened would take connections which nobody answers.
+    await this.#booted;
     this.log.write('notice', 'gracefully shutting down');
     await this.#instance.quit(timeoutMs);
     this.#end(0);
