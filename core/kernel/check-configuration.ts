@@ -1,5 +1,6 @@
 import { messageWithPlace } from '../config/error-report.js';
-import { byPosition, ConfigErrors } from '../config/errors.js';
+import { byPosition, ConfigError, ConfigErrors } from '../config/errors.js';
+import { ownDirective } from '../config/conf.js';
 import { ConfigTree, type IdSource } from '../config/tree.js';
 import type { Parsed } from '../config/parser.js';
 import { check } from '../config/validate.js';
@@ -9,6 +10,9 @@ import type { Instance } from './instance.js';
 import { readConfiguration, type ConfigurationSource } from './read-configuration.js';
 import type { RunningModules } from './running-modules.js';
 import { isUnknownDirective, withHints } from './shipped-modules.js';
+
+/** An empty file, or one that was given by mistake, is no configuration: with it a reload would drop everything that is served. */
+const NO_EVENTS = new ConfigError('no "events" section in configuration', undefined, 1, 'add "events { }"');
 
 /** A configuration as it stands in the file, with the modules it asks for. */
 export interface Configuration {
@@ -39,6 +43,8 @@ export async function checkParsed(parsed: Parsed, instance: Instance): Promise<C
   );
   // Where a module is missing, that its directives are unknown says nothing new.
   const mistakes = errors.length === 0 ? found : [...errors, ...found.filter((mistake) => !isUnknownDirective(mistake))];
+  // Where the text itself is broken it may have been lost.
+  if (parsed.errors.length === 0 && !ownDirective(tree.root, 'events')) mistakes.push(NO_EVENTS);
   if (mistakes.length > 0) {
     const further = await furtherMistakes(parsed.directives, mistakes, instance.options);
     throw new ConfigErrors([...mistakes, ...further].toSorted(byPosition));

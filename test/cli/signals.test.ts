@@ -58,6 +58,14 @@ test('SIGHUP with a wrong file logs every mistake and changes nothing', async (t
   t.is((await get(srv.port('web'), '/')).body, 'before');
 });
 
+test('SIGHUP with an empty file changes nothing', async (t) => {
+  const srv = await startSrv(t, page('before'));
+  await srv.configure('');
+  srv.signal('SIGHUP');
+  await srv.waitForLog(/\[emerg\] .*: no "events" section in configuration\n[^]*the configuration in force stays as it was/);
+  t.is((await get(srv.port('web'), '/')).body, 'before');
+});
+
 test('a reload follows worker_processes', async (t) => {
   const srv = await startSrv(t, page('x'));
   await srv.configure(page('x').replace('worker_processes 2', 'worker_processes 1'));

@@ -37,7 +37,7 @@ test('a mistake is shown where it was made', async (t) => {
 });
 
 test('what is wrong stands in the error log too', async (t) => {
-  const { prefix } = await runSrv(t, ['-t', '-e', 'other.log'], 'foo;\n');
+  const { prefix } = await runSrv(t, ['-t', '-e', 'other.log'], 'foo;\nevents {}\n');
   t.regex(
     readFileSync(`${prefix}/other.log`, 'utf8'),
     /^\d{4}\/\d\d\/\d\d \d\d:\d\d:\d\d \[emerg\] \d+#0: unknown directive "foo" in .*srv\.conf:1\n$/,
@@ -101,6 +101,14 @@ test('a directive of -g that the file repeats is a duplicate', async (t) => {
   const { code, stderr } = await runSrv(t, ['-t', '-g', 'pid a.pid;'], 'pid b.pid;\nevents {}\n');
   t.is(code, 1);
   t.regex(stderr, /"pid" directive is duplicate in .*srv\.conf:1/);
+});
+
+test('a configuration without "events" is refused, an empty one too', async (t) => {
+  for (const text of ['', 'worker_processes 2;\n']) {
+    const { code, stderr } = await runSrv(t, ['-t'], text);
+    t.is(code, 1);
+    t.true(stderr.startsWith('srv: [emerg] no "events" section in configuration\n'), stderr);
+  }
 });
 
 test('-T prints every file under its name', async (t) => {
