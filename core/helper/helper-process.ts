@@ -2,8 +2,8 @@ import { dirname } from 'node:path';
 import { configErrorsOf } from '../config/errors.js';
 import { messageWithPlace } from '../config/error-report.js';
 import { readBusEndpoint } from '../control/bus-endpoint.js';
+import { loadHelperModule } from '../kernel/helper-configurations.js';
 import { findInstallation } from '../kernel/installation.js';
-import { findModule, importModule, ModuleLoadError, type LoadedModule } from '../kernel/module-file.js';
 import { InstanceInfo } from '../kernel/server-info.js';
 import { Services } from '../kernel/services.js';
 import { ErrorLog } from '../log/error-log.js';
@@ -33,7 +33,8 @@ export class HelperProcess {
   /** False when it cannot: the log says why. */
   async start(): Promise<boolean> {
     try {
-      const loaded = await this.#load();
+      const { kind, module } = this.options;
+      const loaded = await loadHelperModule(kind, module, this.options.prefix, this.#installation);
       const bus = readBusEndpoint(this.options.bus);
       this.#host = new ControlServer(this.options, bus, this.#log, this.#files);
       const services = new Services();
@@ -83,13 +84,6 @@ export class HelperProcess {
     } catch (error) {
       this.#refuse(error);
     }
-  }
-
-  async #load(): Promise<LoadedModule> {
-    const { kind, module, prefix } = this.options;
-    const loaded = await importModule(findModule(module, prefix, this.#installation), this.#installation);
-    if (loaded.declaration.manifest.helper === kind) return loaded;
-    throw new ModuleLoadError(`module "${loaded.name}" cannot be the helper "${kind}"`);
   }
 
   #refuse(failure: unknown): void {

@@ -4,11 +4,8 @@
  */
 import { configErrorsOf, type ConfigError } from '../config/errors.js';
 import type { DirectiveData } from '../config/tree.js';
-import { FIGURES_SIZE } from '../http/figures.js';
-import { AppendedLogFiles } from '../log/log-files.js';
 import type { Source } from '../module/tree.js';
-import { Zones } from '../zone/zones.js';
-import { assemble } from './assembly.js';
+import { compileAlone } from './compile-alone.js';
 import { Instance, type InstanceOptions } from './instance.js';
 
 /** @param found the mistakes that are known */
@@ -20,24 +17,10 @@ export async function furtherMistakes(
   const pruning = new Pruning(found);
   const block = pruning.sound(directives);
   try {
-    await compile(block, options);
+    await compileAlone(new Instance({ ...options, validates: false }), () => block);
     return [];
   } catch (error) {
     return (configErrorsOf(error) ?? []).filter((mistake) => !pruning.explains(mistake, block));
-  }
-}
-
-async function compile(block: readonly DirectiveData[], options: InstanceOptions): Promise<void> {
-  const instance = new Instance({ ...options, validates: false });
-  const files = new AppendedLogFiles();
-  const memory = { zones: new Zones('private'), figures: new SharedArrayBuffer(FIGURES_SIZE), workers: 1 };
-  assemble(instance, { role: 'check', files, errorLog: 'stderr', ...memory });
-  try {
-    const prepared = await instance.prepare([{ op: 'root', block }]);
-    prepared.abort();
-  } finally {
-    await instance.stop();
-    files.close();
   }
 }
 

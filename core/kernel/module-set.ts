@@ -72,7 +72,7 @@ export class ModuleSet implements Iterable<LoadedModule> {
 
 function wrongPlane(name: string, plane: 'data' | 'control'): ModuleLoadError {
   if (plane === 'data') {
-    const hint = 'load it in the configuration that "helper ctrl" names, srv_ctrl.conf';
+    const hint = 'it is for the configuration that "helper ctrl" names; "srv -t" on the main configuration checks that one too';
     return new ModuleLoadError(`module "${name}" belongs to the control plane and cannot be loaded in the data plane`, hint);
   }
   const hint = 'load it in the main configuration, srv.conf';

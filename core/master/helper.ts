@@ -48,9 +48,12 @@ export class Helper {
     return this.#child?.pid;
   }
 
-  /** Lets it read its configuration again. */
+  /** Lets it read its configuration again; one that waits to be started again is started now. */
   reload(): void {
-    this.#tell({ kind: 'reload' });
+    if (this.#child) return this.#tell({ kind: 'reload' });
+    clearTimeout(this.#timer);
+    this.#delay = FIRST_DELAY_MS;
+    this.run();
   }
 
   reopenLogs(): void {

@@ -8,11 +8,11 @@ import { Store } from '../control/store.js';
 import { TransactionQueue } from '../control/transactions.js';
 import { FIGURES_SIZE } from '../http/figures.js';
 import { assemble, type Assembly } from '../kernel/assembly.js';
-import { checkParsed, checkConfiguration } from '../kernel/check-configuration.js';
 import type { MainConf } from '../kernel/core-directives.js';
+import { checkWithHelpers } from '../kernel/helper-configurations.js';
 import type { Installation } from '../kernel/installation.js';
 import { Instance } from '../kernel/instance.js';
-import type { ConfigurationSource } from '../kernel/read-configuration.js';
+import { readConfiguration, type ConfigurationSource } from '../kernel/read-configuration.js';
 import { readSettings } from '../kernel/settings.js';
 import type { ErrorLog } from '../log/error-log.js';
 import type { AppendedLogFiles } from '../log/log-files.js';
@@ -124,7 +124,7 @@ export class Master {
     const { log, source, ids, report } = this.options;
     log.write('notice', 'reconfiguring');
     try {
-      await this.#queue.reload(() => checkConfiguration(source, ids, this.#instance));
+      await this.#queue.reload(() => checkWithHelpers(readConfiguration(source, ids), this.#instance));
       if (this.ending) return;
       await this.#workers.resize(this.#workerCount(), this.main.worker_shutdown_timeout);
       await this.#followHelpers();
@@ -181,7 +181,7 @@ export class Master {
   /** The first configuration: the file with what the journal adds to it. Returns what keeps the journal's side once the server runs. */
   async #bringIntoForce(parsed: Parsed): Promise<() => void> {
     const { ids, log } = this.options;
-    const { tree: file, modules } = await checkParsed(parsed, this.#instance);
+    const { tree: file, modules } = await checkWithHelpers(parsed, this.#instance);
     this.#store = Store.open(readSettings(file.root, modules.args).main.data_folder);
     const participants = (): WorkerPool['participants'] => this.#workers.participants;
     const queue = new TransactionQueue({ instance: this.#instance, store: this.#store, participants, ids, log });

@@ -1,0 +1,69 @@
+import test from 'ava';
+import { get } from '../harness/client.js';
+import { runSrv, startSrv } from '../harness/srv.js';
+import { waitFor } from '../harness/wait.js';
+
+const MAIN = `daemon off;
+helper broker modules/srv_helper_broker_module.so conf/broker.conf;
+helper ctrl modules/srv_helper_ctrl_module.so conf/ctrl.conf;
+error_log logs/error.log notice;
+events {}
+http { server { listen 127.0.0.1:%%PORT_web%%; return 200 "ok"; } }
+`;
+const CTRL = `events {}
+http { server { listen 127.0.0.1:%%PORT_api%%; location /api { dyn_module_api; } } }
+`;
+const files = (ctrl: string, broker = ''): Record<string, string> => ({ 'conf/ctrl.conf': ctrl, 'conf/broker.conf': broker });
+
+test('-t and a start look at the configurations of the helpers too, and tell every mistake with its place', async (t) => {
+  const ctrl = 'foo;\nevents {}\nhttp {\n  server {\n    location /api { }\n    location /api { }\n  }\n}\n';
+  for (const args of [['-t'], []]) {
+    const { code, stderr } = await runSrv(t, args, `bar;\n${MAIN}`, { files: files(ctrl, 'baz;\n') });
+    t.is(code, 1);
+    for (const place of [
+      'unknown directive "bar" in .*/srv.conf:1',
+      'unknown directive "baz" in .*/broker.conf:1',
+      'unknown directive "foo" in .*/ctrl.conf:1',
+      'duplicate location "/api" in .*/ctrl.conf:6',
+    ])
+      t.regex(stderr, new RegExp(`^srv: \\[emerg\\] ${place}$`, 'm'));
+  }
+});
+
+test('what has no place of its own is told at the helper line', async (t) => {
+  const missing = await runSrv(t, ['-t'], MAIN);
+  t.is(missing.code, 1);
+  for (const [name, line] of [
+    ['broker', 2],
+    ['ctrl', 3],
+  ] as const)
+    t.regex(
+      missing.stderr,
+      new RegExp(`open\\(\\) ".*/conf/${name}.conf" failed \\(2: No such file or directory\\) in .*/srv.conf:${line}\n`),
+    );
+  const empty = await runSrv(t, ['-t'], MAIN, { files: files('') });
+  t.is(empty.code, 1);
+  t.regex(empty.stderr, /no "events" section in configuration ".*\/ctrl\.conf" in .*\/srv\.conf:3\n/);
+});
+
+test('a reload with a mistake in the configuration of a helper is refused as a whole', async (t) => {
+  const srv = await startSrv(t, MAIN, { files: files(CTRL) });
+  await srv.configure(MAIN.replace('"ok"', '"changed"'));
+  await srv.configure(`foo;\n${CTRL}`, 'conf/ctrl.conf');
+  srv.signal('SIGHUP');
+  await srv.waitForLog(/unknown directive "foo" in .*ctrl.conf:1\n[^]*the configuration in force stays as it was/);
+  t.is((await get(srv.port('web'), '/')).body, 'ok');
+});
+
+test('a reload starts a helper at once that waits to be started again', async (t) => {
+  const srv = await startSrv(t, MAIN, { files: files(CTRL) });
+  const deaths = (): RegExpMatchArray[] => [...srv.log().matchAll(/start helper ctrl, process (\d+)/g)];
+  for (let death = 1; death <= 6; death++) {
+    const started = await waitFor(`start ${death}`, () => deaths()[death - 1]?.[1]);
+    process.kill(Number(started), 'SIGKILL');
+  }
+  await srv.waitForLog(/helper ctrl .* it is started again in 6400 ms/);
+  srv.signal('SIGHUP');
+  await waitFor('another start', () => deaths().length === 7, 4000);
+  t.regex(srv.log(), /reconfigured/);
+});
