@@ -112,8 +112,7 @@ export class Master {
     applyProcessSettings(main, log);
     await this.#workers.resize(this.#workerCount());
     commitJournal();
-    this.#pidFile = main.pid;
-    writePidFile(main.pid);
+    this.#followPidFile();
     dropPrivileges(main.user, [main.data_folder, main.pid, ...files.paths], log);
     await this.#instance.start();
     await this.#followHelpers();
@@ -127,6 +126,7 @@ export class Master {
       await this.#queue.reload(() => checkWithHelpers(readConfiguration(source, ids), this.#instance));
       if (this.ending) return;
       await this.#workers.resize(this.#workerCount(), this.main.worker_shutdown_timeout);
+      this.#movePidFile();
       await this.#followHelpers();
       this.#helpers.reload();
       log.write('notice', 'reconfigured');
@@ -191,6 +191,24 @@ export class Master {
     const prepared = await this.#instance.prepare([{ op: 'root', block: effective.tree.toData() }]);
     prepared.commit();
     return () => queue.started(effective);
+  }
+
+  /** Writes the pid file, and removes the one that it had before a reload. */
+  #followPidFile(): void {
+    const [before, now] = [this.#pidFile, this.main.pid];
+    if (before === now) return;
+    writePidFile(now);
+    this.#pidFile = now;
+    if (before !== undefined) removePidFile(before);
+  }
+
+  /** As {@link #followPidFile}, when it is too late to refuse. */
+  #movePidFile(): void {
+    try {
+      this.#followPidFile();
+    } catch (error) {
+      this.options.log.write('emerg', `the pid file stays "${this.#pidFile}": ${(error as Error).message}`);
+    }
   }
 
   #workerCount(): number {

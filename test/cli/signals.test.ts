@@ -78,6 +78,16 @@ test('a reload follows worker_processes', async (t) => {
   for (let i = 0; i < 8; i++) t.is((await get(srv.port('web'), '/')).status, 200);
 });
 
+test('a reload that names another pid file moves it', async (t) => {
+  const srv = await startSrv(t, page('x'));
+  await srv.configure(`pid run/other.pid;\n${page('x')}`);
+  srv.signal('SIGHUP');
+  await waitFor('the new pid file', () => srv.read('run/other.pid') === `${srv.pid}\n` && !existsSync(srv.path('logs/srv.pid')));
+  t.is((await runSrv(t, ['-s', 'quit'], undefined, { prefix: srv.prefix })).code, 0);
+  t.deepEqual(await srv.exited, { code: 0, signal: null });
+  t.false(existsSync(srv.path('run/other.pid')));
+});
+
 test('-s reopen lets go of a rotated log', async (t) => {
   const srv = await startSrv(t, page('x'));
   await get(srv.port('web'), '/before');
