@@ -1,10 +1,14 @@
 import { existsSync } from 'node:fs';
 import { basename, extname, isAbsolute, join, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { TimeIsOver, within } from '../control/time-limit.js';
 import { API_VERSION, declarationOf, type ModuleClass, type ModuleDeclaration } from '../module/manifest.js';
 import { manifestFaults } from './check-manifest.js';
 import type { Fault } from './fault.js';
 import type { Installation } from './installation.js';
+
+/** A module may wait for something at its top level; one that waits for ever is not to keep the server from starting or ending. */
+const LOAD_MS = 10_000;
 
 /** A module's class with what it declared. */
 export interface LoadedModule {
@@ -110,8 +114,10 @@ export function moduleOf(file: string, exported: Readonly<Record<string, unknown
 async function importExports(file: string): Promise<Record<string, unknown>> {
   if (!existsSync(file)) throw new ModuleLoadError(`cannot load module "${file}" (2: No such file or directory)`);
   try {
-    return (await import(pathToFileURL(file).href)) as Record<string, unknown>;
+    return (await within(LOAD_MS, import(pathToFileURL(file).href))) as Record<string, unknown>;
   } catch (error) {
+    if (error instanceof TimeIsOver)
+      throw new ModuleLoadError(`cannot load module "${file}": it did not finish loading within ${LOAD_MS / 1000} s`);
     const reason = (error as Error).message ?? String(error);
     const hint = NOT_READ_AS_MODULE.test(reason)
       ? `call it ${basename(file, extname(file))}.mjs: then it is read as an ES module`

@@ -190,3 +190,10 @@ test('a reload can load a module, and let go of it again', async (t) => {
   await srv.waitForLog(/reconfigured[^]*reconfigured/);
   t.is((await get(srv.port('web'), '/')).status, 204);
 });
+
+test('a module that never finishes loading is refused after a while', async (t) => {
+  const files = { 'package.json': '{ "type": "module" }', 'modules/never.js': 'await new Promise(() => {});\n' };
+  const { code, stderr } = await runSrv(t, ['-t'], `load_module modules/never.js;\n${EVENTS}`, { files });
+  t.is(code, 1);
+  t.regex(stderr, /^srv: \[emerg\] cannot load module ".*\/never\.js": it did not finish loading within 10 s in .*srv\.conf:1$/m);
+});
