@@ -3,6 +3,7 @@ import { choice, flag, number, optional, path, rest, size, text, time } from '..
 import { ArgError, directive, type ArgType, type Conf } from '../module/spec.js';
 import { LOG_LEVELS } from '../log/levels.js';
 import type { LogLevel } from '../module/services.js';
+import { systemName } from './system-names.js';
 
 /** More would only be waste of memory, and lanes of shared figures are counted. */
 const MOST_WORKERS = 256;
@@ -72,7 +73,7 @@ export const mainDirectives = {
   worker_cpu_affinity: directive({ in: ['main'], args: rest(text('mask | auto')), doc: 'Accepted; threads are placed by the system.' }),
   user: directive({
     in: ['main'],
-    args: { name: text('user'), group: optional(text('group')) },
+    args: { name: systemName('passwd'), group: optional(systemName('group')) },
     doc: 'Whom the server becomes when its listeners are open.',
   }),
   pid: directive({ in: ['main'], args: path(), default: 'logs/srv.pid', doc: 'File that names the main process.' }),

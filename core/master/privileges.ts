@@ -34,7 +34,11 @@ interface Owner {
 function numbersOf(user: string, group: string): Owner {
   const { setegid, seteuid, getegid, geteuid } = process;
   if (!setegid || !seteuid || !getegid || !geteuid) throw new Error('this system has no users');
-  setegid(group);
+  try {
+    setegid(group);
+  } catch {
+    throw new Error(`getgrnam("${group}") failed: "user" without a group takes the group of the user's name`);
+  }
   const gid = getegid();
   setegid(0);
   seteuid(user);

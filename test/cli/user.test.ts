@@ -38,15 +38,18 @@ if (isRoot) {
     t.is(srv.read('logs/srv.pid'), '');
   });
 
-  test('a user that does not exist ends the start', async (t) => {
-    const { code, stderr } = await runSrv(
-      t,
-      [],
-      `daemon off;\n${conf('no-such-user').replace('%%PORT_web%%', '0')}`.replace(/http .*/, ''),
-    );
-    t.is(code, 1);
-    t.regex(stderr, /^srv: \[emerg\] .*no-such-user/);
-  });
+  for (const [user, message] of [
+    ['no-such-user', 'getpwnam("no-such-user") failed'],
+    ['daemon no-such-group', 'getgrnam("no-such-group") failed'],
+  ] as const) {
+    test(`refused by -t and by a start: user ${user}`, async (t) => {
+      for (const args of [['-t'], []]) {
+        const { code, stderr, prefix } = await runSrv(t, args, `user ${user};\ndaemon off;\nevents {}\n`);
+        t.is(code, 1);
+        t.true(stderr.startsWith(`srv: [emerg] ${message} in ${prefix}/conf/srv.conf:1\n`), stderr);
+      }
+    });
+  }
 } else {
   test('as an ordinary user the directive is ignored, with a warning', async (t) => {
     const srv = await startSrv(t, conf('daemon'));
