@@ -40,6 +40,7 @@ export class WorkerHandle implements Participant {
   #publications = 0;
   /** The newest zone that was shared with it. */
   #lastZone: number;
+  #serves = false;
   #suspected = false;
   #gone = false;
   #error: Error | undefined;
@@ -49,7 +50,7 @@ export class WorkerHandle implements Participant {
     start: WorkerStart,
     limits: { readonly maxOldGenerationSizeMb: number },
     private readonly zones: Zones,
-    /** Called when {@link replace} asks for another one in its place. */
+    /** Called when it has to be ended from outside: what it serves is out of date, or it hangs. */
     private readonly onReplace: (handle: WorkerHandle, reason: string) => void,
   ) {
     this.name = `worker ${index}`;
@@ -89,14 +90,20 @@ export class WorkerHandle implements Participant {
   }
 
   suspect(): void {
-    if (this.#suspected) return;
+    if (this.#suspected || this.#gone) return;
     this.#suspected = true;
-    const timer = setTimeout(() => this.replace(`it hangs: it has answered nothing for ${HANG_MS / 1000} s`), HANG_MS);
+    // Also one that was told to end: it would keep the server from ending.
+    const timer = setTimeout(() => this.onReplace(this, `it hangs: it has answered nothing for ${HANG_MS / 1000} s`), HANG_MS);
     const over = (): void => {
       clearTimeout(timer);
       this.#suspected = false;
     };
     this.#ask({ kind: 'ping' }, 'pong').then(over, over);
+  }
+
+  /** Finds out, in its time, whether it hangs. One that is booting may take as long as its configuration needs. */
+  watch(): void {
+    if (this.#serves) this.suspect();
   }
 
   reopenLogs(): void {
@@ -142,6 +149,7 @@ export class WorkerHandle implements Participant {
   #take(message: FromWorker): void {
     switch (message.kind) {
       case 'ready':
+        this.#serves = true;
         return this.#settle('ready');
       case 'failed':
         return this.#settle('ready', failureOf(message.failure));

@@ -10,6 +10,8 @@ const FIRST_DELAY_MS = 100;
 const LONGEST_DELAY_MS = 10_000;
 /** A worker that lived as long did not die at its start: its replacement comes at once. */
 const STEADY_MS = 10_000;
+/** How often it is looked whether one hangs. */
+const WATCH_MS = 5000;
 
 export interface WorkerPoolOptions {
   readonly log: Log;
@@ -41,6 +43,10 @@ export class WorkerPool {
   /** How many workers there should be. */
   #size = 0;
 
+  readonly #watch = setInterval(() => {
+    for (const worker of this.#all) worker.watch();
+  }, WATCH_MS).unref();
+
   constructor(private readonly options: WorkerPoolOptions) {}
 
   /** Those that take part in transactions. */
@@ -68,7 +74,7 @@ export class WorkerPool {
   }
 
   reopenLogs(): void {
-    for (const worker of [...this.#workers.values(), ...this.#leaving]) worker.reopenLogs();
+    for (const worker of this.#all) worker.reopenLogs();
   }
 
   /** Ends all of them when their requests are answered, or after `timeoutMs` milliseconds. None is replaced; {@link resize} starts others. */
@@ -83,6 +89,11 @@ export class WorkerPool {
     this.#close();
     for (const worker of this.#workers.values()) this.#dismiss(worker);
     await Promise.all([...this.#leaving].map((worker) => worker.stop()));
+    clearInterval(this.#watch);
+  }
+
+  get #all(): readonly WorkerHandle[] {
+    return [...this.#workers.values(), ...this.#leaving];
   }
 
   /** From now on it takes part in nothing. */
@@ -101,7 +112,7 @@ export class WorkerPool {
   #create(index: number): WorkerHandle {
     const { log, heapLimitMb, start, zones } = this.options;
     const worker = new WorkerHandle(index, start(index), { maxOldGenerationSizeMb: heapLimitMb() }, zones, (handle, reason) => {
-      log.write('alert', `${handle.name} is replaced: ${reason}`);
+      log.write('alert', `${handle.name} is ${handle.leaving ? 'cut off' : 'replaced'}: ${reason}`);
       void handle.terminate();
     });
     log.write('notice', `start ${worker.name}, thread ${worker.threadId}`);

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import test from 'ava';
 import { httpBackend } from '../harness/backends.js';
 import { connectRaw, get } from '../harness/client.js';
@@ -8,8 +9,11 @@ import type { ExecutionContext } from 'ava';
 
 /** A module whose locations do to the worker what their name says. */
 const TROUBLE = plugin('trouble', {
+  imports: `import { writeFileSync } from 'node:fs'; import { ServerInfo } from 'srv/module/services.js';`,
   manifest: `directives: { trouble: directive({ in: ['location'], args: text() }) }`,
   body: `
+    static services = [ServerInfo];
+    constructor(info) { this.info = info; }
     compile(scope) {
       const kind = scope.conf.trouble;
       return kind && { content: request => { this[kind](); return request.send(200, 'still here'); } };
@@ -18,6 +22,7 @@ const TROUBLE = plugin('trouble', {
     reject() { setImmediate(() => Promise.reject(new Error('rejected on purpose'))); }
     exit() { setImmediate(() => process.exit(3)); }
     memory() { setImmediate(() => { const all = []; for (;;) all.push(new Array(1e5).fill(Math.random())); }); }
+    loop() { setImmediate(() => { writeFileSync(this.info.path('logs/loop'), ''); for (;;); }); }
     handler() { throw new Error('in the handler'); }`,
 });
 
@@ -35,6 +40,7 @@ http {
     location /reject { trouble reject; }
     location /exit { trouble exit; }
     location /memory { trouble memory; }
+    location /loop { trouble loop; }
     location /handler { trouble handler; }
   }
 }`;
@@ -122,6 +128,20 @@ test('workers that die again and again are started more and more slowly, and the
   }
   await serves(t, srv, 'fine');
   t.true(srv.running);
+});
+
+test('a worker that hangs is replaced; one that hangs does not keep the server from ending', async (t) => {
+  const [replaced, ended] = await Promise.all([start(t, 1), start(t, 1)]);
+  for (const srv of [replaced, ended]) {
+    const hanging = await connectRaw(t, srv.port('web'));
+    hanging.send('GET /loop HTTP/1.1\r\nHost: a\r\n\r\n');
+    await waitFor('the loop', () => existsSync(srv.path('logs/loop')));
+  }
+  ended.signal('SIGQUIT');
+  await waitFor('a replacement', () => /worker 0 is replaced: it hangs[^]*start worker 0/.test(replaced.log()), 30_000);
+  await serves(t, replaced, 'fine');
+  t.is((await ended.exited).signal, null);
+  t.regex(ended.log(), /worker 0 is cut off: it hangs/);
 });
 
 test('every worker takes part of the connections', async (t) => {
