@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { sep } from 'node:path';
 import { threadId } from 'node:worker_threads';
 import { configErrorsOf, byPosition } from '../config/errors.js';
 import { formatConfigErrors, messageWithPlace } from '../config/error-report.js';
@@ -16,13 +17,17 @@ export class Console {
   readonly errorLog: string;
   #detached = false;
 
-  /** @param write takes the text for the standard error stream */
+  /**
+   * @param folders where the missing folders of the error log are made: a start works in an empty prefix
+   * @param write takes the text for the standard error stream
+   */
   constructor(
     errorLog: string,
+    folders: string,
     private readonly quiet: boolean,
     private write: (text: string) => void,
   ) {
-    const failure = openDefault(this.files, errorLog);
+    const failure = openDefault(this.files, errorLog, folders);
     this.errorLog = failure === undefined ? errorLog : 'stderr';
     this.log = new ErrorLog(this.files, `${process.pid}#${threadId}`, [{ path: this.errorLog, level: 'notice' }]);
     if (failure !== undefined) this.complain('alert', `could not open error log file: ${failure}`);
@@ -66,9 +71,10 @@ export class Console {
 }
 
 /** Why the default error log cannot be opened, or undefined when it is open. */
-function openDefault(files: AppendedLogFiles, path: string): string | undefined {
+function openDefault(files: AppendedLogFiles, path: string, folders: string): string | undefined {
   try {
-    files.openMakingDirectories(path);
+    if (path.startsWith(folders + sep)) files.openMakingDirectories(path);
+    else files.open(path);
     return undefined;
   } catch (error) {
     if (!(error instanceof LogFileError)) throw error;

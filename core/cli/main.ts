@@ -14,7 +14,7 @@ export default async function main(args: readonly string[]): Promise<void> {
   if (options.version && !options.test) return;
 
   const paths = pathsOf(options, installation);
-  const console = new Console(paths.errorLog, options.quiet, say);
+  const console = new Console(paths.errorLog, paths.prefix, options.quiet, say);
   process.once('exit', () => console.files.flush());
   const command = { options, installation, paths, console };
   // Each command loads what it needs and no more: a check of the configuration is to be quick.

@@ -212,10 +212,13 @@ function damageText(path: string): string {
   );
 }
 
-function explained(error: unknown, folder: string): Error {
+/** In words of the operator what went wrong with the store in `folder`. */
+export function explained(error: unknown, folder: string): Error {
   if (error instanceof StoreError) return error;
   if (isBusy(error))
-    return new StoreError(`data folder "${folder}" is in use by another srv: stop that one, or give this one another prefix (-p)`);
+    return new StoreError(
+      `data folder "${folder}" is in use by another srv: if that one is still ending, wait for it; else stop it, or give this one another prefix (-p)`,
+    );
   if (isDamaged(error)) return new StoreError(damageText(join(folder, FILE)));
   if (isFull(error)) return new StoreError(`the disk of data folder "${folder}" is full: make room on it`);
   const reason = error instanceof Error ? error.message : String(error);

@@ -22,7 +22,7 @@ export class HelperProcess {
   #module: Lifecycle | undefined;
 
   constructor(private readonly options: HelperStart) {
-    this.#log = new ErrorLog(this.#files, `${process.pid}#0`, [{ path: options.errorLog, level: 'notice' }]);
+    this.#log = new ErrorLog(this.#files, `${process.pid}#0`, [{ path: options.errorLog, level: 'error' }]);
   }
 
   /** Where it listens for people and programs outside of this node's own processes. */

@@ -4,7 +4,7 @@ import type { IdSource } from '../config/tree.js';
 import type { Parsed } from '../config/parser.js';
 import { effectiveTree } from '../control/effective-tree.js';
 import { MasterKeyValue } from '../control/key-value.js';
-import { Store } from '../control/store.js';
+import { explained, Store } from '../control/store.js';
 import { TransactionQueue } from '../control/transactions.js';
 import { FIGURES_SIZE } from '../http/figures.js';
 import { assemble, type Assembly } from '../kernel/assembly.js';
@@ -58,6 +58,7 @@ export class Master {
   #transactions: TransactionQueue | undefined;
   #keyValue: MasterKeyValue | undefined;
   #pidFile: string | undefined;
+  #running = false;
   #ending: 'no' | 'gracefully' | 'now' = 'no';
 
   constructor(private readonly options: MasterOptions) {
@@ -111,9 +112,14 @@ export class Master {
     log.write('notice', `OS: ${type()} ${release()}`);
     applyProcessSettings(main, log);
     await this.#workers.resize(this.#workerCount());
-    commitJournal();
+    try {
+      commitJournal();
+    } catch (error) {
+      throw explained(error, main.data_folder);
+    }
     this.#followPidFile();
     dropPrivileges(main.user, [main.data_folder, main.pid, ...files.paths], log);
+    this.#running = true;
     await this.#instance.start();
     await this.#followHelpers();
   }
@@ -168,8 +174,8 @@ export class Master {
     await this.#transactions?.close();
     this.#keyValue?.close();
     this.#store?.close();
-    if (this.#pidFile !== undefined) removePidFile(this.#pidFile);
-    this.options.log.write('notice', 'exit');
+    if (this.#pidFile !== undefined) this.#removePidFile(this.#pidFile);
+    if (this.#running) this.options.log.write('notice', 'exit');
     this.options.files.flush();
   }
 
@@ -199,7 +205,12 @@ export class Master {
     if (before === now) return;
     writePidFile(now);
     this.#pidFile = now;
-    if (before !== undefined) removePidFile(before);
+    if (before !== undefined) this.#removePidFile(before);
+  }
+
+  #removePidFile(path: string): void {
+    if (!removePidFile(path))
+      this.options.log.write('error', `"${path}" is emptied, but stays: this user may not remove it from its folder`);
   }
 
   /** As {@link #followPidFile}, when it is too late to refuse. */

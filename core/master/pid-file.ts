@@ -12,13 +12,16 @@ export function writePidFile(path: string): void {
 /**
  * Removes the file, unless another server has put its own number there meanwhile. A server that gave its privileges up may not be allowed
  * to: it empties it then.
+ * @returns false if the empty file stays
  */
-export function removePidFile(path: string): void {
-  if (readPidFile(path) !== process.pid) return;
+export function removePidFile(path: string): boolean {
+  if (readPidFile(path) !== process.pid) return true;
   try {
     rmSync(path);
+    return true;
   } catch {
     writeFileSync(path, '');
+    return false;
   }
 }
 

@@ -1,5 +1,5 @@
 import { createServer, type AddressInfo } from 'node:net';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import test from 'ava';
 import { get } from '../harness/client.js';
 import { runSrv, spawnSrv, startSrv } from '../harness/srv.js';
@@ -43,6 +43,27 @@ test('a pid file that a killed server left behind is replaced', async (t) => {
 test('the error log exists at once, with the folders it needs', async (t) => {
   const srv = await startSrv(t, 'events {}\n', { args: ['-e', 'var/log/errors'] });
   t.true(existsSync(srv.path('var/log/errors')));
+});
+
+test('an error log that cannot be opened is told, and the run goes on; no folders are made outside of the prefix', async (t) => {
+  const elsewhere = `${tempFolder(t)}/nowhere`;
+  const { code, stderr } = await runSrv(t, ['-t', '-e', `${elsewhere}/x.log`], 'events {}\n');
+  t.is(code, 0);
+  const reason = `open() "${elsewhere}/x.log" failed (2: No such file or directory)`;
+  t.true(stderr.startsWith(`srv: [alert] could not open error log file: ${reason}\n`), stderr);
+  t.false(existsSync(elsewhere));
+});
+
+test('without an error_log line the log holds errors and worse only', async (t) => {
+  const srv = await startSrv(t, 'helper broker modules/srv_helper_broker_module.so conf/broker.conf;\nevents {}\n', {
+    files: { 'conf/broker.conf': '' },
+  });
+  await waitFor('the bus', () => existsSync(srv.path('data/bus.sock')));
+  await srv.stop();
+  t.is(srv.log(), '');
+  const { stderr, prefix } = await runSrv(t, [], 'daemon off;\nfoo;\nevents {}\n');
+  t.regex(stderr, /unknown directive "foo"/);
+  t.notRegex(readFileSync(`${prefix}/logs/error.log`, 'utf8'), /\[(warn|notice)\]/);
 });
 
 test('a refused configuration ends the start with its mistakes', async (t) => {

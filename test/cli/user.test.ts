@@ -38,6 +38,17 @@ if (isRoot) {
     t.is(srv.read('logs/srv.pid'), '');
   });
 
+  test('a pid file that the user may not remove is emptied, and the log says so', async (t) => {
+    const prefix = tempFolder(t);
+    chmodSync(prefix, 0o755);
+    mkdirSync(`${prefix}/logs`);
+    const srv = await startSrv(t, conf('daemon daemon'), { prefix });
+    await waitFor('another user', () => identity(srv.pid) !== '0');
+    await srv.stop('SIGQUIT');
+    t.is(srv.read('logs/srv.pid'), '');
+    t.regex(srv.log(), /\[error\] .*logs\/srv\.pid" is emptied, but stays/);
+  });
+
   for (const [user, message] of [
     ['no-such-user', 'getpwnam("no-such-user") failed'],
     ['daemon no-such-group', 'getgrnam("no-such-group") failed'],
