@@ -49,7 +49,6 @@ function showErrorPage(request: Request, status: number, page: ErrorPage): void 
   if (page.status !== 0) request.errorStatus = page.status ?? status;
   if (target.startsWith('/')) {
     if (request.method !== 'HEAD') request.method = 'GET';
-    dropBody(request);
     const question = target.indexOf('?');
     request.redirect(question < 0 ? target : target.slice(0, question), question < 0 ? '' : target.slice(question + 1));
   } else if (target.startsWith('@')) request.redirectNamed(target);
@@ -59,8 +58,4 @@ function showErrorPage(request: Request, status: number, page: ErrorPage): void 
     request.response.set('Location', target);
     answerStatus(request, redirect);
   }
-}
-
-function dropBody(request: Request): void {
-  if (request.body?.hasReader !== true) request.contentLength = -1;
 }

@@ -71,7 +71,9 @@ export class ExchangeRoute {
   }
 
   #begin(request: HttpRequest, group: Group): Result {
-    new Exchange(request as Request, this, group, this.#head(request as Request)).start();
+    const own = request as Request;
+    if (this.plan.passBody && own.body?.spent === true) return refuseWithoutBody(own);
+    new Exchange(own, this, group, this.#head(own)).start();
     return DONE;
   }
 
@@ -105,6 +107,16 @@ export class ExchangeRoute {
       },
     );
   }
+}
+
+/** An earlier upstream has got the body, and this one would get the request without it: the client is told of the error as it is. */
+function refuseWithoutBody(request: Request): Result {
+  request.connection.context.log.write(
+    'error',
+    'the request body was longer than client_body_buffer_size and cannot be sent to a second upstream',
+    request,
+  );
+  return request.status >= 400 ? request.status : 500;
 }
 
 /** What would end the target, or the line: it comes from variables such as `$uri`, which are decoded. */

@@ -234,7 +234,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
   }
 
   #giveUp(status: number): void {
-    this.#feed.stop();
+    this.#feed.giveBack();
     this.request.owner = undefined;
     if (!this.request.finished) answerStatus(this.request, status);
   }

@@ -85,11 +85,12 @@ function findLocation(request: Request): Result {
   }
   const { settings } = location;
   if (settings.internal && !request.internal) return 404;
-  if (settings.clientMaxBodySize > 0 && request.contentLength > settings.clientMaxBodySize) {
+  const { body } = request;
+  if (settings.clientMaxBodySize > 0 && request.contentLength > settings.clientMaxBodySize && body?.isDiscarded !== true) {
     request.connection.context.log.write('error', `client intended to send too large body: ${request.contentLength} bytes`, request);
     return 413;
   }
-  if (request.body?.limitTo(settings.clientMaxBodySize) === false) return 413;
+  if (body?.limitTo(settings.clientMaxBodySize) === false) return 413;
   return OK;
 }
 

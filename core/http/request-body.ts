@@ -24,6 +24,8 @@ export class RequestBody implements ChunkSink {
   #limit = Infinity;
   received = 0;
   complete = false;
+  /** A part of it went to an upstream and was not kept: nobody else can have it whole. */
+  spent = false;
   /** Status to answer with when the body itself is refused: 400 malformed, 413 too long. */
   failure = 0;
 
@@ -36,10 +38,6 @@ export class RequestBody implements ChunkSink {
   /** True while the socket should rest because nobody takes what came. */
   get isFull(): boolean {
     return this.#reader === undefined && !this.#discarding && this.#keptBytes >= HIGH_WATER;
-  }
-
-  get hasReader(): boolean {
-    return this.#reader !== undefined;
   }
 
   /** What comes is thrown away. */
@@ -96,6 +94,22 @@ export class RequestBody implements ChunkSink {
     }
     for (const piece of kept) reader.onBody(piece);
     if (this.complete) reader.onBodyEnd();
+  }
+
+  /**
+   * The reader answers the request no more: who does so in its place may read the body from its beginning.
+   * @param pieces what came so far; undefined if it was not kept
+   */
+  giveBack(reader: BodyReader, pieces: Buffer[] | undefined): void {
+    if (this.#reader !== reader) return;
+    if (pieces === undefined) {
+      this.spent = true;
+      this.discard();
+      return;
+    }
+    this.#reader = undefined;
+    this.#kept = pieces;
+    for (const piece of pieces) this.#keptBytes += piece.length;
   }
 
   /** Nobody wants it (any more): what comes is thrown away, so that the connection can go on. */

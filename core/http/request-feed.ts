@@ -117,6 +117,12 @@ export class RequestFeed implements BodyReader {
     if (this.#connection !== undefined && !this.complete) this.#goOn(this.#connection);
   }
 
+  /** The exchange is over without an answer: whoever answers instead (error_page) gets the body. */
+  giveBack(): void {
+    this.request.body?.giveBack(this, this.replayable ? this.#kept : undefined);
+    this.stop();
+  }
+
   /** The exchange is over: what still comes of the body is nobody's. */
   stop(): void {
     this.#stopped = true;

@@ -46,7 +46,7 @@ export class Request implements HttpRequest {
   serverCaptures: RegExpExecArray | undefined = undefined;
   captures: RegExpExecArray | undefined = undefined;
   body: RequestBody | undefined = undefined;
-  contentLength: number;
+  readonly contentLength: number;
   expectContinue: boolean;
   readonly upgrade: boolean;
 
