@@ -326,8 +326,10 @@ export class ClientConnection implements Timed, ConnectionView {
     context.figures.countRequest();
     this.request = request;
     this.#wait(Waiting.Nothing, 0);
-    const refused = startRequest(request);
+    let refused = startRequest(request);
     if (request.contentLength > 0 || context.head.chunked) this.#openBody(request);
+    // What came with the head is enough to see it: also a location that reads no body must not take it for a request.
+    if (refused === 0) refused = request.body?.failure ?? 0;
     if (refused !== 0) {
       request.keepAlive = false;
       answerStatus(request, refused);

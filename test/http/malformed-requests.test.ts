@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { rawBackend } from '../harness/backends.js';
-import { exchange, get } from '../harness/client.js';
+import { connectRaw, exchange, get } from '../harness/client.js';
 import { startSrv } from '../harness/srv.js';
 import { malformedRequests, type MalformedRequest } from '../http1/malformed-requests.js';
 
@@ -32,6 +32,16 @@ test('a malformed request is refused, its connection closed, and nothing of it r
   t.is(received, '');
   t.is(backend.connections, 0);
   t.is((await get(srv.port('web'), '/alive')).body, 'alive');
+});
+
+test('a malformed body is refused where nobody reads it, too', async (t) => {
+  const srv = await startSrv(t, 'events {} http { server { listen 127.0.0.1:%%PORT_web%%; location / { return 200 taken; } } }');
+  t.deepEqual(await answersTo(t, srv.port('web')), EXPECTED);
+  const later = await connectRaw(t, srv.port('web'));
+  later.send('POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
+  await later.receive(/taken$/);
+  later.send('zz\r\nGET /b HTTP/1.1\r\nHost: a\r\n\r\n');
+  t.is((await later.receiveAll()).split('HTTP/1.1 ').length, 2, 'the answer is out: there is no second one');
 });
 
 test('of a body that is passed on as it comes, a backend gets no whole request and no second one', async (t) => {
