@@ -123,6 +123,7 @@ export class HttpListener {
         ...options,
         // Of the default server: versions, ciphers, and the certificate for clients that name none.
         ...this.names.defaultServer.tls?.settings,
+        ALPNProtocols: ['http/1.1', 'http/1.0'],
         handshakeTimeout: this.names.defaultServer.settings.clientHeaderTimeout,
         SNICallback: (name, done) => done(null, this.#contextFor(name.toLowerCase())),
       },

@@ -125,6 +125,18 @@ test('versions of TLS are those of ssl_protocols', async (t) => {
   await t.throwsAsync(protocol('tls12', { minVersion: 'TLSv1.3' }));
 });
 
+test('of the protocols that a client offers (ALPN) the one that is spoken is chosen', async (t) => {
+  const srv = await start(t, 1);
+  const chosen = async (ALPNProtocols?: string[]): Promise<unknown> => {
+    const options = ALPNProtocols === undefined ? {} : { ALPNProtocols };
+    return ((await connectRawTls(t, srv.port('tls'), options)).socket as TLSSocket).alpnProtocol;
+  };
+  t.is(await chosen(['h2', 'http/1.1']), 'http/1.1');
+  t.is(await chosen(['http/1.0']), 'http/1.0');
+  t.is(await chosen(), false);
+  await t.throwsAsync(chosen(['h2']), undefined, 'RFC 7301, 3.2: there is nothing to speak');
+});
+
 test('a handshake that fails hurts nobody', async (t) => {
   const srv = await start(t, 1);
   const port = srv.port('tls');
