@@ -46,10 +46,11 @@ function model(text: string): { text: string; trailers: string; used: number } |
   let body = '';
   let at = 0;
   for (;;) {
-    const line = /^([0-9a-f]{1,15})(?:;[\t\x20-\x7e\x80-\xff]{0,1024})?\r\n/i.exec(text.slice(at));
+    const line = /^([0-9a-f]{1,32})(?:[\t ]*;[\t\x20-\x7e\x80-\xff]{0,1024})?\r\n/i.exec(text.slice(at));
     if (line === null) return undefined;
     at += line[0].length;
     const size = Number.parseInt(line[1] ?? '', 16);
+    if (size > Number.MAX_SAFE_INTEGER) return undefined;
     if (size === 0) break;
     if (text.slice(at + size, at + size + 2) !== '\r\n') return undefined;
     body += text.slice(at, at + size);
@@ -61,11 +62,11 @@ function model(text: string): { text: string; trailers: string; used: number } |
 }
 
 const data = fc.string({ unit: fc.constantFrom('a', '\r', '\n', '0', ';', '\xff'), maxLength: 40 });
-const extension = fc.constantFrom('', '', '', ';a', ';a=b;c="d e"', ';');
+const extension = fc.constantFrom('', '', '', ';a', ';a=b;c="d e"', ';', ' ;a', '\t ; a = b');
 const chunk = fc
   .tuple(
     data.filter((text) => text !== ''),
-    fc.constantFrom('', '', '0', '00'),
+    fc.constantFrom('', '', '0', '00', '0'.repeat(20)),
     extension,
   )
   .map(([text, zeros, extension]) => `${zeros}${text.length.toString(16)}${extension}\r\n${text}\r\n`);

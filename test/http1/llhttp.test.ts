@@ -19,8 +19,9 @@ const exceptions: readonly Exception[] = [
   // Browsers do send bytes above 0x7f; nginx takes them, and they end nothing.
   { error: /^HPE_INVALID_URL$/, applies: ({ second }) => /[\x80-\xff]/.test(second) },
   // Extensions are dropped unread (RFC 9112, 7.1.1), so their syntax does not matter as long as the line ends where it ends for all.
+  // White space before them is allowed, too, if a semicolon follows.
   // Node keeps the error to itself if the request asks for an upgrade.
-  { error: /^(HPE_STRICT|HPE_INVALID_CHUNK_SIZE|)$/, applies: (_, input) => /^[0-9a-f]+;(?!(a|a=b|a="b; c")\r\n)/im.test(input) },
+  { error: /^(HPE_STRICT|HPE_INVALID_CHUNK_SIZE|)$/, applies: (_, input) => /^[0-9a-f]+(;(?!(a|a=b|a="b; c")\r\n)|[ \t]+;)/im.test(input) },
 ];
 
 /** Trailer lines as llhttp's are written. */

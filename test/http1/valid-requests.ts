@@ -173,6 +173,8 @@ export const validRequests: readonly ValidRequest[] = [
     body: '01234567890123456789',
   }),
   chunked('extensions', '5;a=b;c\r\nhello\r\n0;d="e; f"\r\n\r\n', { body: 'hello' }),
+  chunked('white space before an extension', '5 ;a=b\r\nhello\r\n0\t ; c\r\n\r\n', { body: 'hello' }),
+  chunked('a size with twenty zeros', `${'0'.repeat(20)}5\r\nhello\r\n${'0'.repeat(21)}\r\n\r\n`, { body: 'hello' }),
   chunked('line ends in the data', '4\r\n\r\n\r\n\r\n0\r\n\r\n', { body: '\r\n\r\n' }),
   chunked('trailers', '0\r\nX-A: b\r\nX-B:\r\n\r\n', { trailers: 'X-A: b\r\nX-B:\r\n' }),
   request('chunked in odd case', 'POST / HTTP/1.1\r\nHost: a.example\r\ntransfer-ENCODING: Chunked \r\n\r\n0\r\n\r\n', {

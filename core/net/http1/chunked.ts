@@ -7,8 +7,8 @@ export interface ChunkSink {
   onData(input: Buffer, start: number, end: number): void;
 }
 
-/** More hexadecimal digits than this cannot be counted exactly. */
-const MAX_SIZE_DIGITS = 15;
+/** Most digits of a chunk size, leading zeros included (RFC 9112, 7.1 allows any number). What they say has a limit of its own. */
+const MAX_SIZE_DIGITS = 32;
 /** Longest chunk extension in bytes. Hardly anyone uses them; they are dropped, as RFC 9112, 7.1.1 wants of who does not know them. */
 const MAX_EXTENSION = 1024;
 /**
@@ -25,6 +25,8 @@ const SEMICOLON = 0x3b;
 /** What is expected next. */
 const enum State {
   Size,
+  /** White space that only a semicolon may follow. */
+  BeforeExtension,
   Extension,
   SizeLf,
   Data,
@@ -109,6 +111,7 @@ export class ChunkedDecoder {
   #takeFraming(c: number): boolean {
     const state = this.#state;
     if (state === State.Size) return this.#takeSize(c);
+    if (state === State.BeforeExtension) return this.#takeBlank(c);
     if (state === State.Extension) return this.#takeExtension(c);
     if (state === State.DataCr) return c === Char.CR ? this.#expect(State.DataLf) : this.#fail('invalid chunked body');
     if (c !== Char.LF) return this.#fail('invalid chunked body');
@@ -123,12 +126,24 @@ export class ChunkedDecoder {
     }
     if (this.#digits === 0) return this.#fail('invalid chunk size');
     if (c === Char.CR) return this.#expect(State.SizeLf);
-    return c === SEMICOLON ? this.#expect(State.Extension) : this.#fail('invalid chunk size');
+    return this.#takeBlank(c);
+  }
+
+  /** Old senders put white space before the semicolon (RFC 9112, 7.1.1: BWS). At the end of the line it is refused. */
+  #takeBlank(c: number): boolean {
+    if (c === SEMICOLON) return this.#expect(State.Extension);
+    if (c !== Char.SP && c !== Char.HTAB) return this.#fail('invalid chunk size');
+    this.#state = State.BeforeExtension;
+    return this.#countExtension();
   }
 
   #takeExtension(c: number): boolean {
     if (c === Char.CR) return this.#expect(State.SizeLf);
     if (VALUE[c] !== 1) return this.#fail('invalid chunk extension');
+    return this.#countExtension();
+  }
+
+  #countExtension(): boolean {
     return ++this.#extension <= MAX_EXTENSION ? true : this.#fail('too long chunk extension');
   }
 
