@@ -23,6 +23,15 @@ test('underscores_in_headers and ignore_invalid_headers', async (t) => {
     const received = await exchange(t, srv.port(name), `GET / HTTP/1.1\r\n${lines}Host: a\r\nConnection: close\r\n\r\n`);
     return (received.split('\r\n\r\n')[1] ?? '').trimEnd().split('\r\n').slice(2);
   };
+  for (const name of ['X@', 'X(A)', 'X/A', '"X"', 'X\xe9', '@']) {
+    t.deepEqual(await ask('default', `${name}: 1\r\nX-A: 2\r\n`), ['X-Seen: |', 'X-A: 2'], name);
+    t.deepEqual(await ask('underscores', `${name}: 1\r\nX-A: 2\r\n`), ['X-Seen: |', 'X-A: 2'], name);
+    t.regex(
+      await exchange(t, srv.port('any'), `GET / HTTP/1.1\r\n${name}: 1\r\nHost: a\r\n\r\n`),
+      /^HTTP\/1\.1 400 /,
+      'no token: not passed on',
+    );
+  }
   const lines = 'X_Real_IP: 1\r\nX-A: 2\r\nX.B: 3\r\n_: 4\r\nX!: 5\r\nA-B: 6\r\n';
   t.deepEqual(await ask('default', lines), ['X-Seen: |6', 'X-A: 2', 'A-B: 6']);
   t.deepEqual(await ask('underscores', lines), ['X-Seen: |6', 'X_Real_IP: 1', 'X-A: 2', '_: 4', 'A-B: 6']);

@@ -38,6 +38,10 @@ export const TOKEN: Uint8Array = charClass(`!#$%&'*+-.^_\`|~${DIGIT}${ALPHA}`);
 export const PLAIN_NAME: Uint8Array = charClass(`-${DIGIT}${ALPHA}`);
 export const NAME_WITH_UNDERSCORES: Uint8Array = charClass(`-_${DIGIT}${ALPHA}`);
 
+/** What a name may be made of that is dropped instead of refused, as nginx does: anything but controls, space and the colon that ends it. */
+export const ODD_NAME: Uint8Array = printableFrom(0x21);
+ODD_NAME[Char.COLON] = 0;
+
 /** Methods as nginx takes them: upper-case letters, hyphen, underscore. Stricter than the token of RFC 9110, 9.1. */
 export const METHOD: Uint8Array = charClass('ABCDEFGHIJKLMNOPQRSTUVWXYZ-_');
 

@@ -9,6 +9,7 @@ import {
   EXPECT,
   HOST,
   KEEP_ALIVE,
+  ODD_NAME,
   PROXY_CONNECTION,
   rangeIs,
   startsIgnoreCase,
@@ -17,6 +18,7 @@ import {
   TRANSFER_ENCODING,
   UPGRADE,
 } from './characters.js';
+import { findField } from './fields.js';
 import { FieldKind, MAX_CONNECTION_OPTIONS, type HeadLimits, type MessageHead } from './message-head.js';
 
 /**
@@ -26,7 +28,7 @@ import { FieldKind, MAX_CONNECTION_OPTIONS, type HeadLimits, type MessageHead } 
  * A line that begins with white space (obs-fold) has an empty name, white space before the colon is no token, and a CR or LF that
  * is not part of a CRLF is no value: all are refused here without a rule of their own.
  *
- * @param names what names are made of; fields with other names of TOKEN are dropped
+ * @param names what names are made of; fields with other names are dropped, or refused if it is TOKEN
  */
 export function parseFields(head: MessageHead, limits: HeadLimits, names: Uint8Array): number {
   const { bytes, words } = head;
@@ -37,8 +39,8 @@ export function parseFields(head: MessageHead, limits: HeadLimits, names: Uint8A
     let c = bytes[at] as number;
     if (c === Char.CR) break;
     while (names[c] === 1) c = bytes[++at] as number;
-    const dropped = TOKEN[c] === 1;
-    if (dropped) while (TOKEN[c] === 1) c = bytes[++at] as number;
+    const dropped = ODD_NAME[c] === 1 && names !== TOKEN;
+    if (dropped) while (ODD_NAME[c] === 1) c = bytes[++at] as number;
     const nameEnd = at;
     if (c !== Char.COLON || nameEnd === nameStart) return head.refuse(400, 'invalid header line');
     do c = bytes[++at] as number;
@@ -96,9 +98,21 @@ function addField(head: MessageHead, nameStart: number, nameEnd: number, valueSt
   head.count = count + 1;
 }
 
+/** Further fields of which nginx takes one in a request: of two, one recipient takes the first, another the last. */
+const SINGLE = new Set([
+  'authorization',
+  'content-range',
+  'expect',
+  'if-match',
+  'if-modified-since',
+  'if-none-match',
+  'if-range',
+  'if-unmodified-since',
+]);
+
 /** Lengths of the names that {@link noteField} knows. */
 const KNOWN_LENGTHS = new Uint8Array(32);
-for (const name of [TE, HOST, EXPECT, UPGRADE, CONNECTION, CONTENT_LENGTH, PROXY_CONNECTION, TRANSFER_ENCODING])
+for (const name of [TE, HOST, EXPECT, UPGRADE, CONNECTION, CONTENT_LENGTH, PROXY_CONNECTION, TRANSFER_ENCODING, ...SINGLE])
   KNOWN_LENGTHS[name.length] = 1;
 
 /** Notes what the last field added means to this hop. The length of the name decides most of it. */
@@ -112,13 +126,18 @@ function noteField(head: MessageHead, nameStart: number, nameEnd: number, valueS
       if (startsIgnoreCase(bytes, nameStart, HOST)) return noteHost(head);
       return 0;
     case 6:
-      if (startsIgnoreCase(bytes, nameStart, EXPECT)) head.expectContinue = rangeIs(bytes, valueStart, valueEnd, CONTINUE);
-      return 0;
+      if (!startsIgnoreCase(bytes, nameStart, EXPECT)) return 0;
+      head.expectContinue = rangeIs(bytes, valueStart, valueEnd, CONTINUE);
+      return noteSingle(head, nameStart, nameEnd);
     case 7:
       if (!startsIgnoreCase(bytes, nameStart, UPGRADE)) return 0;
       head.upgradeField = true;
       setKind(head, FieldKind.Hop);
       return 0;
+    case 8:
+    case 13:
+    case 19:
+      return noteSingle(head, nameStart, nameEnd);
     case 10:
       if (startsIgnoreCase(bytes, nameStart, CONNECTION)) return noteConnection(head, valueStart, valueEnd);
       if (startsIgnoreCase(bytes, nameStart, KEEP_ALIVE)) setKind(head, FieldKind.Hop);
@@ -131,7 +150,7 @@ function noteField(head: MessageHead, nameStart: number, nameEnd: number, valueS
       return 0;
     case 17:
       if (startsIgnoreCase(bytes, nameStart, TRANSFER_ENCODING)) return noteTransferEncoding(head, valueStart, valueEnd);
-      return 0;
+      return noteSingle(head, nameStart, nameEnd);
     default:
       return 0;
   }
@@ -139,6 +158,19 @@ function noteField(head: MessageHead, nameStart: number, nameEnd: number, valueS
 
 function setKind(head: MessageHead, kind: number): void {
   head.kinds[head.count - 1] = kind;
+}
+
+/** Nearly always the first name with its initial: only a second one is looked at. */
+function noteSingle(head: MessageHead, nameStart: number, nameEnd: number): number {
+  const initial = 1 << ((head.bytes[nameStart] as number) & 31);
+  if ((head.initials & initial) === 0) {
+    head.initials |= initial;
+    return 0;
+  }
+  const name = head.text.slice(nameStart, nameEnd);
+  const lowerName = name.toLowerCase();
+  if (head.sender !== 'client' || !SINGLE.has(lowerName)) return 0;
+  return findField(head.text, head.fields, head.count - 1, lowerName) < 0 ? 0 : head.refuse(400, `duplicate header line "${name}"`);
 }
 
 function noteHost(head: MessageHead): number {

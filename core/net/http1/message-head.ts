@@ -91,8 +91,11 @@ export abstract class MessageHead {
   /** nginx's code of the failure ({@link HEAD_TOO_LARGE} or the status), 0 after success. */
   code = 0;
 
-  /** @param sender who sent the head, for {@link reason}: `client` or `upstream` */
-  protected constructor(readonly sender: string) {}
+  /** Initials of the names, among those of certain lengths, that are here: a bit a letter. */
+  initials = 0;
+
+  /** @param sender who sent the head, for {@link reason} */
+  protected constructor(readonly sender: 'client' | 'upstream') {}
 
   /** Makes it the head of nothing: no text, no fields, no body. Parsing starts with it, so a refused head keeps nothing of the one before. */
   forget(): void {
@@ -113,6 +116,7 @@ export abstract class MessageHead {
     this.optionUpgrade = false;
     this.upgradeField = false;
     this.optionCount = 0;
+    this.initials = 0;
     this.reason = '';
     this.code = 0;
   }
