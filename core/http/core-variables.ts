@@ -35,10 +35,10 @@ const GETTERS: Readonly<Record<string, VariableGetter>> = {
   hostname: () => hostname(),
   server_name: own((request) => request.server.name),
   server_addr: (request) => request.connection.localAddress,
-  server_port: (request) => String(request.connection.localPort),
+  server_port: (request) => portText(request.connection.localPort),
   remote_addr: (request) => request.connection.remoteAddress,
   remote_user: (request) => basicUser(request.header('authorization')),
-  remote_port: (request) => String(request.connection.remotePort),
+  remote_port: (request) => portText(request.connection.remotePort),
   connection: (request) => String(request.connection.id),
   connection_requests: (request) => String(request.connection.requests),
   content_length: (request) => request.header('content-length'),
@@ -68,6 +68,11 @@ export function defineCoreVariables(variables: HttpVariables): void {
   for (const [name, getter] of Object.entries(GETTERS)) variables.define(name, getter);
   for (const [prefix, make] of Object.entries(PREFIXES)) variables.definePrefix(prefix, make);
   defineUpstreamVariables(variables);
+}
+
+/** A unix socket has none. */
+function portText(port: number): string {
+  return port === 0 ? '' : String(port);
 }
 
 function sentHeader(rest: string): VariableGetter {

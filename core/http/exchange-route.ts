@@ -28,7 +28,7 @@ const FRAMING = ['content-length', 'expect'];
 /** A plan with everything that can be known before a request comes. */
 export class ExchangeRoute {
   readonly hidden: FieldFilter;
-  /** proxy_pass_header says so: a member's Server or Date is passed on, and stands instead of the engine's. */
+  /** proxy_pass_header says so: a member's Server or Date is passed on. The engine adds none of its own then, as nginx does not. */
   readonly passesServer: boolean;
   readonly passesDate: boolean;
   readonly #replaced: FieldFilter;

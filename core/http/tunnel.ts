@@ -97,17 +97,19 @@ class UpgradedTunnel implements Tunnel, UpstreamUser {
       'upstream timed out (110: Connection timed out) while proxying upgraded connection',
       this.exchange.request,
     );
-    this.#close();
+    this.#close(false);
   }
 
   #touch(): void {
     this.upstream.context.timers.arm(this.upstream, this.exchange.route.plan.readTimeout);
   }
 
-  #close(): void {
+  /** @param completed neither side was cut off (`$request_completion`) */
+  #close(completed = true): void {
     if (!this.#open) return;
     this.#open = false;
     const { request } = this.exchange;
+    request.completed = completed;
     this.exchange.finishTunnel();
     request.connection.endTunnel(request);
   }

@@ -40,7 +40,8 @@ export function adoptHead(request: Request, route: ExchangeRoute, head: Response
   request.status = head.status;
   if (head.reasonEnd > head.reasonStart) request.statusLine = head.text.slice(STATUS_AT, head.reasonEnd);
   request.response.adopt(keptFields(head.text, head, route.hidden));
-  if (route.passesServer || route.passesDate) passOwnFields(request, route);
+  if (route.passesServer) request.ownFields &= ~OwnField.Server;
+  if (route.passesDate) request.ownFields &= ~OwnField.Date;
   if (head.status !== 201 && (head.status < 300 || head.status >= 400)) return true;
   try {
     rewriteLocation(request, route);
@@ -58,12 +59,6 @@ export function namedFields({ text, fields, count }: ResponseHead, lowerName: st
     lines += `${fieldName(text, fields, at)}: ${fieldValue(text, fields, at)}\r\n`;
   }
   return lines;
-}
-
-/** proxy_pass_header: the member's Server or Date instead of the engine's. */
-function passOwnFields(request: Request, route: ExchangeRoute): void {
-  if (route.passesServer && request.response.get('Server') !== undefined) request.ownFields &= ~OwnField.Server;
-  if (route.passesDate && request.response.get('Date') !== undefined) request.ownFields &= ~OwnField.Date;
 }
 
 function rewriteLocation(request: Request, { plan }: ExchangeRoute): void {

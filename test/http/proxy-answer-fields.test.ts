@@ -48,3 +48,22 @@ test('proxy_hide_header, proxy_pass_header, and what ends at this hop', async (t
   t.deepEqual(await ask('/hide'), ['Server: own', 'Date: now', ...common]);
   t.deepEqual((await ask('/pass')).sort(), [...common, ...FIELDS.slice(0, 2), ...FIELDS.slice(3, 8)].sort());
 });
+
+test('proxy_pass_header Server, Date: where the member has none there is none', async (t) => {
+  const { port } = await echoBackend(t);
+  const srv = await startSrv(
+    t,
+    `events {} http { server { listen 127.0.0.1:%%PORT_web%%;
+      location / { proxy_pass http://127.0.0.1:${port}; }
+      location /server { proxy_pass http://127.0.0.1:${port}; proxy_pass_header Server; }
+      location /date { proxy_pass http://127.0.0.1:${port}; proxy_pass_header Date; }
+    } }`,
+  );
+  const own = async (path: string): Promise<string[]> => {
+    const { headers } = await get(srv.port('web'), path);
+    return ['server', 'date'].filter((name) => name in headers);
+  };
+  t.deepEqual(await own('/'), ['server', 'date']);
+  t.deepEqual(await own('/server'), ['date']);
+  t.deepEqual(await own('/date'), ['server']);
+});

@@ -20,6 +20,7 @@ test('unix sockets on both sides', async (t) => {
         listen unix:%%PREFIX%%/srv.sock;
         listen 127.0.0.1:%%PORT_web%%;
         location / { return 200 "$remote_addr $server_addr"; }
+        location /ports { return 200 "[$remote_port][$server_port]"; }
         location /allowed { allow unix:; deny all; return 200 allowed; }
         location /denied { deny unix:; allow all; proxy_pass http://group; }
         location /group { proxy_pass http://group; }
@@ -34,6 +35,7 @@ test('unix sockets on both sides', async (t) => {
     return `${received.slice(9, 12)} ${received.split('\r\n\r\n')[1] ?? ''}`;
   };
   t.is(await ask(socket, '/'), `200 unix: unix:${socket}`);
+  t.is(await ask(socket, '/ports'), '200 [][]');
   t.is(await ask(socket, '/group'), '200 group /group');
   t.is(await ask(socket, '/direct'), '200 localhost /direct');
   t.is(await ask(socket, '/uri/x'), '200 localhost /base/x');

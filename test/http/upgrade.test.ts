@@ -26,7 +26,7 @@ function proxying(t: ExecutionContext, { port }: Backend): Promise<Srv> {
     `error_log logs/error.log info;
     events {}
     http {
-      log_format short "$status $bytes_sent $request_uri";
+      log_format short "$status $bytes_sent $request_uri $request_completion";
       access_log logs/access.log short;
       server {
         listen 127.0.0.1:%%PORT_web%%;
@@ -73,7 +73,7 @@ test('bytes go both ways after 101', async (t) => {
   t.is(head.match(/^connection:/gim)?.length, 1);
   connection.socket.end();
   await connection.receiveAll();
-  await srv.waitForLog(/^101 \d+ \/echo$/m, 'logs/access.log');
+  await srv.waitForLog(/^101 \d+ \/echo OK$/m, 'logs/access.log');
 });
 
 test('either side may end it, and what was sent before arrives', async (t) => {
