@@ -10,7 +10,7 @@ import { runLogHandlers } from './filters.js';
 import { HeadReader, Reading } from './head-reader.js';
 import type { HttpListener } from './http-listener.js';
 import { run } from './phase-runner.js';
-import { startRequest } from './request-start.js';
+import { startRequest, takeTarget } from './request-start.js';
 import { RequestBody } from './request-body.js';
 import { Request } from './request.js';
 import { Stage } from './stage.js';
@@ -202,6 +202,7 @@ export class ClientConnection implements Timed, ConnectionView {
     }
     const request = this.request;
     if (request === undefined) {
+      this.#abandonHead(400, 'client prematurely closed connection');
       this.#end();
       return;
     }
@@ -217,7 +218,7 @@ export class ClientConnection implements Timed, ConnectionView {
     const { context, request } = this;
     context.timers.forget(this);
     this.listener.connections.delete(this);
-    this.#heads.forget();
+    this.#abandonHead(400, 'client prematurely closed connection');
     context.figures.countClosed();
     this.#closing = true;
     this.tunnel?.clientClosed();
@@ -248,11 +249,7 @@ export class ClientConnection implements Timed, ConnectionView {
       case Waiting.Nothing:
         return;
       case Waiting.Head:
-        if (this.#heads.isAmidst)
-          context.log.write(
-            'info',
-            `client timed out (60: Operation timed out) while reading client request headers, client: ${this.remoteAddress}`,
-          );
+        this.#abandonHead(408, 'client timed out (60: Operation timed out)');
         this.#end();
         return;
       case Waiting.KeepAlive:
@@ -315,7 +312,7 @@ export class ClientConnection implements Timed, ConnectionView {
     }
     this.requests++;
     if (reading === Reading.Complete) this.#begin();
-    else this.#refuse(this.#heads);
+    else this.#refuse();
     return true;
   }
 
@@ -369,19 +366,38 @@ export class ClientConnection implements Timed, ConnectionView {
   }
 
   /** A head that is not a request: answers and closes. No handler runs, nothing reaches a backend. */
-  #refuse({ code, reason, line }: HeadReader): void {
+  #refuse(): void {
+    const request = this.#refusedRequest();
+    this.request = request;
+    answerStatus(request, this.#heads.code);
+  }
+
+  /** What is here of a head will not become whole, and nobody waits for an answer: it is logged, as nginx does. */
+  #abandonHead(status: number, reason: string): void {
+    if (!this.#heads.isAmidst) return;
+    this.requests++;
+    this.#heads.abandon(this.#input, this.listener.names.defaultServer.settings.headLimits, status, reason);
+    const request = this.#refusedRequest();
+    request.status = status;
+    this.#log(request);
+  }
+
+  /** The request that stands for a head which was refused. */
+  #refusedRequest(): Request {
     const { context, listener } = this;
-    context.head.forget();
-    const request = new Request(this, listener.names.defaultServer);
+    const { defaultServer } = listener.names;
+    const { line, reason } = this.#heads;
+    const request = new Request(this, defaultServer);
+    request.refused = true;
     request.refusedLine = line;
-    request.host = listener.names.defaultServer.name;
+    request.host = defaultServer.name;
+    request.keepAlive = false;
+    if (request.text !== '') takeTarget(request);
     this.#input.clear();
     context.headOwner = request;
     context.log.write('info', `${reason} while reading client request headers`, request);
     context.figures.countRequest();
-    this.request = request;
-    request.keepAlive = false;
-    answerStatus(request, code);
+    return request;
   }
 
   #log(request: Request): void {
@@ -396,7 +412,7 @@ export class ClientConnection implements Timed, ConnectionView {
     this.#sendTimeout = request.location.settings.sendTimeout;
     if (!request.keepAlive || this.#ended) {
       // What was not read may still be on its way.
-      if (this.#input.bytes !== undefined || request.text === '' || request.body?.complete === false) this.#linger();
+      if (this.#input.bytes !== undefined || request.refused || request.body?.complete === false) this.#linger();
       else this.#end();
       return;
     }

@@ -1,6 +1,6 @@
 import { HeadEnd } from '../net/http1/head-end.js';
 import type { HeadLimits } from '../net/http1/message-head.js';
-import { parseRequestHead } from '../net/http1/request-head.js';
+import { parseLoneLine, parseRequestHead } from '../net/http1/request-head.js';
 import type { ClientInput } from './client-input.js';
 import type { HttpContext } from './context.js';
 
@@ -23,7 +23,7 @@ export class HeadReader {
   code = 0;
   /** Of a refused head: why, for the error log. */
   reason = '';
-  /** Of a refused head: what came as its request line, for the access log. */
+  /** Of a refused head: what came as its request line, for the access log. The scratch of the parser holds it if it is sound, and nothing else. */
   line = '';
   /** The search for the end of a head that came in part. */
   #search: HeadEnd | undefined = undefined;
@@ -50,12 +50,18 @@ export class HeadReader {
       return Reading.Partial;
     }
     this.forget();
-    if (end < 0) return this.#refuse(search.code, `client sent ${search.reason}`, bytes, search.start);
+    if (end < 0) return this.#refuse(search.code, `client sent ${search.reason}`, input, limits);
     const { head } = context;
     if (parseRequestHead(head, bytes.latin1Slice(search.start, end), limits) !== 0)
-      return this.#refuse(head.code, head.reason, bytes, search.start);
+      return this.#refuse(head.code, head.reason, input, limits);
     input.advance(end);
     return Reading.Complete;
+  }
+
+  /** What is here in part will not become whole. Makes of it what is made of a refused head. */
+  abandon(input: ClientInput, limits: HeadLimits, code: number, reason: string): void {
+    this.forget();
+    this.#refuse(code, reason, input, limits);
   }
 
   /** No more of the head that is here in part will come. */
@@ -73,17 +79,17 @@ export class HeadReader {
     this.context.figures.countReading(1);
   }
 
-  #refuse(code: number, reason: string, bytes: Buffer, start: number): Reading {
+  #refuse(code: number, reason: string, input: ClientInput, limits: HeadLimits): Reading {
     this.code = code;
     this.reason = reason;
-    this.line = firstLine(bytes, start);
+    this.line = firstLine(input);
+    parseLoneLine(this.context.head, this.line, limits);
     return Reading.Refused;
   }
 }
 
-/** For the log, of bytes that are no request. */
-function firstLine(bytes: Buffer, start: number): string {
-  const text = bytes.latin1Slice(start, Math.min(start + LOGGED_LINE, bytes.length));
-  const end = text.search(/[\r\n]/);
-  return end < 0 ? text : text.slice(0, end);
+/** For the log, of bytes that are no request. Empty lines may stand before it. */
+function firstLine({ bytes, at }: ClientInput): string {
+  const text = bytes?.latin1Slice(at, Math.min(at + LOGGED_LINE, bytes.length)) ?? '';
+  return /[^\r\n]+/.exec(text)?.[0] ?? '';
 }

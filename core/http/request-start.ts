@@ -16,20 +16,26 @@ export function startRequest(request: Request): number {
   request.location = found.server.fallback;
   request.serverCaptures = found.captures;
   if (request.host === '') request.host = found.server.name;
-  if (head.targetForm === TARGET_AUTHORITY || request.method === 'TRACE') return 405;
-  if (head.targetForm === TARGET_ASTERISK) {
-    request.uri = '*';
-    return 0;
-  }
-  if (head.targetForm === TARGET_ABSOLUTE) request.requestUri = originForm(head.text.slice(head.pathStart, head.targetEnd));
-  const { uri } = context;
-  if (!uri.parse(request.requestUri, found.server.settings.mergeSlashes)) {
+  if (head.targetForm === TARGET_AUTHORITY) return 405;
+  if (!takeTarget(request)) {
     context.log.write('info', 'client sent invalid request path', request);
     return 400;
   }
+  return request.method === 'TRACE' ? 405 : 0;
+}
+
+/** Takes path and arguments of the request whose head was just parsed. False: the path is invalid. */
+export function takeTarget(request: Request): boolean {
+  const { head, uri } = request.connection.context;
+  if (head.targetForm === TARGET_ASTERISK) {
+    request.uri = '*';
+    return true;
+  }
+  if (head.targetForm === TARGET_ABSOLUTE) request.requestUri = originForm(head.text.slice(head.pathStart, head.targetEnd));
+  if (!uri.parse(request.requestUri, request.server.settings.mergeSlashes)) return false;
   request.uri = uri.path;
   request.args = uri.args;
-  return 0;
+  return true;
 }
 
 /** What follows the authority of an absolute target, where the path may be missing (RFC 9112, 3.2.1). */

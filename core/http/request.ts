@@ -62,6 +62,8 @@ export class Request implements HttpRequest {
   /** What happened between this request and its upstream; stays for the log. */
   upstream: UpstreamTrace | undefined = undefined;
 
+  /** Its head was refused, or did not get whole: of it there is the request line alone, if that is sound. */
+  refused = false;
   /** First line of something that was no request. */
   refusedLine = '';
   /** The whole answer is sent (`$request_completion`). */

@@ -55,6 +55,15 @@ export function parseRequestHead(head: RequestHead, text: string, limits: HeadLi
   return parseRequestLine(head, text, limits) || parseFields(head, limits, names) || parseTarget(head, text) || checkHost(head);
 }
 
+/** Reads a request line alone: of a head that is refused it may be sound all the same. False, and a forgotten head: it is not. */
+export function parseLoneLine(head: RequestHead, line: string, limits: HeadLimits): boolean {
+  const text = `${line}\r\n\r\n`;
+  head.load(text);
+  if (parseRequestLine(head, text, limits) === 0 && parseTarget(head, text) === 0) return true;
+  head.forget();
+  return false;
+}
+
 function parseRequestLine(head: RequestHead, text: string, limits: HeadLimits): number {
   const { bytes } = head;
   let at = 0;
