@@ -6,6 +6,7 @@ import type { HttpHandlers } from '../module/http.js';
 import type { HttpModule, ModuleDeclaration } from '../module/manifest.js';
 import type { ArgContext } from '../module/spec.js';
 import type { Block, Directive } from '../module/tree.js';
+import { ContentTypeTables } from './content-types.js';
 import { coreDirectives, type CoreConf } from './core-module.js';
 import { HandlerSet } from './handler-set.js';
 import type { ListenOptions } from './listen.js';
@@ -36,6 +37,7 @@ interface ModuleReader extends CompiledModule {
 export class HttpCompiler {
   readonly #modules: ModuleReader[];
   readonly #core: ScopedReader;
+  readonly #contentTypes = new ContentTypeTables();
 
   constructor(
     modules: Iterable<CompiledModule>,
@@ -55,7 +57,7 @@ export class HttpCompiler {
    * @throws ConfigErrors with everything that is wrong.
    */
   compile(root: Block, previous: HttpConfiguration | undefined, rereads: boolean): HttpConfiguration {
-    return new Compilation(this.#modules, this.#core, this.args, this.product, previous, rereads).run(root);
+    return new Compilation(this.#modules, this.#core, this.#contentTypes, this.args, this.product, previous, rereads).run(root);
   }
 }
 
@@ -69,6 +71,7 @@ class Compilation {
   constructor(
     private readonly modules: readonly ModuleReader[],
     private readonly core: ScopedReader,
+    private readonly contentTypes: ContentTypeTables,
     private readonly args: ArgContext,
     private readonly product: Product,
     private readonly previous: HttpConfiguration | undefined,
@@ -177,7 +180,8 @@ class Compilation {
     for (const line of scope.block?.named('error_page') ?? []) this.#mistakes.attempt(() => checkErrorPage(line));
     const handlers = this.#handlers(scope, false);
     const autoRedirect = handlers.content !== undefined && match.name.endsWith('/') && match.kind !== 'regex';
-    const settings = locationSettings(this.#conf(scope), this.product, autoRedirect);
+    const types = this.contentTypes.tableOf(scope.linesInForce('types'));
+    const settings = locationSettings(this.#conf(scope), this.product, types, autoRedirect);
     return {
       match,
       directive: scope.directive,

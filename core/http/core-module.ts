@@ -90,8 +90,13 @@ export const coreDirectives = {
     doc: 'Whether all access rules or any of them must allow.',
   }),
   internal: directive({ in: ['location'], inherit: 'none', doc: 'The location is for internal redirects only.' }),
-  default_type: directive({ in: ANYWHERE, args: text('mime-type'), default: 'text/plain', doc: 'Content type of answers that have none.' }),
-  types: directive({ in: ANYWHERE, block: 'entries', doc: 'Content types by file name extension.' }),
+  default_type: directive({
+    in: ANYWHERE,
+    args: text('mime-type'),
+    default: 'text/plain',
+    doc: 'Content type of answers for which `types` has none.',
+  }),
+  types: directive({ in: ANYWHERE, block: 'entries', many: true, doc: 'Content types by file name extension.' }),
   server_tokens: directive({ in: ANYWHERE, args: choice('on', 'off', 'build'), default: 'on', doc: 'Whether the version is shown.' }),
   chunked_transfer_encoding: directive({
     in: ANYWHERE,

@@ -1,5 +1,6 @@
 import type { Handler, HttpHandlers, Scope, Template } from '../module/http.js';
 import type { Directive } from '../module/tree.js';
+import type { ContentTypes } from './content-types.js';
 import type { LocationTable } from './location-table.js';
 
 /** How a location is chosen: its modifier and name. */
@@ -23,6 +24,7 @@ export interface LocationSettings {
   readonly lingeringTimeout: number;
   readonly satisfyAny: boolean;
   readonly internal: boolean;
+  readonly contentTypes: ContentTypes;
   readonly defaultType: string;
   readonly serverToken: string;
   readonly chunkedTransferEncoding: boolean;

@@ -3,6 +3,7 @@ import { DONE, type HttpRequest, type Result, type Scope } from '../module/http.
 import type { HeadLimits } from '../net/http1/message-head.js';
 import { fieldName, fieldValue, findField } from '../net/http1/fields.js';
 import { sendWhole } from './answer.js';
+import { contentTypeOf } from './content-types.js';
 import { answerStatus } from './error-answer.js';
 import type { ClientConnection } from './client-connection.js';
 import { OwnField } from './context.js';
@@ -123,7 +124,8 @@ export class Request implements HttpRequest {
   }
 
   get defaultType(): string {
-    return this.location.settings.defaultType;
+    const { settings } = this.location;
+    return contentTypeOf(this.uri, settings.contentTypes) ?? settings.defaultType;
   }
 
   /** The request line as it came (`$request`). */

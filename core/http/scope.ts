@@ -47,10 +47,15 @@ export class ScopeNode {
     readonly parent: ScopeNode | undefined,
   ) {}
 
-  /** The first directive of that name in its block, or in the innermost block around it that has one. */
+  /** The directives of that name in its block, or in the innermost block around it that has any. */
+  linesInForce(name: string): readonly Directive[] {
+    const own = [...(this.block?.named(name) ?? [])];
+    return own.length > 0 || this.parent === undefined ? own : this.parent.linesInForce(name);
+  }
+
+  /** The first of them. */
   lineInForce(name: string): Directive | undefined {
-    for (const directive of this.block?.named(name) ?? []) return directive;
-    return this.parent?.lineInForce(name);
+    return this.linesInForce(name)[0];
   }
 
   /** True if `other` is the same scope with the same settings of its own: blocks inside it may differ. */

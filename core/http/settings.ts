@@ -6,6 +6,7 @@ import { ArgError } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
 import { NAME_WITH_UNDERSCORES, PLAIN_NAME, TOKEN } from '../net/http1/characters.js';
 import type { HeadLimits } from '../net/http1/message-head.js';
+import type { ContentTypes } from './content-types.js';
 import type { CoreConf } from './core-module.js';
 import { parseListen, type ListenOptions } from './listen.js';
 import type { ErrorPage, LocationMatch, LocationSettings } from './location.js';
@@ -18,7 +19,7 @@ export interface Product {
   readonly version: string;
 }
 
-export function locationSettings(conf: CoreConf, product: Product, autoRedirect: boolean): LocationSettings {
+export function locationSettings(conf: CoreConf, product: Product, contentTypes: ContentTypes, autoRedirect: boolean): LocationSettings {
   return {
     clientMaxBodySize: conf.client_max_body_size,
     clientBodyBufferSize: conf.client_body_buffer_size,
@@ -31,6 +32,7 @@ export function locationSettings(conf: CoreConf, product: Product, autoRedirect:
     lingeringTimeout: conf.lingering_timeout,
     satisfyAny: conf.satisfy === 'any',
     internal: conf.internal === true,
+    contentTypes,
     defaultType: conf.default_type,
     serverToken: conf.server_tokens === 'off' ? product.name : `${product.name}/${product.version}`,
     chunkedTransferEncoding: conf.chunked_transfer_encoding,

@@ -96,7 +96,7 @@ export interface HttpRequest {
   readonly response: ResponseHeaders;
   /** The location it is in, or the server before one is chosen. `scope.directive` identifies it. */
   readonly scope: Scope;
-  /** Content type of answers that have none (default_type). */
+  /** Content type of an answer that has none of its own: by the extension of the path (types), else default_type. */
   readonly defaultType: string;
   /** Bytes sent to the client: all, and of the body. */
   readonly bytesSent: number;
