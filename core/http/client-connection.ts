@@ -7,6 +7,7 @@ import { ClientInput } from './client-input.js';
 import type { HttpContext } from './context.js';
 import { answerStatus } from './error-answer.js';
 import { runLogHandlers } from './filters.js';
+import type { IdleClient } from './idle-clients.js';
 import { HeadReader, Reading } from './head-reader.js';
 import type { HttpListener } from './http-listener.js';
 import { run } from './phase-runner.js';
@@ -25,9 +26,11 @@ const DRAINING_HEAD_TIME = 1000;
 const PIPELINE_LIMIT = 65_536;
 
 /** One connection of a client: finds requests in its bytes, one at a time, and keeps its time limits. */
-export class ClientConnection implements Timed, ConnectionView {
+export class ClientConnection implements Timed, IdleClient, ConnectionView {
   deadline = 0;
   slot = -1;
+  olderIdle: IdleClient | undefined = undefined;
+  newerIdle: IdleClient | undefined = undefined;
   readonly id: number;
   requests = 0;
   request: Request | undefined = undefined;
@@ -56,6 +59,7 @@ export class ClientConnection implements Timed, ConnectionView {
     this.#openedAt = context.clock.now;
     this.#sendTimeout = listener.names.defaultServer.fallback.settings.sendTimeout;
     this.#wait(Waiting.Head, this.#headTimeout);
+    context.idleClients.add(this);
   }
 
   get secure(): boolean {
@@ -186,9 +190,9 @@ export class ClientConnection implements Timed, ConnectionView {
     this.#end();
   }
 
-  /** Ends after the current answer (graceful quit, a listener that is removed). */
+  /** Ends after the current answer, or now if there is none (graceful quit, a listener that is removed, a place for another client). */
   drain(): void {
-    if (this.#isFresh) this.#wait(Waiting.Head, this.#headTimeout);
+    if (this.#isFresh && this.listener.draining) this.#wait(Waiting.Head, this.#headTimeout);
     else if (this.isIdle) this.#end();
     else if (this.request !== undefined && !this.request.headSent) this.request.keepAlive = false;
   }
@@ -218,6 +222,7 @@ export class ClientConnection implements Timed, ConnectionView {
     const { context, request } = this;
     context.timers.forget(this);
     this.listener.connections.delete(this);
+    context.idleClients.remove(this);
     this.#abandonHead(400, 'client prematurely closed connection');
     context.figures.countClosed();
     this.#closing = true;
@@ -232,8 +237,7 @@ export class ClientConnection implements Timed, ConnectionView {
       if (this.#waiting === Waiting.Send) this.#wait(Waiting.Nothing, 0);
       request.owner?.onDrain();
     } else if (this.#waiting === Waiting.Send && !this.#closing) {
-      this.#wait(Waiting.KeepAlive, this.#keepaliveTimeout);
-      this.#continue();
+      this.#rest();
     }
   }
 
@@ -424,7 +428,12 @@ export class ClientConnection implements Timed, ConnectionView {
       this.watchSending(request);
       return;
     }
+    this.#rest();
+  }
+
+  #rest(): void {
     this.#wait(Waiting.KeepAlive, this.#keepaliveTimeout);
+    this.context.idleClients.add(this);
     this.#continue();
   }
 

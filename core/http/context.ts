@@ -6,6 +6,7 @@ import { ResponseHead } from '../net/http1/response-head.js';
 import { RequestUri } from '../net/http1/uri.js';
 import type { TimerWheel } from '../net/timers.js';
 import type { Figures } from './figures.js';
+import { IdleClients } from './idle-clients.js';
 import { ReadBuffers } from './read-buffers.js';
 
 /** Fields the engine puts into every answer. */
@@ -29,6 +30,7 @@ export class HttpContext {
   interimEnd = 0;
   readonly uri = new RequestUri();
   readonly buffers = new ReadBuffers();
+  readonly idleClients = new IdleClients();
   #commonSecond = 0;
   #commonToken = '';
   #common = '';

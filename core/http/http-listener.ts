@@ -24,10 +24,11 @@ export class HttpListener {
   readonly connections = new Set<ClientConnection>();
   draining = false;
   #server: Server | tls.Server | undefined;
-  #warned = 0;
   #accepted = 0;
   /** TLS connections that are not secure yet. */
   #handshakes = 0;
+  /** When the log was last told that connections are short. */
+  readonly #warned = { warn: 0, alert: 0 };
 
   constructor(
     readonly options: ListenOptions,
@@ -164,8 +165,7 @@ export class HttpListener {
     this.#accepted++;
     context.clock.refresh();
     context.figures.countAccepted();
-    if (context.figures.own >= context.connectionLimit) {
-      this.#warnLimit();
+    if (context.figures.own >= context.connectionLimit && !this.#makeRoom()) {
       socket.destroy();
       return;
     }
@@ -185,12 +185,18 @@ export class HttpListener {
     socket.on('drain', onDrain);
   }
 
-  /** At most once a second: the log must not be what ends the server. */
-  #warnLimit(): void {
-    const { clock, log, connectionLimit } = this.context;
-    if (clock.now - this.#warned < 1000) return;
-    this.#warned = clock.now;
-    log.write('alert', `${connectionLimit} worker_connections are not enough`);
+  /** Closes the connection that is idle longest (nginx: ngx_drain_connections). False: all are at work. */
+  #makeRoom(): boolean {
+    const { clock, log, connectionLimit, idleClients } = this.context;
+    const idle = idleClients.takeOldest();
+    idle?.drain();
+    const level = idle === undefined ? 'alert' : 'warn';
+    // At most once a second: the log must not be what ends the server.
+    if (clock.now - this.#warned[level] >= 1000) {
+      this.#warned[level] = clock.now;
+      log.write(level, `${connectionLimit} worker_connections are not enough${idle === undefined ? '' : ', reusing connections'}`);
+    }
+    return idle !== undefined;
   }
 }
 
