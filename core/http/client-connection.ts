@@ -53,6 +53,8 @@ export class ClientConnection implements Timed, IdleClient, ConnectionView {
     readonly context: HttpContext,
     /** As it was when the connection was accepted: the socket forgets it with a reset, and who may do what hangs on it. */
     readonly remoteAddress: string,
+    /** It speaks TLS. On a TLS listener all do but those that are told so. */
+    readonly secure: boolean,
   ) {
     this.id = context.nextConnectionId();
     this.#heads = new HeadReader(context);
@@ -62,9 +64,6 @@ export class ClientConnection implements Timed, IdleClient, ConnectionView {
     context.idleClients.add(this);
   }
 
-  get secure(): boolean {
-    return this.listener.secure;
-  }
   get remotePort(): number {
     return this.socket.remotePort ?? 0;
   }

@@ -6,6 +6,7 @@ import { ClientConnection } from './client-connection.js';
 import type { HttpContext } from './context.js';
 import type { ListenOptions } from './listen.js';
 import type { ServerNames } from './server-names.js';
+import { TlsFront } from './tls-front.js';
 import type { HttpVariables } from './variables.js';
 
 /** A turn of the event loop that took no longer left no time for a connection to come. Milliseconds. */
@@ -23,9 +24,10 @@ interface ClientSocket extends Socket {
 export class HttpListener {
   readonly connections = new Set<ClientConnection>();
   draining = false;
-  #server: Server | tls.Server | undefined;
+  #server: Server | undefined;
+  #tls: tls.Server | undefined;
   #accepted = 0;
-  /** TLS connections that are not secure yet. */
+  /** Connections to a TLS port that are not secure yet. */
   #handshakes = 0;
   /** When the log was last told that connections are short. */
   readonly #warned = { warn: 0, alert: 0 };
@@ -75,7 +77,7 @@ export class HttpListener {
     this.names = names;
     this.variables = variables;
     const now = names.defaultServer.tls;
-    if (now !== undefined && now !== before && this.#server instanceof tls.Server) this.#server.setSecureContext(now.settings);
+    if (now !== undefined && now !== before) this.#tls?.setSecureContext(now.settings);
   }
 
   /** Accepts no more. Connections live on. */
@@ -119,31 +121,54 @@ export class HttpListener {
   #create(): Server {
     const options = { allowHalfOpen: true, noDelay: true, keepAlive: this.options.keepAlive };
     if (!this.secure) return this.#plainServer(options);
+    const timeout = this.names.defaultServer.settings.clientHeaderTimeout;
+    const front = new TlsFront(
+      (this.#tls = this.#tlsServer(options, timeout)),
+      timeout,
+      (socket, first) => {
+        this.#handshakes--;
+        socket.on('data', onData);
+        this.#accept(socket, false);
+        onData.call(socket, first);
+      },
+      (socket) => {
+        this.#handshakes--;
+        this.#logHandshake('peer closed connection in SSL handshake', socket);
+      },
+    );
+    return net.createServer(options, (socket) => {
+      this.#handshakes++;
+      this.#accepted++;
+      front.accept(socket);
+    });
+  }
+
+  #tlsServer(options: net.ServerOpts, handshakeTimeout: number): tls.Server {
     const server = tls.createServer(
       {
         ...options,
         // Of the default server: versions, ciphers, and the certificate for clients that name none.
         ...this.names.defaultServer.tls?.settings,
         ALPNProtocols: ['http/1.1', 'http/1.0'],
-        handshakeTimeout: this.names.defaultServer.settings.clientHeaderTimeout,
+        handshakeTimeout,
         SNICallback: (name, done) => done(null, this.#contextFor(name.toLowerCase())),
       },
       (socket) => {
         this.#handshakes--;
         socket.on('data', onData);
-        this.#accept(socket);
+        this.#accept(socket, true);
       },
     );
-    server.on('connection', () => this.#handshakes++);
     server.on('tlsClientError', (error, socket) => {
       this.#handshakes--;
-      this.context.log.write(
-        'info',
-        `SSL_do_handshake() failed (${error.message.trim()}) while SSL handshaking, client: ${socket.remoteAddress ?? ''}, server: ${this.address}`,
-      );
+      this.#logHandshake(`SSL_do_handshake() failed (${error.message.trim()})`, socket);
       socket.destroy();
     });
     return server;
+  }
+
+  #logHandshake(what: string, { remoteAddress = '' }: Socket): void {
+    this.context.log.write('info', `${what} while SSL handshaking, client: ${remoteAddress}, server: ${this.address}`);
   }
 
   #contextFor(serverName: string): SecureContext | undefined {
@@ -154,13 +179,13 @@ export class HttpListener {
   #plainServer(options: net.ServerOpts): Server {
     const server = net.createServer(options, (socket) => {
       socket.on('data', onData);
-      this.#accept(socket);
+      this.#accept(socket, false);
     });
-    server.once('listening', () => acceptInto(server, this.context.buffers.shared, onRead, (socket) => this.#accept(socket)));
+    server.once('listening', () => acceptInto(server, this.context.buffers.shared, onRead, (socket) => this.#accept(socket, false)));
     return server;
   }
 
-  #accept(socket: ClientSocket): void {
+  #accept(socket: ClientSocket, secure: boolean): void {
     const { context } = this;
     this.#accepted++;
     context.clock.refresh();
@@ -176,7 +201,7 @@ export class HttpListener {
       return;
     }
     context.figures.countHandled();
-    const client = new ClientConnection(socket, this, context, address);
+    const client = new ClientConnection(socket, this, context, address, secure);
     socket.client = client;
     this.connections.add(client);
     socket.on('end', onEnd);

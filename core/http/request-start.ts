@@ -21,6 +21,10 @@ export function startRequest(request: Request): number {
     context.log.write('info', 'client sent invalid request path', request);
     return 400;
   }
+  if (listener.secure && !request.connection.secure) {
+    context.log.write('info', 'client sent plain HTTP request to HTTPS port while reading client request headers', request);
+    return 497;
+  }
   return request.method === 'TRACE' ? 405 : 0;
 }
 

@@ -125,6 +125,54 @@ test('versions of TLS are those of ssl_protocols', async (t) => {
   await t.throwsAsync(protocol('tls12', { minVersion: 'TLSv1.3' }));
 });
 
+test('plain HTTP on a TLS port gets an answer', async (t) => {
+  const { cert, key } = selfSigned('a.example');
+  const srv = await startSrv(
+    t,
+    `error_log logs/error.log info;
+    events {}
+    http {
+      log_format line '"$request" $status $scheme [$https]';
+      access_log logs/access.log line;
+      client_header_timeout 400ms;
+      ssl_certificate a.pem;
+      ssl_certificate_key a.key;
+      server { listen 127.0.0.1:%%PORT_tls%% ssl; location / { return 200 never; } }
+      server { listen 127.0.0.1:%%PORT_moving%% ssl; error_page 497 https://$host:$server_port$request_uri; location / { return 200 never; } }
+      server { listen 127.0.0.1:%%PORT_page%% ssl; error_page 497 = /page; location / { return 200 never; } location /page { return 200 page; } }
+    }`,
+    { files: { 'conf/a.pem': cert, 'conf/a.key': key } },
+  );
+  const ask = async (name: string, ...pieces: string[]): Promise<string> => {
+    const connection = await connectRaw(t, srv.port(name));
+    for (const piece of pieces) {
+      connection.send(piece);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    return connection.receiveAll();
+  };
+  const get = 'GET /a?b HTTP/1.1\r\nHost: h.example\r\n\r\n';
+  const refused = /^HTTP\/1\.1 400 Bad Request\r\n[^]*\r\nConnection: close\r\n[^]*The plain HTTP request was sent to HTTPS port/;
+  t.regex(await ask('tls', get), refused);
+  t.regex(await ask('tls', get.slice(0, 1), get.slice(1, 30), get.slice(30)), refused, 'in pieces');
+  t.regex(await ask('tls', 'hello\r\n\r\n'), /^HTTP\/1\.1 400 [^]*<h1>400 Bad Request<\/h1><\/center>\r\n<hr>/);
+  t.regex(await ask('moving', get), new RegExp(`^HTTP/1\\.1 302 [^]*\r\nLocation: https://h\\.example:${srv.port('moving')}/a\\?b\r\n`));
+  t.regex(await ask('page', get), /^HTTP\/1\.1 200 [^]*\r\n\r\npage$/);
+  t.is(await ask('tls'), '', 'nothing is sent: closed after client_header_timeout');
+  t.is(await ask('tls', 'GET /'), '');
+  await srv.waitForLog(
+    /\[info\].* client sent plain HTTP request to HTTPS port while reading client request headers, client: 127\.0\.0\.1/,
+  );
+  await srv.waitForLog(/"GET \/" 408/, 'logs/access.log');
+  t.deepEqual(srv.read('logs/access.log').trimEnd().split('\n'), [
+    ...Array.from({ length: 2 }, () => '"GET /a?b HTTP/1.1" 400 http []'),
+    '"hello" 400 http []',
+    '"GET /a?b HTTP/1.1" 302 http []',
+    '"GET /a?b HTTP/1.1" 200 http []',
+    '"GET /" 408 http []',
+  ]);
+});
+
 test('of the protocols that a client offers (ALPN) the one that is spoken is chosen', async (t) => {
   const srv = await start(t, 1);
   const chosen = async (ALPNProtocols?: string[]): Promise<unknown> => {
