@@ -42,9 +42,12 @@ export function adoptHead(request: Request, route: ExchangeRoute, head: Response
   request.response.adopt(keptFields(head.text, head, route.hidden));
   if (route.passesServer) request.ownFields &= ~OwnField.Server;
   if (route.passesDate) request.ownFields &= ~OwnField.Date;
-  if (head.status !== 201 && (head.status < 300 || head.status >= 400)) return true;
+  const moved = head.status === 201 || (head.status >= 300 && head.status < 400);
+  const refreshes = findField(head.text, head.fields, head.count, 'refresh') >= 0;
+  if (!moved && !refreshes) return true;
   try {
-    rewriteLocation(request, route);
+    if (moved) rewriteLocation(request, route);
+    if (refreshes) rewriteRefresh(request, route);
     return true;
   } catch (error) {
     logFailure(request, error, request.location.content);
@@ -67,4 +70,12 @@ function rewriteLocation(request: Request, { plan }: ExchangeRoute): void {
   if (rewritten === undefined) return;
   request.response.set('Location', rewritten);
   completeRedirect(request);
+}
+
+/** `Refresh: 0; url=http://member/`: proxy_redirect holds for what follows the url=. */
+function rewriteRefresh(request: Request, { plan }: ExchangeRoute): void {
+  const value = request.response.get('Refresh') ?? '';
+  const at = value.search(/(?<=url=)/i);
+  const rewritten = at < 0 ? undefined : plan.rewriteLocation?.(value.slice(at), request);
+  if (rewritten !== undefined) request.response.set('Refresh', value.slice(0, at) + rewritten);
 }

@@ -5,6 +5,11 @@ import { startSrv } from '../harness/srv.js';
 
 test('proxy_redirect', async (t) => {
   const backend = await httpBackend(t, (request, response) => {
+    const { 'x-refresh': refresh } = request.headers;
+    if (refresh !== undefined) {
+      response.writeHead(200, { refresh: String(refresh) }).end();
+      return;
+    }
     response.writeHead(request.url?.includes('created') === true ? 201 : 302, { location: String(request.headers['x-location']) });
     response.end();
   });
@@ -41,6 +46,12 @@ test('proxy_redirect', async (t) => {
     const { headers } = await get(port, path, { headers: { host: `h.example:${port}`, 'x-location': location } });
     return headers.location;
   };
+  const refresh = async (path: string, value: string): Promise<unknown> =>
+    (await get(port, path, { headers: { 'x-refresh': value } })).headers['refresh'];
+  t.is(await refresh('/uri/', `0; URL=${to}/base/a`), '0; URL=/uri/a');
+  t.is(await refresh('/lines/', '5;url=http://first.example/a'), '5;url=/one/a');
+  t.is(await refresh('/off/', `0;url=${to}/base/a`), `0;url=${to}/base/a`);
+  t.is(await refresh('/uri/', '5'), '5');
   const here = `http://h.example:${port}`;
   t.is(await ask('/', `${to}/a`), `${here}/a`);
   t.is(await ask('/created', `${to}/a`), `${here}/a`);
