@@ -79,7 +79,7 @@ const directives = {
     in: ANYWHERE,
     args: flag(),
     default: 'on',
-    doc: 'Whether a body is collected before the upstream is asked.',
+    doc: 'Whether a body is collected before the upstream is asked, up to client_body_buffer_size; a longer one is streamed, and sent once.',
   }),
   proxy_hide_header: directive({ in: ANYWHERE, args: text('field'), many: true, doc: 'A field of the answer that is not passed on.' }),
   proxy_pass_header: directive({
@@ -92,7 +92,7 @@ const directives = {
     in: ANYWHERE,
     args: { words: rest(redirectWord()) },
     many: true,
-    doc: 'Rewrites Location of the answer.',
+    doc: 'Rewrites Location and Refresh of the answer.',
   }),
   proxy_connect_timeout: directive({ in: ANYWHERE, args: time(), default: '60s', doc: 'Time for a connection to be made.' }),
   proxy_send_timeout: directive({ in: ANYWHERE, args: time(), default: '60s', doc: 'Longest pause between two writes to the upstream.' }),
