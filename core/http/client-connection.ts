@@ -11,7 +11,8 @@ import type { IdleClient } from './idle-clients.js';
 import { HeadReader, Reading } from './head-reader.js';
 import type { HttpListener } from './http-listener.js';
 import { run } from './phase-runner.js';
-import { startRequest, takeTarget } from './request-start.js';
+import { refusedRequest } from './refused-request.js';
+import { startRequest } from './request-start.js';
 import { RequestBody } from './request-body.js';
 import { Request } from './request.js';
 import { Stage } from './stage.js';
@@ -370,7 +371,8 @@ export class ClientConnection implements Timed, IdleClient, ConnectionView {
 
   /** A head that is not a request: answers and closes. No handler runs, nothing reaches a backend. */
   #refuse(): void {
-    const request = this.#refusedRequest();
+    this.#input.clear();
+    const request = refusedRequest(this, this.#heads);
     this.request = request;
     answerStatus(request, this.#heads.code);
   }
@@ -380,27 +382,10 @@ export class ClientConnection implements Timed, IdleClient, ConnectionView {
     if (!this.#heads.isAmidst) return;
     this.requests++;
     this.#heads.abandon(this.#input, this.listener.names.defaultServer.settings.headLimits, status, reason);
-    const request = this.#refusedRequest();
+    this.#input.clear();
+    const request = refusedRequest(this, this.#heads);
     request.status = status;
     this.#log(request);
-  }
-
-  /** The request that stands for a head which was refused. */
-  #refusedRequest(): Request {
-    const { context, listener } = this;
-    const { defaultServer } = listener.names;
-    const { line, reason } = this.#heads;
-    const request = new Request(this, defaultServer);
-    request.refused = true;
-    request.refusedLine = line;
-    request.host = defaultServer.name;
-    request.keepAlive = false;
-    if (request.text !== '') takeTarget(request);
-    this.#input.clear();
-    context.headOwner = request;
-    context.log.write('info', `${reason} while reading client request headers`, request);
-    context.figures.countRequest();
-    return request;
   }
 
   #log(request: Request): void {

@@ -1,0 +1,20 @@
+import type { ClientConnection } from './client-connection.js';
+import type { HeadReader } from './head-reader.js';
+import { Request } from './request.js';
+import { takeTarget } from './request-start.js';
+
+/** The request that stands for a head which was refused, in logs and for the answer. No handler gets it. */
+export function refusedRequest(connection: ClientConnection, { line, reason }: HeadReader): Request {
+  const { context, listener } = connection;
+  const { defaultServer } = listener.names;
+  const request = new Request(connection, defaultServer);
+  request.refused = true;
+  request.refusedLine = line;
+  request.host = defaultServer.name;
+  request.keepAlive = false;
+  if (request.text !== '') takeTarget(request);
+  context.headOwner = request;
+  context.log.write('info', `${reason} while reading client request headers`, request);
+  context.figures.countRequest();
+  return request;
+}
