@@ -13,6 +13,8 @@ import type { HttpVariables } from './variables.js';
 const CALM_TURN = 0.1;
 /** Under a load that never pauses the socket is closed after as many milliseconds. */
 const CALM_LIMIT = 500;
+/** How long handshakes may take that are under way when the socket is closed, and how often one looks. */
+const HANDSHAKE_TIME = 1000;
 const HANDSHAKE_POLL = 20;
 
 /** A socket that knows its connection: the handlers below are shared by all of them, so none costs a closure. */
@@ -88,13 +90,14 @@ export class HttpListener {
 
   /**
    * Accepts no more; idle connections end now, the others after their current request. Resolves when the socket is closed and every
-   * connection it had accepted is known.
+   * connection it had accepted is known, or has had its time to become secure.
    */
   async drain(): Promise<void> {
     this.draining = true;
     for (const connection of this.connections) connection.drain();
     await this.#closeWhenCalm();
-    while (this.#handshakes > 0) await setTimeout(HANDSHAKE_POLL);
+    const { clock } = this.context;
+    for (const until = clock.refresh() + HANDSHAKE_TIME; this.#handshakes > 0 && clock.refresh() < until;) await setTimeout(HANDSHAKE_POLL);
   }
 
   /** Ends everything at once. */

@@ -9,8 +9,8 @@ const WORKER_FILE = new URL('../worker/main.js', import.meta.url);
 /** What a worker that was told to end at once may take before it is cut off. */
 const STOP_MS = 2000;
 
-/** A worker that answers nothing for as long is taken to hang. */
-const HANG_MS = 10_000;
+/** A worker that answers nothing for as many seconds is taken to hang. */
+const HANG_STEPS = 10;
 
 /** How a worker thread ended. */
 export interface WorkerEnd {
@@ -92,10 +92,14 @@ export class WorkerHandle implements Participant {
   suspect(): void {
     if (this.#suspected || this.#gone) return;
     this.#suspected = true;
-    // Also one that was told to end: it would keep the server from ending.
-    const timer = setTimeout(() => this.onReplace(this, `it hangs: it has answered nothing for ${HANG_MS / 1000} s`), HANG_MS);
+    // In steps: where the whole process stood still (a paused machine) no more than one of them has passed, and nobody hangs.
+    let left = HANG_STEPS;
+    const timer = setInterval(() => {
+      // Also one that was told to end: it would keep the server from ending.
+      if (--left === 0) this.onReplace(this, `it hangs: it has answered nothing for ${HANG_STEPS} s`);
+    }, 1000);
     const over = (): void => {
-      clearTimeout(timer);
+      clearInterval(timer);
       this.#suspected = false;
     };
     this.#ask({ kind: 'ping' }, 'pong').then(over, over);

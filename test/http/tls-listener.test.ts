@@ -185,6 +185,15 @@ test('of the protocols that a client offers (ALPN) the one that is spoken is cho
   await t.throwsAsync(chosen(['h2']), undefined, 'RFC 7301, 3.2: there is nothing to speak');
 });
 
+test('a client that begins no handshake does not keep the server from ending', async (t) => {
+  const srv = await start(t, 1);
+  const silent = await connectRaw(t, srv.port('tls'));
+  const since = Date.now();
+  t.deepEqual(await srv.stop('SIGQUIT'), { code: 0, signal: null });
+  t.true(Date.now() - since < 20_000, 'client_header_timeout is 60 s');
+  t.is(await silent.receiveAll(), '');
+});
+
 test('a handshake that fails hurts nobody', async (t) => {
   const srv = await start(t, 1);
   const port = srv.port('tls');

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request as httpRequest } from 'node:http';
-import { connect } from 'node:net';
+import { Agent as TlsAgent, request as httpsRequest } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Started } from './processes.js';
 
@@ -10,6 +10,8 @@ export interface Target {
   readonly port: number;
   readonly path: string;
   readonly host?: string;
+  /** Over TLS, whoever signed the certificate. */
+  readonly secure?: boolean;
 }
 
 /**
@@ -29,25 +31,8 @@ export async function answers(target: Target, process: Started): Promise<number>
   throw new Error(`did not answer within ${START_TIMEOUT_MS / 1000} s: ${lastLines(process.output())}`);
 }
 
-/** Waits until the port accepts connections, for a server whose answers are not plain HTTP. Throws as {@link answers} does. */
-export async function accepts(port: number, process: Started): Promise<void> {
-  const deadline = performance.now() + START_TIMEOUT_MS;
-  while (performance.now() < deadline) {
-    const socket = connect(port, '127.0.0.1');
-    const connected = await once(socket, 'connect').then(
-      () => true,
-      () => false,
-    );
-    socket.destroy();
-    if (connected) return;
-    if (process.child.exitCode !== null) throw new Error(`ended before it listened: ${lastLines(process.output())}`);
-    await delay(5);
-  }
-  throw new Error(`did not listen within ${START_TIMEOUT_MS / 1000} s: ${lastLines(process.output())}`);
-}
-
 async function answersOnce(target: Target): Promise<boolean> {
-  const client = new HttpClient(target.port, target.host);
+  const client = new HttpClient(target.port, target.host, target.secure);
   try {
     return (await client.send('GET', target.path)).status === 200;
   } catch {
@@ -64,20 +49,24 @@ export interface Answer {
 
 /** One keep-alive connection. Its requests go one after the other. */
 export class HttpClient {
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  readonly #agent: Agent;
   readonly #port: number;
   readonly #host: string;
+  readonly #request: typeof httpRequest;
 
-  constructor(port: number, host = '127.0.0.1') {
+  constructor(port: number, host = '127.0.0.1', secure = false) {
     this.#port = port;
     this.#host = host;
+    const options = { keepAlive: true, maxSockets: 1 };
+    this.#agent = secure ? new TlsAgent({ ...options, rejectUnauthorized: false }) : new Agent(options);
+    this.#request = secure ? httpsRequest : httpRequest;
   }
 
   /** Sends a request, with `body` as JSON when it is given. Throws when the connection fails. */
   async send(method: string, path: string, body?: unknown): Promise<Answer> {
     const json = body === undefined ? '' : JSON.stringify(body);
     const headers = body === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(json) };
-    const request = httpRequest({ host: this.#host, port: this.#port, method, path, headers, agent: this.#agent });
+    const request = this.#request({ host: this.#host, port: this.#port, method, path, headers, agent: this.#agent });
     request.end(json);
     const [response] = (await once(request, 'response')) as [IncomingMessage];
     let text = '';

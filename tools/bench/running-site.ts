@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Backend, startBackend } from './backend.js';
 import type { CorePlan } from './cores.js';
-import { accepts, answers } from './http-probe.js';
+import { answers } from './http-probe.js';
 import type { Lab } from './lab.js';
 import { freePorts } from './ports.js';
 import type { Started } from './processes.js';
@@ -55,7 +55,8 @@ export async function withSite<T>(
     const spawnedAt = performance.now();
     const process = lab.processes.start(server.command(dir), { cores: cores.server });
     try {
-      const answeredAt = await firstAnswer(site, process);
+      // A port that accepts connections says little: one that starts may bind it for a moment to see whether it is free.
+      const answeredAt = await answers({ port: site.port, path: '/1k', secure: site.certificate !== undefined }, process);
       const origin = `${site.certificate ? 'https' : 'http'}://127.0.0.1:${site.port}`;
       return await measure({ port: site.port, backend: backend.port, origin, process, dir, spawnedAt, answeredAt });
     } finally {
@@ -72,12 +73,6 @@ async function describeSite(lab: Lab, backend: Backend, shape: SiteShape): Promi
   const [port = 0] = await freePorts(1);
   const site = { port, backend: backend.port, workers: shape.workers ?? 1 };
   return shape.tls === true ? { ...site, certificate: await lab.certificate() } : site;
-}
-
-async function firstAnswer(site: Site, process: Started): Promise<number> {
-  if (site.certificate === undefined) return answers({ port: site.port, path: '/1k' }, process);
-  await accepts(site.port, process);
-  return performance.now();
 }
 
 /** The first lines of level error or worse. */
