@@ -101,7 +101,7 @@ function applyParameter(parameter: string, options: Parameters): void {
   else if (parameter === 'ssl') options.secure = true;
   else {
     const [, key = '', value = ''] = /^([^=]*)=(.*)$/s.exec(parameter) ?? [];
-    const option = SOCKET_OPTIONS[key];
+    const option = Object.hasOwn(SOCKET_OPTIONS, key) ? SOCKET_OPTIONS[key] : undefined;
     if (option === undefined && !SOCKET_WORDS.has(parameter)) {
       throw new ArgError(
         `invalid parameter "${parameter}"`,

@@ -52,7 +52,8 @@ function complement(set: CharacterSet): CharacterSet {
 /** `alpha`, `^alpha`; undefined if there is no such class. Where case does not matter, the classes of one case are those of both. */
 export function posixSet(name: string, caseless: boolean): CharacterSet | undefined {
   const plain = name.replace(/^\^/, '');
-  const set = POSIX[caseless && (plain === 'lower' || plain === 'upper') ? 'alpha' : plain];
+  const known = caseless && (plain === 'lower' || plain === 'upper') ? 'alpha' : plain;
+  const set = Object.hasOwn(POSIX, known) ? POSIX[known] : undefined;
   return set !== undefined && plain !== name ? complement(set) : set;
 }
 

@@ -10,6 +10,7 @@ const REFUSED: readonly (readonly [http: string, message: string])[] = [
   ['server { listen 127.0.0.1:PORT so_keepalive=maybe; }', 'invalid so_keepalive value: "maybe"'],
   ['server { listen 127.0.0.1:PORT so_keepalive=::; }', 'invalid so_keepalive value: "::"'],
   ['server { listen 127.0.0.1:PORT so_keepalive=1:2:3:4; }', 'invalid so_keepalive value: "1:2:3:4"'],
+  ['server { listen 127.0.0.1:PORT toString=1; }', 'invalid parameter "toString=1"'],
   ['server { listen 127.0.0.1:PORT setfib=1; }', 'invalid parameter "setfib=1"'],
   ['server { listen 127.0.0.1:PORT deferred=1; }', 'invalid parameter "deferred=1"'],
   ['server { listen 127.0.0.1:PORT rcvbuf=foo; }', 'invalid rcvbuf "rcvbuf=foo"'],

@@ -107,6 +107,7 @@ const INVALID = [
   '(?Z)',
   '[z',
   '[[:foo:]]',
+  '[[:constructor:]]',
   '[[.a.]]',
   '[[:Alpha:]]',
   '[:digit:]',
