@@ -1,0 +1,48 @@
+import type { HttpRequest, Template } from '../../core/module/http.js';
+import type { ProxyScope } from './directives.js';
+import { constant, type Target } from './target.js';
+
+/** Fields that say where a request ends: the engine makes them from the body that it really sends. */
+const FRAMING = new Set(['content-length', 'transfer-encoding']);
+
+/** The lines of proxy_set_header. Neighbouring constant ones are one string; nginx's own Host comes first unless it is replaced. */
+export function requestFields(
+  { conf }: ProxyScope,
+  target: Target,
+): { names: ReadonlySet<string>; text: (request: HttpRequest) => string } {
+  const names = new Set(['host', ...conf.proxy_set_header.map((line) => line.name.toLowerCase())]);
+  const pieces: (string | { readonly name: string; readonly value: Template })[] = [];
+  const add = (name: string, value: Template): void => {
+    if (value.constant === undefined) pieces.push({ name, value });
+    else if (value.constant !== '') {
+      const line = `${name}: ${value.constant}\r\n`;
+      const last = pieces.at(-1);
+      if (typeof last === 'string') pieces[pieces.length - 1] = last + line;
+      else pieces.push(line);
+    }
+  };
+  if (!conf.proxy_set_header.some((line) => line.name.toLowerCase() === 'host'))
+    add('Host', target.host.constant?.startsWith('unix:') === true ? constant('localhost') : target.host);
+  for (const { name, value } of conf.proxy_set_header) if (!FRAMING.has(name.toLowerCase())) add(name, value);
+  if (conf.proxy_http_version === '1.0' && !names.has('connection')) add('Connection', constant('close'));
+  const [only] = pieces;
+  if (pieces.length === 1 && typeof only === 'string') return { names, text: () => only };
+  return { names, text: (request) => joined(pieces, request) };
+}
+
+function joined(pieces: readonly (string | { readonly name: string; readonly value: Template })[], request: HttpRequest): string {
+  let text = '';
+  for (const piece of pieces) {
+    if (typeof piece === 'string') text += piece;
+    else {
+      const value = piece.value.of(request);
+      if (value !== '') text += `${piece.name}: ${inOneLine(value)}\r\n`;
+    }
+  }
+  return text;
+}
+
+/** A value made of what a client sent must not start a field, or a request, of its own. */
+function inOneLine(value: string): string {
+  return /[\r\n\0]/.test(value) ? value.replace(/[\r\n\0]/g, ' ') : value;
+}
