@@ -109,11 +109,11 @@ export class ExchangeRoute {
   }
 }
 
-/** An earlier upstream has got the body, and this one would get the request without it: the client is told of the error as it is. */
+/** Somebody else (an earlier upstream, a module) has got the body, and this upstream would get the request without it: the client is told of the error as it is. */
 function refuseWithoutBody(request: Request): Result {
   request.connection.context.log.write(
     'error',
-    'the request body was longer than client_body_buffer_size and cannot be sent to a second upstream',
+    'the request body was longer than its first reader keeps (client_body_buffer_size of an upstream, the limit of a module), and is gone',
     request,
   );
   return request.status >= 400 ? request.status : 500;

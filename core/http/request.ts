@@ -171,8 +171,17 @@ export class Request implements HttpRequest {
     if (this.contentLength > limit) return Promise.reject(this.#tooLarge(limit));
     this.connection.wantBody(this);
     return new Promise((resolve, reject) => {
-      const collector = new BodyCollector(limit, resolve, (status) =>
-        reject(status === 413 ? this.#tooLarge(limit) : new Error('request body not complete')),
+      // Whoever answers in the end (another phase, a location it is redirected to) may want the body as well.
+      const collector = new BodyCollector(
+        limit,
+        (whole) => {
+          body.giveBack(collector, [whole]);
+          resolve(whole);
+        },
+        (status) => {
+          body.giveBack(collector, undefined);
+          reject(status === 413 ? this.#tooLarge(limit) : new Error('request body not complete'));
+        },
       );
       body.read(collector);
       this.connection.bodyTaken();
