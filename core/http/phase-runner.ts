@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { DECLINED, DONE, OK, PHASES, type Result } from '../module/http.js';
 import { escapeUri } from '../net/http1/uri.js';
 import { answerStatus } from './error-answer.js';
@@ -5,6 +6,7 @@ import { logFailure, presentHandler } from './handler-failure.js';
 import type { Location, Steps } from './location.js';
 import type { Request } from './request.js';
 import { MAX_REDIRECTS, Stage } from './stage.js';
+import { isStatus } from './status.js';
 
 const ACCESS = PHASES.indexOf('access');
 const POST_READ = PHASES.indexOf('post_read');
@@ -148,13 +150,15 @@ function skipPhase(request: Request, steps: Steps, phase: number): void {
 
 /** The handler waits for something: the request rests until then. Only this path makes closures. */
 function park(request: Request, waiting: Promise<Result>): Result {
+  if (!(waiting instanceof Promise)) throw notAResult(waiting);
   const { stage, cursor, redirects } = request;
   const handler = presentHandler(request);
   waiting.then(
     (result) => {
       if (request.finished || request.redirects !== redirects) return;
       request.connection.context.clock.refresh();
-      resume(request, stage, cursor, result);
+      if (isResult(result)) resume(request, stage, cursor, result);
+      else failed(request, notAResult(result), handler);
     },
     (error: unknown) => {
       if (!request.finished) failed(request, error, handler);
@@ -185,7 +189,20 @@ function notFound(request: Request): Result {
 }
 
 function settle(request: Request, result: Result): void {
-  if (result !== DONE) answerStatus(request, result);
+  if (result === DONE) return;
+  if (isResult(result)) answerStatus(request, result);
+  else failed(request, notAResult(result));
+}
+
+/** Nobody checks the types of a module that is written in JavaScript. */
+function isResult(value: unknown): value is Result {
+  return value === DECLINED || value === DONE || isStatus(value);
+}
+
+function notAResult(value: unknown): TypeError {
+  return new TypeError(
+    `the handler gave ${inspect(value, { depth: 0 })}: it has to return DECLINED, DONE, OK, a status, or a promise of one of them`,
+  );
 }
 
 function failed(request: Request, error: unknown, handler = presentHandler(request)): void {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { inspect } from 'node:util';
 import { DONE, type HttpRequest, type Result, type Scope } from '../module/http.js';
 import type { HeadLimits } from '../net/http1/message-head.js';
 import { fieldName, fieldValue, findField } from '../net/http1/fields.js';
@@ -14,6 +15,7 @@ import type { UpstreamTrace } from './upstream-trace.js';
 import { BodyCollector, type RequestBody } from './request-body.js';
 import { ApiError } from '../module/control.js';
 import { Stage } from './stage.js';
+import { isStatus } from './status.js';
 import type { VirtualServer } from './virtual-server.js';
 
 /** Whoever finishes a request later: an upstream exchange, a module that waits. */
@@ -189,6 +191,7 @@ export class Request implements HttpRequest {
   }
 
   send(status: number, body: string | Buffer, contentType?: string): Result {
+    if (!isStatus(status)) throw new TypeError(`the status of an answer is a number from 0 to 999, not ${inspect(status, { depth: 0 })}`);
     this.status = status;
     sendWhole(this, typeof body === 'string' ? Buffer.from(body) : body, contentType);
     return DONE;

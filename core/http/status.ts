@@ -43,6 +43,11 @@ const REASONS: Readonly<Record<number, string>> = {
   507: 'Insufficient Storage',
 };
 
+/** What a module can answer with: nginx takes any number of up to three digits. */
+export function isStatus(value: unknown): value is number {
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 999;
+}
+
 /** `200 OK`; a status without a known phrase stands alone, as nginx sends it. */
 export function statusText(status: number): string {
   const reason = REASONS[status];

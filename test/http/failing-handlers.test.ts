@@ -19,6 +19,8 @@ const HANDLERS = {
   header: { header: fail }, body: { body: fail }, last: { body: (request, chunk, last) => (last ? fail(request) : chunk) }, log: { log: fail },
   sends: { content: (request) => { request.send(200, 'sent'); return fail(request); } },
   text: { content: () => { throw 'a text'; } },
+  nothing: { content: () => undefined }, nothing_later: { access: async () => undefined }, no_number: { access: () => NaN },
+  no_status: { content: (request) => request.send('200', 'sent') },
 };
 
 class Fails {
@@ -35,7 +37,21 @@ export { Fails };
 `;
 
 async function start(t: ExecutionContext, port: number): Promise<Srv> {
-  const places = ['rewrite', 'preaccess', 'access', 'precontent', 'content', 'later', 'access_later', 'sends', 'text'];
+  const places = [
+    'rewrite',
+    'preaccess',
+    'access',
+    'precontent',
+    'content',
+    'later',
+    'access_later',
+    'sends',
+    'text',
+    'nothing',
+    'nothing_later',
+    'no_number',
+    'no_status',
+  ];
   const servers = ['post_read', 'server_rewrite'];
   return startSrv(
     t,
@@ -85,6 +101,10 @@ test('whatever of a module throws costs one request a 500, and is logged with th
     '/later': '500',
     '/access_later': '500',
     '/text': '500',
+    '/nothing': '500',
+    '/nothing_later': '500',
+    '/no_number': '500',
+    '/no_status': '500',
     '/header': '500',
     '/header-return': '500',
     '/body': '500',
@@ -107,6 +127,8 @@ test('whatever of a module throws costs one request a 500, and is logged with th
   }
   for (const host of ['post_read', 'server_rewrite']) t.is((await get(port, '/', { headers: { host } })).status, 500, host);
   t.regex(srv.log(), /a handler of "test_fails_module" failed: Error: test failure at \/content\\x0A +at fail .*test_fails_module\.js/);
+  t.regex(srv.log(), /the handler gave undefined: it has to return DECLINED, DONE, OK, a status, or a promise of one of them/);
+  t.regex(srv.log(), /the status of an answer is a number from 0 to 999, not '200'/);
   t.regex(srv.log(), /a handler of "srv_http_headers_module" failed: .*\/field/, 'the one that asked for the variable');
   t.regex(srv.log(), /a handler of "test_fails_module" failed: a text/);
 });
