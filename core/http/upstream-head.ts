@@ -42,11 +42,12 @@ export function adoptHead(request: Request, route: ExchangeRoute, head: Response
   request.response.adopt(keptFields(head.text, head, route.hidden));
   if (route.passesServer) request.ownFields &= ~OwnField.Server;
   if (route.passesDate) request.ownFields &= ~OwnField.Date;
-  const moved = head.status === 201 || (head.status >= 300 && head.status < 400);
-  const refreshes = findField(head.text, head.fields, head.count, 'refresh') >= 0;
-  if (!moved && !refreshes) return true;
+  const { text, fields, count } = head;
+  const moves = findField(text, fields, count, 'location') >= 0;
+  const refreshes = findField(text, fields, count, 'refresh') >= 0;
+  if (!moves && !refreshes) return true;
   try {
-    if (moved) rewriteLocation(request, route);
+    if (moves) rewriteLocation(request, route);
     if (refreshes) rewriteRefresh(request, route);
     return true;
   } catch (error) {

@@ -10,7 +10,8 @@ test('proxy_redirect', async (t) => {
       response.writeHead(200, { refresh: String(refresh) }).end();
       return;
     }
-    response.writeHead(request.url?.includes('created') === true ? 201 : 302, { location: String(request.headers['x-location']) });
+    const status = /\d+$/.exec(request.url ?? '')?.[0] ?? '302';
+    response.writeHead(Number(status), { location: String(request.headers['x-location']) });
     response.end();
   });
   const to = `http://127.0.0.1:${backend.port}`;
@@ -54,7 +55,7 @@ test('proxy_redirect', async (t) => {
   t.is(await refresh('/uri/', '5'), '5');
   const here = `http://h.example:${port}`;
   t.is(await ask('/', `${to}/a`), `${here}/a`);
-  t.is(await ask('/created', `${to}/a`), `${here}/a`);
+  for (const status of [201, 202, 200, 404, 503]) t.is(await ask(`/${status}`, `${to}/a`), `${here}/a`, `of ${status} as well`);
   t.is(await ask('/', '/relative'), '/relative', 'not ours to complete');
   t.is(await ask('/', 'http://other.example/'), 'http://other.example/');
   t.is(await ask('/uri/', `${to}/base/a`), `${here}/uri/a`);
