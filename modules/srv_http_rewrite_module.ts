@@ -1,6 +1,7 @@
 import { optional, template } from '../core/module/args.js';
 import type { Handler, HttpHandlers, HttpRequest, Result, Scope, Template } from '../core/module/http.js';
 import { httpModule } from '../core/module/manifest.js';
+import { targetText } from '../core/module/message-text.js';
 import { ArgError, directive, type ArgType } from '../core/module/spec.js';
 
 /** A status, or the URL of a 302. */
@@ -64,7 +65,7 @@ function bare(request: HttpRequest, status: number): Result {
 }
 
 function redirect(request: HttpRequest, status: number, url: Template): Result {
-  request.response.set('Location', url.of(request));
+  request.response.set('Location', targetText(url.of(request)));
   return status;
 }
 

@@ -1,3 +1,4 @@
+import { targetText } from '../module/message-text.js';
 import type { ErrorPage } from './location.js';
 import type { Request } from './request.js';
 import { sendWhole } from './answer.js';
@@ -8,12 +9,12 @@ import { specialPage } from './status.js';
 /** After these the client's next bytes may not be where a request starts, or it should not try again here (nginx's list). */
 const CLOSING = new Set([400, 413, 414, 494, 497, 500, 501]);
 
-/** nginx's code for closing the connection without an answer (return 444). */
-const CLOSE_SILENTLY = 444;
+/** nginx's codes for closing the connection without an answer: `return 444`, and that of a client that is gone. */
+const CLOSING_SILENTLY = new Set([444, 499]);
 
 /** Answers with a status and no content of its own: the configured error page, or the engine's. */
 export function answerStatus(request: Request, status: number): void {
-  if (request.headSent || status === CLOSE_SILENTLY) {
+  if (request.headSent || CLOSING_SILENTLY.has(status)) {
     // Half an answer is out: only an early close tells the client.
     if (!request.headSent) request.status = status;
     request.connection.abort(request);
@@ -55,7 +56,7 @@ function showErrorPage(request: Request, status: number, page: ErrorPage): void 
   else {
     const redirect = page.status !== undefined && page.status >= 301 && page.status <= 308 ? page.status : 302;
     request.errorStatus = 0;
-    request.response.set('Location', target);
+    request.response.set('Location', targetText(target));
     answerStatus(request, redirect);
   }
 }

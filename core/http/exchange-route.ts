@@ -1,6 +1,7 @@
 import type { Mistakes } from '../config/mistakes.js';
 import type { HttpRequest, Result } from '../module/http.js';
 import { DONE } from '../module/http.js';
+import { isToken, targetText } from '../module/message-text.js';
 import { Exchanges, type ExchangePlan, type UriPlan } from '../module/services.js';
 import { ArgError } from '../module/spec.js';
 import { FieldFilter, keptFields } from '../net/http1/fields.js';
@@ -119,17 +120,9 @@ function refuseWithoutBody(request: Request): Result {
   return request.status >= 400 ? request.status : 500;
 }
 
-/** What would end the target, or the line: it comes from variables such as `$uri`, which are decoded. */
-const UNFIT_FOR_TARGET = /[\x00-\x20\x7f]/;
-const EVERY_UNFIT = new RegExp(UNFIT_FOR_TARGET, 'g');
-
-function percentEncoded(character: string): string {
-  return `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
-}
-
 /** @throws Error for what is no method: it is text with variables. */
 function methodOf(text: string): string {
-  if (!/^[!#$%&'*+.^`|~\w-]+$/.test(text)) throw new Error(`invalid method "${text}" for the upstream`);
+  if (!isToken(text)) throw new Error(`invalid method "${text}" for the upstream`);
   return text;
 }
 
@@ -138,11 +131,12 @@ function upstreamTarget(request: Request, plan: UriPlan): string {
   if (plan.kind === 'template') {
     const text = plan.text.of(request);
     const target = text.startsWith('?') ? `/${text}` : text;
-    if (target !== '') return UNFIT_FOR_TARGET.test(target) ? target.replace(EVERY_UNFIT, percentEncoded) : target;
+    if (target !== '') return targetText(target);
   }
   if (plan.kind !== 'replace' && !request.uriChanged) return request.requestUri;
   const path = plan.kind !== 'replace' ? escapeUri(request.uri) : plan.by + escapeUri(request.uri.slice(plan.length));
-  return request.args === '' ? path : `${path}?${request.args}`;
+  // Those of an internal redirect may be made of what was decoded, such as `$uri`.
+  return request.args === '' ? path : targetText(`${path}?${request.args}`);
 }
 
 /** `host`, `host:port`, `[v6]:port`, `unix:/path`. @throws ArgError */

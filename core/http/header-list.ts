@@ -1,4 +1,5 @@
 import type { ResponseHeaders } from '../module/http.js';
+import { fieldLine } from '../module/message-text.js';
 
 /**
  * The header fields of one answer. They stay one text, exactly as they will be sent, for as long as nobody asks for a single field:
@@ -55,19 +56,6 @@ export class HeaderList implements ResponseHeaders {
 }
 
 const withLineEnd = (line: string): string => `${line}\r\n`;
-
-/** A value that came from a variable must not start a header of its own: line ends and NUL become spaces (RFC 9110, 5.5). */
-function fieldLine(name: string, value: string): string {
-  return `${name}: ${hasLineEnd(value) ? value.replace(/[\r\n\0]/g, ' ') : value}\r\n`;
-}
-
-function hasLineEnd(value: string): boolean {
-  for (let i = 0; i < value.length; i++) {
-    const code = value.charCodeAt(i);
-    if (code === 13 || code === 10 || code === 0) return true;
-  }
-  return false;
-}
 
 function isNamed(line: string, name: string): boolean {
   return (

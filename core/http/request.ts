@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
 import { DONE, type HttpRequest, type Result, type Scope } from '../module/http.js';
+import { byteText } from '../module/message-text.js';
 import type { HeadLimits } from '../net/http1/message-head.js';
 import { fieldName, fieldValue, findField } from '../net/http1/fields.js';
 import { sendWhole } from './answer.js';
@@ -198,8 +199,8 @@ export class Request implements HttpRequest {
   }
 
   redirect(uri: string, args = ''): Result {
-    this.uri = uri;
-    this.args = args;
+    this.uri = byteText(uri);
+    this.args = byteText(args);
     this.uriChanged = true;
     enterLocation(this);
     return DONE;

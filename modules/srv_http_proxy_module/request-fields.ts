@@ -1,4 +1,5 @@
 import type { HttpRequest, Template } from '../../core/module/http.js';
+import { fieldLine } from '../../core/module/message-text.js';
 import type { ProxyScope } from './directives.js';
 import { constant, type Target } from './target.js';
 
@@ -36,13 +37,8 @@ function joined(pieces: readonly (string | { readonly name: string; readonly val
     if (typeof piece === 'string') text += piece;
     else {
       const value = piece.value.of(request);
-      if (value !== '') text += `${piece.name}: ${inOneLine(value)}\r\n`;
+      if (value !== '') text += fieldLine(piece.name, value);
     }
   }
   return text;
-}
-
-/** A value made of what a client sent must not start a field, or a request, of its own. */
-function inOneLine(value: string): string {
-  return /[\r\n\0]/.test(value) ? value.replace(/[\r\n\0]/g, ' ') : value;
 }
