@@ -81,7 +81,6 @@ export class AnswerBody {
 
   #writePlain(chunk: Buffer, from: number, to: number): void {
     const { request } = this;
-    request.bodyBytesSent += to - from;
     if (request.chunked) {
       const head = this.#head;
       this.#head = '';
@@ -118,7 +117,6 @@ export class AnswerBody {
     const bytes = filterBody(request, this.#borrowed && !last ? Buffer.from(piece) : piece, last);
     this.failed = bytes === undefined;
     if (bytes === undefined || bytes.length === 0) return;
-    request.bodyBytesSent += bytes.length;
     const head = this.#head;
     this.#head = '';
     if (request.chunked) writeChunk(request, head, bytes, 0, bytes.length, false);

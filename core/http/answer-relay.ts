@@ -70,7 +70,6 @@ export class AnswerRelay {
     if (kind === BODY_LENGTH && !filtered && bytes.length - bodyStart >= head.contentLength) {
       const end = bodyStart + head.contentLength;
       if (bytes.length > end) this.#reusable = false;
-      request.bodyBytesSent += head.contentLength;
       writeHeadAndBody(request, text, bytes, bodyStart, end, borrowed);
       return Relayed.Complete;
     }

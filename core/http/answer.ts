@@ -35,11 +35,13 @@ export function makeHead(request: Request, length: number, contentType?: string)
     request.chunked = true;
   } else request.keepAlive = false;
   if (request.keepAlive) request.keepAlive = connection.mayKeepAlive(request);
-  request.answerLength = length;
+  request.answerLength = framing === '' ? UNKNOWN_LENGTH : length;
   const persistence = status === 101 ? '' : request.keepAlive ? location.settings.keepAliveFields : 'Connection: close\r\n';
   const common = connection.context.commonFields(location.settings.serverToken, request.ownFields);
   const line = request.statusLine !== '' && status === before ? request.statusLine : statusText(status);
-  return `HTTP/1.1 ${line}\r\n${common}${framing}${persistence}${response.text}\r\n`;
+  const head = `HTTP/1.1 ${line}\r\n${common}${framing}${persistence}${response.text}\r\n`;
+  request.headBytes = head.length;
+  return head;
 }
 
 /** Sends a complete answer and finishes the request. */
@@ -51,10 +53,7 @@ export function sendWhole(request: Request, body: Buffer, contentType?: string):
     return;
   }
   if (!request.sendsBody || bytes.length === 0) writeText(request, head);
-  else {
-    request.bodyBytesSent += bytes.length;
-    writeHeadAndBody(request, head, bytes, 0, bytes.length, false);
-  }
+  else writeHeadAndBody(request, head, bytes, 0, bytes.length, false);
   request.connection.finish(request);
 }
 

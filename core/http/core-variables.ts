@@ -3,6 +3,7 @@ import type { HttpRequest, VariableGetter, VariablePrefix } from '../module/http
 import { cookieValue } from './cookies.js';
 import { CAPTURE, type HttpVariables } from './variables.js';
 import type { Request } from './request.js';
+import { publicStatus } from './status.js';
 import { defineUpstreamVariables, seconds } from './upstream-variables.js';
 
 /** The engine makes every request itself: its own variables may look behind the contract. */
@@ -26,7 +27,7 @@ const GETTERS: Readonly<Record<string, VariableGetter>> = {
   request_method: ofHead((request) => request.method),
   request: own((request) => request.requestLine),
   request_id: (request) => request.requestId,
-  request_length: own((request) => String(request.text.length + (request.body?.received ?? 0))),
+  request_length: own((request) => String(request.text.length + (request.body?.taken ?? 0))),
   request_time: own((request) => seconds(Math.max(Date.now() - request.startTime, 0))),
   server_protocol: ofHead((request) => request.protocol),
   scheme: (request) => (request.connection.secure ? 'https' : 'http'),
@@ -41,9 +42,9 @@ const GETTERS: Readonly<Record<string, VariableGetter>> = {
   remote_port: (request) => portText(request.connection.remotePort),
   connection: (request) => String(request.connection.id),
   connection_requests: (request) => String(request.connection.requests),
-  content_length: (request) => request.header('content-length'),
+  content_length: own((request) => request.header('content-length') ?? lengthInChunks(request)),
   content_type: (request) => request.header('content-type'),
-  status: own((request) => String(request.errorStatus || request.status).padStart(3, '0')),
+  status: own((request) => String(publicStatus(request.errorStatus || request.status)).padStart(3, '0')),
   bytes_sent: (request) => String(request.bytesSent),
   body_bytes_sent: (request) => String(request.bodyBytesSent),
   request_completion: own((request) => (request.completed ? 'OK' : '')),
@@ -78,9 +79,14 @@ function portText(port: number): string {
 function sentHeader(rest: string): VariableGetter {
   const name = rest.replaceAll('_', '-');
   if (name === 'content-length') return own((request) => (request.answerLength < 0 ? undefined : String(request.answerLength)));
-  if (name === 'connection') return own((request) => (request.keepAlive ? 'keep-alive' : 'close'));
+  if (name === 'connection') return own(({ status, keepAlive }) => (status === 101 ? 'upgrade' : keepAlive ? 'keep-alive' : 'close'));
   if (name === 'transfer-encoding') return own((request) => (request.chunked ? 'chunked' : undefined));
   return (request) => request.response.get(name);
+}
+
+/** Of a body whose length no field tells: known when it is here. */
+function lengthInChunks({ body }: Request): string | undefined {
+  return body?.complete === true ? String(body.received) : undefined;
 }
 
 function capture(request: Request, name: string): string | undefined {

@@ -6,8 +6,16 @@ export function completeRedirect(request: Request): void {
   const { settings } = request.location;
   if (location === undefined || !settings.absoluteRedirect || !location.startsWith('/')) return;
   const { secure, localPort } = request.connection;
-  const host = settings.serverNameInRedirect ? request.server.name : request.host;
+  const host = settings.serverNameInRedirect ? request.server.name : askedHost(request);
   const standard = secure ? 443 : 80;
   const port = settings.portInRedirect && localPort !== standard && localPort !== 0 ? `:${localPort}` : '';
   request.response.set('Location', `${secure ? 'https' : 'http'}://${host}${port}${location}`);
+}
+
+/** The host the client asked for. One that named none (HTTP/1.0) gets the address it came to, as from nginx: server_name may be nobody's business. */
+function askedHost(request: Request): string {
+  if (request.header('host') !== undefined) return request.host;
+  const { localAddress } = request.connection;
+  if (localAddress.startsWith('unix:')) return request.host;
+  return localAddress.includes(':') ? `[${localAddress}]` : localAddress;
 }

@@ -13,6 +13,8 @@ export function refusedRequest(connection: ClientConnection, { line, reason }: H
   request.host = defaultServer.name;
   request.keepAlive = false;
   if (request.text !== '') takeTarget(request);
+  // Its line was too long to be read on, and the answer still has no body (RFC 9110, 9.3.2).
+  else if (line.startsWith('HEAD ')) request.method = 'HEAD';
   context.headOwner = request;
   context.log.write('info', `${reason} while reading client request headers`, request);
   context.figures.countRequest();

@@ -22,7 +22,10 @@ export class RequestBody implements ChunkSink {
   #discarding = false;
   #borrowed = false;
   #limit = Infinity;
+  /** Its own bytes that have come. */
   received = 0;
+  /** Bytes of the connection that were its: with the lengths of chunks. */
+  taken = 0;
   complete = false;
   /** A part of it went to an upstream and was not kept: nobody else can have it whole. */
   spent = false;
@@ -55,6 +58,7 @@ export class RequestBody implements ChunkSink {
     if (this.#decoder !== undefined) return this.#feedChunked(this.#decoder, chunk, from);
     const to = Math.min(chunk.length, from + this.#remaining);
     this.#remaining -= to - from;
+    this.taken += to - from;
     if (to > from) this.onData(chunk, from, to);
     if (this.#remaining === 0) this.#end();
     return to;
@@ -128,6 +132,7 @@ export class RequestBody implements ChunkSink {
 
   #feedChunked(decoder: ChunkedDecoder, chunk: Buffer, from: number): number {
     const end = decoder.decode(chunk, from, chunk.length, this);
+    this.taken += end - from;
     if (decoder.failed) this.fail(400);
     else if (decoder.done) this.#end();
     return end;

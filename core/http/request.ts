@@ -95,7 +95,8 @@ export class Request implements HttpRequest {
   sendsBody = true;
   finished = false;
   bytesSent = 0;
-  bodyBytesSent = 0;
+  /** Bytes of the answer's head. */
+  headBytes = 0;
 
   #id = '';
   #state: Map<object, unknown> | undefined = undefined;
@@ -120,6 +121,11 @@ export class Request implements HttpRequest {
 
   get protocol(): string {
     return this.minor === 1 ? 'HTTP/1.1' : 'HTTP/1.0';
+  }
+
+  /** As they were sent: with the lengths of chunks, as nginx counts. */
+  get bodyBytesSent(): number {
+    return Math.max(this.bytesSent - this.headBytes, 0);
   }
 
   get scope(): Scope {

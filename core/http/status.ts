@@ -48,10 +48,10 @@ export function isStatus(value: unknown): value is number {
   return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 999;
 }
 
-/** `200 OK`; a status without a known phrase stands alone, as nginx sends it. */
+/** `200 OK`; a status without a known phrase stands alone with its three digits, as nginx sends it. */
 export function statusText(status: number): string {
   const reason = REASONS[status];
-  return reason === undefined ? `${status} ` : `${status} ${reason}`;
+  return reason === undefined ? `${String(status).padStart(3, '0')} ` : `${status} ${reason}`;
 }
 
 /** Statuses whose answer never has a body (RFC 9110, 6.4.1). */

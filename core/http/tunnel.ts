@@ -77,7 +77,6 @@ class UpgradedTunnel implements Tunnel, UpstreamUser {
     const { request } = this.exchange;
     this.#touch();
     request.bytesSent += chunk.length;
-    request.bodyBytesSent += chunk.length;
     request.connection.socket.write(borrowed ? Buffer.from(chunk) : chunk);
     if (request.connection.socket.writableLength > HIGH_WATER) this.upstream.socket.pause();
   }

@@ -98,7 +98,7 @@ export interface HttpRequest {
   readonly scope: Scope;
   /** Content type of an answer that has none of its own: by the extension of the path (types), else default_type. */
   readonly defaultType: string;
-  /** Bytes sent to the client: all, and of the body. */
+  /** Bytes sent to the client: all, and without the head. */
   readonly bytesSent: number;
   readonly bodyBytesSent: number;
   /** First header field of that name, in lower case; several `Cookie` fields are joined with `; `, other ones with `, `. */

@@ -24,6 +24,7 @@ test('large_client_header_buffers and max_headers', async (t) => {
   const port = srv.port('web');
   t.is(await ask(port, target(1024)), '200 ok');
   t.is(await ask(port, target(1025)), '414 built-in');
+  t.regex(await exchange(t, port, `HEAD ${target(2000)} HTTP/1.1\r\nHost: a\r\n\r\n`), /^HTTP\/1\.1 414 [^]*\r\n\r\n$/, 'no body for HEAD');
   t.is(await ask(port, '/', field(1024)), '200 ok');
   t.is(await ask(port, '/', field(1025)), '400 cut your cookies');
   t.is(await ask(port, '/', field(1000).repeat(3)), '200 ok');

@@ -30,6 +30,8 @@ test('return in all its forms', async (t) => {
         location /307 { return 307 /a; }
         location /308 { return 308 /a; }
         location /silent { return 444; }
+        location /gone { return 499; }
+        location /short { return 7; }
       }
       server { listen 127.0.0.1:%%PORT_whole%%; return 200 "server $uri"; location / { return 200 location; } }
     }`,
@@ -61,6 +63,8 @@ test('return in all its forms', async (t) => {
   t.is(await ask('/302'), '302 | text/html | http://other.example/ | ');
   for (const status of [303, 307, 308]) t.is(await ask(`/${status}`), `${status} | text/html | http://127.0.0.1:PORT/a | `);
   t.is(await exchange(t, port, 'GET /silent HTTP/1.1\r\nHost: a\r\n\r\n'), '', '444 closes without a word');
+  t.is(await exchange(t, port, 'GET /gone HTTP/1.1\r\nHost: a\r\n\r\n'), '', '499 as well');
+  t.regex(await exchange(t, port, 'GET /short HTTP/1.0\r\n\r\n'), /^HTTP\/1\.1 007 \r\n/);
   t.is((await get(srv.port('whole'), '/x')).body, 'server /x', 'before any location');
 });
 
@@ -72,5 +76,25 @@ test('a line end in a value cannot make a header of its own', async (t) => {
   const answer = await get(srv.port('web'), '/a%0d%0aSet-Cookie:%20evil=1');
   t.is(answer.status, 302);
   t.is(answer.headers['set-cookie'], undefined);
-  t.is(answer.headers.location, 'http://x.example/a  Set-Cookie: evil=1');
+  t.is(answer.headers.location, 'http://x.example/a%0D%0ASet-Cookie:%20evil=1');
+});
+
+test('a client that names no host is sent to the address it came to', async (t) => {
+  const servers = `server_name secret.example; location /moved { return 301 /a; } location /slash/ { proxy_pass http://127.0.0.1:1; }`;
+  const srv = await startSrv(
+    t,
+    `events {}
+    http {
+      server { listen 127.0.0.1:%%PORT_web%%; ${servers} location /named { server_name_in_redirect on; return 301 /a; } }
+      server { listen unix:s.sock; ${servers} }
+    }`,
+  );
+  const port = srv.port('web');
+  const location = async (path: string, lines = '', to: number | string = port): Promise<string | undefined> =>
+    /\r\nLocation: (.*)\r\n/.exec(await exchange(t, to, `GET ${path} HTTP/1.0\r\n${lines}\r\n`))?.[1];
+  t.is(await location('/moved'), `http://127.0.0.1:${port}/a`);
+  t.is(await location('/moved', 'Host: b.example:1\r\n'), `http://b.example:${port}/a`);
+  t.is(await location('/slash'), `http://127.0.0.1:${port}/slash/`);
+  t.is(await location('/named'), `http://secret.example:${port}/a`);
+  t.is(await location('/moved', '', srv.path('s.sock')), 'http://secret.example/a', 'a unix socket is no host');
 });

@@ -1,4 +1,5 @@
 import test from 'ava';
+import { rawBackend } from '../harness/backends.js';
 import { exchange, get } from '../harness/client.js';
 import { startSrv, type Srv } from '../harness/srv.js';
 
@@ -112,4 +113,51 @@ test('what is logged of requests that did not go well', async (t) => {
   t.regex(logged[2] ?? '', /^127\.0\.0\.1 "GET \/a{2000,}" 414 \d+ OK$/);
   t.is(logged[3], '127.0.0.1 "GET /silent HTTP/1.1" 444 0 ');
   t.is(logged[4], '127.0.0.1 "HEAD /x HTTP/1.0" 200 0 OK');
+});
+
+test('lengths and statuses as they were on the wire', async (t) => {
+  const backend = await rawBackend(t, (socket) => {
+    socket.on('data', (chunk) => {
+      if (chunk.includes('pgrade')) socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\nhello');
+      else socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n');
+    });
+  });
+  const names = ['status', 'body_bytes_sent', 'request_length', 'content_length', 'sent_http_content_length', 'sent_http_connection'];
+  const srv = await startSrv(
+    t,
+    `events {}
+    http {
+      log_format lengths "$uri ${names.map((name) => `$${name}`).join(' ')}";
+      access_log logs/lengths.log lengths;
+      large_client_header_buffers 2 1k;
+      error_page 494 /large;
+      server {
+        listen 127.0.0.1:%%PORT_web%%;
+        location / { proxy_pass http://127.0.0.1:${backend.port}; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection upgrade; }
+        location /chunked { proxy_pass http://127.0.0.1:${backend.port}; }
+        location /empty { return 204; }
+        location /whole { return 200 hello; }
+        location /large { return 200 "status $status"; }
+      }
+    }`,
+  );
+  const port = srv.port('web');
+  const head = 'HTTP/1.1\r\nHost: a\r\nConnection: close\r\n';
+  const requests = [
+    `POST /chunked ${head}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`,
+    `GET /empty ${head}\r\n`,
+    `GET /whole ${head}\r\n`,
+    'GET /upgrade HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n',
+  ];
+  for (const request of requests) await exchange(t, port, request);
+  t.regex(await exchange(t, port, `GET / ${head}X: ${'a'.repeat(2000)}\r\n\r\n`), /status 400$/);
+  const [chunked, empty, whole, upgrade] = requests.map((request) => request.length);
+  const logged = await lines(srv, 'logs/lengths.log', 5);
+  t.deepEqual(logged.slice(0, 4), [
+    `/chunked 200 15 ${chunked} 5 - close`,
+    `/empty 204 0 ${empty} - - close`,
+    `/whole 200 5 ${whole} - 5 close`,
+    `/upgrade 101 5 ${upgrade} - - upgrade`,
+  ]);
+  t.regex(logged[4] ?? '', /^\/large 400 10 /);
 });
