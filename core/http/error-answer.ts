@@ -1,7 +1,8 @@
-import { targetText } from '../module/message-text.js';
+import { byteText, targetText } from '../module/message-text.js';
 import type { ErrorPage } from './location.js';
 import type { Request } from './request.js';
-import { sendWhole } from './answer.js';
+import { sendFailure, sendWhole } from './answer.js';
+import { logFailure } from './handler-failure.js';
 import { MAX_REDIRECTS } from './stage.js';
 import { completeRedirect } from './redirect-location.js';
 import { specialPage } from './status.js';
@@ -46,7 +47,11 @@ function mayShowErrorPage({ inErrorPage, redirects, location }: Request): boolea
 /** error_page: another URI or named location answers; a full URL becomes a redirect (default 302). */
 function showErrorPage(request: Request, status: number, page: ErrorPage): void {
   request.inErrorPage = true;
-  const target = page.target.of(request);
+  const target = targetOf(request, page);
+  if (target === undefined) {
+    sendFailure(request);
+    return;
+  }
   if (page.status !== 0) request.errorStatus = page.status ?? status;
   if (target.startsWith('/')) {
     if (request.method !== 'HEAD') request.method = 'GET';
@@ -58,5 +63,15 @@ function showErrorPage(request: Request, status: number, page: ErrorPage): void 
     request.errorStatus = 0;
     request.response.set('Location', targetText(target));
     answerStatus(request, redirect);
+  }
+}
+
+/** Undefined: a variable of it failed. Whoever answers a status may stand in any callback, where nobody would catch that. */
+function targetOf(request: Request, page: ErrorPage): string | undefined {
+  try {
+    return byteText(page.target.of(request));
+  } catch (error) {
+    logFailure(request, error, page);
+    return undefined;
   }
 }
