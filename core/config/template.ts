@@ -59,7 +59,7 @@ export function compileTemplate(source: string, lookup: (name: string) => Variab
 
 function known(name: string, lookup: (name: string) => VariableGetter | undefined): VariableGetter {
   const getter = lookup(name);
-  if (getter === undefined) throw new ArgError(`unknown "${name}" variable`);
+  if (getter === undefined) throw new ArgError(`unknown "${name.toLowerCase()}" variable`);
   return getter;
 }
 

@@ -56,13 +56,16 @@ const GETTERS: Readonly<Record<string, VariableGetter>> = {
 
 const PREFIXES: Readonly<Record<string, VariablePrefix>> = {
   http_: (rest) => {
-    const name = rest.replaceAll('_', '-');
+    const name = fieldName(rest);
     return (request) => request.header(name);
   },
   sent_http_: sentHeader,
   arg_: (rest) => (request) => argument(request.args, rest),
   cookie_: (rest) => (request) => cookieValue(request.header('cookie'), rest),
-  [CAPTURE]: (rest) => own((request) => capture(request, rest)),
+  [CAPTURE]: (rest) => {
+    const name = rest.toLowerCase();
+    return own((request) => capture(request, name));
+  },
 };
 
 export function defineCoreVariables(variables: HttpVariables): void {
@@ -76,8 +79,12 @@ function portText(port: number): string {
   return port === 0 ? '' : String(port);
 }
 
+function fieldName(rest: string): string {
+  return rest.toLowerCase().replaceAll('_', '-');
+}
+
 function sentHeader(rest: string): VariableGetter {
-  const name = rest.replaceAll('_', '-');
+  const name = fieldName(rest);
   if (name === 'content-length') return own((request) => (request.answerLength < 0 ? undefined : String(request.answerLength)));
   if (name === 'connection') return own(({ status, keepAlive }) => (status === 101 ? 'upgrade' : keepAlive ? 'keep-alive' : 'close'));
   if (name === 'transfer-encoding') return own((request) => (request.chunked ? 'chunked' : undefined));
@@ -89,6 +96,7 @@ function lengthInChunks({ body }: Request): string | undefined {
   return body?.complete === true ? String(body.received) : undefined;
 }
 
+/** By number, or by the name of the group in lower case: patterns are compiled with such names. */
 function capture(request: Request, name: string): string | undefined {
   const number = Number(name);
   if (Number.isInteger(number)) return (request.captures ?? request.serverCaptures)?.[number];

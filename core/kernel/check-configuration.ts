@@ -35,14 +35,14 @@ export async function checkParsed(parsed: Parsed, instance: Instance): Promise<C
   const tree = ConfigTree.fromData(parsed.directives);
   const { modules, errors } = await instance.modulesFor(tree);
   const { registry, args, set, variables } = modules;
-  defineCaptureVariables(parsed.directives, variables);
+  const captures = defineCaptureVariables(parsed.directives, variables);
   const found = await withHints(
     () => check(parsed, { registry, args, warn: (warning) => instance.warn(messageWithPlace(warning)) }),
     set,
     instance.options.installation,
   );
   // Where a module is missing, that its directives are unknown says nothing new.
-  const mistakes = errors.length === 0 ? found : [...errors, ...found.filter((mistake) => !isUnknownDirective(mistake))];
+  const mistakes = [...errors, ...captures, ...(errors.length === 0 ? found : found.filter((mistake) => !isUnknownDirective(mistake)))];
   // Where the text itself is broken it may have been lost.
   if (parsed.errors.length === 0 && !ownDirective(tree.root, 'events')) mistakes.push(NO_EVENTS);
   if (mistakes.length > 0) {

@@ -83,7 +83,8 @@ export class Instance {
     const { modules, errors } = await this.modulesFor(after);
     if (errors.length > 0) throw new ConfigErrors(errors);
     const unseen = modules === this.#modules ? operations.flatMap(broughtBy) : after.root;
-    defineCaptureVariables(unseen, modules.variables);
+    const captures = defineCaptureVariables(unseen, modules.variables);
+    if (captures.length > 0) throw new ConfigErrors(captures);
     if (this.options.validates) await this.#validate(after, operations, modules);
     const settings = readSettings(after.root, modules.args);
     const parts = await this.#prepareFollowers({

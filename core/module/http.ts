@@ -42,7 +42,7 @@ export interface Template {
 
 /** A named value of a request (`$name`), lazily computed. `undefined` is "not found": empty in text, `-` in logs. */
 export type VariableGetter = (request: HttpRequest) => string | undefined;
-/** The getter of a family of variables such as `$http_*`: called once with the rest of the name when a template is compiled. */
+/** The getter of a family of variables such as `$http_*`: called once with the rest of the name, as it is written, when a template is compiled. */
 export type VariablePrefix = (rest: string) => VariableGetter;
 
 /** Header fields of the answer, in order, names in the case they were given. */

@@ -8,7 +8,8 @@ import { ASSERTIONS, PatternSource, UNSUPPORTED_HINT } from './pattern-source.js
 import { ArgError } from './spec.js';
 
 /**
- * Compiles an expression. Strings of requests are strings of bytes (latin1); so is what it is matched with.
+ * Compiles an expression. Strings of requests are strings of bytes (latin1); so is what it is matched with. Names of groups are names of
+ * variables, which are the same in any case: the expression has them in lower case.
  * @throws ArgError for what PCRE refuses, and for what has no counterpart
  */
 export function compilePattern(source: string, caseless: boolean): RegExp {
@@ -108,7 +109,7 @@ class Translator {
     this.#level = { outside: options, options: changed, wrapped: false };
     if (end === ':') this.#put('(?:', text.length);
     else if (kind !== undefined) this.#put(`(?${kind}`, text.length);
-    else this.#put(name === undefined ? '(' : `(?<${name}>`, text.length);
+    else this.#put(name === undefined ? '(' : `(?<${name.toLowerCase()}>`, text.length);
     return this.#wrap();
   }
 

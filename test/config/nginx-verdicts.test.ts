@@ -45,6 +45,13 @@ const REFUSED: readonly (readonly [http: string, message: string])[] = [
   ['upstream u { server 127.0.0.1:1 backup; } server { listen 127.0.0.1:PORT; }', 'no servers in upstream "u"'],
   ['server { listen 127.0.0.1:PORT; return 200 {}; }', 'directive "return" is not terminated by ";"'],
   ['server { listen 127.0.0.1:PORT; location ~ a{2} { return 204; } }', 'unknown directive "2}"'],
+  ['server { listen 127.0.0.1:PORT; return 200 $Nobody; }', 'unknown "nobody" variable'],
+  ['server { listen 127.0.0.1:PORT; server_name ~^(?<uri>a); }', 'the duplicate "uri" variable'],
+  ['server { listen 127.0.0.1:PORT; location ~ ^/(?<Host>a) { } }', 'the duplicate "Host" variable'],
+  [
+    'server { listen 127.0.0.1:PORT; location / { proxy_pass http://127.0.0.1:1; proxy_redirect ~(?<upstream_addr>a) b; } }',
+    'the duplicate "upstream_addr" variable',
+  ],
 ];
 
 const WARNED: readonly (readonly [http: string, message: string])[] = [
@@ -72,6 +79,7 @@ const ACCEPTED: readonly string[] = [
   'server { listen 127.0.0.1:PORT; location / { proxy_pass $scheme://127.0.0.1:1; } }',
   'server { listen 127.0.0.1:PORT; client_max_body_size 8388607g; server_name ~x ~x; }',
   'server { listen 127.0.0.1:PORT; allow 10.0.0.0/8; deny 2001:db8::/32; deny 10.0.0.1; allow all; }',
+  'server { listen 127.0.0.1:PORT; server_name ~^(?<Args>a); location ~ (?<http_x>a)(?<cookie_y>b)(?<proxy_host>c) { return 200 $HTTP_X; } }',
   'upstream u { server 127.0.0.1:1 backup; server 127.0.0.1:2 down; } server { listen 127.0.0.1:PORT; }',
 ];
 

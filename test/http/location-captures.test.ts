@@ -39,3 +39,25 @@ test('a reload brings new names', async (t) => {
   }
   t.pass();
 });
+
+test('names of variables are the same in any case, those of groups as well', async (t) => {
+  const srv = await startSrv(
+    t,
+    `events {}
+    http {
+      server {
+        listen 127.0.0.1:%%PORT_web%%;
+        server_name ~^(?<Sub>\\w+)\\.example$;
+        location ~ ^/a/(?<Item>\\w+) { return 200 "$item $ITEM $sub $URI $Http_X_Y $ARG_q $Cookie_C"; }
+        location ~ ^/b/(?<item>\\w+)/\\k<item>$ { return 200 "$Item"; }
+        location ~ ^/c/(?<args>\\w+)?$ { return 200 "$args"; }
+      }
+    }`,
+  );
+  const headers = { host: 'www.example', 'x-y': 'field', cookie: 'c=cookie' };
+  const ask = async (path: string): Promise<string> => (await get(srv.port('web'), path, { headers })).body;
+  t.is(await ask('/a/one?q=2'), 'one one www /a/one field 2 cookie');
+  t.is(await ask('/b/two/two'), 'two');
+  t.is(await ask('/c/three?q=2'), 'three', 'a group has the name of a variable that can be changed');
+  t.is(await ask('/c/?q=2'), 'q=2', 'one that took no part changes nothing');
+});
