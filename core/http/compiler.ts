@@ -177,7 +177,7 @@ class Compilation {
   }
 
   #location(match: LocationMatch, scope: ScopeNode, nested: LocationTable): Location {
-    for (const line of scope.block?.named('error_page') ?? []) this.#mistakes.attempt(() => checkErrorPage(line));
+    for (const line of scope.linesInForce('error_page')) this.#mistakes.attempt(() => checkErrorPage(line));
     const handlers = this.#handlers(scope, false);
     const autoRedirect = handlers.content !== undefined && match.name.endsWith('/') && match.kind !== 'regex';
     const types = this.contentTypes.tableOf(scope.linesInForce('types'));

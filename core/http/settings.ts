@@ -74,7 +74,8 @@ function errorPage(words: readonly Template[]): ErrorPage {
 /** @throws ConfigError in nginx's wording for a code that cannot have a page. */
 export function checkErrorPage(line: Directive): void {
   const codes = line.args.slice(0, -1);
-  if (codes.length > 1 && codes.at(-1)?.text.startsWith('=') === true) codes.pop();
+  const overwrite = codes.length > 1 && codes.at(-1)?.text.startsWith('=') === true ? codes.pop() : undefined;
+  if (overwrite !== undefined && !/^=\d{0,3}$/.test(overwrite.text)) throw errorAt(line, `invalid value "${overwrite.text}"`, overwrite);
   for (const word of codes) {
     const code = Number(word.text);
     if (!/^\d+$/.test(word.text)) throw errorAt(line, `invalid value "${word.text}"`, word);
