@@ -131,7 +131,8 @@ class ArgumentReader {
       return type.parse(text, this.context);
     } catch (error) {
       if (!(error instanceof ArgError)) throw error;
-      this.refuse(refusal(this.directive.name, type, word, error), word, hintOf(type, error));
+      for (const reason of [error, ...error.further])
+        this.refuse(refusal(this.directive.name, type, word, reason), word, hintOf(type, reason));
       return undefined;
     }
   }

@@ -5,6 +5,9 @@ import type { HttpRequest, Template, VariableGetter } from '../module/http.js';
 /** Constant text, or a variable's name. */
 export type TemplatePart = { readonly text: string } | { readonly variable: string };
 
+/** The getter of a variable by its name without the dollar; undefined: there is no such variable. */
+type Lookup = (name: string) => VariableGetter | undefined;
+
 const PART = /\$(?:(?<capture>[1-9])|\{(?<braced>\w*)(?<closed>\}?)|(?<plain>\w*))|(?<text>[^$]+)/gy;
 
 /**
@@ -31,22 +34,34 @@ export function parseTemplate(source: string): TemplatePart[] {
  * The pieces of a text: constants, and the getters of its variables.
  * @throws ArgError as {@link compileTemplate}
  */
-export function templateParts(source: string, lookup: (name: string) => VariableGetter | undefined): (string | VariableGetter)[] {
-  return parseTemplate(source).map((part) => ('text' in part ? part.text : known(part.variable, lookup)));
+export function templateParts(source: string, lookup: Lookup): (string | VariableGetter)[] {
+  const unknown = new Set<string>();
+  const parts = parseTemplate(source).map((part) => {
+    if ('text' in part) return part.text;
+    const getter = lookup(part.variable);
+    if (getter === undefined) unknown.add(part.variable.toLowerCase());
+    return getter ?? '';
+  });
+  const [first, ...others] = Array.from(unknown, (name) => `unknown "${name}" variable`);
+  if (first === undefined) return parts;
+  throw new ArgError(
+    first,
+    undefined,
+    others.map((message) => new ArgError(message)),
+  );
 }
 
 /**
  * Compiles a text for use with many requests.
- * @param lookup the getter of a variable by its name without the dollar; undefined: there is no such variable
- * @throws ArgError for an unknown variable and for what {@link parseTemplate} refuses
+ * @throws ArgError for unknown variables and for what {@link parseTemplate} refuses
  */
-export function compileTemplate(source: string, lookup: (name: string) => VariableGetter | undefined): Template {
+export function compileTemplate(source: string, lookup: Lookup): Template {
   const texts = [''];
   const getters: VariableGetter[] = [];
-  for (const part of parseTemplate(source)) {
-    if ('text' in part) texts[texts.length - 1] += part.text;
+  for (const part of templateParts(source, lookup)) {
+    if (typeof part === 'string') texts[texts.length - 1] += part;
     else {
-      getters.push(known(part.variable, lookup));
+      getters.push(part);
       texts.push('');
     }
   }
@@ -55,12 +70,6 @@ export function compileTemplate(source: string, lookup: (name: string) => Variab
   if (first === undefined) return new ConstantTemplate(before);
   if (second === undefined) return new OneVariable(before, first, between);
   return third === undefined ? new TwoVariables(before, first, between, second, after) : new ManyVariables(texts, getters);
-}
-
-function known(name: string, lookup: (name: string) => VariableGetter | undefined): VariableGetter {
-  const getter = lookup(name);
-  if (getter === undefined) throw new ArgError(`unknown "${name.toLowerCase()}" variable`);
-  return getter;
 }
 
 class ConstantTemplate implements Template {

@@ -51,14 +51,14 @@ class Pruning {
   }
 
   /** True if the mistake may come from what was left out, and not from what is there. */
-  explains({ source }: ConfigError, directives: readonly DirectiveData[]): boolean {
+  explains({ source, message }: ConfigError, directives: readonly DirectiveData[]): boolean {
     if (!source) return true;
     const place = placeOf(source);
     const directive = find(directives, (candidate) => placesOf(candidate).includes(place));
     if (!directive) return true;
     // What is missing in a block is told at its name, what is wrong with an argument at the argument.
     if (this.#incomplete.has(directive.id) && placeOf(directive.source) === place) return true;
-    return directive.args.some(({ text }) => namesIn(text).some((name) => this.#names.has(name)));
+    return quotedIn(message).some((text) => namesIn(text).some((name) => this.#names.has(name)));
   }
 
   #noteNames({ args }: DirectiveData): void {
@@ -79,7 +79,12 @@ function placeOf({ file, line, column }: Source): string {
   return `${line}:${column}:${file}`;
 }
 
-/** The parts of an argument that can name something: an upstream in a URL, a zone in a parameter. */
+/** What a message names. */
+function quotedIn(message: string): string[] {
+  return Array.from(message.matchAll(/"([^"]*)"/g), ([, text = '']) => text);
+}
+
+/** The parts of a text that can name something: an upstream in a URL, a zone in a parameter. */
 function namesIn(text: string): string[] {
   return text.split(/[=:/\s]+/).filter((part) => !/^(?:[\d.]*|https?|on|off)$/.test(part));
 }

@@ -7,7 +7,7 @@ import type { Template, VariableGetter } from './http.js';
 
 /** What an argument parser may ask of its surroundings. */
 export interface ArgContext {
-  /** Compiles a value with variables; throws {@link ArgError} for an unknown variable. */
+  /** Compiles a value with variables; throws {@link ArgError} for unknown variables. */
   template(text: string): Template;
   /** The pieces of a value with variables: constant text, or the getter of a variable. For values that need more than the joined text. */
   parts(text: string): readonly (string | VariableGetter)[];
@@ -22,6 +22,8 @@ export class ArgError extends Error {
   constructor(
     message: string,
     readonly hint?: string,
+    /** What else is wrong with the same argument. */
+    readonly further: readonly ArgError[] = [],
   ) {
     super(message);
   }

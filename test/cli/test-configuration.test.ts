@@ -263,6 +263,26 @@ test('a mistake of a location does not hide those inside it', async (t) => {
   );
 });
 
+test('a mistake in a log format does not hide those of locations', async (t) => {
+  const conf = `events {} http {
+  log_format x $bad;
+  server { listen 127.0.0.1:8001; access_log logs/a.log x; location / { error_page 100 /x; } location /a { access_log logs/a.log y; } }
+}`;
+  const { stderr } = await runSrv(t, ['-t'], conf);
+  const expected = ['unknown "bad" variable', 'value "100" must be between 300 and 599', 'unknown log format "y"'];
+  t.deepEqual(messagesIn(stderr), expected, stderr);
+});
+
+test('every unknown variable of a value is told', async (t) => {
+  const conf = `events {} http { log_format x "$a" "$b$c"; server { listen 127.0.0.1:8001; location / { add_header X $d$e; return 200 "$f $g $f"; } } }`;
+  const { stderr } = await runSrv(t, ['-t'], conf);
+  t.deepEqual(
+    messagesIn(stderr),
+    Array.from('abcdefg', (name) => `unknown "${name}" variable`),
+    stderr,
+  );
+});
+
 test('what does not belong in a state file is told once', async (t) => {
   const files = { 'demo.state': 'server 127.0.0.1:1;\nlisten 80;\nnobody knows;\nserver 127.0.0.1:2 wait=1;\n' };
   const conf = `load_module modules/srv_http_upstream_member_module.js;
