@@ -4,6 +4,8 @@ import { httpModule } from '../core/module/manifest.js';
 import { targetText } from '../core/module/message-text.js';
 import { ArgError, directive, type ArgType } from '../core/module/spec.js';
 
+const STATUS = /^\d{1,3}$/;
+
 /** A status, or the URL of a 302. */
 function statusOrUrl(): ArgType<number | Template> {
   const url = template('URL');
@@ -11,7 +13,7 @@ function statusOrUrl(): ArgType<number | Template> {
     kind: 'text',
     form: 'code | URL',
     parse(value, context) {
-      if (/^\d{1,3}$/.test(value)) return Number(value);
+      if (STATUS.test(value)) return Number(value);
       if (/^(https?:\/\/|\$scheme)/.test(value)) return url.parse(value, context);
       throw new ArgError(
         `invalid return code "${value}"`,
@@ -48,14 +50,25 @@ export class Rewrite {
   }
 
   #return(scope: Scope<typeof directives>): Handler | undefined {
+    if (!scope.own('return')) return undefined;
+    assertNothingBehindUrl(scope);
     // What follows the first one is never reached.
-    const [line] = scope.own('return') ? scope.conf.return : [];
+    const [line] = scope.conf.return;
     if (line === undefined) return undefined;
     const { first, second } = line;
     if (typeof first !== 'number') return (request) => redirect(request, 302, first);
     if (second === undefined) return (request) => bare(request, first);
     if (REDIRECTS.has(first)) return (request) => redirect(request, first, second);
     return answer(first, second);
+  }
+}
+
+/** A URL stands alone. */
+function assertNothingBehindUrl(scope: Scope<typeof directives>): void {
+  for (const line of scope.directive?.block?.named('return') ?? []) {
+    const [first = '', second] = line.args.map((word) => word.text);
+    if (second !== undefined && !STATUS.test(first))
+      scope.fail(`invalid return code "${first}"`, line, 'a URL stands alone, or behind a status');
   }
 }
 

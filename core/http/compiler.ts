@@ -240,7 +240,8 @@ function checkPlace(directive: Directive, match: LocationMatch, parent: ScopeNod
   if (match.kind === 'named') refuse(`named location "${shown}" can be on the server level only`);
   if (outer.kind === 'exact') refuse(`location "${shown}" cannot be inside the exact location "${outer.name}"`);
   if (outer.kind === 'named') refuse(`location "${shown}" cannot be inside the named location "${outer.name}"`);
-  if (match.kind !== 'regex' && outer.kind !== 'regex' && !match.name.startsWith(outer.name)) {
+  // A prefix in a regular expression begins with its very text, whatever that matches.
+  if (match.kind !== 'regex' && !match.name.startsWith(outer.name)) {
     refuse(`location "${match.name}" is outside location "${outer.name}"`);
   }
 }

@@ -128,7 +128,7 @@ export function locationMatch(directive: Directive): LocationMatch {
       return { kind: 'prefix-only', name: bytes(name) };
     case '~':
     case '~*':
-      return { kind: 'regex', name, pattern: locationPattern(directive, name, modifier === '~*') };
+      return { kind: 'regex', name: bytes(name), pattern: locationPattern(directive, name, modifier === '~*') };
     default:
       throw errorAt(directive, `invalid location modifier "${modifier}"`, first, 'one of: =, ~, ~*, ^~');
   }

@@ -44,7 +44,10 @@ function url(): ArgType<Template> {
       const [prefix] = /^https?:\/\//i.exec(value) ?? [];
       if (prefix === undefined) throw new ArgError('invalid URL prefix', 'the URL begins with http:// or https://');
       const rest = value.slice(prefix.length);
-      if (/^(?:[:/?#]|$)/.test(rest)) throw new ArgError(`no host in upstream "${rest}"`);
+      if (/^(?:[:/?]|$)/.test(rest)) throw new ArgError(`no host in upstream "${rest}"`);
+      // A fragment does not end the host, as it would in a browser.
+      const [, port] = /^[^/?:#]*(:?)[^/?#]*#/.exec(rest) ?? [];
+      if (port !== undefined) throw new ArgError(`${port === '' ? 'host not found' : 'invalid port'} in upstream "${rest}"`);
       return parsed;
     },
   };

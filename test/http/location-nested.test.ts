@@ -20,7 +20,7 @@ test('nested locations and the regular expressions around them', async (t) => {
         location ^~ /quiet/ { return 200 quiet; location /quiet/in/ { return 200 quiet-in; } }
         location /loud/ { return 200 loud; location ^~ /loud/in/ { return 200 loud-in; } }
         location ~ \\.php$ { return 200 php; }
-        location ~ ^/re/ { return 200 re; location /re/in { return 200 re-in; } location ~ x$ { return 200 re-x; } }
+        location ~ /re/ { return 200 re; location /re/in { return 200 re-in; } location ~ x$ { return 200 re-x; } }
       }
     }`,
   );
