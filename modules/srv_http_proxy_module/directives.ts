@@ -1,4 +1,4 @@
-import { choice, flag, number, rest, size, template, text, time } from '../../core/module/args.js';
+import { choice, flag, number, optional, rest, size, template, text, time } from '../../core/module/args.js';
 import type { LocationScope, Template } from '../../core/module/http.js';
 import { compilePattern } from '../../core/module/pattern.js';
 import { ArgError, directive, type ArgType } from '../../core/module/spec.js';
@@ -24,7 +24,7 @@ function redirectWord(): ArgType<Template | RegExp> {
   const text = template();
   return {
     kind: 'template',
-    form: 'default | off | redirect replacement',
+    form: 'default | off | redirect',
     parse(value, context) {
       if (!value.startsWith('~')) return text.parse(value, context);
       const caseless = value.startsWith('~*');
@@ -90,7 +90,7 @@ export const directives = {
   }),
   proxy_redirect: directive({
     in: ANYWHERE,
-    args: { words: rest(redirectWord()) },
+    args: { from: redirectWord(), to: optional(template('replacement')) },
     many: true,
     doc: 'Rewrites Location and Refresh of the answer.',
   }),

@@ -50,6 +50,27 @@ const REFUSED: readonly (readonly [http: string, message: string])[] = [
   ['server { listen 127.0.0.1:PORT; location / { proxy_pass http://127.0.0.1#x; } }', 'host not found in upstream "127.0.0.1#x"'],
   ['server { listen 127.0.0.1:PORT; location ~ a { location /b { } } }', 'location "/b" is outside location "a"'],
   ['server { listen 127.0.0.1:PORT; location ~* /a { location = /b { } } }', 'location "/b" is outside location "/a"'],
+  [
+    'server { listen 127.0.0.1:PORT; location / { proxy_redirect default; proxy_pass http://127.0.0.1:1; } }',
+    '"proxy_redirect default" should be placed after the "proxy_pass" directive',
+  ],
+  [
+    'server { listen 127.0.0.1:PORT; proxy_redirect default; location / { proxy_pass http://127.0.0.1:1; } }',
+    '"proxy_redirect default" should be placed after the "proxy_pass" directive',
+  ],
+  [
+    'server { listen 127.0.0.1:PORT; location / { proxy_pass http://127.0.0.1:1; proxy_redirect off; proxy_redirect a b; } }',
+    '"proxy_redirect" directive is duplicate',
+  ],
+  [
+    'server { listen 127.0.0.1:PORT; location / { proxy_pass http://127.0.0.1:1; proxy_redirect a b; proxy_redirect off; } }',
+    '"proxy_redirect" directive is duplicate',
+  ],
+  ['server { listen 127.0.0.1:PORT; location / { proxy_pass http://127.0.0.1:1; proxy_redirect a; } }', 'invalid parameter "a"'],
+  [
+    'server { listen 127.0.0.1:PORT; location / { proxy_pass http://127.0.0.1:1; proxy_redirect a b c; } }',
+    'invalid number of arguments in "proxy_redirect" directive',
+  ],
   ['server { listen 127.0.0.1:PORT; expires foo; }', '"expires" directive invalid value'],
   ['server { listen 127.0.0.1:PORT; expires modified epoch; }', '"expires" directive invalid value'],
   ['server { listen 127.0.0.1:PORT; expires modified @3h; }', '"expires" directive daily time cannot be used with "modified" parameter'],
@@ -93,6 +114,7 @@ const ACCEPTED: readonly string[] = [
   'server { listen 127.0.0.1:PORT; allow 10.0.0.0/8; deny 2001:db8::/32; deny 10.0.0.1; allow all; }',
   'server { listen 127.0.0.1:PORT; error_page 403 = /x; error_page 404 =0 /x; error_page 405 406 =204 /x; }',
   'server { listen 127.0.0.1:PORT; location ~ /é { location /é { } location ~ b { } } location / { proxy_pass http://127.0.0.1:1/a?b#c; } }',
+  'server { listen 127.0.0.1:PORT; location / { proxy_pass http://127.0.0.1:1; proxy_redirect off b; proxy_redirect a ~b; proxy_redirect default; } }',
   'server { listen 127.0.0.1:PORT; server_name ~^(?<Args>a); location ~ (?<http_x>a)(?<cookie_y>b)(?<proxy_host>c) { return 200 $HTTP_X; } }',
   'upstream u { server 127.0.0.1:1 backup; server 127.0.0.1:2 down; } server { listen 127.0.0.1:PORT; }',
 ];
