@@ -2,13 +2,29 @@ import { choice, optional, param, rest, size, template, text, time } from '../co
 import type { HttpHandlers, HttpRequest, LocationScope, Scope, Template, VariableGetter } from '../core/module/http.js';
 import { httpModule } from '../core/module/manifest.js';
 import { LogFiles, ServerInfo, type LogFile } from '../core/module/services.js';
-import { directive, type ArgType } from '../core/module/spec.js';
+import { ArgError, directive, type ArgType } from '../core/module/spec.js';
 
 type Parts = readonly (string | VariableGetter)[];
 
 /** A piece of a format: variables are escaped one by one, and one without a value is a hyphen. */
 function logText(): ArgType<Parts> {
   return { kind: 'template', form: 'string', parse: (value, context) => context.parts(value) };
+}
+
+/** What lines are collected by: more than zero. */
+function collected(what: string, type: ArgType<number>): ArgType<number> {
+  return {
+    ...type,
+    parse(value, context) {
+      try {
+        const result = type.parse(value, context);
+        if (result > 0) return result;
+      } catch (error) {
+        if (!(error instanceof ArgError)) throw error;
+      }
+      throw new ArgError(`invalid ${what} "${value}"`);
+    },
+  };
 }
 
 const directives = {
@@ -23,8 +39,8 @@ const directives = {
     args: {
       path: template('path | off'),
       format: optional(text('format')),
-      buffer: param('buffer', size()),
-      flush: param('flush', time()),
+      buffer: param('buffer', collected('buffer size', size())),
+      flush: param('flush', collected('flush time', time())),
       condition: param('if', template('condition')),
     },
     many: true,
@@ -131,6 +147,8 @@ function assertLines(scope: LocationScope<typeof directives>): void {
   for (const line of level?.directive?.block?.named('access_log') ?? []) {
     const [path, ...others] = line.args.map((word) => word.text);
     if (path === 'off' && others[0] !== undefined) scope.fail(`invalid parameter "${others[0]}"`, line, '"off" stands alone');
+    if (/^(?:buffer|flush|if)=/.test(others[0] ?? ''))
+      scope.fail(`unknown log format "${others[0]}"`, line, `the format comes first: access_log ${path} combined ${others[0]}`);
     const isFlushed = others.some((word) => word.startsWith('flush='));
     if (isFlushed && !others.some((word) => word.startsWith('buffer='))) scope.fail(`no buffer is defined for access_log "${path}"`, line);
   }
