@@ -3,10 +3,28 @@ import type { SecureContextOptions, SecureVersion } from 'node:tls';
 import { choice, confPath, flag, rest, size, text, time } from '../core/module/args.js';
 import type { Scope } from '../core/module/http.js';
 import { httpModule, type TlsSettings } from '../core/module/manifest.js';
-import { directive } from '../core/module/spec.js';
+import { ArgError, directive, type ArgType } from '../core/module/spec.js';
 
 const IN = ['http', 'server'] as const;
 const VERSIONS = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const satisfies readonly SecureVersion[];
+
+/** Smaller ones hold no session: eight pages of memory. */
+const LEAST_CACHE = 32 * 1024;
+
+function sessionCache(): ArgType<string> {
+  return {
+    kind: 'text',
+    form: 'off | none | builtin[:size] | shared:name:size',
+    parse(value) {
+      if (/^(?:off|none|builtin(?::\d+)?)$/.test(value)) return value;
+      const [, amount, unit = ''] = /^shared:[^:]+:(\d{1,9})([km]?)$/i.exec(value) ?? [];
+      if (amount === undefined) throw new ArgError(`invalid session cache "${value}"`, 'a cache is written like shared:SSL:10m');
+      const bytes = Number(amount) * { '': 1, k: 1024, m: 1024 ** 2 }[unit.toLowerCase() as '' | 'k' | 'm'];
+      if (bytes < LEAST_CACHE) throw new ArgError(`session cache "${value}" is too small`, 'it is 32k at least');
+      return value;
+    },
+  };
+}
 
 const directives = {
   ssl_certificate: directive({
@@ -33,7 +51,7 @@ const directives = {
   ssl_session_timeout: directive({ in: IN, args: time({ calendar: true }), default: '5m', doc: 'How long a session may be resumed.' }),
   ssl_session_cache: directive({
     in: IN,
-    args: { words: rest(text('off | none | builtin | shared:name:size')) },
+    args: { words: rest(sessionCache()) },
     doc: 'Accepted: sessions are resumed by tickets.',
   }),
   ssl_session_tickets: directive({ in: IN, args: flag(), default: 'on', doc: 'Whether sessions are resumed.' }),

@@ -1,6 +1,6 @@
 import { choice, flag, number, optional, rest, size, template, text, time } from '../module/args.js';
 import { httpModule } from '../module/manifest.js';
-import { directive, type Conf } from '../module/spec.js';
+import { ArgError, directive, type ArgType, type Conf } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
 import { listenAddress, listenParameter } from './listen.js';
 import { serverName } from './server-names.js';
@@ -15,6 +15,24 @@ function serverIdentity(server: Directive): string {
     else if (child.name === 'server_name') lines.push(`server_name ${words(child)}`);
   }
   return lines.sort().join('; ');
+}
+
+/** connection_pool_size of nginx: what a first line does not fit into serves no request. */
+const LEAST_HEADER_BUFFER = 512;
+
+function headerBufferSize(): ArgType<number> {
+  const bytes = size();
+  return {
+    ...bytes,
+    parse(value, context) {
+      const result = bytes.parse(value, context);
+      if (result >= LEAST_HEADER_BUFFER) return result;
+      throw new ArgError(
+        'the "large_client_header_buffers" size must be equal to or greater than "connection_pool_size"',
+        `that is ${LEAST_HEADER_BUFFER} bytes`,
+      );
+    },
+  };
 }
 
 const ANYWHERE = ['http', 'server', 'location'] as const;
@@ -42,7 +60,7 @@ export const coreDirectives = {
   client_header_buffer_size: directive({ in: ['http', 'server'], args: size(), default: '1k', doc: 'Accepted: heads are read in place.' }),
   large_client_header_buffers: directive({
     in: ['http', 'server'],
-    args: { count: number({ min: 1, max: 1024 }), size: size() },
+    args: { count: number({ min: 1, max: 1024 }), size: headerBufferSize() },
     default: '4 8k',
     doc: 'Longest line of a head, and how many such lines the whole head may measure.',
   }),
@@ -75,7 +93,7 @@ export const coreDirectives = {
     default: '75s',
     doc: 'How long an idle connection stays open; 0: it is closed after the answer.',
   }),
-  keepalive_requests: directive({ in: ANYWHERE, args: number({ min: 1 }), default: '1000', doc: 'Requests served over one connection.' }),
+  keepalive_requests: directive({ in: ANYWHERE, args: number(), default: '1000', doc: 'Requests served over one connection; 0: one.' }),
   keepalive_time: directive({
     in: ANYWHERE,
     args: time(),

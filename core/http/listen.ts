@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { MAX_SOCKET_PATH } from '../module/address.js';
 import { parseTime } from '../module/args.js';
 import { ArgError, type ArgType } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
@@ -150,7 +151,9 @@ function refusal(what: string, target: string): ArgError {
 function parseListenAddress(target: string, path: (relative: string) => string): ListenAddress {
   if (target.startsWith('unix:')) {
     if (target.length === 5) throw refusal('no path in the unix domain socket', target);
-    return { host: 'unix:', port: 0, lastPort: 0, socket: path(target.slice(5)) };
+    const socket = path(target.slice(5));
+    if (Buffer.byteLength(socket) > MAX_SOCKET_PATH) throw refusal('too long path in the unix domain socket', target);
+    return { host: 'unix:', port: 0, lastPort: 0, socket };
   }
   if (/^\d+(?:-\d+)?$/.test(target)) return { host: '0.0.0.0', ...parsePorts(target, target), socket: undefined };
   const match = /^(?:\[([^\]]*)\]|([^:[]+))(?::(.*))?$/s.exec(target);
@@ -176,6 +179,6 @@ function parsePorts(text: string, target: string): { port: number; lastPort: num
 
 function parsePort(text: string, target: string): number {
   const port = Number(text);
-  if (!/^\d{1,5}$/.test(text) || port < 1 || port > 65535) throw refusal('invalid port', target);
+  if (!/^0*\d{1,5}$/.test(text) || port < 1 || port > 65535) throw refusal('invalid port', target);
   return port;
 }

@@ -31,6 +31,55 @@ function logPath(): ArgType<string> {
   };
 }
 
+/** Parts of nginx that can be debugged alone: here it is all of them. */
+const DEBUG_PARTS: ReadonlySet<string> = new Set(
+  ['core', 'alloc', 'mutex', 'event', 'http', 'mail', 'stream'].map((part) => `debug_${part}`),
+);
+
+function logLevel(): ArgType<LogLevel> {
+  return {
+    kind: 'choice',
+    form: LOG_LEVELS.join(' | '),
+    parse(value) {
+      const level = DEBUG_PARTS.has(value) ? 'debug' : LOG_LEVELS.find((known) => known === value);
+      if (level === undefined) throw new ArgError(`invalid log level "${value}"`, `one of: ${LOG_LEVELS.join(', ')}`);
+      return level;
+    },
+  };
+}
+
+/** Cores, a binary digit each, the last one first. */
+function cpuMask(): ArgType<string> {
+  return {
+    kind: 'text',
+    form: 'mask',
+    parse(value) {
+      const [wrong] = /[^01 ](?=[01 ]*$)/.exec(value) ?? [];
+      if (wrong !== undefined) throw new ArgError(`invalid character "${wrong}" in "worker_cpu_affinity"`, 'a mask is written like 0101');
+      return value;
+    },
+  };
+}
+
+function cpuMaskOrAuto(): ArgType<string> {
+  const mask = cpuMask();
+  return { ...mask, form: 'mask | auto', parse: (value, context) => (value === 'auto' ? value : mask.parse(value, context)) };
+}
+
+/** Methods that nginx has on one system or another. */
+const EVENT_METHODS: ReadonlySet<string> = new Set(['epoll', 'kqueue', 'eventport', '/dev/poll', 'poll', 'select']);
+
+function eventMethod(): ArgType<string> {
+  return {
+    kind: 'text',
+    form: 'method',
+    parse(value) {
+      if (!EVENT_METHODS.has(value)) throw new ArgError(`invalid event type "${value}"`, `one of: ${[...EVENT_METHODS].join(', ')}`);
+      return value;
+    },
+  };
+}
+
 /** `name` or `name=value`. */
 function assignment(): ArgType<{ readonly name: string; readonly value: string | undefined }> {
   return {
@@ -69,8 +118,12 @@ export const mainDirectives = {
     doc: 'Accepted: the limit of open files is inherited (ulimit -n).',
   }),
   worker_rlimit_core: directive({ in: ['main'], args: size(), doc: 'Accepted: the limit is inherited (ulimit -c).' }),
-  worker_priority: directive({ in: ['main'], args: number({ min: -20, max: 20 }), doc: 'Accepted; has no effect.' }),
-  worker_cpu_affinity: directive({ in: ['main'], args: rest(text('mask | auto')), doc: 'Accepted; threads are placed by the system.' }),
+  worker_priority: directive({ in: ['main'], args: number({ min: -(2 ** 31) }), doc: 'Accepted; has no effect.' }),
+  worker_cpu_affinity: directive({
+    in: ['main'],
+    args: { first: cpuMaskOrAuto(), masks: rest(cpuMask(), 0) },
+    doc: 'Accepted; threads are placed by the system.',
+  }),
   user: directive({
     in: ['main'],
     args: { name: systemName('passwd'), group: optional(systemName('group')) },
@@ -80,7 +133,7 @@ export const mainDirectives = {
   lock_file: directive({ in: ['main'], args: path(), doc: 'Accepted; no lock file is needed.' }),
   error_log: directive({
     in: ['main', 'http', 'server', 'location'],
-    args: { path: logPath(), level: optional<LogLevel, LogLevel>(choice(...LOG_LEVELS), 'error') },
+    args: { path: logPath(), level: optional<LogLevel, LogLevel>(logLevel(), 'error') },
     many: true,
     doc: 'Where messages of this level and more severe ones are written.',
   }),
@@ -125,7 +178,7 @@ export const eventsDirectives = {
   accept_mutex: directive({ in: ['events'], args: flag(), doc: 'Accepted: the kernel spreads connections over the workers.' }),
   accept_mutex_delay: directive({ in: ['events'], args: time(), doc: 'Accepted; has no effect.' }),
   multi_accept: directive({ in: ['events'], args: flag(), doc: 'Accepted: every waiting connection is taken at once.' }),
-  use: directive({ in: ['events'], args: text('method'), doc: 'Accepted: the best method of the system is used.' }),
+  use: directive({ in: ['events'], args: eventMethod(), doc: 'Accepted: the best method of the system is used.' }),
   debug_connection: directive({ in: ['events'], args: text('address'), many: true, doc: 'Accepted; has no effect.' }),
   worker_aio_requests: directive({ in: ['events'], args: number({ min: 1 }), doc: 'Accepted; has no effect.' }),
 };

@@ -17,8 +17,8 @@ export class AddressError extends Error {
   }
 }
 
-/** sun_path of Linux, without the final NUL. */
-const MAX_PATH = 107;
+/** Bytes in the path of a unix socket: sun_path of Linux, without the final NUL. */
+export const MAX_SOCKET_PATH = 107;
 
 /**
  * Takes the text of `server ADDRESS` apart: `ip`, `ip:port`, `[v6]:port`, `unix:/path`, `name`, `name:port`.
@@ -52,7 +52,7 @@ export function formatAddress(address: Address): string {
 function parsePath(text: string): string {
   const path = text.slice('unix:'.length);
   if (path === '') throw new AddressError('no path in the unix domain socket', text);
-  if (Buffer.byteLength(path) > MAX_PATH) throw new AddressError('too long path in the unix domain socket', text);
+  if (Buffer.byteLength(path) > MAX_SOCKET_PATH) throw new AddressError('too long path in the unix domain socket', text);
   return path;
 }
 
@@ -73,7 +73,7 @@ function parsePort(text: string, port: string | undefined, defaultPort: number |
     if (defaultPort === undefined) throw new AddressError('no port', text);
     return defaultPort;
   }
-  const value = /^\d{1,5}$/.test(port) ? Number(port) : 0;
+  const value = /^0*\d{1,5}$/.test(port) ? Number(port) : 0;
   if (value < 1 || value > 65535) throw new AddressError('invalid port', text);
   return value;
 }

@@ -45,9 +45,9 @@ export const upstreamDirectives = {
   }),
   keepalive_requests: directive({
     in: ['upstream'],
-    args: number({ min: 1, max: WHOLE }),
+    args: number({ max: WHOLE }),
     default: '1000',
-    doc: 'Requests over one connection.',
+    doc: 'Requests over one connection; 0: one.',
   }),
   keepalive_time: directive({ in: ['upstream'], args: time(), default: '1h', doc: 'Age at which a connection is not kept any more.' }),
   keepalive_timeout: directive({ in: ['upstream'], args: time(), default: '60s', doc: 'How long an idle connection is kept.' }),

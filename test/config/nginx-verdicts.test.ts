@@ -25,6 +25,17 @@ const REFUSED: readonly (readonly [http: string, message: string])[] = [
     'server { listen 127.0.0.1:PORT reuseport; } server { listen 127.0.0.1:PORT so_keepalive=on; server_name b; }',
     'duplicate listen options for 127.0.0.1:PORT',
   ],
+  [
+    `server { listen unix:/${'a'.repeat(107)}; }`,
+    `too long path in the unix domain socket in "unix:/${'a'.repeat(107)}" of the "listen" directive`,
+  ],
+  [
+    'server { listen 127.0.0.1:PORT; large_client_header_buffers 4 511; }',
+    'the "large_client_header_buffers" size must be equal to or greater than "connection_pool_size"',
+  ],
+  ['server { listen 127.0.0.1:PORT; ssl_session_cache foo; }', 'invalid session cache "foo"'],
+  ['server { listen 127.0.0.1:PORT; ssl_session_cache shared:SSL; }', 'invalid session cache "shared:SSL"'],
+  ['server { listen 127.0.0.1:PORT; ssl_session_cache builtin:1000 shared:SSL:8k; }', 'session cache "shared:SSL:8k" is too small'],
   ['server { listen 18103-18101; }', 'invalid port range in "18103-18101" of the "listen" directive'],
   ['server { listen 127.0.0.1:1-70000; }', 'invalid port in "127.0.0.1:1-70000" of the "listen" directive'],
   ['server { listen 127.0.0.1:PORT; listen 127.0.0.1:PORT-PORT; }', 'a duplicate listen 127.0.0.1:PORT'],
@@ -120,8 +131,23 @@ const ACCEPTED: readonly string[] = [
   'server { listen 127.0.0.1:PORT; error_page 403 = /x; error_page 404 =0 /x; error_page 405 406 =204 /x; }',
   'server { listen 127.0.0.1:PORT; location ~ /é { location /é { } location ~ b { } } location / { proxy_pass http://127.0.0.1:1/a?b#c; } }',
   'server { listen 127.0.0.1:PORT; location / { proxy_pass http://127.0.0.1:1; proxy_redirect off b; proxy_redirect a ~b; proxy_redirect default; } }',
+  'server { listen 127.0.0.1:000PORT; keepalive_requests 0; } upstream u { server 127.0.0.1:00080; keepalive 4; keepalive_requests 0; }',
+  'server { listen 127.0.0.1:PORT; ssl_session_cache builtin:1000 shared:SSL:1m; large_client_header_buffers 4 512; }',
   'server { listen 127.0.0.1:PORT; server_name ~^(?<Args>a); location ~ (?<http_x>a)(?<cookie_y>b)(?<proxy_host>c) { return 200 $HTTP_X; } }',
   'upstream u { server 127.0.0.1:1 backup; server 127.0.0.1:2 down; } server { listen 127.0.0.1:PORT; }',
+];
+
+/** What stands before the `http` block. */
+const OUTSIDE: readonly (readonly [outside: string, message: string])[] = [
+  ['events { use foo; }', 'invalid event type "foo"'],
+  ['events { use epoll; }', ''],
+  ['worker_cpu_affinity 0x; events {}', 'invalid character "x" in "worker_cpu_affinity"'],
+  ['worker_cpu_affinity 01 auto; events {}', 'invalid character "o" in "worker_cpu_affinity"'],
+  ['worker_cpu_affinity auto 0101; events {}', ''],
+  ['worker_priority 99; events {}', ''],
+  ['worker_priority high; events {}', '"worker_priority" directive invalid number'],
+  ['error_log stderr debug_http; events {}', ''],
+  ['error_log stderr debug_x; events {}', 'invalid log level "debug_x"'],
 ];
 
 const ROWS = [
@@ -143,8 +169,17 @@ test('a table of configurations', async (t) => {
   }
 });
 
+test('a table of what stands before http', async (t) => {
+  for (const [outside, message] of OUTSIDE) {
+    const { code, stderr } = await runSrv(t, ['-t'], outside);
+    t.is(/^srv: \[\w+\] (.*?) in \S+:1$/m.exec(stderr)?.[1] ?? '', message, outside);
+    t.is(code, message === '' ? 0 : 1, outside);
+  }
+});
+
 async function agrees(t: ExecutionContext): Promise<void> {
   const port = await freePort(t);
+  for (const [outside, message] of OUTSIDE) t.is(nginxVerdict(t, '', outside), message, outside);
   for (const { http, message } of ROWS) {
     const said = nginxVerdict(t, filled(http, port));
     t.is(said, filled(message, port), http);

@@ -11,18 +11,18 @@ import { waitFor } from './wait.js';
 /** Its folders for bodies, where it need not be root. */
 const FOLDERS = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path temp;`).join(' ');
 
-function prepare(t: ExecutionContext, http: string): { program: string; args: string[]; folder: string } {
+function prepare(t: ExecutionContext, http: string, outside = 'events {}'): { program: string; args: string[]; folder: string } {
   const program = findProgram('nginx');
   if (program === undefined) throw new Error('nginx is not installed');
   const folder = tempFolder(t);
   const main = `daemon off; master_process off; pid ${folder}/nginx.pid; error_log stderr;`;
-  writeInto(folder, 'nginx.conf', `${main} events {}\nhttp { access_log off; ${FOLDERS}\n${http}\n}\n`);
+  writeInto(folder, 'nginx.conf', `${main} ${outside}\nhttp { access_log off; ${FOLDERS}\n${http}\n}\n`);
   return { program, args: ['-e', '/dev/null', '-p', folder, '-c', join(folder, 'nginx.conf')], folder };
 }
 
-/** What `nginx -t` says of the inside of an `http` block: its first message without the place, empty if there is none. */
-export function nginxVerdict(t: ExecutionContext, http: string): string {
-  const { program, args } = prepare(t, http);
+/** What `nginx -t` says of the inside of an `http` block, or of what stands before it: its first message without the place, empty if there is none. */
+export function nginxVerdict(t: ExecutionContext, http: string, outside?: string): string {
+  const { program, args } = prepare(t, http, outside);
   const { stderr } = spawnSync(program, ['-t', ...args], { encoding: 'utf8' });
   return /^nginx: \[(?:emerg|warn)\] (.*?)(?: in \S+:\d+)?$/m.exec(stderr)?.[1] ?? '';
 }

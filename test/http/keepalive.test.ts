@@ -13,6 +13,7 @@ test('when a connection stays open', async (t) => {
         location / { return 200 "$connection_requests"; }
         location /never { keepalive_timeout 0; return 200 once; }
         location /three { keepalive_requests 3; return 200 "$connection_requests"; }
+        location /one { keepalive_requests 0; return 200 one; }
         location /told { keepalive_timeout 30s 20s; return 200 told; }
         location /old { keepalive_time 1ms; return 200 old; }
         location /broken { return 500; }
@@ -43,6 +44,7 @@ test('when a connection stays open', async (t) => {
   t.is(await ask(`GET / HTTP/1.0\r\nConnection: keep-alive\r\n${lines}`), 'stays open');
   t.is(await ask(`GET / HTTP/1.0\r\nConnection: close\r\n${lines}`), '1 close');
   t.is(await ask(`GET /never HTTP/1.1\r\n${lines}`), '1 close');
+  t.is(await ask(`GET /one HTTP/1.1\r\n${lines}`), '1 close');
   t.is(await ask(`GET /three HTTP/1.1\r\n${lines}`), '3 close');
 
   const told = await get(port, '/told', { headers: { connection: 'keep-alive' } });
