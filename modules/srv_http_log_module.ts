@@ -145,7 +145,8 @@ function assertLines(scope: LocationScope<typeof directives>): void {
   let level: Scope | undefined = scope;
   while (level !== undefined && !level.own('access_log')) level = level.parent;
   for (const line of level?.directive?.block?.named('access_log') ?? []) {
-    const [path, ...others] = line.args.map((word) => word.text);
+    const [path = '', ...others] = line.args.map((word) => word.text);
+    if (path.startsWith('syslog:')) scope.fail(`unsupported log "${path}"`, line, 'write to a file');
     if (path === 'off' && others[0] !== undefined) scope.fail(`invalid parameter "${others[0]}"`, line, '"off" stands alone');
     if (/^(?:buffer|flush|if)=/.test(others[0] ?? ''))
       scope.fail(`unknown log format "${others[0]}"`, line, `the format comes first: access_log ${path} combined ${others[0]}`);

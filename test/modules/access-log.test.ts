@@ -1,7 +1,7 @@
 import test from 'ava';
 import { rawBackend } from '../harness/backends.js';
 import { exchange, get } from '../harness/client.js';
-import { startSrv, type Srv } from '../harness/srv.js';
+import { runSrv, startSrv, type Srv } from '../harness/srv.js';
 
 /** Waits for the log to have a line for the request that was made last. */
 async function lines(srv: Srv, file: string, count: number): Promise<string[]> {
@@ -160,4 +160,11 @@ test('lengths and statuses as they were on the wire', async (t) => {
     `/upgrade 101 5 ${upgrade} - - upgrade`,
   ]);
   t.regex(logged[4] ?? '', /^\/large 400 10 /);
+});
+
+test('what is no file is refused', async (t) => {
+  const conf = 'events {} http { access_log syslog:server=127.0.0.1; server { listen 127.0.0.1:%%PORT_web%%; } }';
+  const { code, stderr } = await runSrv(t, ['-t'], conf);
+  t.is(code, 1);
+  t.true(stderr.startsWith('srv: [emerg] unsupported log "syslog:server=127.0.0.1" in '), stderr);
 });
