@@ -54,14 +54,16 @@ class Validator {
   /** The directive whose arguments are read. */
   private current: Checked | undefined;
   private readonly args: ArgContext;
+  /** Warnings that are given once. */
+  private readonly warned = new Set<string>();
 
   constructor(
     private readonly registry: SpecRegistry,
     args: ArgContext,
     private readonly garbled: ReadonlySet<number>,
-    warn: ((warning: ConfigError) => void) | undefined,
+    private readonly told: ((warning: ConfigError) => void) | undefined,
   ) {
-    this.args = warn === undefined ? args : { ...args, warn: (message) => this.current && warn(errorAt(this.current, message)) };
+    this.args = told === undefined ? args : { ...args, warn: (message, once) => this.warn(message, once === 'once') };
   }
 
   block(directives: Iterable<Checked>, context: ContextName, beside?: (name: string) => boolean): void {
@@ -159,6 +161,12 @@ class Validator {
       .contextsOf(name)
       .filter((context) => registry.isOpened(context))
       .join(', ');
+  }
+
+  private warn(message: string, once: boolean): void {
+    if (this.current === undefined || this.warned.has(message)) return;
+    if (once) this.warned.add(message);
+    this.told?.(errorAt(this.current, message));
   }
 
   private refuse(directive: Checked, message: string, word?: Word, hint?: string): void {

@@ -13,8 +13,11 @@ export interface ArgContext {
   parts(text: string): readonly (string | VariableGetter)[];
   /** Makes a path absolute: relative ones are under the prefix, or under the folder of the configuration file. */
   path(text: string, under?: 'prefix' | 'conf'): string;
-  /** Says that the argument is taken but probably not meant so. Absent where nobody is to be told (again). */
-  readonly warn?: (message: string) => void;
+  /**
+   * Says that the argument is taken but probably not meant so. Absent where nobody is to be told (again).
+   * @param once not again for another directive of the same configuration
+   */
+  readonly warn?: (message: string, once?: 'once') => void;
 }
 
 /** The reason an argument is refused. `hint` says what would be accepted. */

@@ -4,10 +4,21 @@
  */
 import { number, optional, param, size, text, time, word } from './args.js';
 import { AddressError, canonicalAddress, parseAddress } from './address.js';
-import { directive, type Conf, type ConfValue } from './spec.js';
+import { directive, type ArgType, type Conf, type ConfValue } from './spec.js';
 
 const WHOLE = 2 ** 31 - 1;
 const HTTP_PORT = 80;
+
+/** A parameter that is kept for a version to come. */
+function withoutEffect<T>(type: ArgType<T>, why: string): ArgType<T> {
+  return {
+    ...type,
+    parse(value, context) {
+      context.warn?.(`"${type.key}" has no effect in this version: ${why}`, 'once');
+      return type.parse(value, context);
+    },
+  };
+}
 
 export const upstreamDirectives = {
   server: directive({
@@ -22,15 +33,15 @@ export const upstreamDirectives = {
       max_conns: param('max_conns', number({ max: WHOLE }), 0),
       max_fails: param('max_fails', number({ max: WHOLE }), 1),
       fail_timeout: param('fail_timeout', time({ calendar: true }), 10_000),
-      slow_start: param('slow_start', time(), 0),
-      route: param('route', text('string'), ''),
-      service: param('service', text('name'), ''),
-      resolve: word('resolve'),
+      slow_start: withoutEffect(param('slow_start', time(), 0), 'a member has its full weight at once'),
+      route: withoutEffect(param('route', text('string'), ''), 'there are no sticky sessions'),
+      service: withoutEffect(param('service', text('name'), ''), 'SRV records are not looked up'),
+      resolve: withoutEffect(word('resolve'), 'names are looked up at start and at reload'),
       backup: word('backup'),
       down: word('down'),
       drain: word('drain'),
     },
-    doc: 'A member of the group.',
+    doc: 'A member of the group. slow_start, route, service and resolve are kept, and have no effect yet.',
   }),
   zone: directive({
     in: ['upstream'],
