@@ -11,7 +11,7 @@ export type End = ';' | '{' | '}' | 'eof';
 export interface Statement {
   readonly words: readonly Word[];
   readonly end: End;
-  /** A mistake with quotes was reported: the words are probably not the ones that were meant. */
+  /** A mistake with quotes or a missing end was reported: the words are probably not the ones that were meant. */
   readonly garbled: boolean;
   readonly line: number;
   readonly column: number;
@@ -43,7 +43,7 @@ const OPEN = 123;
 const CLOSE = 125;
 
 export class Lexer {
-  /** The text ended within a statement, which was reported. */
+  /** The text ended within a statement or a quote, which was reported. */
   brokeOff = false;
   private at: number;
   private line = 1;
@@ -174,6 +174,7 @@ export class Lexer {
     const { line: lastLine, column: lastColumn } = endOf(this.text);
     const { unexpectedEnd } = this.options;
     this.garbled = true;
+    this.brokeOff = true;
     const hint = `the quote ${quote} that opens in line ${line}, column ${column} is not closed`;
     if (unexpectedEnd === undefined) this.options.report('unexpected end of file, expecting ";" or "}"', line, column, 1, hint);
     else this.options.report(unexpectedEnd, lastLine, lastColumn, 1, hint);
@@ -188,6 +189,7 @@ export class Lexer {
     if (words.length === 0) return this.statement(words, 'eof');
     const { unexpectedEnd } = this.options;
     if (unexpectedEnd !== undefined) {
+      this.garbled = true;
       this.brokeOff = true;
       this.report(unexpectedEnd, this.at);
     }

@@ -27,7 +27,7 @@ export interface Parsed {
   readonly errors: readonly ConfigError[];
   /** Every file that was read, in order, each once. */
   readonly files: readonly string[];
-  /** Ids of directives with a mistake in their quotes: what else seems wrong with their words follows from it. */
+  /** Ids of directives with a mistake in their quotes or without an end: what else seems wrong with them follows from it. */
   readonly garbled: ReadonlySet<number>;
   /** By errors: the id of a directive that they follow from if it is refused itself. */
   readonly follows: ReadonlyMap<ConfigError, number>;

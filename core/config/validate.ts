@@ -22,7 +22,7 @@ export interface ValidateOptions {
   readonly beside?: (name: string) => boolean;
   /** Told of what is taken but probably not meant so. */
   readonly warn?: (warning: ConfigError) => void;
-  /** Ids of directives whose arguments are not looked at: what is wrong with them is reported already. */
+  /** Ids of directives that are not looked at, only into: what is wrong with them is reported already. */
   readonly garbled?: ReadonlySet<number>;
 }
 
@@ -72,7 +72,7 @@ class Validator {
       const { name } = directive;
       const known = this.registry.find(context, name);
       if (known === undefined) {
-        this.refuseName(directive, context);
+        if (!this.garbled.has(directive.id)) this.refuseName(directive, context);
         continue;
       }
       const first = seen.get(name);
@@ -83,14 +83,19 @@ class Validator {
   }
 
   private directive(directive: Checked, known: RegisteredSpec, context: ContextName): void {
+    if (!this.garbled.has(directive.id)) this.line(directive, known, context);
+    const { block } = known.spec;
+    if (block !== undefined && directive.block !== undefined) this.inside(directive.block, block);
+  }
+
+  /** The directive without what stands in its block. */
+  private line(directive: Checked, known: RegisteredSpec, context: ContextName): void {
     const { name, block } = directive;
     const { spec, signature } = known;
     if (spec.block === undefined && block !== undefined) this.refuse(directive, `directive "${name}" is not terminated by ";"`);
     else if (spec.block !== undefined && block === undefined) {
       this.refuse(directive, `directive "${name}" has no opening "{"`, undefined, `syntax: ${synopsis(name, signature)}`);
     } else this.arguments(directive, known, context);
-
-    if (spec.block !== undefined && block !== undefined) this.inside(block, spec.block);
   }
 
   private inside(block: Iterable<Checked>, context: ContextName): void {
@@ -99,7 +104,6 @@ class Validator {
   }
 
   private arguments(directive: Checked, { signature }: RegisteredSpec, context: ContextName): void {
-    if (this.garbled.has(directive.id)) return;
     const runOn = this.missingSemicolon(directive, context);
     let refused = false;
     this.current = directive;

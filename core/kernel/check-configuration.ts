@@ -46,7 +46,7 @@ export async function checkParsed(parsed: Parsed, instance: Instance): Promise<C
   // Where the text itself is broken it may have been lost.
   if (parsed.errors.length === 0 && !ownDirective(tree.root, 'events')) mistakes.push(NO_EVENTS);
   if (mistakes.length > 0) {
-    const further = await furtherMistakes(parsed.directives, mistakes, instance.options);
+    const further = await furtherMistakes(parsed, mistakes, instance.options);
     throw new ConfigErrors([...mistakes, ...further].toSorted(byPosition));
   }
   return { tree, modules, files: parsed.files };

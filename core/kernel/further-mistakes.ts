@@ -3,6 +3,7 @@
  * in one that has simple mistakes as well: the directives with those are left out, and the rest is compiled.
  */
 import { configErrorsOf, type ConfigError } from '../config/errors.js';
+import type { Parsed } from '../config/parser.js';
 import type { DirectiveData } from '../config/tree.js';
 import type { Source } from '../module/tree.js';
 import { compileAlone } from './compile-alone.js';
@@ -10,11 +11,11 @@ import { Instance, type InstanceOptions } from './instance.js';
 
 /** @param found the mistakes that are known */
 export async function furtherMistakes(
-  directives: readonly DirectiveData[],
+  { directives, garbled }: Parsed,
   found: readonly ConfigError[],
   options: InstanceOptions,
 ): Promise<readonly ConfigError[]> {
-  const pruning = new Pruning(found);
+  const pruning = new Pruning(found, garbled);
   const block = pruning.sound(directives);
   try {
     await compileAlone(new Instance({ ...options, validates: false }), () => block);
@@ -32,7 +33,10 @@ class Pruning {
   /** Names that what was left out may have given meaning to. */
   readonly #names = new Set<string>();
 
-  constructor(found: readonly ConfigError[]) {
+  constructor(
+    found: readonly ConfigError[],
+    private readonly garbled: ReadonlySet<number>,
+  ) {
     this.#places = new Set(found.flatMap(({ source }) => (source ? [placeOf(source)] : [])));
   }
 
@@ -66,7 +70,7 @@ class Pruning {
   }
 
   #isMistaken(directive: DirectiveData): boolean {
-    return placesOf(directive).some((place) => this.#places.has(place));
+    return this.garbled.has(directive.id) || placesOf(directive).some((place) => this.#places.has(place));
   }
 }
 

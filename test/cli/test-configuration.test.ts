@@ -297,6 +297,22 @@ test('every unknown variable of a value is told', async (t) => {
   );
 });
 
+test('what follows from a statement that breaks off is not told', async (t) => {
+  const end = 'unexpected end of file, expecting ";" or "}"';
+  for (const rest of [
+    '"a',
+    'foo',
+    'http',
+    'http { access_log',
+    'http { log_format a "; server { listen 127.0.0.1:8001; access_log x a; }',
+  ]) {
+    const { stderr } = await runSrv(t, ['-t'], `events {}\n${rest}`);
+    t.deepEqual(messagesIn(stderr), [end], stderr);
+  }
+  const { stderr } = await runSrv(t, ['-t'], 'events {}\nhttp {\nlog_format a ";\nserver { listen 127.0.0.1:8001; access_log x a; }\n}\n');
+  t.deepEqual(messagesIn(stderr), [end], stderr);
+});
+
 test('what does not belong in a state file is told once', async (t) => {
   const files = { 'demo.state': 'server 127.0.0.1:1;\nlisten 80;\nnobody knows;\nserver 127.0.0.1:2 wait=1;\n' };
   const conf = `load_module modules/srv_http_upstream_member_module.js;
