@@ -18,6 +18,9 @@ const HANDLERS = {
   compileServer: ['post_read', 'server_rewrite'],
 } as const satisfies Partial<Record<Step, readonly (keyof HttpHandlers)[]>>;
 
+/** In the order of the table in docs/modules.md. */
+const ALL_HANDLERS = [...HANDLERS.compileServer, ...HANDLERS.compile];
+
 /**
  * A module between its author's code and the compiler: what it throws, and handlers that nobody would call, are mistakes at the block that it
  * was to compile, with its name.
@@ -62,7 +65,7 @@ export class CheckedModule implements CompiledModule {
     if (!known.includes(name)) {
       const other = step === 'compile' ? 'compileServer' : 'compile';
       const belongs = (HANDLERS[other] as readonly string[]).includes(name);
-      const hint = belongs ? `return it from "${other}"` : wordHint(name, known);
+      const hint = belongs ? `return it from "${other}"` : wordHint(name, ALL_HANDLERS);
       throw this.#mistake(scope, `"${step}" of module "${this.#name}" returns an unknown handler "${name}"`, hint);
     }
     if (name !== 'limitsBody' && handler !== undefined && typeof handler !== 'function') {

@@ -30,6 +30,20 @@ const IS_REFUSED: readonly (readonly [what: string, body: string, reason: string
     'did you mean "content"?',
   ],
   [
+    'a handler that nobody knows',
+    'compile() { return { whenever: () => -1 }; }',
+    '"compile" of module "acme" returns an unknown handler "whenever"',
+    5,
+    'one of: post_read, server_rewrite, rewrite, preaccess, access, precontent, content, limitsBody, header, body, log',
+  ],
+  [
+    'a misspelt handler of servers in a location',
+    'compile() { return { postread: () => -1 }; }',
+    '"compile" of module "acme" returns an unknown handler "postread"',
+    5,
+    'did you mean "post_read"?',
+  ],
+  [
     'a handler of servers in a location',
     'compile() { return { post_read: () => -1 }; }',
     '"compile" of module "acme" returns an unknown handler "post_read"',
