@@ -1,4 +1,4 @@
-import { optional, parseTime, template, word } from '../core/module/args.js';
+import { fieldName, optional, parseTime, template, word } from '../core/module/args.js';
 import {
   isSuccess,
   type HttpHandlers,
@@ -43,10 +43,24 @@ function expiry(form: string): ArgType<Expires | Template | 'modified'> {
   };
 }
 
+/** The name of a field; one with variables is known with the request. */
+function fieldTemplate(): ArgType<Template> {
+  const name = template('name');
+  const known = fieldName();
+  return {
+    ...name,
+    parse(value, context) {
+      const parsed = name.parse(value, context);
+      if (parsed.constant !== undefined) known.parse(parsed.constant, context);
+      return parsed;
+    },
+  };
+}
+
 const directives = {
   add_header: directive({
     in: ['http', 'server', 'location', 'if'],
-    args: { name: template('name'), value: template('value'), always: word('always') },
+    args: { name: fieldTemplate(), value: template('value'), always: word('always') },
     many: true,
     doc: 'Adds a field to answers with status 200, 201, 204, 206, 301-304, 307, 308; with always to all.',
   }),

@@ -1,4 +1,4 @@
-import { rest, template, text, word } from '../core/module/args.js';
+import { fieldName, rest, template, word } from '../core/module/args.js';
 import { isSuccess, type HttpHandlers, type LocationScope } from '../core/module/http.js';
 import { httpModule } from '../core/module/manifest.js';
 import { directive } from '../core/module/spec.js';
@@ -6,7 +6,7 @@ import { directive } from '../core/module/spec.js';
 const directives = {
   add_more_header: directive({
     in: ['http', 'server', 'location'],
-    args: { name: text('name'), values: rest(template('value')), always: word('always') },
+    args: { name: fieldName(), values: rest(template('value')), always: word('always') },
     many: true,
     doc: 'Adds one field line for every value, in order.',
   }),

@@ -3,7 +3,7 @@ import { httpModule } from '../core/module/manifest.js';
 import { Exchanges, Log, type ExchangePlan, type NextUpstream } from '../core/module/services.js';
 import type { Directive } from '../core/module/tree.js';
 import { directives, type ProxyScope } from './srv_http_proxy_module/directives.js';
-import { rewriter } from './srv_http_proxy_module/redirect.js';
+import { assertRedirects, rewriter } from './srv_http_proxy_module/redirect.js';
 import { requestFields } from './srv_http_proxy_module/request-fields.js';
 import { defaultPort, parseTarget, schemeOf, type Scheme, type Target } from './srv_http_proxy_module/target.js';
 
@@ -45,6 +45,7 @@ export class Proxy {
   };
 
   compile(scope: ProxyScope): HttpHandlers | undefined {
+    assertRedirects(scope);
     const url = scope.own('proxy_pass') ? scope.conf.proxy_pass : undefined;
     if (url === undefined) return undefined;
     const target = parseTarget(url, scope);

@@ -1,10 +1,23 @@
 /** The argument types a directive spec is made of. Units and forms are nginx's (configuration file measurement units). */
 import { ArgError, type ArgType } from './spec.js';
 import type { Template } from './http.js';
+import { isToken } from './message-text.js';
 
 /** Any text. */
 export function text(form = 'text'): ArgType<string> {
   return { kind: 'text', form, parse: (value) => value };
+}
+
+/** Name of a header field (RFC 9110, 5.1). */
+export function fieldName(): ArgType<string> {
+  return {
+    kind: 'text',
+    form: 'field',
+    parse(value) {
+      if (isToken(value)) return value;
+      throw new ArgError(`invalid header name "${value}"`, "letters, digits and !#$%&'*+-.^_`|~ may stand in it");
+    },
+  };
 }
 
 const LARGEST = 2 ** 31 - 1;

@@ -1,4 +1,4 @@
-import { choice, flag, number, optional, rest, size, template, text, time } from '../../core/module/args.js';
+import { choice, fieldName, flag, number, optional, rest, size, template, time } from '../../core/module/args.js';
 import type { LocationScope, Template } from '../../core/module/http.js';
 import { compilePattern } from '../../core/module/pattern.js';
 import { ArgError, directive, type ArgType } from '../../core/module/spec.js';
@@ -69,7 +69,7 @@ export const directives = {
   }),
   proxy_set_header: directive({
     in: ANYWHERE,
-    args: { name: text('field'), value: template('value') },
+    args: { name: fieldName(), value: template('value') },
     many: true,
     doc: 'Sets a request field; an empty value removes it.',
   }),
@@ -81,10 +81,10 @@ export const directives = {
     default: 'on',
     doc: 'Whether a body is collected before the upstream is asked, up to client_body_buffer_size; a longer one is streamed, and sent once.',
   }),
-  proxy_hide_header: directive({ in: ANYWHERE, args: text('field'), many: true, doc: 'A field of the answer that is not passed on.' }),
+  proxy_hide_header: directive({ in: ANYWHERE, args: fieldName(), many: true, doc: 'A field of the answer that is not passed on.' }),
   proxy_pass_header: directive({
     in: ANYWHERE,
-    args: text('field'),
+    args: fieldName(),
     many: true,
     doc: 'A field of the answer that is passed on although it usually is not.',
   }),

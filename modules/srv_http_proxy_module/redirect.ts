@@ -8,7 +8,6 @@ import { constant, type Target } from './target.js';
 type RedirectRule = (location: string, request: HttpRequest) => string | undefined;
 
 export function rewriter(scope: ProxyScope, { redirect }: Target): ExchangePlan['rewriteLocation'] {
-  assertRedirects(scope);
   const rules: RedirectRule[] = [];
   const lines = scope.conf.proxy_redirect.length === 0 ? [undefined] : scope.conf.proxy_redirect;
   for (const line of lines) {
@@ -33,7 +32,7 @@ function isWord(word: Template | RegExp | undefined, text: string): boolean {
 }
 
 /** What only shows when the lines of a block are seen together. */
-function assertRedirects(scope: ProxyScope): void {
+export function assertRedirects(scope: ProxyScope): void {
   let level: Scope | undefined = scope;
   while (level !== undefined && !level.own('proxy_redirect')) level = level.parent;
   const lines = [...(level?.directive?.block?.named('proxy_redirect') ?? [])];

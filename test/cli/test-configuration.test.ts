@@ -297,6 +297,20 @@ test('every unknown variable of a value is told', async (t) => {
   );
 });
 
+test('what is no name of a field is refused', async (t) => {
+  const conf = `load_module modules/srv_http_multi_header_module.js;
+events {} http {
+  add_header "X A" v; add_header $http_name v; add_more_header "X:" v;
+  proxy_set_header X/Y v; proxy_hide_header ""; proxy_pass_header X-A;
+}`;
+  const { stderr } = await runSrv(t, ['-t'], conf);
+  t.deepEqual(
+    messagesIn(stderr),
+    ['X A', 'X:', 'X/Y', ''].map((name) => `invalid header name "${name}"`),
+    stderr,
+  );
+});
+
 test('what follows from a statement that breaks off is not told', async (t) => {
   const end = 'unexpected end of file, expecting ";" or "}"';
   for (const rest of [

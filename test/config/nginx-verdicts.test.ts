@@ -83,6 +83,7 @@ const REFUSED: readonly (readonly [http: string, message: string])[] = [
     '"proxy_redirect" directive is duplicate',
   ],
   ['server { listen 127.0.0.1:PORT; location / { proxy_pass http://127.0.0.1:1; proxy_redirect a; } }', 'invalid parameter "a"'],
+  ['server { listen 127.0.0.1:PORT; location / { proxy_redirect a; } }', 'invalid parameter "a"'],
   [
     'server { listen 127.0.0.1:PORT; location / { proxy_pass http://127.0.0.1:1; proxy_redirect a b c; } }',
     'invalid number of arguments in "proxy_redirect" directive',
