@@ -7,6 +7,11 @@ import { invalidFields, type Fault } from './schema.js';
 
 export const BODY_LIMIT = 5 * 1024 * 1024;
 
+/** How a query says yes and no: `?dry_run` and `?dry_run=` are a yes. */
+const YES = ['1', 'true', ''];
+const NO = ['0', 'false'];
+export const FLAG_VALUES: readonly string[] = [...YES, ...NO];
+
 export interface Input {
   readonly body: unknown;
   readonly query: unknown;
@@ -30,8 +35,8 @@ export async function readInput(call: ApiCall, route: Route): Promise<Input> {
 function takeFlag(parameters: URLSearchParams, name: string, faults: Fault[]): boolean {
   const value = parameters.get(name);
   parameters.delete(name);
-  if (value === null || value === '0' || value === 'false') return false;
-  if (value !== '1' && value !== 'true' && value !== '') faults.push({ pointer: `?${name}`, message: 'must be 0 or 1' });
+  if (value === null || NO.includes(value)) return false;
+  if (!YES.includes(value)) faults.push({ pointer: `?${name}`, message: 'must be 0 or 1' });
   return true;
 }
 

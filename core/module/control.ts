@@ -25,9 +25,12 @@ export interface RouteSchemas {
   readonly query?: TSchema;
   /** Answers by status. `null` is an empty body; several are alternatives of different types (`contentMediaType`, JSON without it). */
   readonly answers: Readonly<Record<number, TSchema | readonly TSchema[] | null>>;
-  /** Error codes this route may answer with, for the document. */
+  /** Error codes this route may answer with, for the document; beside those of its form (`InvalidField` …), which every route has. */
   readonly errors?: readonly string[];
 }
+
+/** Error codes of a route that calls the data plane, beside those of the action. */
+export const DATA_PLANE_ERRORS = ['DataPlaneUnavailable', 'NotLoaded', 'AnswerTooLong'] as const;
 
 type BodyOf<S extends RouteSchemas> = S extends { body: infer B extends TSchema } ? Static<B> : undefined;
 type QueryOf<S extends RouteSchemas> = S extends { query: infer Q extends TSchema } ? Static<Q> : Record<string, never>;
