@@ -90,7 +90,8 @@ class Composition {
     const parent = this.#find(steps.slice(0, -1));
     const step = steps.at(-1) ?? '';
     const target = parent?.child(step);
-    if (row.op === 'remove') this.#remove(row, target);
+    // That the block of a removed directive is gone says nothing of the directive: it is back with the block, and that is to be known.
+    if (row.op === 'remove' && parent !== undefined) this.#remove(row, target);
     else if (target !== undefined) this.#replace(row, target);
     else if (row.op === 'add' && parent?.children !== undefined) this.#add(row, parent, step);
     else this.#drop(row);

@@ -94,6 +94,24 @@ test('the file may change under the journal: API changes stay on top, what has n
   t.deepEqual(members(await restart(t, first, edited, folder)), ['10.0.0.9:80@3', '10.0.0.1:80 down@0', '10.0.0.3:80@2']);
 });
 
+test('a removal is dropped with its group and named; a line that the operator took out as well is no drift any more', async (t) => {
+  const master = await fakeMaster(t, { config: CONFIG, folder: tempFolder(t) });
+  await master.transactions.apply(remove('10.0.0.1:80'));
+  await master.transactions.apply(remove('10.0.0.2:80'));
+  await master.transactions.reload(() => master.parse(CONFIG.replace('server 10.0.0.1:80;', '')));
+  t.false(master.log.lines.some((line) => line.startsWith('[warn]')));
+  await master.transactions.reload(() => master.parse(CONFIG.replace('demo {', 'other {')));
+  t.deepEqual(
+    master.log.lines.filter((line) => line.startsWith('[warn]')),
+    [
+      '[warn] a change made by API was dropped, the configuration has no place for it any more: ' +
+        'http / upstream demo / server@1: remove "server 10.0.0.2:80;"',
+    ],
+  );
+  await master.transactions.reload(() => master.parse(CONFIG));
+  t.deepEqual(members(master), ['10.0.0.1:80@2', '10.0.0.2:80@1']);
+});
+
 test('an addition that the operator wrote into the file keeps its key and is no drift any more', async (t) => {
   const folder = tempFolder(t);
   const master = await fakeMaster(t, { config: CONFIG, folder });
