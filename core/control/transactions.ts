@@ -93,6 +93,7 @@ export class TransactionQueue extends Transactions {
     });
     this.#version++;
     this.#drop(effective);
+    this.#heldFiles.catchUp();
   }
 
   apply(build: (tree: Block) => readonly Edit[], context: Partial<ActionContext> = {}): Promise<Applied> {
@@ -116,6 +117,7 @@ export class TransactionQueue extends Transactions {
       const record = (): unknown => (effective.save(), diff);
       const applied = await this.#carryOut({ operations, after, diff, origin: RELOAD, limit: this.#limits.reload, context: {}, record });
       this.#drop(effective);
+      this.#heldFiles.catchUp();
       return { ...applied, directives: [] };
     });
   }
@@ -134,7 +136,7 @@ export class TransactionQueue extends Transactions {
   async close(): Promise<void> {
     this.#closed = true;
     await this.#tail;
-    await this.#heldFiles.flush();
+    await this.#heldFiles.close();
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {

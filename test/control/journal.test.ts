@@ -1,10 +1,11 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { ConfigErrors } from '../../core/config/errors.js';
 import type { Edit } from '../../core/module/services.js';
 import type { Block } from '../../core/module/tree.js';
 import { tempFolder } from '../harness/temp.js';
+import { waitFor } from '../harness/wait.js';
 import { fakeMaster, find, type FakeMaster } from './fake-master.js';
 
 const CONFIG = 'http { upstream demo { zone demo 64k; server 10.0.0.1:80; server 10.0.0.2:80; } }';
@@ -283,6 +284,37 @@ test('a member removed while its state file is being written does not come back'
   writeFileSync(join(folder, 'demo.state'), 'server 10.0.0.3:80;\n');
   await master.transactions.apply(remove('10.0.0.3:80'));
   t.deepEqual(members(await restart(t, master, WITH_STATE, folder)), []);
+});
+
+test('a state file that fell behind catches up at the next start, and what a kill left beside it goes away', async (t) => {
+  const folder = tempFolder(t, { 'demo.state': '# mine\nserver 10.0.0.1:80;\n' });
+  const file = (): string => readFileSync(join(folder, 'demo.state'), 'utf8');
+  const killed = await fakeMaster(t, { config: WITH_STATE, folder });
+  await killed.transactions.apply(add('server 10.0.0.3:80;'));
+  const master = await restart(t, killed, WITH_STATE, folder);
+  await waitFor('the file', () => file() === 'server 10.0.0.1:80;\nserver 10.0.0.3:80;\n');
+  await waitFor('the journal', () => master.store.overlay.all().length === 0);
+  // By hand: as it is, until something changes.
+  writeFileSync(join(folder, 'demo.state'), '# mine\nserver 10.0.0.1:80;\n');
+  writeFileSync(join(folder, 'demo.state.new'), 'server 10');
+  await restart(t, master, WITH_STATE, folder);
+  await waitFor('the end of the left-over', () => !existsSync(join(folder, 'demo.state.new')));
+  t.is(file(), '# mine\nserver 10.0.0.1:80;\n');
+});
+
+test('a state file that cannot be written is tried again: one line for the failure, one for its end', async (t) => {
+  const folder = tempFolder(t, { 'demo.state': '' });
+  const master = await fakeMaster(t, { config: WITH_STATE, folder });
+  const { transactions, log } = master;
+  mkdirSync(join(folder, 'demo.state.new'));
+  await transactions.apply(add('server 10.0.0.3:80;'));
+  await waitFor('the failure', () => log.lines.length > 0);
+  await transactions.reload(() => master.parse(WITH_STATE));
+  rmdirSync(join(folder, 'demo.state.new'));
+  await waitFor('the file', () => readFileSync(join(folder, 'demo.state'), 'utf8') === 'server 10.0.0.3:80;\n');
+  await waitFor('the end', () => log.lines.length > 1);
+  t.regex(log.lines[0] ?? '', /^\[error\].* could not be written/);
+  t.regex(log.lines[1] ?? '', /^\[notice\].* is written again/);
 });
 
 test('server lines beside a state file and strange lines in it are refused, all of them', async (t) => {
