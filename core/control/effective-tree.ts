@@ -23,6 +23,8 @@ export interface EffectiveOptions {
   readonly registry: SpecRegistry;
   readonly args: ArgContext;
   readonly ids: IdSource;
+  /** Made by a start, if it is not there yet. */
+  readonly dataFolder?: string;
 }
 
 export interface Effective {
@@ -136,13 +138,10 @@ class Composition {
       const { file, line } = other.source;
       return errorAt(directive, `"${directive.name}" file "${path}" is used twice`, word, `the other one is in ${file}:${line}`);
     }
-    if (existsSync(dirname(path))) return undefined;
-    return errorAt(
-      directive,
-      `"${directive.name}" file "${path}" cannot be written: there is no such folder`,
-      word,
-      `make it: ${dirname(path)}`,
-    );
+    const folder = dirname(path);
+    const isMadeAtStart = `${this.options.dataFolder ?? ''}/`.startsWith(`${folder}/`);
+    if (isMadeAtStart || existsSync(folder)) return undefined;
+    return errorAt(directive, `"${directive.name}" file "${path}" cannot be written: there is no such folder`, word, `make it: ${folder}`);
   }
 
   #add(row: OverlayRow, parent: Draft, step: string): void {

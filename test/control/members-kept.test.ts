@@ -112,4 +112,6 @@ test('a state file that could not keep its members is refused', async (t) => {
   const twice = await check('state demo.state; } upstream other { zone other 64k; state ./demo.state;');
   t.regex(twice, /"state" file "[^"]*\/demo\.state" is used twice in .*srv\.conf[^]*the other one is in .*srv\.conf/);
   t.regex(await check('state nowhere/demo.state;'), /cannot be written: there is no such folder in .*srv\.conf[^]*make it: .*\/nowhere/);
+  // A start makes the data folder itself.
+  t.regex(await check('state data/demo.state;'), /test is successful/);
 });
