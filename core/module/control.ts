@@ -43,9 +43,21 @@ export interface Preconditions {
   readonly ifNoneMatch?: string | undefined;
 }
 
-/** @param version the one in force, undefined if there is nothing yet */
-export function preconditionsHold({ ifMatch, ifNoneMatch }: Preconditions, version: string | undefined): boolean {
-  return (ifMatch === undefined || names(ifMatch, version)) && (ifNoneMatch === undefined || !names(ifNoneMatch, version));
+/**
+ * @param current gives the version in force, undefined if there is nothing yet; called if there is something to compare it with
+ * @throws ApiError 412 `VersionMismatch`
+ */
+export function assertPreconditions({ ifMatch, ifNoneMatch }: Preconditions, current: () => string | undefined): void {
+  if (ifMatch === undefined && ifNoneMatch === undefined) return;
+  const version = current();
+  if (ifMatch !== undefined && !names(ifMatch, version))
+    throw mismatch(version === undefined ? 'it does not exist' : 'it was changed meanwhile', version);
+  if (ifNoneMatch !== undefined && names(ifNoneMatch, version))
+    throw mismatch(ifNoneMatch.trim() === '*' ? 'it exists already' : 'it still has that version', version);
+}
+
+function mismatch(text: string, version: string | undefined): ApiError {
+  return new ApiError(412, 'VersionMismatch', text, version === undefined ? [] : [{ version }]);
 }
 
 function names(tags: string, version: string | undefined): boolean {
