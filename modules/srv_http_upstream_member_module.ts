@@ -169,7 +169,7 @@ export class UpstreamMembers {
 
   /** The `server` line that a member comes from. @throws ApiError 400, 404 */
   #find(group: GroupView, id: string): { directive: Directive; number: number } {
-    if (!/^\d{1,16}$/.test(id)) throw new ApiError(400, 'UpstreamBadServerId', `bad member id "${id}"`);
+    if (!/^\d+$/.test(id)) throw new ApiError(400, 'UpstreamBadServerId', `bad member id "${id}": it is not a number`);
     const number = Number(id);
     const directive = this.#index(group.directive).get(number % ADDRESS_STRIDE);
     const exists = directive !== undefined && (number < ADDRESS_STRIDE || group.peer(number) !== undefined);
