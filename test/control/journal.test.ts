@@ -136,6 +136,20 @@ test('a member that is removed by the API and comes back by the API is another o
   t.deepEqual(members(await restart(t, master, CONFIG, folder)), ['10.0.0.2:80@1', '10.0.0.1:80@2']);
 });
 
+test('what is removed and added again as the file has it is no drift', async (t) => {
+  const master = await fakeMaster(t, { config: CONFIG, folder: tempFolder(t) });
+  await master.transactions.apply(remove('10.0.0.1:80'));
+  await master.transactions.apply(remove('10.0.0.2:80'));
+  await master.transactions.apply(add('server 10.0.0.1:80;'));
+  await master.transactions.apply(add('server 10.0.0.2:80;'));
+  t.deepEqual(master.transactions.drift(), []);
+  await master.transactions.apply(add('server 10.0.0.1:80;'));
+  t.deepEqual(master.transactions.drift(), ['http / upstream demo', '+ server 10.0.0.1:80;']);
+  await master.transactions.apply(replace('10.0.0.2:80', 'server 10.0.0.2:80 down;'));
+  const lines = ['http / upstream demo', '- server 10.0.0.2:80;', '+ server 10.0.0.2:80 down;', '+ server 10.0.0.1:80;'];
+  t.deepEqual(master.transactions.drift(), lines);
+});
+
 test('a reload that fails changes nothing', async (t) => {
   const master = await fakeMaster(t, { config: CONFIG, folder: tempFolder(t) });
   const before = master.printed();
