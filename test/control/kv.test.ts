@@ -57,6 +57,9 @@ test('wrong calls are refused with every reason', async (t) => {
   t.is((await get(node.srv.port('api'), '/api/v1/kv?key=k')).body.length, 1024 * 1024);
   t.is((await node.call('GET', '/kv?limit=0')).status, 400);
   t.is((await node.call('DELETE', '/kv')).status, 400);
+  await node.call('POST', '/kv', { key: '\ufffd', value: '' });
+  t.is((await node.call('DELETE', '/kv?key=%ff')).status, 400);
+  t.is((await get(node.srv.port('api'), '/api/v1/kv?key=%ef%bf%bd')).status, 200);
   t.is((await node.call('PUT', '/kv', {})).status, 405);
 });
 
