@@ -1,4 +1,4 @@
-import { dryRunReply, route, type Call, type Reply } from '../core/module/control.js';
+import { DATA_PLANE_ERRORS, dryRunReply, route, type Call, type Reply } from '../core/module/control.js';
 import type { HttpHandlers, LocationScope } from '../core/module/http.js';
 import { controlModule, type HttpModule } from '../core/module/manifest.js';
 import { ApiRoutes, DataPlane } from '../core/module/services.js';
@@ -30,19 +30,19 @@ const get = {
   summary: 'The value of a key, or the pairs whose keys start with a prefix',
   query: Question,
   answers: { 200: [Value, Pairs] },
-  errors: ['InvalidField', 'KeyNotFound'],
+  errors: [...DATA_PLANE_ERRORS, 'KeyNotFound'],
 } as const;
 const post = {
   summary: 'Sets a key',
   body: Pair,
   answers: { 200: null },
-  errors: ['JsonError', 'InvalidField', 'VersionMismatch', 'KeyTooLong', 'ValueTooLarge', 'UnsupportedMediaType', 'StoreFull'],
+  errors: [...DATA_PLANE_ERRORS, 'KeyTooLong', 'ValueTooLarge', 'StoreFull'],
 } as const;
 const remove = {
   summary: 'Deletes a key',
   query: Type.Object({ key: Key }),
   answers: { 200: null },
-  errors: ['InvalidField', 'KeyNotFound', 'VersionMismatch'],
+  errors: [...DATA_PLANE_ERRORS, 'KeyNotFound', 'StoreFull'],
 } as const;
 
 /** Pairs in one answer, where the caller does not say. */

@@ -1,5 +1,5 @@
 import { path } from '../core/module/args.js';
-import { action, ApiError, preconditionsHold, type ActionContext, type Preconditions } from '../core/module/control.js';
+import { action, ApiError, assertPreconditions, type ActionContext, type Preconditions } from '../core/module/control.js';
 import { coreModule } from '../core/module/manifest.js';
 import { Transactions, Upstreams, type Applied, type Edit, type GroupView } from '../core/module/services.js';
 import { directive } from '../core/module/spec.js';
@@ -169,7 +169,7 @@ export class UpstreamMembers {
 
   /** The `server` line that a member comes from. @throws ApiError 400, 404 */
   #find(group: GroupView, id: string): { directive: Directive; number: number } {
-    if (!/^\d{1,16}$/.test(id)) throw new ApiError(400, 'UpstreamBadServerId', `bad member id "${id}"`);
+    if (!/^\d+$/.test(id)) throw new ApiError(400, 'UpstreamBadServerId', `bad member id "${id}": it is not a number`);
     const number = Number(id);
     const directive = this.#index(group.directive).get(number % ADDRESS_STRIDE);
     const exists = directive !== undefined && (number < ADDRESS_STRIDE || group.peer(number) !== undefined);
@@ -194,10 +194,7 @@ export class UpstreamMembers {
   }
 
   #assertVersion(directive: Directive, conditions: Preconditions): void {
-    const version = this.#version(directive);
-    if (!preconditionsHold(conditions, version)) {
-      throw new ApiError(412, 'VersionMismatch', 'it was changed meanwhile', [{ version }]);
-    }
+    assertPreconditions(conditions, () => this.#version(directive));
   }
 }
 

@@ -72,9 +72,10 @@ async function check({ paths, options, installation, console }: Command): Promis
 async function withJournal({ tree, modules }: Configuration, ids: IdSource): Promise<Effective> {
   const { registry, args } = modules;
   const [{ Store }, { effectiveTree }] = await Promise.all([import('../control/store.js'), import('../control/effective-tree.js')]);
-  const store = Store.openReadOnly(readSettings(tree.root, args).main.data_folder);
+  const dataFolder = readSettings(tree.root, args).main.data_folder;
+  const store = Store.openReadOnly(dataFolder);
   try {
-    return effectiveTree(tree, store, { registry, args, ids });
+    return effectiveTree(tree, store, { registry, args, ids, dataFolder });
   } finally {
     store?.close();
   }

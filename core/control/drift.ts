@@ -14,10 +14,24 @@ import type { OverlayRow } from './store-tables.js';
 export function driftLines(rows: Iterable<OverlayRow>, dropped: readonly string[] = []): string[] {
   const lines: string[] = [];
   for (const [parent, changes] of Map.groupBy(rows, (row) => row.parent)) {
-    const changed = changes.flatMap(changeLines);
+    const changed = withoutRestored(changes).flatMap(changeLines);
     if (changed.length > 0) lines.push(readable(parent), ...changed);
   }
   return [...lines, ...dropped.map((line) => `! ${line}`)];
+}
+
+/** What was removed and added again as the file has it is no difference, though it is another one by its key. */
+function withoutRestored(rows: readonly OverlayRow[]): readonly OverlayRow[] {
+  const removals = Map.groupBy(
+    rows.filter(({ op }) => op === 'remove'),
+    ({ was }) => was,
+  );
+  const restored = new Set<OverlayRow>();
+  for (const row of rows) {
+    const removal = row.op === 'add' ? removals.get(row.text)?.pop() : undefined;
+    if (removal !== undefined) restored.add(row).add(removal);
+  }
+  return rows.filter((row) => !restored.has(row));
 }
 
 function changeLines({ op, text, was }: OverlayRow): string[] {

@@ -23,6 +23,8 @@ export interface EffectiveOptions {
   readonly registry: SpecRegistry;
   readonly args: ArgContext;
   readonly ids: IdSource;
+  /** Made by a start, if it is not there yet. */
+  readonly dataFolder?: string;
 }
 
 export interface Effective {
@@ -90,7 +92,8 @@ class Composition {
     const parent = this.#find(steps.slice(0, -1));
     const step = steps.at(-1) ?? '';
     const target = parent?.child(step);
-    if (row.op === 'remove') this.#remove(row, target);
+    // That the block of a removed directive is gone says nothing of the directive: it is back with the block, and that is to be known.
+    if (row.op === 'remove' && parent !== undefined) this.#remove(row, target);
     else if (target !== undefined) this.#replace(row, target);
     else if (row.op === 'add' && parent?.children !== undefined) this.#add(row, parent, step);
     else this.#drop(row);
@@ -135,13 +138,10 @@ class Composition {
       const { file, line } = other.source;
       return errorAt(directive, `"${directive.name}" file "${path}" is used twice`, word, `the other one is in ${file}:${line}`);
     }
-    if (existsSync(dirname(path))) return undefined;
-    return errorAt(
-      directive,
-      `"${directive.name}" file "${path}" cannot be written: there is no such folder`,
-      word,
-      `make it: ${dirname(path)}`,
-    );
+    const folder = dirname(path);
+    const isMadeAtStart = `${this.options.dataFolder ?? ''}/`.startsWith(`${folder}/`);
+    if (isMadeAtStart || existsSync(folder)) return undefined;
+    return errorAt(directive, `"${directive.name}" file "${path}" cannot be written: there is no such folder`, word, `make it: ${folder}`);
   }
 
   #add(row: OverlayRow, parent: Draft, step: string): void {

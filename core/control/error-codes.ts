@@ -88,7 +88,7 @@ export const ERROR_CODES = {
   },
   VersionMismatch: {
     status: 412,
-    meaning: 'The version named by `If-Match` is not the one in force any more.',
+    meaning: 'What `If-Match` or `If-None-Match` asks for does not hold: it was changed, or is there already.',
     remedy: 'GET it again, and try again with the new `ETag`.',
   },
   BodyTooLarge: { status: 413, meaning: 'The body is longer than 5 MiB.', remedy: 'Split the change.' },

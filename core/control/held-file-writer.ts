@@ -1,10 +1,9 @@
 /**
  * Writes `state` files back. The journal keeps every change safe, so this can wait and join what comes in a row. The order makes a crash
  * harmless at every point: first the keys of what the file is going to hold, then the file (written aside, synced, renamed), then the
- * journal forgets what the file has. Whatever of the journal is left is applied again at the next start, and gives the same tree.
+ * journal forgets what the file has. Whatever of the journal is left is applied again at the next start, and gives the same tree; the file
+ * catches up then.
  */
-import { open, rename, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { printDirective } from '../config/print.js';
 import type { SpecRegistry } from '../config/registry.js';
@@ -15,12 +14,16 @@ import type { Block, Directive } from '../module/tree.js';
 import { addressOf, below, keyIdentity, stepsIn } from './address.js';
 import { heldFileOf, type HeldFile } from './held-files.js';
 import type { Journal } from './journal.js';
+import { removeUnfinished, replaceFile } from './replace-file.js';
 import type { Store } from './store.js';
 import type { KeyRow, OverlayRow } from './store-tables.js';
 
 const DELAY_MS = 100;
 /** After a write that took long, the next one waits this many times as long. */
 const REST = 5;
+/** What failed is tried again after this time, which doubles with every failure up to the longest. */
+const RETRY_MS = 1000;
+const LONGEST_RETRY_MS = 60_000;
 /** Directives handled in one turn of the event loop. */
 const BATCH = 2000;
 
@@ -37,6 +40,10 @@ export class HeldFileWriter {
   readonly #dirty = new Set<number>();
   #timer: NodeJS.Timeout | undefined;
   #delay = DELAY_MS;
+  /** Those of the dirty ones that could not be written; it has been logged. */
+  readonly #failing = new Set<number>();
+  #retryTimer: NodeJS.Timeout | undefined;
+  #retryDelay = RETRY_MS;
   #running: Promise<void> = Promise.resolve();
 
   constructor(private readonly options: HeldFileWriterOptions) {}
@@ -51,7 +58,21 @@ export class HeldFileWriter {
     this.#timer ??= setTimeout(() => void this.flush(), this.#delay);
   }
 
-  /** Resolves when the files have everything that was touched. Never rejects: what fails is logged, and tried again with the next change. */
+  /** After a start or a reload: the journal may have changes that a file lacks, because the process was killed or the write failed. */
+  catchUp(): void {
+    const { tree, registry } = this.options.current();
+    const visit = (block: Block, context: ContextName): void => {
+      for (const directive of block) {
+        const inside = directive.block && registry.contextInside(context, directive.name);
+        if (directive.block === undefined || inside === undefined || inside === 'entries') continue;
+        this.touch(directive.id);
+        visit(directive.block, inside);
+      }
+    };
+    visit(tree.root, 'main');
+  }
+
+  /** Resolves when the files have everything that was touched. Never rejects: what fails is logged, and tried again. */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -59,22 +80,51 @@ export class HeldFileWriter {
     return this.#running;
   }
 
+  /** The last try; what fails now is left to the next start. */
+  async close(): Promise<void> {
+    await this.flush();
+    clearTimeout(this.#retryTimer);
+  }
+
   async #writeAll(): Promise<void> {
     const started = performance.now();
+    const failed: number[] = [];
     for (const id of this.#dirty) {
       this.#dirty.delete(id);
       try {
         await this.#write(id);
       } catch (error) {
-        const reason = error instanceof Error ? error.message : String(error);
-        this.options.log.write('error', `state file could not be written, the changes are safe in the data folder: ${reason}`);
+        this.#report(id, error);
+        failed.push(id);
       }
     }
     this.#delay = Math.max(DELAY_MS, REST * (performance.now() - started));
+    this.#retry(failed);
+  }
+
+  #report(id: number, error: unknown): void {
+    if (this.#failing.has(id)) return;
+    this.#failing.add(id);
+    const reason = error instanceof Error ? error.message : String(error);
+    this.options.log.write(
+      'error',
+      `state file could not be written, the changes are safe in the data folder, it is tried again: ${reason}`,
+    );
+  }
+
+  #retry(failed: readonly number[]): void {
+    clearTimeout(this.#retryTimer);
+    if (failed.length === 0) {
+      this.#retryDelay = RETRY_MS;
+      return;
+    }
+    for (const id of failed) this.#dirty.add(id);
+    this.#retryTimer = setTimeout(() => void this.flush(), this.#retryDelay).unref();
+    this.#retryDelay = Math.min(2 * this.#retryDelay, LONGEST_RETRY_MS);
   }
 
   async #write(id: number): Promise<void> {
-    const { store, journal, current } = this.options;
+    const { store, journal, log, current } = this.options;
     const { tree, registry, args } = current();
     const directive = tree.byId(id);
     const context = registry.contextWithin(tree, id);
@@ -84,6 +134,11 @@ export class HeldFileWriter {
     const { seq } = journal;
     const address = addressOf(tree, id, registry, journal.removed);
     const rows = store.overlay.between(...below(address)).filter((row) => row.parent === address && isOf(row, file));
+    if (rows.length === 0) {
+      // The file has everything. What lies beside it is of a process that was killed while it wrote.
+      await removeUnfinished(file.path);
+      return;
+    }
     const keys = await changedKeys(directive.block, context, registry, rows, file);
     store.transaction(() => {
       for (const key of keys) store.keys.put(address, key);
@@ -92,6 +147,7 @@ export class HeldFileWriter {
     store.transaction(() => {
       for (const row of rows) if (row.seq <= seq && store.overlay.get(row.address)?.seq === row.seq) store.overlay.delete(row.address);
     });
+    if (this.#failing.delete(id)) log.write('notice', `state file "${file.path}" is written again`);
   }
 }
 
@@ -131,28 +187,5 @@ async function inBatches(directives: Iterable<Directive>, step: (directive: Dire
   for (const directive of directives) {
     step(directive);
     if (++count % BATCH === 0) await turn();
-  }
-}
-
-/** The file is the old one or the new one, whole, whenever it is read. It keeps its mode; a new one is for this user only. */
-async function replaceFile(path: string, text: string): Promise<void> {
-  const mode = await stat(path).then(
-    (found) => found.mode & 0o777,
-    () => 0o600,
-  );
-  const aside = `${path}.new`;
-  const file = await open(aside, 'w', mode);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(aside, path);
-  const folder = await open(dirname(path), 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
   }
 }

@@ -1,4 +1,4 @@
-import { ApiError, preconditionsHold, type Preconditions } from '../module/control.js';
+import { ApiError, assertPreconditions } from '../module/control.js';
 import { KeyValue, type KeyValueSettings, type PairWrite, type Log } from '../module/services.js';
 import { isAlive, PAIR_CHANNEL, type PairChange, type PairData } from './key-value-copy.js';
 import { ParticipantGone, type Participant, type Replicated } from './participant.js';
@@ -59,7 +59,7 @@ export class MasterKeyValue extends KeyValue implements Replicated {
 
   async set(key: string, value: string, { ttl = 0, dryRun = false, ...conditions }: PairWrite & { ttl?: number } = {}): Promise<void> {
     const pairs = this.#open();
-    this.#assertHold(conditions, key);
+    assertPreconditions(conditions, () => this.version(key));
     const size = this.#sizeAfter(key, value);
     if (dryRun) return;
     const pair: PairData = { key, value, version: this.#store.pairVersion + 1, expires: ttl === 0 ? 0 : Date.now() + ttl };
@@ -75,7 +75,7 @@ export class MasterKeyValue extends KeyValue implements Replicated {
 
   async delete(key: string, { dryRun = false, ...conditions }: PairWrite = {}): Promise<boolean> {
     const found = this.#alive(key) !== undefined;
-    this.#assertHold(conditions, key);
+    assertPreconditions(conditions, () => this.version(key));
     if (found && !dryRun) await this.#forget([key]);
     return found;
   }
@@ -117,12 +117,6 @@ export class MasterKeyValue extends KeyValue implements Replicated {
   #alive(key: string): PairData | undefined {
     const pair = this.#open().get(key);
     return pair !== undefined && isAlive(pair) ? pair : undefined;
-  }
-
-  #assertHold(conditions: Preconditions, key: string): void {
-    if (!preconditionsHold(conditions, this.version(key))) {
-      throw new ApiError(412, 'VersionMismatch', 'the value was changed meanwhile', [{ version: this.version(key) ?? null }]);
-    }
   }
 
   #sizeAfter(key: string, value: string): number {

@@ -2,10 +2,16 @@
 import { ApiError } from '../module/control.js';
 import type { ApiCall } from './api-call.js';
 import { jsonMistakeAt } from './json-position.js';
+import { parseQuery } from './query.js';
 import type { Route } from './route-table.js';
 import { invalidFields, type Fault } from './schema.js';
 
 export const BODY_LIMIT = 5 * 1024 * 1024;
+
+/** How a query says yes and no: `?dry_run` and `?dry_run=` are a yes. */
+const YES = ['1', 'true', ''];
+const NO = ['0', 'false'];
+export const FLAG_VALUES: readonly string[] = [...YES, ...NO];
 
 export interface Input {
   readonly body: unknown;
@@ -18,7 +24,7 @@ export interface Input {
 /** @throws ApiError 400, 413, 415 */
 export async function readInput(call: ApiCall, route: Route): Promise<Input> {
   const faults: Fault[] = [];
-  const parameters = new URLSearchParams(call.query);
+  const parameters = parseQuery(call.query, faults);
   const dryRun = route.verb !== 'GET' && takeFlag(parameters, 'dry_run', faults);
   const fields = route.verb === 'GET' ? takeFields(parameters, route, faults) : undefined;
   const query = readQuery(parameters, route, faults);
@@ -27,18 +33,18 @@ export async function readInput(call: ApiCall, route: Route): Promise<Input> {
   return { body, query, dryRun, fields };
 }
 
-function takeFlag(parameters: URLSearchParams, name: string, faults: Fault[]): boolean {
+function takeFlag(parameters: Map<string, string>, name: string, faults: Fault[]): boolean {
   const value = parameters.get(name);
   parameters.delete(name);
-  if (value === null || value === '0' || value === 'false') return false;
-  if (value !== '1' && value !== 'true' && value !== '') faults.push({ pointer: `?${name}`, message: 'must be 0 or 1' });
+  if (value === undefined || NO.includes(value)) return false;
+  if (!YES.includes(value)) faults.push({ pointer: `?${name}`, message: 'must be 0 or 1' });
   return true;
 }
 
-function takeFields(parameters: URLSearchParams, route: Route, faults: Fault[]): string[] | undefined {
+function takeFields(parameters: Map<string, string>, route: Route, faults: Fault[]): string[] | undefined {
   const value = parameters.get('fields');
   parameters.delete('fields');
-  if (value === null || value === '') return undefined;
+  if (value === undefined || value === '') return undefined;
   const fields = value.split(',').filter((name) => name !== '');
   const known = fieldsOf(route.schemas.answers[200]);
   for (const name of fields)
@@ -54,17 +60,20 @@ function fieldsOf(schema: unknown): ReadonlySet<string> | undefined {
   return properties && new Set(Object.keys(properties));
 }
 
-function readQuery(parameters: URLSearchParams, route: Route, faults: Fault[]): unknown {
-  for (const name of new Set(parameters.keys())) {
-    if (parameters.getAll(name).length > 1) faults.push({ pointer: `?${name}`, message: 'may be given once' });
-    if (route.query === undefined) faults.push({ pointer: `?${name}`, message: 'unknown parameter' });
+function readQuery(parameters: Map<string, string>, route: Route, faults: Fault[]): unknown {
+  if (route.query === undefined) {
+    for (const name of parameters.keys()) faults.push({ pointer: `?${name}`, message: 'unknown parameter' });
+    return {};
   }
-  if (route.query === undefined) return {};
   const read = route.query.read(Object.fromEntries(parameters));
   if ('value' in read) return read.value;
-  for (const { pointer, message } of read.faults) {
-    faults.push({ pointer: `?${pointer.slice(1)}`, message: message === 'unknown field' ? 'unknown parameter' : message });
-  }
+  // What could not be taken as it came is not missing as well.
+  const told = new Set(faults.map((fault) => fault.pointer));
+  const more = read.faults.map(({ pointer, message }) => ({
+    pointer: `?${pointer.slice(1)}`,
+    message: message === 'unknown field' ? 'unknown parameter' : message,
+  }));
+  faults.push(...more.filter(({ pointer }) => !told.has(pointer)));
   return {};
 }
 

@@ -102,7 +102,10 @@ function allowOf({ routes }: Match): string {
 /** OPTIONS is answered with what is allowed; anything else is an error that says so. */
 function notAllowed(call: ApiCall, allow: string): ApiAnswer {
   if (call.method === 'OPTIONS') return { status: 204, headers: { ...COMMON_HEADERS, Allow: allow }, type: undefined, body: '' };
-  const answer = failureAnswer(call, new ApiError(405, 'MethodNotAllowed', `${call.method} is not allowed here, but ${allow}`));
+  const answer = failureAnswer(
+    call,
+    new ApiError(405, 'MethodNotAllowed', `${call.method} is not possible here; these methods are: ${allow}`),
+  );
   return { ...answer, headers: { ...answer.headers, Allow: allow } };
 }
 

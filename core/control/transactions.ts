@@ -19,6 +19,7 @@ import { ApiError, type ActionContext } from '../module/control.js';
 import { Transactions, type Applied, type Edit } from '../module/services.js';
 import type { Block, Directive } from '../module/tree.js';
 import { asApiError } from './api-errors.js';
+import { contentVersion } from './content-version.js';
 import { driftLines } from './drift.js';
 import { effectiveTree, type Effective } from './effective-tree.js';
 import { resolveEdit, type ResolvedEdit } from './edits.js';
@@ -53,7 +54,7 @@ export class TransactionQueue extends Transactions {
   readonly #journal: Journal;
   readonly #heldFiles: HeldFileWriter;
   readonly #limits: TransactionLimits;
-  readonly #versions = new WeakMap<Directive, number>();
+  readonly #versions = new WeakMap<Directive, string>();
   #tail: Promise<unknown> = Promise.resolve();
   #version: number;
   #tx = 0;
@@ -79,9 +80,9 @@ export class TransactionQueue extends Transactions {
   }
 
   versionOf(directive: Directive): string {
-    const known = this.#versions.get(directive) ?? this.#version;
-    this.#versions.set(directive, known);
-    return String(known);
+    const version = this.#versions.get(directive) ?? contentVersion(directive);
+    this.#versions.set(directive, version);
+    return version;
   }
 
   /** Once the tree of the start is in force: keeps what was found out when it was made. */
@@ -93,6 +94,7 @@ export class TransactionQueue extends Transactions {
     });
     this.#version++;
     this.#drop(effective);
+    this.#heldFiles.catchUp();
   }
 
   apply(build: (tree: Block) => readonly Edit[], context: Partial<ActionContext> = {}): Promise<Applied> {
@@ -116,6 +118,7 @@ export class TransactionQueue extends Transactions {
       const record = (): unknown => (effective.save(), diff);
       const applied = await this.#carryOut({ operations, after, diff, origin: RELOAD, limit: this.#limits.reload, context: {}, record });
       this.#drop(effective);
+      this.#heldFiles.catchUp();
       return { ...applied, directives: [] };
     });
   }
@@ -134,7 +137,7 @@ export class TransactionQueue extends Transactions {
   async close(): Promise<void> {
     this.#closed = true;
     await this.#tail;
-    await this.#heldFiles.flush();
+    await this.#heldFiles.close();
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {

@@ -25,9 +25,12 @@ export interface RouteSchemas {
   readonly query?: TSchema;
   /** Answers by status. `null` is an empty body; several are alternatives of different types (`contentMediaType`, JSON without it). */
   readonly answers: Readonly<Record<number, TSchema | readonly TSchema[] | null>>;
-  /** Error codes this route may answer with, for the document. */
+  /** Error codes this route may answer with, for the document; beside those of its form (`InvalidField` …), which every route has. */
   readonly errors?: readonly string[];
 }
+
+/** Error codes of a route that calls the data plane, beside those of the action. */
+export const DATA_PLANE_ERRORS = ['DataPlaneUnavailable', 'NotLoaded', 'AnswerTooLong'] as const;
 
 type BodyOf<S extends RouteSchemas> = S extends { body: infer B extends TSchema } ? Static<B> : undefined;
 type QueryOf<S extends RouteSchemas> = S extends { query: infer Q extends TSchema } ? Static<Q> : Record<string, never>;
@@ -40,9 +43,21 @@ export interface Preconditions {
   readonly ifNoneMatch?: string | undefined;
 }
 
-/** @param version the one in force, undefined if there is nothing yet */
-export function preconditionsHold({ ifMatch, ifNoneMatch }: Preconditions, version: string | undefined): boolean {
-  return (ifMatch === undefined || names(ifMatch, version)) && (ifNoneMatch === undefined || !names(ifNoneMatch, version));
+/**
+ * @param current gives the version in force, undefined if there is nothing yet; called if there is something to compare it with
+ * @throws ApiError 412 `VersionMismatch`
+ */
+export function assertPreconditions({ ifMatch, ifNoneMatch }: Preconditions, current: () => string | undefined): void {
+  if (ifMatch === undefined && ifNoneMatch === undefined) return;
+  const version = current();
+  if (ifMatch !== undefined && !names(ifMatch, version))
+    throw mismatch(version === undefined ? 'it does not exist' : 'it was changed meanwhile', version);
+  if (ifNoneMatch !== undefined && names(ifNoneMatch, version))
+    throw mismatch(ifNoneMatch.trim() === '*' ? 'it exists already' : 'it still has that version', version);
+}
+
+function mismatch(text: string, version: string | undefined): ApiError {
+  return new ApiError(412, 'VersionMismatch', text, version === undefined ? [] : [{ version }]);
 }
 
 function names(tags: string, version: string | undefined): boolean {

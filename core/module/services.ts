@@ -56,7 +56,10 @@ export abstract class Transactions {
   /** The tree in force. */
   abstract readonly tree: Block;
   abstract readonly version: number;
-  /** Version of one directive: another one as soon as it or anything in it has changed. For `ETag` and `If-Match`. */
+  /**
+   * Version of one directive: another one as soon as it or anything in it has changed, the same after a restart. For `ETag` and `If-Match`.
+   * The first time it is asked for after a change takes time that grows with the directive.
+   */
   abstract versionOf(directive: Directive): string;
   /**
    * Carries out all edits or none. `build` runs when the transaction has its turn and sees the tree it will change; what it throws

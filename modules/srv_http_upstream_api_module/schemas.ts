@@ -1,4 +1,5 @@
 /** What the member API takes and answers. */
+import { DATA_PLANE_ERRORS } from '../../core/module/control.js';
 import { duration, Type } from '../../core/module/schema.js';
 
 const WHOLE = 2 ** 31 - 1;
@@ -82,26 +83,15 @@ const Group = Type.Object({
   peers: Type.Array(Peer),
 });
 
-const GROUP_ERRORS = ['UpstreamNotFound', 'UpstreamStatic', 'DataPlaneUnavailable'] as const;
+const GROUP_ERRORS = ['UpstreamNotFound', 'UpstreamStatic', ...DATA_PLANE_ERRORS] as const;
 const MEMBER_ERRORS = [...GROUP_ERRORS, 'UpstreamServerNotFound', 'UpstreamBadServerId'] as const;
-const WRITE_ERRORS = [
-  'JsonError',
-  'InvalidField',
-  'ConfigError',
-  'UpstreamBadAddress',
-  'UpstreamConfNoResolver',
-  'UpstreamNoBackup',
-  'EntryExists',
-  'VersionMismatch',
-  'BodyTooLarge',
-  'UnsupportedMediaType',
-  'ZoneFull',
-] as const;
+const CHANGE_ERRORS = ['ConfigError', 'ChangedMeanwhile', 'ZoneFull', 'StoreFull'] as const;
+const ADDRESS_ERRORS = ['UpstreamBadAddress', 'UpstreamConfNoResolver', 'UpstreamNoBackup', 'EntryExists'] as const;
 
 export const listGroups = {
   summary: 'All upstream groups that have a zone',
   answers: { 200: Type.Array(Group) },
-  errors: ['DataPlaneUnavailable'],
+  errors: DATA_PLANE_ERRORS,
 } as const;
 export const getGroup = { summary: 'One group with the figures of its members', answers: { 200: Group }, errors: GROUP_ERRORS } as const;
 export const resetGroup = {
@@ -115,22 +105,22 @@ export const addMember = {
   summary: 'Adds a member',
   body: NewMember,
   answers: { 201: Member },
-  errors: [...GROUP_ERRORS, ...WRITE_ERRORS],
+  errors: [...GROUP_ERRORS, ...CHANGE_ERRORS, ...ADDRESS_ERRORS],
 } as const;
 export const changeMember = {
   summary: 'Changes some settings of a member',
   body: PartOfMember,
   answers: { 200: Member },
-  errors: [...MEMBER_ERRORS, ...WRITE_ERRORS, 'UpstreamServerImmutable'],
+  errors: [...MEMBER_ERRORS, ...CHANGE_ERRORS, ...ADDRESS_ERRORS, 'UpstreamServerImmutable'],
 } as const;
 export const removeMember = {
   summary: 'Removes a member, which finishes the requests that it has; answers those that remain',
   answers: { 200: Type.Array(Member) },
-  errors: [...MEMBER_ERRORS, 'UpstreamServerImmutable', 'VersionMismatch'],
+  errors: [...MEMBER_ERRORS, ...CHANGE_ERRORS, 'UpstreamServerImmutable'],
 } as const;
 export const replaceMembers = {
   summary: 'Makes the members of a group exactly these; those at the same address stay who they are',
   body: Type.Array(ListedMember, { maxItems: 100_000 }),
   answers: { 200: Type.Array(Member) },
-  errors: [...GROUP_ERRORS, ...WRITE_ERRORS],
+  errors: [...GROUP_ERRORS, ...CHANGE_ERRORS, ...ADDRESS_ERRORS],
 } as const;

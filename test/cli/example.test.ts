@@ -47,3 +47,11 @@ test('it balances, takes a member, and takes a key', async (t) => {
   t.is(set.status, 200, set.body);
   t.is((await get(srv.port('p8080'), '/')).headers['x-color'], 'red');
 });
+
+test('the request id that a refused caller is told is in the log of the API', async (t) => {
+  const srv = await startExample(t);
+  const refused = await json(srv.port('p8081'), 'GET', '/api/v1/none');
+  t.is(refused.status, 404);
+  const { request_id: id } = refused.json as { request_id: string };
+  await srv.waitForLog(new RegExp(`"GET /api/v1/none HTTP/1.1" 404 .* ${id}$`, 'm'), 'logs/ctrl_access.log');
+});

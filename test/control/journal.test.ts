@@ -1,10 +1,11 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { ConfigErrors } from '../../core/config/errors.js';
 import type { Edit } from '../../core/module/services.js';
 import type { Block } from '../../core/module/tree.js';
 import { tempFolder } from '../harness/temp.js';
+import { waitFor } from '../harness/wait.js';
 import { fakeMaster, find, type FakeMaster } from './fake-master.js';
 
 const CONFIG = 'http { upstream demo { zone demo 64k; server 10.0.0.1:80; server 10.0.0.2:80; } }';
@@ -94,6 +95,24 @@ test('the file may change under the journal: API changes stay on top, what has n
   t.deepEqual(members(await restart(t, first, edited, folder)), ['10.0.0.9:80@3', '10.0.0.1:80 down@0', '10.0.0.3:80@2']);
 });
 
+test('a removal is dropped with its group and named; a line that the operator took out as well is no drift any more', async (t) => {
+  const master = await fakeMaster(t, { config: CONFIG, folder: tempFolder(t) });
+  await master.transactions.apply(remove('10.0.0.1:80'));
+  await master.transactions.apply(remove('10.0.0.2:80'));
+  await master.transactions.reload(() => master.parse(CONFIG.replace('server 10.0.0.1:80;', '')));
+  t.false(master.log.lines.some((line) => line.startsWith('[warn]')));
+  await master.transactions.reload(() => master.parse(CONFIG.replace('demo {', 'other {')));
+  t.deepEqual(
+    master.log.lines.filter((line) => line.startsWith('[warn]')),
+    [
+      '[warn] a change made by API was dropped, the configuration has no place for it any more: ' +
+        'http / upstream demo / server@1: remove "server 10.0.0.2:80;"',
+    ],
+  );
+  await master.transactions.reload(() => master.parse(CONFIG));
+  t.deepEqual(members(master), ['10.0.0.1:80@2', '10.0.0.2:80@1']);
+});
+
 test('an addition that the operator wrote into the file keeps its key and is no drift any more', async (t) => {
   const folder = tempFolder(t);
   const master = await fakeMaster(t, { config: CONFIG, folder });
@@ -115,6 +134,20 @@ test('a member that is removed by the API and comes back by the API is another o
   await master.transactions.reload(() => master.parse(CONFIG));
   t.deepEqual(members(master), ['10.0.0.2:80@1', '10.0.0.1:80@2']);
   t.deepEqual(members(await restart(t, master, CONFIG, folder)), ['10.0.0.2:80@1', '10.0.0.1:80@2']);
+});
+
+test('what is removed and added again as the file has it is no drift', async (t) => {
+  const master = await fakeMaster(t, { config: CONFIG, folder: tempFolder(t) });
+  await master.transactions.apply(remove('10.0.0.1:80'));
+  await master.transactions.apply(remove('10.0.0.2:80'));
+  await master.transactions.apply(add('server 10.0.0.1:80;'));
+  await master.transactions.apply(add('server 10.0.0.2:80;'));
+  t.deepEqual(master.transactions.drift(), []);
+  await master.transactions.apply(add('server 10.0.0.1:80;'));
+  t.deepEqual(master.transactions.drift(), ['http / upstream demo', '+ server 10.0.0.1:80;']);
+  await master.transactions.apply(replace('10.0.0.2:80', 'server 10.0.0.2:80 down;'));
+  const lines = ['http / upstream demo', '- server 10.0.0.2:80;', '+ server 10.0.0.2:80 down;', '+ server 10.0.0.1:80;'];
+  t.deepEqual(master.transactions.drift(), lines);
 });
 
 test('a reload that fails changes nothing', async (t) => {
@@ -265,6 +298,37 @@ test('a member removed while its state file is being written does not come back'
   writeFileSync(join(folder, 'demo.state'), 'server 10.0.0.3:80;\n');
   await master.transactions.apply(remove('10.0.0.3:80'));
   t.deepEqual(members(await restart(t, master, WITH_STATE, folder)), []);
+});
+
+test('a state file that fell behind catches up at the next start, and what a kill left beside it goes away', async (t) => {
+  const folder = tempFolder(t, { 'demo.state': '# mine\nserver 10.0.0.1:80;\n' });
+  const file = (): string => readFileSync(join(folder, 'demo.state'), 'utf8');
+  const killed = await fakeMaster(t, { config: WITH_STATE, folder });
+  await killed.transactions.apply(add('server 10.0.0.3:80;'));
+  const master = await restart(t, killed, WITH_STATE, folder);
+  await waitFor('the file', () => file() === 'server 10.0.0.1:80;\nserver 10.0.0.3:80;\n');
+  await waitFor('the journal', () => master.store.overlay.all().length === 0);
+  // By hand: as it is, until something changes.
+  writeFileSync(join(folder, 'demo.state'), '# mine\nserver 10.0.0.1:80;\n');
+  writeFileSync(join(folder, 'demo.state.new'), 'server 10');
+  await restart(t, master, WITH_STATE, folder);
+  await waitFor('the end of the left-over', () => !existsSync(join(folder, 'demo.state.new')));
+  t.is(file(), '# mine\nserver 10.0.0.1:80;\n');
+});
+
+test('a state file that cannot be written is tried again: one line for the failure, one for its end', async (t) => {
+  const folder = tempFolder(t, { 'demo.state': '' });
+  const master = await fakeMaster(t, { config: WITH_STATE, folder });
+  const { transactions, log } = master;
+  mkdirSync(join(folder, 'demo.state.new'));
+  await transactions.apply(add('server 10.0.0.3:80;'));
+  await waitFor('the failure', () => log.lines.length > 0);
+  await transactions.reload(() => master.parse(WITH_STATE));
+  rmdirSync(join(folder, 'demo.state.new'));
+  await waitFor('the file', () => readFileSync(join(folder, 'demo.state'), 'utf8') === 'server 10.0.0.3:80;\n');
+  await waitFor('the end', () => log.lines.length > 1);
+  t.regex(log.lines[0] ?? '', /^\[error\].* could not be written/);
+  t.regex(log.lines[1] ?? '', /^\[notice\].* is written again/);
 });
 
 test('server lines beside a state file and strange lines in it are refused, all of them', async (t) => {

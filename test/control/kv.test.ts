@@ -57,6 +57,9 @@ test('wrong calls are refused with every reason', async (t) => {
   t.is((await get(node.srv.port('api'), '/api/v1/kv?key=k')).body.length, 1024 * 1024);
   t.is((await node.call('GET', '/kv?limit=0')).status, 400);
   t.is((await node.call('DELETE', '/kv')).status, 400);
+  await node.call('POST', '/kv', { key: '\ufffd', value: '' });
+  t.is((await node.call('DELETE', '/kv?key=%ff')).status, 400);
+  t.is((await get(node.srv.port('api'), '/api/v1/kv?key=%ef%bf%bd')).status, 200);
   t.is((await node.call('PUT', '/kv', {})).status, 405);
 });
 
@@ -71,7 +74,11 @@ test('compare and set, dry runs and the end of a ttl', async (t) => {
   t.deepEqual((await node.call('POST', '/kv?dry_run=1', { key: 'color', value: 'green' })).json, { dry_run: true, diff: ['+ color'] });
   t.is((await node.web()).body, '[blue]');
   const ifNew = { 'if-none-match': '*' };
-  t.is((await node.call('POST', '/kv', { key: 'color', value: 'green' }, ifNew)).status, 412);
+  const exists = await node.call('POST', '/kv', { key: 'color', value: 'green' }, ifNew);
+  t.is(exists.status, 412);
+  t.like(errorOf(exists), { code: 'VersionMismatch', text: 'it exists already' });
+  const missing = errorOf(await node.call('POST', '/kv', { key: 'none', value: 'green' }, ifMatch));
+  t.like(missing, { code: 'VersionMismatch', text: 'it does not exist', details: [] });
   t.is((await node.call('POST', '/kv', { key: 'lock', value: 'mine' }, ifNew)).status, 200);
   t.is((await node.call('POST', '/kv', { key: 'lock', value: 'yours' }, ifNew)).status, 412);
   t.is((await node.web()).body, '[blue]');

@@ -112,4 +112,27 @@ test('a state file that could not keep its members is refused', async (t) => {
   const twice = await check('state demo.state; } upstream other { zone other 64k; state ./demo.state;');
   t.regex(twice, /"state" file "[^"]*\/demo\.state" is used twice in .*srv\.conf[^]*the other one is in .*srv\.conf/);
   t.regex(await check('state nowhere/demo.state;'), /cannot be written: there is no such folder in .*srv\.conf[^]*make it: .*\/nowhere/);
+  // A start makes the data folder itself.
+  t.regex(await check('state data/demo.state;'), /test is successful/);
+});
+
+async function versions(node: Node): Promise<unknown[]> {
+  const paths = ['/demo', '/demo/servers/', '/demo/servers/0', '/demo/servers/2'];
+  return Promise.all(paths.map(async (path) => (await node.upstreams('GET', path)).headers['etag']));
+}
+
+test('versions survive a restart: If-Match goes by what is there, not by when it was read', async (t) => {
+  const http = 'upstream demo { zone demo 256k; server 127.0.0.1:1; server 127.0.0.1:2; }';
+  const node = await startNode(t, { http });
+  await node.upstreams('POST', '/demo/servers/', { server: '127.0.0.1:3' });
+  await node.upstreams('PATCH', '/demo/servers/0', { weight: 9 });
+  await node.upstreams('DELETE', '/demo/servers/1');
+  const before = await versions(node);
+  t.is(new Set(before).size, 3);
+  await node.srv.stop();
+  const again = await startNode(t, { http, prefix: node.srv.prefix });
+  t.deepEqual(await versions(again), before);
+  const ifMatch = { 'if-match': String(before[2]) };
+  t.is((await again.upstreams('PATCH', '/demo/servers/0', { weight: 8 }, ifMatch)).status, 200);
+  t.is((await again.upstreams('PATCH', '/demo/servers/0', { weight: 7 }, ifMatch)).status, 412);
 });

@@ -74,8 +74,8 @@ test('groups and members are read', async (t) => {
   t.is(await codes('GET', '/demo/servers/7'), '404 UpstreamServerNotFound');
   t.is(await codes('PATCH', '/demo/servers/7', { down: true }), '404 UpstreamServerNotFound');
   t.is(await codes('DELETE', '/demo/servers/7'), '404 UpstreamServerNotFound');
-  for (const id of ['x', '-1', '1.5', '0x1', '99999999999999999'])
-    t.is(await codes('GET', `/demo/servers/${id}`), '400 UpstreamBadServerId', id);
+  for (const id of ['x', '-1', '1.5', '0x1']) t.is(await codes('GET', `/demo/servers/${id}`), '400 UpstreamBadServerId', id);
+  t.is(await codes('GET', '/demo/servers/99999999999999999999'), '404 UpstreamServerNotFound');
   t.is(await codes('PUT', '/demo/servers/1', {}), '405 MethodNotAllowed');
   t.is(await codes('GET', '/demo/peers'), '404 PathNotFound');
 });

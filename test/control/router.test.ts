@@ -18,6 +18,7 @@ const list = {
   answers: { 200: Type.Array(Thing) },
 } as const;
 const add = { summary: 'Adds one', body: Thing, answers: { 201: Thing }, errors: ['EntryExists'] } as const;
+const name = { summary: 'Its name', query: Type.Object({ name: Type.String() }), answers: { 200: Type.String() } } as const;
 const remove = { summary: 'Removes one', answers: { 204: null } } as const;
 
 class Things {
@@ -32,6 +33,11 @@ class Things {
   add({ body, ...call }: Call<typeof add>): Reply {
     this.calls.push({ ...call, body: undefined });
     return call.dryRun ? dryRunReply([`+ ${body.name}`]) : { status: 201, body, headers: { Location: `${call.base}/v1/shop/things/1` } };
+  }
+
+  @route('GET', '/names', name)
+  name({ query }: Call<typeof name>): Reply {
+    return { status: 200, body: query.name };
   }
 
   @route('DELETE', '/things/:id', remove)
@@ -199,6 +205,27 @@ test('query parameters are checked, unknown and repeated ones refused, together 
   t.deepEqual(pointersOf(errorOf(both).details), ['/name', '?dry_run', '?x']);
 });
 
+test('a parameter that is given twice is refused, also those that every route knows', async (t) => {
+  const { router, things } = shop();
+  const post = await callRouter(router, 'POST', '/v1/shop/things?dry_run=0&dry_run=1', { body: '{"name":"x"}' });
+  t.deepEqual(errorOf(post).details, [{ pointer: '?dry_run', message: 'may be given once' }]);
+  t.deepEqual(things.calls, []);
+  const get = await callRouter(router, 'GET', '/v1/shop/things?fields=name&fields=on');
+  t.deepEqual(errorOf(get).details, [{ pointer: '?fields', message: 'may be given once' }]);
+});
+
+test('what is no percent-encoded UTF-8 in a query is refused; text beyond ASCII may stand as it is', async (t) => {
+  const { router } = shop();
+  const find = (query: string) => callRouter(router, 'GET', `/v1/shop/names?${query}`);
+  for (const value of ['%ff', '%zz', '%', '%c3', '\xff', '%ed%a0%80']) {
+    const refused = await find(`name=${value}`);
+    t.is(refused.status, 400, value);
+    t.deepEqual(errorOf(refused).details, [{ pointer: '?name', message: 'must be percent-encoded UTF-8' }], value);
+  }
+  t.deepEqual(errorOf(await find('%zz=1&name=a')).details, [{ pointer: '?%zz', message: 'must be percent-encoded UTF-8' }]);
+  for (const value of ['gr%C3%BCn+a%2Bb', 'gr\xc3\xbcn%20a%2bb']) t.is((await find(`&name=${value}&`)).body, '"grün a+b"');
+});
+
 test('dry_run, If-Match and the request id reach the handler', async (t) => {
   const { router, things } = shop();
   const dry = await callRouter(router, 'POST', '/v1/shop/things/?dry_run=1', { body: '{"name":"x"}', headers: { 'if-match': '"7"' } });
@@ -249,10 +276,10 @@ test('the OpenAPI document has every route with its parameters, body, answers an
   t.is(document.openapi, '3.1.0');
   t.is(document.info.version, '1.2.3');
   t.is(document.servers[0]?.url, '/api');
-  t.deepEqual(Object.keys(document.paths).sort(), ['/v1/shop/things', '/v1/shop/things/special', '/v1/shop/things/{id}']);
+  t.deepEqual(Object.keys(document.paths).sort(), ['/v1/shop/names', '/v1/shop/things', '/v1/shop/things/special', '/v1/shop/things/{id}']);
   const post = document.paths['/v1/shop/things']?.['post'];
   t.truthy(post?.requestBody);
-  t.deepEqual(Object.keys(post?.responses ?? {}).sort(), ['201', '409', 'default']);
+  t.deepEqual(Object.keys(post?.responses ?? {}).sort(), ['200', '201', '400', '403', '409', '412', '413', '415', '500', 'default']);
   t.deepEqual(
     post?.parameters.map(({ name }) => name),
     ['dry_run', 'If-Match', 'If-None-Match'],

@@ -1,0 +1,141 @@
+import test from 'ava';
+import { startNode } from './node.js';
+import { OpenApiDocument } from './openapi-document.js';
+
+const GROUPS = '/upstream_api/http/upstreams';
+const DEMO = `${GROUPS}/demo`;
+const SERVERS = `${DEMO}/servers`;
+const NEVER = { 'if-match': '"0"' };
+
+test('the document names every path of the loaded modules', async (t) => {
+  const node = await startNode(t);
+  const document = await OpenApiDocument.of(t, node.srv.port('api'));
+  t.deepEqual(document.operations.toSorted(), [
+    'DELETE /v1/kv',
+    'DELETE /v1/upstream_api/http/upstreams/{group}',
+    'DELETE /v1/upstream_api/http/upstreams/{group}/servers/{id}',
+    'GET /v1/kv',
+    'GET /v1/upstream_api/http/upstreams',
+    'GET /v1/upstream_api/http/upstreams/{group}',
+    'GET /v1/upstream_api/http/upstreams/{group}/servers',
+    'GET /v1/upstream_api/http/upstreams/{group}/servers/{id}',
+    'PATCH /v1/upstream_api/http/upstreams/{group}/servers/{id}',
+    'POST /v1/kv',
+    'POST /v1/upstream_api/http/upstreams/{group}/servers',
+    'PUT /v1/upstream_api/http/upstreams/{group}/servers',
+  ]);
+  t.deepEqual(Object.keys(document.paths['/v1/kv']?.['get']?.responses['200']?.content ?? {}), ['text/plain', 'application/json']);
+});
+
+test('answers have the form that the document says: whole, selected and dry', async (t) => {
+  const node = await startNode(t, {
+    http: 'upstream demo { zone demo 256k; server 127.0.0.1:1; server 127.0.0.1:2 weight=7 max_fails=1; }',
+  });
+  await node.web();
+  const api = await OpenApiDocument.of(t, node.srv.port('api'));
+  for (const dry of ['?dry_run=1', '?dry_run=true', '?dry_run=', '?dry_run', '?dry_run=0', '?dry_run=false', '']) {
+    const isDry = !/=0|=false|^$/.test(dry);
+    const added = await api.call(isDry ? 200 : 201, 'POST', `${SERVERS}/${dry}`, { server: `10.0.0.1:${dry.length + 1}`, drain: true });
+    const id = isDry ? 0 : (JSON.parse(added.body) as { id: number }).id;
+    await api.call(200, 'PATCH', `${SERVERS}/${id}${dry}`, { weight: '5', route: 'a' });
+    await api.call(200, 'DELETE', `${SERVERS}/${id}${dry}`);
+    await api.call(200, 'PUT', `${SERVERS}${dry}`, await node.members());
+    await api.call(isDry ? 200 : 204, 'DELETE', `${DEMO}${dry}`);
+    await api.call(200, 'POST', `/kv${dry}`, { key: 'color', value: 'red' });
+    if (!isDry) await api.call(200, 'DELETE', `/kv${dry}&key=color`.replace(/kv&/, 'kv?'));
+  }
+  await api.call(200, 'POST', '/kv', { key: 'color', value: 'red' });
+  await api.call(200, 'DELETE', '/kv?key=color&dry_run=1');
+  await api.call(200, 'GET', '/kv?key=color');
+  await api.call(200, 'GET', '/kv?key=color&fields=key');
+  for (const fields of ['', '?fields=', '?fields=key', '?fields=value,key']) await api.call(200, 'GET', `/kv${fields}`);
+  for (const fields of ['', '?fields=name,peers', '?fields=keepalive']) {
+    await api.call(200, 'GET', `${GROUPS}${fields}`);
+    await api.call(200, 'GET', `${DEMO}${fields}`);
+  }
+  for (const fields of ['', '?fields=id', '?fields=server,drain']) {
+    await api.call(200, 'GET', `${SERVERS}/${fields}`);
+    await api.call(200, 'GET', `${SERVERS}/0${fields}`);
+  }
+  t.deepEqual([...api.seen].toSorted(), api.operations.toSorted());
+});
+
+test('refusals have a status and a code that the document names', async (t) => {
+  const node = await startNode(t, {
+    http: `
+      dyn_kv_conf conf/kv.conf;
+      upstream demo { zone demo 32k; server 127.0.0.1:1; }
+      upstream fixed { server 127.0.0.1:1; }`,
+    api: 'api_limit_except kv GET POST { deny all; }',
+    files: { 'conf/kv.conf': 'max_size 1k; \nmax_key 8;\nmax_value 2k;\n' },
+  });
+  const api = await OpenApiDocument.of(t, node.srv.port('api'));
+  for (const [method, path, body] of [
+    ['GET', `${GROUPS}/`],
+    ['GET', DEMO],
+    ['DELETE', DEMO],
+    ['GET', SERVERS],
+    ['GET', `${SERVERS}/0`],
+    ['POST', SERVERS, { server: '10.0.0.1' }],
+    ['PATCH', `${SERVERS}/0`, {}],
+    ['PUT', SERVERS, []],
+    ['DELETE', `${SERVERS}/0`],
+    ['GET', '/kv?key=a'],
+    ['POST', '/kv', { key: 'a', value: '' }],
+  ] as const) {
+    await api.call(400, method, `${path}${path.includes('?') ? '&' : '?'}colour=red`, body);
+    await api.call(403, method, path, body, { host: 'evil.example' });
+    await api.call(403, method, path, body, { origin: 'http://evil.example' });
+    if (method !== 'GET') await api.call(412, method, path, body, NEVER);
+    if (path.includes('demo')) await api.call(404, method, path.replace('demo', 'none'), body);
+    if (path.includes('demo')) await api.call(400, method, path.replace('demo', 'fixed'), body);
+    if (path.endsWith('/0')) await api.call(404, method, path.replace(/0$/, '7'), body);
+    if (path.endsWith('/0')) await api.call(400, method, path.replace(/0$/, 'x'), body);
+    if (body === undefined) continue;
+    await api.call(400, method, path, '{');
+    await api.call(413, method, path, ' '.repeat(5 * 1024 * 1024 + 1));
+    await api.call(415, method, path, body, { 'content-type': 'text/plain' });
+  }
+  await api.call(409, 'POST', SERVERS, { server: '127.0.0.1:1' });
+  await api.call(400, 'POST', SERVERS, { server: 'name:1' });
+  await api.call(400, 'PATCH', `${SERVERS}/0`, { server: '1.2.3.4:99999' });
+  await api.call(
+    507,
+    'PUT',
+    SERVERS,
+    Array.from({ length: 999 }, (_, n) => ({ server: `127.0.0.1:${n + 1}` })),
+  );
+  await api.call(404, 'GET', '/kv?key=none');
+  await api.call(403, 'DELETE', '/kv?key=none');
+  await api.call(413, 'POST', '/kv', { key: 'ninebytes', value: '' });
+  await api.call(413, 'POST', '/kv', { key: 'k', value: 'x'.repeat(2049) });
+  await api.call(507, 'POST', '/kv', { key: 'k', value: 'x'.repeat(1025) });
+});
+
+test('a data plane that is away is a 503 that the document names', async (t) => {
+  const node = await startNode(t, { allowCrashes: true });
+  const api = await OpenApiDocument.of(t, node.srv.port('api'));
+  // Without its master the API would end as well: it is held.
+  node.srv.signal('SIGSTOP');
+  try {
+    await Promise.all([
+      api.call(503, 'GET', GROUPS),
+      api.call(503, 'GET', DEMO),
+      api.call(503, 'DELETE', DEMO),
+      api.call(503, 'GET', SERVERS),
+      api.call(503, 'GET', `${SERVERS}/0`),
+      api.call(503, 'POST', SERVERS, { server: '10.0.0.1' }),
+      api.call(503, 'PATCH', `${SERVERS}/0`, {}),
+      api.call(503, 'PUT', SERVERS, []),
+      api.call(503, 'DELETE', `${SERVERS}/0`),
+      api.call(503, 'GET', '/kv?key=a'),
+      api.call(503, 'GET', '/kv'),
+      api.call(503, 'POST', '/kv', { key: 'a', value: '' }),
+      api.call(503, 'DELETE', '/kv?key=a'),
+    ]);
+  } finally {
+    node.srv.signal('SIGCONT');
+  }
+  await node.ready();
+  t.deepEqual([...api.seen].toSorted(), api.operations.toSorted());
+});
