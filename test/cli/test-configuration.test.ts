@@ -340,16 +340,19 @@ events {} http { upstream u { zone z 64k; state demo.state; } }`;
   t.deepEqual(messagesIn(stderr), expected, stderr);
 });
 
+/** Makes a program say at its end how much time of processors it took, in milliseconds. */
+const TELL_CPU = `process.once('exit', () => { const { user, system } = process.cpuUsage(); console.error('cpu ' + (user + system) / 1000); })`;
+
 test('the shipped configuration is checked in less than half a second', async (t) => {
   const prefix = tempFolder(t);
   cpSync(SHIPPED, `${prefix}/conf`, { recursive: true });
+  // Other tests run at the same time: what it takes of a processor is what it needs when it is alone.
+  const env = { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(TELL_CPU)}` };
   const times: number[] = [];
   for (let run = 0; run < 5; run++) {
-    const before = performance.now();
-    const { code, stderr } = await runSrv(t, ['-t'], undefined, { prefix });
-    times.push(performance.now() - before);
+    const { code, stderr } = await runSrv(t, ['-t'], undefined, { prefix, env });
     t.is(code, 0, stderr);
+    times.push(Number(/^cpu (.*)$/m.exec(stderr)?.[1]));
   }
-  // Other tests run at the same time: the best of five is what the program itself needs.
   t.true(Math.min(...times) < 500, `took ${times.map(Math.round).join(', ')} ms`);
 });
