@@ -27,6 +27,9 @@ export interface EngineOptions {
 /** The HTTP engine of one thread: follows the `http` block of the tree, owns the listeners. */
 export class HttpEngine implements Follower {
   readonly #listeners = new Map<string, HttpListener>();
+  /** Not in the configuration any more, but connections are still open. */
+  readonly #retired = new Set<HttpListener>();
+  #leaving = false;
   #modules: Change['modules'] | undefined;
   #compiler: HttpCompiler | undefined;
   #configuration: HttpConfiguration | undefined;
@@ -82,6 +85,7 @@ export class HttpEngine implements Follower {
 
   /** Accepts nothing more and lets requests end. Resolves when no connection is left, or after `timeout` ms. */
   async quit(timeout: number | undefined): Promise<void> {
+    this.#leaving = true;
     const until = timeout === undefined ? Infinity : Date.now() + timeout;
     const closing = Promise.all([...this.#listeners.values()].map((listener) => listener.drain()));
     await Promise.race([closing, timeout === undefined ? closing : sleep(timeout)]);
@@ -91,8 +95,9 @@ export class HttpEngine implements Follower {
 
   /** Closes everything at once. */
   stop(): void {
-    for (const listener of this.#listeners.values()) listener.destroy();
+    for (const listener of this.#all()) listener.destroy();
     this.#listeners.clear();
+    this.#retired.clear();
   }
 
   #newCompiler(modules: Change['modules']): HttpCompiler {
@@ -102,8 +107,12 @@ export class HttpEngine implements Follower {
 
   #connections(): number {
     let count = 0;
-    for (const listener of this.#listeners.values()) count += listener.connections.size;
+    for (const listener of this.#all()) count += listener.connections.size;
     return count;
+  }
+
+  #all(): readonly HttpListener[] {
+    return [...this.#listeners.values(), ...this.#retired];
   }
 
   /** Opens what is not open yet. On failure nothing of it stays open. */
@@ -112,7 +121,8 @@ export class HttpEngine implements Follower {
     const mistakes = new Mistakes();
     try {
       for (const [key, group] of groups) {
-        if (this.#listeners.has(key)) continue;
+        // A worker that leaves follows changes for the requests it still has; others may come to the ones that stay.
+        if (this.#leaving || this.#listeners.has(key)) continue;
         const listener = new HttpListener(group.options, this.context, variables, group.names);
         const held = [...this.#listeners.values()].some((other) => other.address === group.options.address);
         try {
@@ -151,12 +161,22 @@ export class HttpEngine implements Follower {
       const group = groups.get(key);
       if (group === undefined) {
         this.#listeners.delete(key);
-        void listener.drain();
+        void this.#retire(listener);
         continue;
       }
       listener.serve(group.names, variables);
     }
-    for (const [key, listener] of opened) this.#listeners.set(key, listener);
+    for (const [key, listener] of opened) {
+      this.#listeners.set(key, listener);
+      // It was told to end while this change was on its way.
+      if (this.#leaving) void listener.drain();
+    }
+  }
+
+  async #retire(listener: HttpListener): Promise<void> {
+    for (const old of this.#retired) if (old.isDone) this.#retired.delete(old);
+    this.#retired.add(listener);
+    await listener.drain();
   }
 }
 

@@ -86,7 +86,7 @@ export class WorkerHandle implements Participant {
   }
 
   replace(reason: string): void {
-    if (!this.#gone && !this.leaving) this.onReplace(this, reason);
+    if (!this.#gone) this.onReplace(this, reason);
   }
 
   suspect(): void {

@@ -49,9 +49,9 @@ export class WorkerPool {
 
   constructor(private readonly options: WorkerPoolOptions) {}
 
-  /** Those that take part in transactions. */
+  /** Those that changes have to reach: also one that leaves answers requests until it is gone. */
   get participants(): Iterable<Participant> {
-    return this.#workers.values();
+    return this.#all;
   }
 
   /**
@@ -96,7 +96,7 @@ export class WorkerPool {
     return [...this.#workers.values(), ...this.#leaving];
   }
 
-  /** From now on it takes part in nothing. */
+  /** From now on its number is free. */
   #dismiss(worker: WorkerHandle): WorkerHandle {
     this.#workers.delete(worker.index);
     this.#leaving.add(worker);
