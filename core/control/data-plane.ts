@@ -63,7 +63,10 @@ export class BusDataPlane extends DataPlane {
 
   #expect(id: string, ms: number): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.#settle(id)?.reject(unavailable('did not answer in time')), ms);
+      const timer = setTimeout(
+        () => this.#settle(id)?.reject(unavailable('did not answer in time: GET tells whether a change was made')),
+        ms,
+      );
       this.#pending.set(id, { resolve, reject, timer });
     });
   }

@@ -19,9 +19,7 @@ export interface Participant {
   abort(tx: number): void;
   /** Hands `data` to the replica of `channel` in that thread (see `Replica`); resolves when it has taken it. Rejects only with {@link ParticipantGone}. */
   publish(channel: string, data: unknown): Promise<void>;
-  /** It did not answer a commit or a publication in time: it has to be replaced, because what it serves is out of date. */
-  replace(reason: string): void;
-  /** It was late with something that can be repeated: it is replaced if it hangs, and left alone if it was merely slow. */
+  /** It was late: it is replaced if it hangs, and left alone if it was merely slow. */
   suspect(): void;
 }
 

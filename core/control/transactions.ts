@@ -7,7 +7,8 @@
  * - before it has changed nothing: workers die with the master, and what they had prepared was never in force;
  * - after it keeps the change whole: the next start applies the journal, whether the caller had its answer or not.
  * Nothing after the journal can fail: preparing has opened and compiled everything, committing only puts it in force. A worker that dies is
- * not waited for, its replacement starts from the tree then in force; one that does not answer to a commit is replaced.
+ * not waited for, its replacement starts from the tree then in force; one that is too busy to commit in time makes the answer a 503 that says
+ * so, and commits when it comes to it.
  *
  * The cost of a transaction grows with the change: no step looks at what the change leaves alone.
  */
@@ -32,7 +33,7 @@ import type { LoadedConfiguration, ModuleSpecs, TransactionLimits, TransactionOp
 import { WorkerRound } from './worker-round.js';
 
 /** The control plane waits for 2 s: what cannot be had in time is refused before. */
-const LIMITS: TransactionLimits = { prepare: 1500, reload: 60_000, commit: 1500 };
+const LIMITS: TransactionLimits = { api: 1500, reload: 60_000 };
 
 /** Who brings another file into force. */
 const RELOAD = 'reload';
@@ -44,10 +45,13 @@ interface Plan {
   readonly diff: readonly string[];
   /** Who wants it: a request id, or `reload`. */
   readonly origin: string;
+  /** How long each of the two steps in the workers may take (ms). */
   readonly limit: number;
   readonly context: Partial<ActionContext>;
   /** Writes it down, inside a store transaction; returns what goes into the history. */
   readonly record: () => unknown;
+  /** What follows in the master once it is in force there. */
+  readonly followUp: () => void;
 }
 
 export class TransactionQueue extends Transactions {
@@ -116,9 +120,12 @@ export class TransactionQueue extends Transactions {
       const after = instance.tree.apply(operations);
       const diff = describeChange(instance.tree, after, operations);
       const record = (): unknown => (effective.save(), diff);
-      const applied = await this.#carryOut({ operations, after, diff, origin: RELOAD, limit: this.#limits.reload, context: {}, record });
-      this.#drop(effective);
-      this.#heldFiles.catchUp();
+      const followUp = (): void => {
+        this.#drop(effective);
+        this.#heldFiles.catchUp();
+      };
+      const { reload: limit } = this.#limits;
+      const applied = await this.#carryOut({ operations, after, diff, origin: RELOAD, limit, context: {}, record, followUp });
       return { ...applied, directives: [] };
     });
   }
@@ -162,9 +169,9 @@ export class TransactionQueue extends Transactions {
       const after = before.apply(operations);
       const record = (): unknown => (keys.save(), this.#journal.record({ before, after, edits, registry, args }));
       const diff = describeChange(before, after, operations);
-      const plan = { operations, after, diff, origin: context.requestId ?? '', limit: this.#limits.prepare, context, record };
+      const followUp = (): void => this.#touch(edits, before);
+      const plan = { operations, after, diff, origin: context.requestId ?? '', limit: this.#limits.api, context, record, followUp };
       const applied = await this.#carryOut(plan);
-      if (context.dryRun !== true) this.#touch(edits, before);
       return { ...applied, directives: edits.map(({ id }) => (after.byId(id) ?? before.byId(id)) as Directive) };
     } catch (error) {
       throw asApiError(error);
@@ -195,7 +202,8 @@ export class TransactionQueue extends Transactions {
       throw error;
     }
     prepared.commit();
-    await round.commit(this.#limits.commit);
+    plan.followUp();
+    await round.commit(plan.limit);
     return { version: this.#version, diff };
   }
 

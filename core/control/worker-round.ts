@@ -1,6 +1,7 @@
 import { ConfigErrors, configErrorsOf, type ConfigError } from '../config/errors.js';
 import type { TreeOperation } from '../config/tree.js';
 import type { Log } from '../module/services.js';
+import { inForceEverywhere } from './in-force.js';
 import { ParticipantGone, type Participant } from './participant.js';
 import { unavailable } from './rpc-messages.js';
 import { TimeIsOver, within } from './time-limit.js';
@@ -38,18 +39,9 @@ export class WorkerRound {
     this.#ready = ready.flat();
   }
 
-  /** Puts it in force in those that are ready. One that does not answer within `ms` milliseconds is replaced, because it serves what was. */
+  /** Puts it in force in those that are ready. @throws ApiError 503 when one is late, see {@link inForceEverywhere} */
   async commit(ms: number): Promise<void> {
-    await Promise.all(
-      this.#ready.map(async (participant) => {
-        try {
-          await within(ms, participant.commit(this.tx));
-        } catch (error) {
-          if (error instanceof TimeIsOver) participant.replace('it did not put a change in force in time');
-          else if (!(error instanceof ParticipantGone)) participant.replace(`it could not put a change in force: ${String(error)}`);
-        }
-      }),
-    );
+    await inForceEverywhere(this.#ready, ms, (participant) => participant.commit(this.tx));
   }
 
   abort(): void {

@@ -50,8 +50,7 @@ export class WorkerHandle implements Participant {
     start: WorkerStart,
     limits: { readonly maxOldGenerationSizeMb: number },
     private readonly zones: Zones,
-    /** Called when it has to be ended from outside: what it serves is out of date, or it hangs. */
-    private readonly onReplace: (handle: WorkerHandle, reason: string) => void,
+    private readonly onHang: (handle: WorkerHandle, reason: string) => void,
   ) {
     this.name = `worker ${index}`;
     this.#lastZone = zones.last;
@@ -85,10 +84,6 @@ export class WorkerHandle implements Participant {
     return this.#ask({ kind: 'publish', id, channel, data }, `published ${id}`);
   }
 
-  replace(reason: string): void {
-    if (!this.#gone) this.onReplace(this, reason);
-  }
-
   suspect(): void {
     if (this.#suspected || this.#gone) return;
     this.#suspected = true;
@@ -96,7 +91,7 @@ export class WorkerHandle implements Participant {
     let left = HANG_STEPS;
     const timer = setInterval(() => {
       // Also one that was told to end: it would keep the server from ending.
-      if (--left === 0) this.onReplace(this, `it hangs: it has answered nothing for ${HANG_STEPS} s`);
+      if (--left === 0) this.onHang(this, `it hangs: it has answered nothing for ${HANG_STEPS} s`);
     }, 1000);
     const over = (): void => {
       clearInterval(timer);

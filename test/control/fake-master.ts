@@ -43,7 +43,6 @@ export class FakeWorker implements Participant {
   readonly committed: number[] = [];
   readonly aborted: number[] = [];
   readonly published: unknown[] = [];
-  replacedBecause: string | undefined;
   suspected = false;
   #next: ConfigTree | undefined;
 
@@ -72,10 +71,6 @@ export class FakeWorker implements Participant {
   publish(_: string, data: unknown): Promise<void> {
     this.published.push(data);
     return Promise.resolve();
-  }
-
-  replace(reason: string): void {
-    this.replacedBecause = reason;
   }
 
   suspect(): void {

@@ -76,7 +76,7 @@ test('a worker that cannot prepare stops the change everywhere', async (t) => {
 });
 
 test('a worker that never answers prepare is a 503 in time, and nothing changed', async (t) => {
-  const { transactions, printed, workers, log } = await fakeMaster(t, { config: CONFIG, folder: tempFolder(t), limits: { prepare: 50 } });
+  const { transactions, printed, workers, log } = await fakeMaster(t, { config: CONFIG, folder: tempFolder(t), limits: { api: 50 } });
   const before = printed();
   const [first] = workers;
   const prepare = first?.prepare.bind(first);
@@ -101,13 +101,19 @@ test('a worker that dies while it prepares or commits does not count', async (t)
   t.deepEqual(first.committed, []);
 });
 
-test('a worker that does not commit in time is replaced and the change stays', async (t) => {
-  const { transactions, workers, instance } = await fakeMaster(t, { config: CONFIG, folder: tempFolder(t), limits: { commit: 50 } });
+test('a worker that does not commit in time makes the answer a 503 that says so; the change stays, and state files have it', async (t) => {
+  const folder = tempFolder(t, { 'demo.state': 'server 10.0.0.1:80;\n' });
+  const config = 'http { upstream demo { zone demo 64k; state demo.state; } }';
+  const { transactions, workers, instance } = await fakeMaster(t, { config, folder, limits: { api: 50 } });
   const [first] = workers as [FakeWorker];
   first.commit = () => new Promise(() => {});
-  await transactions.apply(add('server 10.0.0.3:80;'));
-  t.regex(first.replacedBecause ?? '', /in time/);
-  t.is(members(instance.tree.root).length, 3);
+  const error = await t.throwsAsync(transactions.apply(add('server 10.0.0.3:80;')));
+  t.like(error, { status: 503, code: 'DataPlaneUnavailable' });
+  t.regex(error.message, /has made the change, but a worker is busy/);
+  t.true(first.suspected);
+  t.is(members(instance.tree.root).length, 2);
+  await transactions.close();
+  t.regex(readFileSync(join(folder, 'demo.state'), 'utf8'), /10\.0\.0\.3/);
 });
 
 test('a caller that does not wait any more gets nothing changed', async (t) => {
