@@ -1,8 +1,7 @@
 import type { TreeOperation } from '../config/tree.js';
 
 /**
- * A thread that follows the configuration: one worker as the master sees it. Messages to it arrive in the order of the calls, so a worker
- * that is still booting simply answers its first `prepare` later.
+ * A thread that follows the configuration: one worker as the master sees it. Messages to it arrive in the order of the calls.
  */
 export interface Participant {
   /** For the log: `worker 2`. */

@@ -130,9 +130,9 @@ export class TransactionQueue extends Transactions {
     });
   }
 
-  /** Calls `step` when no transaction is under way: a worker that is started in it takes part in all that follow. */
-  async between(step: () => void): Promise<void> {
-    await this.#inTurn(() => Promise.resolve(step()));
+  /** Calls `step` when no transaction is under way, and begins none before it resolves: a worker that joins in it takes part in all that follow. */
+  async between(step: () => Promise<unknown>): Promise<void> {
+    await this.#inTurn(step);
   }
 
   /** The difference between the configuration files and the tree in force, see {@link driftLines}. */

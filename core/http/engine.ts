@@ -29,7 +29,8 @@ export class HttpEngine implements Follower {
   readonly #listeners = new Map<string, HttpListener>();
   /** Not in the configuration any more, but connections are still open. */
   readonly #retired = new Set<HttpListener>();
-  #leaving = false;
+  /** It may have sockets: a worker from {@link open} to {@link quit}, others all the time. */
+  #opens: boolean;
   #modules: Change['modules'] | undefined;
   #compiler: HttpCompiler | undefined;
   #configuration: HttpConfiguration | undefined;
@@ -38,7 +39,9 @@ export class HttpEngine implements Follower {
     private readonly exchanges: HttpExchanges,
     private readonly context: HttpContext,
     private readonly options: EngineOptions,
-  ) {}
+  ) {
+    this.#opens = options.role !== 'worker';
+  }
 
   /** Addresses that are open, as `listen` names them. */
   get addresses(): string[] {
@@ -70,6 +73,14 @@ export class HttpEngine implements Follower {
     };
   }
 
+  /** Opens the sockets of the configuration in force; from now on they follow it. @throws ConfigErrors with every one that cannot be opened */
+  async open(): Promise<void> {
+    this.#opens = true;
+    if (this.#configuration === undefined || this.#modules === undefined) return;
+    const opened = await this.#open(listenGroups(this.#configuration.servers), this.#modules.variables);
+    for (const [key, listener] of opened) this.#listeners.set(key, listener);
+  }
+
   /** Compiles, and waits for the names that have to be looked up. @throws ConfigErrors with what is wrong with either */
   async #compile(compile: () => HttpConfiguration): Promise<HttpConfiguration> {
     const mistakes = new Mistakes();
@@ -85,7 +96,7 @@ export class HttpEngine implements Follower {
 
   /** Accepts nothing more and lets requests end. Resolves when no connection is left, or after `timeout` ms. */
   async quit(timeout: number | undefined): Promise<void> {
-    this.#leaving = true;
+    this.#opens = false;
     const until = timeout === undefined ? Infinity : Date.now() + timeout;
     const closing = Promise.all([...this.#listeners.values()].map((listener) => listener.drain()));
     await Promise.race([closing, timeout === undefined ? closing : sleep(timeout)]);
@@ -121,8 +132,7 @@ export class HttpEngine implements Follower {
     const mistakes = new Mistakes();
     try {
       for (const [key, group] of groups) {
-        // A worker that leaves follows changes for the requests it still has; others may come to the ones that stay.
-        if (this.#leaving || this.#listeners.has(key)) continue;
+        if (!this.#opens || this.#listeners.has(key)) continue;
         const listener = new HttpListener(group.options, this.context, variables, group.names);
         const held = [...this.#listeners.values()].some((other) => other.address === group.options.address);
         try {
@@ -169,7 +179,7 @@ export class HttpEngine implements Follower {
     for (const [key, listener] of opened) {
       this.#listeners.set(key, listener);
       // It was told to end while this change was on its way.
-      if (this.#leaving) void listener.drain();
+      if (!this.#opens) void listener.drain();
     }
   }
 

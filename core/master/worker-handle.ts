@@ -3,7 +3,7 @@ import type { TreeOperation } from '../config/tree.js';
 import { ParticipantGone, type Participant } from '../control/participant.js';
 import { failureOf } from '../worker/failure.js';
 import type { Zones } from '../zone/zones.js';
-import type { FromWorker, ToWorker, WorkerStart } from '../worker/protocol.js';
+import type { FromWorker, ToWorker, WorkerStart, WorkerState } from '../worker/protocol.js';
 
 const WORKER_FILE = new URL('../worker/main.js', import.meta.url);
 /** What a worker that was told to end at once may take before it is cut off. */
@@ -28,19 +28,24 @@ interface Waiting {
 export class WorkerHandle implements Participant {
   readonly name: string;
   readonly threadId: number;
+  /** Resolves when it can be told to {@link boot}. */
+  readonly loaded: Promise<void>;
   /** Resolves when it serves traffic; rejects with the reasons when it cannot, or with {@link ParticipantGone}. */
   readonly ready: Promise<void>;
   readonly ended: Promise<WorkerEnd>;
   readonly startedAt = Date.now();
   /** It was told to end: it need not be replaced. */
   leaving = false;
+  /** It has been given the state of one moment, and is told of every change since. */
+  follows = false;
   readonly #thread: Worker;
   /** Answers that are due, by `kind number`. */
   readonly #waiting = new Map<string, Waiting>();
   #publications = 0;
   /** The newest zone that was shared with it. */
-  #lastZone: number;
-  #serves = false;
+  #lastZone = 0;
+  /** It has that state in force and opens its sockets, or has done so. */
+  #booted = false;
   #suspected = false;
   #gone = false;
   #error: Error | undefined;
@@ -53,15 +58,26 @@ export class WorkerHandle implements Participant {
     private readonly onHang: (handle: WorkerHandle, reason: string) => void,
   ) {
     this.name = `worker ${index}`;
-    this.#lastZone = zones.last;
     this.#thread = new Worker(WORKER_FILE, { workerData: start, name: `srv ${this.name}`, resourceLimits: limits, stdin: false });
     this.threadId = this.#thread.threadId;
+    this.loaded = this.#answer('loaded');
     this.ready = this.#answer('ready');
     this.ended = new Promise((resolve) => this.#thread.once('exit', (code) => resolve(this.#end(code))));
     this.#thread.on('error', (error: unknown) => (this.#error = error instanceof Error ? error : new Error(String(error))));
     this.#thread.on('message', (message: FromWorker) => this.#take(message));
     // Whoever waits for it sees the rejection as well; nobody waiting is no fault.
+    this.loaded.catch(() => undefined);
     this.ready.catch(() => undefined);
+  }
+
+  /** Gives it what is in force: no transaction may be under way. Resolves when it is in force there; {@link ready} has what fails. */
+  async boot(state: WorkerState): Promise<void> {
+    if (this.#gone || this.leaving) return;
+    this.follows = true;
+    this.#lastZone = this.zones.last;
+    const booted = this.#answer('booted');
+    this.#post({ kind: 'boot', state });
+    await booted.catch(() => undefined);
   }
 
   prepare(tx: number, operations: readonly TreeOperation[], rereads = false): Promise<void> {
@@ -81,11 +97,14 @@ export class WorkerHandle implements Participant {
 
   publish(channel: string, data: unknown): Promise<void> {
     const id = ++this.#publications;
+    // One that boots takes it before it opens its sockets: nobody needs to wait for that.
+    if (!this.#booted) return Promise.resolve(this.#post({ kind: 'publish', id, channel, data }));
     return this.#ask({ kind: 'publish', id, channel, data }, `published ${id}`);
   }
 
+  /** Finds out whether it hangs. One that is booting may take as long as its configuration needs. */
   suspect(): void {
-    if (this.#suspected || this.#gone) return;
+    if (this.#suspected || !this.#booted || this.#gone) return;
     this.#suspected = true;
     // In steps: where the whole process stood still (a paused machine) no more than one of them has passed, and nobody hangs.
     let left = HANG_STEPS;
@@ -98,11 +117,6 @@ export class WorkerHandle implements Participant {
       this.#suspected = false;
     };
     this.#ask({ kind: 'ping' }, 'pong').then(over, over);
-  }
-
-  /** Finds out, in its time, whether it hangs. One that is booting may take as long as its configuration needs. */
-  watch(): void {
-    if (this.#serves) this.suspect();
   }
 
   reopenLogs(): void {
@@ -147,11 +161,16 @@ export class WorkerHandle implements Participant {
 
   #take(message: FromWorker): void {
     switch (message.kind) {
+      case 'loaded':
       case 'ready':
-        this.#serves = true;
-        return this.#settle('ready');
+        return this.#settle(message.kind);
+      case 'booted':
+        this.#booted = true;
+        this.#post({ kind: 'open' });
+        return this.#settle('booted');
       case 'failed':
-        return this.#settle('ready', failureOf(message.failure));
+        for (const step of ['loaded', 'booted', 'ready']) this.#settle(step, failureOf(message.failure));
+        return;
       case 'prepared':
         return this.#settle(`prepared ${message.tx}`, message.failure && failureOf(message.failure));
       case 'committed':

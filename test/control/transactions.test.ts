@@ -177,7 +177,7 @@ test('what `build` throws reaches the caller and holds nothing up', async (t) =>
 test('a worker that joins between two transactions misses none', async (t) => {
   const { transactions, workers, instance } = await fakeMaster(t, { config: CONFIG, folder: tempFolder(t) });
   const changes = Array.from({ length: 5 }, (_, n) => transactions.apply(add(`server 10.0.1.${n}:80;`)));
-  const joined = transactions.between(() => workers.push(new FakeWorker('worker 9', instance.tree)));
+  const joined = transactions.between(() => Promise.resolve(workers.push(new FakeWorker('worker 9', instance.tree))));
   const more = Array.from({ length: 5 }, (_, n) => transactions.apply(add(`server 10.0.2.${n}:80;`)));
   await Promise.all([...changes, joined, ...more]);
   for (const worker of workers) t.is(printTree(worker.tree.root), printTree(instance.tree.root));
