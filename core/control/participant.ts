@@ -1,5 +1,3 @@
-import type { TreeOperation } from '../config/tree.js';
-
 /**
  * A thread that follows the configuration: one worker as the master sees it. Messages to it arrive in the order of the calls.
  */
@@ -8,10 +6,11 @@ export interface Participant {
   readonly name: string;
   /**
    * Makes everything ready for the change without any effect on traffic.
+   * @param operations in JSON: the same text for all is made once and copied as it is, which objects are not
    * @param rereads files that directives name may have changed
    * @throws ConfigErrors (or any error with its reasons) when the thread cannot; {@link ParticipantGone} when it died.
    */
-  prepare(tx: number, operations: readonly TreeOperation[], rereads?: boolean): Promise<void>;
+  prepare(tx: number, operations: string, rereads?: boolean): Promise<void>;
   /** Puts the prepared change in force. Rejects only with {@link ParticipantGone}. */
   commit(tx: number): Promise<void>;
   /** Forgets the change. Needs no answer; also called while `prepare` is still under way. */

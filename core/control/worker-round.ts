@@ -24,9 +24,10 @@ export class WorkerRound {
   /** @throws ConfigErrors with the reasons of all workers; ApiError 503 when one did not answer within `ms` milliseconds */
   async prepare(operations: readonly TreeOperation[], ms: number, rereads: boolean): Promise<void> {
     const failures: Failure[] = [];
+    const text = this.participants.length > 0 ? JSON.stringify(operations) : '';
     const ready = await Promise.all(
       this.participants.map((participant) =>
-        within(ms, participant.prepare(this.tx, operations, rereads)).then(
+        within(ms, participant.prepare(this.tx, text, rereads)).then(
           () => [participant],
           (error: unknown) => {
             if (!(error instanceof ParticipantGone)) failures.push({ participant, error });

@@ -1,5 +1,4 @@
 import { Worker } from 'node:worker_threads';
-import type { TreeOperation } from '../config/tree.js';
 import { ParticipantGone, type Participant } from '../control/participant.js';
 import { failureOf } from '../worker/failure.js';
 import type { Zones } from '../zone/zones.js';
@@ -80,7 +79,7 @@ export class WorkerHandle implements Participant {
     await booted.catch(() => undefined);
   }
 
-  prepare(tx: number, operations: readonly TreeOperation[], rereads = false): Promise<void> {
+  prepare(tx: number, operations: string, rereads = false): Promise<void> {
     const zones = this.zones.shares(this.#lastZone);
     this.#lastZone = this.zones.last;
     return this.#ask({ kind: 'prepare', tx, operations, rereads, zones }, `prepared ${tx}`);

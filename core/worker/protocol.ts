@@ -1,5 +1,5 @@
 /** What the master and a worker thread say to each other. Messages arrive in the order they were sent. */
-import type { DirectiveData, TreeOperation } from '../config/tree.js';
+import type { DirectiveData } from '../config/tree.js';
 import type { ZoneShare } from '../zone/zones.js';
 import type { FailureData } from './failure.js';
 
@@ -35,7 +35,8 @@ export type ToWorker =
   | {
       readonly kind: 'prepare';
       readonly tx: number;
-      readonly operations: readonly TreeOperation[];
+      /** JSON of `TreeOperation[]`. */
+      readonly operations: string;
       readonly rereads: boolean;
       readonly zones: readonly ZoneShare[];
     }

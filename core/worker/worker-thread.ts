@@ -1,5 +1,5 @@
 import type { MessagePort } from 'node:worker_threads';
-import { ConfigTree } from '../config/tree.js';
+import { ConfigTree, type TreeOperation } from '../config/tree.js';
 import { assemble, type Assembly } from '../kernel/assembly.js';
 import type { Prepared } from '../kernel/follower.js';
 import { findInstallation } from '../kernel/installation.js';
@@ -107,7 +107,7 @@ export class WorkerThread {
   async #prepare({ tx, operations, rereads, zones }: Extract<ToWorker, { kind: 'prepare' }>): Promise<void> {
     try {
       this.#zones.adopt(zones);
-      this.#prepared.set(tx, await this.#instance.prepare(operations, rereads));
+      this.#prepared.set(tx, await this.#instance.prepare(JSON.parse(operations) as TreeOperation[], rereads));
       this.#tell({ kind: 'prepared', tx });
     } catch (error) {
       this.#tell({ kind: 'prepared', tx, failure: failureData(error) });

@@ -51,9 +51,8 @@ export class FakeWorker implements Participant {
     public tree: ConfigTree,
   ) {}
 
-  prepare(_: number, operations: readonly TreeOperation[]): Promise<void> {
-    // What travels between threads is copied.
-    this.#next = this.tree.apply(structuredClone(operations));
+  prepare(_: number, operations: string): Promise<void> {
+    this.#next = this.tree.apply(JSON.parse(operations) as TreeOperation[]);
     return Promise.resolve();
   }
 
