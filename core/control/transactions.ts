@@ -12,6 +12,7 @@
  *
  * The cost of a transaction grows with the change: no step looks at what the change leaves alone.
  */
+import { setImmediate } from 'node:timers/promises';
 import { Mistakes } from '../config/mistakes.js';
 import { describeChange } from '../config/describe-change.js';
 import { diffTrees } from '../config/diff.js';
@@ -35,6 +36,12 @@ import { WorkerRound } from './worker-round.js';
 
 /** The control plane waits for 2 s: what cannot be had in time is refused before. */
 const LIMITS: TransactionLimits = { api: 1500, reload: 60_000 };
+/** What one edit more may take in each of the steps (ms), many times of what it should take. */
+const PER_EDIT = 0.2;
+/** Parsing and compiling in the master, preparing in the workers, committing there. */
+const STEPS = 3;
+/** Less (ms) is within the time that every call has: the caller of so few edits is not told. */
+const WORTH_TELLING = 200;
 
 /** Who brings another file into force. */
 const RELOAD = 'reload';
@@ -166,13 +173,18 @@ export class TransactionQueue extends Transactions {
       const keys = new NewKeys(store.keys);
       const addresses = new Addresses(before, registry, this.#journal.removed);
       const around = { tree: before, registry, ids, addresses, nextKey: (block: string) => keys.next(block) };
-      const edits = resolveAll(build(before.root), (edit) => resolveEdit(edit, around));
+      const wanted = build(before.root);
+      const extra = wanted.length * PER_EDIT;
+      const deadline = await extended(context, extra * STEPS);
+      const edits = resolveAll(wanted, (edit) => resolveEdit(edit, around));
       const operations = edits.flatMap((edit) => edit.operations);
       const after = before.apply(operations);
       const record = (): unknown => (keys.save(), this.#journal.record({ before, after, edits, registry, args }));
       const diff = context.dryRun === true ? describeChange(before, after, operations) : [];
       const followUp = (): void => this.#touch(edits, before);
-      const plan = { operations, after, diff, origin: context.requestId ?? '', limit: this.#limits.api, context, record, followUp };
+      const limit = this.#limits.api + extra;
+      const origin = context.requestId ?? '';
+      const plan = { operations, after, diff, origin, limit, context: { ...context, deadline }, record, followUp };
       const applied = await this.#carryOut(plan);
       return { ...applied, directives: edits.map(({ id }) => (after.byId(id) ?? before.byId(id)) as Directive) };
     } catch (error) {
@@ -244,6 +256,15 @@ const pick = ({ registry, args }: ModuleSpecs): ModuleSpecs => ({ registry, args
 
 function assertInTime({ deadline }: Partial<ActionContext>): void {
   if (deadline !== undefined && Date.now() > deadline) throw unavailable('had no time for this change; nothing was changed');
+}
+
+/** Lets the caller of a large change wait `ms` milliseconds longer. @returns until when it waits */
+async function extended({ deadline = Infinity, extendDeadline }: Partial<ActionContext>, ms: number): Promise<number> {
+  if (extendDeadline === undefined || ms < WORTH_TELLING) return deadline;
+  extendDeadline(deadline + ms - Date.now());
+  // What follows holds this thread up: the message has to leave before.
+  await setImmediate();
+  return deadline + ms;
 }
 
 /** All mistakes of all edits. */
