@@ -2,14 +2,12 @@ import { Worker } from 'node:worker_threads';
 import { ParticipantGone, type Participant } from '../control/participant.js';
 import { failureOf } from '../worker/failure.js';
 import type { Zones } from '../zone/zones.js';
+import { HangWatch } from './hang-watch.js';
 import type { FromWorker, ToWorker, WorkerStart, WorkerState } from '../worker/protocol.js';
 
 const WORKER_FILE = new URL('../worker/main.js', import.meta.url);
 /** What a worker that was told to end at once may take before it is cut off. */
 const STOP_MS = 2000;
-
-/** A worker that answers nothing for as many seconds is taken to hang. */
-const HANG_STEPS = 10;
 
 /** How a worker thread ended. */
 export interface WorkerEnd {
@@ -45,8 +43,8 @@ export class WorkerHandle implements Participant {
   #lastZone = 0;
   /** It has that state in force and opens its sockets, or has done so. */
   #booted = false;
-  #suspected = false;
   #gone = false;
+  readonly #watch: HangWatch;
   #error: Error | undefined;
 
   constructor(
@@ -54,9 +52,14 @@ export class WorkerHandle implements Participant {
     start: WorkerStart,
     limits: { readonly maxOldGenerationSizeMb: number },
     private readonly zones: Zones,
-    private readonly onHang: (handle: WorkerHandle, reason: string) => void,
+    /** Called when it has to be ended from outside, also if it was told to end: it would keep the server from ending. */
+    onHang: (handle: WorkerHandle, reason: string) => void,
   ) {
     this.name = `worker ${index}`;
+    this.#watch = new HangWatch(
+      () => this.#post({ kind: 'ping' }),
+      (reason) => onHang(this, reason),
+    );
     this.#thread = new Worker(WORKER_FILE, { workerData: start, name: `srv ${this.name}`, resourceLimits: limits, stdin: false });
     this.threadId = this.#thread.threadId;
     this.loaded = this.#answer('loaded');
@@ -103,19 +106,7 @@ export class WorkerHandle implements Participant {
 
   /** Finds out whether it hangs. One that is booting may take as long as its configuration needs. */
   suspect(): void {
-    if (this.#suspected || !this.#booted || this.#gone) return;
-    this.#suspected = true;
-    // In steps: where the whole process stood still (a paused machine) no more than one of them has passed, and nobody hangs.
-    let left = HANG_STEPS;
-    const timer = setInterval(() => {
-      // Also one that was told to end: it would keep the server from ending.
-      if (--left === 0) this.onHang(this, `it hangs: it has answered nothing for ${HANG_STEPS} s`);
-    }, 1000);
-    const over = (): void => {
-      clearInterval(timer);
-      this.#suspected = false;
-    };
-    this.#ask({ kind: 'ping' }, 'pong').then(over, over);
+    if (this.#booted && !this.#gone) this.#watch.ask();
   }
 
   reopenLogs(): void {
@@ -177,7 +168,7 @@ export class WorkerHandle implements Participant {
       case 'published':
         return this.#settle(`published ${message.id}`);
       case 'pong':
-        return this.#settle('pong');
+        return this.#watch.answered();
     }
   }
 
@@ -191,6 +182,7 @@ export class WorkerHandle implements Participant {
 
   #end(code: number): WorkerEnd {
     this.#gone = true;
+    this.#watch.answered();
     const gone = new ParticipantGone(this.name, this.#causeOf(code));
     for (const { reject } of this.#waiting.values()) reject(gone);
     this.#waiting.clear();

@@ -4,14 +4,13 @@ import { ParticipantGone, type Participant } from '../control/participant.js';
 import type { Log } from '../module/services.js';
 import type { WorkerStart, WorkerState } from '../worker/protocol.js';
 import type { Zones } from '../zone/zones.js';
+import { WATCH_MS } from './hang-watch.js';
 import { WorkerHandle, type WorkerEnd } from './worker-handle.js';
 
 const FIRST_DELAY_MS = 100;
 const LONGEST_DELAY_MS = 10_000;
 /** A worker that lived as long did not die at its start: its replacement comes at once. */
 const STEADY_MS = 10_000;
-/** How often it is looked whether one hangs. */
-const WATCH_MS = 5000;
 
 export interface WorkerPoolOptions {
   readonly log: Log;
