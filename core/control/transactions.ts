@@ -12,7 +12,6 @@
  *
  * The cost of a transaction grows with the change: no step looks at what the change leaves alone.
  */
-import { setImmediate } from 'node:timers/promises';
 import { Mistakes } from '../config/mistakes.js';
 import { describeChange } from '../config/describe-change.js';
 import { diffTrees } from '../config/diff.js';
@@ -23,6 +22,7 @@ import type { Block, Directive } from '../module/tree.js';
 import { Addresses } from './address.js';
 import { asApiError } from './api-errors.js';
 import { contentVersion } from './content-version.js';
+import { assertInTime, timeFor, type ChangeTime } from './change-time.js';
 import { driftLines } from './drift.js';
 import { effectiveTree, type Effective } from './effective-tree.js';
 import { resolveEdit, type ResolvedEdit } from './edits.js';
@@ -36,13 +36,6 @@ import { WorkerRound } from './worker-round.js';
 
 /** The control plane waits for 2 s: what cannot be had in time is refused before. */
 const LIMITS: TransactionLimits = { api: 1500, reload: 60_000 };
-/** What one edit more may take in each of the steps (ms), many times of what it should take. */
-const PER_EDIT = 0.2;
-/** Parsing and compiling in the master, preparing in the workers, committing there. */
-const STEPS = 3;
-/** Less (ms) is within the time that every call has: the caller of so few edits is not told. */
-const WORTH_TELLING = 200;
-
 /** Who brings another file into force. */
 const RELOAD = 'reload';
 
@@ -53,9 +46,8 @@ interface Plan {
   readonly diff: readonly string[];
   /** Who wants it: a request id, or `reload`. */
   readonly origin: string;
-  /** How long each of the two steps in the workers may take (ms). */
-  readonly limit: number;
-  readonly context: Partial<ActionContext>;
+  readonly time: ChangeTime;
+  readonly dryRun: boolean;
   /** Writes it down, inside a store transaction; returns what goes into the history. */
   readonly record: () => unknown;
   /** What follows in the master once it is in force there. */
@@ -132,8 +124,8 @@ export class TransactionQueue extends Transactions {
         this.#drop(effective);
         this.#heldFiles.catchUp();
       };
-      const { reload: limit } = this.#limits;
-      const applied = await this.#carryOut({ operations, after, diff, origin: RELOAD, limit, context: {}, record, followUp });
+      const time = { limit: this.#limits.reload, deadline: Infinity };
+      const applied = await this.#carryOut({ operations, after, diff, origin: RELOAD, time, dryRun: false, record, followUp });
       return { ...applied, directives: [] };
     });
   }
@@ -166,7 +158,8 @@ export class TransactionQueue extends Transactions {
 
   async #applyEdits(build: (tree: Block) => readonly Edit[], context: Partial<ActionContext>): Promise<Applied> {
     try {
-      assertInTime(context);
+      const { deadline = Infinity, dryRun = false, requestId: origin = '' } = context;
+      assertInTime(deadline);
       const { instance, store, ids } = this.options;
       const { tree: before } = instance;
       const { registry, args } = pick(instance.modules);
@@ -174,18 +167,14 @@ export class TransactionQueue extends Transactions {
       const addresses = new Addresses(before, registry, this.#journal.removed);
       const around = { tree: before, registry, ids, addresses, nextKey: (block: string) => keys.next(block) };
       const wanted = build(before.root);
-      const extra = wanted.length * PER_EDIT;
-      const deadline = await extended(context, extra * STEPS);
+      const time = await timeFor(wanted.length, this.#limits.api, context);
       const edits = resolveAll(wanted, (edit) => resolveEdit(edit, around));
       const operations = edits.flatMap((edit) => edit.operations);
       const after = before.apply(operations);
       const record = (): unknown => (keys.save(), this.#journal.record({ before, after, edits, registry, args }));
-      const diff = context.dryRun === true ? describeChange(before, after, operations) : [];
+      const diff = dryRun ? describeChange(before, after, operations) : [];
       const followUp = (): void => this.#touch(edits, before);
-      const limit = this.#limits.api + extra;
-      const origin = context.requestId ?? '';
-      const plan = { operations, after, diff, origin, limit, context: { ...context, deadline }, record, followUp };
-      const applied = await this.#carryOut(plan);
+      const applied = await this.#carryOut({ operations, after, diff, origin, time, dryRun, record, followUp });
       return { ...applied, directives: edits.map(({ id }) => (after.byId(id) ?? before.byId(id)) as Directive) };
     } catch (error) {
       throw asApiError(error);
@@ -193,11 +182,11 @@ export class TransactionQueue extends Transactions {
   }
 
   async #carryOut(plan: Plan): Promise<Omit<Applied, 'directives'>> {
-    const { diff, operations, context } = plan;
+    const { diff, operations, dryRun, time } = plan;
     // A reload reads what directives name again, also where the tree stays as it is: a certificate may have been renewed.
     const rereads = plan.origin === RELOAD;
     const prepared = await this.options.instance.prepare(operations, rereads);
-    if (context.dryRun === true) {
+    if (dryRun) {
       prepared.abort();
       return { version: this.#version, diff };
     }
@@ -207,8 +196,8 @@ export class TransactionQueue extends Transactions {
       this.options.log,
     );
     try {
-      await round.prepare(operations, Math.min(plan.limit, (context.deadline ?? Infinity) - Date.now()), rereads);
-      assertInTime(context);
+      await round.prepare(operations, Math.min(time.limit, time.deadline - Date.now()), rereads);
+      assertInTime(time.deadline);
       this.#write(plan);
     } catch (error) {
       round.abort();
@@ -217,7 +206,7 @@ export class TransactionQueue extends Transactions {
     }
     prepared.commit();
     plan.followUp();
-    await round.commit(plan.limit);
+    await round.commit(time.limit);
     return { version: this.#version, diff };
   }
 
@@ -253,19 +242,6 @@ export class TransactionQueue extends Transactions {
 }
 
 const pick = ({ registry, args }: ModuleSpecs): ModuleSpecs => ({ registry, args });
-
-function assertInTime({ deadline }: Partial<ActionContext>): void {
-  if (deadline !== undefined && Date.now() > deadline) throw unavailable('had no time for this change; nothing was changed');
-}
-
-/** Lets the caller of a large change wait `ms` milliseconds longer. @returns until when it waits */
-async function extended({ deadline = Infinity, extendDeadline }: Partial<ActionContext>, ms: number): Promise<number> {
-  if (extendDeadline === undefined || ms < WORTH_TELLING) return deadline;
-  extendDeadline(deadline + ms - Date.now());
-  // What follows holds this thread up: the message has to leave before.
-  await setImmediate();
-  return deadline + ms;
-}
 
 /** All mistakes of all edits. */
 function resolveAll(edits: readonly Edit[], resolve: (edit: Edit) => ResolvedEdit): ResolvedEdit[] {
