@@ -43,6 +43,7 @@ export class WorkerHandle implements Participant {
   #lastZone = 0;
   /** It has that state in force and opens its sockets, or has done so. */
   #booted = false;
+  #serves = false;
   #gone = false;
   readonly #watch: HangWatch;
   #error: Error | undefined;
@@ -104,9 +105,9 @@ export class WorkerHandle implements Participant {
     return this.#ask({ kind: 'publish', id, channel, data }, `published ${id}`);
   }
 
-  /** Finds out whether it hangs. One that is booting may take as long as its configuration needs. */
+  /** Finds out whether it hangs. One that is starting may take as long as its configuration and its modules need. */
   suspect(): void {
-    if (this.#booted && !this.#gone) this.#watch.ask();
+    if (this.#serves && !this.#gone) this.#watch.ask();
   }
 
   reopenLogs(): void {
@@ -152,8 +153,10 @@ export class WorkerHandle implements Participant {
   #take(message: FromWorker): void {
     switch (message.kind) {
       case 'loaded':
+        return this.#settle('loaded');
       case 'ready':
-        return this.#settle(message.kind);
+        this.#serves = true;
+        return this.#settle('ready');
       case 'booted':
         this.#booted = true;
         this.#post({ kind: 'open' });

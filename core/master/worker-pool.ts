@@ -75,6 +75,7 @@ export class WorkerPool {
    * part in every transaction after it.
    */
   async #boot(workers: readonly WorkerHandle[]): Promise<void> {
+    if (workers.length === 0) return;
     await Promise.allSettled(workers.map((worker) => worker.loaded));
     await this.options.joining(() => {
       const state = this.options.state();
