@@ -3,7 +3,7 @@ import type { Log } from '../module/services.js';
 import { ANSWER_TOPIC, CALL_TOPIC } from './bus-endpoint.js';
 import type { BusClient } from './bus.js';
 import { Assembler, MessageTooLong, split } from './frames.js';
-import { decode, encode, HELLO, toMessage, type AnswerMessage, type CallMessage } from './rpc-messages.js';
+import { decode, encode, HELLO, toMessage, type AnswerMessage, type CallMessage, type ReturnMessage } from './rpc-messages.js';
 
 type Action = (params: unknown, context: ActionContext) => unknown;
 
@@ -36,8 +36,8 @@ export class ActionServer {
     await this.client.stop();
   }
 
-  /** Runs an action as a caller on the bus would. Never rejects. */
-  async run({ action, params, context }: CallMessage): Promise<AnswerMessage> {
+  /** Never rejects. */
+  async #run({ action, params }: CallMessage, context: ActionContext): Promise<AnswerMessage> {
     const carryOut = this.#actions.get(action);
     if (carryOut === undefined) return { error: toMessage(notLoaded(action)) };
     try {
@@ -63,8 +63,12 @@ export class ActionServer {
       this.log.write('warn', `action ${call.action} came too late, request_id: ${call.context.requestId}`);
       return;
     }
-    const answer = await this.run(call);
-    for (const frame of splitAnswer(message.id, answer)) this.client.publish(`${ANSWER_TOPIC}/${caller}`, frame);
+    const extendDeadline = (ms: number): void => this.#send(caller, message.id, { wait: ms });
+    this.#send(caller, message.id, await this.#run(call, { ...call.context, extendDeadline }));
+  }
+
+  #send(caller: string, id: string, answer: ReturnMessage): void {
+    for (const frame of splitAnswer(id, answer)) this.client.publish(`${ANSWER_TOPIC}/${caller}`, frame);
   }
 
   #assemblerOf(caller: string): Assembler {
@@ -80,7 +84,7 @@ function notLoaded(action: string): ApiError {
   return new ApiError(501, 'NotLoaded', `no module that serves "${action}" is loaded in the data plane`);
 }
 
-function splitAnswer(id: string, answer: AnswerMessage): Buffer[] {
+function splitAnswer(id: string, answer: ReturnMessage): Buffer[] {
   try {
     return split(id, encode(answer));
   } catch (error) {

@@ -59,24 +59,59 @@ export function readable(address: string): string {
   return steps.length === 0 ? 'main' : steps.join(' / ');
 }
 
-/**
- * Address of a directive of the tree in force.
- * @param removed whether the journal says that what the file has at an address was removed: such places are still counted
- */
-export function addressOf(tree: Tree, id: number, registry: SpecRegistry, removed: (address: string) => boolean): string {
-  let address = ROOT_ADDRESS;
-  let context: ContextName | undefined = 'main';
-  let siblings = tree.root;
-  for (const directive of tree.pathOf(id)) {
-    if (context === undefined) throw new Error(`directive "${directive.name}" stands in an unknown context`);
-    const step = stepOf(directive, context, registry);
-    address = step.counted
-      ? countedAddress(address, step.text, equalsBefore(directive, step.text, siblings, context, registry), removed)
-      : addressIn(address, step.text);
-    context = registry.contextInside(context, directive.name);
-    siblings = directive.block ?? NO_BLOCK;
+/** A block on the way to a directive. */
+interface Place {
+  readonly address: string;
+  /** What the directives in it stand in. */
+  readonly context: ContextName | undefined;
+  readonly block: Block;
+}
+
+/** Addresses in one tree. Those of blocks are kept: in a list of 100,000 all have the same. */
+export class Addresses {
+  readonly #places = new Map<number, Place>();
+
+  /** @param removed whether the journal says that what the file has at an address was removed: such places are still counted */
+  constructor(
+    private readonly tree: Tree,
+    private readonly registry: SpecRegistry,
+    private readonly removed: (address: string) => boolean,
+  ) {}
+
+  /** Of a directive of the tree. */
+  of(id: number): string {
+    const directive = this.tree.byId(id);
+    return directive === undefined ? ROOT_ADDRESS : this.#addressIn(this.#around(id), directive);
   }
-  return address;
+
+  /** Of the block that a directive of the tree stands in. */
+  around(id: number): string {
+    return this.#around(id).address;
+  }
+
+  /** What the journal says of blocks has changed. */
+  forget(): void {
+    this.#places.clear();
+  }
+
+  #around(id: number): Place {
+    const parent = this.tree.parentOf(id);
+    if (parent === undefined) return { address: ROOT_ADDRESS, context: 'main', block: this.tree.root };
+    const known = this.#places.get(parent.id);
+    if (known !== undefined) return known;
+    const outside = this.#around(parent.id);
+    const context = outside.context && this.registry.contextInside(outside.context, parent.name);
+    const place = { address: this.#addressIn(outside, parent), context, block: parent.block ?? NO_BLOCK };
+    this.#places.set(parent.id, place);
+    return place;
+  }
+
+  #addressIn({ address, context, block }: Place, directive: Directive): string {
+    if (context === undefined) throw new Error(`directive "${directive.name}" stands in an unknown context`);
+    const step = stepOf(directive, context, this.registry);
+    if (!step.counted) return addressIn(address, step.text);
+    return countedAddress(address, step.text, equalsBefore(directive, step.text, block, context, this.registry), this.removed);
+  }
 }
 
 /** The place of the (before + 1)th of equal directives that are left. */

@@ -3,7 +3,7 @@ import { DataPlane, type Log } from '../module/services.js';
 import { ANSWER_TOPIC, CALL_TOPIC } from './bus-endpoint.js';
 import type { BusClient } from './bus.js';
 import { Assembler, MessageTooLong, split } from './frames.js';
-import { CALL_LIMIT, decode, encode, HELLO, toError, unavailable, type AnswerMessage } from './rpc-messages.js';
+import { CALL_LIMIT, decode, encode, HELLO, toError, unavailable, type ReturnMessage } from './rpc-messages.js';
 
 /** How often the control process asks whether the master is on the bus as well (ms). */
 const HELLO_EVERY = 50;
@@ -11,7 +11,7 @@ const HELLO_EVERY = 50;
 interface Pending {
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: ApiError) => void;
-  readonly timer: NodeJS.Timeout;
+  timer: NodeJS.Timeout;
 }
 
 /**
@@ -62,10 +62,20 @@ export class BusDataPlane extends DataPlane {
   }
 
   #expect(id: string, ms: number): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.#settle(id)?.reject(unavailable('did not answer in time')), ms);
-      this.#pending.set(id, { resolve, reject, timer });
-    });
+    return new Promise((resolve, reject) => this.#pending.set(id, { resolve, reject, timer: this.#timer(id, ms) }));
+  }
+
+  /** The data plane says that it takes longer. */
+  #waitOn(id: string, ms: number): void {
+    const pending = this.#pending.get(id);
+    if (pending === undefined) return;
+    clearTimeout(pending.timer);
+    pending.timer = this.#timer(id, ms);
+  }
+
+  #timer(id: string, ms: number): NodeJS.Timeout {
+    const text = 'did not answer in time: GET tells whether a change was made';
+    return setTimeout(() => this.#settle(id)?.reject(unavailable(text)), ms);
   }
 
   #settle(id: string): Pending | undefined {
@@ -123,10 +133,14 @@ export class BusDataPlane extends DataPlane {
       this.#pending.get(message.pending)?.timer.refresh();
       return;
     }
+    const answer = decode(message.bytes) as ReturnMessage | undefined;
+    if (answer !== undefined && 'wait' in answer) {
+      this.#waitOn(message.id, answer.wait);
+      return;
+    }
     const pending = this.#settle(message.id);
     // None: the caller has been told that it came too late.
     if (pending === undefined) return;
-    const answer = decode(message.bytes) as AnswerMessage | undefined;
     if (answer === undefined) {
       this.log.write('error', `bus: unreadable answer ${message.id}`);
       pending.reject(unavailable('gave an unreadable answer'));

@@ -4,7 +4,7 @@ import type { ConfigTree, DirectiveData, IdSource, TreeOperation } from '../conf
 import { ApiError } from '../module/control.js';
 import type { Edit } from '../module/services.js';
 import type { ContextName } from '../module/spec.js';
-import { addressIn, ROOT_ADDRESS, addressOf, stepOf } from './address.js';
+import { addressIn, stepOf, type Addresses } from './address.js';
 import { parseDirective, toDirectives } from './parse-directive.js';
 
 /** An edit as operations on the tree. */
@@ -21,7 +21,8 @@ export interface EditSurroundings {
   readonly ids: IdSource;
   /** A key that was never used in the block at this address. */
   nextKey(block: string): number;
-  readonly removed: (address: string) => boolean;
+  /** In this tree. */
+  readonly addresses: Addresses;
 }
 
 /**
@@ -41,7 +42,7 @@ function resolveAdd({ parent, text }: Edit & { op: 'add' }, around: EditSurround
   const { tree, registry } = around;
   const parsed = parseDirective(text, around.ids);
   const context = registry.contextWithin(tree, parent.id);
-  const directive = withKeys(parsed, context, around, () => addressOf(tree, parent.id, registry, around.removed));
+  const directive = withKeys(parsed, context, around, () => around.addresses.of(parent.id));
   return { op: 'add', id: directive.id, operations: [{ op: 'add', parent: parent.id, directive }] };
 }
 
@@ -64,7 +65,7 @@ function keyedOperation(operation: TreeOperation, around: EditSurroundings): Tre
   if (operation.op !== 'add' && operation.op !== 'replace') return operation;
   const { tree, registry } = around;
   const parent = operation.op === 'add' ? operation.parent : (tree.parentOf(operation.directive.id)?.id ?? 0);
-  const address = (): string => (parent === 0 ? ROOT_ADDRESS : addressOf(tree, parent, registry, around.removed));
+  const address = (): string => around.addresses.of(parent);
   return { ...operation, directive: withKeys(operation.directive, registry.contextWithin(tree, parent), around, address) };
 }
 

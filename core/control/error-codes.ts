@@ -116,7 +116,7 @@ export const ERROR_CODES = {
   },
   DataPlaneUnavailable: {
     status: 503,
-    meaning: 'The data plane is away or did not answer in time; a change is in force everywhere or nowhere.',
+    meaning: 'The data plane is away or did not answer in time; `text` says what is known of the change.',
     remedy: 'GET the state, and try again.',
   },
   SharedPoolExhausted: {

@@ -11,7 +11,7 @@ import type { ConfigTree } from '../config/tree.js';
 import type { Log } from '../module/services.js';
 import type { ArgContext, ContextName } from '../module/spec.js';
 import type { Block, Directive } from '../module/tree.js';
-import { addressOf, below, keyIdentity, stepsIn } from './address.js';
+import { Addresses, below, keyIdentity, stepsIn } from './address.js';
 import { heldFileOf, type HeldFile } from './held-files.js';
 import type { Journal } from './journal.js';
 import { removeUnfinished, replaceFile } from './replace-file.js';
@@ -132,7 +132,7 @@ export class HeldFileWriter {
     const file = heldFileOf(directive.block, context, { registry, args });
     if (file === undefined) return;
     const { seq } = journal;
-    const address = addressOf(tree, id, registry, journal.removed);
+    const address = new Addresses(tree, registry, journal.removed).of(id);
     const rows = store.overlay.between(...below(address)).filter((row) => row.parent === address && isOf(row, file));
     if (rows.length === 0) {
       // The file has everything. What lies beside it is of a process that was killed while it wrote.

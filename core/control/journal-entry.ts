@@ -2,10 +2,10 @@ import { printDirective } from '../config/print.js';
 import type { SpecRegistry } from '../config/registry.js';
 import type { ConfigTree } from '../config/tree.js';
 import type { ArgContext } from '../module/spec.js';
-import type { Directive } from '../module/tree.js';
-import { addressIn, addressOf, below, keyIdentity, ROOT_ADDRESS, stepOf } from './address.js';
+import type { Block, Directive } from '../module/tree.js';
+import { Addresses, addressIn, below, keyIdentity, stepOf } from './address.js';
 import type { ResolvedEdit } from './edits.js';
-import { heldFileOf } from './held-files.js';
+import { heldFileOf, type HeldFile } from './held-files.js';
 import type { Store } from './store.js';
 import type { OverlayRow } from './store-tables.js';
 
@@ -28,15 +28,24 @@ export interface AddressChange {
 export class JournalEntry {
   readonly changes: AddressChange[] = [];
   readonly #moved = new Set<number>();
+  /** In the tree before, addresses count as they did before. */
+  readonly #before: Addresses;
+  readonly #after: Addresses;
+  /** By the id of what has the block. */
+  readonly #heldFiles = new Map<number, HeldFile | undefined>();
   /** Whether an address that this transaction wrote was removed before it. */
   readonly #removedBefore = new Map<string, boolean>();
 
   constructor(
     private readonly store: Store,
     private readonly change: JournalChange,
-    private readonly removed: (address: string) => boolean,
+    removed: (address: string) => boolean,
     private readonly nextSeq: () => number,
-  ) {}
+  ) {
+    const { before, after, registry } = change;
+    this.#before = new Addresses(before, registry, (address) => this.#removedBefore.get(address) ?? removed(address));
+    this.#after = new Addresses(after, registry, removed);
+  }
 
   record(edit: ResolvedEdit): void {
     if (edit.operations.length === 0) return;
@@ -44,12 +53,14 @@ export class JournalEntry {
     const moved = this.#renamed(edit);
     if (moved !== undefined) {
       this.#move(moved);
+      this.#after.forget();
       return;
     }
     const [old, now] = [before.byId(edit.id), after.byId(edit.id)];
     if (edit.op === 'add' && now !== undefined) this.#add(now);
     else if (edit.op === 'replace' && old !== undefined && now !== undefined) this.#replace(old, now);
     else if (edit.op === 'remove' && old !== undefined) this.#remove(old);
+    if (old?.block !== undefined || now?.block !== undefined) this.#after.forget();
   }
 
   /**
@@ -78,16 +89,17 @@ export class JournalEntry {
   }
 
   #add(now: Directive): void {
-    const address = this.#addressIn(this.change.after, now.id);
+    const address = this.#after.of(now.id);
     const known = this.store.overlay.get(address);
     const op = known?.op === 'remove' && known.was !== undefined ? 'replace' : 'add';
-    this.#put({ address, op, parent: this.#parent(this.change.after, now), text: printDirective(now), was: known?.was, key: now.key });
+    const text = printDirective(now);
+    this.#put({ address, op, parent: this.#after.around(now.id), text, was: known?.was, key: now.key }, known);
     this.#keepKeys(now, address);
-    this.changes.push({ address, after: printDirective(now) });
+    this.changes.push({ address, after: text });
   }
 
   #replace(old: Directive, now: Directive): void {
-    const address = this.#addressBefore(old);
+    const address = this.#before.of(old.id);
     const known = this.store.overlay.get(address);
     const text = printDirective(now);
     const was = known === undefined ? printDirective(old) : known.was;
@@ -98,18 +110,18 @@ export class JournalEntry {
       const row = {
         address,
         op: known?.op === 'add' ? 'add' : 'replace',
-        parent: this.#parent(this.change.before, old),
+        parent: this.#before.around(old.id),
         text,
         was,
       } as const;
-      this.#put({ ...row, key: now.key }, known?.op === 'add' ? known.seq : undefined);
+      this.#put({ ...row, key: now.key }, known, known?.op === 'add' ? known.seq : undefined);
     }
     this.#keepKeys(now, address);
     this.changes.push({ address, before: printDirective(old), after: text });
   }
 
   #remove(old: Directive): void {
-    const address = this.#addressBefore(old);
+    const address = this.#before.of(old.id);
     const known = this.store.overlay.get(address);
     const text = printDirective(old);
     this.#forgetBelow(address);
@@ -117,13 +129,14 @@ export class JournalEntry {
     if (known?.op === 'add' && this.#holder(old) === undefined && !this.#isCounted(old)) this.store.overlay.delete(address);
     else {
       const was = known === undefined ? text : known.was;
-      this.#put({ address, op: 'remove', parent: this.#parent(this.change.before, old), text, was, key: old.key });
+      this.#put({ address, op: 'remove', parent: this.#before.around(old.id), text, was, key: old.key }, known);
     }
     this.changes.push({ address, before: text });
   }
 
-  #put(row: Omit<OverlayRow, 'seq'>, seq = this.nextSeq()): void {
-    if (!this.#removedBefore.has(row.address)) this.#removedBefore.set(row.address, this.removed(row.address));
+  /** @param known what the journal had at this address */
+  #put(row: Omit<OverlayRow, 'seq'>, known: OverlayRow | undefined, seq = this.nextSeq()): void {
+    if (!this.#removedBefore.has(row.address)) this.#removedBefore.set(row.address, known?.op === 'remove');
     this.store.overlay.put({ ...row, seq });
   }
 
@@ -131,30 +144,18 @@ export class JournalEntry {
     this.store.overlay.deleteBetween(...below(address));
   }
 
-  #addressBefore(old: Directive): string {
-    return this.#addressIn(this.change.before, old.id);
-  }
-
-  /** In the tree before, addresses count as they did before. */
-  #addressIn(tree: ConfigTree, id: number): string {
-    const { before, registry } = this.change;
-    const removed = tree === before ? (address: string) => this.#removedBefore.get(address) ?? this.removed(address) : this.removed;
-    return addressOf(tree, id, registry, removed);
-  }
-
-  #parent(tree: ConfigTree, directive: Directive): string {
-    const parent = tree.parentOf(directive.id);
-    return parent === undefined ? ROOT_ADDRESS : this.#addressIn(tree, parent.id);
-  }
-
   /** The directive that holds such directives in a file of its own. */
   #holder(directive: Directive): Directive | undefined {
-    const { before, registry } = this.change;
-    const parent = before.parentOf(directive.id);
-    const context = registry.contextOf(before, directive.id);
-    if (parent?.block === undefined || context === undefined) return undefined;
-    const held = heldFileOf(parent.block, context, this.change);
+    const parent = this.change.before.parentOf(directive.id);
+    if (parent?.block === undefined) return undefined;
+    if (!this.#heldFiles.has(parent.id)) this.#heldFiles.set(parent.id, this.#heldFileIn(parent.block, directive.id));
+    const held = this.#heldFiles.get(parent.id);
     return held?.holds === directive.name ? held.directive : undefined;
+  }
+
+  #heldFileIn(block: Block, id: number): HeldFile | undefined {
+    const context = this.change.registry.contextOf(this.change.before, id);
+    return context && heldFileOf(block, context, this.change);
   }
 
   #isCounted(directive: Directive): boolean {

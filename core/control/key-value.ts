@@ -1,10 +1,10 @@
 import { ApiError, assertPreconditions } from '../module/control.js';
 import { KeyValue, type KeyValueSettings, type PairWrite, type Log } from '../module/services.js';
+import { inForceEverywhere } from './in-force.js';
 import { isAlive, PAIR_CHANNEL, type PairChange, type PairData } from './key-value-copy.js';
-import { ParticipantGone, type Participant, type Replicated } from './participant.js';
+import type { Participant, Replicated } from './participant.js';
 import { isFull } from './sqlite.js';
 import { Store } from './store.js';
-import { within } from './time-limit.js';
 
 const PUBLISH_LIMIT = 1500;
 const EXPIRY_EVERY = 1000;
@@ -14,8 +14,7 @@ const HEAP_SHARE = 0.25;
 const DEFAULTS: KeyValueSettings = { folder: undefined, maxSize: 64 * 1024 ** 2, maxKey: 1024, maxValue: 1024 ** 2 };
 
 /**
- * The key-value pairs of this node. A write is on disk first, then in the copy of every worker, then answered; a worker that does not take
- * it in time is replaced.
+ * The key-value pairs of this node. A write is on disk first, then in the copy of every worker, then answered.
  */
 export class MasterKeyValue extends KeyValue implements Replicated {
   readonly channel = PAIR_CHANNEL;
@@ -161,15 +160,7 @@ export class MasterKeyValue extends KeyValue implements Replicated {
   }
 
   async #publish(change: PairChange): Promise<void> {
-    await Promise.all(
-      Array.from(this.participants(), async (participant) => {
-        try {
-          await within(PUBLISH_LIMIT, participant.publish(this.channel, change));
-        } catch (error) {
-          if (!(error instanceof ParticipantGone)) participant.replace('it did not take a key-value change in time');
-        }
-      }),
-    );
+    await inForceEverywhere(this.participants(), PUBLISH_LIMIT, (participant) => participant.publish(this.channel, change));
   }
 
   #watch({ key, expires }: PairData): void {
@@ -191,7 +182,7 @@ export class MasterKeyValue extends KeyValue implements Replicated {
     try {
       if (over.length > 0) await this.#forget(over);
     } catch (error) {
-      this.log.write('error', `expired key-value pairs could not be removed: ${String(error)}`);
+      this.log.write('error', `while expired key-value pairs were removed: ${(error as Error).message}`);
     }
     if (this.#expiring.size > 0) return;
     clearInterval(this.#timer);

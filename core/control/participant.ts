@@ -1,27 +1,23 @@
-import type { TreeOperation } from '../config/tree.js';
-
 /**
- * A thread that follows the configuration: one worker as the master sees it. Messages to it arrive in the order of the calls, so a worker
- * that is still booting simply answers its first `prepare` later.
+ * A thread that follows the configuration: one worker as the master sees it. Messages to it arrive in the order of the calls.
  */
 export interface Participant {
   /** For the log: `worker 2`. */
   readonly name: string;
   /**
    * Makes everything ready for the change without any effect on traffic.
+   * @param operations in JSON: the same text for all is made once and copied as it is, which objects are not
    * @param rereads files that directives name may have changed
    * @throws ConfigErrors (or any error with its reasons) when the thread cannot; {@link ParticipantGone} when it died.
    */
-  prepare(tx: number, operations: readonly TreeOperation[], rereads?: boolean): Promise<void>;
+  prepare(tx: number, operations: string, rereads?: boolean): Promise<void>;
   /** Puts the prepared change in force. Rejects only with {@link ParticipantGone}. */
   commit(tx: number): Promise<void>;
   /** Forgets the change. Needs no answer; also called while `prepare` is still under way. */
   abort(tx: number): void;
   /** Hands `data` to the replica of `channel` in that thread (see `Replica`); resolves when it has taken it. Rejects only with {@link ParticipantGone}. */
   publish(channel: string, data: unknown): Promise<void>;
-  /** It did not answer a commit or a publication in time: it has to be replaced, because what it serves is out of date. */
-  replace(reason: string): void;
-  /** It was late with something that can be repeated: it is replaced if it hangs, and left alone if it was merely slow. */
+  /** It was late: it is replaced if it hangs, and left alone if it was merely slow. */
   suspect(): void;
 }
 

@@ -4,11 +4,12 @@ import { ApiError, type ActionContext } from '../module/control.js';
 export interface CallMessage {
   readonly action: string;
   readonly params: unknown;
-  readonly context: Required<ActionContext>;
+  readonly context: Required<Omit<ActionContext, 'extendDeadline'>>;
 }
 
-/** And back. */
+/** And back: one answer, and before it, if it takes longer, for how many milliseconds from now to wait. */
 export type AnswerMessage = { readonly value: unknown } | { readonly error: ErrorMessage };
+export type ReturnMessage = AnswerMessage | { readonly wait: number };
 export interface ErrorMessage {
   readonly status: number;
   readonly code: string;
@@ -22,7 +23,7 @@ export const CALL_LIMIT = 2000;
 /** Id of the message with which a control process asks whether the master is there, and of its answer. */
 export const HELLO = 'hello';
 
-export function encode(message: CallMessage | AnswerMessage): Buffer {
+export function encode(message: CallMessage | ReturnMessage): Buffer {
   return Buffer.from(JSON.stringify(message));
 }
 

@@ -2,6 +2,7 @@ import { chmodSync, closeSync, existsSync, mkdirSync, openSync, renameSync, rmSy
 import { join } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { isBusy, isDamaged, isFull, loadSqlite } from './sqlite.js';
+import { isWalDamaged } from './wal-damage.js';
 import { HistoryTable, KeyTable, OverlayTable, PairTable } from './store-tables.js';
 
 /** Marks the file as ours (`PRAGMA application_id`): "srv1". */
@@ -60,6 +61,7 @@ export class Store {
       makePrivate(folder);
       const lock = takeLock(folder);
       try {
+        assertWholeLog(join(folder, FILE));
         return new Store(openDatabase(join(folder, FILE)), lock);
       } catch (error) {
         lock.close();
@@ -156,6 +158,15 @@ function takeLock(folder: string): DatabaseSync {
     lock.close();
     throw error;
   }
+}
+
+/** SQLite would start from what stands before the damage, without a word about changes that were answered after it. */
+function assertWholeLog(path: string): void {
+  if (!isWalDamaged(`${path}-wal`)) return;
+  throw new StoreError(
+    `"${path}-wal" is damaged, changes that were made through the API stand behind the damage: restore it and "${path}" from a backup; or start ` +
+      `without those changes, after sqlite3 "${path}" "PRAGMA wal_checkpoint(TRUNCATE)"`,
+  );
 }
 
 function openDatabase(path: string): DatabaseSync {

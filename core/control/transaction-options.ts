@@ -36,9 +36,7 @@ export interface TransactionOptions {
   readonly limits?: Partial<TransactionLimits>;
 }
 export interface TransactionLimits {
-  /** How long workers may take to prepare a change of the API, and one of a reload (ms). */
-  readonly prepare: number;
+  /** How long workers may take to prepare a change of the API, and then to put it in force; and the same for a reload (ms). */
+  readonly api: number;
   readonly reload: number;
-  /** How long a worker may take to put a prepared change in force (ms). */
-  readonly commit: number;
 }

@@ -7,7 +7,8 @@
  * - before it has changed nothing: workers die with the master, and what they had prepared was never in force;
  * - after it keeps the change whole: the next start applies the journal, whether the caller had its answer or not.
  * Nothing after the journal can fail: preparing has opened and compiled everything, committing only puts it in force. A worker that dies is
- * not waited for, its replacement starts from the tree then in force; one that does not answer to a commit is replaced.
+ * not waited for, its replacement starts from the tree then in force; one that is too busy to commit in time makes the answer a 503 that says
+ * so, and commits when it comes to it.
  *
  * The cost of a transaction grows with the change: no step looks at what the change leaves alone.
  */
@@ -18,8 +19,10 @@ import type { ConfigTree, TreeOperation } from '../config/tree.js';
 import { ApiError, type ActionContext } from '../module/control.js';
 import { Transactions, type Applied, type Edit } from '../module/services.js';
 import type { Block, Directive } from '../module/tree.js';
+import { Addresses } from './address.js';
 import { asApiError } from './api-errors.js';
 import { contentVersion } from './content-version.js';
+import { assertInTime, timeFor, type ChangeTime } from './change-time.js';
 import { driftLines } from './drift.js';
 import { effectiveTree, type Effective } from './effective-tree.js';
 import { resolveEdit, type ResolvedEdit } from './edits.js';
@@ -32,8 +35,7 @@ import type { LoadedConfiguration, ModuleSpecs, TransactionLimits, TransactionOp
 import { WorkerRound } from './worker-round.js';
 
 /** The control plane waits for 2 s: what cannot be had in time is refused before. */
-const LIMITS: TransactionLimits = { prepare: 1500, reload: 60_000, commit: 1500 };
-
+const LIMITS: TransactionLimits = { api: 1500, reload: 60_000 };
 /** Who brings another file into force. */
 const RELOAD = 'reload';
 
@@ -44,10 +46,12 @@ interface Plan {
   readonly diff: readonly string[];
   /** Who wants it: a request id, or `reload`. */
   readonly origin: string;
-  readonly limit: number;
-  readonly context: Partial<ActionContext>;
+  readonly time: ChangeTime;
+  readonly dryRun: boolean;
   /** Writes it down, inside a store transaction; returns what goes into the history. */
   readonly record: () => unknown;
+  /** What follows in the master once it is in force there. */
+  readonly followUp: () => void;
 }
 
 export class TransactionQueue extends Transactions {
@@ -116,16 +120,19 @@ export class TransactionQueue extends Transactions {
       const after = instance.tree.apply(operations);
       const diff = describeChange(instance.tree, after, operations);
       const record = (): unknown => (effective.save(), diff);
-      const applied = await this.#carryOut({ operations, after, diff, origin: RELOAD, limit: this.#limits.reload, context: {}, record });
-      this.#drop(effective);
-      this.#heldFiles.catchUp();
+      const followUp = (): void => {
+        this.#drop(effective);
+        this.#heldFiles.catchUp();
+      };
+      const time = { limit: this.#limits.reload, deadline: Infinity };
+      const applied = await this.#carryOut({ operations, after, diff, origin: RELOAD, time, dryRun: false, record, followUp });
       return { ...applied, directives: [] };
     });
   }
 
-  /** Calls `step` when no transaction is under way: a worker that is started in it takes part in all that follow. */
-  async between(step: () => void): Promise<void> {
-    await this.#inTurn(() => Promise.resolve(step()));
+  /** Calls `step` when no transaction is under way, and begins none before it resolves: a worker that joins in it takes part in all that follow. */
+  async between(step: () => Promise<unknown>): Promise<void> {
+    await this.#inTurn(step);
   }
 
   /** The difference between the configuration files and the tree in force, see {@link driftLines}. */
@@ -151,20 +158,23 @@ export class TransactionQueue extends Transactions {
 
   async #applyEdits(build: (tree: Block) => readonly Edit[], context: Partial<ActionContext>): Promise<Applied> {
     try {
-      assertInTime(context);
+      const { deadline = Infinity, dryRun = false, requestId: origin = '' } = context;
+      assertInTime(deadline);
       const { instance, store, ids } = this.options;
       const { tree: before } = instance;
       const { registry, args } = pick(instance.modules);
       const keys = new NewKeys(store.keys);
-      const around = { tree: before, registry, ids, nextKey: (block: string) => keys.next(block), removed: this.#journal.removed };
-      const edits = resolveAll(build(before.root), (edit) => resolveEdit(edit, around));
+      const addresses = new Addresses(before, registry, this.#journal.removed);
+      const around = { tree: before, registry, ids, addresses, nextKey: (block: string) => keys.next(block) };
+      const wanted = build(before.root);
+      const time = await timeFor(wanted.length, this.#limits.api, context);
+      const edits = resolveAll(wanted, (edit) => resolveEdit(edit, around));
       const operations = edits.flatMap((edit) => edit.operations);
       const after = before.apply(operations);
       const record = (): unknown => (keys.save(), this.#journal.record({ before, after, edits, registry, args }));
-      const diff = describeChange(before, after, operations);
-      const plan = { operations, after, diff, origin: context.requestId ?? '', limit: this.#limits.prepare, context, record };
-      const applied = await this.#carryOut(plan);
-      if (context.dryRun !== true) this.#touch(edits, before);
+      const diff = dryRun ? describeChange(before, after, operations) : [];
+      const followUp = (): void => this.#touch(edits, before);
+      const applied = await this.#carryOut({ operations, after, diff, origin, time, dryRun, record, followUp });
       return { ...applied, directives: edits.map(({ id }) => (after.byId(id) ?? before.byId(id)) as Directive) };
     } catch (error) {
       throw asApiError(error);
@@ -172,11 +182,11 @@ export class TransactionQueue extends Transactions {
   }
 
   async #carryOut(plan: Plan): Promise<Omit<Applied, 'directives'>> {
-    const { diff, operations, context } = plan;
+    const { diff, operations, dryRun, time } = plan;
     // A reload reads what directives name again, also where the tree stays as it is: a certificate may have been renewed.
     const rereads = plan.origin === RELOAD;
     const prepared = await this.options.instance.prepare(operations, rereads);
-    if (context.dryRun === true) {
+    if (dryRun) {
       prepared.abort();
       return { version: this.#version, diff };
     }
@@ -186,8 +196,8 @@ export class TransactionQueue extends Transactions {
       this.options.log,
     );
     try {
-      await round.prepare(operations, Math.min(plan.limit, (context.deadline ?? Infinity) - Date.now()), rereads);
-      assertInTime(context);
+      await round.prepare(operations, Math.min(time.limit, time.deadline - Date.now()), rereads);
+      assertInTime(time.deadline);
       this.#write(plan);
     } catch (error) {
       round.abort();
@@ -195,7 +205,8 @@ export class TransactionQueue extends Transactions {
       throw error;
     }
     prepared.commit();
-    await round.commit(this.#limits.commit);
+    plan.followUp();
+    await round.commit(time.limit);
     return { version: this.#version, diff };
   }
 
@@ -231,10 +242,6 @@ export class TransactionQueue extends Transactions {
 }
 
 const pick = ({ registry, args }: ModuleSpecs): ModuleSpecs => ({ registry, args });
-
-function assertInTime({ deadline }: Partial<ActionContext>): void {
-  if (deadline !== undefined && Date.now() > deadline) throw unavailable('had no time for this change; nothing was changed');
-}
 
 /** All mistakes of all edits. */
 function resolveAll(edits: readonly Edit[], resolve: (edit: Edit) => ResolvedEdit): ResolvedEdit[] {

@@ -1,6 +1,7 @@
 import { ConfigErrors, configErrorsOf, type ConfigError } from '../config/errors.js';
 import type { TreeOperation } from '../config/tree.js';
 import type { Log } from '../module/services.js';
+import { inForceEverywhere } from './in-force.js';
 import { ParticipantGone, type Participant } from './participant.js';
 import { unavailable } from './rpc-messages.js';
 import { TimeIsOver, within } from './time-limit.js';
@@ -23,9 +24,10 @@ export class WorkerRound {
   /** @throws ConfigErrors with the reasons of all workers; ApiError 503 when one did not answer within `ms` milliseconds */
   async prepare(operations: readonly TreeOperation[], ms: number, rereads: boolean): Promise<void> {
     const failures: Failure[] = [];
+    const text = this.participants.length > 0 ? JSON.stringify(operations) : '';
     const ready = await Promise.all(
       this.participants.map((participant) =>
-        within(ms, participant.prepare(this.tx, operations, rereads)).then(
+        within(ms, participant.prepare(this.tx, text, rereads)).then(
           () => [participant],
           (error: unknown) => {
             if (!(error instanceof ParticipantGone)) failures.push({ participant, error });
@@ -38,18 +40,9 @@ export class WorkerRound {
     this.#ready = ready.flat();
   }
 
-  /** Puts it in force in those that are ready. One that does not answer within `ms` milliseconds is replaced, because it serves what was. */
+  /** Puts it in force in those that are ready. @throws ApiError 503 when one is late, see {@link inForceEverywhere} */
   async commit(ms: number): Promise<void> {
-    await Promise.all(
-      this.#ready.map(async (participant) => {
-        try {
-          await within(ms, participant.commit(this.tx));
-        } catch (error) {
-          if (error instanceof TimeIsOver) participant.replace('it did not put a change in force in time');
-          else if (!(error instanceof ParticipantGone)) participant.replace(`it could not put a change in force: ${String(error)}`);
-        }
-      }),
-    );
+    await inForceEverywhere(this.#ready, ms, (participant) => participant.commit(this.tx));
   }
 
   abort(): void {

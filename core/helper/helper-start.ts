@@ -13,10 +13,13 @@ export interface HelperStart {
 }
 
 /** What the master tells a helper. The end of the channel tells it to end. */
-export type ToHelper = { readonly kind: 'start'; readonly start: HelperStart } | { readonly kind: 'reload' } | { readonly kind: 'reopen' };
+export type ToHelper =
+  | { readonly kind: 'start'; readonly start: HelperStart }
+  | { readonly kind: 'reload' }
+  | { readonly kind: 'reopen' }
+  /** Answer at once, whatever else there is to do. */
+  | { readonly kind: 'ping' };
 
-/** What a helper tells the master: it does its work, and listens there. */
-export interface FromHelper {
-  readonly kind: 'ready';
-  readonly addresses: readonly string[];
-}
+export type FromHelper =
+  /** It does its work, and listens there. */
+  { readonly kind: 'ready'; readonly addresses: readonly string[] } | { readonly kind: 'pong' };

@@ -25,14 +25,19 @@ function run(start: HelperStart): void {
   process.on('message', (message: ToHelper) => {
     if (message.kind === 'reload') void helper.reload();
     else if (message.kind === 'reopen') helper.reopenLogs();
+    else if (message.kind === 'ping') tell({ kind: 'pong' });
   });
   const end = (): void => void helper.stop().then(() => exit(0));
   // The channel closes when the master tells the helper to end, and also when the master is killed.
   process.once('disconnect', end);
   process.once('SIGTERM', end);
   void helper.start().then((started) => {
-    const ready: FromHelper = { kind: 'ready', addresses: helper.addresses };
-    if (started) process.send?.(ready);
+    if (started) tell({ kind: 'ready', addresses: helper.addresses });
     else exit(1);
   });
+}
+
+function tell(message: FromHelper): void {
+  // When the channel is closed the master is gone, and this process ends.
+  process.send?.(message, undefined, undefined, () => undefined);
 }

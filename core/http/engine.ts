@@ -27,6 +27,10 @@ export interface EngineOptions {
 /** The HTTP engine of one thread: follows the `http` block of the tree, owns the listeners. */
 export class HttpEngine implements Follower {
   readonly #listeners = new Map<string, HttpListener>();
+  /** Not in the configuration any more, but connections are still open. */
+  readonly #retired = new Set<HttpListener>();
+  /** It may have sockets: a worker from {@link open} to {@link quit}, others all the time. */
+  #opens: boolean;
   #modules: Change['modules'] | undefined;
   #compiler: HttpCompiler | undefined;
   #configuration: HttpConfiguration | undefined;
@@ -35,7 +39,9 @@ export class HttpEngine implements Follower {
     private readonly exchanges: HttpExchanges,
     private readonly context: HttpContext,
     private readonly options: EngineOptions,
-  ) {}
+  ) {
+    this.#opens = options.role !== 'worker';
+  }
 
   /** Addresses that are open, as `listen` names them. */
   get addresses(): string[] {
@@ -67,6 +73,14 @@ export class HttpEngine implements Follower {
     };
   }
 
+  /** Opens the sockets of the configuration in force; from now on they follow it. @throws ConfigErrors with every one that cannot be opened */
+  async open(): Promise<void> {
+    this.#opens = true;
+    if (this.#configuration === undefined || this.#modules === undefined) return;
+    const opened = await this.#open(listenGroups(this.#configuration.servers), this.#modules.variables);
+    for (const [key, listener] of opened) this.#listeners.set(key, listener);
+  }
+
   /** Compiles, and waits for the names that have to be looked up. @throws ConfigErrors with what is wrong with either */
   async #compile(compile: () => HttpConfiguration): Promise<HttpConfiguration> {
     const mistakes = new Mistakes();
@@ -82,6 +96,7 @@ export class HttpEngine implements Follower {
 
   /** Accepts nothing more and lets requests end. Resolves when no connection is left, or after `timeout` ms. */
   async quit(timeout: number | undefined): Promise<void> {
+    this.#opens = false;
     const until = timeout === undefined ? Infinity : Date.now() + timeout;
     const closing = Promise.all([...this.#listeners.values()].map((listener) => listener.drain()));
     await Promise.race([closing, timeout === undefined ? closing : sleep(timeout)]);
@@ -91,8 +106,9 @@ export class HttpEngine implements Follower {
 
   /** Closes everything at once. */
   stop(): void {
-    for (const listener of this.#listeners.values()) listener.destroy();
+    for (const listener of this.#all()) listener.destroy();
     this.#listeners.clear();
+    this.#retired.clear();
   }
 
   #newCompiler(modules: Change['modules']): HttpCompiler {
@@ -102,8 +118,12 @@ export class HttpEngine implements Follower {
 
   #connections(): number {
     let count = 0;
-    for (const listener of this.#listeners.values()) count += listener.connections.size;
+    for (const listener of this.#all()) count += listener.connections.size;
     return count;
+  }
+
+  #all(): readonly HttpListener[] {
+    return [...this.#listeners.values(), ...this.#retired];
   }
 
   /** Opens what is not open yet. On failure nothing of it stays open. */
@@ -112,7 +132,7 @@ export class HttpEngine implements Follower {
     const mistakes = new Mistakes();
     try {
       for (const [key, group] of groups) {
-        if (this.#listeners.has(key)) continue;
+        if (!this.#opens || this.#listeners.has(key)) continue;
         const listener = new HttpListener(group.options, this.context, variables, group.names);
         const held = [...this.#listeners.values()].some((other) => other.address === group.options.address);
         try {
@@ -151,12 +171,22 @@ export class HttpEngine implements Follower {
       const group = groups.get(key);
       if (group === undefined) {
         this.#listeners.delete(key);
-        void listener.drain();
+        void this.#retire(listener);
         continue;
       }
       listener.serve(group.names, variables);
     }
-    for (const [key, listener] of opened) this.#listeners.set(key, listener);
+    for (const [key, listener] of opened) {
+      this.#listeners.set(key, listener);
+      // It was told to end while this change was on its way.
+      if (!this.#opens) void listener.drain();
+    }
+  }
+
+  async #retire(listener: HttpListener): Promise<void> {
+    for (const old of this.#retired) if (old.isDone) this.#retired.delete(old);
+    this.#retired.add(listener);
+    await listener.drain();
   }
 }
 

@@ -50,6 +50,10 @@ export class HttpListener {
   get isUnix(): boolean {
     return this.options.path !== undefined;
   }
+  /** It is closed, and so is every connection. */
+  get isDone(): boolean {
+    return this.#server === undefined && this.#handshakes === 0 && this.connections.size === 0;
+  }
 
   /**
    * Opens the socket.

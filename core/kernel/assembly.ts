@@ -33,6 +33,8 @@ export interface Assembly {
   readonly replicas: readonly Replica[];
   /** Where the server listens. */
   readonly addresses: () => readonly string[];
+  /** Begins to serve. Workers only: the others have their sockets with the configuration. @throws ConfigErrors */
+  readonly open: () => Promise<void>;
   /** Gives up what a worker had under way when it died. Master only. */
   readonly dropWorker: (worker: number) => void;
 }
@@ -78,5 +80,10 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
   instance.follow(new LogSettings(log, { path: errorLog, level: 'error' }));
   instance.follow(upstreams);
   instance.follow(http);
-  return { replicas: [keyValue], addresses: () => http.addresses, dropWorker: (dead) => upstreams.dropWorker(dead) };
+  return {
+    replicas: [keyValue],
+    addresses: () => http.addresses,
+    open: () => http.open(),
+    dropWorker: (dead) => upstreams.dropWorker(dead),
+  };
 }

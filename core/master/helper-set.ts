@@ -1,10 +1,15 @@
 import type { Log } from '../module/services.js';
 import type { HelperStart } from '../helper/helper-start.js';
+import { WATCH_MS } from './hang-watch.js';
 import { Helper } from './helper.js';
 
 /** The helper processes of the `helper` lines in force. */
 export class HelperSet {
   readonly #helpers = new Map<string, Helper>();
+
+  readonly #watch = setInterval(() => {
+    for (const helper of this.#helpers.values()) helper.watch();
+  }, WATCH_MS).unref();
 
   constructor(private readonly log: Log) {}
 
@@ -39,6 +44,7 @@ export class HelperSet {
   }
 
   async stop(): Promise<void> {
+    clearInterval(this.#watch);
     await Promise.all([...this.#helpers.values()].map((helper) => helper.stop()));
     this.#helpers.clear();
   }

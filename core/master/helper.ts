@@ -1,5 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import type { Log } from '../module/services.js';
+import { HangWatch } from './hang-watch.js';
 import type { FromHelper, HelperStart, ToHelper } from '../helper/helper-start.js';
 
 const HELPER_FILE = new URL('../helper/main.js', import.meta.url);
@@ -21,6 +22,13 @@ export class Helper {
   #delay = FIRST_DELAY_MS;
   #timer: NodeJS.Timeout | undefined;
   #stopping = false;
+  readonly #watch = new HangWatch(
+    () => this.#tell({ kind: 'ping' }),
+    (reason) => {
+      this.log.write('alert', `${this.name} (process ${this.pid}) is ended: ${reason}`);
+      this.#child?.kill('SIGKILL');
+    },
+  );
 
   constructor(
     readonly start: HelperStart,
@@ -38,7 +46,7 @@ export class Helper {
     this.#child = child;
     this.#startedAt = Date.now();
     child.once('error', (error) => this.log.write('alert', `${this.name} cannot be started: ${error.message}`));
-    child.on('message', (message: FromHelper) => this.#settle(message.addresses));
+    child.on('message', (message: FromHelper) => this.#take(message));
     child.once('exit', (code, signal) => this.#ended(child, code, signal));
     this.#tell({ kind: 'start', start: this.start });
     this.log.write('notice', `start ${this.name}, process ${child.pid}`);
@@ -56,6 +64,11 @@ export class Helper {
     this.run();
   }
 
+  /** Finds out whether it hangs. One that does is killed, and started again. */
+  watch(): void {
+    if (this.#child && !this.#stopping) this.#watch.ask();
+  }
+
   reopenLogs(): void {
     this.#tell({ kind: 'reopen' });
   }
@@ -63,6 +76,7 @@ export class Helper {
   /** Tells it to end and waits until it has; one that does not is killed. */
   async stop(): Promise<void> {
     this.#stopping = true;
+    this.#watch.answered();
     clearTimeout(this.#timer);
     const child = this.#child;
     if (!child || child.exitCode !== null || child.signalCode !== null) return;
@@ -73,6 +87,11 @@ export class Helper {
     clearTimeout(kill);
   }
 
+  #take(message: FromHelper): void {
+    if (message.kind === 'ready') this.#settle(message.addresses);
+    else this.#watch.answered();
+  }
+
   #tell(message: ToHelper): void {
     // One that is gone, or about to, is started again and reads everything then.
     if (this.#child?.connected) this.#child.send(message, () => undefined);
@@ -81,6 +100,7 @@ export class Helper {
   #ended(child: ChildProcess, code: number | null, signal: NodeJS.Signals | null): void {
     if (this.#child !== child || this.#stopping) return;
     this.#child = undefined;
+    this.#watch.answered();
     if (Date.now() - this.#startedAt >= STEADY_MS) this.#delay = FIRST_DELAY_MS;
     const how = signal ? `on signal ${signal}` : `with code ${code}`;
     this.log.write('error', `${this.name} (process ${child.pid}) exited ${how}, it is started again in ${this.#delay} ms`);

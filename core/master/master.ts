@@ -12,12 +12,13 @@ import type { MainConf } from '../kernel/core-directives.js';
 import { checkWithHelpers } from '../kernel/helper-configurations.js';
 import type { Installation } from '../kernel/installation.js';
 import { Instance } from '../kernel/instance.js';
+import { loadModuleLines } from '../kernel/load-modules.js';
 import { readConfiguration, type ConfigurationSource } from '../kernel/read-configuration.js';
 import { readSettings } from '../kernel/settings.js';
 import type { ErrorLog } from '../log/error-log.js';
 import type { AppendedLogFiles } from '../log/log-files.js';
 import { KeyValue, Transactions } from '../module/services.js';
-import type { WorkerStart } from '../worker/protocol.js';
+import type { WorkerStart, WorkerState } from '../worker/protocol.js';
 import { Zones } from '../zone/zones.js';
 import { ControlLink } from './control-link.js';
 import type { HelperStart } from '../helper/helper-start.js';
@@ -76,8 +77,9 @@ export class Master {
       zones: this.#zones,
       release: (index) => this.#assembly.dropWorker(index),
       heapLimitMb: () => this.#heapLimitMb(),
-      joining: (create) => this.#queue.between(create),
+      joining: (join) => this.#queue.between(join),
       start: (index) => this.#workerStart(index),
+      state: () => this.#workerState(),
     });
   }
 
@@ -242,10 +244,16 @@ export class Master {
       prefix,
       confFolder: dirname(source.conf),
       errorLog,
-      tree: this.#instance.tree.toData(),
-      zones: this.#zones.shares(),
+      modules: loadModuleLines(this.#instance.tree.root).map(({ id, name, args, source: place }) => ({ id, name, args, source: place })),
       figures: this.#figures,
       workers,
+    };
+  }
+
+  #workerState(): WorkerState {
+    return {
+      tree: this.#instance.tree.toData(),
+      zones: this.#zones.shares(),
       snapshots: this.#keyValue ? [{ channel: this.#keyValue.channel, snapshot: this.#keyValue.snapshot() }] : [],
     };
   }

@@ -1,16 +1,13 @@
 import { Worker } from 'node:worker_threads';
-import type { TreeOperation } from '../config/tree.js';
 import { ParticipantGone, type Participant } from '../control/participant.js';
 import { failureOf } from '../worker/failure.js';
 import type { Zones } from '../zone/zones.js';
-import type { FromWorker, ToWorker, WorkerStart } from '../worker/protocol.js';
+import { HangWatch } from './hang-watch.js';
+import type { FromWorker, ToWorker, WorkerStart, WorkerState } from '../worker/protocol.js';
 
 const WORKER_FILE = new URL('../worker/main.js', import.meta.url);
 /** What a worker that was told to end at once may take before it is cut off. */
 const STOP_MS = 2000;
-
-/** A worker that answers nothing for as many seconds is taken to hang. */
-const HANG_STEPS = 10;
 
 /** How a worker thread ended. */
 export interface WorkerEnd {
@@ -28,21 +25,27 @@ interface Waiting {
 export class WorkerHandle implements Participant {
   readonly name: string;
   readonly threadId: number;
+  /** Resolves when it can be told to {@link boot}. */
+  readonly loaded: Promise<void>;
   /** Resolves when it serves traffic; rejects with the reasons when it cannot, or with {@link ParticipantGone}. */
   readonly ready: Promise<void>;
   readonly ended: Promise<WorkerEnd>;
   readonly startedAt = Date.now();
   /** It was told to end: it need not be replaced. */
   leaving = false;
+  /** It has been given the state of one moment, and is told of every change since. */
+  follows = false;
   readonly #thread: Worker;
   /** Answers that are due, by `kind number`. */
   readonly #waiting = new Map<string, Waiting>();
   #publications = 0;
   /** The newest zone that was shared with it. */
-  #lastZone: number;
+  #lastZone = 0;
+  /** It has that state in force and opens its sockets, or has done so. */
+  #booted = false;
   #serves = false;
-  #suspected = false;
   #gone = false;
+  readonly #watch: HangWatch;
   #error: Error | undefined;
 
   constructor(
@@ -50,22 +53,37 @@ export class WorkerHandle implements Participant {
     start: WorkerStart,
     limits: { readonly maxOldGenerationSizeMb: number },
     private readonly zones: Zones,
-    /** Called when it has to be ended from outside: what it serves is out of date, or it hangs. */
-    private readonly onReplace: (handle: WorkerHandle, reason: string) => void,
+    /** Called when it has to be ended from outside, also if it was told to end: it would keep the server from ending. */
+    onHang: (handle: WorkerHandle, reason: string) => void,
   ) {
     this.name = `worker ${index}`;
-    this.#lastZone = zones.last;
+    this.#watch = new HangWatch(
+      () => this.#post({ kind: 'ping' }),
+      (reason) => onHang(this, reason),
+    );
     this.#thread = new Worker(WORKER_FILE, { workerData: start, name: `srv ${this.name}`, resourceLimits: limits, stdin: false });
     this.threadId = this.#thread.threadId;
+    this.loaded = this.#answer('loaded');
     this.ready = this.#answer('ready');
     this.ended = new Promise((resolve) => this.#thread.once('exit', (code) => resolve(this.#end(code))));
     this.#thread.on('error', (error: unknown) => (this.#error = error instanceof Error ? error : new Error(String(error))));
     this.#thread.on('message', (message: FromWorker) => this.#take(message));
     // Whoever waits for it sees the rejection as well; nobody waiting is no fault.
+    this.loaded.catch(() => undefined);
     this.ready.catch(() => undefined);
   }
 
-  prepare(tx: number, operations: readonly TreeOperation[], rereads = false): Promise<void> {
+  /** Gives it what is in force: no transaction may be under way. Resolves when it is in force there; {@link ready} has what fails. */
+  async boot(state: WorkerState): Promise<void> {
+    if (this.#gone || this.leaving) return;
+    this.follows = true;
+    this.#lastZone = this.zones.last;
+    const booted = this.#answer('booted');
+    this.#post({ kind: 'boot', state });
+    await booted.catch(() => undefined);
+  }
+
+  prepare(tx: number, operations: string, rereads = false): Promise<void> {
     const zones = this.zones.shares(this.#lastZone);
     this.#lastZone = this.zones.last;
     return this.#ask({ kind: 'prepare', tx, operations, rereads, zones }, `prepared ${tx}`);
@@ -82,32 +100,14 @@ export class WorkerHandle implements Participant {
 
   publish(channel: string, data: unknown): Promise<void> {
     const id = ++this.#publications;
+    // One that boots takes it before it opens its sockets: nobody needs to wait for that.
+    if (!this.#booted) return Promise.resolve(this.#post({ kind: 'publish', id, channel, data }));
     return this.#ask({ kind: 'publish', id, channel, data }, `published ${id}`);
   }
 
-  replace(reason: string): void {
-    if (!this.#gone && !this.leaving) this.onReplace(this, reason);
-  }
-
+  /** Finds out whether it hangs. One that is starting may take as long as its configuration and its modules need. */
   suspect(): void {
-    if (this.#suspected || this.#gone) return;
-    this.#suspected = true;
-    // In steps: where the whole process stood still (a paused machine) no more than one of them has passed, and nobody hangs.
-    let left = HANG_STEPS;
-    const timer = setInterval(() => {
-      // Also one that was told to end: it would keep the server from ending.
-      if (--left === 0) this.onReplace(this, `it hangs: it has answered nothing for ${HANG_STEPS} s`);
-    }, 1000);
-    const over = (): void => {
-      clearInterval(timer);
-      this.#suspected = false;
-    };
-    this.#ask({ kind: 'ping' }, 'pong').then(over, over);
-  }
-
-  /** Finds out, in its time, whether it hangs. One that is booting may take as long as its configuration needs. */
-  watch(): void {
-    if (this.#serves) this.suspect();
+    if (this.#serves && !this.#gone) this.#watch.ask();
   }
 
   reopenLogs(): void {
@@ -152,11 +152,18 @@ export class WorkerHandle implements Participant {
 
   #take(message: FromWorker): void {
     switch (message.kind) {
+      case 'loaded':
+        return this.#settle('loaded');
       case 'ready':
         this.#serves = true;
         return this.#settle('ready');
+      case 'booted':
+        this.#booted = true;
+        this.#post({ kind: 'open' });
+        return this.#settle('booted');
       case 'failed':
-        return this.#settle('ready', failureOf(message.failure));
+        for (const step of ['loaded', 'booted', 'ready']) this.#settle(step, failureOf(message.failure));
+        return;
       case 'prepared':
         return this.#settle(`prepared ${message.tx}`, message.failure && failureOf(message.failure));
       case 'committed':
@@ -164,7 +171,7 @@ export class WorkerHandle implements Participant {
       case 'published':
         return this.#settle(`published ${message.id}`);
       case 'pong':
-        return this.#settle('pong');
+        return this.#watch.answered();
     }
   }
 
@@ -178,6 +185,7 @@ export class WorkerHandle implements Participant {
 
   #end(code: number): WorkerEnd {
     this.#gone = true;
+    this.#watch.answered();
     const gone = new ParticipantGone(this.name, this.#causeOf(code));
     for (const { reject } of this.#waiting.values()) reject(gone);
     this.#waiting.clear();

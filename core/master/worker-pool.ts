@@ -2,28 +2,25 @@ import { messageWithPlace } from '../config/error-report.js';
 import { configErrorsOf } from '../config/errors.js';
 import { ParticipantGone, type Participant } from '../control/participant.js';
 import type { Log } from '../module/services.js';
-import type { WorkerStart } from '../worker/protocol.js';
+import type { WorkerStart, WorkerState } from '../worker/protocol.js';
 import type { Zones } from '../zone/zones.js';
+import { WATCH_MS } from './hang-watch.js';
 import { WorkerHandle, type WorkerEnd } from './worker-handle.js';
 
 const FIRST_DELAY_MS = 100;
 const LONGEST_DELAY_MS = 10_000;
 /** A worker that lived as long did not die at its start: its replacement comes at once. */
 const STEADY_MS = 10_000;
-/** How often it is looked whether one hangs. */
-const WATCH_MS = 5000;
 
 export interface WorkerPoolOptions {
   readonly log: Log;
   /** Heap a worker may use before it alone is ended, in MB. */
   readonly heapLimitMb: () => number;
-  /**
-   * Calls `create` at a moment when no transaction is between its prepare and its commit, so that a new worker starts from a tree that is
-   * whole, and takes part in every transaction after it.
-   */
-  readonly joining: (create: () => void) => Promise<void>;
-  /** What a worker is started with at this moment. */
+  /** Calls `join` when no transaction is under way, and begins none before it resolves. */
+  readonly joining: (join: () => Promise<unknown>) => Promise<void>;
   readonly start: (index: number) => WorkerStart;
+  /** What is in force at this moment. */
+  readonly state: () => WorkerState;
   readonly zones: Zones;
   /** Gives up what the worker of that number had under way when it died. */
   readonly release: (index: number) => void;
@@ -44,14 +41,14 @@ export class WorkerPool {
   #size = 0;
 
   readonly #watch = setInterval(() => {
-    for (const worker of this.#all) worker.watch();
+    for (const worker of this.#all) worker.suspect();
   }, WATCH_MS).unref();
 
   constructor(private readonly options: WorkerPoolOptions) {}
 
-  /** Those that take part in transactions. */
+  /** Those that changes have to reach: also one that leaves answers requests until it is gone. */
   get participants(): Iterable<Participant> {
-    return this.#workers.values();
+    return this.#all.filter(({ follows }) => follows);
   }
 
   /**
@@ -63,14 +60,27 @@ export class WorkerPool {
     this.#closing = false;
     for (const worker of this.#workers.values()) if (worker.index >= count) void this.#dismiss(worker).quit(shutdownTimeoutMs);
     const started: WorkerHandle[] = [];
-    await this.options.joining(() => {
-      for (let index = 0; index < count; index++) if (!this.#workers.has(index)) started.push(this.#create(index));
-      for (const worker of started) this.#onTrial.add(worker);
-    });
+    for (let index = 0; index < count; index++) if (!this.#workers.has(index)) started.push(this.#create(index));
+    for (const worker of started) this.#onTrial.add(worker);
+    await this.#boot(started);
     const results = await Promise.allSettled(started.map((worker) => worker.ready));
     for (const worker of started) this.#onTrial.delete(worker);
-    const failed = results.find((result) => result.status === 'rejected');
-    if (failed) throw failed.reason;
+    // One that was told to end meanwhile has not failed.
+    const failed = results.find((result, at) => result.status === 'rejected' && started[at]?.leaving === false);
+    if (failed?.status === 'rejected') throw failed.reason;
+  }
+
+  /**
+   * Lets new workers join. They load their modules while changes go on; then all take the state of one moment between two transactions, and
+   * part in every transaction after it.
+   */
+  async #boot(workers: readonly WorkerHandle[]): Promise<void> {
+    if (workers.length === 0) return;
+    await Promise.allSettled(workers.map((worker) => worker.loaded));
+    await this.options.joining(() => {
+      const state = this.options.state();
+      return Promise.all(workers.map((worker) => worker.boot(state)));
+    });
   }
 
   reopenLogs(): void {
@@ -96,7 +106,7 @@ export class WorkerPool {
     return [...this.#workers.values(), ...this.#leaving];
   }
 
-  /** From now on it takes part in nothing. */
+  /** From now on its number is free. */
   #dismiss(worker: WorkerHandle): WorkerHandle {
     this.#workers.delete(worker.index);
     this.#leaving.add(worker);
@@ -151,22 +161,15 @@ export class WorkerPool {
   }
 
   async #startAgain(index: number): Promise<void> {
+    if (index >= this.#size || this.#workers.has(index)) return;
+    const worker = this.#create(index);
     try {
-      await this.options.joining(() => {
-        if (!this.#closing && index < this.#size && !this.#workers.has(index)) void this.#watchStart(this.#create(index));
-      });
-    } catch (error) {
-      // Nobody joins a server that ends.
-      if (!this.#closing) throw error;
-    }
-  }
-
-  /** Why a replacement cannot serve is told here: nobody else waits for it. */
-  async #watchStart(worker: WorkerHandle): Promise<void> {
-    try {
+      await this.#boot([worker]);
       await worker.ready;
     } catch (error) {
-      if (error instanceof ParticipantGone) return;
+      // Nobody joins a server that ends.
+      if (error instanceof ParticipantGone || this.#closing) return;
+      // Nobody else waits for a replacement.
       const reasons = configErrorsOf(error)?.map(messageWithPlace) ?? [(error as Error).message];
       for (const reason of reasons) this.options.log.write('emerg', `${worker.name}: ${reason}`);
     }

@@ -125,6 +125,8 @@ export interface ActionContext extends Preconditions {
   readonly requestId: string;
   /** Epoch milliseconds after which the caller does not wait any more: nothing may be changed for it then. */
   readonly deadline?: number;
+  /** Tells the caller that this takes long: it waits until so many milliseconds from now. */
+  readonly extendDeadline?: (ms: number) => void;
 }
 
 /**

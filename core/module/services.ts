@@ -47,7 +47,7 @@ export interface Applied {
   readonly version: number;
   /** For each edit the directive that is now in the tree (for `remove`: that was). */
   readonly directives: readonly Directive[];
-  /** The change as lines of a configuration diff: `+ server 10.0.0.1:80;`. */
+  /** Of a dry run, the change as lines of a configuration diff: `+ server 10.0.0.1:80;`. Otherwise empty: nobody reads it. */
   readonly diff: readonly string[];
 }
 

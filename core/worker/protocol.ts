@@ -1,5 +1,5 @@
 /** What the master and a worker thread say to each other. Messages arrive in the order they were sent. */
-import type { DirectiveData, TreeOperation } from '../config/tree.js';
+import type { DirectiveData } from '../config/tree.js';
 import type { ZoneShare } from '../zone/zones.js';
 import type { FailureData } from './failure.js';
 
@@ -11,22 +11,32 @@ export interface WorkerStart {
   readonly confFolder: string;
   /** Where lines go until the configuration says something else. */
   readonly errorLog: string;
-  readonly tree: readonly DirectiveData[];
-  /** All zones there are; later ones come with a `prepare`. */
-  readonly zones: readonly ZoneShare[];
+  /** The `load_module` lines: what they name is loaded before the worker takes part in anything. */
+  readonly modules: readonly DirectiveData[];
   /** Memory of the figures of all workers. */
   readonly figures: SharedArrayBuffer;
   /** Workers that shared state has places for. */
   readonly workers: number;
-  /** The state of every replicated channel when the thread was started. */
+}
+
+/** What is in force at one moment between two transactions. */
+export interface WorkerState {
+  readonly tree: readonly DirectiveData[];
+  /** All zones there are; later ones come with a `prepare`. */
+  readonly zones: readonly ZoneShare[];
+  /** The state of every replicated channel. */
   readonly snapshots: readonly { readonly channel: string; readonly snapshot: unknown }[];
 }
 
 export type ToWorker =
+  | { readonly kind: 'boot'; readonly state: WorkerState }
+  /** Open the sockets and serve: what was sent before is in force by now, and all that follows is waited for. */
+  | { readonly kind: 'open' }
   | {
       readonly kind: 'prepare';
       readonly tx: number;
-      readonly operations: readonly TreeOperation[];
+      /** JSON of `TreeOperation[]`. */
+      readonly operations: string;
       readonly rereads: boolean;
       readonly zones: readonly ZoneShare[];
     }
@@ -42,6 +52,11 @@ export type ToWorker =
   | { readonly kind: 'stop' };
 
 export type FromWorker =
+  /** Its modules are there: it can take the state. */
+  | { readonly kind: 'loaded' }
+  /** It has the state in force, and no sockets yet. */
+  | { readonly kind: 'booted' }
+  /** It serves. */
   | { readonly kind: 'ready' }
   | { readonly kind: 'failed'; readonly failure: FailureData }
   | { readonly kind: 'prepared'; readonly tx: number; readonly failure?: FailureData }

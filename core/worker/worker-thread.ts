@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
-import { assemble } from '../kernel/assembly.js';
+import { ConfigTree, type TreeOperation } from '../config/tree.js';
+import { assemble, type Assembly } from '../kernel/assembly.js';
 import type { Prepared } from '../kernel/follower.js';
 import { findInstallation } from '../kernel/installation.js';
 import { Instance } from '../kernel/instance.js';
@@ -7,7 +8,7 @@ import type { ErrorLog } from '../log/error-log.js';
 import type { AppendedLogFiles } from '../log/log-files.js';
 import { Zones } from '../zone/zones.js';
 import { failureData } from './failure.js';
-import type { FromWorker, ToWorker, WorkerStart } from './protocol.js';
+import type { FromWorker, ToWorker, WorkerStart, WorkerState } from './protocol.js';
 import type { Replica } from '../control/participant.js';
 
 /** One worker: an instance that does what the master's messages say, in their order. */
@@ -19,7 +20,9 @@ export class WorkerThread {
   readonly #prepared = new Map<number, Prepared>();
   /** Resolves when every message so far is dealt with: a message waits for the one before it. */
   #turn: Promise<void> = Promise.resolve();
-  #booted: Promise<void> = Promise.resolve();
+  #booted: Promise<void> | undefined;
+  #served: Promise<void> = Promise.resolve();
+  readonly #assembly: Assembly;
   #leaving = false;
 
   constructor(
@@ -28,29 +31,44 @@ export class WorkerThread {
     private readonly log: ErrorLog,
     private readonly files: AppendedLogFiles,
   ) {
-    const { index, prefix, confFolder, zones } = start;
-    this.#zones.adopt(zones);
+    const { index, prefix, confFolder, errorLog, figures, workers } = start;
     const identity = { role: 'worker', worker: index, installation: findInstallation(), prefix, confFolder } as const;
     this.#instance = new Instance({ ...identity, log, validates: false });
+    this.#assembly = assemble(this.#instance, { role: 'worker', files, errorLog, zones: this.#zones, figures, workers });
   }
 
-  /** Brings the configuration into force and serves. What cannot be done is told to the master, and the thread ends. */
+  /** Loads the modules and does then what it is told. What cannot be done is told to the master, and the thread ends. */
   async run(): Promise<void> {
     this.port.on('message', (message: ToWorker) => this.#receive(message));
-    this.#turn = this.#booted = this.#boot();
-    await this.#booted;
+    await this.#orFail(() => this.#load());
   }
 
-  async #boot(): Promise<void> {
-    const { figures, workers, snapshots, tree, errorLog } = this.start;
+  async #load(): Promise<void> {
+    await this.#instance.modulesFor(ConfigTree.fromData(this.start.modules));
+    this.#tell({ kind: 'loaded' });
+  }
+
+  async #boot({ zones, snapshots, tree }: WorkerState): Promise<void> {
+    for (const replica of this.#assembly.replicas) this.#replicas.set(replica.channel, replica);
+    for (const { channel, snapshot } of snapshots) this.#replicas.get(channel)?.load(snapshot);
+    this.#zones.adopt(zones);
+    const prepared = await this.#instance.prepare([{ op: 'root', block: tree }]);
+    prepared.commit();
+    this.#tell({ kind: 'booted' });
+  }
+
+  /** Changes go on while the modules start; sockets are opened in a turn of their own. */
+  async #serve(): Promise<void> {
+    await this.#instance.start();
+    const opened = this.#turn.then(() => (this.#leaving ? undefined : this.#assembly.open()));
+    this.#turn = opened.catch(() => undefined);
+    await opened;
+    this.#tell({ kind: 'ready' });
+  }
+
+  async #orFail(step: () => Promise<void>): Promise<void> {
     try {
-      const { replicas } = assemble(this.#instance, { role: 'worker', files: this.files, errorLog, zones: this.#zones, figures, workers });
-      for (const replica of replicas) this.#replicas.set(replica.channel, replica);
-      for (const { channel, snapshot } of snapshots) this.#replicas.get(channel)?.load(snapshot);
-      const prepared = await this.#instance.prepare([{ op: 'root', block: tree }]);
-      prepared.commit();
-      await this.#instance.start();
-      this.#tell({ kind: 'ready' });
+      await step();
     } catch (error) {
       this.#tell({ kind: 'failed', failure: failureData(error) });
       await this.#instance.stop();
@@ -63,10 +81,13 @@ export class WorkerThread {
     if (message.kind === 'ping') this.#tell({ kind: 'pong' });
     else if (message.kind === 'quit') void this.#quit(message.timeoutMs);
     else if (message.kind === 'stop') void this.#stop();
+    else if (message.kind === 'publish') this.#takePublished(message);
+    else if (message.kind === 'boot') this.#turn = this.#booted = this.#orFail(() => this.#boot(message.state));
+    else if (message.kind === 'open') this.#served = this.#orFail(() => this.#serve());
     else this.#turn = this.#turn.then(() => this.#obey(message));
   }
 
-  async #obey(message: Exclude<ToWorker, { kind: 'ping' | 'quit' | 'stop' }>): Promise<void> {
+  async #obey(message: Extract<ToWorker, { kind: 'prepare' | 'commit' | 'abort' | 'reopen' }>): Promise<void> {
     switch (message.kind) {
       case 'prepare':
         return this.#prepare(message);
@@ -77,10 +98,6 @@ export class WorkerThread {
       case 'abort':
         this.#take(message.tx)?.abort();
         break;
-      case 'publish':
-        this.#replicas.get(message.channel)?.take(message.data);
-        this.#tell({ kind: 'published', id: message.id });
-        break;
       case 'reopen':
         for (const failure of this.files.reopen()) this.log.write('emerg', failure.message);
         break;
@@ -90,11 +107,16 @@ export class WorkerThread {
   async #prepare({ tx, operations, rereads, zones }: Extract<ToWorker, { kind: 'prepare' }>): Promise<void> {
     try {
       this.#zones.adopt(zones);
-      this.#prepared.set(tx, await this.#instance.prepare(operations, rereads));
+      this.#prepared.set(tx, await this.#instance.prepare(JSON.parse(operations) as TreeOperation[], rereads));
       this.#tell({ kind: 'prepared', tx });
     } catch (error) {
       this.#tell({ kind: 'prepared', tx, failure: failureData(error) });
     }
+  }
+
+  #takePublished({ id, channel, data }: Extract<ToWorker, { kind: 'publish' }>): void {
+    this.#replicas.get(channel)?.take(data);
+    this.#tell({ kind: 'published', id });
   }
 
   #take(tx: number): Prepared | undefined {
@@ -106,8 +128,10 @@ export class WorkerThread {
   async #quit(timeoutMs: number | undefined): Promise<void> {
     if (this.#leaving) return;
     this.#leaving = true;
+    if (this.#booted === undefined) return this.#end(0);
     // Sockets that are being opened would take connections which nobody answers.
     await this.#booted;
+    await this.#served;
     this.log.write('notice', 'gracefully shutting down');
     await this.#instance.quit(timeoutMs);
     this.#end(0);

@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import mqtt from 'mqtt';
 import { ActionServer } from '../../core/control/action-server.js';
@@ -20,6 +21,13 @@ class Shop {
   @action('shop.echo')
   echo(params: never, context: ActionContext): unknown {
     return { params, requestId: context.requestId };
+  }
+
+  @action('shop.slow')
+  async slow(_: never, { extendDeadline }: ActionContext): Promise<string> {
+    extendDeadline?.(10_000);
+    await sleep(600);
+    return 'done';
   }
 
   @action('shop.refuse')
@@ -95,6 +103,12 @@ test('silence of the data plane is a 503 when the time is over', async (t) => {
   const started = Date.now();
   t.like(await t.throwsAsync(plane.call('shop.never', {}, CONTEXT)), { status: 503, code: 'DataPlaneUnavailable' });
   t.true(Date.now() - started < 3000);
+});
+
+test('an action that says that it takes longer is waited for', async (t) => {
+  const { plane } = await bus(t, 300);
+  await plane.call('shop.echo', {}, CONTEXT);
+  t.is(await plane.call('shop.slow', {}, CONTEXT), 'done');
 });
 
 test('without a broker a call is a 503 in time and is not kept for later', async (t) => {

@@ -43,7 +43,6 @@ export class FakeWorker implements Participant {
   readonly committed: number[] = [];
   readonly aborted: number[] = [];
   readonly published: unknown[] = [];
-  replacedBecause: string | undefined;
   suspected = false;
   #next: ConfigTree | undefined;
 
@@ -52,9 +51,8 @@ export class FakeWorker implements Participant {
     public tree: ConfigTree,
   ) {}
 
-  prepare(_: number, operations: readonly TreeOperation[]): Promise<void> {
-    // What travels between threads is copied.
-    this.#next = this.tree.apply(structuredClone(operations));
+  prepare(_: number, operations: string): Promise<void> {
+    this.#next = this.tree.apply(JSON.parse(operations) as TreeOperation[]);
     return Promise.resolve();
   }
 
@@ -72,10 +70,6 @@ export class FakeWorker implements Participant {
   publish(_: string, data: unknown): Promise<void> {
     this.published.push(data);
     return Promise.resolve();
-  }
-
-  replace(reason: string): void {
-    this.replacedBecause = reason;
   }
 
   suspect(): void {

@@ -4,6 +4,7 @@ import { httpBackend } from '../harness/backends.js';
 import { plugin } from '../harness/plugins.js';
 import { runSrv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
+import { errorOf } from './api-client.js';
 import { startNode, type Node } from './node.js';
 
 /** Requests one after another until `end`, and those that failed. */
@@ -122,6 +123,38 @@ test('a worker that hangs makes a change fail, is replaced, and the next change 
   });
   t.like(taken.json, { server: '10.0.0.2:80' });
   t.deepEqual((await node.list()).slice(2), ['2 10.0.0.2:80']);
+});
+
+test('a worker that is busy for a moment is left alone, whatever changes meanwhile', async (t) => {
+  const busy = plugin('busy', {
+    manifest: `directives: { busy: directive({ in: ['location'] }) }`,
+    body: `
+      compile(scope) {
+        if (!scope.own('busy')) return undefined;
+        return { content: (request) => { for (const until = Date.now() + 4000; Date.now() < until;); return request.send(200, 'done'); } };
+      }`,
+  });
+  const node = await startNode(t, {
+    workers: 1,
+    main: 'load_module modules/busy.js;',
+    server: 'location / { return 200 "[$kv_http_color]"; } location /busy { busy; }',
+    files: { 'modules/busy.js': busy },
+  });
+  const answer = node.web('/busy');
+  await sleep(200);
+  const [pair, member] = await Promise.all([
+    node.call('POST', '/kv', { key: 'color', value: 'red' }),
+    node.upstreams('POST', '/demo/servers/', { server: '10.0.0.1' }),
+  ]);
+  t.is(pair.status, 503);
+  t.regex(errorOf(pair).text, /has made the change, but a worker is busy/);
+  t.is(member.status, 503);
+  t.regex(errorOf(member).text, /nothing was changed/);
+  t.is((await answer).body, 'done');
+  t.is((await node.web()).body, '[red]');
+  t.is((await node.members()).length, 2);
+  t.is((await node.upstreams('POST', '/demo/servers/', { server: '10.0.0.1' })).status, 201);
+  t.notRegex(node.srv.log(), /exited with code/);
 });
 
 test('a data plane that hangs is a 503 in time', async (t) => {

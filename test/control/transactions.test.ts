@@ -16,13 +16,12 @@ const add =
   (root: Block) =>
     [{ op: 'add', parent: find(root, to), text }] as const;
 
-test('a change is in force in the master and in every worker, and has its version, directive and diff', async (t) => {
+test('a change is in force in the master and in every worker, and has its version and directive', async (t) => {
   const { transactions, instance, workers } = await fakeMaster(t, { config: CONFIG, folder: tempFolder(t) });
   const before = transactions.version;
   const applied = await transactions.apply(add('server 10.0.0.3:80 weight=2;'));
   t.is(applied.version, before + 1);
   t.is(applied.directives[0]?.key, 2);
-  t.deepEqual(applied.diff, ['http / upstream demo', '+ server 10.0.0.3:80 weight=2;']);
   for (const { tree } of [instance, ...workers]) {
     t.deepEqual(members(tree.root), [
       ['10.0.0.1:80', 0],
@@ -76,7 +75,7 @@ test('a worker that cannot prepare stops the change everywhere', async (t) => {
 });
 
 test('a worker that never answers prepare is a 503 in time, and nothing changed', async (t) => {
-  const { transactions, printed, workers, log } = await fakeMaster(t, { config: CONFIG, folder: tempFolder(t), limits: { prepare: 50 } });
+  const { transactions, printed, workers, log } = await fakeMaster(t, { config: CONFIG, folder: tempFolder(t), limits: { api: 50 } });
   const before = printed();
   const [first] = workers;
   const prepare = first?.prepare.bind(first);
@@ -101,13 +100,19 @@ test('a worker that dies while it prepares or commits does not count', async (t)
   t.deepEqual(first.committed, []);
 });
 
-test('a worker that does not commit in time is replaced and the change stays', async (t) => {
-  const { transactions, workers, instance } = await fakeMaster(t, { config: CONFIG, folder: tempFolder(t), limits: { commit: 50 } });
+test('a worker that does not commit in time makes the answer a 503 that says so; the change stays, and state files have it', async (t) => {
+  const folder = tempFolder(t, { 'demo.state': 'server 10.0.0.1:80;\n' });
+  const config = 'http { upstream demo { zone demo 64k; state demo.state; } }';
+  const { transactions, workers, instance } = await fakeMaster(t, { config, folder, limits: { api: 50 } });
   const [first] = workers as [FakeWorker];
   first.commit = () => new Promise(() => {});
-  await transactions.apply(add('server 10.0.0.3:80;'));
-  t.regex(first.replacedBecause ?? '', /in time/);
-  t.is(members(instance.tree.root).length, 3);
+  const error = await t.throwsAsync(transactions.apply(add('server 10.0.0.3:80;')));
+  t.like(error, { status: 503, code: 'DataPlaneUnavailable' });
+  t.regex(error.message, /has made the change, but a worker is busy/);
+  t.true(first.suspected);
+  t.is(members(instance.tree.root).length, 2);
+  await transactions.close();
+  t.regex(readFileSync(join(folder, 'demo.state'), 'utf8'), /10\.0\.0\.3/);
 });
 
 test('a caller that does not wait any more gets nothing changed', async (t) => {
@@ -171,7 +176,7 @@ test('what `build` throws reaches the caller and holds nothing up', async (t) =>
 test('a worker that joins between two transactions misses none', async (t) => {
   const { transactions, workers, instance } = await fakeMaster(t, { config: CONFIG, folder: tempFolder(t) });
   const changes = Array.from({ length: 5 }, (_, n) => transactions.apply(add(`server 10.0.1.${n}:80;`)));
-  const joined = transactions.between(() => workers.push(new FakeWorker('worker 9', instance.tree)));
+  const joined = transactions.between(() => Promise.resolve(workers.push(new FakeWorker('worker 9', instance.tree))));
   const more = Array.from({ length: 5 }, (_, n) => transactions.apply(add(`server 10.0.2.${n}:80;`)));
   await Promise.all([...changes, joined, ...more]);
   for (const worker of workers) t.is(printTree(worker.tree.root), printTree(instance.tree.root));

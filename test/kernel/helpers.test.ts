@@ -64,6 +64,19 @@ test('a helper that is killed is started again, and traffic goes on', async (t) 
   t.regex(srv.log(), new RegExp(`helper broker \\(process ${first}\\) exited on signal SIGKILL, it is started again in \\d+ ms`));
 });
 
+test('a helper that hangs is killed and started again', async (t) => {
+  const srv = await startSrv(t, CONF, { files: { 'modules/idle.js': IDLE, 'conf/idle.conf': '' }, allowCrashes: true });
+  const first = await helperPid(srv);
+  process.kill(first, 'SIGSTOP');
+  await waitFor(
+    'its end',
+    () => /helper broker \(process \d+\) is ended: it hangs: it has answered nothing for 10 s/.test(srv.log()),
+    30_000,
+  );
+  t.not(await helperPid(srv, 2), first);
+  t.false(isAlive(first));
+});
+
 test('a helper ends when the server is killed', async (t) => {
   const srv = await startSrv(t, CONF, { files: { 'modules/idle.js': IDLE, 'conf/idle.conf': '' }, allowCrashes: true });
   const pid = await helperPid(srv);

@@ -1,0 +1,35 @@
+/** How long a change of the API may take: what every call has, and more for each edit of a large one. */
+import { setImmediate } from 'node:timers/promises';
+import type { ActionContext } from '../module/control.js';
+import { unavailable } from './rpc-messages.js';
+
+/** What one edit more may take in each of the steps (ms), many times of what it should take. */
+const PER_EDIT = 0.2;
+/** Parsing and compiling in the master, preparing in the workers, committing there. */
+const STEPS = 3;
+/** Less (ms) is within the time that every call has: the caller of so few edits is not told. */
+const WORTH_TELLING = 200;
+
+export interface ChangeTime {
+  /** For each of the two steps in the workers (ms). */
+  readonly limit: number;
+  /** Epoch milliseconds after which the caller does not wait any more. */
+  readonly deadline: number;
+}
+
+/** The time for a change of so many edits, of which the caller is told. @param limit of a small one */
+export async function timeFor(edits: number, limit: number, context: Partial<ActionContext>): Promise<ChangeTime> {
+  const { deadline = Infinity, extendDeadline } = context;
+  const extra = edits * PER_EDIT;
+  if (extendDeadline === undefined || extra * STEPS < WORTH_TELLING) return { limit: limit + extra, deadline };
+  const later = deadline + extra * STEPS;
+  extendDeadline(later - Date.now());
+  // What follows holds this thread up: the message has to leave before.
+  await setImmediate();
+  return { limit: limit + extra, deadline: later };
+}
+
+/** @throws ApiError 503 when the caller does not wait any more */
+export function assertInTime(deadline: number): void {
+  if (Date.now() > deadline) throw unavailable('had no time for this change; nothing was changed');
+}

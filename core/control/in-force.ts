@@ -1,0 +1,35 @@
+import type { ApiError } from '../module/control.js';
+import { ParticipantGone, type Participant } from './participant.js';
+import { unavailable } from './rpc-messages.js';
+import { TimeIsOver, within } from './time-limit.js';
+
+/**
+ * Tells every worker what is decided, and resolves when it is in force in all of them. A worker does what it is told in the order of the
+ * calls, so one that is merely busy follows as soon as it can; one that hangs is replaced, and its replacement starts from what was
+ * decided. One that died does not count.
+ * @throws ApiError 503 when one has not followed after `ms` milliseconds
+ */
+export async function inForceEverywhere(
+  participants: Iterable<Participant>,
+  ms: number,
+  tell: (participant: Participant) => Promise<void>,
+): Promise<void> {
+  const followed = await Promise.all(Array.from(participants, (participant) => follows(participant, ms, tell)));
+  if (followed.includes(false)) throw inDoubt();
+}
+
+async function follows(participant: Participant, ms: number, tell: (participant: Participant) => Promise<void>): Promise<boolean> {
+  try {
+    await within(ms, tell(participant));
+  } catch (error) {
+    if (error instanceof ParticipantGone) return true;
+    if (!(error instanceof TimeIsOver)) throw error;
+    participant.suspect();
+    return false;
+  }
+  return true;
+}
+
+function inDoubt(): ApiError {
+  return unavailable('has made the change, but a worker is busy: it is not in force there yet, and will be as soon as that worker answers');
+}
