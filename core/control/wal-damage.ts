@@ -14,7 +14,12 @@ const MAGIC = 0x377f0682;
 export function isWalDamaged(path: string): boolean {
   if (!existsSync(path)) return false;
   const log = readFileSync(path);
-  return log.length > HEADER && new WalFrames(log).areDamaged();
+  return log.length > HEADER && (!isPageSize(log.readUInt32BE(8)) || new WalFrames(log).areDamaged());
+}
+
+/** The header is synced before the first frame is written. */
+function isPageSize(bytes: number): boolean {
+  return bytes >= 512 && bytes <= 65_536 && (bytes & (bytes - 1)) === 0;
 }
 
 type Sums = readonly [number, number];
