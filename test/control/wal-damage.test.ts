@@ -56,8 +56,12 @@ test('a flipped bit is found wherever it is, before the last transaction', (t) =
 
 test('damage in the header of the log is found', (t) => {
   const { folder, log } = killed(t, 3);
-  flipBit(log, 25);
-  t.throws(() => Store.open(folder), { instanceOf: StoreError, message: /srv\.db-wal" is damaged/ });
+  // The length of pages, and a checksum.
+  for (const at of [8, 11, 25]) {
+    flipBit(log, at);
+    t.throws(() => Store.open(folder), { instanceOf: StoreError, message: /srv\.db-wal" is damaged/ }, String(at));
+    flipBit(log, at);
+  }
 });
 
 test('a torn last transaction is no damage: it was not answered', (t) => {
