@@ -1,4 +1,4 @@
-import { fieldName, fieldValue, findField, keptFields } from '../net/http1/fields.js';
+import { FieldFilter, fieldName, fieldValue, findField, hasFieldOf, keptFields } from '../net/http1/fields.js';
 import { DEFAULT_HEAD_LIMITS } from '../net/http1/message-head.js';
 import { parseResponseHead, type ResponseHead } from '../net/http1/response-head.js';
 import { type HttpContext, OwnField } from './context.js';
@@ -9,6 +9,9 @@ import type { Request } from './request.js';
 
 /** Offset of the status in a head: behind `HTTP/1.1 `. */
 const STATUS_AT = 9;
+
+/** What proxy_redirect may change. */
+const REWRITTEN = new FieldFilter(['location', 'refresh']);
 
 /**
  * Parses the head of a final answer into the scratch, past interim ones (1xx).
@@ -42,13 +45,10 @@ export function adoptHead(request: Request, route: ExchangeRoute, head: Response
   request.response.adopt(keptFields(head.text, head, route.hidden));
   if (route.passesServer) request.ownFields &= ~OwnField.Server;
   if (route.passesDate) request.ownFields &= ~OwnField.Date;
-  const { text, fields, count } = head;
-  const moves = findField(text, fields, count, 'location') >= 0;
-  const refreshes = findField(text, fields, count, 'refresh') >= 0;
-  if (!moves && !refreshes) return true;
+  if (!hasFieldOf(head, REWRITTEN)) return true;
   try {
-    if (moves) rewriteLocation(request, route);
-    if (refreshes) rewriteRefresh(request, route);
+    rewriteLocation(request, route);
+    rewriteRefresh(request, route);
     return true;
   } catch (error) {
     logFailure(request, error, request.location.content);
