@@ -253,7 +253,7 @@ export class ClientConnection implements Timed, IdleClient, ConnectionView {
       case Waiting.Nothing:
         return;
       case Waiting.Head:
-        this.#abandonHead(408, 'client timed out (60: Operation timed out)');
+        this.#abandonHead(408, 'client timed out (110: Connection timed out)');
         this.#end();
         return;
       case Waiting.KeepAlive:
@@ -266,7 +266,7 @@ export class ClientConnection implements Timed, IdleClient, ConnectionView {
       case Waiting.Body:
         if (request === undefined || request.finished) this.socket.destroy();
         else {
-          context.log.write('info', 'client timed out (60: Operation timed out) while reading client request body', request);
+          context.log.write('info', 'client timed out (110: Connection timed out) while reading client request body', request);
           request.keepAlive = false;
           request.body?.fail(408);
           if (!request.finished) answerStatus(request, 408);
@@ -277,7 +277,7 @@ export class ClientConnection implements Timed, IdleClient, ConnectionView {
           this.#waitForSending();
           return;
         }
-        context.log.write('info', 'client timed out (60: Operation timed out) while sending to client', request);
+        context.log.write('info', 'client timed out (110: Connection timed out) while sending to client', request);
         this.socket.destroy();
     }
   }
@@ -463,6 +463,7 @@ export class ClientConnection implements Timed, IdleClient, ConnectionView {
     if (request.status === 0) request.status = 499;
     const { owner } = request;
     if (owner !== undefined) owner.abort();
+    else this.context.log.write('info', 'client prematurely closed connection', request);
     if (!request.finished) {
       this.#log(request);
       this.socket.destroy();

@@ -69,7 +69,8 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
     const { context } = this.request.connection;
     // An answer of which a part is out already has nobody to go to.
     if (this.outlivesClient && this.#relay === undefined) return;
-    context.log.write('info', 'client prematurely closed connection while waiting for or reading the answer of the upstream', this.request);
+    const consequence = this.#attempt === undefined ? '' : `, so upstream connection is closed too while ${this.#doing()} upstream`;
+    context.log.write('info', `client prematurely closed connection${consequence}`, this.request);
     this.#feed.stop();
     this.#release(false, false);
     this.#relay?.stop();

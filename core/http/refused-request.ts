@@ -16,7 +16,7 @@ export function refusedRequest(connection: ClientConnection, { line, reason }: H
   // Its line was too long to be read on, and the answer still has no body (RFC 9110, 9.3.2).
   else if (line.startsWith('HEAD ')) request.method = 'HEAD';
   context.headOwner = request;
-  context.log.write('info', `${reason} while reading client request headers`, request);
+  context.log.write('info', `${reason} while reading client request ${request.text === '' ? 'line' : 'headers'}`, request);
   context.figures.countRequest();
   return request;
 }

@@ -52,7 +52,9 @@ for (const [how, leave] of Object.entries(LEAVES)) {
     const uploading = await open('POST /stream HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nhalf');
     await asked('/stream');
     leave(uploading);
-    const collecting = await open('POST /collected HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nhalf');
+    const collecting = await open('POST /collected HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\nExpect: 100-continue\r\n\r\n');
+    await collecting.receive(/100 Continue/);
+    collecting.send('half');
     leave(collecting);
 
     await waitFor('the end of all of them', () => gone.length === 4);
@@ -61,7 +63,11 @@ for (const [how, leave] of Object.entries(LEAVES)) {
       const { body } = await get(srv.port('web'), '/status');
       return body.startsWith('Active connections: 1 ') && body.includes('Reading: 0 Writing: 1 Waiting: 0');
     });
-    await srv.waitForLog(/client prematurely closed connection/);
+    const closedToo = 'client prematurely closed connection, so upstream connection is closed too while';
+    await srv.waitForLog(new RegExp(`\\[info\\].*${closedToo} reading response header from upstream, .*GET /waiting`));
+    await srv.waitForLog(new RegExp(`${closedToo} reading upstream, .*GET /begun`));
+    await srv.waitForLog(/client prematurely closed connection, .*POST \/stream/);
+    await srv.waitForLog(/client prematurely closed connection, .*POST \/collected/);
     await srv.waitForLog(/^127\.0\.0\.1 \/waiting 499$/m, 'logs/access.log');
     await srv.waitForLog(/^127\.0\.0\.1 \/begun 200$/m, 'logs/access.log');
     t.false(

@@ -49,8 +49,13 @@ test('what is logged of a head that never gets whole', async (t) => {
   const srv = await start(t);
   const port = srv.port('web');
   t.is(await exchange(t, port, 'GET /late HTTP/1.1\r\nHost: a\r\n'), '', 'nobody gets an answer');
-  await srv.waitForLog(/\[info\].* client timed out .* while reading client request headers, .*request: "GET \/late HTTP\/1\.1"/);
+  await srv.waitForLog(
+    /\[info\].* client timed out \(110: Connection timed out\) while reading client request headers, .*request: "GET \/late HTTP\/1\.1"/,
+  );
   await exchange(t, port, 'GET /la');
+  await srv.waitForLog(
+    /\[info\].* client timed out \(110: Connection timed out\) while reading client request line, .*request: "GET \/la"/,
+  );
   await exchange(t, port, '');
   const second = await connectRaw(t, port);
   second.send('GET /first HTTP/1.1\r\nHost: a\r\n\r\n');

@@ -29,7 +29,7 @@ test('lines about a request say who asked for what, where', async (t) => {
   );
   await exchange(t, port, 'NONSENSE "\x01\r\n\r\n');
   await srv.waitForLog(
-    /\[info\] .* client sent invalid .* while reading client request headers, client: 127\.0\.0\.1, server: s\.example, request: "NONSENSE \\x22\\x01"/,
+    /\[info\] .* client sent invalid .* while reading client request line, client: 127\.0\.0\.1, server: s\.example, request: "NONSENSE \\x22\\x01"/,
   );
   await get(port, '/own');
   await srv.waitForLog(/request: "GET \/own/, 'logs/own.log');
