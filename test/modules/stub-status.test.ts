@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import test from 'ava';
 import { httpBackend } from '../harness/backends.js';
 import { connectRaw, get } from '../harness/client.js';
@@ -35,7 +36,7 @@ for (const workers of [1, 2]) {
     const settled = (active: number, reading: number, writing: number, waiting: number): Promise<number[]> =>
       waitFor(`${active} connections: ${reading} read, ${writing} written, ${waiting} wait`, async () => {
         const now = await figures();
-        return `${now[0]},${now.slice(4)}` === `${active},${reading},${writing},${waiting}` && now;
+        return isDeepStrictEqual([now[0], ...now.slice(4)], [active, reading, writing, waiting]) && now;
       });
     const [, accepts = 0, handled = 0, requests = 0] = await settled(1, 0, 1, 0);
     t.is(accepts, handled);
