@@ -10,10 +10,16 @@ const OPTIONS: NodeOptions = {
   server: 'location / { proxy_pass http://demo; } location /kv { return 200 "[$kv_http_color]"; }',
 };
 
-/** A node whose four workers become one, and connections of all four that have sent nothing yet. */
+/**
+ * A node whose four workers become one, and connections of all four. Each has sent the first letter of its next request: one that has sent
+ * nothing gets no more than a second for it.
+ */
 async function leaving(t: ExecutionContext): Promise<{ node: Node; connections: readonly RawConnection[] }> {
   const node = await startNode(t, { ...OPTIONS, workers: 4 });
   const connections = await Promise.all(Array.from({ length: 40 }, () => connectRaw(t, node.srv.port('web'))));
+  for (const connection of connections) connection.send(`${request('/kv')}G`);
+  for (const connection of connections) await connection.receive(/200 OK[^]*\[\]$/);
+  for (const connection of connections) connection.take();
   await reload(node, OPTIONS, 1);
   return { node, connections };
 }
@@ -25,12 +31,14 @@ async function reload(node: Node, options: NodeOptions, count: number): Promise<
 }
 
 const request = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
+/** What is left of it. */
+const rest = (path: string): string => request(path).slice(1);
 
 test('a change that is answered is in force in workers that are leaving, too', async (t) => {
   const { node, connections } = await leaving(t);
   t.is((await node.call('POST', '/kv', { key: 'color', value: 'red' })).status, 200);
   t.is((await node.upstreams('PUT', '/demo/servers/', [{ server: `127.0.0.1:${node.srv.port('two')}` }])).status, 200);
-  for (const [at, connection] of connections.entries()) connection.send(request(at % 2 === 0 ? '/kv' : '/'));
+  for (const [at, connection] of connections.entries()) connection.send(rest(at % 2 === 0 ? '/kv' : '/'));
   for (const [at, connection] of connections.entries()) {
     const [, body] = await connection.receive(/^HTTP\/1\.1 \d+ [^]*\r\n\r\n(.+)$/);
     t.is(body, at % 2 === 0 ? '[red]' : 'two');
@@ -43,7 +51,8 @@ test('a reload is in force in workers that are leaving, which open no socket for
   const http = `${OPTIONS.http} server { listen 127.0.0.1:%%PORT_more%%; return 200 "more"; }`;
   await reload(node, { http, server: 'return 200 "again";' }, 2);
   const others = await Promise.all(Array.from({ length: 20 }, () => connectRaw(t, node.srv.port('more'))));
-  for (const connection of [...connections, ...others]) connection.send(request('/'));
+  for (const connection of connections) connection.send(rest('/'));
+  for (const connection of others) connection.send(request('/'));
   for (const connection of connections) t.truthy(await connection.receive(/200 OK[^]*again$/));
   for (const connection of others) t.truthy(await connection.receive(/200 OK[^]*keep-alive[^]*more$/i));
 });
@@ -53,6 +62,6 @@ test('a connection that leaving workers hold is not cut when a reload removes it
   await node.srv.configure(nodeConf({ ...OPTIONS, workers: 1 }).replace('%%PORT_web%%', '%%PORT_other%%'));
   node.srv.signal('SIGHUP');
   await node.srv.waitForLog(/(reconfigured[^]*){2}/);
-  for (const connection of connections) connection.send(request('/kv'));
+  for (const connection of connections) connection.send(rest('/kv'));
   for (const connection of connections) t.truthy(await connection.receive(/200 OK[^]*\[\]$/));
 });
