@@ -1,6 +1,8 @@
+import { existsSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { httpBackend } from '../harness/backends.js';
+import { connectRaw, type JsonAnswer } from '../harness/client.js';
 import { plugin } from '../harness/plugins.js';
 import { runSrv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
@@ -105,8 +107,14 @@ test('the effective configuration is printed with its difference to the file, al
 
 test('a worker that hangs makes a change fail, is replaced, and the next change is taken', async (t) => {
   const hang = plugin('hang', {
+    imports: `import { writeFileSync } from 'node:fs'; import { ServerInfo } from 'srv/module/services.js';`,
     manifest: `directives: { hang: directive({ in: ['location'] }) }`,
-    body: `compile(scope) { return scope.own('hang') ? { content: () => { for (;;); } } : undefined; }`,
+    body: `
+      static services = [ServerInfo];
+      constructor(info) { this.info = info; }
+      compile(scope) {
+        return scope.own('hang') ? { content: () => { writeFileSync(this.info.path('hangs'), ''); for (;;); } } : undefined;
+      }`,
   });
   const node = await startNode(t, {
     main: 'load_module modules/hang.js;',
@@ -114,7 +122,9 @@ test('a worker that hangs makes a change fail, is replaced, and the next change 
     files: { 'modules/hang.js': hang },
     allowCrashes: true,
   });
-  await Promise.race([node.web('/hang').catch(() => undefined), sleep(200)]);
+  const hanging = await connectRaw(t, node.srv.port('web'));
+  hanging.send('GET /hang HTTP/1.1\r\nHost: a\r\n\r\n');
+  await waitFor('the loop', () => existsSync(node.srv.path('hangs')));
   t.is((await node.upstreams('POST', '/demo/servers/', { server: '10.0.0.1' })).status, 503);
   await waitFor('another worker', () => /worker \d is replaced: it hangs[^]*start worker \d/.test(node.srv.log()), 30_000);
   const taken = await waitFor('a change', async () => {
@@ -125,13 +135,27 @@ test('a worker that hangs makes a change fail, is replaced, and the next change 
   t.deepEqual((await node.list()).slice(2), ['2 10.0.0.2:80']);
 });
 
+/** The API waits half a second longer than the data plane waits for its workers: on a busy machine that may be too short, and it says so. */
+function answered(call: () => Promise<JsonAnswer>): Promise<JsonAnswer> {
+  return waitFor('what the data plane says', async () => {
+    const said = await call();
+    return !/did not answer in time/.test(said.body) && said;
+  });
+}
+
 test('a worker that is busy for a moment is left alone, whatever changes meanwhile', async (t) => {
   const busy = plugin('busy', {
+    imports: `import { existsSync, writeFileSync } from 'node:fs'; import { ServerInfo } from 'srv/module/services.js';`,
     manifest: `directives: { busy: directive({ in: ['location'] }) }`,
     body: `
-      compile(scope) {
-        if (!scope.own('busy')) return undefined;
-        return { content: (request) => { for (const until = Date.now() + 4000; Date.now() < until;); return request.send(200, 'done'); } };
+      static services = [ServerInfo];
+      constructor(info) { this.info = info; }
+      compile(scope) { return scope.own('busy') ? { content: (request) => this.work(request) } : undefined; }
+      work(request) {
+        writeFileSync(this.info.path('works'), '');
+        const nothing = new Int32Array(new SharedArrayBuffer(4));
+        while (!existsSync(this.info.path('enough'))) Atomics.wait(nothing, 0, 0, 20);
+        return request.send(200, 'done');
       }`,
   });
   const node = await startNode(t, {
@@ -141,15 +165,16 @@ test('a worker that is busy for a moment is left alone, whatever changes meanwhi
     files: { 'modules/busy.js': busy },
   });
   const answer = node.web('/busy');
-  await sleep(200);
+  await waitFor('the work', () => existsSync(node.srv.path('works')));
   const [pair, member] = await Promise.all([
-    node.call('POST', '/kv', { key: 'color', value: 'red' }),
-    node.upstreams('POST', '/demo/servers/', { server: '10.0.0.1' }),
+    answered(() => node.call('POST', '/kv', { key: 'color', value: 'red' })),
+    answered(() => node.upstreams('POST', '/demo/servers/', { server: '10.0.0.1' })),
   ]);
   t.is(pair.status, 503);
   t.regex(errorOf(pair).text, /has made the change, but a worker is busy/);
   t.is(member.status, 503);
   t.regex(errorOf(member).text, /nothing was changed/);
+  writeFileSync(node.srv.path('enough'), '');
   t.is((await answer).body, 'done');
   t.is((await node.web()).body, '[red]');
   t.is((await node.members()).length, 2);
