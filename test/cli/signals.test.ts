@@ -1,6 +1,5 @@
-import { existsSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readlinkSync, renameSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { httpBackend } from '../harness/backends.js';
 import { connectRaw, get } from '../harness/client.js';
@@ -88,6 +87,19 @@ test('a reload that names another pid file moves it', async (t) => {
   t.false(existsSync(srv.path('run/other.pid')));
 });
 
+/** The paths of what a process has open. */
+function openFiles(pid: number): string[] {
+  const folder = `/proc/${pid}/fd`;
+  return readdirSync(folder).map((descriptor) => {
+    try {
+      return readlinkSync(`${folder}/${descriptor}`);
+    } catch {
+      // It was closed meanwhile.
+      return '';
+    }
+  });
+}
+
 test('-s reopen lets go of a rotated log', async (t) => {
   const srv = await startSrv(t, page('x'));
   await get(srv.port('web'), '/before');
@@ -97,7 +109,8 @@ test('-s reopen lets go of a rotated log', async (t) => {
   const { code, stderr } = await runSrv(t, ['-s', 'reopen', '-e', 'other.log'], undefined, { prefix: srv.prefix });
   t.is(code, 0, stderr);
   await waitFor('the new logs', () => existsSync(srv.path('logs/error.log')) && existsSync(srv.path('logs/access.log')));
-  await sleep(100);
+  // Each worker in its own time.
+  await waitFor('the end of the old ones', () => !openFiles(srv.pid).some((path) => /\/logs\/\w+\.1$/.test(path)));
   for (let i = 0; i < 8; i++) await get(srv.port('web'), '/after');
   await srv.waitForLog(/(.*\/after.*\n){8}/, 'logs/access.log');
   t.notRegex(srv.read('logs/access.1'), /after/);
