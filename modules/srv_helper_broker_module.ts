@@ -1,4 +1,4 @@
-import { chmodSync, rmSync } from 'node:fs';
+import { chmodSync, rmSync, statSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { Aedes, type Client } from 'aedes';
 import { helperModule, type Lifecycle } from '../core/module/manifest.js';
@@ -14,6 +14,8 @@ import { PacketLimit } from './srv_helper_broker_module/packet-limit.js';
 export class Broker implements Lifecycle {
   #broker: Aedes | undefined;
   #server: Server | undefined;
+  /** Inode of its socket. */
+  #socket: number | undefined;
 
   constructor(
     private readonly access: BusAccess,
@@ -34,7 +36,11 @@ export class Broker implements Lifecycle {
     const [broker, server] = [this.#broker, this.#server];
     this.#broker = this.#server = undefined;
     if (broker) await new Promise<void>((resolve) => broker.close(resolve));
-    if (server?.listening) await new Promise<void>((resolve) => server.close(() => resolve()));
+    if (!server?.listening) return;
+    // Closing removes what lies at the path: after a kill -9 of the master that may be the socket of the next start already.
+    const there = statSync(this.access.socket, { throwIfNoEntry: false })?.ino;
+    if (there !== undefined && there !== this.#socket) server.unref();
+    else await new Promise<void>((resolve) => server.close(() => resolve()));
   }
 
   #restrict(broker: Aedes): void {
@@ -63,6 +69,7 @@ export class Broker implements Lifecycle {
       process.umask(mask);
     }
     chmodSync(this.access.socket, 0o600);
+    this.#socket = statSync(this.access.socket).ino;
   }
 }
 

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -138,6 +138,14 @@ test('socket and credentials are readable by their owner only, and every start m
   const before = readFileSync(first.file, 'utf8');
   createBusEndpoint(folder);
   t.not(readFileSync(first.file, 'utf8'), before);
+});
+
+test('a broker that ends late leaves the socket of the next one alone', async (t) => {
+  const endpoint = createBusEndpoint(tempFolder(t));
+  const late = await broker(t, endpoint);
+  await broker(t, endpoint);
+  await late.stop();
+  t.true(existsSync(endpoint.socket));
 });
 
 test('a folder with a long path gets its socket in a private temporary folder', async (t) => {
