@@ -3,10 +3,14 @@ import type { ActionServer } from '../control/action-server.js';
 import type { RunningModules } from '../kernel/running-modules.js';
 import type { Log } from '../module/services.js';
 
+interface Bus {
+  readonly endpoint: BusEndpoint;
+  readonly server: ActionServer;
+}
+
 /** The data plane's side of the bus: the actions of its modules, for the processes of the control plane. */
 export class ControlLink {
-  #server: ActionServer | undefined;
-  #endpoint: BusEndpoint | undefined;
+  #bus: Promise<Bus> | undefined;
 
   constructor(private readonly log: Log) {}
 
@@ -16,23 +20,32 @@ export class ControlLink {
    * @returns the file that a helper finds the bus by
    */
   async open(folder: string, modules: RunningModules): Promise<string> {
-    if (!this.#endpoint || !this.#server) {
-      // Only a server with helpers needs any of this.
-      const [{ createBusEndpoint }, { BusClient }, { ActionServer }] = await Promise.all([
-        import('../control/bus-endpoint.js'),
-        import('../control/bus.js'),
-        import('../control/action-server.js'),
-      ]);
-      this.#endpoint = createBusEndpoint(folder);
-      this.#server = new ActionServer(new BusClient(this.#endpoint, 'master', this.log), this.log);
-      this.#server.start();
-    }
-    for (const { instance } of modules) this.#server.register(instance);
-    return this.#endpoint.file;
+    // A reload may ask for it while the start still opens it: a second one would have other credentials.
+    this.#bus ??= this.#create(folder);
+    const { endpoint, server } = await this.#bus.catch((error: unknown) => {
+      this.#bus = undefined;
+      throw error;
+    });
+    for (const { instance } of modules) server.register(instance);
+    return endpoint.file;
   }
 
   async close(): Promise<void> {
-    await this.#server?.stop();
-    this.#endpoint?.remove();
+    const bus = await this.#bus?.catch(() => undefined);
+    await bus?.server.stop();
+    bus?.endpoint.remove();
+  }
+
+  async #create(folder: string): Promise<Bus> {
+    // Only a server with helpers needs any of this.
+    const [{ createBusEndpoint }, { BusClient }, { ActionServer }] = await Promise.all([
+      import('../control/bus-endpoint.js'),
+      import('../control/bus.js'),
+      import('../control/action-server.js'),
+    ]);
+    const endpoint = createBusEndpoint(folder);
+    const server = new ActionServer(new BusClient(endpoint, 'master', this.log), this.log);
+    server.start();
+    return { endpoint, server };
   }
 }
