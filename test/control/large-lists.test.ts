@@ -1,4 +1,5 @@
 import test from 'ava';
+import { get, type Answer } from '../harness/client.js';
 import { startNode } from './node.js';
 
 const COUNT = 100_000;
@@ -9,18 +10,21 @@ test('a group takes a list of 100,000 members, and one of a single member after 
     http: 'upstream demo { zone demo 64m; server 127.0.0.1:%%PORT_one%%; } server { listen 127.0.0.1:%%PORT_one%%; return 200 "one"; }',
     workers: 4,
   });
-  const large = await node.upstreams(
-    'PUT',
-    '/demo/servers/',
-    Array.from({ length: COUNT }, (_, n) => ({ server: address(n), down: true })),
-  );
+  const put = (list: readonly object[]): Promise<Answer> =>
+    get(node.srv.port('api'), '/api/v1/upstream_api/http/upstreams/demo/servers/', {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(list),
+      timeoutMs: 60_000,
+    });
+  const large = await put(Array.from({ length: COUNT }, (_, n) => ({ server: address(n), down: true })));
   t.is(large.status, 200);
-  const members = large.json as { server: string }[];
+  const members = JSON.parse(large.body) as { server: string }[];
   t.is(members.length, COUNT);
   t.is(members.at(-1)?.server, address(COUNT - 1));
   // In every worker: nobody is left to ask.
   for (const { status } of await Promise.all(Array.from({ length: 16 }, () => node.web()))) t.is(status, 502);
-  const small = await node.upstreams('PUT', '/demo/servers/', [{ server: `127.0.0.1:${node.srv.port('one')}` }]);
+  const small = await put([{ server: `127.0.0.1:${node.srv.port('one')}` }]);
   t.is(small.status, 200);
   for (const { body } of await Promise.all(Array.from({ length: 16 }, () => node.web()))) t.is(body, 'one');
 });
