@@ -64,6 +64,6 @@ if (isRoot) {
 } else {
   test('as an ordinary user the directive is ignored, with a warning', async (t) => {
     const srv = await startSrv(t, conf('daemon'));
-    t.regex(srv.log(), /\[warn\] .*the "user" directive makes sense only if/);
+    t.truthy(await srv.waitForLog(/\[warn\] .*the "user" directive makes sense only if/));
   });
 }

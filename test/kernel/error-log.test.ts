@@ -39,6 +39,7 @@ test('levels, several files, and a level of its own for each', async (t) => {
   );
   await get(srv.port('web'), '/');
   await srv.waitForLog(/while connecting to upstream/, 'logs/all.log');
+  await srv.waitForLog(/while connecting to upstream/, 'logs/bad.log');
   t.regex(srv.read('logs/all.log'), /\[notice\].*start worker/);
   t.regex(srv.read('logs/bad.log'), /^.*\[error\].*while connecting to upstream.*\n$/);
   t.is(srv.read('logs/worst.log'), '');
@@ -94,6 +95,7 @@ test('stderr is a log as well', async (t) => {
 
 test('without an error log that can be opened, messages go to stderr', async (t) => {
   const srv = await startSrv(t, 'error_log stderr;\nevents {}\n', { args: ['-e', '/proc/nowhere/error.log'], allowCrashes: true });
+  await waitFor('the message', () => srv.stderr !== '');
   t.regex(srv.stderr, /^srv: \[alert\] could not open error log file: .*\/proc\/nowhere/);
   t.true(srv.running);
 });
