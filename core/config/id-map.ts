@@ -28,15 +28,17 @@ export class IdMap<V> {
     private readonly root: Node,
     /** Ids that one slot of the root stands for. */
     private readonly span: number,
+    /** How many ids are in it. */
+    readonly size: number,
   ) {}
 
   static empty<V>(): IdMap<V> {
-    return new IdMap<V>(emptyNode({}), 1);
+    return new IdMap<V>(emptyNode({}), 1, 0);
   }
 
   /** Used by {@link IdMapDraft}. */
-  static over<V>(root: Node, span: number): IdMap<V> {
-    return new IdMap<V>(root, span);
+  static over<V>(root: Node, span: number, size: number): IdMap<V> {
+    return new IdMap<V>(root, span, size);
   }
 
   get(id: number): V | undefined {
@@ -45,7 +47,7 @@ export class IdMap<V> {
 
   /** A draft that starts as this version; this version never changes. */
   edit(): IdMapDraft<V> {
-    return new IdMapDraft<V>(this.root, this.span);
+    return new IdMapDraft<V>(this.root, this.span, this.size);
   }
 }
 
@@ -56,6 +58,7 @@ export class IdMapDraft<V> {
   constructor(
     private root: Node,
     private span: number,
+    private size: number,
   ) {}
 
   get(id: number): V | undefined {
@@ -72,18 +75,20 @@ export class IdMapDraft<V> {
       node.slots[slot] = owned;
       node = owned;
     }
+    if (node.slots[id % WIDTH] === undefined) this.size++;
     node.slots[id % WIDTH] = value;
   }
 
   delete(id: number): void {
     if (this.get(id) === undefined) return;
+    this.size--;
     this.root = this.without(this.root, this.span, id) ?? emptyNode(this.owner);
   }
 
   /** The version with all changes so far. The draft may go on; the version does not see it. */
   commit(): IdMap<V> {
     this.owner = {};
-    return IdMap.over<V>(this.root, this.span);
+    return IdMap.over<V>(this.root, this.span, this.size);
   }
 
   private grow(): void {

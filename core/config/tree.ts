@@ -37,6 +37,11 @@ export class ConfigTree implements Tree {
     private readonly index: IdMap<Entry>,
   ) {}
 
+  /** How many directives are in it, in all its blocks. */
+  get size(): number {
+    return this.index.size;
+  }
+
   /** @throws Error if an id occurs twice. */
   static fromData(directives: readonly DirectiveData[]): ConfigTree {
     return ConfigTree.empty.apply([{ op: 'root', block: directives }]);

@@ -124,6 +124,11 @@ export const ERROR_CODES = {
     meaning: 'The shared memory for the zones of dynamic upstreams has no room for this one.',
     remedy: 'Raise `shared_slab_pool_size` in the configuration and reload, or delete upstreams.',
   },
+  HeapFull: {
+    status: 507,
+    meaning: 'The workers have no heap for a configuration of that many directives.',
+    remedy: 'Raise `worker_heap_size` in the configuration and restart, or remove members.',
+  },
   ZoneFull: {
     status: 507,
     meaning: 'The shared memory zone of the upstream has no room for this change.',

@@ -33,6 +33,8 @@ export interface TransactionOptions {
   readonly participants: () => Iterable<Participant>;
   readonly ids: IdSource;
   readonly log: Log;
+  /** Bytes of heap that a worker has. */
+  readonly heapSize: () => number;
   readonly limits?: Partial<TransactionLimits>;
 }
 export interface TransactionLimits {

@@ -26,6 +26,7 @@ import { assertInTime, timeFor, type ChangeTime } from './change-time.js';
 import { driftLines } from './drift.js';
 import { effectiveTree, type Effective } from './effective-tree.js';
 import { resolveEdit, type ResolvedEdit } from './edits.js';
+import { assertHeapRoom } from './heap-room.js';
 import { HeldFileWriter } from './held-file-writer.js';
 import { Journal } from './journal.js';
 import { NewKeys } from './new-keys.js';
@@ -182,7 +183,8 @@ export class TransactionQueue extends Transactions {
   }
 
   async #carryOut(plan: Plan): Promise<Omit<Applied, 'directives'>> {
-    const { diff, operations, dryRun, time } = plan;
+    const { after, diff, operations, dryRun, time } = plan;
+    assertHeapRoom(this.options.instance.tree, after, operations, this.options.heapSize());
     // A reload reads what directives name again, also where the tree stays as it is: a certificate may have been renewed.
     const rereads = plan.origin === RELOAD;
     const prepared = await this.options.instance.prepare(operations, rereads);

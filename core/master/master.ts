@@ -192,9 +192,10 @@ export class Master {
     const { tree: file, modules } = await checkWithHelpers(parsed, this.#instance);
     this.#store = Store.open(readSettings(file.root, modules.args).main.data_folder);
     const participants = (): WorkerPool['participants'] => this.#workers.participants;
-    const queue = new TransactionQueue({ instance: this.#instance, store: this.#store, participants, ids, log });
+    const heapSize = (): number => this.#heapLimitMb() * MEGABYTE;
+    const queue = new TransactionQueue({ instance: this.#instance, store: this.#store, participants, ids, log, heapSize });
     this.#transactions = queue;
-    this.#keyValue = new MasterKeyValue(this.#store, participants, log, () => this.#heapLimitMb() * MEGABYTE);
+    this.#keyValue = new MasterKeyValue(this.#store, participants, log, heapSize);
     const effective = effectiveTree(file, this.#store, { registry: modules.registry, args: modules.args, ids });
     const prepared = await this.#instance.prepare([{ op: 'root', block: effective.tree.toData() }]);
     prepared.commit();

@@ -21,7 +21,10 @@ test('holds what a Map holds, in every version', (t) => {
       if (commit) versions.push([draft.commit(), new Map(model)]);
     }
     versions.push([draft.commit(), model]);
-    for (const [version, expected] of versions) for (const { id } of steps) t.is(version.get(id), expected.get(id));
+    for (const [version, expected] of versions) {
+      t.is(version.size, expected.size);
+      for (const { id } of steps) t.is(version.get(id), expected.get(id));
+    }
   });
   t.notThrows(() => fc.assert(property, { numRuns: 200 }));
 });

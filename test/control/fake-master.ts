@@ -145,7 +145,15 @@ export async function fakeMaster(t: ExecutionContext, { config, folder, limits, 
     { length: workers },
     (_, i) => new FakeWorker(`worker ${i}`, ConfigTree.fromData(structuredClone(instance.tree.toData()))),
   );
-  const transactions = new TransactionQueue({ instance, store, ids, log, participants: () => fakes, ...(limits && { limits }) });
+  const transactions = new TransactionQueue({
+    instance,
+    store,
+    ids,
+    log,
+    heapSize: () => Infinity,
+    participants: () => fakes,
+    ...(limits && { limits }),
+  });
   transactions.started(effective);
   let open = true;
   const kill = (): void => {

@@ -28,3 +28,19 @@ test('a group takes a list of 100,000 members, and one of a single member after 
   t.is(small.status, 200);
   for (const { body } of await Promise.all(Array.from({ length: 16 }, () => node.web()))) t.is(body, 'one');
 });
+
+test('a list that the heap of the workers cannot hold is refused, and everything goes on', async (t) => {
+  const node = await startNode(t, {
+    main: 'worker_heap_size 32m;',
+    http: 'upstream demo { zone demo 8m; server 127.0.0.1:%%PORT_one%%; } server { listen 127.0.0.1:%%PORT_one%%; return 200 "one"; }',
+  });
+  const list = Array.from({ length: 20_000 }, (_, n) => ({ server: address(n), down: true }));
+  const refused = await node.upstreams('PUT', '/demo/servers/', list);
+  t.is(refused.status, 507);
+  t.like(refused.json, { error: { code: 'HeapFull' } });
+  t.regex(JSON.stringify(refused.json), /worker_heap_size \d+m;/);
+  t.is((await node.web()).body, 'one');
+  t.is((await node.upstreams('PUT', '/demo/servers/', list.slice(0, 1000))).status, 200);
+  t.is((await node.web()).status, 502);
+  t.notRegex(node.srv.read('logs/error.log'), /out of memory/);
+});

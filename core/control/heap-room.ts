@@ -1,0 +1,27 @@
+import type { ConfigTree, TreeOperation } from '../config/tree.js';
+import { ApiError } from '../module/control.js';
+
+/** What a worker takes without any configuration, in bytes, with room for its requests. */
+const BASE = 24 * 1024 * 1024;
+/** What a directive takes in the tree of a worker, and as much again while it comes into force. Measured with `server` lines, rounded up. */
+const DIRECTIVE = 700;
+
+/**
+ * Refuses what would make every worker run out of memory, one replacement after the other: such a change could not even be taken back.
+ * What makes the configuration no larger is always taken.
+ *
+ * @param heapSize bytes that each worker has
+ * @throws ApiError 507 HeapFull
+ */
+export function assertHeapRoom(before: ConfigTree, after: ConfigTree, operations: readonly TreeOperation[], heapSize: number): void {
+  if (after.size <= before.size) return;
+  const need = BASE + DIRECTIVE * (after.size + operations.length);
+  if (need <= heapSize) return;
+  throw new ApiError(
+    507,
+    'HeapFull',
+    `a configuration of ${after.size} directives needs "worker_heap_size ${megabytes(need)};" at least, workers have ${megabytes(heapSize)}`,
+  );
+}
+
+const megabytes = (bytes: number): string => `${Math.ceil(bytes / 1024 / 1024)}m`;
