@@ -1,3 +1,4 @@
+import { stat } from 'node:fs';
 import test from 'ava';
 import { Clock } from '../../core/net/clock.js';
 import { TimerWheel, type Timed } from '../../core/net/timers.js';
@@ -58,6 +59,17 @@ test('a deadline that is moved earlier rings at the new time, also after it was 
   timers.arm(late, 3000);
   t.not(await Promise.race([moved.rang.then(() => 'moved'), late.rang.then(() => 'late')]), 'late');
   t.not(await Promise.race([rearmed.rang.then(() => 'rearmed'), late.rang.then(() => 'late')]), 'late');
+});
+
+test.serial('what came during a stall comes before the deadlines', async (t) => {
+  const { timers } = wheel(t);
+  const [awaited, after] = [new Alarm(), new Alarm()];
+  timers.arm(awaited, 200);
+  timers.arm(after, 300);
+  await new Promise((resolve) => setImmediate(resolve));
+  stat('.', () => timers.disarm(awaited));
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600);
+  t.is(await Promise.race([awaited.rang.then(() => 'awaited'), after.rang.then(() => 'after')]), 'after');
 });
 
 test('what is disarmed or forgotten does not ring', async (t) => {
