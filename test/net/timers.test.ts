@@ -43,7 +43,7 @@ test('a deadline that is moved later does not ring at the old time', async (t) =
   timers.arm(moved, 200);
   timers.arm(other, 400);
   clock.refresh();
-  timers.arm(moved, 900);
+  timers.arm(moved, 60_000);
   const first = await Promise.race([moved.rang.then(() => 'moved'), other.rang.then(() => 'other')]);
   t.is(first, 'other');
 });
