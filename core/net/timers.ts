@@ -12,7 +12,10 @@ export interface Timed {
 const TICK = 100;
 const SLOTS = 1024;
 
-/** Coarse timers of one thread: a hashed wheel with one system timer, which runs only while something is armed. Resolution 100 ms, never early. */
+/**
+ * Coarse timers of one thread: a hashed wheel with one system timer, which runs only while something is armed. Resolution 100 ms, never
+ * early. What has arrived is worked on first (as in nginx): after a stall nobody is late who only was not read.
+ */
 export class TimerWheel {
   readonly #slots: Set<Timed>[] = Array.from({ length: SLOTS }, () => new Set<Timed>());
   #timer: NodeJS.Timeout | undefined;
@@ -76,7 +79,7 @@ export class TimerWheel {
 
   #run(): void {
     this.#tick = Math.floor(this.clock.now / TICK);
-    this.#timer ??= setInterval(() => this.#advance(), TICK).unref();
+    this.#timer ??= setInterval(() => setImmediate(() => this.#advance()), TICK).unref();
   }
 
   #advance(): void {

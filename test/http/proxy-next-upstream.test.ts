@@ -23,7 +23,7 @@ async function twoMembers(t: ExecutionContext, ...settings: readonly string[]): 
     });
   });
   const second = await httpBackend(t, (request, response) => void bodyOf(request).then((body) => response.end(`second ${body}`)));
-  const locations = settings.map((lines, at) => `location /${at}/ { proxy_pass http://group; proxy_read_timeout 1s; ${lines} }`);
+  const locations = settings.map((lines, at) => `location /${at}/ { proxy_pass http://group; proxy_read_timeout 2s; ${lines} }`);
   const srv = await startSrv(
     t,
     `events {}
@@ -144,7 +144,7 @@ test('proxy_next_upstream_tries and _timeout', async (t) => {
         listen 127.0.0.1:%%PORT_web%%;
         location / { proxy_pass http://group; }
         location /two { proxy_pass http://group; proxy_next_upstream_tries 2; }
-        location /time { proxy_pass http://silent; proxy_read_timeout 300ms; proxy_next_upstream_timeout 500ms; }
+        location /time { proxy_pass http://silent; proxy_read_timeout 2s; proxy_next_upstream_timeout 3900ms; }
       }
     }`,
   );

@@ -12,7 +12,7 @@ function start(t: ExecutionContext): Promise<Srv> {
     http {
       log_format line '${LINE}';
       access_log logs/access.log line;
-      client_header_timeout 300ms;
+      client_header_timeout 2s;
       server { listen 127.0.0.1:%%PORT_web%%; return 200 ok; }
     }`,
   );

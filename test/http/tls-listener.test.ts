@@ -134,7 +134,7 @@ test('plain HTTP on a TLS port gets an answer', async (t) => {
     http {
       log_format line '"$request" $status $scheme [$https]';
       access_log logs/access.log line;
-      client_header_timeout 400ms;
+      client_header_timeout 2s;
       ssl_certificate a.pem;
       ssl_certificate_key a.key;
       server { listen 127.0.0.1:%%PORT_tls%% ssl; location / { return 200 never; } }

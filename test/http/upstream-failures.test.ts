@@ -15,7 +15,7 @@ test('a member that fails max_fails times rests for fail_timeout', async (t) => 
     `error_log logs/error.log warn;
     events {}
     http {
-      upstream group { zone group 64k; server 127.0.0.1:${reset.port} max_fails=2 fail_timeout=700ms; server 127.0.0.1:${good.port}; }
+      upstream group { zone group 64k; server 127.0.0.1:${reset.port} max_fails=2 fail_timeout=2s; server 127.0.0.1:${good.port}; }
       server {
         listen 127.0.0.1:%%PORT_web%%;
         location / { proxy_pass http://group; }
@@ -126,9 +126,12 @@ test('requests that end in any way give their place back', async (t) => {
     t,
     `events {}
     http {
-      proxy_read_timeout 300ms;
       upstream group { zone group 64k; server 127.0.0.1:${backend.port} max_conns=1; }
-      server { listen 127.0.0.1:%%PORT_web%%; location / { proxy_pass http://group; } }
+      server {
+        listen 127.0.0.1:%%PORT_web%%;
+        location / { proxy_pass http://group; }
+        location /silent { proxy_pass http://group; proxy_read_timeout 300ms; }
+      }
     }`,
   );
   const port = srv.port('web');

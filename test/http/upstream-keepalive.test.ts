@@ -17,14 +17,14 @@ test('connections to members are used again', async (t) => {
       upstream group { server 127.0.0.1:${backend.port}; keepalive 8; }
       upstream three { server 127.0.0.1:${backend.port}; keepalive 8; keepalive_requests 3; }
       upstream none { server 127.0.0.1:${backend.port}; keepalive 0; }
-      upstream brief { server 127.0.0.1:${backend.port}; keepalive 8; keepalive_timeout 200ms; }
+      upstream brief { server 127.0.0.1:${backend.port}; keepalive 8; keepalive_timeout 2s; }
       server {
         listen 127.0.0.1:%%PORT_web%%;
         location / { proxy_pass http://group; }
         location /three { proxy_pass http://three; }
         location /none { proxy_pass http://none; }
         location /brief { proxy_pass http://brief; }
-        location /short { proxy_pass http://group; proxy_read_timeout 200ms; }
+        location /short { proxy_pass http://group; proxy_read_timeout 2s; }
         location /old { proxy_pass http://group; proxy_http_version 1.0; }
         location /direct { proxy_pass http://127.0.0.1:${backend.port}; }
       }
@@ -41,15 +41,14 @@ test('connections to members are used again', async (t) => {
   t.is(await needs('/', 5, { method: 'PUT', body: 'data', headers: { 'transfer-encoding': 'chunked' } }), 0);
   t.is(await needs('/direct', 5), 1, 'a group of its own');
   t.is(await needs('/short', 1), 0);
-  await new Promise((resolve) => setTimeout(resolve, 600));
+  t.is(await needs('/brief', 2), 1);
+  await new Promise((resolve) => setTimeout(resolve, 2500));
   t.is(await needs('/short', 1), 0, 'proxy_read_timeout is for answers, not for idle connections');
+  t.is(await needs('/brief', 1), 1, 'keepalive_timeout');
   t.is(await needs('/three', 7), 3);
   t.is(await needs('/none', 3), 3);
   t.is(await needs('/old', 3), 2, 'HTTP/1.0 uses up the idle one, then needs new ones');
   t.is(await needs('/close', 3), 3, 'the member closes');
-  t.is(await needs('/brief', 2), 1);
-  await new Promise((resolve) => setTimeout(resolve, 600));
-  t.is(await needs('/brief', 1), 1, 'keepalive_timeout');
 });
 
 test('a member that has closed an idle connection costs nobody a request', async (t) => {

@@ -84,6 +84,7 @@ test('escape=default, json, none', async (t) => {
   t.deepEqual(await lines(srv, 'logs/plain.log', 1), [String.raw`[a\x22b\x5Cc\xC3\xA9][/\x22\x5C\x0A\xC3\xBC\x7F][-]`]);
   const [json = ''] = await lines(srv, 'logs/json.log', 1);
   t.deepEqual(JSON.parse(json), { a: 'a"b\\cé', uri: '/"\\\nü\x7f', none: '' });
+  await srv.waitForLog(/\[\]\n$/, 'logs/none.log');
   t.is(srv.read('logs/none.log'), '[a"b\\cé][/"\\\nü\x7f][]\n');
 });
 
