@@ -42,8 +42,8 @@ step 'format' oxfmt --check
 echo '== tests'
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-# One test after the other in each file: most wait for servers, and what is measured in time is not to wait for others.
-ava --serial --concurrency 6 "$@" 2>&1 | tee "$log"
+# One test after the other: most wait for servers, and what is measured in time is not to wait for others.
+ava --serial "$@" 2>&1 | tee "$log"
 status=${PIPESTATUS[0]}
 
 count() { grep -cE "$1" "$log"; }
