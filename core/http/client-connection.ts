@@ -21,8 +21,8 @@ import { Waiting } from './waiting.js';
 
 /** nginx's lingering_time: the longest that is read what nobody wants: the rest of a body, or of a connection that is closed. */
 const LINGERING_TIME = 30_000;
-/** How long a connection whose listener is closed may take to send its first request. */
-const DRAINING_HEAD_TIME = 1000;
+/** How long a connection whose listener is closed may take to send its first request, or one that is on its way when it rests. */
+const DRAINING_TIME = 1000;
 /** Bytes of later requests kept while one is answered; then the socket is paused. */
 const PIPELINE_LIMIT = 65_536;
 
@@ -79,13 +79,9 @@ export class ClientConnection implements Timed, IdleClient, ConnectionView {
     return this.request === undefined && this.#input.bytes === undefined && this.tunnel === undefined && !this.#closing;
   }
 
-  /** Nothing has come yet: its first request may be on its way, and the client would not know whether it was carried out. */
-  get #isFresh(): boolean {
-    return this.requests === 0 && this.isIdle;
-  }
   get #headTimeout(): number {
     const { clientHeaderTimeout } = this.listener.names.defaultServer.settings;
-    return this.listener.draining ? Math.min(clientHeaderTimeout, DRAINING_HEAD_TIME) : clientHeaderTimeout;
+    return this.listener.draining ? Math.min(clientHeaderTimeout, DRAINING_TIME) : clientHeaderTimeout;
   }
 
   /** @param borrowed the bytes are only valid during the call. */
@@ -190,10 +186,15 @@ export class ClientConnection implements Timed, IdleClient, ConnectionView {
     this.#end();
   }
 
-  /** Ends after the current answer, or now if there is none (graceful quit, a listener that is removed, a place for another client). */
+  /**
+   * Ends after the current answer (graceful quit, a listener that is removed, a place for another client). If there is none: at once if its
+   * place is needed; else it waits a little for a request that may be on its way, of which the client would not know whether it was carried out.
+   */
   drain(): void {
-    if (this.#isFresh && this.listener.draining) this.#wait(Waiting.Head, this.#headTimeout);
-    else if (this.isIdle) this.#end();
+    if (this.isIdle && this.listener.draining) {
+      if (this.requests === 0) this.#wait(Waiting.Head, this.#headTimeout);
+      else this.#wait(Waiting.KeepAlive, Math.min(this.#keepaliveTimeout, DRAINING_TIME));
+    } else if (this.isIdle) this.#end();
     else if (this.request !== undefined && !this.request.headSent) this.request.keepAlive = false;
   }
 

@@ -93,7 +93,7 @@ export class HttpListener {
   }
 
   /**
-   * Accepts no more; idle connections end now, the others after their current request. Resolves when the socket is closed and every
+   * Accepts no more; connections end after their current request, or the one that comes soon. Resolves when the socket is closed and every
    * connection it had accepted is known, or has had its time to become secure.
    */
   async drain(): Promise<void> {

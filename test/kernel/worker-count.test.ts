@@ -9,13 +9,18 @@ events {}
 http { server { listen 127.0.0.1:%%PORT_web%%; return 200 "ok"; } }
 `;
 
-test('a connection that has sent nothing when its worker is told to end gets its answer', async (t) => {
+const REQUEST = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
+
+test('a connection that rests when its worker is told to end gets an answer to the request that comes then', async (t) => {
   const srv = await startSrv(t, conf(4));
-  const connections = await Promise.all(Array.from({ length: 24 }, () => connectRaw(t, srv.port('web'))));
+  const connections = await Promise.all(Array.from({ length: 32 }, () => connectRaw(t, srv.port('web'))));
+  for (const connection of connections.slice(16)) connection.send(REQUEST);
+  for (const connection of connections.slice(16)) await connection.receive(/200 OK[^]*keep-alive[^]*ok$/);
+  for (const connection of connections) connection.take();
   await srv.configure(conf(1));
   srv.signal('SIGHUP');
   await srv.waitForLog(/(gracefully shutting down[^]*){3}/);
-  for (const connection of connections) connection.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  for (const connection of connections) connection.send(REQUEST);
   for (const connection of connections) t.truthy(await connection.receive(/200 OK[^]*ok$/));
   await srv.waitForLog(/(worker \d exited with code 0[^]*){3}/);
 });
