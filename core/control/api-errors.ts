@@ -18,8 +18,9 @@ export function asApiError(error: unknown): unknown {
   return errors === undefined ? error : configApiError(errors);
 }
 
-/** Places in files of the server are not named to callers. */
-function detail({ message, source, hint }: ConfigError): unknown {
-  const place = source?.file === API_TEXT ? { line: source.line, column: source.column } : {};
+/** Places in files of the server are not named to callers, and that a zone is full is the fault of no place. */
+function detail(error: ConfigError): unknown {
+  const { message, source, hint } = error;
+  const place = source?.file === API_TEXT && !(error instanceof ZoneFullError) ? { line: source.line, column: source.column } : {};
   return { message, ...place, ...(hint !== undefined && { hint }) };
 }

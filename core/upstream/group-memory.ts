@@ -153,8 +153,11 @@ export class GroupMemory {
     if (--u32[this.#words + GroupW.count]! === 1) this.#forgiveLast(now);
   }
 
-  /** Frees the records of members that were removed by earlier changes and have no requests left. All workers must have those changes. */
-  reap(): void {
+  /**
+   * Frees the records of members that were removed by earlier changes and have no requests left. All workers must have those changes.
+   * @returns true if there are no others
+   */
+  reap(): boolean {
     const { u32 } = this.zone;
     let link = this.#words + GroupW.zombies;
     while (u32[link] !== 0) {
@@ -165,6 +168,7 @@ export class GroupMemory {
         this.#release(record);
       }
     }
+    return u32[this.#words + GroupW.zombies] === 0;
   }
 
   /** Reserves what a change of weight or role needs. 0: the zone is full. Hand it to {@link change}, or give it back with {@link cancel}. */

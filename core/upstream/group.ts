@@ -228,9 +228,12 @@ export class Group implements BalancerGroup {
     return this.#locked(() => this.memory.destroy(name));
   }
 
-  /** Frees what earlier changes left behind. Called by the owner before it prepares a change: all workers have the earlier ones by then. */
-  reap(): void {
-    if (this.options.owner) this.#locked(() => this.memory.reap());
+  /**
+   * Frees what earlier changes left behind, before a change is prepared: all workers have the earlier ones by then.
+   * @returns true if nothing is left that this thread could free later
+   */
+  reap(): boolean {
+    return !this.options.owner || this.#locked(() => this.memory.reap());
   }
 
   #allocate(member: Member): Peer {
@@ -259,10 +262,15 @@ export class Group implements BalancerGroup {
   shortage(added: number, missing: number): string {
     const { zone, workers } = this.memory;
     const needed = Math.ceil((zone.size + missing * Slab.cost(recordBytes(workers))) / 4096) * 4;
-    const { size } = this;
-    const there = size > 0 && added > 0 ? `${size} members in force and ${added} new ones` : `${size + added} members`;
     const more = missing === 1 ? 'one more needs' : `${missing} more need`;
-    return `zone "${zone.name}" is too small: ${there} fill its ${zone.size} bytes; ${more} ${needed}k at least`;
+    return `zone "${zone.name}" is too small: ${this.#tenants(added)} fill its ${zone.size} bytes; ${more} ${needed}k at least`;
+  }
+
+  /** Who has the room of the zone. @param added members beside those in force */
+  #tenants(added: number): string {
+    const { name, size } = this;
+    const own = size > 0 && added > 0 ? `${members(size)} in force and ${added} new` : members(size + added);
+    return this.memory.zone.directory.size === 1 ? own : `${own} of upstream "${name}", with what other upstreams have there,`;
   }
 
   #locked<T>(section: (now: number) => T): T {
@@ -275,3 +283,5 @@ export class Group implements BalancerGroup {
     }
   }
 }
+
+const members = (count: number): string => (count === 1 ? '1 member' : `${count} members`);

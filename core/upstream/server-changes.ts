@@ -37,7 +37,6 @@ export async function prepareServers(
   // Mostly there is nothing to wait for.
   const steps = found.some((step) => step instanceof Promise) ? await settled(found, mistakes) : (found as Step[]);
   mistakes.throwIfAny();
-  block.group.reap();
   return prepareSteps(block, steps, pending);
 }
 

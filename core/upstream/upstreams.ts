@@ -47,6 +47,8 @@ export class UpstreamSet extends Upstreams implements Follower {
   #tree: Tree = ConfigTree.empty;
   /** Out of force, but requests are still on them. */
   #retired: UpstreamBlock[] = [];
+  /** In force, and changed since their memory was last searched for what changes leave behind. */
+  readonly #changed = new Set<UpstreamBlock>();
   readonly #implicit: ImplicitGroups;
   readonly #options: BlockOptions;
   readonly #lookup: HostLookup;
@@ -94,6 +96,7 @@ export class UpstreamSet extends Upstreams implements Follower {
 
   async prepare(change: Change): Promise<Prepared> {
     this.#refused = undefined;
+    this.#reclaim();
     const touched = touchedBy(change, this.#blocks);
     const parts: Prepared[] = [];
     const abort = (): void => {
@@ -113,6 +116,7 @@ export class UpstreamSet extends Upstreams implements Follower {
       for (const part of parts) part.commit();
       this.#tree = change.after;
       this.#coming = undefined;
+      for (const id of [...touched.blocks, ...touched.servers.keys()]) this.#markChanged(id);
     };
     return { commit, abort };
   }
@@ -141,7 +145,6 @@ export class UpstreamSet extends Upstreams implements Follower {
   }
 
   async #prepareBlocks(change: Change, touched: ReadonlySet<number>): Promise<Prepared> {
-    this.#retired = this.#retired.filter((block) => !block.destroy());
     const changes = new BlockChanges(this.#blocks, this.#names, change, this.#contextOf(change), this.#options);
     const prepared = await changes.prepare(touched);
     this.#coming = changes.names;
@@ -150,9 +153,21 @@ export class UpstreamSet extends Upstreams implements Follower {
         prepared.commit();
         this.#names = changes.names;
         this.#retired.push(...changes.retired);
+        for (const block of changes.retired) this.#changed.delete(block);
       },
       abort: () => prepared.abort(),
     };
+  }
+
+  /** Frees what earlier changes left behind, not only in the groups that change now: others may need the room in a zone that they share. */
+  #reclaim(): void {
+    for (const block of this.#changed) if (block.group.reap()) this.#changed.delete(block);
+    this.#retired = this.#retired.filter((block) => !block.destroy());
+  }
+
+  #markChanged(id: number): void {
+    const block = this.#blocks.get(id);
+    if (block !== undefined) this.#changed.add(block);
   }
 
   #contextOf({ modules }: Change): LineContext {

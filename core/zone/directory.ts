@@ -11,6 +11,13 @@ const NAME = 3;
 export class Directory {
   constructor(private readonly zone: Zone) {}
 
+  /** How many things live in the zone. */
+  get size(): number {
+    let count = 0;
+    for (let entry = this.zone.u32[Word.directory]!; entry !== 0; entry = this.zone.u32[(entry >>> 2) + NEXT]!) count++;
+    return count;
+  }
+
   /** The offset kept under `name`, or 0. */
   find(name: string): number {
     const entry = this.#entry(name);

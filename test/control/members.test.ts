@@ -395,3 +395,22 @@ test('a full zone is a 507 that changes nothing', async (t) => {
   t.is((await node.upstreams('POST', '/demo/servers/', { server: '10.9.9.9' })).status, 201);
   t.is((await node.members()).length, length);
 });
+
+test('what one group gave back, another group of the zone can use', async (t) => {
+  const node = await startNode(t, {
+    http: 'upstream demo { zone both 32k; server 127.0.0.1:1; } upstream other { zone both; server 127.0.0.1:1; }',
+  });
+  const servers = Array.from({ length: 90 }, (_, n) => ({ server: `10.0.0.${n}:80` }));
+  t.is((await node.upstreams('PUT', '/demo/servers/', servers.slice(0, 90))).status, 200);
+  const full = await node.upstreams('PUT', '/other/servers/', servers.slice(0, 40));
+  t.is(full.status, 507);
+  const { text, details } = errorOf(full);
+  t.regex(
+    text,
+    /^zone "both" is too small: 1 member in force and \d+ new of upstream "other", with what other upstreams have there, fill its 32768 bytes; \d+ more need 40k at least$/,
+  );
+  t.deepEqual(details, [{ message: text, hint: 'give the zone a larger size in the configuration, and reload' }]);
+
+  t.is((await node.upstreams('PUT', '/demo/servers/', servers.slice(0, 1))).status, 200);
+  t.is((await node.upstreams('PUT', '/other/servers/', servers.slice(0, 40))).status, 200);
+});
