@@ -163,8 +163,13 @@ class Composition {
   }
 
   #remove(row: OverlayRow, target: Draft | undefined): void {
-    if (target === undefined) this.#forgotten.push(row.address);
-    else target.removed = true;
+    if (target === undefined) {
+      this.#forgotten.push(row.address);
+      return;
+    }
+    target.removed = true;
+    const was = printDirective(target.directive);
+    if (row.was !== was) this.#changed.push({ ...row, was });
   }
 
   #drop(row: OverlayRow): void {

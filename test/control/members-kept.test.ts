@@ -82,7 +82,7 @@ test('a member stays who it is when the file names its address in another form',
   await node.srv.waitForLog(/reconfigured/);
   t.deepEqual(await node.members(), before);
   t.notRegex(node.srv.log(), /was dropped/);
-  const drift = ['# http / upstream demo', '# - server 127.0.0.1;', '# + server 127.0.0.1:80 weight=5;', '# - server 127.0.0.2:80;'];
+  const drift = ['# http / upstream demo', '# - server 127.0.0.1;', '# + server 127.0.0.1:80 weight=5;', '# - server 127.0.0.2;'];
   t.deepEqual(await driftOf(t, node), drift);
 });
 
@@ -96,6 +96,18 @@ test('a member with another address keeps its id when the operator writes that i
   t.deepEqual(await node.members(), before);
   t.notRegex(node.srv.log(), /was dropped/);
   t.deepEqual(await driftOf(t, node), []);
+});
+
+test('the line of a removed member is shown as the file has it now', async (t) => {
+  const node = await startNode(t, { http: 'upstream demo { zone demo 256k; server 127.0.0.1:1; server 127.0.0.2:1; }' });
+  await node.upstreams('DELETE', '/demo/servers/1');
+  await node.srv.configure(config('server 127.0.0.1:1; server 127.0.0.2:1 weight=9;'));
+  const drift = ['# http / upstream demo', '# - server 127.0.0.2:1 weight=9;'];
+  t.deepEqual(await driftOf(t, node), drift);
+  node.srv.signal('SIGHUP');
+  await node.srv.waitForLog(/reconfigured/);
+  t.deepEqual(await driftOf(t, node), drift);
+  t.deepEqual(await node.list(), ['0 127.0.0.1:1']);
 });
 
 test('a state file that could not keep its members is refused', async (t) => {
