@@ -1,9 +1,9 @@
-import { DATA_PLANE_ERRORS, dryRunReply, route, type Call, type Reply } from '../core/module/control.js';
+import { ApiError, DATA_PLANE_ERRORS, dryRunReply, route, type Call, type Reply } from '../core/module/control.js';
 import type { HttpHandlers, LocationScope } from '../core/module/http.js';
 import { controlModule, type HttpModule } from '../core/module/manifest.js';
 import { ApiRoutes, DataPlane } from '../core/module/services.js';
 import { directive } from '../core/module/spec.js';
-import { duration, durationOf, Type } from '../core/module/schema.js';
+import { duration, durationOf, Type, type Static } from '../core/module/schema.js';
 
 const directives = {
   dyn_sendmsg_kv: directive({ in: ['location'], inherit: 'none', doc: 'The key-value API lies at this location as well.' }),
@@ -65,6 +65,7 @@ export class KeyValueApi implements HttpModule {
   async get({ query, ...call }: Call<typeof get>): Promise<Reply> {
     const { key, prefix = '', after = '', limit = PAGE } = query;
     if (key === undefined) return { status: 200, body: await this.dataPlane.call('kv.list', { prefix, after, limit }, call) };
+    assertAlone(query);
     const { value, version } = await this.dataPlane.call<{ value: string; version: string }>('kv.get', { key }, call);
     return { status: 200, body: value, type: 'text/plain', version };
   }
@@ -81,4 +82,17 @@ export class KeyValueApi implements HttpModule {
     await this.dataPlane.call('kv.delete', { key: query.key }, call);
     return call.dryRun ? dryRunReply([`- ${query.key}`]) : { status: 200 };
   }
+}
+
+/** A call asks for a key or for a list. @throws ApiError 400 */
+function assertAlone(query: Static<typeof Question>): void {
+  const others = Object.keys(query).filter((name) => name !== 'key');
+  if (others.length === 0) return;
+  const message = 'cannot stand beside key';
+  throw new ApiError(
+    400,
+    'InvalidField',
+    `?${others.join(', ?')}: ${message}`,
+    others.map((name) => ({ pointer: `?${name}`, message })),
+  );
 }

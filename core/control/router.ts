@@ -6,6 +6,7 @@ import { apiContent } from './api-content.js';
 import { openApi } from './openapi.js';
 import { readInput } from './request-input.js';
 import { makeRoute, RouteTable, type Match, type Route } from './route-table.js';
+import { invalidFields } from './schema.js';
 
 const JSON_TYPE = 'application/json';
 /** Answers change from call to call, and hold nothing that a browser may take for something else. */
@@ -62,7 +63,9 @@ export class ControlRouter extends ApiRoutes {
       ifNoneMatch: call.header('if-none-match'),
       requestId: call.requestId,
     });
-    return answerOf(fields === undefined ? reply : { ...reply, body: selected(reply.body, fields) });
+    if (fields === undefined) return answerOf(reply);
+    if (reply.type !== undefined) throw invalidFields([{ pointer: '?fields', message: 'is for answers in JSON' }]);
+    return answerOf({ ...reply, body: selected(reply.body, fields) });
   }
 
   #document(call: ApiCall): ApiAnswer {

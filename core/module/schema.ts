@@ -27,7 +27,8 @@ export function duration() {
  * @throws ApiError 400 `InvalidField` if it is longer than can be counted
  */
 export function durationOf(value: Duration, pointer: string): number {
-  const ms = typeof value === 'number' ? Math.round(value * 1000) : parseTime(value);
+  // 0 means something else in most places: what is longer than that is a millisecond at least.
+  const ms = typeof value === 'number' ? Math.max(Math.round(value * 1000), Math.sign(value)) : parseTime(value);
   if (ms !== undefined && Number.isSafeInteger(ms)) return ms;
   const message = `must be ${FORM}`;
   throw new ApiError(400, 'InvalidField', `${pointer}: ${message}`, [{ pointer, message }]);

@@ -57,6 +57,15 @@ test('wrong calls are refused with every reason', async (t) => {
   t.is((await get(node.srv.port('api'), '/api/v1/kv?key=k')).body.length, 1024 * 1024);
   t.is((await node.call('GET', '/kv?limit=0')).status, 400);
   t.is((await node.call('DELETE', '/kv')).status, 400);
+  await node.call('POST', '/kv', { key: 'color', value: 'red' });
+  t.deepEqual(errorOf(await node.call('GET', '/kv?key=color&fields=key')).details, [
+    { pointer: '?fields', message: 'is for answers in JSON' },
+  ]);
+  const message = 'cannot stand beside key';
+  t.deepEqual(errorOf(await node.call('GET', '/kv?key=color&prefix=&limit=5')).details, [
+    { pointer: '?prefix', message },
+    { pointer: '?limit', message },
+  ]);
   await node.call('POST', '/kv', { key: '\ufffd', value: '' });
   t.is((await node.call('DELETE', '/kv?key=%ff')).status, 400);
   t.is((await get(node.srv.port('api'), '/api/v1/kv?key=%ef%bf%bd')).status, 200);
@@ -88,6 +97,8 @@ test('compare and set, dry runs and the end of a ttl', async (t) => {
   await waitFor('the end of its time', async () => (await node.web()).body === '[]');
   await node.call('POST', '/kv', { key: 'color', value: 'short', ttl: 0.1 });
   await waitFor('the end of its time in seconds', async () => (await node.web()).body === '[]');
+  await node.call('POST', '/kv', { key: 'color', value: 'shortest', ttl: 0.0004 });
+  await waitFor('the end of less than a millisecond', async () => (await node.web()).body === '[]');
 });
 
 test('values survive a restart and kill -9', async (t) => {
