@@ -61,6 +61,7 @@ export class Store {
       makePrivate(folder);
       const lock = takeLock(folder);
       try {
+        assertNotMissing(join(folder, FILE));
         assertWholeLog(join(folder, FILE));
         return new Store(openDatabase(join(folder, FILE)), lock);
       } catch (error) {
@@ -75,8 +76,9 @@ export class Store {
   /** For looking while a server runs (`srv -T`). Undefined if there is none yet. @throws StoreError as {@link open} does. */
   static openReadOnly(folder: string): Store | undefined {
     const path = join(folder, FILE);
-    if (!existsSync(path)) return undefined;
     try {
+      assertNotMissing(path);
+      if (!existsSync(path)) return undefined;
       const { DatabaseSync } = loadSqlite();
       const database = new DatabaseSync(path, { readOnly: true, timeout: 2000 });
       checkSchema(database, path);
@@ -142,6 +144,11 @@ function touchPrivate(path: string): void {
   closeSync(openSync(path, 'a', 0o600));
 }
 
+/** One that came from a backup may have any mode. */
+function closeToOthers(path: string): void {
+  if (existsSync(path) && (statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
+}
+
 /**
  * An exclusive transaction on an empty database that is held for the life of the process: Node has no flock, SQLite does, and the system lets
  * go of it when the process dies. The store itself stays readable for `srv -T`.
@@ -160,6 +167,14 @@ function takeLock(folder: string): DatabaseSync {
   }
 }
 
+/** SQLite would make a new database, and lay the log of the old one over it. */
+function assertNotMissing(path: string): void {
+  if (existsSync(path) || !existsSync(`${path}-wal`)) return;
+  throw new StoreError(
+    `"${path}" is missing, and its "${path}-wal" is there: restore both from a backup, or move the -wal and -shm files away as well; ${WITHOUT_IT}`,
+  );
+}
+
 /** SQLite would start from what stands before the damage, without a word about changes that were answered after it. */
 function assertWholeLog(path: string): void {
   if (!isWalDamaged(`${path}-wal`)) return;
@@ -171,6 +186,8 @@ function assertWholeLog(path: string): void {
 
 function openDatabase(path: string): DatabaseSync {
   if (!existsSync(path)) makeDatabase(path);
+  // SQLite gives its other files the mode of this one.
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) closeToOthers(file);
   const { DatabaseSync } = loadSqlite();
   const database = new DatabaseSync(path, { timeout: 2000 });
   try {
@@ -216,11 +233,10 @@ function pragma(database: DatabaseSync, name: string): number {
   return Number(database.prepare(`PRAGMA ${name}`).get()?.[name]);
 }
 
+const WITHOUT_IT = 'without it srv starts from the configuration file alone, without the changes and keys that were made through the API';
+
 function damageText(path: string): string {
-  return (
-    `"${path}" is empty, damaged or not a database of srv: restore it from a backup, or move it and its -wal and -shm files away; ` +
-    'without it srv starts from the configuration file alone, without the changes and keys that were made through the API'
-  );
+  return `"${path}" is empty, damaged or not a database of srv: restore it from a backup, or move it and its -wal and -shm files away; ${WITHOUT_IT}`;
 }
 
 /** In words of the operator what went wrong with the store in `folder`. */

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import test from 'ava';
@@ -82,6 +82,16 @@ test('folder and files are private', (t) => {
   for (const file of ['srv.db', 'srv.db-wal']) t.is(statSync(join(folder, file)).mode & 0o777, 0o600, file);
 });
 
+test('files that came with another mode are closed to others', (t) => {
+  const folder = tempFolder(t);
+  Store.open(folder).close();
+  chmodSync(join(folder, 'srv.db'), 0o666);
+  const store = Store.open(folder);
+  t.teardown(() => store.close());
+  store.version = 1;
+  for (const file of ['srv.db', 'srv.db-wal']) t.is(statSync(join(folder, file)).mode & 0o777, 0o600, file);
+});
+
 test('a second server on the same folder is refused in words, and let in when the first is gone', (t) => {
   const folder = tempFolder(t);
   const first = Store.open(folder);
@@ -112,6 +122,15 @@ test('a database that was emptied is refused, as it held something', (t) => {
   writeFileSync(join(folder, 'srv.db'), '');
   t.throws(() => Store.open(folder), { instanceOf: StoreError, message: /srv\.db" is empty[^]*restore it from a backup/ });
   t.throws(() => Store.openReadOnly(folder), { instanceOf: StoreError, message: /srv\.db" is empty/ });
+});
+
+test('a log without its database is refused, as it held something', (t) => {
+  const folder = tempFolder(t, { 'srv.db-wal': 'x'.repeat(5000) });
+  const message = /srv\.db" is missing[^]*restore both from a backup, or move the -wal/;
+  t.throws(() => Store.open(folder), { instanceOf: StoreError, message });
+  t.throws(() => Store.openReadOnly(folder), { instanceOf: StoreError, message });
+  rmSync(join(folder, 'srv.db-wal'));
+  Store.open(folder).close();
 });
 
 test('a damaged, a foreign and a later database are refused with what to do', (t) => {
