@@ -13,7 +13,7 @@ import { directiveText, type Directive } from '../module/tree.js';
 import { keyIdentity, readable, stepsIn } from './address.js';
 import { Draft } from './draft.js';
 import { driftLines } from './drift.js';
-import { heldFileOf, readHeldFile, type HeldFile } from './held-files.js';
+import { heldFileOf, readHeldFile, type FileMarks, type HeldFile } from './held-files.js';
 import { KeyRing } from './lasting-keys.js';
 import { parseDirective, toDirectives } from './parse-directive.js';
 import type { Store } from './store.js';
@@ -33,6 +33,8 @@ export interface Effective {
   readonly dropped: readonly string[];
   /** The difference between the files and the tree, see {@link driftLines}. */
   readonly drift: readonly string[];
+  /** The files it was read from beside the configuration, as they were. */
+  readonly heldFiles: FileMarks;
   /** Writes into the store what was found out. Call it inside a store transaction, when the tree comes into force. */
   save(): void;
 }
@@ -47,7 +49,8 @@ export function effectiveTree(file: Tree, store: Store | undefined, options: Eff
   if (run.errors.length > 0) throw new ConfigErrors(run.errors);
   for (const row of run.rows) run.apply(row);
   const tree = ConfigTree.fromData(run.root.blockData());
-  return { tree, dropped: run.dropped, drift: driftLines(run.inForce(), run.dropped), save: () => run.save() };
+  const { dropped, heldFiles } = run;
+  return { tree, dropped, drift: driftLines(run.inForce(), dropped), heldFiles, save: () => run.save() };
 }
 
 class Composition {
@@ -55,6 +58,7 @@ class Composition {
   readonly rows: readonly OverlayRow[];
   readonly dropped: string[] = [];
   readonly errors: ConfigError[] = [];
+  readonly heldFiles: FileMarks = new Map();
   readonly #keys: KeyRing;
   /** Rows to write again, and addresses to forget. */
   readonly #changed: OverlayRow[] = [];
@@ -122,7 +126,7 @@ class Composition {
     if (file === undefined) return;
     const fault = this.#misplaced(file);
     if (fault !== undefined) this.errors.push(fault);
-    const held = readHeldFile(file, block, inside, this.options);
+    const held = readHeldFile(file, block, inside, this.options, this.heldFiles);
     for (const entry of held) {
       if (entry instanceof Error) this.errors.push(entry);
       else draft.include(entry);

@@ -3,20 +3,21 @@
  * harmless at every point: first the keys of what the file is going to hold, then the file (written aside, synced, renamed), then the
  * journal forgets what the file has. Whatever of the journal is left is applied again at the next start, and gives the same tree; the file
  * catches up then.
+ *
+ * A file that somebody edited is not written: the next reload or start reads it, with what is left of the journal on top.
  */
-import { setImmediate as turn } from 'node:timers/promises';
-import { printDirective } from '../config/print.js';
 import type { SpecRegistry } from '../config/registry.js';
 import type { ConfigTree } from '../config/tree.js';
 import type { Log } from '../module/services.js';
 import type { ArgContext, ContextName } from '../module/spec.js';
-import type { Block, Directive } from '../module/tree.js';
-import { Addresses, below, keyIdentity, stepsIn } from './address.js';
-import { heldFileOf, type HeldFile } from './held-files.js';
+import type { Block } from '../module/tree.js';
+import { Addresses, below, stepsIn } from './address.js';
+import { changedKeys, printHeld } from './held-file-content.js';
+import { fileMark, heldFileOf, type FileMarks, type HeldFile } from './held-files.js';
 import type { Journal } from './journal.js';
 import { removeUnfinished, replaceFile } from './replace-file.js';
 import type { Store } from './store.js';
-import type { KeyRow, OverlayRow } from './store-tables.js';
+import type { OverlayRow } from './store-tables.js';
 
 const DELAY_MS = 100;
 /** After a write that took long, the next one waits this many times as long. */
@@ -24,8 +25,6 @@ const REST = 5;
 /** What failed is tried again after this time, which doubles with every failure up to the longest. */
 const RETRY_MS = 1000;
 const LONGEST_RETRY_MS = 60_000;
-/** Directives handled in one turn of the event loop. */
-const BATCH = 2000;
 
 export interface HeldFileWriterOptions {
   readonly store: Store;
@@ -45,6 +44,10 @@ export class HeldFileWriter {
   #retryTimer: NodeJS.Timeout | undefined;
   #retryDelay = RETRY_MS;
   #running: Promise<void> = Promise.resolve();
+  /** The files as this process read or wrote them last. */
+  #marks: FileMarks = new Map();
+  /** Paths of those that somebody else wrote since; it has been logged. */
+  readonly #edited = new Set<string>();
 
   constructor(private readonly options: HeldFileWriterOptions) {}
 
@@ -58,8 +61,16 @@ export class HeldFileWriter {
     this.#timer ??= setTimeout(() => void this.flush(), this.#delay);
   }
 
-  /** After a start or a reload: the journal may have changes that a file lacks, because the process was killed or the write failed. */
-  catchUp(): void {
+  /**
+   * After a start or a reload: the journal may have changes that a file lacks, because the process was killed, the write failed, or the file
+   * was edited.
+   * @param read the files as they were read; absent: they were not
+   */
+  catchUp(read?: FileMarks): void {
+    if (read !== undefined) {
+      this.#marks = read;
+      this.#edited.clear();
+    }
     const { tree, registry } = this.options.current();
     const visit = (block: Block, context: ContextName): void => {
       for (const directive of block) {
@@ -80,8 +91,8 @@ export class HeldFileWriter {
     return this.#running;
   }
 
-  /** The last try; what fails now is left to the next start. */
-  async close(): Promise<void> {
+  /** Writes what it can; what fails now is left to the next {@link touch} or start. Then the files stay as they are. */
+  async settle(): Promise<void> {
     await this.flush();
     clearTimeout(this.#retryTimer);
   }
@@ -139,53 +150,41 @@ export class HeldFileWriter {
       await removeUnfinished(file.path);
       return;
     }
+    if (this.#isEdited(file)) {
+      this.#reportEdited(file);
+      return;
+    }
     const keys = await changedKeys(directive.block, context, registry, rows, file);
     store.transaction(() => {
       for (const key of keys) store.keys.put(address, key);
     });
-    await replaceFile(file.path, await printHeld(directive.block, file));
+    if (!(await replaceFile(file.path, await printHeld(directive.block, file), () => !this.#isEdited(file)))) {
+      this.#reportEdited(file);
+      return;
+    }
+    this.#marks.set(file.path, fileMark(file.path));
     store.transaction(() => {
       for (const row of rows) if (row.seq <= seq && store.overlay.get(row.address)?.seq === row.seq) store.overlay.delete(row.address);
     });
     if (this.#failing.delete(id)) log.write('notice', `state file "${file.path}" is written again`);
   }
+
+  /** One that is gone is made anew: what it held is in force. */
+  #isEdited({ path }: HeldFile): boolean {
+    const mark = fileMark(path);
+    return mark !== undefined && mark !== this.#marks.get(path);
+  }
+
+  #reportEdited({ path }: HeldFile): void {
+    if (this.#edited.has(path)) return;
+    this.#edited.add(path);
+    this.options.log.write(
+      'warn',
+      `state file "${path}" was edited: it is not written before the next reload reads it; changes made by API are safe in the data folder`,
+    );
+  }
 }
 
 function isOf({ address }: OverlayRow, { holds }: HeldFile): boolean {
   return /^(?:\d+:)?([^ @]+)/.exec(stepsIn(address).at(-1) ?? '')?.[1] === holds;
-}
-
-/** Where the members that the journal changed will be found in the file. */
-async function changedKeys(
-  block: Block,
-  context: ContextName,
-  registry: SpecRegistry,
-  rows: readonly OverlayRow[],
-  file: HeldFile,
-): Promise<KeyRow[]> {
-  const changed = new Set(rows.map((row) => row.key));
-  const counts = new Map<string, number>();
-  const keys: KeyRow[] = [];
-  await inBatches(block.named(file.holds), (directive) => {
-    const identity = keyIdentity(directive, context, registry);
-    const occurrence = counts.get(identity) ?? 0;
-    counts.set(identity, occurrence + 1);
-    if (directive.key !== undefined && changed.has(directive.key)) keys.push({ identity, occurrence, key: directive.key });
-  });
-  return keys;
-}
-
-async function printHeld(block: Block, file: HeldFile): Promise<string> {
-  const parts: string[] = [];
-  await inBatches(block.named(file.holds), (directive) => parts.push(printDirective(directive)));
-  return parts.join('');
-}
-
-/** Calls are answered in between. */
-async function inBatches(directives: Iterable<Directive>, step: (directive: Directive) => void): Promise<void> {
-  let count = 0;
-  for (const directive of directives) {
-    step(directive);
-    if (++count % BATCH === 0) await turn();
-  }
 }

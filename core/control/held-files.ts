@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { ConfigError, errorAt } from '../config/errors.js';
 import { parseText } from '../config/parser.js';
 import { validate } from '../config/validate.js';
@@ -16,10 +16,19 @@ export interface HeldFile {
   readonly path: string;
 }
 
+/** The marks ({@link fileMark}) of files by path, as they were when somebody read or wrote them. */
+export type FileMarks = Map<string, string | undefined>;
+
 export interface HeldFileOptions {
   readonly registry: SpecRegistry;
   readonly args: ArgContext;
   readonly ids: IdSource;
+}
+
+/** Another one after every change of the file. Undefined if there is none. */
+export function fileMark(path: string): string | undefined {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found && `${found.ino} ${found.size} ${found.mtimeMs}`;
 }
 
 /** The file that holds a part of a block of this context, if a directive in it says so. */
@@ -38,9 +47,16 @@ export function heldFileOf(block: Block, context: ContextName, { registry, args 
 
 /**
  * What the file holds; nothing if it does not exist yet.
+ * @param marks takes the mark of what was read
  * @returns the directives, or what is wrong: with the file, or with a block that has such directives beside it
  */
-export function readHeldFile(file: HeldFile, block: Block, context: ContextName, options: HeldFileOptions): Directive[] | ConfigError[] {
+export function readHeldFile(
+  file: HeldFile,
+  block: Block,
+  context: ContextName,
+  options: HeldFileOptions,
+  marks: FileMarks,
+): Directive[] | ConfigError[] {
   const [beside] = block.named(file.holds);
   if (beside !== undefined) {
     const { name } = file.directive;
@@ -53,7 +69,7 @@ export function readHeldFile(file: HeldFile, block: Block, context: ContextName,
       ),
     ];
   }
-  const text = readIfThere(file);
+  const text = readIfThere(file, marks);
   if (text instanceof ConfigError) return [text];
   const { directives, errors } = parseText(text, { ids: options.ids, file: file.path });
   const held = directives.filter(({ name }) => name === file.holds);
@@ -66,8 +82,9 @@ export function readHeldFile(file: HeldFile, block: Block, context: ContextName,
   return faults.length > 0 ? faults : toDirectives(directives);
 }
 
-function readIfThere({ path, directive }: HeldFile): string | ConfigError {
+function readIfThere({ path, directive }: HeldFile, marks: FileMarks): string | ConfigError {
   try {
+    marks.set(path, fileMark(path));
     return readFileSync(path, 'utf8');
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return '';

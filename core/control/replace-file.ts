@@ -3,8 +3,12 @@ import { dirname } from 'node:path';
 
 const asideOf = (path: string): string => `${path}.new`;
 
-/** The file is the old one or the new one, whole, whenever it is read. It keeps its mode; a new one is for this user only. */
-export async function replaceFile(path: string, text: string): Promise<void> {
+/**
+ * The file is the old one or the new one, whole, whenever it is read. It keeps its mode; a new one is for this user only.
+ * @param mayReplace asked when the new one is ready
+ * @returns whether it was replaced
+ */
+export async function replaceFile(path: string, text: string, mayReplace: () => boolean): Promise<boolean> {
   const mode = await stat(path).then(
     (found) => found.mode & 0o777,
     () => 0o600,
@@ -17,6 +21,10 @@ export async function replaceFile(path: string, text: string): Promise<void> {
   } finally {
     await file.close();
   }
+  if (!mayReplace()) {
+    await removeUnfinished(path);
+    return false;
+  }
   await rename(aside, path);
   const folder = await open(dirname(path), 'r');
   try {
@@ -24,6 +32,7 @@ export async function replaceFile(path: string, text: string): Promise<void> {
   } finally {
     await folder.close();
   }
+  return true;
 }
 
 /** Clears away what {@link replaceFile} left when it was killed in the middle. */

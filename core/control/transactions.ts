@@ -99,7 +99,7 @@ export class TransactionQueue extends Transactions {
     });
     this.#version++;
     this.#drop(effective);
-    this.#heldFiles.catchUp();
+    this.#heldFiles.catchUp(effective.heldFiles);
   }
 
   apply(build: (tree: Block) => readonly Edit[], context: Partial<ActionContext> = {}): Promise<Applied> {
@@ -113,22 +113,30 @@ export class TransactionQueue extends Transactions {
    */
   reload(load: () => LoadedConfiguration | Promise<LoadedConfiguration>): Promise<Applied> {
     return this.#inTurn(async () => {
-      await this.#heldFiles.flush();
-      const { instance, store, ids } = this.options;
-      const { tree: file, modules } = await load();
-      const effective = effectiveTree(file, store, { ...pick(modules), ids });
-      const operations = diffTrees(instance.tree, effective.tree, modules.registry);
-      const after = instance.tree.apply(operations);
-      const diff = describeChange(instance.tree, after, operations);
-      const record = (): unknown => (effective.save(), diff);
-      const followUp = (): void => {
-        this.#drop(effective);
+      await this.#heldFiles.settle();
+      try {
+        return await this.#reload(await load());
+      } catch (error) {
         this.#heldFiles.catchUp();
-      };
-      const time = { limit: this.#limits.reload, deadline: Infinity };
-      const applied = await this.#carryOut({ operations, after, diff, origin: RELOAD, time, dryRun: false, record, followUp });
-      return { ...applied, directives: [] };
+        throw error;
+      }
     });
+  }
+
+  async #reload({ tree: file, modules }: LoadedConfiguration): Promise<Applied> {
+    const { instance, store, ids } = this.options;
+    const effective = effectiveTree(file, store, { ...pick(modules), ids });
+    const operations = diffTrees(instance.tree, effective.tree, modules.registry);
+    const after = instance.tree.apply(operations);
+    const diff = describeChange(instance.tree, after, operations);
+    const record = (): unknown => (effective.save(), diff);
+    const followUp = (): void => {
+      this.#drop(effective);
+      this.#heldFiles.catchUp(effective.heldFiles);
+    };
+    const time = { limit: this.#limits.reload, deadline: Infinity };
+    const applied = await this.#carryOut({ operations, after, diff, origin: RELOAD, time, dryRun: false, record, followUp });
+    return { ...applied, directives: [] };
   }
 
   /** Calls `step` when no transaction is under way, and begins none before it resolves: a worker that joins in it takes part in all that follow. */
@@ -145,7 +153,7 @@ export class TransactionQueue extends Transactions {
   async close(): Promise<void> {
     this.#closed = true;
     await this.#tail;
-    await this.#heldFiles.close();
+    await this.#heldFiles.settle();
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { ConfigErrors } from '../../core/config/errors.js';
@@ -329,6 +329,49 @@ test('a state file that cannot be written is tried again: one line for the failu
   await waitFor('the end', () => log.lines.length > 1);
   t.regex(log.lines[0] ?? '', /^\[error\].* could not be written/);
   t.regex(log.lines[1] ?? '', /^\[notice\].* is written again/);
+});
+
+test('what an operator writes into a state file while a change is on its way to it is not lost', async (t) => {
+  const folder = tempFolder(t, { 'demo.state': 'server 10.0.0.1:80;\n' });
+  const path = join(folder, 'demo.state');
+  const file = (): string => readFileSync(path, 'utf8');
+  const master = await fakeMaster(t, { config: WITH_STATE, folder });
+  const { transactions, log } = master;
+  await transactions.apply(add('server 10.0.0.2:80;'));
+  appendFileSync(path, 'server 10.0.0.3:80;\n');
+  await waitFor('the warning', () => log.lines.length > 0);
+  t.regex(log.lines[0] ?? '', /^\[warn\] state file ".*demo\.state" was edited: it is not written before the next reload/);
+  await transactions.apply(replace('10.0.0.1:80', 'server 10.0.0.1:80 weight=5;'));
+  await transactions.reload(() => master.parse(WITH_STATE));
+  t.deepEqual(members(master), ['10.0.0.1:80 weight=5@0', '10.0.0.3:80@2', '10.0.0.2:80@1']);
+  const joined = 'server 10.0.0.1:80 weight=5;\nserver 10.0.0.3:80;\nserver 10.0.0.2:80;\n';
+  await waitFor('the file', () => file() === joined);
+  t.deepEqual(log.lines.slice(1), []);
+
+  // At once: the reload itself finds the edit.
+  await transactions.apply(remove('10.0.0.3:80'));
+  appendFileSync(path, 'server 10.0.0.4:80;\n');
+  await transactions.reload(() => master.parse(WITH_STATE));
+  t.deepEqual(members(master), ['10.0.0.1:80 weight=5@0', '10.0.0.2:80@1', '10.0.0.4:80@3']);
+  await waitFor('the file', () => !file().includes('10.0.0.3'));
+
+  // A reload that fails leaves the edit to the next one, as does the end.
+  await transactions.apply(remove('10.0.0.2:80'));
+  appendFileSync(path, 'server 10.0.0.5:80;\n');
+  await t.throwsAsync(transactions.reload(() => master.parse('nonsense;')));
+  await transactions.close();
+  const next = await restart(t, master, WITH_STATE, folder);
+  t.deepEqual(members(next), ['10.0.0.1:80 weight=5@0', '10.0.0.4:80@3', '10.0.0.5:80@4']);
+});
+
+test('a state file that somebody removed is written again with the next change', async (t) => {
+  const folder = tempFolder(t, { 'demo.state': 'server 10.0.0.1:80;\n' });
+  const path = join(folder, 'demo.state');
+  const { transactions } = await fakeMaster(t, { config: WITH_STATE, folder });
+  rmSync(path);
+  await transactions.apply(add('server 10.0.0.2:80;'));
+  await transactions.close();
+  t.is(readFileSync(path, 'utf8'), 'server 10.0.0.1:80;\nserver 10.0.0.2:80;\n');
 });
 
 test('server lines beside a state file and strange lines in it are refused, all of them', async (t) => {
