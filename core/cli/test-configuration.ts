@@ -45,6 +45,8 @@ export async function readyConfiguration(command: Command): Promise<TestedConfig
 /** Does with the configuration everything a start does, except for opening listeners. */
 async function check({ paths, options, installation, console }: Command): Promise<TestedConfiguration> {
   const { log, files } = console;
+  // A start reads it again, and logs it then.
+  const warn = (message: string): void => (options.test ? console.complain('warn', message) : console.advise(`[warn] ${message}`));
   const ids = new IdSource();
   const { prefix, conf } = paths;
   const instance = new Instance({
@@ -55,14 +57,14 @@ async function check({ paths, options, installation, console }: Command): Promis
     confFolder: dirname(conf),
     log,
     validates: false,
-    // A start reads it again, and logs it then.
-    warn: (message) => (options.test ? console.complain('warn', message) : console.advise(`[warn] ${message}`)),
+    warn,
   });
   const figures = new SharedArrayBuffer(FIGURES_SIZE);
   assemble(instance, { role: 'check', files, errorLog: console.errorLog, zones: new Zones('private'), figures, workers: 1 });
   const parsed = readConfiguration({ conf: paths.conf, globals: options.globals }, ids);
   const configuration = await checkWithHelpers(parsed, instance);
   const effective = await withJournal(configuration, ids);
+  for (const line of effective.warnings) warn(line);
   const prepared = await instance.prepare([{ op: 'root', block: effective.tree.toData() }]);
   prepared.abort();
   return { ...configuration, effective };

@@ -31,6 +31,8 @@ export interface Effective {
   readonly tree: ConfigTree;
   /** Lines for the log: what the journal said about something that is not in the file any more. */
   readonly dropped: readonly string[];
+  /** More lines for the log: what an operator may not have meant. */
+  readonly warnings: readonly string[];
   /** The difference between the files and the tree, see {@link driftLines}. */
   readonly drift: readonly string[];
   /** The files it was read from beside the configuration, as they were. */
@@ -50,7 +52,8 @@ export function effectiveTree(file: Tree, store: Store | undefined, options: Eff
   for (const row of run.rows) run.apply(row);
   const tree = ConfigTree.fromData(run.root.blockData());
   const { dropped, heldFiles } = run;
-  return { tree, dropped, drift: driftLines(run.inForce(), dropped), heldFiles, save: () => run.save() };
+  const warnings = [...run.missingFiles, ...run.outOfReach()];
+  return { tree, dropped, warnings, drift: driftLines(run.inForce(), dropped), heldFiles, save: () => run.save() };
 }
 
 class Composition {
@@ -59,6 +62,8 @@ class Composition {
   readonly dropped: string[] = [];
   readonly errors: ConfigError[] = [];
   readonly heldFiles: FileMarks = new Map();
+  /** Lines for the log. */
+  readonly missingFiles: string[] = [];
   readonly #keys: KeyRing;
   /** Rows to write again, and addresses to forget. */
   readonly #changed: OverlayRow[] = [];
@@ -110,6 +115,19 @@ class Composition {
     return this.rows.filter((row) => !forgotten.has(row.address)).map((row) => changed.get(row.address) ?? row);
   }
 
+  /** Lines for the log about groups that the API has changed, and cannot change any more. */
+  outOfReach(): string[] {
+    const blocks = Map.groupBy(this.inForce(), (row) => row.parent);
+    return [...blocks.keys()].flatMap((address) => {
+      const block = this.#find(stepsIn(address));
+      if (block?.inside !== 'upstream' || block.children?.some(({ directive }) => directive.name === 'zone') === true) return [];
+      return [
+        `${readable(address)} has no zone any more, and what was changed in it by API stays in force: to take it back, give it a zone again ` +
+          'until that is done by API, or write into the file what is in force ("srv -T" prints it)',
+      ];
+    });
+  }
+
   save(): void {
     const { store } = this;
     if (store === undefined) return;
@@ -126,11 +144,23 @@ class Composition {
     if (file === undefined) return;
     const fault = this.#misplaced(file);
     if (fault !== undefined) this.errors.push(fault);
+    this.#noteMissing(file, draft);
     const held = readHeldFile(file, block, inside, this.options, this.heldFiles);
     for (const entry of held) {
       if (entry instanceof Error) this.errors.push(entry);
       else draft.include(entry);
     }
+  }
+
+  /** No file is an empty one. Where there were members before, that is no beginning. */
+  #noteMissing({ path, directive, holds }: HeldFile, { address }: Draft): void {
+    if (existsSync(path)) return;
+    const journalled = new Set(this.rows.filter(({ parent }) => parent === address).map(({ key }) => key));
+    const known = this.store?.keys.of(address) ?? [];
+    if (known.every(({ key }) => journalled.has(key))) return;
+    this.missingFiles.push(
+      `"${directive.name}" file "${path}" is missing: ${readable(address)} has none of the "${holds}" lines that it held; put it back and reload`,
+    );
   }
 
   /** A file that cannot be written, or that another block writes, would lose what it is to keep. */

@@ -98,7 +98,7 @@ export class TransactionQueue extends Transactions {
       store.version = this.#version + 1;
     });
     this.#version++;
-    this.#drop(effective);
+    this.#report(effective);
     this.#heldFiles.catchUp(effective.heldFiles);
   }
 
@@ -131,7 +131,7 @@ export class TransactionQueue extends Transactions {
     const diff = describeChange(instance.tree, after, operations);
     const record = (): unknown => (effective.save(), diff);
     const followUp = (): void => {
-      this.#drop(effective);
+      this.#report(effective);
       this.#heldFiles.catchUp(effective.heldFiles);
     };
     const time = { limit: this.#limits.reload, deadline: Infinity };
@@ -244,10 +244,12 @@ export class TransactionQueue extends Transactions {
     for (const id of parents) if (id !== undefined) this.#heldFiles.touch(id);
   }
 
-  #drop({ dropped }: Effective): void {
+  #report({ dropped, warnings }: Effective): void {
+    const { log } = this.options;
     this.#dropped = dropped;
     for (const line of dropped)
-      this.options.log.write('warn', `a change made by API was dropped, the configuration has no place for it any more: ${line}`);
+      log.write('warn', `a change made by API was dropped, the configuration has no place for it any more: ${line}`);
+    for (const line of warnings) log.write('warn', line);
   }
 }
 

@@ -1,8 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import test, { type ExecutionContext } from 'ava';
 import { runSrv } from '../harness/srv.js';
 import { writeInto } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
+import { errorOf } from './api-client.js';
 import { nodeConf, startNode, type Node } from './node.js';
 
 /** What `-T` prints of the difference between the file and what is in force. */
@@ -69,6 +70,46 @@ test('members of a state file are read, written back, and keep their ids', async
   writeInto(node.srv.prefix, 'demo.state', 'server 127.0.0.1:3 weight=2;\nserver 127.0.0.1:5;\n');
   const again = await startNode(t, { http, prefix: node.srv.prefix });
   t.deepEqual(await again.list(), ['2 127.0.0.1:3', '4 127.0.0.1:5']);
+});
+
+test('a state file that went missing is told at a reload, a test and a start', async (t) => {
+  const http = 'upstream demo { zone demo 256k; state demo.state; }';
+  const node = await startNode(t, { http });
+  const missing =
+    /\[warn\].* "state" file ".*\/demo\.state" is missing: http \/ upstream demo has none of the "server" lines that it held/g;
+  // At the beginning there is none.
+  t.notRegex(node.srv.log(), missing);
+  await node.upstreams('POST', '/demo/servers/', { server: '127.0.0.1:1' });
+  await waitFor('the state file', () => node.srv.read('demo.state') === 'server 127.0.0.1:1;\n');
+  rmSync(node.srv.path('demo.state'));
+  node.srv.signal('SIGHUP');
+  await node.srv.waitForLog(/reconfigured/);
+  t.is(node.srv.log().match(missing)?.length, 1);
+  t.deepEqual(await node.list(), []);
+  const { stderr } = await runSrv(t, ['-t'], undefined, { prefix: node.srv.prefix });
+  t.is(stderr.match(/is missing/g)?.length, 1);
+  await node.srv.stop();
+  writeInto(node.srv.prefix, 'logs/error.log', '');
+  const again = await startNode(t, { http, prefix: node.srv.prefix });
+  t.is(again.srv.log().match(missing)?.length, 1);
+  // What it held is back with the file, under the ids it had.
+  writeInto(node.srv.prefix, 'demo.state', 'server 127.0.0.1:1;\n');
+  again.srv.signal('SIGHUP');
+  await again.srv.waitForLog(/reconfigured/);
+  t.deepEqual(await again.list(), ['0 127.0.0.1:1']);
+});
+
+test('changes in a group that has no zone any more stay, and the log says how to take them back', async (t) => {
+  const node = await startNode(t, { http: 'upstream demo { zone demo 256k; server 127.0.0.1:1; }' });
+  await node.upstreams('PATCH', '/demo/servers/0', { weight: 5 });
+  await node.srv.configure(nodeConf({ http: 'upstream demo { server 127.0.0.1:1; }' }));
+  node.srv.signal('SIGHUP');
+  await node.srv.waitForLog(/reconfigured/);
+  t.regex(node.srv.log(), /\[warn\].* http \/ upstream demo has no zone any more, and what was changed in it by API stays in force/);
+  t.is(errorOf(await node.upstreams('GET', '/demo/servers/0')).code, 'UpstreamStatic');
+  await node.srv.configure(nodeConf({ http: 'upstream demo { server 127.0.0.1:1 weight=5; }' }));
+  t.deepEqual(await driftOf(t, node), []);
+  t.notRegex((await runSrv(t, ['-t'], undefined, { prefix: node.srv.prefix })).stderr, /no zone any more/);
 });
 
 test('a member stays who it is when the file names its address in another form', async (t) => {
