@@ -35,6 +35,7 @@ const get = {
 const post = {
   summary: 'Sets a key',
   body: Pair,
+  creates: true,
   answers: { 200: null },
   errors: [...DATA_PLANE_ERRORS, 'KeyTooLong', 'ValueTooLarge', 'StoreFull'],
 } as const;

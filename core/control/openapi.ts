@@ -30,7 +30,7 @@ function operation(route: Route): Json {
     operationId: `${verb.toLowerCase()}${path.replaceAll(/[^A-Za-z0-9]+(.)?/g, (_, next: string | undefined) => next?.toUpperCase() ?? '')}`,
     summary: schemas.summary,
     tags: [key],
-    parameters: [...pathParameters(path), ...queryParameters(query?.json), ...commonParameters(verb)],
+    parameters: [...pathParameters(path), ...queryParameters(query?.json), ...commonParameters(verb, schemas.creates ?? false)],
     ...(body && { requestBody: { required: true, content: { 'application/json': { schema: body.json } } } }),
     responses: responses(route),
   };
@@ -45,7 +45,7 @@ function queryParameters(schema: Json | undefined): Json[] {
   return Object.entries(properties).map(([name, of]) => ({ name, in: 'query', required: required.includes(name), schema: of }));
 }
 
-function commonParameters(verb: string): Json[] {
+function commonParameters(verb: string, creates: boolean): Json[] {
   if (verb === 'GET') {
     return [
       {
@@ -67,7 +67,7 @@ function commonParameters(verb: string): Json[] {
       schema: { type: 'string', enum: FLAG_VALUES },
     },
     header('If-Match', 'The ETag that must still hold.'),
-    header('If-None-Match', 'The ETag that must not hold; *: there must be nothing yet.'),
+    header('If-None-Match', `The ETag that must not hold${creates ? '; *: there must be nothing yet' : ''}.`),
   ];
 }
 

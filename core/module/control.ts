@@ -25,6 +25,8 @@ export interface RouteSchemas {
   readonly query?: TSchema;
   /** Answers by status. `null` is an empty body; several are alternatives of different types (`contentMediaType`, JSON without it). */
   readonly answers: Readonly<Record<number, TSchema | readonly TSchema[] | null>>;
+  /** A write of something that the caller names and that may be new: with `If-None-Match: *` it has to be. For the document. */
+  readonly creates?: boolean;
   /** Error codes this route may answer with, for the document; beside those of its form (`InvalidField` …), which every route has. */
   readonly errors?: readonly string[];
 }

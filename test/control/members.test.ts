@@ -249,6 +249,9 @@ test('the whole set is replaced by address: members that stay keep id, figures a
     ['/1/server', '/2/server', '/3/parent'],
   );
   t.deepEqual(await node.list(), [`1 ${two}`]);
+  // What counts is the address, not the id that stands beside it.
+  await node.upstreams('PUT', '/demo/servers/', [{ id: 1, server: '10.0.0.9:80' }]);
+  t.deepEqual(await node.list(), ['2 10.0.0.9:80']);
   t.deepEqual((await node.upstreams('PUT', '/demo/servers/', [])).json, []);
   t.is((await node.web()).status, 502);
 });

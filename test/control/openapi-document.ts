@@ -5,7 +5,7 @@ import { get, type Answer } from '../harness/client.js';
 
 type Content = Readonly<Record<string, { readonly schema: object }>>;
 interface Operation {
-  readonly parameters: readonly { readonly name: string; readonly in: string; readonly schema: object }[];
+  readonly parameters: readonly { readonly name: string; readonly in: string; readonly schema: object; readonly description?: string }[];
   readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
 }
 

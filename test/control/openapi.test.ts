@@ -27,6 +27,19 @@ test('the document names every path of the loaded modules', async (t) => {
   t.deepEqual(Object.keys(document.paths['/v1/kv']?.['get']?.responses['200']?.content ?? {}), ['text/plain', 'application/json']);
 });
 
+test('If-None-Match: * is offered where the caller names what may be new', async (t) => {
+  const node = await startNode(t);
+  const { paths } = await OpenApiDocument.of(t, node.srv.port('api'));
+  const offers = Object.entries(paths).flatMap(([path, verbs]) =>
+    Object.entries(verbs).flatMap(([verb, { parameters }]) =>
+      parameters.some(({ name, description }) => name === 'If-None-Match' && description?.includes('*') === true)
+        ? [`${verb} ${path}`]
+        : [],
+    ),
+  );
+  t.deepEqual(offers, ['post /v1/kv']);
+});
+
 test('answers have the form that the document says: whole, selected and dry', async (t) => {
   const node = await startNode(t, {
     http: 'upstream demo { zone demo 256k; server 127.0.0.1:1; server 127.0.0.1:2 weight=7 max_fails=1; }',
