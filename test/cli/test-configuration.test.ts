@@ -97,6 +97,34 @@ test('a warning is told at -t, and stands once in the log of a start', async (t)
   t.is([...srv.log().matchAll(/\[warn\] .*suspicious symbols/g)].length, 2, srv.log());
 });
 
+test('a warning is told once, whatever else is wrong', async (t) => {
+  const { stderr } = await runSrv(t, ['-t'], 'events {} http { allow 10.1.1.1/8; foo; server { listen 127.0.0.1:8001; } }');
+  t.is([...stderr.matchAll(/\[warn\]/g)].length, 1, stderr);
+});
+
+test('where a module is missing, what cannot be a directive of it is told, and what was not checked', async (t) => {
+  const conf = `load_module modules/nope.so;
+events { brotli 1; }
+http {
+  proxy_passs x; gzip on; proxy_cahe x;
+  server { listen 127.0.0.1:8001; brotli on; add_heder a b; brotli_types text/css; }
+}`;
+  const { stderr } = await runSrv(t, ['-t'], conf);
+  t.regex(stderr, /^srv: \[warn\] not checked, because a module that may have them is missing: "brotli", "brotli_types"$/m);
+  const [first, ...others] = messagesIn(stderr.replace(/ \(2: .*?\)/, ''));
+  t.is(first, 'cannot load module "modules/nope.so"');
+  t.deepEqual(
+    others,
+    ['proxy_passs', 'gzip', 'proxy_cahe', 'add_heder'].map((name) => `unknown directive "${name}"`),
+    stderr,
+  );
+});
+
+test('a name that is nearly one of nginx is not taken for another one', async (t) => {
+  const { stderr } = await runSrv(t, ['-t'], 'events {} http { server { listen 127.0.0.1:8001; location / { proxy_cahe x; } } }');
+  t.regex(stderr, /^ {4}did you mean "proxy_cache"\? nginx has it, this version of srv does not: /m);
+});
+
 test('parameters that are kept without an effect are warned of, each once', async (t) => {
   const conf = `events {}
 http {
@@ -123,6 +151,13 @@ test('a configuration without "events" is refused, an empty one too', async (t) 
     t.is(code, 1);
     t.true(stderr.startsWith('srv: [emerg] no "events" section in configuration\n'), stderr);
   }
+});
+
+test('an "events" that a missing semicolon made a word of is there', async (t) => {
+  const { stderr } = await runSrv(t, ['-t'], 'daemon off\nevents {}\n');
+  t.deepEqual(messagesIn(stderr), ['directive "daemon" is not terminated by ";"'], stderr);
+  t.false(stderr.includes('no "events" section'), stderr);
+  t.regex((await runSrv(t, ['-t'], 'pid events;\n')).stderr, /no "events" section/);
 });
 
 test('-T prints every file under its name', async (t) => {
