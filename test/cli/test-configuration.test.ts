@@ -312,6 +312,32 @@ test('a mistake of a location does not hide those inside it', async (t) => {
   );
 });
 
+test('a mistake of an upstream does not hide those of its servers', async (t) => {
+  const conf = `events {} http {
+  upstream a { server 1.2.3.4:99999; server nosuchhost.invalid; zone a 1k; }
+  upstream b { server 127.0.0.1:99999 backup; }
+}`;
+  const { stderr } = await runSrv(t, ['-t'], conf);
+  t.deepEqual(
+    messagesIn(stderr),
+    [
+      'invalid port in upstream "1.2.3.4:99999"',
+      'host not found in upstream "nosuchhost.invalid"',
+      'zone "a" is too small',
+      'no servers in upstream "b"',
+      'invalid port in upstream "127.0.0.1:99999"',
+    ],
+    stderr,
+  );
+});
+
+test('a path that happens to be a word of an unknown directive is told all the same', async (t) => {
+  const conf = `events {} http { foo y; server { listen 127.0.0.1:8001; location /x { location /y { } } proxy_pas x; } }`;
+  const { stderr } = await runSrv(t, ['-t'], conf);
+  const expected = ['unknown directive "foo"', 'location "/y" is outside location "/x"', 'unknown directive "proxy_pas"'];
+  t.deepEqual(messagesIn(stderr), expected, stderr);
+});
+
 test('a mistake in a log format does not hide those of locations', async (t) => {
   const conf = `events {} http {
   log_format x $bad;
