@@ -64,6 +64,9 @@ const REFUSED: readonly (readonly [http: string, message: string])[] = [
   ['server { listen 127.0.0.1:PORT; location / { return 200; return $scheme://x y; } }', 'invalid return code "$scheme://x"'],
   ['server { listen 127.0.0.1:PORT; location / { proxy_pass http://127.0.0.1:1#x/y; } }', 'invalid port in upstream "127.0.0.1:1#x/y"'],
   ['server { listen 127.0.0.1:PORT; location / { proxy_pass http://127.0.0.1#x; } }', 'host not found in upstream "127.0.0.1#x"'],
+  ['server { listen 127.0.0.1:PORT; location / { proxy_pass http://unix:; } }', 'no path in the unix domain socket in upstream "unix:"'],
+  ['server { listen 127.0.0.1:PORT; location / { proxy_pass http://127.0.0.1:x; } }', 'invalid port in upstream "127.0.0.1:x"'],
+  ['server { listen 127.0.0.1:PORT; location / { proxy_pass http://127.0.0.1:; } }', 'invalid port in upstream "127.0.0.1:"'],
   ['server { listen 127.0.0.1:PORT; location ~ a { location /b { } } }', 'location "/b" is outside location "a"'],
   ['server { listen 127.0.0.1:PORT; location ~* /a { location = /b { } } }', 'location "/b" is outside location "/a"'],
   [
@@ -92,6 +95,8 @@ const REFUSED: readonly (readonly [http: string, message: string])[] = [
   ['server { listen 127.0.0.1:PORT; expires modified epoch; }', '"expires" directive invalid value'],
   ['server { listen 127.0.0.1:PORT; expires modified @3h; }', '"expires" directive daily time cannot be used with "modified" parameter'],
   ['server { listen 127.0.0.1:PORT; expires @25h; }', '"expires" directive daily time value must be less than 24 hours'],
+  ['upstream u { server http://1.2.3.4; } server { listen 127.0.0.1:PORT; }', 'invalid host in upstream "http://1.2.3.4"'],
+  ['upstream u { server 127.0.0.1:80/; } server { listen 127.0.0.1:PORT; }', 'invalid host in upstream "127.0.0.1:80/"'],
   ['upstream u { server 127.0.0.1:1 backup; } server { listen 127.0.0.1:PORT; }', 'no servers in upstream "u"'],
   ['server { listen 127.0.0.1:PORT; return 200 {}; }', 'directive "return" is not terminated by ";"'],
   ['server { listen 127.0.0.1:PORT; location ~ a{2} { return 204; } }', 'unknown directive "2}"'],
