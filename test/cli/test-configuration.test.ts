@@ -26,7 +26,7 @@ test('-t of a bad configuration tells every mistake and fails', async (t) => {
   const { code, stderr, prefix } = await runSrv(t, ['-tq'], 'foo on;\nworker_processes many;\nevents { bar; }\n');
   t.is(code, 1);
   t.regex(stderr, /^srv: \[emerg\] unknown directive "foo" in .*\/conf\/srv\.conf:1\n/);
-  t.regex(stderr, /^srv: \[emerg\] "worker_processes" directive invalid number in .*\/conf\/srv\.conf:2$/m);
+  t.regex(stderr, /^srv: \[emerg\] "worker_processes" directive invalid value in .*\/conf\/srv\.conf:2$/m);
   t.regex(stderr, /^srv: \[emerg\] unknown directive "bar" in .*\/conf\/srv\.conf:3$/m);
   t.true(stderr.endsWith(`srv: configuration file ${prefix}/conf/srv.conf test failed\n`));
 });
