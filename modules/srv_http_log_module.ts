@@ -1,8 +1,9 @@
 import { choice, optional, param, rest, size, template, text, time } from '../core/module/args.js';
-import type { HttpHandlers, HttpRequest, LocationScope, Scope, Template, VariableGetter } from '../core/module/http.js';
+import type { HttpHandlers, HttpRequest, LocationScope, Template, VariableGetter } from '../core/module/http.js';
 import { httpModule } from '../core/module/manifest.js';
 import { LogFiles, ServerInfo, type LogFile } from '../core/module/services.js';
-import { ArgError, directive, type ArgType } from '../core/module/spec.js';
+import { ArgError, directive, type ArgType, type ConfValue } from '../core/module/spec.js';
+import type { Directive } from '../core/module/tree.js';
 
 type Parts = readonly (string | VariableGetter)[];
 
@@ -54,6 +55,9 @@ const directives = {
   }),
 };
 
+type LogScope = LocationScope<typeof directives>;
+type AccessLogLine = ConfValue<typeof directives.access_log>[number];
+
 const COMBINED = '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"';
 /** What `context.parts` gives for the predefined format; spelled out because no directive carries it. */
 const COMBINED_NAMES = COMBINED.split(/(\$\w+)/);
@@ -92,11 +96,15 @@ export class AccessLog {
     private readonly info: ServerInfo,
   ) {}
 
-  compile(scope: LocationScope<typeof directives>): HttpHandlers | undefined {
-    if (scope.kind === 'server') assertFormats(scope);
-    assertLines(scope);
-    const lines = this.#lines(scope);
-    if (lines.length === 0) return undefined;
+  compileServer(scope: LogScope): undefined {
+    assertFormats(scope);
+  }
+
+  compile(scope: LogScope): HttpHandlers | undefined {
+    const written = scope.lines('access_log');
+    const lines = scope.each(scope.conf.access_log.entries(), ([at, line]) => this.#line(scope, line, written[at]));
+    // `off` is for all of them.
+    if (lines.length === 0 || !lines.every((line) => line !== undefined)) return undefined;
     return {
       log(request) {
         for (const line of lines) writeLine(line, request);
@@ -104,55 +112,53 @@ export class AccessLog {
     };
   }
 
-  #lines(scope: LocationScope<typeof directives>): Line[] {
-    const lines: Line[] = [];
-    for (const { path, format = 'combined', condition } of scope.conf.access_log) {
-      if (path.constant === 'off') return [];
-      const found = scope.conf.log_format.find((candidate) => candidate.name === format);
-      if (found === undefined && format !== 'combined')
-        scope.fail(`unknown log format "${format}"`, 'access_log', 'define it with log_format in http');
-      const escape = found?.escape ?? 'default';
-      lines.push({
-        file: this.#file(path),
-        parts: found === undefined ? COMBINED_NAMES.map(combinedPart) : found.strings.flat(),
-        escape: ESCAPES[escape],
-        missing: escape === 'default' ? '-' : '',
-        condition,
-      });
-    }
-    return lines;
+  /** @param written undefined: nothing is, the default holds. @returns undefined for `off` */
+  #line(scope: LogScope, { path, format = 'combined', condition }: AccessLogLine, written: Directive | undefined): Line | undefined {
+    if (written !== undefined) assertWords(scope, written);
+    if (path.constant === 'off') return undefined;
+    const found = scope.conf.log_format.find((candidate) => candidate.name === format);
+    if (found === undefined && format !== 'combined')
+      scope.fail(`unknown log format "${format}"`, written, 'define it with log_format in http');
+    const escape = found?.escape ?? 'default';
+    return {
+      file: this.#file(scope, path, written),
+      parts: found === undefined ? COMBINED_NAMES.map(combinedPart) : found.strings.flat(),
+      escape: ESCAPES[escape],
+      missing: escape === 'default' ? '-' : '',
+      condition,
+    };
   }
 
-  #file(path: Template): (request: HttpRequest) => LogFile {
+  #file(scope: LogScope, path: Template, written: Directive | undefined): (request: HttpRequest) => LogFile {
     if (path.constant === undefined) return (request) => this.files.open(this.info.path(path.of(request)));
-    const file = this.files.open(this.info.path(path.constant));
-    return () => file;
+    try {
+      const file = this.files.open(this.info.path(path.constant));
+      return () => file;
+    } catch (error) {
+      return scope.fail((error as Error).message, written);
+    }
   }
 }
 
 /** Each name of a format stands for one. The formats are those of `http`, which the scope of every server is in. */
-function assertFormats(scope: LocationScope<typeof directives>): void {
+function assertFormats(scope: LogScope): void {
   const names = new Set(['combined']);
-  for (const line of scope.parent?.directive?.block?.named('log_format') ?? []) {
+  scope.each(scope.lines('log_format'), (line) => {
     const name = line.args[0]?.text ?? '';
     if (names.has(name)) scope.fail(`duplicate "log_format" name "${name}"`, line);
     names.add(name);
-  }
+  });
 }
 
 /** What only shows when the words of a line are seen together. */
-function assertLines(scope: LocationScope<typeof directives>): void {
-  let level: Scope | undefined = scope;
-  while (level !== undefined && !level.own('access_log')) level = level.parent;
-  for (const line of level?.directive?.block?.named('access_log') ?? []) {
-    const [path = '', ...others] = line.args.map((word) => word.text);
-    if (path.startsWith('syslog:')) scope.fail(`unsupported log "${path}"`, line, 'write to a file');
-    if (path === 'off' && others[0] !== undefined) scope.fail(`invalid parameter "${others[0]}"`, line, '"off" stands alone');
-    if (/^(?:buffer|flush|if)=/.test(others[0] ?? ''))
-      scope.fail(`unknown log format "${others[0]}"`, line, `the format comes first: access_log ${path} combined ${others[0]}`);
-    const isFlushed = others.some((word) => word.startsWith('flush='));
-    if (isFlushed && !others.some((word) => word.startsWith('buffer='))) scope.fail(`no buffer is defined for access_log "${path}"`, line);
-  }
+function assertWords(scope: LogScope, line: Directive): void {
+  const [path = '', ...others] = line.args.map((word) => word.text);
+  if (path.startsWith('syslog:')) scope.fail(`unsupported log "${path}"`, line, 'write to a file');
+  if (path === 'off' && others[0] !== undefined) scope.fail(`invalid parameter "${others[0]}"`, line, '"off" stands alone');
+  if (/^(?:buffer|flush|if)=/.test(others[0] ?? ''))
+    scope.fail(`unknown log format "${others[0]}"`, line, `the format comes first: access_log ${path} combined ${others[0]}`);
+  const isFlushed = others.some((word) => word.startsWith('flush='));
+  if (isFlushed && !others.some((word) => word.startsWith('buffer='))) scope.fail(`no buffer is defined for access_log "${path}"`, line);
 }
 
 function combinedPart(piece: string): string | VariableGetter {

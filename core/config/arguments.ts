@@ -116,9 +116,15 @@ class ArgumentReader {
       this.refuse(`invalid parameter "${word.text}"`, word, parameterHint(word.text, this.signature));
     } else {
       this.restWords++;
+      if (rest.type.of?.kind === 'choice') this.warnOfRepetition(word);
       const value = this.parse(rest.type, word);
       if (Array.isArray(value)) this.restValues.push(...(value as unknown[]));
     }
+  }
+
+  private warnOfRepetition(word: Word): void {
+    const first = this.directive.args.find(({ text }) => text === word.text);
+    if (first !== word) this.context.warn?.(`duplicate value "${word.text}"`);
   }
 
   private take({ name, type }: Field, word: Word): void {

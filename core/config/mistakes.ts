@@ -22,9 +22,13 @@ export class Mistakes {
     for (const mistake of mistakes) if (!this.#errors.some((known) => isSame(known, mistake))) this.#errors.push(mistake);
   }
 
+  get isEmpty(): boolean {
+    return this.#errors.length === 0;
+  }
+
   /** @throws ConfigErrors */
   throwIfAny(): void {
-    if (this.#errors.length > 0) throw new ConfigErrors(this.#errors);
+    if (!this.isEmpty) throw new ConfigErrors(this.#errors);
   }
 }
 

@@ -3,7 +3,8 @@
 /** Modules of nginx of which srv has nothing. */
 const FAMILIES = /^(?:fastcgi|scgi|uwsgi|grpc|memcached|http2|http3|quic|ssi|userid|dav|mp4|geoip|perl|xslt|image_filter)_/;
 
-const NAMES = new Set(
+/** Those that srv has not, one by one. */
+export const NGINX_DIRECTIVES: ReadonlySet<string> = new Set(
   `
   add_after_body add_before_body add_trailer addition_types aio aio_write alias ancient_browser ancient_browser_value auth_basic
   auth_basic_user_file auth_delay auth_request auth_request_set autoindex autoindex_exact_size autoindex_format autoindex_localtime
@@ -37,5 +38,5 @@ const NAMES = new Set(
 
 /** Whether nginx has a directive of this name: then it is no slip of the pen, even if srv does not know it. */
 export function isOfNginx(name: string): boolean {
-  return NAMES.has(name) || FAMILIES.test(name);
+  return NGINX_DIRECTIVES.has(name) || FAMILIES.test(name);
 }

@@ -3,7 +3,7 @@ import type { ArgContext, ContextName } from '../module/spec.js';
 import type { Word } from '../module/tree.js';
 import { readArguments, synopsis } from './arguments.js';
 import { byPosition, errorAt, type ConfigError, type Written } from './errors.js';
-import { isOfNginx } from './nginx-directives.js';
+import { isOfNginx, NGINX_DIRECTIVES } from './nginx-directives.js';
 import type { Parsed } from './parser.js';
 import type { RegisteredSpec, SpecRegistry } from './registry.js';
 import { nearest } from './suggest.js';
@@ -22,6 +22,8 @@ export interface ValidateOptions {
   readonly beside?: (name: string) => boolean;
   /** Told of what is taken but probably not meant so. */
   readonly warn?: (warning: ConfigError) => void;
+  /** Told of names that nobody knows, where a module is missing that may bring them: only what is probably a slip of the pen is a mistake then. */
+  readonly unchecked?: (name: string) => void;
   /** Ids of directives that are not looked at, only into: what is wrong with them is reported already. */
   readonly garbled?: ReadonlySet<number>;
 }
@@ -38,14 +40,15 @@ export function validate(directives: Iterable<Checked>, options: ValidateOptions
   return validated(directives, options).errors;
 }
 
-function validated(directives: Iterable<Checked>, { registry, args, context = 'main', beside, garbled, warn }: ValidateOptions): Validator {
-  const validator = new Validator(registry, args, garbled ?? new Set(), warn);
-  validator.block(directives, context, beside);
+function validated(directives: Iterable<Checked>, options: ValidateOptions): Validator {
+  const validator = new Validator(options);
+  validator.block(directives, options.context ?? 'main', options.beside);
   return validator;
 }
 
 const NO_ID = -1;
 const MOST_ERRORS = 1000;
+const NOT_YET = 'nginx has it, this version of srv does not: docs/configuration.md says what there is of nginx';
 
 class Validator {
   readonly errors: ConfigError[] = [];
@@ -53,17 +56,20 @@ class Validator {
   readonly refused = new Set<number>();
   /** The directive whose arguments are read. */
   private current: Checked | undefined;
+  private readonly registry: SpecRegistry;
   private readonly args: ArgContext;
+  private readonly garbled: ReadonlySet<number>;
+  private readonly told: ValidateOptions['warn'];
+  private readonly unchecked: ValidateOptions['unchecked'];
   /** Warnings that are given once. */
   private readonly warned = new Set<string>();
 
-  constructor(
-    private readonly registry: SpecRegistry,
-    args: ArgContext,
-    private readonly garbled: ReadonlySet<number>,
-    private readonly told: ((warning: ConfigError) => void) | undefined,
-  ) {
-    this.args = told === undefined ? args : { ...args, warn: (message, once) => this.warn(message, once === 'once') };
+  constructor({ registry, args, garbled = new Set(), warn, unchecked }: ValidateOptions) {
+    this.registry = registry;
+    this.args = warn === undefined ? args : { ...args, warn: (message, once) => this.warn(message, once === 'once') };
+    this.garbled = garbled;
+    this.told = warn;
+    this.unchecked = unchecked;
   }
 
   block(directives: Iterable<Checked>, context: ContextName, beside?: (name: string) => boolean): void {
@@ -134,7 +140,8 @@ class Validator {
     const { name, block } = directive;
     const [elsewhere] = this.registry.contextsOf(name);
     if (elsewhere === undefined) {
-      this.refuse(directive, `unknown directive "${name}"`, undefined, this.hintForUnknown(name, context));
+      if (this.unchecked !== undefined && !this.isSlip(name)) this.unchecked(name);
+      else this.refuse(directive, `unknown directive "${name}"`, undefined, this.hintForUnknown(name, context));
       return;
     }
     this.refuse(directive, `"${name}" directive is not allowed here`, undefined, `it may stand in: ${this.placesOf(name)}`);
@@ -147,13 +154,20 @@ class Validator {
     this.refuse(directive, `"${directive.name}" directive is duplicate`, undefined, hint);
   }
 
+  /** Whatever modules there may be, this is none of their names. */
+  private isSlip(name: string): boolean {
+    const known = [...this.registry.names(), ...NGINX_DIRECTIVES];
+    return isOfNginx(name) || QUANTIFIER_REST.test(name) || nearest(name, known, 1) !== undefined;
+  }
+
   private hintForUnknown(name: string, context: ContextName): string | undefined {
     const file = this.registry.shippedIn(name);
     if (file !== undefined) return `add "load_module ${file};" at the top of the configuration`;
-    if (isOfNginx(name)) return 'nginx has it, this version of srv does not: docs/configuration.md says what there is of nginx';
+    if (isOfNginx(name)) return NOT_YET;
     if (QUANTIFIER_REST.test(name)) return 'a regular expression with "{" in it stands in quotes';
-    const meant = nearest(name, this.registry.namesIn(context));
-    if (meant !== undefined) return `did you mean "${meant}"?`;
+    const possible = [...this.registry.namesIn(context)];
+    const meant = nearest(name, [...possible, ...NGINX_DIRECTIVES], 1) ?? nearest(name, possible);
+    if (meant !== undefined) return `did you mean "${meant}"?${isOfNginx(meant) ? ` ${NOT_YET}` : ''}`;
     // Short names are soon like some other one.
     const elsewhere = nearest(name, this.registry.names(), Math.floor(name.length / 4));
     return elsewhere && `did you mean "${elsewhere}"? It may stand in: ${this.placesOf(elsewhere)}`;

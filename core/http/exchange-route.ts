@@ -141,10 +141,13 @@ function upstreamTarget(request: Request, plan: UriPlan): string {
 
 /** `host`, `host:port`, `[v6]:port`, `unix:/path`. @throws ArgError */
 export function splitAddress(text: string, defaultPort: number): { host: string; port: number } {
-  if (text.startsWith('unix:')) return { host: text.endsWith(':') ? text.slice(0, -1) : text, port: 0 };
-  const match = /^(\[[^\]]+\]|[^:[\]]+)(?::(\d{1,9}))?$/.exec(text);
-  const port = match?.[2] === undefined ? defaultPort : Number(match[2]);
+  if (text.startsWith('unix:')) {
+    if (/^unix::?$/.test(text)) throw new ArgError(`no path in the unix domain socket in upstream "${text}"`);
+    return { host: text.endsWith(':') ? text.slice(0, -1) : text, port: 0 };
+  }
+  const match = /^(\[[^\]]+\]|[^:[\]]+)(?::(.*))?$/s.exec(text);
   if (!match?.[1]) throw new ArgError(`invalid host in upstream "${text}"`);
+  const port = match[2] === undefined ? defaultPort : /^\d{1,9}$/.test(match[2]) ? Number(match[2]) : 0;
   if (port < 1 || port > 65535) throw new ArgError(`invalid port in upstream "${text}"`);
   return { host: match[1].replace(/^\[|\]$/g, ''), port };
 }

@@ -1,4 +1,4 @@
-import { TARGET_ABSOLUTE, TARGET_ASTERISK, TARGET_AUTHORITY } from '../net/http1/request-head.js';
+import { TARGET_ABSOLUTE, TARGET_AUTHORITY } from '../net/http1/request-head.js';
 import { normalHostName } from '../net/http1/host.js';
 import type { Request } from './request.js';
 
@@ -31,10 +31,6 @@ export function startRequest(request: Request): number {
 /** Takes path and arguments of the request whose head was just parsed. False: the path is invalid. */
 export function takeTarget(request: Request): boolean {
   const { head, uri } = request.connection.context;
-  if (head.targetForm === TARGET_ASTERISK) {
-    request.uri = '*';
-    return true;
-  }
   if (head.targetForm === TARGET_ABSOLUTE) request.requestUri = originForm(head.text.slice(head.pathStart, head.targetEnd));
   if (!uri.parse(request.requestUri, request.server.settings.mergeSlashes)) return false;
   request.uri = uri.path;

@@ -1,5 +1,6 @@
 import { ConfReader } from '../config/conf.js';
 import { errorAt } from '../config/errors.js';
+import { Mistakes } from '../config/mistakes.js';
 import type { Scope } from '../module/http.js';
 import type { ArgContext, Conf, ContextName, Directives } from '../module/spec.js';
 import type { Block, Directive } from '../module/tree.js';
@@ -108,9 +109,21 @@ class ModuleScope implements Scope {
     return false;
   }
 
+  lines(name: string): readonly Directive[] {
+    return this.#node.linesInForce(name);
+  }
+
   fail(message: string, place?: string | Directive, hint?: string): never {
     const directive = (typeof place === 'string' ? this.#node.lineInForce(place) : place) ?? this.#node.directive;
     if (directive === undefined) throw new Error(message);
     throw errorAt(directive, message, undefined, hint);
+  }
+
+  each<T, R>(items: Iterable<T>, step: (item: T) => R): R[] {
+    const mistakes = new Mistakes();
+    const results: R[] = [];
+    for (const item of items) mistakes.attempt(() => results.push(step(item)));
+    mistakes.throwIfAny();
+    return results;
   }
 }

@@ -1,15 +1,14 @@
 import { messageWithPlace } from '../config/error-report.js';
 import { byPosition, ConfigError, ConfigErrors } from '../config/errors.js';
-import { ownDirective } from '../config/conf.js';
-import { ConfigTree, type IdSource } from '../config/tree.js';
+import { ConfigTree, type DirectiveData, type IdSource } from '../config/tree.js';
 import type { Parsed } from '../config/parser.js';
 import { check } from '../config/validate.js';
 import { defineCaptureVariables } from '../http/capture-variables.js';
 import { furtherMistakes } from './further-mistakes.js';
-import type { Instance } from './instance.js';
+import type { Instance, RunningModulesLoad } from './instance.js';
 import { readConfiguration, type ConfigurationSource } from './read-configuration.js';
 import type { RunningModules } from './running-modules.js';
-import { isUnknownDirective, withHints } from './shipped-modules.js';
+import { withHints } from './shipped-modules.js';
 
 /** An empty file, or one that was given by mistake, is no configuration: with it a reload would drop everything that is served. */
 const NO_EVENTS = new ConfigError('no "events" section in configuration', undefined, 1, 'add "events { }"');
@@ -33,21 +32,42 @@ export function checkConfiguration(source: ConfigurationSource, ids: IdSource, i
 /** As {@link checkConfiguration}, for one that was read already. */
 export async function checkParsed(parsed: Parsed, instance: Instance): Promise<Configuration> {
   const tree = ConfigTree.fromData(parsed.directives);
-  const { modules, errors } = await instance.modulesFor(tree);
-  const { registry, args, set, variables } = modules;
-  const captures = defineCaptureVariables(parsed.directives, variables);
-  const found = await withHints(
-    () => check(parsed, { registry, args, warn: (warning) => instance.warn(messageWithPlace(warning)) }),
-    set,
-    instance.options.installation,
-  );
-  // Where a module is missing, that its directives are unknown says nothing new.
-  const mistakes = [...errors, ...captures, ...(errors.length === 0 ? found : found.filter((mistake) => !isUnknownDirective(mistake)))];
+  const load = await instance.modulesFor(tree);
+  const { modules, errors } = load;
+  const captures = defineCaptureVariables(parsed.directives, modules.variables);
+  const mistakes = [...errors, ...captures, ...(await directiveMistakes(parsed, load, instance))];
   // Where the text itself is broken it may have been lost.
-  if (parsed.errors.length === 0 && !ownDirective(tree.root, 'events')) mistakes.push(NO_EVENTS);
+  if (parsed.errors.length === 0 && !parsed.directives.some(hasEvents)) mistakes.push(NO_EVENTS);
   if (mistakes.length > 0) {
     const further = await furtherMistakes(parsed, mistakes, instance.options);
     throw new ConfigErrors([...mistakes, ...further].toSorted(byPosition));
   }
   return { tree, modules, files: parsed.files };
+}
+
+/** What is wrong with the directives by their specs. What is taken but probably not meant so is warned of. */
+async function directiveMistakes(parsed: Parsed, { modules, errors }: RunningModulesLoad, instance: Instance): Promise<ConfigError[]> {
+  const { registry, args, set } = modules;
+  let warnings: string[] = [];
+  const unchecked = new Set<string>();
+  const options = {
+    registry,
+    args,
+    warn: (warning: ConfigError) => warnings.push(messageWithPlace(warning)),
+    ...(errors.length > 0 && { unchecked: (name: string) => unchecked.add(`"${name}"`) }),
+  };
+  const look = (): ConfigError[] => {
+    // A second look warns of the same again.
+    warnings = [];
+    return check(parsed, options);
+  };
+  const found = await withHints(look, set, instance.options.installation);
+  if (unchecked.size > 0) warnings.push(`not checked, because a module that may have them is missing: ${[...unchecked].join(', ')}`);
+  for (const warning of warnings) instance.warn(warning);
+  return found;
+}
+
+/** True for the section, and for a directive that took it in because the `;` before it is missing. */
+function hasEvents({ name, args, block }: DirectiveData): boolean {
+  return name === 'events' || (block !== undefined && args.at(-1)?.text === 'events');
 }

@@ -14,7 +14,11 @@ function workerCount(): ArgType<number> {
   return {
     kind: 'number',
     form: 'number | auto',
-    parse: (value, context) => (value === 'auto' ? Math.min(availableParallelism(), MOST_WORKERS) : count.parse(value, context)),
+    parse(value, context) {
+      if (value === 'auto') return Math.min(availableParallelism(), MOST_WORKERS);
+      if (/\D/.test(value)) throw new ArgError('"worker_processes" directive invalid value', 'a whole number, or auto');
+      return count.parse(value, context);
+    },
   };
 }
 

@@ -45,8 +45,8 @@ class Pruning {
       if (!this.#isMistaken(directive))
         return directive.block ? [{ ...directive, block: this.sound(directive.block, directive) }] : [directive];
       if (parent) this.#incomplete.add(parent.id);
-      // Nothing in a location has a name that others use.
-      if (parent?.name === 'location') return [];
+      // Nothing in a server or a location has a name that others use.
+      if (parent?.name === 'server' || parent?.name === 'location') return [];
       this.#noteNames(directive);
       // An upstream that lacks a member may not come about at all.
       if (parent) this.#noteNames(parent);
@@ -88,8 +88,9 @@ function quotedIn(message: string): string[] {
   return Array.from(message.matchAll(/"([^"]*)"/g), ([, text = '']) => text);
 }
 
-/** The parts of a text that can name something: an upstream in a URL, a zone in a parameter. */
+/** The parts of a text that can name something: an upstream in a URL, a zone in a parameter. A path names nothing. */
 function namesIn(text: string): string[] {
+  if (text.startsWith('/')) return [];
   return text.split(/[=:/\s]+/).filter((part) => !/^(?:[\d.]*|https?|on|off)$/.test(part));
 }
 

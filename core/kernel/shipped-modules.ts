@@ -16,7 +16,7 @@ export async function withHints(find: () => ConfigError[], set: ModuleSet, insta
   return find();
 }
 
-export function isUnknownDirective({ message }: ConfigError): boolean {
+function isUnknownDirective({ message }: ConfigError): boolean {
   return message.startsWith('unknown directive');
 }
 

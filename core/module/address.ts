@@ -28,6 +28,8 @@ export const MAX_SOCKET_PATH = 107;
  */
 export function parseAddress(text: string, defaultPort: number | undefined): ParsedAddress {
   if (/^unix:/i.test(text)) return { address: { path: parsePath(text) } };
+  // A URL is no address, whatever its colon is followed by.
+  if (/[/?]/.test(text)) throw new AddressError('invalid host', text);
   if (text.startsWith('[')) return parseIPv6(text, defaultPort);
   const colon = text.indexOf(':');
   const host = colon < 0 ? text : text.slice(0, colon);

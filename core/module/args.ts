@@ -24,11 +24,12 @@ const LARGEST = 2 ** 31 - 1;
 
 /** A whole number from `min` to `max` (both included). */
 export function number({ min = 0, max = LARGEST } = {}): ArgType<number> {
+  const form = min < 0 ? /^-?\d{1,15}$/ : /^\d{1,15}$/;
   return {
     kind: 'number',
     form: 'number',
     parse(value) {
-      if (!/^-?\d{1,15}$/.test(value)) throw new ArgError(`invalid number "${value}"`);
+      if (!form.test(value)) throw new ArgError(`invalid number "${value}"`);
       const result = Number(value);
       if (result >= min && result <= max) return result;
       const range = max === LARGEST ? `equal to or greater than ${min}` : `between ${min} and ${max}`;

@@ -129,8 +129,12 @@ export interface Scope<D extends Directives = Directives> {
   readonly parent: Scope | undefined;
   /** True if a directive of that name stands in this very block (not inherited). */
   own(name: string): boolean;
+  /** The directives of that name in force here: those in this very block, else those in the innermost block around it that has any. */
+  lines(name: string): readonly Directive[];
   /** Refuses the configuration at a directive, or at the one called `place` that is in force in this scope (or at the block itself). Throws. */
   fail(message: string, place?: string | Directive, hint?: string): never;
+  /** Takes a step with each item; what one of them refuses ({@link fail}) does not keep the others from being looked at. Throws it all at the end. */
+  each<T, R>(items: Iterable<T>, step: (item: T) => R): R[];
 }
 /** For modules that only care about locations: every request is handled in one. */
 export type LocationScope<D extends Directives = Directives> = Scope<D>;

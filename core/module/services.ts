@@ -30,6 +30,7 @@ export abstract class ServerInfo {
 
 /** Files that are appended to line by line, shared by path, reopened on USR1. Writes of one turn of the event loop leave together. */
 export abstract class LogFiles {
+  /** @throws Error in nginx's words, for {@link Scope.fail}: `open() "/nodir/a.log" failed (2: No such file or directory)` */
   abstract open(path: string): LogFile;
 }
 export interface LogFile {

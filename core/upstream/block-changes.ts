@@ -1,10 +1,11 @@
 import { ConfReader, ownDirective } from '../config/conf.js';
 import { errorAt } from '../config/errors.js';
+import { Mistakes } from '../config/mistakes.js';
 import type { Change, Prepared } from '../kernel/follower.js';
 import type { Directive } from '../module/tree.js';
 import { upstreamDirectives, type UpstreamConf } from '../module/upstream.js';
 import { prepareAll } from './prepare-all.js';
-import { prepareServers } from './server-changes.js';
+import { checkServers, prepareServers } from './server-changes.js';
 import type { LineContext } from './server-line.js';
 import { keepaliveOf, UpstreamBlock, type BlockOptions } from './upstream-block.js';
 import { ZonePlan, type ZoneChoice } from './zone-plan.js';
@@ -73,8 +74,7 @@ export class BlockChanges {
   }
 
   async #prepareBlock(directive: Directive): Promise<Prepared> {
-    const choice = this.#plan.of(directive);
-    if (choice === undefined) assertServers(directive);
+    const choice = await this.#choiceOf(directive);
     const name = directive.args[0]?.text ?? '';
     const conf = this.#reader.read({ context: 'upstream', block: directive.block }, undefined, this.context.args);
     const known = this.blocks.get(directive.id);
@@ -82,6 +82,19 @@ export class BlockChanges {
     if (known !== undefined) this.#retire(known);
     if (this.names.has(name)) throw errorAt(directive, `duplicate upstream "${name}"`, directive.args[0]);
     return this.#prepareNew(directive, conf, choice);
+  }
+
+  /** The zone of a block. @throws ConfigErrors if it, or the block as a whole, is wrong: with what is wrong with the block's lines */
+  async #choiceOf(directive: Directive): Promise<ZoneChoice | undefined> {
+    const mistakes = new Mistakes();
+    const choice = mistakes.attempt(() => {
+      const zone = this.#plan.of(directive);
+      if (zone === undefined) assertServers(directive);
+      return zone;
+    });
+    if (!mistakes.isEmpty) await checkServers(directive.block!.named('server'), this.context, mistakes);
+    mistakes.throwIfAny();
+    return choice;
   }
 
   async #prepareKnown(block: UpstreamBlock, directive: Directive, conf: UpstreamConf): Promise<Prepared> {

@@ -1,5 +1,6 @@
 import type { Tree } from '../config/tree.js';
 import type { Prepared } from '../kernel/follower.js';
+import type { Directive } from '../module/tree.js';
 import { ZoneFull, type Group, type PreparedMember } from './group.js';
 import { Mistakes } from '../config/mistakes.js';
 import type { Member } from './peer.js';
@@ -38,6 +39,12 @@ export async function prepareServers(
   const steps = found.some((step) => step instanceof Promise) ? await settled(found, mistakes) : (found as Step[]);
   mistakes.throwIfAny();
   return prepareSteps(block, steps, pending);
+}
+
+/** Looks for what is wrong with the `server` lines of a block that cannot be made. */
+export async function checkServers(lines: Iterable<Directive>, context: LineContext, mistakes: Mistakes): Promise<void> {
+  const lookups = Array.from(lines, async (line) => ServerEntry.read(line, context).lookUp(context.lookup));
+  for (const result of await Promise.allSettled(lookups)) if (result.status === 'rejected') mistakes.take(result.reason);
 }
 
 async function settled(found: readonly (Step | Promise<Step>)[], mistakes: Mistakes): Promise<Step[]> {

@@ -26,7 +26,7 @@ test('-t of a bad configuration tells every mistake and fails', async (t) => {
   const { code, stderr, prefix } = await runSrv(t, ['-tq'], 'foo on;\nworker_processes many;\nevents { bar; }\n');
   t.is(code, 1);
   t.regex(stderr, /^srv: \[emerg\] unknown directive "foo" in .*\/conf\/srv\.conf:1\n/);
-  t.regex(stderr, /^srv: \[emerg\] "worker_processes" directive invalid number in .*\/conf\/srv\.conf:2$/m);
+  t.regex(stderr, /^srv: \[emerg\] "worker_processes" directive invalid value in .*\/conf\/srv\.conf:2$/m);
   t.regex(stderr, /^srv: \[emerg\] unknown directive "bar" in .*\/conf\/srv\.conf:3$/m);
   t.true(stderr.endsWith(`srv: configuration file ${prefix}/conf/srv.conf test failed\n`));
 });
@@ -97,6 +97,34 @@ test('a warning is told at -t, and stands once in the log of a start', async (t)
   t.is([...srv.log().matchAll(/\[warn\] .*suspicious symbols/g)].length, 2, srv.log());
 });
 
+test('a warning is told once, whatever else is wrong', async (t) => {
+  const { stderr } = await runSrv(t, ['-t'], 'events {} http { allow 10.1.1.1/8; foo; server { listen 127.0.0.1:8001; } }');
+  t.is([...stderr.matchAll(/\[warn\]/g)].length, 1, stderr);
+});
+
+test('where a module is missing, what cannot be a directive of it is told, and what was not checked', async (t) => {
+  const conf = `load_module modules/nope.so;
+events { brotli 1; }
+http {
+  proxy_passs x; gzip on; proxy_cahe x;
+  server { listen 127.0.0.1:8001; brotli on; add_heder a b; brotli_types text/css; }
+}`;
+  const { stderr } = await runSrv(t, ['-t'], conf);
+  t.regex(stderr, /^srv: \[warn\] not checked, because a module that may have them is missing: "brotli", "brotli_types"$/m);
+  const [first, ...others] = messagesIn(stderr.replace(/ \(2: .*?\)/, ''));
+  t.is(first, 'cannot load module "modules/nope.so"');
+  t.deepEqual(
+    others,
+    ['proxy_passs', 'gzip', 'proxy_cahe', 'add_heder'].map((name) => `unknown directive "${name}"`),
+    stderr,
+  );
+});
+
+test('a name that is nearly one of nginx is not taken for another one', async (t) => {
+  const { stderr } = await runSrv(t, ['-t'], 'events {} http { server { listen 127.0.0.1:8001; location / { proxy_cahe x; } } }');
+  t.regex(stderr, /^ {4}did you mean "proxy_cache"\? nginx has it, this version of srv does not: /m);
+});
+
 test('parameters that are kept without an effect are warned of, each once', async (t) => {
   const conf = `events {}
 http {
@@ -123,6 +151,13 @@ test('a configuration without "events" is refused, an empty one too', async (t) 
     t.is(code, 1);
     t.true(stderr.startsWith('srv: [emerg] no "events" section in configuration\n'), stderr);
   }
+});
+
+test('an "events" that a missing semicolon made a word of is there', async (t) => {
+  const { stderr } = await runSrv(t, ['-t'], 'daemon off\nevents {}\n');
+  t.deepEqual(messagesIn(stderr), ['directive "daemon" is not terminated by ";"'], stderr);
+  t.false(stderr.includes('no "events" section'), stderr);
+  t.regex((await runSrv(t, ['-t'], 'pid events;\n')).stderr, /no "events" section/);
 });
 
 test('-T prints every file under its name', async (t) => {
@@ -275,6 +310,32 @@ test('a mistake of a location does not hide those inside it', async (t) => {
     ],
     stderr,
   );
+});
+
+test('a mistake of an upstream does not hide those of its servers', async (t) => {
+  const conf = `events {} http {
+  upstream a { server 1.2.3.4:99999; server nosuchhost.invalid; zone a 1k; }
+  upstream b { server 127.0.0.1:99999 backup; }
+}`;
+  const { stderr } = await runSrv(t, ['-t'], conf);
+  t.deepEqual(
+    messagesIn(stderr),
+    [
+      'invalid port in upstream "1.2.3.4:99999"',
+      'host not found in upstream "nosuchhost.invalid"',
+      'zone "a" is too small',
+      'no servers in upstream "b"',
+      'invalid port in upstream "127.0.0.1:99999"',
+    ],
+    stderr,
+  );
+});
+
+test('a path that happens to be a word of an unknown directive is told all the same', async (t) => {
+  const conf = `events {} http { foo y; server { listen 127.0.0.1:8001; location /x { location /y { } } proxy_pas x; } }`;
+  const { stderr } = await runSrv(t, ['-t'], conf);
+  const expected = ['unknown directive "foo"', 'location "/y" is outside location "/x"', 'unknown directive "proxy_pas"'];
+  t.deepEqual(messagesIn(stderr), expected, stderr);
 });
 
 test('a mistake in a log format does not hide those of locations', async (t) => {

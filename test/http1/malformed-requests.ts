@@ -94,6 +94,7 @@ const requestLines: readonly MalformedRequest[] = [
   line('target without a slash', 'GET index.html HTTP/1.1'),
   line('target that is a query', 'GET ?a=b HTTP/1.1'),
   line('target with a backslash', 'GET \\index HTTP/1.1'),
+  line('asterisk', 'OPTIONS * HTTP/1.1'),
   line('asterisk for another method than OPTIONS', 'GET * HTTP/1.1'),
   line('asterisk with more behind it', 'OPTIONS */a HTTP/1.1'),
   line('CONNECT with a path', 'CONNECT / HTTP/1.1'),

@@ -75,7 +75,6 @@ export const validRequests: readonly ValidRequest[] = [
   request('four empty lines first', `${'\r\n'.repeat(4)}GET / HTTP/1.1\r\nHost: a.example\r\n\r\n`, {}),
   request('an uncommon method', 'MKCOL /a HTTP/1.1\r\nHost: a.example\r\n\r\n', { method: 'MKCOL', target: '/a', path: '/a' }),
   request('a method with a hyphen', 'M-SEARCH / HTTP/1.1\r\nHost: a.example\r\n\r\n', { method: 'M-SEARCH' }),
-  request('OPTIONS of the server', 'OPTIONS * HTTP/1.1\r\nHost: a.example\r\n\r\n', { method: 'OPTIONS', target: '*', path: '*' }),
   request('CONNECT', 'CONNECT b.example:443 HTTP/1.1\r\nHost: a.example\r\n\r\n', {
     method: 'CONNECT',
     target: 'b.example:443',

@@ -109,6 +109,28 @@ test('nothing, however it is said, is no mistake', async (t) => {
   t.is(code, 0, stderr);
 });
 
+test('what it refuses is said at the directives meant, all of it', async (t) => {
+  const source = plugin('acme', {
+    imports: `import { LogFiles } from 'srv/module/services.js';`,
+    manifest: `directives: { greet: directive({ in: ['server', 'location'], args: text('file'), many: true }) }`,
+    body: `static services = [LogFiles];
+  constructor(files) { this.files = files; }
+  compile(scope) {
+    scope.each(scope.lines('greet'), (line) => {
+      try { this.files.open(line.args[0].text); } catch (error) { scope.fail(error.message, line, 'make the folder'); }
+    });
+  }`,
+  });
+  const conf = CONF.replace('greet;', 'greet /nodir/a; greet /nodir/b;');
+  const { stderr, prefix } = await runSrv(t, ['-t'], conf, { files: { 'modules/acme.mjs': source } });
+  for (const file of ['/nodir/a', '/nodir/b']) {
+    const message = `open() "${file}" failed (2: No such file or directory)`;
+    t.true(stderr.includes(`srv: [emerg] ${message} in ${prefix}/conf/srv.conf:4\n`), stderr);
+  }
+  t.is(stderr.match(/\[emerg\]/g)?.length, 2, stderr);
+  t.regex(stderr, /\n {4}4 \| .*\n {6}\| +\^{5}\n {4}make the folder\n/);
+});
+
 test('a reload with a module that throws leaves what is in force', async (t) => {
   const files = {
     'modules/acme.mjs': plugin('acme', { manifest: MANIFEST, body: `compile({ conf }) { if (conf.greet) throw new Error('boom'); }` }),

@@ -39,7 +39,7 @@ const REFUSED: Record<string, string> = {
   'a..b': 'invalid host',
   exa$mple: 'invalid host',
   '-a.example': 'invalid host',
-  'http://a': 'invalid port',
+  'http://a': 'invalid host',
   '[::1': 'invalid host',
   '[::1]80': 'invalid host',
   '[::g]:80': 'invalid IPv6 address',

@@ -169,3 +169,27 @@ test('what is no file is refused', async (t) => {
   t.is(code, 1);
   t.true(stderr.startsWith('srv: [emerg] unsupported log "syslog:server=127.0.0.1" in '), stderr);
 });
+
+test('every line that is wrong is told', async (t) => {
+  const conf = `events {} http {
+  log_format a x; log_format a y; log_format combined z;
+  server {
+    listen 127.0.0.1:8001;
+    access_log /nodir/a.log; access_log off;
+    access_log logs/b.log nofmt; access_log logs/c.log nofmt2;
+  }
+}`;
+  const { stderr } = await runSrv(t, ['-t'], conf);
+  t.deepEqual(
+    [...stderr.matchAll(/^srv: \[emerg\] (.*) in \S+:(\d+)$/gm)].map(([, message, line]) => `${line}: ${message}`),
+    [
+      '2: duplicate "log_format" name "a"',
+      '2: duplicate "log_format" name "combined"',
+      '5: open() "/nodir/a.log" failed (2: No such file or directory)',
+      '6: unknown log format "nofmt"',
+      '6: unknown log format "nofmt2"',
+    ],
+    stderr,
+  );
+  t.regex(stderr, /5 \| {5}access_log .*\n {6}\| {5}\^{10}\nsrv:/);
+});

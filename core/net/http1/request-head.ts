@@ -4,11 +4,10 @@ import { parseFields } from './field-section.js';
 import { hostNameEnd } from './host.js';
 import { type HeadLimits, MessageHead } from './message-head.js';
 
-/** Forms of the request target (RFC 9112, 3.2). */
+/** Forms of the request target (RFC 9112, 3.2). `*` is refused, as by nginx: it is no path that a location could be chosen by. */
 export const TARGET_ORIGIN = 0;
 export const TARGET_ABSOLUTE = 1;
 export const TARGET_AUTHORITY = 2;
-export const TARGET_ASTERISK = 3;
 
 /** A request head as offsets into its text; see {@link MessageHead} for how long it is valid. */
 export class RequestHead extends MessageHead {
@@ -115,20 +114,14 @@ function parseVersion(head: RequestHead, text: string, at: number): number {
 }
 
 const SLASH = 0x2f;
-const ASTERISK = 0x2a;
 
 function parseTarget(head: RequestHead, text: string): number {
-  const { targetStart, targetEnd } = head;
+  const { targetStart } = head;
   head.pathStart = targetStart;
   if (head.method === 'CONNECT') return parseAuthorityForm(head);
-  const first = head.bytes[targetStart];
-  if (first === SLASH) {
+  if (head.bytes[targetStart] === SLASH) {
     head.targetForm = TARGET_ORIGIN;
     return 0;
-  }
-  if (first === ASTERISK) {
-    head.targetForm = TARGET_ASTERISK;
-    return targetEnd === targetStart + 1 && head.method === 'OPTIONS' ? 0 : head.refuse(400, 'invalid request');
   }
   return parseAbsoluteForm(head, text);
 }
