@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { printTree } from '../config/print.js';
+import type { Parsed } from '../config/parser.js';
 import { IdSource } from '../config/tree.js';
 import type { Effective } from '../control/effective-tree.js';
 import { FIGURES_SIZE } from '../http/figures.js';
@@ -10,6 +11,7 @@ import { checkWithHelpers } from '../kernel/helper-configurations.js';
 import { Instance } from '../kernel/instance.js';
 import { readConfiguration } from '../kernel/read-configuration.js';
 import { readSettings } from '../kernel/settings.js';
+import { handOver } from '../master/privileges.js';
 import { Zones } from '../zone/zones.js';
 import type { Command } from './command.js';
 
@@ -62,12 +64,27 @@ async function check({ paths, options, installation, console }: Command): Promis
   const figures = new SharedArrayBuffer(FIGURES_SIZE);
   assemble(instance, { role: 'check', files, errorLog: console.errorLog, zones: new Zones('private'), figures, workers: 1 });
   const parsed = readConfiguration({ conf: paths.conf, globals: options.globals }, ids);
-  const configuration = await checkWithHelpers(parsed, instance);
-  const effective = await withJournal(configuration, ids);
-  for (const line of effective.warnings) warn(line);
-  const prepared = await instance.prepare([{ op: 'root', block: effective.tree.toData() }]);
-  prepared.abort();
-  return { ...configuration, effective };
+  try {
+    const configuration = await checkWithHelpers(parsed, instance);
+    const effective = await withJournal(configuration, ids);
+    for (const line of effective.warnings) warn(line);
+    const prepared = await instance.prepare([{ op: 'root', block: effective.tree.toData() }]);
+    prepared.abort();
+    return { ...configuration, effective };
+  } finally {
+    leaveToServer(files.paths.made, parsed);
+  }
+}
+
+/** A check opens log files, as nginx's does. Those that root's check makes are for the `user`: the server could not open them otherwise. */
+function leaveToServer(made: Iterable<string>, { directives }: Parsed): void {
+  const [name, group] = directives.find((directive) => directive.name === 'user')?.args ?? [];
+  if (!name) return;
+  try {
+    handOver({ name: name.text, group: group?.text }, made);
+  } catch {
+    // There is no such user: that is one of the mistakes.
+  }
 }
 
 /** The configuration with what `state` files hold and the API changed. */

@@ -8,12 +8,13 @@ import type { Instance } from './instance.js';
 type Block = readonly DirectiveData[];
 
 /**
- * Compiles a configuration and forgets the result: for the mistakes that only show then. Ends the instance, and leaves nothing open.
+ * Compiles a configuration and forgets the result: for the mistakes that only show then. Ends the instance, and leaves nothing open; but
+ * the thread knows the log files, so that it can hand them over when it becomes another user.
  * @param read gives the configuration; called when the instance has its services
  * @throws ConfigErrors, and what `read` throws
  */
 export async function compileAlone(instance: Instance, read: () => Block | Promise<Block>): Promise<void> {
-  const files = new AppendedLogFiles();
+  const files = new AppendedLogFiles(instance.options.log.files.paths);
   const memory = { zones: new Zones('private'), figures: new SharedArrayBuffer(FIGURES_SIZE), workers: 1 };
   assemble(instance, { role: 'check', files, errorLog: 'stderr', ...memory });
   try {

@@ -36,7 +36,7 @@ export class ErrorLog extends Log {
 
   /** @param origin process and thread as they stand in each line: `4711#2`. */
   constructor(
-    private readonly files: AppendedLogFiles,
+    readonly files: AppendedLogFiles,
     private readonly origin: string,
     targets: readonly ErrorLogTarget[],
   ) {

@@ -74,14 +74,27 @@ class AppendedFile implements LogFile {
   }
 }
 
+/** Where log files lie: for whoever hands them to another user. */
+export class LogPaths {
+  /** Files that were opened, and folders that were made for them. */
+  readonly all = new Set<string>();
+  /** Those that were not there before. */
+  readonly made = new Set<string>();
+
+  add(path: string, isNew: boolean): void {
+    this.all.add(path);
+    if (isNew) this.made.add(path);
+  }
+}
+
 /** The log files of one thread. */
 export class AppendedLogFiles extends LogFiles {
   readonly #files = new Map<string, AppendedFile>();
   #scheduled: AppendedFile[] = [];
 
-  /** Where the files of this thread lie. */
-  get paths(): Iterable<string> {
-    return this.#files.keys();
+  /** @param paths also those of files that are closed again */
+  constructor(readonly paths = new LogPaths()) {
+    super();
   }
 
   /**
@@ -92,8 +105,10 @@ export class AppendedLogFiles extends LogFiles {
   open(path: string): LogFile {
     const known = this.#files.get(path);
     if (known) return known;
+    const isNew = !existsSync(path);
     const file = new AppendedFile(path, this);
     this.#files.set(path, file);
+    if (standardStream(path) === undefined) this.paths.add(path, isNew);
     return file;
   }
 
@@ -101,7 +116,7 @@ export class AppendedLogFiles extends LogFiles {
   openMakingDirectories(path: string): LogFile {
     if (!this.#files.has(path) && standardStream(path) === undefined) {
       try {
-        makeFolder(dirname(path));
+        this.#makeFolder(dirname(path));
       } catch (error) {
         throw new LogFileError(path, error);
       }
@@ -140,18 +155,19 @@ export class AppendedLogFiles extends LogFiles {
     if (this.#scheduled.push(file) === 1) setImmediate(() => this.#flushScheduled());
   }
 
+  /** As `mkdir -p`. Node.js's own recursive mkdir never returns where a folder exists but refuses to have another one in it (/proc). */
+  #makeFolder(path: string): void {
+    if (existsSync(path)) return;
+    this.#makeFolder(dirname(path));
+    mkdirSync(path);
+    this.paths.add(path, true);
+  }
+
   #flushScheduled(): void {
     const due = this.#scheduled;
     this.#scheduled = [];
     for (const file of due) file.flush();
   }
-}
-
-/** As `mkdir -p`. Node.js's own recursive mkdir never returns where a folder exists but refuses to have another one in it (/proc). */
-function makeFolder(path: string): void {
-  if (existsSync(path)) return;
-  makeFolder(dirname(path));
-  mkdirSync(path);
 }
 
 function standardStream(path: string): number | undefined {

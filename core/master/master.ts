@@ -120,7 +120,7 @@ export class Master {
       throw explained(error, main.data_folder);
     }
     this.#followPidFile();
-    dropPrivileges(main.user, [main.data_folder, main.pid, ...files.paths], log);
+    dropPrivileges(main.user, [main.data_folder, main.pid, ...files.paths.all], log);
     this.#running = true;
     await this.#instance.start();
     await this.#followHelpers();

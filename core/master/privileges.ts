@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import type { MainConf } from '../kernel/core-directives.js';
 import type { Log } from '../module/services.js';
 
+type User = NonNullable<MainConf['user']>;
+
 /**
  * Becomes the `user` of the configuration. Called when every listener is open, because only root may open low ports. All threads are one
  * process, so this holds for the main thread as well: what only root may do (another low port, a new file in root's folders) is over then.
@@ -10,19 +12,36 @@ import type { Log } from '../module/services.js';
  * @throws Error when there is no such user or group
  */
 export function dropPrivileges(user: MainConf['user'], paths: Iterable<string>, log: Log): void {
-  const { setgid, setuid, setgroups, getuid } = process;
-  if (user === undefined || !setgid || !setuid || !setgroups || !getuid) return;
-  if (getuid() !== 0) {
+  const { setgid, setuid, setgroups } = process;
+  if (user === undefined || !setgid || !setuid || !setgroups) return;
+  if (!isRoot()) {
     log.write('warn', 'the "user" directive makes sense only if the main process runs with super-user privileges, ignored');
     return;
   }
-  // As nginx has it: a group of the user's name, if none is given.
-  const group = user.group ?? user.name;
-  const owner = numbersOf(user.name, group);
-  for (const path of paths) handOver(path, owner);
+  handOver(user, paths);
+  const group = groupOf(user);
   setgroups([group]);
   setgid(group);
   setuid(user.name);
+}
+
+/**
+ * Gives files, and folders with all in them, to the `user` of a server that root starts. For others than root it has no effect.
+ * @throws Error when there is no such user or group
+ */
+export function handOver(user: User, paths: Iterable<string>): void {
+  if (!isRoot()) return;
+  const owner = numbersOf(user.name, groupOf(user));
+  for (const path of paths) give(path, owner);
+}
+
+function isRoot(): boolean {
+  return process.getuid?.() === 0;
+}
+
+/** As nginx has it: a group of the user's name, if none is given. */
+function groupOf({ name, group }: User): string {
+  return group ?? name;
 }
 
 interface Owner {
@@ -47,10 +66,10 @@ function numbersOf(user: string, group: string): Owner {
   return { uid, gid };
 }
 
-function handOver(path: string, owner: Owner): void {
+function give(path: string, owner: Owner): void {
   const stat = lstatSync(path, { throwIfNoEntry: false });
   if (!stat) return;
-  if (stat.isDirectory()) for (const name of readdirSync(path)) handOver(join(path, name), owner);
+  if (stat.isDirectory()) for (const name of readdirSync(path)) give(join(path, name), owner);
   // Devices such as /dev/null belong to everybody.
   if (stat.isDirectory() || stat.isFile()) lchownSync(path, owner.uid, owner.gid);
 }

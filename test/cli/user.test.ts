@@ -1,5 +1,5 @@
-import { chmodSync, mkdirSync, readFileSync, statSync } from 'node:fs';
-import test from 'ava';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import test, { type ExecutionContext } from 'ava';
 import { get } from '../harness/client.js';
 import { runSrv, startSrv } from '../harness/srv.js';
 import { tempFolder } from '../harness/temp.js';
@@ -7,12 +7,34 @@ import { waitFor } from '../harness/wait.js';
 
 const isRoot = process.getuid?.() === 0;
 
+/** A control plane of its own beside a server of {@link conf}, with logs of its own. */
+const helpers = {
+  lines: `helper broker modules/srv_helper_broker_module.so conf/broker.conf;
+helper ctrl modules/srv_helper_ctrl_module.so conf/ctrl.conf;
+`,
+  files: {
+    'conf/broker.conf': '',
+    'conf/ctrl.conf': `error_log logs/ctrl.log notice;
+events {}
+http { access_log logs/ctrl_access.log; server { listen 127.0.0.1:%%PORT_api%%; location /api { dyn_module_api; } } }
+`,
+  },
+};
+
 const conf = (user: string): string => `
 user ${user};
 error_log logs/error.log notice;
 events {}
 http { server { listen 127.0.0.1:%%PORT_web%%; return 200 "ok"; } }
 `;
+
+/** A prefix that everybody may enter, with a folder for logs that only root may change. */
+function rootsPrefix(t: ExecutionContext): string {
+  const prefix = tempFolder(t);
+  chmodSync(prefix, 0o755);
+  mkdirSync(`${prefix}/logs`);
+  return prefix;
+}
 
 /** User and group of every thread of a process. */
 function identity(pid: number): string {
@@ -22,9 +44,7 @@ function identity(pid: number): string {
 
 if (isRoot) {
   test('the server becomes the user when its listeners are open, and goes on writing its files', async (t) => {
-    const prefix = tempFolder(t);
-    chmodSync(prefix, 0o755);
-    mkdirSync(`${prefix}/logs`);
+    const prefix = rootsPrefix(t);
     const srv = await startSrv(t, conf('daemon daemon'), { prefix });
     const uid = await waitFor('another user', () => identity(srv.pid) !== '0' && identity(srv.pid));
     t.is(String(statSync(srv.path('logs/error.log')).uid), uid);
@@ -39,14 +59,59 @@ if (isRoot) {
   });
 
   test('a pid file that the user may not remove is emptied, and the log says so', async (t) => {
-    const prefix = tempFolder(t);
-    chmodSync(prefix, 0o755);
-    mkdirSync(`${prefix}/logs`);
+    const prefix = rootsPrefix(t);
     const srv = await startSrv(t, conf('daemon daemon'), { prefix });
     await waitFor('another user', () => identity(srv.pid) !== '0');
     await srv.stop('SIGQUIT');
     t.is(srv.read('logs/srv.pid'), '');
     t.regex(srv.log(), /\[error\] .*logs\/srv\.pid" is emptied, but stays/);
+  });
+
+  test('the helpers write their logs as the user too, and a reload keeps them', async (t) => {
+    const srv = await startSrv(t, helpers.lines + conf('daemon daemon'), { prefix: rootsPrefix(t), files: helpers.files });
+    const uid = await waitFor('another user', () => identity(srv.pid) !== '0' && identity(srv.pid));
+    await waitFor('the API', () =>
+      get(srv.port('api'), '/api/').then(
+        () => true,
+        () => false,
+      ),
+    );
+    await srv.waitForLog(/\/api\//, 'logs/ctrl_access.log');
+    for (const name of ['ctrl.log', 'ctrl_access.log']) t.is(String(statSync(srv.path(`logs/${name}`)).uid), uid, name);
+    srv.signal('SIGHUP');
+    await srv.waitForLog(/reconfigured/);
+    t.notRegex(srv.log(), /\[emerg\]/);
+  });
+
+  test('a check as root leaves the logs that it makes to the user: a reload after it can open them', async (t) => {
+    const srv = await startSrv(t, helpers.lines + conf('daemon daemon'), { prefix: rootsPrefix(t), files: helpers.files });
+    const uid = await waitFor('another user', () => identity(srv.pid) !== '0' && identity(srv.pid));
+    const ownerOf = (name: string): string => String(statSync(srv.path(`logs/${name}`)).uid);
+    writeFileSync(srv.path('logs/old.log'), '');
+    await srv.configure(helpers.files['conf/ctrl.conf'].replace('ctrl_access', 'ctrl_new'), 'conf/ctrl.conf');
+    const changed = helpers.lines + conf('daemon daemon').replace('http {', 'http { access_log logs/new.log; access_log logs/old.log;');
+    await srv.configure(`${changed} foo;`);
+    t.is((await runSrv(t, ['-t', '-e', 'logs/check.log'], undefined, { prefix: srv.prefix })).code, 1);
+    for (const name of ['check.log', 'new.log']) t.is(ownerOf(name), uid, name);
+    t.is(ownerOf('old.log'), '0');
+    rmSync(srv.path('logs/old.log'));
+    await srv.configure(changed);
+    t.is((await runSrv(t, ['-s', 'reload'], undefined, { prefix: srv.prefix })).code, 0);
+    await srv.waitForLog(/reconfigured/);
+    for (const name of ['old.log', 'ctrl_new.log']) t.is(ownerOf(name), uid, name);
+  });
+
+  test("a folder for logs that the start makes is the user's", async (t) => {
+    const prefix = tempFolder(t);
+    chmodSync(prefix, 0o755);
+    t.is((await runSrv(t, ['-t'], conf('daemon daemon'), { prefix })).code, 0);
+    const uid = statSync(`${prefix}/logs`).uid;
+    t.not(uid, 0);
+    const srv = await startSrv(t, conf('daemon daemon'), { args: ['-e', 'var/log/early'], prefix });
+    await waitFor('another user', () => identity(srv.pid) === String(uid));
+    for (const folder of ['var', 'var/log']) t.is(statSync(srv.path(folder)).uid, uid, folder);
+    await srv.stop('SIGQUIT');
+    t.false(existsSync(srv.path('logs/srv.pid')));
   });
 
   for (const [user, message] of [
