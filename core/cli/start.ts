@@ -7,7 +7,7 @@ import { obeySignals } from '../master/signals.js';
 import { MIN_WORKERS } from '../upstream/layout.js';
 import type { Log } from '../module/services.js';
 import type { Command } from './command.js';
-import { announce, helpersAtWork } from './announce.js';
+import { announce, helpersStarted } from './announce.js';
 
 /** Marks the background process of `daemon on`. */
 const DAEMON = 'SRV_DAEMON';
@@ -68,12 +68,10 @@ async function serve({ paths, options, installation, console }: Command, parsed:
   }
   surviveErrors(log);
   // A script that starts the server in the background may call the API in its next line.
-  if (daemon) {
-    await helpersAtWork(master);
-    process.send?.({ ready: true }, () => process.disconnect?.());
-  }
+  const helpers = await helpersStarted(master, console);
+  if (daemon) process.send?.({ ready: true }, () => process.disconnect?.());
   console.detach();
-  if (!daemon && !options.quiet) await announce(master);
+  if (!daemon && !options.quiet) announce(master, helpers);
 }
 
 /** From here on an error that nobody expected is no reason to end: the workers serve without the main thread. */

@@ -30,8 +30,8 @@ export class HelperProcess {
     return this.#host?.addresses ?? [];
   }
 
-  /** False when it cannot: the log says why. */
-  async start(): Promise<boolean> {
+  /** Returns why it cannot, which the log says too; empty when it does its work. */
+  async start(): Promise<readonly string[]> {
     try {
       const { kind, module } = this.options;
       const loaded = await loadHelperModule(kind, module, this.options.prefix, this.#installation);
@@ -47,10 +47,9 @@ export class HelperProcess {
       services.provide(ServerInfo, new InstanceInfo(identity, () => undefined));
       this.#module = services.construct(loaded.class, 'a helper process');
       await this.#module.start?.('control');
-      return true;
+      return [];
     } catch (error) {
-      this.#refuse(error);
-      return false;
+      return this.#refuse(error);
     }
   }
 
@@ -86,9 +85,10 @@ export class HelperProcess {
     }
   }
 
-  #refuse(failure: unknown): void {
+  #refuse(failure: unknown): readonly string[] {
     const mistakes = configErrorsOf(failure);
-    const texts = mistakes?.map(messageWithPlace) ?? [failure instanceof Error ? failure.message : String(failure)];
-    for (const text of texts) this.#log.write('emerg', `helper ${this.options.kind}: ${text}`);
+    const reasons = mistakes?.map(messageWithPlace) ?? [failure instanceof Error ? failure.message : String(failure)];
+    for (const reason of reasons) this.#log.write('emerg', `helper ${this.options.kind}: ${reason}`);
+    return reasons;
   }
 }

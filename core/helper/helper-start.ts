@@ -22,4 +22,7 @@ export type ToHelper =
 
 export type FromHelper =
   /** It does its work, and listens there. */
-  { readonly kind: 'ready'; readonly addresses: readonly string[] } | { readonly kind: 'pong' };
+  | { readonly kind: 'ready'; readonly addresses: readonly string[] }
+  /** It cannot do its work, and ends. */
+  | { readonly kind: 'refused'; readonly reasons: readonly string[] }
+  | { readonly kind: 'pong' };

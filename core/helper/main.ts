@@ -31,13 +31,13 @@ function run(start: HelperStart): void {
   // The channel closes when the master tells the helper to end, and also when the master is killed.
   process.once('disconnect', end);
   process.once('SIGTERM', end);
-  void helper.start().then((started) => {
-    if (started) tell({ kind: 'ready', addresses: helper.addresses });
-    else exit(1);
+  void helper.start().then((reasons) => {
+    if (reasons.length === 0) tell({ kind: 'ready', addresses: helper.addresses });
+    else tell({ kind: 'refused', reasons }, () => exit(1));
   });
 }
 
-function tell(message: FromHelper): void {
-  // When the channel is closed the master is gone, and this process ends.
-  process.send?.(message, undefined, undefined, () => undefined);
+/** @param sent called when the message has left, or cannot: when the channel is closed the master is gone, and this process ends */
+function tell(message: FromHelper, sent: () => void = () => undefined): void {
+  process.send?.(message, undefined, undefined, sent);
 }

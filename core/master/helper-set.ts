@@ -1,7 +1,7 @@
 import type { Log } from '../module/services.js';
 import type { HelperStart } from '../helper/helper-start.js';
 import { WATCH_MS } from './hang-watch.js';
-import { Helper } from './helper.js';
+import { Helper, type FirstStart } from './helper.js';
 
 /** The helper processes of the `helper` lines in force. */
 export class HelperSet {
@@ -29,9 +29,9 @@ export class HelperSet {
     }
   }
 
-  /** For each its name, and the addresses it listens on; resolves when all of them do their work. */
-  ready(): Promise<readonly { readonly name: string; readonly addresses: readonly string[] }[]> {
-    return Promise.all([...this.#helpers.values()].map(async ({ name, ready }) => ({ name, addresses: await ready })));
+  /** Resolves when each of them does its work or has said why it cannot. */
+  firstStarts(): Promise<readonly FirstStart[]> {
+    return Promise.all([...this.#helpers.values()].map((helper) => helper.firstStart));
   }
 
   /** Lets them read their configurations again. */

@@ -11,12 +11,21 @@ const STEADY_MS = 10_000;
 /** What a helper may take to end by itself. */
 const STOP_MS = 3000;
 
+/** How the first start of a helper went. */
+export interface FirstStart {
+  readonly name: string;
+  /** Where it listens. */
+  readonly addresses: readonly string[];
+  /** Why it cannot do its work. It is started again and again, for as long as it cannot. */
+  readonly reasons: readonly string[];
+}
+
 /** One `helper` line: a child process that is started again when it ends, and ends with this one. */
 export class Helper {
   readonly name: string;
-  /** Resolves with the addresses it listens on when it does its work for the first time. */
-  readonly ready: Promise<readonly string[]>;
-  #settle: (addresses: readonly string[]) => void = () => undefined;
+  /** Resolves when it does its work for the first time, or has said why it cannot. */
+  readonly firstStart: Promise<FirstStart>;
+  #settle: (start: FirstStart) => void = () => undefined;
   #child: ChildProcess | undefined;
   #startedAt = 0;
   #delay = FIRST_DELAY_MS;
@@ -35,7 +44,7 @@ export class Helper {
     private readonly log: Log,
   ) {
     this.name = `helper ${start.kind}`;
-    this.ready = new Promise((resolve) => (this.#settle = resolve));
+    this.firstStart = new Promise((resolve) => (this.#settle = resolve));
   }
 
   /** Starts the process. That it is ready is its own affair: traffic does not wait for a helper. */
@@ -88,8 +97,8 @@ export class Helper {
   }
 
   #take(message: FromHelper): void {
-    if (message.kind === 'ready') this.#settle(message.addresses);
-    else this.#watch.answered();
+    if (message.kind === 'pong') this.#watch.answered();
+    else this.#settle({ name: this.name, addresses: [], reasons: [], ...message });
   }
 
   #tell(message: ToHelper): void {

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import test from 'ava';
 import { get } from '../harness/client.js';
 import { runSrv, startSrv } from '../harness/srv.js';
@@ -67,4 +69,22 @@ test('a reload starts a helper at once that waits to be started again', async (t
   // Not after those seconds: before the reload is over.
   t.truthy(await srv.waitForLog(/reconfiguring\n[^]*start helper ctrl, process \d+\n[^]*reconfigured\n/));
   t.is(deaths().length, 7);
+});
+
+test('whoever starts the server is told that a helper cannot do its work, and traffic goes on', async (t) => {
+  const taken = createServer();
+  await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => taken.close());
+  const { port } = taken.address() as AddressInfo;
+  const ctrl = CTRL.replace('%%PORT_api%%', String(port));
+  const refusal = `srv: [emerg] helper ctrl: bind() to 127.0.0.1:${port} failed (98: Address already in use)\n`;
+  const srv = await startSrv(t, MAIN, { files: files(ctrl) });
+  await waitFor('the message', () => srv.stderr === refusal);
+  t.is((await get(srv.port('web'), '/')).body, 'ok');
+  await srv.stop();
+  const { code, stderr, prefix } = await runSrv(t, [], MAIN.replace('daemon off', 'daemon on'), { files: files(ctrl) });
+  t.is(code, 0);
+  t.is(stderr, refusal);
+  t.is((await runSrv(t, ['-s', 'stop'], undefined, { prefix })).code, 0);
+  await waitFor('the end of the server', () => !existsSync(`${prefix}/logs/srv.pid`));
 });
