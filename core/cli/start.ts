@@ -7,6 +7,7 @@ import { obeySignals } from '../master/signals.js';
 import { MIN_WORKERS } from '../upstream/layout.js';
 import type { Log } from '../module/services.js';
 import type { Command } from './command.js';
+import { leaveLogsToServer } from './leave-logs.js';
 import { announce, helpersStarted } from './announce.js';
 
 /** Marks the background process of `daemon on`. */
@@ -18,6 +19,7 @@ export async function start(command: Command): Promise<void> {
   delete process.env[DAEMON];
   const ids = new IdSource();
   const parsed = readConfiguration({ conf: command.paths.conf, globals: command.options.globals }, ids);
+  leaveLogsToServer(command.console.files, parsed);
   if (isDaemon || !wantsDaemon(parsed)) return serve(command, parsed, ids, isDaemon);
   const { startDaemon } = await import('./daemon.js');
   process.exitCode = await startDaemon(command, DAEMON);

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { printTree } from '../config/print.js';
-import type { Parsed } from '../config/parser.js';
 import { IdSource } from '../config/tree.js';
 import type { Effective } from '../control/effective-tree.js';
 import { FIGURES_SIZE } from '../http/figures.js';
@@ -11,9 +10,9 @@ import { checkWithHelpers } from '../kernel/helper-configurations.js';
 import { Instance } from '../kernel/instance.js';
 import { readConfiguration } from '../kernel/read-configuration.js';
 import { readSettings } from '../kernel/settings.js';
-import { handOver } from '../master/privileges.js';
 import { Zones } from '../zone/zones.js';
 import type { Command } from './command.js';
+import { leaveLogsToServer } from './leave-logs.js';
 
 /** A configuration that a server could be started with. */
 interface TestedConfiguration extends Configuration {
@@ -72,18 +71,7 @@ async function check({ paths, options, installation, console }: Command): Promis
     prepared.abort();
     return { ...configuration, effective };
   } finally {
-    leaveToServer(files.paths.made, parsed);
-  }
-}
-
-/** A check opens log files, as nginx's does. Those that root's check makes are for the `user`: the server could not open them otherwise. */
-function leaveToServer(made: Iterable<string>, { directives }: Parsed): void {
-  const [name, group] = directives.find((directive) => directive.name === 'user')?.args ?? [];
-  if (!name) return;
-  try {
-    handOver({ name: name.text, group: group?.text }, made);
-  } catch {
-    // There is no such user: that is one of the mistakes.
+    leaveLogsToServer(files, parsed);
   }
 }
 

@@ -114,6 +114,18 @@ if (isRoot) {
     t.false(existsSync(srv.path('logs/srv.pid')));
   });
 
+  test('a start that is refused leaves its log to the user, and so does one in the background', async (t) => {
+    const refused = await runSrv(t, [], `${conf('daemon daemon')} foo;`);
+    t.is(refused.code, 1);
+    for (const path of ['logs', 'logs/error.log']) t.not(statSync(`${refused.prefix}/${path}`).uid, 0, path);
+    const prefix = tempFolder(t);
+    chmodSync(prefix, 0o755);
+    t.is((await runSrv(t, [], conf('daemon daemon'), { prefix })).code, 0);
+    t.not(statSync(`${prefix}/logs`).uid, 0);
+    t.is((await runSrv(t, ['-s', 'quit'], undefined, { prefix })).code, 0);
+    await waitFor('the end of the server', () => !existsSync(`${prefix}/logs/srv.pid`));
+  });
+
   for (const [user, message] of [
     ['no-such-user', 'getpwnam("no-such-user") failed'],
     ['daemon no-such-group', 'getgrnam("no-such-group") failed'],
