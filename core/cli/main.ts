@@ -1,7 +1,7 @@
 import { findInstallation } from '../kernel/installation.js';
 import { Console } from './console.js';
 import { OptionError, parseOptions, type Options } from './options.js';
-import { pathsOf } from './paths.js';
+import { pathsOf, type Paths } from './paths.js';
 import { usage, versionText } from './usage.js';
 
 /** Runs the command line. Resolves when the command has done its work; for a server that is when it runs. */
@@ -14,13 +14,18 @@ export default async function main(args: readonly string[]): Promise<void> {
   if (options.version && !options.test) return;
 
   const paths = pathsOf(options, installation);
-  const console = new Console(paths.errorLog, paths.prefix, options.quiet, say);
+  const console = new Console(errorLogOf(options, paths), paths.prefix, options.quiet, say);
   process.once('exit', () => console.files.flush());
   const command = { options, installation, paths, console };
   // Each command loads what it needs and no more: a check of the configuration is to be quick.
   if (options.signal !== undefined) process.exitCode = await (await import('./signal.js')).signalServer(options.signal, command);
   else if (options.test) process.exitCode = await (await import('./test-configuration.js')).testConfiguration(command);
   else await (await import('./start.js')).start(command);
+}
+
+/** A signal opens no log: made by the one who gives it, the file might be closed to the server, which reopens its own. */
+function errorLogOf({ signal }: Options, { errorLog }: Paths): string {
+  return signal === undefined ? errorLog : 'stderr';
 }
 
 /** The options, or undefined when they are not understood: that has been said then. */

@@ -108,12 +108,20 @@ test('-s reopen lets go of a rotated log', async (t) => {
   renameSync(srv.path('logs/access.log'), srv.path('logs/access.1'));
   const { code, stderr } = await runSrv(t, ['-s', 'reopen', '-e', 'other.log'], undefined, { prefix: srv.prefix });
   t.is(code, 0, stderr);
+  t.false(existsSync(srv.path('other.log')));
   await waitFor('the new logs', () => existsSync(srv.path('logs/error.log')) && existsSync(srv.path('logs/access.log')));
   // Each worker in its own time.
   await waitFor('the end of the old ones', () => !openFiles(srv.pid).some((path) => /\/logs\/\w+\.1$/.test(path)));
   for (let i = 0; i < 8; i++) await get(srv.port('web'), '/after');
   await srv.waitForLog(/(.*\/after.*\n){8}/, 'logs/access.log');
   t.notRegex(srv.read('logs/access.1'), /after/);
+});
+
+test('a signal opens no log: it would take the place of one that was rotated', async (t) => {
+  const { code, stderr, prefix } = await runSrv(t, ['-s', 'reopen'], 'error_log logs/error.log;\nevents {}\n');
+  t.is(code, 1);
+  t.regex(stderr, /^srv: \[error\] open\(\) ".*\/logs\/srv\.pid" failed/);
+  t.false(existsSync(`${prefix}/logs`));
 });
 
 test('SIGQUIT finishes what is under way and takes nothing new', async (t) => {

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import test, { type ExecutionContext } from 'ava';
 import { get } from '../harness/client.js';
 import { runSrv, startSrv } from '../harness/srv.js';
@@ -6,6 +6,8 @@ import { tempFolder } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
 
 const isRoot = process.getuid?.() === 0;
+/** Number of the user `daemon`, the same on every system. */
+const DAEMON = 1;
 
 /** A control plane of its own beside a server of {@link conf}, with logs of its own. */
 const helpers = {
@@ -112,6 +114,22 @@ if (isRoot) {
     for (const folder of ['var', 'var/log']) t.is(statSync(srv.path(folder)).uid, uid, folder);
     await srv.stop('SIGQUIT');
     t.false(existsSync(srv.path('logs/srv.pid')));
+  });
+
+  test('-s reopen lets the server make the new logs in its own folder', async (t) => {
+    const prefix = rootsPrefix(t);
+    chownSync(`${prefix}/logs`, DAEMON, DAEMON);
+    const srv = await startSrv(t, conf('daemon daemon'), { prefix });
+    await waitFor('another user', () => identity(srv.pid) !== '0');
+    renameSync(srv.path('logs/error.log'), srv.path('logs/error.1'));
+    const { code, stderr } = await runSrv(t, ['-s', 'reopen'], undefined, { prefix });
+    t.is(code, 0, stderr);
+    await waitFor('the new log', () => existsSync(srv.path('logs/error.log')));
+    t.is(statSync(srv.path('logs/error.log')).uid, DAEMON);
+    await srv.configure(conf('daemon daemon'));
+    srv.signal('SIGHUP');
+    await srv.waitForLog(/reconfigured/);
+    t.notRegex(srv.read('logs/error.1'), /Permission denied/);
   });
 
   test('a start that is refused leaves its log to the user, and so does one in the background', async (t) => {
