@@ -1,4 +1,7 @@
+import { statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { dirname } from 'node:path';
+import { systemErrorText } from '../config/system-error.js';
 import { choice, flag, number, optional, path, rest, size, text, time } from '../module/args.js';
 import { ArgError, directive, type ArgType, type Conf } from '../module/spec.js';
 import { LOG_LEVELS } from '../log/levels.js';
@@ -33,6 +36,30 @@ function logPath(): ArgType<string> {
       return value === 'stderr' ? value : file.parse(value, context);
     },
   };
+}
+
+const DEFAULT_PID = 'logs/srv.pid';
+
+/** The pid file. Its folder has to exist, as in nginx; but the one of the default is made at the start, which works in an empty prefix. */
+function pidPath(): ArgType<string> {
+  const file = path();
+  return {
+    ...file,
+    parse(value, context) {
+      const result = file.parse(value, context);
+      const folder = dirname(result);
+      if (folder !== dirname(context.path(DEFAULT_PID))) assertFolder(folder, result);
+      return result;
+    },
+  };
+}
+
+function assertFolder(folder: string, file: string): void {
+  try {
+    statSync(`${folder}/`);
+  } catch (error) {
+    throw new ArgError(`open() "${file}" failed (${systemErrorText(error)})`);
+  }
 }
 
 /** Parts of nginx that can be debugged alone: here it is all of them. */
@@ -133,7 +160,7 @@ export const mainDirectives = {
     args: { name: systemName('passwd'), group: optional(systemName('group')) },
     doc: 'Whom the server becomes when its listeners are open.',
   }),
-  pid: directive({ in: ['main'], args: path(), default: 'logs/srv.pid', doc: 'File that names the main process.' }),
+  pid: directive({ in: ['main'], args: pidPath(), default: DEFAULT_PID, doc: 'File that names the main process.' }),
   lock_file: directive({ in: ['main'], args: path(), doc: 'Accepted; no lock file is needed.' }),
   error_log: directive({
     in: ['main', 'http', 'server', 'location'],

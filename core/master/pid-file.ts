@@ -1,12 +1,22 @@
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { systemErrorText } from '../config/system-error.js';
 
-/** Writes the number of this process. Appears whole or not at all; one that a killed server left behind is replaced. */
+/**
+ * Writes the number of this process. Appears whole or not at all; one that a killed server left behind is replaced.
+ * @throws Error in the words of nginx
+ */
 export function writePidFile(path: string): void {
-  if (!existsSync(dirname(path))) mkdirSync(dirname(path), { recursive: true });
   const temporary = `${path}.${process.pid}`;
-  writeFileSync(temporary, `${process.pid}\n`, { mode: 0o644 });
-  renameSync(temporary, path);
+  try {
+    // Where the folder may be missing the configuration has not been refused: it is the one of the default.
+    if (!existsSync(dirname(path))) mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(temporary, `${process.pid}\n`, { mode: 0o644 });
+    renameSync(temporary, path);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw new Error(`open() "${path}" failed (${systemErrorText(error)})`, { cause: error });
+  }
 }
 
 /**

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readlinkSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readlinkSync, renameSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import test from 'ava';
 import { httpBackend } from '../harness/backends.js';
@@ -79,6 +79,7 @@ test('a reload follows worker_processes', async (t) => {
 
 test('a reload that names another pid file moves it', async (t) => {
   const srv = await startSrv(t, page('x'));
+  mkdirSync(srv.path('run'));
   await srv.configure(`pid run/other.pid;\n${page('x')}`);
   srv.signal('SIGHUP');
   await waitFor('the new pid file', () => srv.read('run/other.pid') === `${srv.pid}\n` && !existsSync(srv.path('logs/srv.pid')));

@@ -59,7 +59,7 @@ test('-c and -p: the file is under the prefix, includes are beside the file', as
 });
 
 test('-g brings directives of the main level', async (t) => {
-  t.is((await runSrv(t, ['-tq', '-g', 'worker_processes 2; pid run/x.pid;'], 'events {}\n')).code, 0);
+  t.is((await runSrv(t, ['-tq', '-g', 'worker_processes 2; pid x.pid;'], 'events {}\n')).code, 0);
 });
 
 for (const [globals, message] of [
