@@ -10,7 +10,7 @@ import type { Parsed } from '../config/parser.js';
 import { ConfigTree, IdSource } from '../config/tree.js';
 import { ControlRouter } from '../control/router.js';
 import { ApiRoutes } from '../module/services.js';
-import type { Block, Directive, Word } from '../module/tree.js';
+import type { Directive, Word } from '../module/tree.js';
 import { checkConfiguration, checkParsed, type Configuration } from './check-configuration.js';
 import { compileAlone } from './compile-alone.js';
 import type { Installation } from './installation.js';
@@ -20,35 +20,44 @@ import { readConfiguration } from './read-configuration.js';
 
 type Around = Pick<InstanceOptions, 'log' | 'prefix' | 'installation'>;
 
+/** What a look at one `helper` line found. */
+interface Checked {
+  readonly mistakes: readonly ConfigError[];
+  /** Every file of its configuration. */
+  readonly files: readonly string[];
+}
+
+const NOTHING: Checked = { mistakes: [], files: [] };
+
 /**
- * As {@link checkParsed}, together with the configurations of the helpers.
+ * As {@link checkParsed}, together with the configurations of the helpers, whose files are among those of the result.
  * @throws ConfigErrors with the mistakes of all of them
  */
 export async function checkWithHelpers(parsed: Parsed, instance: Instance): Promise<Configuration> {
   const mistakes = new Mistakes();
   const configuration = await checkParsed(parsed, instance).catch((error: unknown) => mistakes.take(error));
-  for (const mistake of await helperMistakes(ConfigTree.fromData(parsed.directives).root, instance.options)) mistakes.take(mistake);
+  const { root } = ConfigTree.fromData(parsed.directives);
+  const helpers = await Promise.all(ownDirectives(root, 'helper').map((line) => checkHelper(line, instance.options)));
+  for (const mistake of helpers.flatMap((helper) => helper.mistakes)) mistakes.take(mistake);
   mistakes.throwIfAny();
-  return configuration as Configuration;
+  const { tree, modules, files } = configuration as Configuration;
+  return { tree, modules, files: [...new Set([...files, ...helpers.flatMap((helper) => helper.files)])] };
 }
 
-/** All mistakes in the helpers' configurations. A mistake without a place of its own gets that of the `helper` line. */
-async function helperMistakes(root: Block, around: Around): Promise<readonly ConfigError[]> {
-  const found = await Promise.all(ownDirectives(root, 'helper').map((line) => mistakesOf(line, around)));
-  return found.flat();
-}
-
-async function mistakesOf(line: Directive, around: Around): Promise<readonly ConfigError[]> {
+/** A mistake without a place of its own gets that of the `helper` line. */
+async function checkHelper(line: Directive, around: Around): Promise<Checked> {
   const [kind, module, conf] = line.args;
   // Too few words are the main configuration's own mistake.
-  if (kind === undefined || module === undefined || conf === undefined) return [];
+  if (kind === undefined || module === undefined || conf === undefined) return NOTHING;
   const path = resolve(around.prefix, conf.text);
-  const check = kind.text === 'ctrl' ? () => checkControl(path, around) : () => checkEmpty(path);
+  const files: string[] = [];
+  const check = kind.text === 'ctrl' ? checkControl : checkEmpty;
   const found = await Promise.all([
     mistakesIn(() => loadHelperModule(kind.text, module.text, around.prefix, around.installation)),
-    mistakesIn(check),
+    mistakesIn(async () => files.push(...(await check(path, around)))),
   ]);
-  return found.flatMap((mistakes, at) => mistakes.map((mistake) => placed(mistake, line, at === 0 ? module : conf, path)));
+  const mistakes = found.flatMap((some, at) => some.map((mistake) => placed(mistake, line, at === 0 ? module : conf, path)));
+  return { mistakes, files };
 }
 
 /**
@@ -61,20 +70,26 @@ export async function loadHelperModule(kind: string, module: string, prefix: str
   throw new ModuleLoadError(`module "${loaded.name}" cannot be the helper "${kind}"`);
 }
 
-async function checkControl(conf: string, around: Around): Promise<void> {
+/** Returns the files that were read. @throws ConfigErrors */
+async function checkControl(conf: string, around: Around): Promise<readonly string[]> {
   const instance = new Instance({ ...around, role: 'control', worker: -1, confFolder: dirname(conf), validates: false });
   instance.services.provide(ApiRoutes, new ControlRouter(around.log, around.installation.version));
+  let read: readonly string[] = [];
   await compileAlone(instance, async () => {
-    const { tree } = await checkConfiguration({ conf, globals: undefined }, new IdSource(), instance);
+    const { tree, files } = await checkConfiguration({ conf, globals: undefined }, new IdSource(), instance);
+    read = files;
     return tree.toData();
   });
+  return read;
 }
 
-/** The broker has nothing to set. */
-function checkEmpty(conf: string): void {
-  const { directives, errors } = readConfiguration({ conf, globals: undefined }, new IdSource());
+/** As {@link checkControl}, for the broker: it has nothing to set. */
+function checkEmpty(conf: string): readonly string[] {
+  const { directives, errors, files } = readConfiguration({ conf, globals: undefined }, new IdSource());
   const unknown = directives.map((directive) => errorAt(directive, `unknown directive "${directive.name}"`));
-  throw new ConfigErrors([...errors, ...unknown]);
+  const mistakes = [...errors, ...unknown];
+  if (mistakes.length > 0) throw new ConfigErrors(mistakes);
+  return files;
 }
 
 async function mistakesIn(check: () => unknown): Promise<readonly ConfigError[]> {
