@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { findInstallation } from '../kernel/installation.js';
 import { Console } from './console.js';
 import { OptionError, parseOptions, type Options } from './options.js';
@@ -23,9 +24,12 @@ export default async function main(args: readonly string[]): Promise<void> {
   else await (await import('./start.js')).start(command);
 }
 
-/** A signal opens no log: made by the one who gives it, the file might be closed to the server, which reopens its own. */
-function errorLogOf({ signal }: Options, { errorLog }: Paths): string {
-  return signal === undefined ? errorLog : 'stderr';
+/**
+ * The log of this run. A signal opens none: made by the one who gives it, the file might be closed to the server, which reopens its own.
+ * Neither does a check where no configuration is: nothing of srv belongs there.
+ */
+function errorLogOf({ signal, test }: Options, { errorLog, conf }: Paths): string {
+  return signal !== undefined || (test && !existsSync(conf)) ? 'stderr' : errorLog;
 }
 
 /** The options, or undefined when they are not understood: that has been said then. */

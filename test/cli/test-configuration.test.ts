@@ -1,4 +1,4 @@
-import { cpSync, readFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import test from 'ava';
 import { runSrv, startSrv } from '../harness/srv.js';
@@ -169,6 +169,25 @@ test('-T prints every file under its name', async (t) => {
     `# configuration file ${prefix}/conf/srv.conf:\nevents {}\nhttp { include mime.types; }\n\n` +
       `# configuration file ${prefix}/conf/mime.types:\n# types\ntypes { text/plain txt; }\n\n`,
   );
+});
+
+test('-T prints the configurations of the helpers too, each file once', async (t) => {
+  const conf = `include shared.conf;
+helper broker modules/srv_helper_broker_module.so conf/broker.conf;
+helper ctrl modules/srv_helper_ctrl_module.so conf/ctrl.conf;
+`;
+  const files = { 'conf/shared.conf': 'events {}\n', 'conf/broker.conf': '# the bus\n', 'conf/ctrl.conf': 'include shared.conf;\n' };
+  const { code, stdout, stderr, prefix } = await runSrv(t, ['-T'], conf, { files });
+  t.is(code, 0, stderr);
+  const names = ['srv.conf', 'shared.conf', 'broker.conf', 'ctrl.conf'] as const;
+  const texts = { ...files, 'conf/srv.conf': conf };
+  t.is(stdout, names.map((name) => `# configuration file ${prefix}/conf/${name}:\n${texts[`conf/${name}`]}\n`).join(''));
+});
+
+test('-t of a configuration that does not exist leaves nothing behind', async (t) => {
+  const { code, prefix } = await runSrv(t, ['-t']);
+  t.is(code, 1);
+  t.deepEqual(readdirSync(prefix), []);
 });
 
 test('-T of a bad configuration prints no files', async (t) => {
