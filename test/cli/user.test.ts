@@ -138,9 +138,11 @@ if (isRoot) {
     for (const path of ['logs', 'logs/error.log']) t.not(statSync(`${refused.prefix}/${path}`).uid, 0, path);
     const prefix = tempFolder(t);
     chmodSync(prefix, 0o755);
-    t.is((await runSrv(t, [], conf('daemon daemon'), { prefix })).code, 0);
+    const started = await runSrv(t, [], conf('daemon daemon'), { prefix });
+    const ended = await runSrv(t, ['-s', 'quit'], undefined, { prefix });
+    t.is(started.code, 0);
+    t.is(ended.code, 0);
     t.not(statSync(`${prefix}/logs`).uid, 0);
-    t.is((await runSrv(t, ['-s', 'quit'], undefined, { prefix })).code, 0);
     await waitFor('the end of the server', () => !existsSync(`${prefix}/logs/srv.pid`));
   });
 
