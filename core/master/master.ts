@@ -120,7 +120,8 @@ export class Master {
       throw explained(error, main.data_folder);
     }
     this.#followPidFile();
-    dropPrivileges(main.user, [main.data_folder, main.pid, ...files.paths], log);
+    const owned = { paths: [main.data_folder, main.pid, ...files.paths], folders: this.#assembly.temporaryFolders() };
+    dropPrivileges(main.user, owned, log);
     this.#running = true;
     await this.#instance.start();
     await this.#followHelpers();

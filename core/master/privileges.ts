@@ -3,13 +3,20 @@ import { join } from 'node:path';
 import type { MainConf } from '../kernel/core-directives.js';
 import type { Log } from '../module/services.js';
 
+export interface Owned {
+  /** Files and folders with all in them. */
+  readonly paths: Iterable<string>;
+  /** Folders alone: what is in them may be somebody else's (`client_body_temp_path /tmp`). */
+  readonly folders: Iterable<string>;
+}
+
 /**
  * Becomes the `user` of the configuration. Called when every listener is open, because only root may open low ports. All threads are one
  * process, so this holds for the main thread as well: what only root may do (another low port, a new file in root's folders) is over then.
- * @param paths files and folders that the server goes on writing: they are handed to the user before, with all in them
+ * @param owned what the server goes on writing, handed to the user before
  * @throws Error when there is no such user or group
  */
-export function dropPrivileges(user: MainConf['user'], paths: Iterable<string>, log: Log): void {
+export function dropPrivileges(user: MainConf['user'], owned: Owned, log: Log): void {
   const { setgid, setuid, setgroups, getuid } = process;
   if (user === undefined || !setgid || !setuid || !setgroups || !getuid) return;
   if (getuid() !== 0) {
@@ -19,7 +26,8 @@ export function dropPrivileges(user: MainConf['user'], paths: Iterable<string>, 
   // As nginx has it: a group of the user's name, if none is given.
   const group = user.group ?? user.name;
   const owner = numbersOf(user.name, group);
-  for (const path of paths) handOver(path, owner);
+  for (const path of owned.paths) handOver(path, owner);
+  for (const folder of owned.folders) lchownSync(folder, owner.uid, owner.gid);
   setgroups([group]);
   setgid(group);
   setuid(user.name);
