@@ -10,7 +10,7 @@ export function leaveLogsToServer({ paths }: AppendedLogFiles, { directives }: P
   const [name, group] = directives.find((directive) => directive.name === 'user')?.args ?? [];
   if (!name) return;
   try {
-    handOver({ name: name.text, group: group?.text }, paths.made);
+    handOver({ name: name.text, group: group?.text }, { paths: paths.made, folders: [] });
   } catch {
     // There is no such user: that is one of the mistakes.
   }

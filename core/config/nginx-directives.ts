@@ -8,7 +8,7 @@ export const NGINX_DIRECTIVES: ReadonlySet<string> = new Set(
   `
   add_after_body add_before_body add_trailer addition_types aio aio_write alias ancient_browser ancient_browser_value auth_basic
   auth_basic_user_file auth_delay auth_request auth_request_set autoindex autoindex_exact_size autoindex_format autoindex_localtime
-  break charset charset_map charset_types client_body_in_file_only client_body_in_single_buffer client_body_temp_path
+  break charset charset_map charset_types client_body_in_file_only
   connection_pool_size create_full_put_path debug_points directio directio_alignment disable_symlinks early_hints empty_gif epoll_events
   etag flv geo google_perftools_profiles gunzip gunzip_buffers gzip gzip_buffers gzip_comp_level gzip_disable gzip_hash
   gzip_http_version gzip_min_length gzip_no_buffer gzip_proxied gzip_static gzip_types gzip_vary gzip_window hash http2 http3 if

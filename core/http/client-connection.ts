@@ -392,6 +392,7 @@ export class ClientConnection implements Timed, IdleClient, ConnectionView {
   #log(request: Request): void {
     request.finished = true;
     request.owner = undefined;
+    request.body?.end();
     this.context.figures.countAnswered();
     runLogHandlers(request);
   }

@@ -13,7 +13,16 @@ import type { ListenOptions } from './listen.js';
 import { LocationTable } from './location-table.js';
 import type { Location, LocationMatch } from './location.js';
 import { ScopedReader, ScopeNode } from './scope.js';
-import { checkErrorPage, listenOptions, locationMatch, locationSettings, serverNames, serverSettings, type Product } from './settings.js';
+import {
+  checkErrorPage,
+  checkTemporaryPath,
+  listenOptions,
+  locationMatch,
+  locationSettings,
+  serverNames,
+  serverSettings,
+  type Product,
+} from './settings.js';
 import type { ServerTls, VirtualServer } from './virtual-server.js';
 
 /** A loaded module as the compiler needs it. */
@@ -58,6 +67,11 @@ export class HttpCompiler {
    */
   compile(root: Block, previous: HttpConfiguration | undefined, rereads: boolean): HttpConfiguration {
     return new Compilation(this.#modules, this.#core, this.#contentTypes, this.args, this.product, previous, rereads).run(root);
+  }
+
+  /** The folders that a configuration has for temporary files. */
+  temporaryFolders({ scopes }: HttpConfiguration): Set<string> {
+    return new Set(Array.from(scopes.values(), (scope) => (this.#core.conf(scope) as CoreConf).client_body_temp_path.path));
   }
 }
 
@@ -178,6 +192,7 @@ class Compilation {
 
   #location(match: LocationMatch, scope: ScopeNode, nested: LocationTable): Location {
     for (const line of scope.linesInForce('error_page')) this.#mistakes.attempt(() => checkErrorPage(line));
+    for (const line of scope.linesInForce('client_body_temp_path')) this.#mistakes.attempt(() => checkTemporaryPath(line));
     const handlers = this.#handlers(scope, false);
     const autoRedirect = handlers.content !== undefined && match.name.endsWith('/') && match.kind !== 'regex';
     const types = this.contentTypes.tableOf(scope.linesInForce('types'));

@@ -35,6 +35,7 @@ export class HttpContext {
   #commonToken = '';
   #common = '';
   #lastConnection = 0;
+  #lastTemporaryFile = 0;
 
   constructor(
     readonly clock: Clock,
@@ -47,6 +48,10 @@ export class HttpContext {
 
   nextConnectionId(): number {
     return ++this.#lastConnection;
+  }
+
+  nextTemporaryFile(): number {
+    return ++this.#lastTemporaryFile;
   }
 
   /**

@@ -1,4 +1,4 @@
-import { choice, flag, number, optional, rest, size, template, text, time } from '../module/args.js';
+import { choice, flag, number, optional, path, rest, size, template, text, time } from '../module/args.js';
 import { httpModule } from '../module/manifest.js';
 import { ArgError, directive, type ArgType, type Conf } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
@@ -31,6 +31,18 @@ function headerBufferSize(): ArgType<number> {
         'the "large_client_header_buffers" size must be equal to or greater than "connection_pool_size"',
         `that is ${LEAST_HEADER_BUFFER} bytes`,
       );
+    },
+  };
+}
+
+/** How many digits of a file's name make the name of its folder. */
+function folderLevel(): ArgType<number> {
+  return {
+    kind: 'text',
+    form: 'level',
+    parse(value) {
+      if (/^0*[1-9]\d{0,8}$/.test(value)) return Number(value);
+      throw new ArgError('"client_body_temp_path" directive invalid value', 'a level is a number of digits');
     },
   };
 }
@@ -78,8 +90,15 @@ export const coreDirectives = {
     in: ANYWHERE,
     args: size(),
     default: '16k',
-    doc: 'Bytes of a request body that are collected before it is passed on.',
+    doc: 'Bytes of a request body that are kept in memory; a longer one is written to a temporary file.',
   }),
+  client_body_temp_path: directive({
+    in: ANYWHERE,
+    args: { path: path(), level1: optional(folderLevel()), level2: optional(folderLevel()), level3: optional(folderLevel()) },
+    default: 'client_body_temp',
+    doc: 'Folder of the temporary files with request bodies, and levels of folders in it, named after the last digits of the file.',
+  }),
+  client_body_in_single_buffer: directive({ in: ANYWHERE, args: flag(), default: 'off', doc: 'Accepted; has no effect.' }),
   client_body_timeout: directive({ in: ANYWHERE, args: time(), default: '60s', doc: 'Longest pause between two reads of a request body.' }),
   send_timeout: directive({
     in: ANYWHERE,

@@ -12,6 +12,7 @@ import { HttpListener } from './http-listener.js';
 import { listenGroups, type ListenGroup } from './listen-groups.js';
 import { bindProbe } from './bind-probe.js';
 import type { Product } from './settings.js';
+import { makeTemporaryFolder } from './temporary-path.js';
 import type { HttpVariables } from './variables.js';
 
 /** Opening sockets is a worker's job; the master tries whether it can be done; a check (`srv -t`) only reads. */
@@ -34,6 +35,7 @@ export class HttpEngine implements Follower {
   #modules: Change['modules'] | undefined;
   #compiler: HttpCompiler | undefined;
   #configuration: HttpConfiguration | undefined;
+  #temporaryFolders = NO_FOLDERS;
 
   constructor(
     private readonly exchanges: HttpExchanges,
@@ -48,6 +50,11 @@ export class HttpEngine implements Follower {
     return Array.from(this.#listeners.values(), (listener) => listener.address);
   }
 
+  /** Folders it writes temporary files into. */
+  get temporaryFolders(): ReadonlySet<string> {
+    return this.#temporaryFolders;
+  }
+
   async prepare(change: Change): Promise<Prepared> {
     const { modules, events, after } = change;
     const sameModules = modules === this.#modules;
@@ -55,6 +62,8 @@ export class HttpEngine implements Follower {
     const compiler = sameModules && this.#compiler ? this.#compiler : this.#newCompiler(modules);
     const previous = sameModules && sameUpstreams(change) ? this.#configuration : undefined;
     const next = await this.#compile(() => compiler.compile(after.root, previous, change.rereads));
+    const temporaryFolders = this.exchanges.inUse ? compiler.temporaryFolders(next) : NO_FOLDERS;
+    this.#makeFolders(temporaryFolders);
     const groups = listenGroups(next.servers);
     for (const { names, options } of groups.values()) {
       for (const name of names.conflicts) change.warn(`conflicting server name "${name}" on ${options.address}, ignored`);
@@ -64,6 +73,7 @@ export class HttpEngine implements Follower {
       commit: () => {
         this.#modules = modules;
         this.#compiler = compiler;
+        this.#temporaryFolders = temporaryFolders;
         this.context.connectionLimit = events.worker_connections;
         this.#commit(next, groups, opened, modules.variables);
       },
@@ -150,6 +160,15 @@ export class HttpEngine implements Follower {
     }
   }
 
+  /** Workers find them made; a check only reads. */
+  #makeFolders(folders: Iterable<string>): void {
+    const { role } = this.options;
+    if (role !== 'master' && role !== 'control') return;
+    const mistakes = new Mistakes();
+    for (const folder of folders) mistakes.attempt(() => makeTemporaryFolder(folder));
+    mistakes.throwIfAny();
+  }
+
   async #bind(listener: HttpListener, held: boolean): Promise<void> {
     const { role, servesUnixSockets } = this.options;
     if (role === 'check') return;
@@ -190,6 +209,7 @@ export class HttpEngine implements Follower {
   }
 }
 
+const NO_FOLDERS: ReadonlySet<string> = new Set();
 const NOTHING_TO_DO: Prepared = { commit: () => undefined, abort: () => undefined };
 
 /** True if an operation is about something else than members and settings of upstreams. */

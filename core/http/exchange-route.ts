@@ -114,7 +114,7 @@ export class ExchangeRoute {
 function refuseWithoutBody(request: Request): Result {
   request.connection.context.log.write(
     'error',
-    'the request body was longer than its first reader keeps (client_body_buffer_size of an upstream, the limit of a module), and is gone',
+    'the request body was longer than its first reader keeps (proxy_request_buffering off, the limit of a module), or could not be kept, and is gone',
     request,
   );
   return request.status >= 400 ? request.status : 500;
@@ -154,6 +154,8 @@ export function splitAddress(text: string, defaultPort: number): { host: string;
 
 /** The {@link Exchanges} service. Collects what has to be resolved while a configuration is prepared. */
 export class HttpExchanges extends Exchanges {
+  /** Something is passed on: requests may have bodies that need a place. */
+  inUse = false;
   #lookups: Promise<void>[] = [];
 
   constructor(private readonly source: GroupSource) {
@@ -162,6 +164,7 @@ export class HttpExchanges extends Exchanges {
 
   compile(plan: ExchangePlan): (request: HttpRequest) => Result | Promise<Result> {
     const route = new ExchangeRoute(plan, this.source);
+    this.inUse = true;
     if (!route.find()) {
       const lookup = route.lookUp();
       // What is wrong is asked for when all are compiled, which may be long after the name turned out to be unknown.

@@ -50,12 +50,13 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
     this.#feed.start();
   }
 
-  /** The request, or enough of it, is here: asks the first member. */
+  /** What is needed of the request is here: asks the first member. */
   begin(): void {
     this.#next();
   }
 
-  get url(): string {
+  get url(): string | undefined {
+    if (this.attempts.length === this.#before) return undefined;
     return `${this.route.plan.scheme}://${this.#attempt?.peer?.server ?? this.group.name}${this.#feed.target}`;
   }
 
@@ -91,12 +92,12 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
     if (this.#relay !== undefined) return;
     const { timers } = this.request.connection.context;
     const { plan } = this.route;
-    if (this.#feed.complete) timers.arm(connection, plan.readTimeout);
+    if (this.#feed.isSent) timers.arm(connection, plan.readTimeout);
     else if (connection.socket.writableLength > 0) timers.arm(connection, plan.sendTimeout);
     else timers.disarm(connection);
   }
 
-  /** The request body failed: too long, cut off, malformed. */
+  /** The request body failed: too long, cut off, malformed; or its file. */
   requestFailed(status: number): void {
     this.#feed.stop();
     this.#relay?.stop();
@@ -138,7 +139,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
 
   onUpstreamTimeout(): void {
     const attempt = this.#attempt;
-    const sending = attempt?.requestSent === true && !this.#feed.complete && this.#relay === undefined;
+    const sending = attempt?.requestSent === true && !this.#feed.isSent && this.#relay === undefined;
     // What the member had not taken when the time began, it has taken since.
     if (sending && attempt.connection?.socket.writableLength === 0) return;
     this.#fail(Failure.Timeout, `upstream timed out (110: Connection timed out) while ${this.#doing()} upstream`);
@@ -182,7 +183,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
   #doing(): string {
     if (this.#relay !== undefined) return 'reading';
     const sent = this.#attempt?.requestSent === true;
-    if (sent && !this.#feed.complete) return 'sending request to';
+    if (sent && !this.#feed.isSent) return 'sending request to';
     return sent ? 'reading response header from' : 'connecting to';
   }
 
@@ -282,6 +283,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
     group.answered(peer, status, attempt.headerTime);
     if (request.finished) {
       // The client did not wait (proxy_ignore_client_abort).
+      this.#feed.stop();
       this.#release(false, false);
       return;
     }
@@ -340,8 +342,8 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
   #complete(relay: AnswerRelay): void {
     const { request } = this;
     this.#attempt?.completed();
+    this.#release(relay.leavesReusable && this.#feed.isSent, false);
     this.#feed.stop();
-    this.#release(relay.leavesReusable && this.#feed.complete, false);
     request.owner = undefined;
     request.connection.finish(request);
   }
@@ -374,6 +376,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
   /** For the tunnel: the connections of both sides, and the end of the member's accounts. */
   finishTunnel(): void {
     this.#attempt?.completed();
+    this.#feed.stop();
     const connection = this.#attempt?.giveConnection();
     this.#release(false, false);
     // What the client sent last still goes out.

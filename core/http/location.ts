@@ -2,6 +2,7 @@ import type { Handler, HttpHandlers, Scope, Template } from '../module/http.js';
 import type { Directive } from '../module/tree.js';
 import type { ContentTypes } from './content-types.js';
 import type { LocationTable } from './location-table.js';
+import type { TemporaryPath } from './temporary-path.js';
 
 /** How a location is chosen: its modifier and name. */
 export type LocationMatch =
@@ -14,6 +15,7 @@ export type LocationMatch =
 export interface LocationSettings {
   readonly clientMaxBodySize: number;
   readonly clientBodyBufferSize: number;
+  readonly clientBodyTempPath: TemporaryPath;
   readonly clientBodyTimeout: number;
   readonly keepaliveTimeout: number;
   /** Field lines of an answer whose connection stays open: the second argument of keepalive_timeout adds Keep-Alive. */

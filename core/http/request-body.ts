@@ -1,10 +1,13 @@
 import { ChunkedDecoder, type ChunkSink } from '../net/http1/chunked.js';
+import type { RequestFile } from './request-file.js';
 
 /** Who reads a request body. Called inside the socket's callbacks. */
 export interface BodyReader {
   /** The bytes stay valid. */
   onBody(chunk: Buffer): void;
   onBodyEnd(): void;
+  /** Instead of both: all of it, which somebody else has read before. The file is the reader's now. */
+  onBodyFile(file: RequestFile): void;
   /** The client went away, was too slow or sent nonsense; nothing follows. */
   onBodyFailed(status: number): void;
 }
@@ -18,8 +21,11 @@ export class RequestBody implements ChunkSink {
   #remaining: number;
   #kept: Buffer[] = [];
   #keptBytes = 0;
+  /** The whole body, instead of what is kept. */
+  #file: RequestFile | undefined = undefined;
   #reader: BodyReader | undefined;
   #discarding = false;
+  #ended = false;
   #borrowed = false;
   #limit = Infinity;
   /** Its own bytes that have come. */
@@ -90,10 +96,16 @@ export class RequestBody implements ChunkSink {
   read(reader: BodyReader): void {
     this.#reader = reader;
     const kept = this.#kept;
+    const file = this.#file;
     this.#kept = [];
     this.#keptBytes = 0;
+    this.#file = undefined;
     if (this.failure > 0) {
       reader.onBodyFailed(this.failure);
+      return;
+    }
+    if (file !== undefined) {
+      reader.onBodyFile(file);
       return;
     }
     for (const piece of kept) reader.onBody(piece);
@@ -102,22 +114,34 @@ export class RequestBody implements ChunkSink {
 
   /**
    * The reader answers the request no more: who does so in its place may read the body from its beginning.
-   * @param pieces what came so far; undefined if it was not kept
+   * @param read the pieces that came so far, or the file with the whole; undefined if it was not kept
    */
-  giveBack(reader: BodyReader, pieces: Buffer[] | undefined): void {
-    if (this.#reader !== reader) return;
-    if (pieces === undefined) {
+  giveBack(reader: BodyReader, read: Buffer[] | RequestFile | undefined): void {
+    if (this.#reader !== reader || this.#ended) {
+      if (!Array.isArray(read)) read?.close();
+      return;
+    }
+    if (read === undefined) {
       this.spent = true;
       this.discard();
       return;
     }
     this.#reader = undefined;
-    this.#kept = pieces;
-    for (const piece of pieces) this.#keptBytes += piece.length;
+    if (Array.isArray(read)) {
+      this.#kept = read;
+      for (const piece of read) this.#keptBytes += piece.length;
+    } else this.#file = read;
+  }
+
+  /** The request is over: nobody can read it any more. */
+  end(): void {
+    this.#ended = true;
+    this.#closeFile();
   }
 
   /** Nobody wants it (any more): what comes is thrown away, so that the connection can go on. */
   discard(): void {
+    this.#closeFile();
     this.#discarding = true;
     this.#reader = undefined;
     this.#kept = [];
@@ -128,6 +152,11 @@ export class RequestBody implements ChunkSink {
     if (this.complete || this.failure > 0) return;
     this.failure = status;
     this.#reader?.onBodyFailed(status);
+  }
+
+  #closeFile(): void {
+    this.#file?.close();
+    this.#file = undefined;
   }
 
   #feedChunked(decoder: ChunkedDecoder, chunk: Buffer, from: number): number {
@@ -142,31 +171,5 @@ export class RequestBody implements ChunkSink {
     if (this.failure > 0) return;
     this.complete = true;
     this.#reader?.onBodyEnd();
-  }
-}
-
-/** Collects a whole body for {@link HttpRequest.readBody}. */
-export class BodyCollector implements BodyReader {
-  readonly #pieces: Buffer[] = [];
-  #bytes = 0;
-
-  constructor(
-    private readonly limit: number,
-    private readonly done: (body: Buffer) => void,
-    private readonly failed: (status: number) => void,
-  ) {}
-
-  onBody(chunk: Buffer): void {
-    this.#bytes += chunk.length;
-    if (this.#bytes > this.limit) this.failed(413);
-    else this.#pieces.push(chunk);
-  }
-
-  onBodyEnd(): void {
-    if (this.#bytes <= this.limit) this.done(Buffer.concat(this.#pieces));
-  }
-
-  onBodyFailed(status: number): void {
-    this.failed(status);
   }
 }

@@ -1,5 +1,7 @@
 import type { BodyReader } from './request-body.js';
 import type { ExchangeRoute } from './exchange-route.js';
+import { RequestFile, type FileWriter } from './request-file.js';
+import { RequestFileSender, type FileOwner } from './request-file-sender.js';
 import type { Request } from './request.js';
 import type { UpstreamConnection } from './upstream-connection.js';
 
@@ -17,12 +19,16 @@ export interface Fed {
 }
 
 /**
- * The request on its way to a member. A body is first collected (proxy_request_buffering) up to client_body_buffer_size, so that it can be
- * sent again to the next member; a longer one starts to flow then, and is sent once.
+ * The request on its way to a member. With proxy_request_buffering the body is read whole before a member is asked: up to
+ * client_body_buffer_size into memory, a longer one into a file. Its length is known then, and it can be sent again to the next member.
+ * Without, it flows as it comes, and what is longer than the buffer is sent once.
  */
-export class RequestFeed implements BodyReader {
+export class RequestFeed implements BodyReader, FileWriter, FileOwner {
   #kept: Buffer[] = [];
   #keptBytes = 0;
+  /** All of the body, instead of what is kept. */
+  #file: RequestFile | undefined = undefined;
+  #sender: RequestFileSender | undefined = undefined;
   #begun = false;
   #connection: UpstreamConnection | undefined = undefined;
   #chunked = false;
@@ -31,7 +37,7 @@ export class RequestFeed implements BodyReader {
   complete = true;
   /** Everything sent so far could be sent again. */
   replayable = true;
-  /** Bytes of a body that are kept. HTTP/1.0 has no chunks: the length has to be known there before anything is sent. */
+  /** Bytes of a body that are kept in memory. */
   readonly #limit: number;
   readonly #waitsForAll: boolean;
 
@@ -41,12 +47,13 @@ export class RequestFeed implements BodyReader {
     private readonly head: string,
     private readonly exchange: Fed,
   ) {
-    this.#waitsForAll = route.plan.version === '1.0' && request.contentLength < 0;
-    this.#limit = this.#waitsForAll ? Infinity : request.location.settings.clientBodyBufferSize;
+    // HTTP/1.0 has no chunks: the length has to be known there before anything is sent.
+    this.#waitsForAll = route.plan.requestBuffering || (route.plan.version === '1.0' && request.contentLength < 0);
+    this.#limit = request.location.settings.clientBodyBufferSize;
   }
 
   start(): void {
-    const { request, route } = this;
+    const { request } = this;
     const { body, connection } = request;
     if (body === undefined || !this.#hasBody) {
       this.#begun = true;
@@ -57,7 +64,12 @@ export class RequestFeed implements BodyReader {
     connection.wantBody(request);
     body.read(this);
     connection.bodyTaken();
-    if (!route.plan.requestBuffering && !this.#waitsForAll) this.#beginOnce();
+    if (!this.#waitsForAll) this.#beginOnce();
+  }
+
+  /** All of the request is on its way to the member. */
+  get isSent(): boolean {
+    return this.complete && this.#sender?.isDone !== false;
   }
 
   /** The request target that the member gets. */
@@ -70,6 +82,12 @@ export class RequestFeed implements BodyReader {
   send(connection: UpstreamConnection): void {
     this.#connection = connection;
     const text = this.head + this.#framing();
+    if (this.#file !== undefined) {
+      connection.write(text);
+      this.#sender = new RequestFileSender(this.#file, connection, this);
+      this.exchange.requestMoved(connection);
+      return;
+    }
     if (this.#keptBytes === 0) connection.write(text);
     else if (this.#keptBytes + text.length <= JOINED_LIMIT && !this.#chunked) {
       connection.write(text + Buffer.concat(this.#kept).latin1Slice());
@@ -84,10 +102,16 @@ export class RequestFeed implements BodyReader {
   /** The connection is lost or given up; another one may follow. */
   detach(): void {
     this.#connection = undefined;
+    this.#sender?.stop();
+    this.#sender = undefined;
   }
 
   onBody(chunk: Buffer): void {
     if (this.#stopped) return;
+    if (this.#file !== undefined) {
+      this.#append(this.#file, chunk);
+      return;
+    }
     const connection = this.#connection;
     if (this.replayable) {
       this.#kept.push(chunk);
@@ -97,20 +121,44 @@ export class RequestFeed implements BodyReader {
       this.#forward(connection, chunk);
       this.#goOn(connection);
     } else if (this.#keptBytes > this.#limit) {
+      if (this.#waitsForAll) this.#moveToFile();
       // No member yet: the client waits until one takes what is here.
-      this.request.connection.holdBody();
-      this.#beginOnce();
+      else this.request.connection.holdBody();
     }
   }
 
   onBodyEnd(): void {
     this.complete = true;
     if (this.#connection !== undefined) this.#finish(this.#connection);
-    else this.#beginOnce();
+    else if (this.#file === undefined || this.#file.isWritten) this.#beginOnce();
+  }
+
+  onBodyFile(file: RequestFile): void {
+    this.complete = true;
+    this.#file = file;
+    this.#beginOnce();
   }
 
   onBodyFailed(status: number): void {
     if (!this.#stopped) this.exchange.requestFailed(status);
+  }
+
+  onFileWritten(): void {
+    this.request.connection.bodyTaken();
+    if (this.complete && this.#file?.isWritten === true) this.#beginOnce();
+  }
+
+  onFileFailed(): void {
+    this.request.body?.giveBack(this, undefined);
+    this.exchange.requestFailed(500);
+  }
+
+  onFileSent(connection: UpstreamConnection): void {
+    this.exchange.requestMoved(connection);
+  }
+
+  onFileUnreadable(): void {
+    this.exchange.requestFailed(500);
   }
 
   onUpstreamDrain(): void {
@@ -119,14 +167,18 @@ export class RequestFeed implements BodyReader {
 
   /** The exchange is over without an answer: whoever answers instead (error_page) gets the body. */
   giveBack(): void {
-    this.request.body?.giveBack(this, this.replayable ? this.#kept : undefined);
+    const file = this.#file;
+    this.#file = undefined;
+    this.request.body?.giveBack(this, file ?? (this.replayable ? this.#kept : undefined));
     this.stop();
   }
 
   /** The exchange is over: what still comes of the body is nobody's. */
   stop(): void {
     this.#stopped = true;
-    this.#connection = undefined;
+    this.detach();
+    this.#file?.close();
+    this.#file = undefined;
     this.#forget();
   }
 
@@ -144,11 +196,25 @@ export class RequestFeed implements BodyReader {
   #framing(): string {
     const { request } = this;
     this.#chunked = false;
+    if (this.#file !== undefined) return `Content-Length: ${this.#file.length}\r\n\r\n`;
     if (!this.#hasBody) return request.contentLength === 0 ? 'Content-Length: 0\r\n\r\n' : '\r\n';
     if (this.complete && this.replayable) return `Content-Length: ${this.#keptBytes}\r\n\r\n`;
     if (request.contentLength >= 0) return `Content-Length: ${request.contentLength}\r\n\r\n`;
     this.#chunked = true;
     return 'Transfer-Encoding: chunked\r\n\r\n';
+  }
+
+  /** It is longer than the memory it may take. */
+  #moveToFile(): void {
+    const file = new RequestFile(this.request, this);
+    this.#file = file;
+    for (const piece of this.#kept) this.#append(file, piece);
+    this.#forget();
+  }
+
+  #append(file: RequestFile, piece: Buffer): void {
+    file.append(piece);
+    if (file.isFull) this.request.connection.holdBody();
   }
 
   #forward(connection: UpstreamConnection, piece: Buffer): void {

@@ -5,6 +5,7 @@ import { byteText } from '../module/message-text.js';
 import type { HeadLimits } from '../net/http1/message-head.js';
 import { fieldName, fieldValue, findField } from '../net/http1/fields.js';
 import { sendWhole } from './answer.js';
+import { BodyCollector } from './body-collector.js';
 import { contentTypeOf } from './content-types.js';
 import { answerStatus } from './error-answer.js';
 import type { ClientConnection } from './client-connection.js';
@@ -13,7 +14,7 @@ import { HeaderList } from './header-list.js';
 import type { Location } from './location.js';
 import { enterLocation, enterNamedLocation } from './phase-runner.js';
 import type { UpstreamTrace } from './upstream-trace.js';
-import { BodyCollector, type RequestBody } from './request-body.js';
+import type { RequestBody } from './request-body.js';
 import { ApiError } from '../module/control.js';
 import { Stage } from './stage.js';
 import { isStatus } from './status.js';
@@ -180,19 +181,8 @@ export class Request implements HttpRequest {
     if (this.contentLength > limit) return Promise.reject(this.#tooLarge(limit));
     this.connection.wantBody(this);
     return new Promise((resolve, reject) => {
-      // Whoever answers in the end (another phase, a location it is redirected to) may want the body as well.
-      const collector = new BodyCollector(
-        limit,
-        (whole) => {
-          body.giveBack(collector, [whole]);
-          resolve(whole);
-        },
-        (status) => {
-          body.giveBack(collector, undefined);
-          reject(status === 413 ? this.#tooLarge(limit) : new Error('request body not complete'));
-        },
-      );
-      body.read(collector);
+      const failed = (status: number): void => reject(status === 413 ? this.#tooLarge(limit) : new Error('request body not complete'));
+      body.read(new BodyCollector(body, limit, resolve, failed));
       this.connection.bodyTaken();
     });
   }

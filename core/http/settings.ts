@@ -11,6 +11,7 @@ import type { CoreConf } from './core-module.js';
 import { parseListen, type ListenOptions } from './listen.js';
 import type { ErrorPage, LocationMatch, LocationSettings } from './location.js';
 import { parseServerName, type ServerName } from './server-names.js';
+import { TEMPORARY_NAME_DIGITS, TemporaryPath } from './temporary-path.js';
 import type { ServerSettings } from './virtual-server.js';
 
 /** What a server shows as its name with `server_tokens on`. */
@@ -23,6 +24,7 @@ export function locationSettings(conf: CoreConf, product: Product, contentTypes:
   return {
     clientMaxBodySize: conf.client_max_body_size,
     clientBodyBufferSize: conf.client_body_buffer_size,
+    clientBodyTempPath: temporaryPath(conf.client_body_temp_path),
     clientBodyTimeout: conf.client_body_timeout,
     keepaliveTimeout: conf.keepalive_timeout.timeout,
     keepAliveFields: keepAliveFields(conf.keepalive_timeout.header),
@@ -43,6 +45,21 @@ export function locationSettings(conf: CoreConf, product: Product, contentTypes:
     errorPages: conf.error_page.map((line) => errorPage(line.words)),
     autoRedirect,
   };
+}
+
+function temporaryPath({ path, level1, level2, level3 }: CoreConf['client_body_temp_path']): TemporaryPath {
+  return new TemporaryPath(
+    path,
+    [level1, level2, level3].filter((level) => level !== undefined),
+  );
+}
+
+/** @throws ConfigError in nginx's wording for levels that together are longer than a file's name. */
+export function checkTemporaryPath(line: Directive): void {
+  const levels = line.args.slice(1);
+  if (levels.reduce((digits, level) => digits + Number(level.text), 0) <= TEMPORARY_NAME_DIGITS) return;
+  const hint = `the levels have ${TEMPORARY_NAME_DIGITS} digits in all at the most`;
+  throw errorAt(line, `"${line.name}" directive invalid value`, levels.at(-1), hint);
 }
 
 function keepAliveFields(milliseconds: number | undefined): string {

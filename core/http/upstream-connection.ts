@@ -105,9 +105,10 @@ export class UpstreamConnection implements Timed, IdleConnection {
     this.socket.write(text, 'latin1');
   }
 
-  writeBytes(bytes: Buffer): void {
+  /** @param taken called when the socket needs the bytes no more, also because it was closed */
+  writeBytes(bytes: Buffer, taken?: () => void): void {
     this.bytesSent += bytes.length;
-    this.socket.write(bytes);
+    this.socket.write(bytes, taken);
   }
 
   /** Ends it without telling anyone. */

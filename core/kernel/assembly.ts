@@ -33,6 +33,8 @@ export interface Assembly {
   readonly replicas: readonly Replica[];
   /** Where the server listens. */
   readonly addresses: () => readonly string[];
+  /** Folders it writes temporary files into. */
+  readonly temporaryFolders: () => Iterable<string>;
   /** Begins to serve. Workers only: the others have their sockets with the configuration. @throws ConfigErrors */
   readonly open: () => Promise<void>;
   /** Gives up what a worker had under way when it died. Master only. */
@@ -83,6 +85,7 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
   return {
     replicas: [keyValue],
     addresses: () => http.addresses,
+    temporaryFolders: () => http.temporaryFolders,
     open: () => http.open(),
     dropWorker: (dead) => upstreams.dropWorker(dead),
   };

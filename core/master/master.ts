@@ -120,7 +120,8 @@ export class Master {
       throw explained(error, main.data_folder);
     }
     this.#followPidFile();
-    dropPrivileges(main.user, [main.data_folder, main.pid, ...files.paths.all], log);
+    const owned = { paths: [main.data_folder, main.pid, ...files.paths.all], folders: this.#assembly.temporaryFolders() };
+    dropPrivileges(main.user, owned, log);
     this.#running = true;
     await this.#instance.start();
     await this.#followHelpers();

@@ -5,20 +5,28 @@ import type { Log } from '../module/services.js';
 
 type User = NonNullable<MainConf['user']>;
 
+/** What the server goes on writing. */
+export interface Owned {
+  /** Files and folders with all in them. */
+  readonly paths: Iterable<string>;
+  /** Folders alone: what is in them may be somebody else's (`client_body_temp_path /tmp`). */
+  readonly folders: Iterable<string>;
+}
+
 /**
  * Becomes the `user` of the configuration. Called when every listener is open, because only root may open low ports. All threads are one
  * process, so this holds for the main thread as well: what only root may do (another low port, a new file in root's folders) is over then.
- * @param paths files and folders that the server goes on writing: they are handed to the user before, with all in them
+ * @param owned handed to the user before
  * @throws Error when there is no such user or group
  */
-export function dropPrivileges(user: MainConf['user'], paths: Iterable<string>, log: Log): void {
+export function dropPrivileges(user: MainConf['user'], owned: Owned, log: Log): void {
   const { setgid, setuid, setgroups } = process;
   if (user === undefined || !setgid || !setuid || !setgroups) return;
   if (!isRoot()) {
     log.write('warn', 'the "user" directive makes sense only if the main process runs with super-user privileges, ignored');
     return;
   }
-  handOver(user, paths);
+  handOver(user, owned);
   const group = groupOf(user);
   setgroups([group]);
   setgid(group);
@@ -26,13 +34,14 @@ export function dropPrivileges(user: MainConf['user'], paths: Iterable<string>, 
 }
 
 /**
- * Gives files, and folders with all in them, to the `user` of a server that root starts. For others than root it has no effect.
+ * Gives files and folders to the `user` of a server that root starts. For others than root it has no effect.
  * @throws Error when there is no such user or group
  */
-export function handOver(user: User, paths: Iterable<string>): void {
+export function handOver(user: User, { paths, folders }: Owned): void {
   if (!isRoot()) return;
   const owner = numbersOf(user.name, groupOf(user));
   for (const path of paths) give(path, owner);
+  for (const folder of folders) lchownSync(folder, owner.uid, owner.gid);
 }
 
 function isRoot(): boolean {

@@ -79,7 +79,7 @@ export const directives = {
     in: ANYWHERE,
     args: flag(),
     default: 'on',
-    doc: 'Whether a body is collected before the upstream is asked, up to client_body_buffer_size; a longer one is streamed, and sent once.',
+    doc: 'Whether a body is read whole before the upstream is asked: up to client_body_buffer_size into memory, else into a file.',
   }),
   proxy_hide_header: directive({ in: ANYWHERE, args: fieldName(), many: true, doc: 'A field of the answer that is not passed on.' }),
   proxy_pass_header: directive({

@@ -1,6 +1,7 @@
 import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import test, { type ExecutionContext } from 'ava';
-import { get } from '../harness/client.js';
+import { bodyOf, httpBackend } from '../harness/backends.js';
+import { get, type Answer } from '../harness/client.js';
 import { runSrv, startSrv } from '../harness/srv.js';
 import { tempFolder } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
@@ -58,6 +59,25 @@ if (isRoot) {
     t.is((await get(srv.port('web'), '/')).body, 'changed');
     t.deepEqual(await srv.stop('SIGQUIT'), { code: 0, signal: null });
     t.is(srv.read('logs/srv.pid'), '');
+  });
+
+  test("the folder of long request bodies is the user's", async (t) => {
+    const prefix = tempFolder(t);
+    chmodSync(prefix, 0o755);
+    mkdirSync(`${prefix}/logs`);
+    mkdirSync(`${prefix}/bodies`);
+    writeFileSync(`${prefix}/bodies/other`, '');
+    const backend = await httpBackend(t, (request, response) => void bodyOf(request).then((body) => response.end(String(body.length))));
+    const proxying = `client_body_temp_path bodies; location / { proxy_pass http://127.0.0.1:${backend.port}; }`;
+    const srv = await startSrv(t, conf('daemon daemon').replace('return 200 "ok";', proxying), { prefix });
+    const uid = await waitFor('another user', () => identity(srv.pid) !== '0' && identity(srv.pid));
+    const upload = (): Promise<Answer> => get(srv.port('web'), '/', { method: 'POST', body: 'x'.repeat(100_000) });
+    t.is((await upload()).body, '100000');
+    t.is(String(statSync(srv.path('bodies')).uid), uid);
+    t.is(statSync(srv.path('bodies/other')).uid, 0, "what is in it may be anybody's");
+    chownSync(srv.path('bodies'), 0, 0);
+    t.is((await upload()).status, 500);
+    await srv.waitForLog(/\[crit\] .* open\(\) "\/.*\/bodies\/0000000002" failed \(13: Permission denied\)/);
   });
 
   test('a pid file that the user may not remove is emptied, and the log says so', async (t) => {

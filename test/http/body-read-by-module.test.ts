@@ -46,6 +46,8 @@ async function start(t: ExecutionContext): Promise<Srv> {
         location /redirect { reads redirect; }
         location /anyway { reads anyway; proxy_pass http://group; }
         location /pass { proxy_pass http://group; }
+        location /after { error_page 502 = @read; proxy_pass http://127.0.0.1:9; }
+        location @read { reads anyway; proxy_pass http://group; }
         location /here { reads access; return 200 here; }
       }
     }`,
@@ -64,6 +66,14 @@ test('a body that a module has read is passed on', async (t) => {
   const chunked =
     'POST /redirect HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n3\r\nabc\r\n3\r\ndef\r\n0\r\n\r\n';
   t.regex(await exchange(t, srv.port('web'), chunked), /6 6 abcdef/);
+});
+
+test('a body in a file can be read by a module, and is passed on after it, also if it is too long for the module', async (t) => {
+  const srv = await start(t);
+  const post = async (length: number): Promise<string> =>
+    (await get(srv.port('web'), `/after${length}`, { method: 'POST', body: 'abcdef'.repeat(length / 6) })).body;
+  t.is(await post(150_000), '150000 150000 abcdef');
+  t.is(await post(300_000), 'none 300000 abcdef');
 });
 
 test('the connection goes on behind a body that only the module has read', async (t) => {

@@ -26,6 +26,11 @@ test('an error page that is proxied gets the body of the request', async (t) => 
         location /dead-streamed { error_page 502 = @backend; proxy_request_buffering off; proxy_pass http://127.0.0.1:${dead}; }
         location /dead-twice { error_page 502 = @dead; recursive_error_pages on; proxy_pass http://127.0.0.1:${dead}; }
         location /failing { error_page 503 = @backend; proxy_pass http://127.0.0.1:${failing.port}; }
+        location /failing-streamed {
+          error_page 503 = @backend;
+          proxy_request_buffering off;
+          proxy_pass http://127.0.0.1:${failing.port};
+        }
         location /failing-here { error_page 503 = @here; proxy_pass http://127.0.0.1:${failing.port}; }
         location /early { error_page 503 = @backend; proxy_request_buffering off; proxy_pass http://127.0.0.1:${early.port}; }
         location /unread { error_page 404 = /in/; return 404; }
@@ -51,9 +56,10 @@ test('an error page that is proxied gets the body of the request', async (t) => 
       t.is(await post('/failing-here', length, headers), '200 here');
     }
   }
-  t.is(await post('/failing', 3), '200 POST /failing 3 end');
+  for (const length of [3, 900_000]) t.is(await post('/failing', length), `200 POST /failing ${length} end`);
+  t.is(await post('/failing-streamed', 3), '200 POST /failing-streamed 3 end');
   const before = backend.requests.length;
-  t.is(await post('/failing', 900_000), '503 error', 'it was streamed');
+  t.is(await post('/failing-streamed', 900_000), '503 error', 'it was streamed');
   t.is(backend.requests.length, before, 'nobody gets a request without its body');
   await srv.waitForLog(/\[error\].* the request body was longer than its first reader keeps/);
 

@@ -87,15 +87,17 @@ test('a request that must not be made twice is not, unless non_idempotent says s
   for (const method of ['PUT', 'DELETE']) t.is(await ask('', CLOSES, method, 'data'), '200 second data 1', method);
 });
 
-test('a body that is buffered is sent again, one that is not cannot be', async (t) => {
+test('a body that is buffered is sent again, in memory or in a file; one that is not cannot be', async (t) => {
   const wide = 'client_body_buffer_size 200k;';
   const streamed = 'proxy_request_buffering off;';
   const ask = await twoMembers(t, '', wide, streamed);
   const large = 'x'.repeat(100_000);
   t.is(await ask('', CLOSES, 'PUT', 'x'.repeat(16_000)), `200 second ${'x'.repeat(16_000)} 1`);
   t.is(await ask(wide, CLOSES, 'PUT', large), `200 second ${large} 1`);
+  t.is(await ask('', CLOSES, 'PUT', large), `200 second ${large} 1`);
+  t.true((await ask('', CLOSES, 'PUT', 'x'.repeat(5_000_000))).startsWith('200 second xxx'));
   t.is(await ask(streamed, CLOSES, 'PUT', 'small'), '200 second small 1', 'what is small is kept in any case');
-  t.is(await ask('', CLOSES, 'PUT', 'x'.repeat(5_000_000)), '502  1');
+  t.is(await ask(streamed, CLOSES, 'PUT', 'x'.repeat(5_000_000)), '502  1');
 });
 
 test('nothing was sent to a member that cannot be reached: any request goes on', async (t) => {

@@ -82,15 +82,23 @@ test('proxy_send_timeout is for a member that takes nothing', async (t) => {
       client_max_body_size 0;
       server {
         listen 127.0.0.1:%%PORT_web%%;
-        location / { proxy_pass http://127.0.0.1:${stuck.port}; proxy_send_timeout 3s; client_body_timeout 2s; }
+        proxy_send_timeout 3s;
+        location / { proxy_pass http://127.0.0.1:${stuck.port}; }
+        location /stream { proxy_pass http://127.0.0.1:${stuck.port}; proxy_request_buffering off; client_body_timeout 2s; }
       }
     }`,
   );
-  const client = await connectRaw(t, srv.port('web'));
-  client.send(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 90000000\r\n\r\n`);
-  for (let at = 0; at < 30; at++) client.send('x'.repeat(1_000_000));
-  t.regex(await client.receiveAll(), /^HTTP\/1\.1 504 /, 'and not 408: the client is not to blame');
-  await srv.waitForLog(/upstream timed out \(110: Connection timed out\) while sending request to upstream/);
+  for (const [path, length] of [
+    ['/', 30_000_000],
+    ['/stream', 90_000_000],
+  ] as const) {
+    const client = await connectRaw(t, srv.port('web'));
+    client.send(`POST ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: ${length}\r\n\r\n`);
+    for (let at = 0; at < 30; at++) client.send('x'.repeat(1_000_000));
+    t.regex(await client.receiveAll(), /^HTTP\/1\.1 504 /, 'and not 408: the client is not to blame');
+    const line = `upstream timed out \\(110: Connection timed out\\) while sending request to upstream, .*POST ${path} `;
+    await srv.waitForLog(new RegExp(line));
+  }
 });
 
 test('proxy_connect_timeout, and then the next member', async (t) => {

@@ -1,0 +1,58 @@
+import type { BodyReader, RequestBody } from './request-body.js';
+import type { RequestFile } from './request-file.js';
+
+/**
+ * Collects a whole body for {@link HttpRequest.readBody}. Then it is given back: whoever answers in the end (another phase, a location the
+ * request is redirected to) may want it as well.
+ */
+export class BodyCollector implements BodyReader {
+  readonly #pieces: Buffer[] = [];
+  #bytes = 0;
+
+  constructor(
+    private readonly body: RequestBody,
+    private readonly limit: number,
+    private readonly done: (body: Buffer) => void,
+    private readonly failed: (status: number) => void,
+  ) {}
+
+  onBody(chunk: Buffer): void {
+    this.#bytes += chunk.length;
+    if (this.#bytes > this.limit) this.onBodyFailed(413);
+    else this.#pieces.push(chunk);
+  }
+
+  onBodyEnd(): void {
+    if (this.#bytes > this.limit) return;
+    const whole = Buffer.concat(this.#pieces);
+    this.body.giveBack(this, [whole]);
+    this.done(whole);
+  }
+
+  onBodyFile(file: RequestFile): void {
+    if (file.length <= this.limit) {
+      this.#readFile(file, Buffer.allocUnsafe(file.length), 0);
+      return;
+    }
+    this.body.giveBack(this, file);
+    this.failed(413);
+  }
+
+  onBodyFailed(status: number): void {
+    this.body.giveBack(this, undefined);
+    this.failed(status);
+  }
+
+  #readFile(file: RequestFile, whole: Buffer, at: number): void {
+    file.read(whole.subarray(at), at, (bytes) => {
+      const end = at + bytes;
+      if (bytes > 0 && end < whole.length) {
+        this.#readFile(file, whole, end);
+        return;
+      }
+      this.body.giveBack(this, file);
+      if (bytes > 0) this.done(whole);
+      else this.failed(500);
+    });
+  }
+}

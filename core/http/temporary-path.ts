@@ -1,0 +1,82 @@
+import { mkdir, mkdirSync, open, unlink } from 'node:fs';
+import { join } from 'node:path';
+import { ConfigError } from '../config/errors.js';
+import { systemErrorText } from '../config/system-error.js';
+
+/** Only the server itself has to see what clients send. */
+const FOLDER_MODE = 0o700;
+const FILE_MODE = 0o600;
+/** The number that a file is named by. */
+export const TEMPORARY_NAME_DIGITS = 10;
+
+/** Where temporary files of one kind are made (client_body_temp_path): a folder, and how many digits name each level of folders in it. */
+export class TemporaryPath {
+  constructor(
+    readonly folder: string,
+    readonly levels: readonly number[],
+  ) {}
+
+  /** The folder of each level for a file: with the levels 1 and 2, 0000123457 is in `7`, there in `45`. */
+  foldersOf(file: string): string[] {
+    const folders: string[] = [];
+    let { folder } = this;
+    let end = file.length;
+    for (const digits of this.levels) {
+      folder = join(folder, file.slice(end - digits, end));
+      end -= digits;
+      folders.push(folder);
+    }
+    return folders;
+  }
+}
+
+/** @param failure what nginx would log; empty if the file is open */
+export type Opened = (failure: string, fd: number, path: string) => void;
+
+/**
+ * Opens a new file for writing and reading. It is unlinked before anybody gets it, as nginx does: however the server ends, the system
+ * frees what was written. What is killed in between leaves an empty file.
+ * @param nextNumber a number for a file's name. What another thread, or a killed server, has left there is passed over.
+ */
+export function openTemporaryFile(path: TemporaryPath, nextNumber: () => number, opened: Opened): void {
+  const file = String(nextNumber()).padStart(TEMPORARY_NAME_DIGITS, '0');
+  const folders = path.foldersOf(file);
+  const name = join(folders.at(-1) ?? path.folder, file);
+  const attempt = (missing: readonly string[]): void =>
+    open(name, 'wx+', FILE_MODE, (error, fd) => {
+      if (error === null) unlink(name, () => opened('', fd, name));
+      else if (error.code === 'EEXIST') openTemporaryFile(path, nextNumber, opened);
+      else if (error.code === 'ENOENT' && missing.length > 0) {
+        makeFolders(missing, (failure) => (failure === '' ? attempt([]) : opened(failure, -1, name)));
+      } else opened(failureOf('open', name, error), -1, name);
+    });
+  attempt(folders);
+}
+
+/** What nginx logs of a call of the system that failed. */
+export function failureOf(call: string, path: string, error: unknown): string {
+  return `${call}() "${path}" failed (${systemErrorText(error)})`;
+}
+
+/** Makes the folder itself, when a configuration is brought into force. @throws ConfigError */
+export function makeTemporaryFolder(folder: string): void {
+  try {
+    mkdirSync(folder, FOLDER_MODE);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return;
+    const hint = 'long request bodies are kept there: set "client_body_temp_path" to a folder that can be made';
+    throw new ConfigError(failureOf('mkdir', folder, error), undefined, 1, hint);
+  }
+}
+
+/** Those of the levels, from the outermost on. The folder around them is not made here: it belongs to the configuration. */
+function makeFolders([folder, ...inner]: readonly string[], made: (failure: string) => void): void {
+  if (folder === undefined) {
+    made('');
+    return;
+  }
+  mkdir(folder, FOLDER_MODE, (error) => {
+    if (error !== null && error.code !== 'EEXIST') made(failureOf('mkdir', folder, error));
+    else makeFolders(inner, made);
+  });
+}
