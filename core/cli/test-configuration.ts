@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { printTree } from '../config/print.js';
-import { IdSource } from '../config/tree.js';
+import { ConfigTree, IdSource } from '../config/tree.js';
 import type { Effective } from '../control/effective-tree.js';
+import { assertHeapRoom, workerHeapSize } from '../control/heap-room.js';
 import { FIGURES_SIZE } from '../http/figures.js';
 import { assemble } from '../kernel/assembly.js';
 import type { Configuration } from '../kernel/check-configuration.js';
@@ -69,6 +70,8 @@ async function check({ paths, options, installation, console }: Command): Promis
     for (const line of effective.warnings) warn(line);
     const prepared = await instance.prepare([{ op: 'root', block: effective.tree.toData() }]);
     prepared.abort();
+    const { main } = readSettings(effective.tree.root, configuration.modules.args);
+    assertHeapRoom(ConfigTree.empty, effective.tree, [], workerHeapSize(main.worker_heap_size));
     return { ...configuration, effective };
   } finally {
     leaveLogsToServer(files, parsed);

@@ -1,8 +1,9 @@
-import { release, totalmem, type } from 'node:os';
+import { release, type } from 'node:os';
 import { dirname } from 'node:path';
-import type { IdSource } from '../config/tree.js';
+import { ConfigTree, type IdSource } from '../config/tree.js';
 import type { Parsed } from '../config/parser.js';
 import { effectiveTree } from '../control/effective-tree.js';
+import { assertHeapRoom, workerHeapSize } from '../control/heap-room.js';
 import { MasterKeyValue } from '../control/key-value.js';
 import { explained, Store } from '../control/store.js';
 import { TransactionQueue } from '../control/transactions.js';
@@ -42,10 +43,6 @@ export interface MasterOptions {
   readonly report: (failure: unknown) => void;
 }
 
-const MEGABYTE = 1024 * 1024;
-/** A worker's heap may take half of the machine's memory, but no more than V8 works well with. */
-const MOST_HEAP_MB = 4096;
-
 /** The main thread of a server: configuration, worker threads, helper processes. */
 export class Master {
   readonly #instance: Instance;
@@ -76,7 +73,7 @@ export class Master {
       log,
       zones: this.#zones,
       release: (index) => this.#assembly.dropWorker(index),
-      heapLimitMb: () => this.#heapLimitMb(),
+      heapSize: () => this.#heapSize(),
       joining: (join) => this.#queue.between(join),
       start: (index) => this.#workerStart(index),
       state: () => this.#workerState(),
@@ -193,13 +190,14 @@ export class Master {
     const { tree: file, modules } = await checkWithHelpers(parsed, this.#instance);
     this.#store = Store.open(readSettings(file.root, modules.args).main.data_folder);
     const participants = (): WorkerPool['participants'] => this.#workers.participants;
-    const heapSize = (): number => this.#heapLimitMb() * MEGABYTE;
+    const heapSize = (): number => this.#heapSize();
     const queue = new TransactionQueue({ instance: this.#instance, store: this.#store, participants, ids, log, heapSize });
     this.#transactions = queue;
     this.#keyValue = new MasterKeyValue(this.#store, participants, log, heapSize);
     const effective = effectiveTree(file, this.#store, { registry: modules.registry, args: modules.args, ids });
     const prepared = await this.#instance.prepare([{ op: 'root', block: effective.tree.toData() }]);
     prepared.commit();
+    assertHeapRoom(ConfigTree.empty, effective.tree, [], heapSize());
     return () => queue.started(effective);
   }
 
@@ -233,10 +231,8 @@ export class Master {
     return Math.min(wanted, places);
   }
 
-  #heapLimitMb(): number {
-    const { worker_heap_size: configured } = this.main;
-    if (configured !== undefined) return Math.ceil(configured / MEGABYTE);
-    return Math.min(Math.floor(totalmem() / 2 / MEGABYTE), MOST_HEAP_MB);
+  #heapSize(): number {
+    return workerHeapSize(this.main.worker_heap_size);
   }
 
   #workerStart(index: number): WorkerStart {

@@ -7,6 +7,7 @@ import type { Zones } from '../zone/zones.js';
 import { WATCH_MS } from './hang-watch.js';
 import { WorkerHandle, type WorkerEnd } from './worker-handle.js';
 
+const MEGABYTE = 1024 * 1024;
 const FIRST_DELAY_MS = 100;
 const LONGEST_DELAY_MS = 10_000;
 /** A worker that lived as long did not die at its start: its replacement comes at once. */
@@ -14,8 +15,8 @@ const STEADY_MS = 10_000;
 
 export interface WorkerPoolOptions {
   readonly log: Log;
-  /** Heap a worker may use before it alone is ended, in MB. */
-  readonly heapLimitMb: () => number;
+  /** Bytes of heap that a worker may use before it alone is ended. */
+  readonly heapSize: () => number;
   /** Calls `join` when no transaction is under way, and begins none before it resolves. */
   readonly joining: (join: () => Promise<unknown>) => Promise<void>;
   readonly start: (index: number) => WorkerStart;
@@ -120,8 +121,9 @@ export class WorkerPool {
   }
 
   #create(index: number): WorkerHandle {
-    const { log, heapLimitMb, start, zones } = this.options;
-    const worker = new WorkerHandle(index, start(index), { maxOldGenerationSizeMb: heapLimitMb() }, zones, (handle, reason) => {
+    const { log, heapSize, start, zones } = this.options;
+    const limits = { maxOldGenerationSizeMb: Math.ceil(heapSize() / MEGABYTE) };
+    const worker = new WorkerHandle(index, start(index), limits, zones, (handle, reason) => {
       log.write('alert', `${handle.name} is ${handle.leaving ? 'cut off' : 'replaced'}: ${reason}`);
       void handle.terminate();
     });

@@ -92,9 +92,14 @@ test('a heap that is too small for the configuration is refused at the start, in
   const servers = Array.from({ length: 20_000 }, (_, at) => `location /${at} { add_header X-At ${at}; return 204; }`);
   const large = (heap: string): string =>
     `daemon off; worker_heap_size ${heap}; events {} http { server { listen 127.0.0.1:%%PORT_web%%; ${servers.join(' ')} } }`;
-  const small = await runSrv(t, [], large('32m'));
-  t.is(small.code, 1);
-  t.regex(small.stderr, /^srv: \[emerg\] worker 0 is gone: out of memory: raise "worker_heap_size"$/m);
+  for (const args of [[], ['-t']]) {
+    const small = await runSrv(t, args, large('32m'));
+    t.is(small.code, 1);
+    t.regex(
+      small.stderr,
+      /^srv: \[emerg\] a configuration of 600\d\d directives needs "worker_heap_size \d+m;" at least, workers have 32m$/m,
+    );
+  }
   t.regex((await runSrv(t, [], large('31m'))).stderr, /value must be equal to or greater than 32m in/);
 });
 
