@@ -130,10 +130,10 @@ export class ClientConnection implements Timed, IdleClient, ConnectionView {
     if (request.minor === 1 && request.body?.received === 0) this.socket.write('HTTP/1.1 100 Continue\r\n\r\n', 'latin1');
   }
 
-  /** The body got a reader, or is thrown away: what the socket holds back may come. */
+  /** The body got a reader, or is thrown away: what the socket holds back may come, in the time of the location that is known by now. */
   bodyTaken(): void {
     this.socket.resume();
-    if (this.request?.body?.complete === false && this.#waiting === Waiting.Nothing) this.#waitForBody(this.request);
+    if (this.request?.body?.complete === false && this.#waiting !== Waiting.Send) this.#waitForBody(this.request);
   }
 
   /** Nobody takes more of the body for now. A client that is not read from cannot be late. */

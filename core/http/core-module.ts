@@ -1,3 +1,6 @@
+import { statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { systemErrorText } from '../config/system-error.js';
 import { choice, flag, number, optional, path, rest, size, template, text, time } from '../module/args.js';
 import { httpModule } from '../module/manifest.js';
 import { ArgError, directive, type ArgType, type Conf } from '../module/spec.js';
@@ -31,6 +34,25 @@ function headerBufferSize(): ArgType<number> {
         'the "large_client_header_buffers" size must be equal to or greater than "connection_pool_size"',
         `that is ${LEAST_HEADER_BUFFER} bytes`,
       );
+    },
+  };
+}
+
+/** A folder that the start makes. The one around it has to exist; the prefix is the start's affair as well. */
+function folderToMake(): ArgType<string> {
+  const folder = path();
+  return {
+    ...folder,
+    parse(value, context) {
+      const result = folder.parse(value, context);
+      const around = dirname(result);
+      if (around === context.path('.')) return result;
+      try {
+        statSync(`${around}/`);
+        return result;
+      } catch (error) {
+        throw new ArgError(`mkdir() "${result}" failed (${systemErrorText(error)})`);
+      }
     },
   };
 }
@@ -94,7 +116,7 @@ export const coreDirectives = {
   }),
   client_body_temp_path: directive({
     in: ANYWHERE,
-    args: { path: path(), level1: optional(folderLevel()), level2: optional(folderLevel()), level3: optional(folderLevel()) },
+    args: { path: folderToMake(), level1: optional(folderLevel()), level2: optional(folderLevel()), level3: optional(folderLevel()) },
     default: 'client_body_temp',
     doc: 'Folder of the temporary files with request bodies, and levels of folders in it, named after the last digits of the file.',
   }),

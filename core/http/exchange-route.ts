@@ -54,10 +54,12 @@ export class ExchangeRoute {
     return this.group !== undefined;
   }
 
-  /** Looks up a constant target that is no upstream's name. @throws (rejects) ConfigError `host not found in upstream "x"` */
+  /** Looks up a constant target that is no upstream's name. @throws (rejects) ConfigError, as `host not found in upstream "x"` */
   async lookUp(): Promise<void> {
     try {
       const { host, port } = splitAddress(this.plan.target.constant ?? '', this.plan.defaultPort);
+      if (this.source.find(host) !== undefined)
+        throw new ArgError(`upstream "${host}" may not have port ${port}`, 'its servers have theirs');
       this.group = await this.source.implicit(host, port);
     } catch (error) {
       if (error instanceof ArgError) this.plan.fail(error.message, error.hint);

@@ -61,6 +61,14 @@ const REFUSED: readonly (readonly [http: string, message: string])[] = [
   ['server { listen 127.0.0.1:PORT; proxy_next_upstream_tries -1; }', '"proxy_next_upstream_tries" directive invalid number'],
   ['server { listen 127.0.0.1:PORT; send_timeout 1M; }', '"send_timeout" directive invalid value'],
   ['server { listen 127.0.0.1:PORT; client_max_body_size 99999999999g; }', '"client_max_body_size" directive invalid value'],
+  [
+    'server { listen 127.0.0.1:PORT; client_body_temp_path /nodir/bodies; location / { proxy_pass http://127.0.0.1:1; } }',
+    'mkdir() "/nodir/bodies" failed (2: No such file or directory)',
+  ],
+  [
+    'upstream a { server 127.0.0.1:1; } server { listen 127.0.0.1:PORT; location / { proxy_pass http://a:80; } }',
+    'upstream "a" may not have port 80',
+  ],
   ['server { listen 127.0.0.1:PORT; client_body_temp_path /tmp 0; }', '"client_body_temp_path" directive invalid value'],
   ['server { listen 127.0.0.1:PORT; client_body_temp_path /tmp 1 x; }', '"client_body_temp_path" directive invalid value'],
   ['server { listen 127.0.0.1:PORT; client_body_temp_path /tmp 5 6; }', '"client_body_temp_path" directive invalid value'],

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { httpBackend } from '../harness/backends.js';
-import { connectRaw, get } from '../harness/client.js';
+import { connectRaw, get, type RawConnection } from '../harness/client.js';
 import { startSrv } from '../harness/srv.js';
 import { patternStream } from './byte-streams.js';
 
@@ -68,6 +68,34 @@ test('client_body_timeout is for the pause between two reads', async (t) => {
   };
   await Promise.all(['/', '/stream'].map(ask));
   t.is(backend.requests.filter((request) => request.complete).length, 2, 'the halves came to nothing');
+});
+
+test('client_body_timeout is the one of the location, also for a client that sends a head only', async (t) => {
+  const backend = await httpBackend(t, (request, response) => void request.resume().on('end', () => response.end('whole')));
+  const proxy = `proxy_pass http://127.0.0.1:${backend.port};`;
+  const srv = await startSrv(
+    t,
+    `events {}
+    http {
+      server {
+        listen 127.0.0.1:%%PORT_web%%;
+        client_body_timeout 500ms;
+        location /long { client_body_timeout 60s; ${proxy} }
+        location /stream { client_body_timeout 60s; ${proxy} proxy_request_buffering off; }
+      }
+      server { server_name short; listen 127.0.0.1:%%PORT_web%%; location / { client_body_timeout 500ms; ${proxy} } }
+    }`,
+  );
+  const begin = async (host: string, path: string): Promise<RawConnection> => {
+    const client = await connectRaw(t, srv.port('web'));
+    client.send(`POST ${path} HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 4\r\n\r\n`);
+    return client;
+  };
+  const patient = await Promise.all([begin('a', '/long'), begin('a', '/stream')]);
+  t.regex(await (await begin('short', '/')).receiveAll(), /^HTTP\/1\.1 408 /);
+  await sleep(500);
+  for (const client of patient) client.send('body');
+  for (const client of patient) t.truthy(await client.receive(/whole/));
 });
 
 test('send_timeout ends a client that takes nothing, and not one that takes little', async (t) => {

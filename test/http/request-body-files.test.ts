@@ -184,7 +184,7 @@ test('a start is refused when the folder cannot be made', async (t) => {
   const conf = `daemon off; events {} http { client_body_temp_path none/bodies; server { listen 127.0.0.1:%%PORT_web%%; location / { proxy_pass http://127.0.0.1:9; } } }`;
   const { code, stderr, prefix } = await runSrv(t, [], conf);
   t.is(code, 1);
-  t.true(stderr.includes(`srv: [emerg] mkdir() "${prefix}/none/bodies" failed (2: No such file or directory)\n`), stderr);
+  t.true(stderr.includes(`srv: [emerg] mkdir() "${prefix}/none/bodies" failed (2: No such file or directory) in `), stderr);
 });
 
 const random = (limit: number): number => Math.floor(Math.random() * limit);
