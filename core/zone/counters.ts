@@ -1,10 +1,18 @@
-/** What the low word holds before a carry. One bit is left free, so that additions that meet a carry cannot overflow the word. */
+/** What the low word holds before a carry. One bit is left free for additions that meet a carry. */
 const CARRY = 2 ** 31;
+/** Where the low word begins anew, if a carry is late. */
+const WRAP = 2 ** 32;
+/** What a carry adds to the high word in all, and what a wrap of the low word is worth there. */
+const CARRIED = 2;
+const WRAPPED = (WRAP / CARRY) * CARRIED;
 
 /**
  * 64-bit counters in shared memory, two 32-bit words each, exact under contention and without a lock. The low word counts to 2^31;
  * the one thread whose addition crosses that line moves it to the high word. The high word grows by one before and after the move:
  * odd means "the move is under way", and half of it is the number of carries.
+ *
+ * A thread that gets no processor in the middle of a move lets the low word grow until it wraps: whoever wraps it, upwards or downwards,
+ * settles that in the high word. What is read in such a moment may be off by a carry; no addition is lost.
  */
 export class Counters {
   /** Bytes of shared memory for one counter. */
@@ -32,11 +40,13 @@ export class Counters {
       return;
     }
     const before = Atomics.add(words, low, amount);
-    if (before < CARRY && before + amount >= CARRY) {
-      Atomics.add(words, low + 1, 1);
-      Atomics.sub(words, low, CARRY);
-      Atomics.add(words, low + 1, 1);
-    }
+    const after = before + amount;
+    if (after < CARRY) return;
+    if (before < CARRY) {
+      Atomics.add(words, low + 1, CARRIED / 2);
+      if (Atomics.sub(words, low, CARRY) < CARRY) Atomics.sub(words, low + 1, WRAPPED);
+      Atomics.add(words, low + 1, CARRIED / 2);
+    } else if (after >= WRAP) Atomics.add(words, low + 1, WRAPPED);
   }
 
   /** The value at one moment; exact up to 2^53. */
@@ -61,7 +71,7 @@ export class Counters {
 
   #addLarge(counter: number, amount: number): void {
     const carries = Math.floor(amount / CARRY);
-    if (carries > 0) Atomics.add(this.#words, counter * 2 + 1, carries * 2);
+    if (carries > 0) Atomics.add(this.#words, counter * 2 + 1, carries * CARRIED);
     let rest = amount % CARRY;
     for (; rest >= CARRY / 2; rest -= CARRY / 4) this.add(counter, CARRY / 4);
     this.add(counter, rest);
