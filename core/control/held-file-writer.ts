@@ -13,9 +13,9 @@ import type { ArgContext, ContextName } from '../module/spec.js';
 import type { Block } from '../module/tree.js';
 import { Addresses, below, stepsIn } from './address.js';
 import { changedKeys, printHeld } from './held-file-content.js';
-import { fileMark, heldFileOf, type FileMarks, type HeldFile } from './held-files.js';
+import { heldFileOf, type FileMarks, type HeldFile } from './held-files.js';
 import type { Journal } from './journal.js';
-import { removeUnfinished, replaceFile } from './replace-file.js';
+import { fileMark, removeUnfinished, replaceFile } from './replace-file.js';
 import type { Store } from './store.js';
 import type { OverlayRow } from './store-tables.js';
 
@@ -158,11 +158,12 @@ export class HeldFileWriter {
     store.transaction(() => {
       for (const key of keys) store.keys.put(address, key);
     });
-    if (!(await replaceFile(file.path, await printHeld(directive.block, file), () => !this.#isEdited(file)))) {
+    const mark = await replaceFile(file.path, await printHeld(directive.block, file), () => !this.#isEdited(file));
+    if (mark === undefined) {
       this.#reportEdited(file);
       return;
     }
-    this.#marks.set(file.path, fileMark(file.path));
+    this.#marks.set(file.path, mark);
     store.transaction(() => {
       for (const row of rows) if (row.seq <= seq && store.overlay.get(row.address)?.seq === row.seq) store.overlay.delete(row.address);
     });

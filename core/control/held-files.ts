@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { ConfigError, errorAt } from '../config/errors.js';
 import { parseText } from '../config/parser.js';
 import { validate } from '../config/validate.js';
@@ -7,6 +7,7 @@ import type { ArgContext, ContextName } from '../module/spec.js';
 import type { SpecRegistry } from '../config/registry.js';
 import type { Block, Directive } from '../module/tree.js';
 import { toDirectives } from './parse-directive.js';
+import { fileMark } from './replace-file.js';
 
 /** A directive such as `state` of an upstream: its file holds the directives called `holds` of the block it stands in. */
 export interface HeldFile {
@@ -23,12 +24,6 @@ export interface HeldFileOptions {
   readonly registry: SpecRegistry;
   readonly args: ArgContext;
   readonly ids: IdSource;
-}
-
-/** Another one after every change of the file. Undefined if there is none. */
-export function fileMark(path: string): string | undefined {
-  const found = statSync(path, { throwIfNoEntry: false });
-  return found && `${found.ino} ${found.size} ${found.mtimeMs}`;
 }
 
 /** The file that holds a part of a block of this context, if a directive in it says so. */
