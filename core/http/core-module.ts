@@ -1,6 +1,5 @@
-import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { systemErrorText } from '../config/system-error.js';
+import { assertFolderAround } from '../config/folder-around.js';
 import { choice, flag, number, optional, path, rest, size, template, text, time } from '../module/args.js';
 import { httpModule } from '../module/manifest.js';
 import { ArgError, directive, type ArgType, type Conf } from '../module/spec.js';
@@ -45,14 +44,8 @@ function folderToMake(): ArgType<string> {
     ...folder,
     parse(value, context) {
       const result = folder.parse(value, context);
-      const around = dirname(result);
-      if (around === context.path('.')) return result;
-      try {
-        statSync(`${around}/`);
-        return result;
-      } catch (error) {
-        throw new ArgError(`mkdir() "${result}" failed (${systemErrorText(error)})`);
-      }
+      if (dirname(result) !== context.path('.')) assertFolderAround(result, 'mkdir');
+      return result;
     },
   };
 }

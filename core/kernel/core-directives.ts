@@ -1,7 +1,6 @@
-import { statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname } from 'node:path';
-import { systemErrorText } from '../config/system-error.js';
+import { assertFolderAround } from '../config/folder-around.js';
 import { choice, flag, number, optional, path, rest, size, text, time } from '../module/args.js';
 import { ArgError, directive, type ArgType, type Conf } from '../module/spec.js';
 import { LOG_LEVELS } from '../log/levels.js';
@@ -47,19 +46,10 @@ function pidPath(): ArgType<string> {
     ...file,
     parse(value, context) {
       const result = file.parse(value, context);
-      const folder = dirname(result);
-      if (folder !== dirname(context.path(DEFAULT_PID))) assertFolder(folder, result);
+      if (dirname(result) !== dirname(context.path(DEFAULT_PID))) assertFolderAround(result, 'open');
       return result;
     },
   };
-}
-
-function assertFolder(folder: string, file: string): void {
-  try {
-    statSync(`${folder}/`);
-  } catch (error) {
-    throw new ArgError(`open() "${file}" failed (${systemErrorText(error)})`);
-  }
 }
 
 /** Parts of nginx that can be debugged alone: here it is all of them. */
