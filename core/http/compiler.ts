@@ -9,7 +9,7 @@ import type { Block, Directive } from '../module/tree.js';
 import { ContentTypeTables } from './content-types.js';
 import { coreDirectives, type CoreConf } from './core-module.js';
 import { HandlerSet } from './handler-set.js';
-import type { ListenOptions } from './listen.js';
+import type { ListenOptions } from '../net/listen-options.js';
 import { LocationTable } from './location-table.js';
 import type { Location, LocationMatch } from './location.js';
 import { ScopedReader, ScopeNode } from './scope.js';

@@ -6,8 +6,8 @@ import { ResponseHead } from '../net/http1/response-head.js';
 import { RequestUri } from '../net/http1/uri.js';
 import type { TimerWheel } from '../net/timers.js';
 import type { Figures } from './figures.js';
-import { IdleClients } from './idle-clients.js';
-import { ReadBuffers } from './read-buffers.js';
+import { IdleClients } from '../net/idle-clients.js';
+import { ReadBuffers } from '../net/buffers.js';
 
 /** Fields the engine puts into every answer. */
 export const enum OwnField {

@@ -8,7 +8,7 @@ import { NAME_WITH_UNDERSCORES, PLAIN_NAME, TOKEN } from '../net/http1/character
 import type { HeadLimits } from '../net/http1/message-head.js';
 import type { ContentTypes } from './content-types.js';
 import type { CoreConf } from './core-module.js';
-import { parseListen, type ListenOptions } from './listen.js';
+import { parseListen, type ListenOptions } from '../net/listen-options.js';
 import type { ErrorPage, LocationMatch, LocationSettings } from './location.js';
 import { parseServerName, type ServerName } from './server-names.js';
 import { TEMPORARY_NAME_DIGITS, TemporaryPath } from './temporary-path.js';

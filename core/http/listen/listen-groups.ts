@@ -1,9 +1,9 @@
-import { errorAt } from '../config/errors.js';
-import { Mistakes } from '../config/mistakes.js';
-import type { Directive } from '../module/tree.js';
-import type { ListenOptions } from './listen.js';
-import { ServerNames } from './server-names.js';
-import type { VirtualServer } from './virtual-server.js';
+import { errorAt } from '../../config/errors.js';
+import { Mistakes } from '../../config/mistakes.js';
+import type { Directive } from '../../module/tree.js';
+import type { ListenOptions } from '../../net/listen-options.js';
+import { ServerNames } from '../server-names.js';
+import type { VirtualServer } from '../virtual-server.js';
 
 /** One address and the servers that listen on it. */
 export interface ListenGroup {

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { parseListen } from '../../core/http/listen.js';
+import { parseListen } from '../../core/net/listen-options.js';
 
 const addresses = (target: string): string[] => parseListen([target], (path) => path).map(({ address }) => address);
 

@@ -1,6 +1,6 @@
 import { existsSync, unlinkSync } from 'node:fs';
 import net from 'node:net';
-import type { ListenOptions } from './listen.js';
+import type { ListenOptions } from './listen-options.js';
 
 /**
  * Binds an address alone, for a moment: fails like nginx's bind does when another program has it. For a unix socket it also removes the

@@ -1,13 +1,13 @@
 import net, { type Server, type Socket } from 'node:net';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import tls, { type SecureContext } from 'node:tls';
-import { acceptInto } from '../net/accept.js';
-import { ClientConnection } from './client-connection.js';
-import type { HttpContext } from './context.js';
-import type { ListenOptions } from './listen.js';
-import type { ServerNames } from './server-names.js';
-import { TlsFront } from './tls-front.js';
-import type { HttpVariables } from './variables.js';
+import { acceptInto } from '../../net/accept.js';
+import { ClientConnection } from '../client-connection.js';
+import type { HttpContext } from '../context.js';
+import type { ListenOptions } from '../../net/listen-options.js';
+import type { ServerNames } from '../server-names.js';
+import { TlsFront } from '../../net/prelude/tls-front.js';
+import type { HttpVariables } from '../variables.js';
 
 /** A turn of the event loop that took no longer left no time for a connection to come. Milliseconds. */
 const CALM_TURN = 0.1;
