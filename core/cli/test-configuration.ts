@@ -4,7 +4,7 @@ import { printTree } from '../config/print.js';
 import { ConfigTree, IdSource } from '../config/tree.js';
 import type { Effective } from '../control/effective-tree.js';
 import { assertHeapRoom, workerHeapSize } from '../control/heap-room.js';
-import { FIGURES_SIZE } from '../http/figures.js';
+import { FIGURES_SIZE } from '../http/request/figures.js';
 import { assemble } from '../kernel/assembly.js';
 import type { Configuration } from '../kernel/check-configuration.js';
 import { checkWithHelpers } from '../kernel/helper-configurations.js';

@@ -5,7 +5,7 @@ import type { BusEndpoint } from '../control/bus-endpoint.js';
 import { BusClient } from '../control/bus.js';
 import { BusDataPlane } from '../control/data-plane.js';
 import { ControlRouter } from '../control/router.js';
-import { FIGURES_SIZE } from '../http/figures.js';
+import { FIGURES_SIZE } from '../http/request/figures.js';
 import { assemble, type Assembly } from '../kernel/assembly.js';
 import { checkConfiguration, type Configuration } from '../kernel/check-configuration.js';
 import { findInstallation } from '../kernel/installation.js';

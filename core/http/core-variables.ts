@@ -1,10 +1,10 @@
 import { hostname } from 'node:os';
 import type { HttpRequest, VariableGetter, VariablePrefix } from '../module/http.js';
-import { cookieValue } from './cookies.js';
+import { cookieValue } from './request/cookies.js';
 import { CAPTURE, type HttpVariables } from './variables.js';
-import type { Request } from './request.js';
-import { publicStatus } from './status.js';
-import { defineUpstreamVariables, seconds } from './upstream-variables.js';
+import type { Request } from './request/request.js';
+import { publicStatus } from './request/status.js';
+import { defineUpstreamVariables, seconds } from './upstream/upstream-variables.js';
 
 /** The engine makes every request itself: its own variables may look behind the contract. */
 const own = (read: (request: Request) => string | undefined): VariableGetter => read as (request: HttpRequest) => string | undefined;

@@ -1,9 +1,9 @@
 import { KeyValueCopy } from '../control/key-value-copy.js';
 import type { Replica } from '../control/participant.js';
-import { HttpContext } from '../http/context.js';
+import { HttpContext } from '../http/request/context.js';
 import { HttpEngine, type EngineRole } from '../http/engine.js';
-import { HttpExchanges } from '../http/exchange-route.js';
-import { Figures } from '../http/figures.js';
+import { HttpExchanges } from '../http/upstream/exchange-route.js';
+import { Figures } from '../http/request/figures.js';
 import type { AppendedLogFiles } from '../log/log-files.js';
 import { Exchanges, KeyValue, LogFiles, Statistics, Upstreams } from '../module/services.js';
 import { Clock } from '../net/clock.js';

@@ -1,5 +1,5 @@
 import type { DirectiveData } from '../config/tree.js';
-import { FIGURES_SIZE } from '../http/figures.js';
+import { FIGURES_SIZE } from '../http/request/figures.js';
 import { AppendedLogFiles } from '../log/log-files.js';
 import { Zones } from '../zone/zones.js';
 import { assemble } from './assembly.js';

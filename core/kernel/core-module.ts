@@ -1,4 +1,4 @@
-import type { Request } from '../http/request.js';
+import type { Request } from '../http/request/request.js';
 import { ErrorLog, type ErrorLogSinks } from '../log/error-log.js';
 import { LogFileError } from '../log/log-files.js';
 import type { HttpHandlers, HttpRequest, Scope } from '../module/http.js';

@@ -7,7 +7,7 @@ import { assertHeapRoom, workerHeapSize } from '../control/heap-room.js';
 import { MasterKeyValue } from '../control/key-value.js';
 import { explained, Store } from '../control/store.js';
 import { TransactionQueue } from '../control/transactions.js';
-import { FIGURES_SIZE } from '../http/figures.js';
+import { FIGURES_SIZE } from '../http/request/figures.js';
 import { assemble, type Assembly } from '../kernel/assembly.js';
 import type { MainConf } from '../kernel/core-directives.js';
 import { checkWithHelpers } from '../kernel/helper-configurations.js';

@@ -1,11 +1,11 @@
-import { FieldFilter, fieldName, fieldValue, findField, hasFieldOf, keptFields } from '../net/http1/fields.js';
-import { DEFAULT_HEAD_LIMITS } from '../net/http1/message-head.js';
-import { parseResponseHead, type ResponseHead } from '../net/http1/response-head.js';
-import { type HttpContext, OwnField } from './context.js';
+import { FieldFilter, fieldName, fieldValue, findField, hasFieldOf, keptFields } from '../../net/http1/fields.js';
+import { DEFAULT_HEAD_LIMITS } from '../../net/http1/message-head.js';
+import { parseResponseHead, type ResponseHead } from '../../net/http1/response-head.js';
+import { type HttpContext, OwnField } from '../request/context.js';
 import type { ExchangeRoute } from './exchange-route.js';
-import { logFailure } from './handler-failure.js';
-import { completeRedirect } from './redirect-location.js';
-import type { Request } from './request.js';
+import { logFailure } from '../request/handler-failure.js';
+import { completeRedirect } from '../request/redirect-location.js';
+import type { Request } from '../request/request.js';
 
 /** Offset of the status in a head: behind `HTTP/1.1 `. */
 const STATUS_AT = 9;

@@ -1,4 +1,4 @@
-import type { NextUpstream } from '../module/services.js';
+import type { NextUpstream } from '../../module/services.js';
 
 /** Why an attempt ended without an answer. */
 export const enum Failure {

@@ -1,5 +1,5 @@
-import type { ResponseHeaders } from '../module/http.js';
-import { fieldLine } from '../module/message-text.js';
+import type { ResponseHeaders } from '../../module/http.js';
+import { fieldLine } from '../../module/message-text.js';
 
 /**
  * The header fields of one answer. They stay one text, exactly as they will be sent, for as long as nobody asks for a single field:

@@ -1,11 +1,11 @@
-import { byteText, targetText } from '../module/message-text.js';
-import type { ErrorPage } from './location.js';
-import type { Request } from './request.js';
-import { sendFailure, sendWhole } from './answer.js';
-import { logFailure } from './handler-failure.js';
-import { MAX_REDIRECTS } from './stage.js';
-import { completeRedirect } from './redirect-location.js';
-import { specialPage } from './status.js';
+import { byteText, targetText } from '../../module/message-text.js';
+import type { ErrorPage } from '../location.js';
+import type { Request } from '../request/request.js';
+import { sendFailure, sendWhole } from '../response/response.js';
+import { logFailure } from '../request/handler-failure.js';
+import { MAX_REDIRECTS } from '../request/stage.js';
+import { completeRedirect } from '../request/redirect-location.js';
+import { specialPage } from '../request/status.js';
 
 /** After these the client's next bytes may not be where a request starts, or it should not try again here (nginx's list). */
 const CLOSING = new Set([400, 413, 414, 494, 497, 500, 501]);

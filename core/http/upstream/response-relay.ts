@@ -1,9 +1,16 @@
-import { BODY_CHUNKED, BODY_LENGTH, BODY_NONE, BODY_UNTIL_CLOSE, responseBodyKind, type ResponseHead } from '../net/http1/response-head.js';
-import { AnswerBody } from './answer-body.js';
-import { makeHead, writeHeadAndBody, writeText } from './answer.js';
+import {
+  BODY_CHUNKED,
+  BODY_LENGTH,
+  BODY_NONE,
+  BODY_UNTIL_CLOSE,
+  responseBodyKind,
+  type ResponseHead,
+} from '../../net/http1/response-head.js';
+import { AnswerBody } from '../response/response-body.js';
+import { makeHead, writeHeadAndBody, writeText } from '../response/response.js';
 import { BodyFraming, Progress } from './body-framing.js';
 import type { ExchangeRoute } from './exchange-route.js';
-import type { Request } from './request.js';
+import type { Request } from '../request/request.js';
 import { adoptHead } from './upstream-head.js';
 import type { UpstreamConnection } from './upstream-connection.js';
 

@@ -1,8 +1,8 @@
-import { HeadEnd } from '../net/http1/head-end.js';
-import type { HeadLimits } from '../net/http1/message-head.js';
-import { parseLoneLine, parseRequestHead } from '../net/http1/request-head.js';
+import { HeadEnd } from '../../../net/http1/head-end.js';
+import type { HeadLimits } from '../../../net/http1/message-head.js';
+import { parseLoneLine, parseRequestHead } from '../../../net/http1/request-head.js';
 import type { ClientInput } from './client-input.js';
-import type { HttpContext } from './context.js';
+import type { HttpContext } from '../../request/context.js';
 
 /** Most that the log shows of a request line that was refused. */
 const LOGGED_LINE = 2048;

@@ -1,22 +1,22 @@
 import type { Socket } from 'node:net';
-import type { ClientConnection as ConnectionView } from '../module/http.js';
-import { parseRequestHead, type RequestHead } from '../net/http1/request-head.js';
-import { unsentBytes } from '../net/unsent-bytes.js';
-import type { Timed } from '../net/timers.js';
+import type { ClientConnection as ConnectionView } from '../../../module/http.js';
+import { parseRequestHead, type RequestHead } from '../../../net/http1/request-head.js';
+import { unsentBytes } from '../../../net/unsent-bytes.js';
+import type { Timed } from '../../../net/timers.js';
 import { ClientInput } from './client-input.js';
-import type { HttpContext } from './context.js';
-import { answerStatus } from './error-answer.js';
-import { runLogHandlers } from './filters.js';
-import type { IdleClient } from '../net/idle-clients.js';
+import type { HttpContext } from '../../request/context.js';
+import { answerStatus } from '../../phases/error-response.js';
+import { runLogHandlers } from '../../response/filters.js';
+import type { IdleClient } from '../../../net/idle-clients.js';
 import { HeadReader, Reading } from './head-reader.js';
-import type { HttpListener } from './listen/http-listener.js';
-import { run } from './phase-runner.js';
+import type { HttpListener } from '../../listen/http-listener.js';
+import { run } from '../../phases/phase-runner.js';
 import { refusedRequest } from './refused-request.js';
-import { startRequest } from './request-start.js';
-import { RequestBody } from './request-body.js';
-import { Request } from './request.js';
-import { Stage } from './stage.js';
-import type { Tunnel } from './tunnel.js';
+import { startRequest } from '../request-start.js';
+import { RequestBody } from '../../request/request-body.js';
+import { Request } from '../../request/request.js';
+import { Stage } from '../../request/stage.js';
+import type { Tunnel } from '../../upstream/tunnel.js';
 import { Waiting } from './waiting.js';
 
 /** nginx's lingering_time: the longest that is read what nobody wants: the rest of a body, or of a connection that is closed. */

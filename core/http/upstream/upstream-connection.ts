@@ -1,10 +1,10 @@
 import net, { type Socket } from 'node:net';
 import tls from 'node:tls';
-import type { IdleConnection } from '../upstream/keepalive.js';
-import type { Peer } from '../upstream/peer.js';
-import { systemErrorText } from '../config/system-error.js';
-import type { Timed } from '../net/timers.js';
-import type { HttpContext } from './context.js';
+import type { IdleConnection } from '../../upstream/keepalive.js';
+import type { Peer } from '../../upstream/peer.js';
+import { systemErrorText } from '../../config/system-error.js';
+import type { Timed } from '../../net/timers.js';
+import type { HttpContext } from '../request/context.js';
 
 /** Whoever uses a connection to a member at the moment. */
 export interface UpstreamUser {

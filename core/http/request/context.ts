@@ -1,13 +1,13 @@
-import type { Log } from '../module/services.js';
-import type { Clock } from '../net/clock.js';
-import { HeadEnd } from '../net/http1/head-end.js';
-import { RequestHead } from '../net/http1/request-head.js';
-import { ResponseHead } from '../net/http1/response-head.js';
-import { RequestUri } from '../net/http1/uri.js';
-import type { TimerWheel } from '../net/timers.js';
+import type { Log } from '../../module/services.js';
+import type { Clock } from '../../net/clock.js';
+import { HeadEnd } from '../../net/http1/head-end.js';
+import { RequestHead } from '../../net/http1/request-head.js';
+import { ResponseHead } from '../../net/http1/response-head.js';
+import { RequestUri } from '../../net/http1/uri.js';
+import type { TimerWheel } from '../../net/timers.js';
 import type { Figures } from './figures.js';
-import { IdleClients } from '../net/idle-clients.js';
-import { ReadBuffers } from '../net/buffers.js';
+import { IdleClients } from '../../net/idle-clients.js';
+import { ReadBuffers } from '../../net/buffers.js';
 
 /** Fields the engine puts into every answer. */
 export const enum OwnField {

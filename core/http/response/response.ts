@@ -1,6 +1,6 @@
 import { filterBody, filterHeader } from './filters.js';
-import type { Request } from './request.js';
-import { isBodiless, publicStatus, specialPage, statusText } from './status.js';
+import type { Request } from '../request/request.js';
+import { isBodiless, publicStatus, specialPage, statusText } from '../request/status.js';
 
 /** Up to here head and body leave as one string: it is copied once, by the system call's own buffer. */
 const JOINED_LIMIT = 16_384;

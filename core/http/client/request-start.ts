@@ -1,6 +1,6 @@
-import { TARGET_ABSOLUTE, TARGET_AUTHORITY } from '../net/http1/request-head.js';
-import { normalHostName } from '../net/http1/host.js';
-import type { Request } from './request.js';
+import { TARGET_ABSOLUTE, TARGET_AUTHORITY } from '../../net/http1/request-head.js';
+import { normalHostName } from '../../net/http1/host.js';
+import type { Request } from '../request/request.js';
 
 /**
  * Finds the virtual server and the path of a request whose head was just parsed (its fields are in the scratch).

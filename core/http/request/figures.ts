@@ -1,4 +1,4 @@
-import type { Statistics } from '../module/services.js';
+import type { Statistics } from '../../module/services.js';
 
 const enum Slot {
   Accepted,

@@ -1,7 +1,7 @@
-import { keptFields } from '../net/http1/fields.js';
-import type { ResponseHead } from '../net/http1/response-head.js';
+import { keptFields } from '../../net/http1/fields.js';
+import type { ResponseHead } from '../../net/http1/response-head.js';
 import type { Exchange } from './exchange.js';
-import { makeHead, writeText } from './answer.js';
+import { makeHead, writeText } from '../response/response.js';
 import type { UpstreamConnection, UpstreamUser } from './upstream-connection.js';
 
 /** What follows a switch of protocols (101): bytes go through as they are. */

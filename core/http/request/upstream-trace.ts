@@ -1,4 +1,4 @@
-import type { Attempt } from './attempt.js';
+import type { Attempt } from '../upstream/attempt.js';
 
 /** What happened between one request and its upstream. */
 export interface UpstreamTrace {

@@ -1,6 +1,6 @@
-import { ChunkedDecoder, type ChunkSink } from '../net/http1/chunked.js';
-import { BODY_CHUNKED, BODY_LENGTH } from '../net/http1/response-head.js';
-import type { AnswerBody } from './answer-body.js';
+import { ChunkedDecoder, type ChunkSink } from '../../net/http1/chunked.js';
+import { BODY_CHUNKED, BODY_LENGTH } from '../../net/http1/response-head.js';
+import type { AnswerBody } from '../response/response-body.js';
 
 /** What a read did to the body of a member's answer. */
 export const enum Progress {

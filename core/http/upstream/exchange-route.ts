@@ -1,14 +1,14 @@
-import type { Mistakes } from '../config/mistakes.js';
-import type { HttpRequest, Result } from '../module/http.js';
-import { DONE } from '../module/http.js';
-import { isToken, targetText } from '../module/message-text.js';
-import { Exchanges, type ExchangePlan, type UriPlan } from '../module/services.js';
-import { ArgError } from '../module/spec.js';
-import { FieldFilter, keptFields } from '../net/http1/fields.js';
-import { escapeUri } from '../net/http1/uri.js';
-import type { Group } from '../upstream/group.js';
+import type { Mistakes } from '../../config/mistakes.js';
+import type { HttpRequest, Result } from '../../module/http.js';
+import { DONE } from '../../module/http.js';
+import { isToken, targetText } from '../../module/message-text.js';
+import { Exchanges, type ExchangePlan, type UriPlan } from '../../module/services.js';
+import { ArgError } from '../../module/spec.js';
+import { FieldFilter, keptFields } from '../../net/http1/fields.js';
+import { escapeUri } from '../../net/http1/uri.js';
+import type { Group } from '../../upstream/group.js';
 import { Exchange } from './exchange.js';
-import type { Request } from './request.js';
+import type { Request } from '../request/request.js';
 
 /** Where groups come from: the upstream blocks in force, and single addresses that no block names. */
 export interface GroupSource {

@@ -1,7 +1,7 @@
-import type { Clock } from '../net/clock.js';
-import type { Group } from '../upstream/group.js';
-import type { Peer } from '../upstream/peer.js';
-import type { HttpContext } from './context.js';
+import type { Clock } from '../../net/clock.js';
+import type { Group } from '../../upstream/group.js';
+import type { Peer } from '../../upstream/peer.js';
+import type { HttpContext } from '../request/context.js';
 import type { ExchangeRoute } from './exchange-route.js';
 import { UpstreamConnection } from './upstream-connection.js';
 

@@ -1,4 +1,4 @@
-import { ChunkedDecoder, type ChunkSink } from '../net/http1/chunked.js';
+import { ChunkedDecoder, type ChunkSink } from '../../net/http1/chunked.js';
 import type { RequestFile } from './request-file.js';
 
 /** Who reads a request body. Called inside the socket's callbacks. */

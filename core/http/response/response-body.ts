@@ -1,7 +1,7 @@
-import { writeChunk } from './answer.js';
+import { writeChunk } from './response.js';
 import { filterBody } from './filters.js';
-import type { Request } from './request.js';
-import type { UpstreamConnection } from './upstream-connection.js';
+import type { Request } from '../request/request.js';
+import type { UpstreamConnection } from '../upstream/upstream-connection.js';
 
 /** Bytes the client's socket may hold before the member is told to wait. */
 const HIGH_WATER = 131_072;

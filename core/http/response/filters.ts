@@ -1,5 +1,5 @@
-import { logFailure } from './handler-failure.js';
-import type { Request } from './request.js';
+import { logFailure } from '../request/handler-failure.js';
+import type { Request } from '../request/request.js';
 
 /** Runs the header filters. False: one of them threw, and the answer it was about cannot be sent. */
 export function filterHeader(request: Request): boolean {

@@ -1,7 +1,7 @@
 import type { ClientConnection } from './client-connection.js';
 import type { HeadReader } from './head-reader.js';
-import { Request } from './request.js';
-import { takeTarget } from './request-start.js';
+import { Request } from '../../request/request.js';
+import { takeTarget } from '../request-start.js';
 
 /** The request that stands for a head which was refused, in logs and for the answer. No handler gets it. */
 export function refusedRequest(connection: ClientConnection, { line, reason }: HeadReader): Request {

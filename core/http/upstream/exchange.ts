@@ -1,18 +1,18 @@
-import type { ResponseHead } from '../net/http1/response-head.js';
-import type { Group } from '../upstream/group.js';
-import type { Peer } from '../upstream/peer.js';
-import { AnswerRelay, Relayed } from './answer-relay.js';
-import { sendFailure } from './answer.js';
+import type { ResponseHead } from '../../net/http1/response-head.js';
+import type { Group } from '../../upstream/group.js';
+import type { Peer } from '../../upstream/peer.js';
+import { AnswerRelay, Relayed } from './response-relay.js';
+import { sendFailure } from '../response/response.js';
 import { Attempt } from './attempt.js';
-import { answerStatus } from './error-answer.js';
+import { answerStatus } from '../phases/error-response.js';
 import type { ExchangeRoute } from './exchange-route.js';
-import type { Request, RequestOwner } from './request.js';
+import type { Request, RequestOwner } from '../request/request.js';
 import { RequestFeed } from './request-feed.js';
 import { openTunnel } from './tunnel.js';
 import { covers, Failure, isRepeatable, statusOf } from './next-upstream.js';
 import { namedFields, parseAnswerHead } from './upstream-head.js';
 import type { UpstreamConnection, UpstreamUser } from './upstream-connection.js';
-import type { UpstreamTrace } from './upstream-trace.js';
+import type { UpstreamTrace } from '../request/upstream-trace.js';
 
 /**
  * One client's request at its upstream: chooses a member, sends the request, brings the answer back, asks the next member if that is

@@ -1,12 +1,12 @@
 import { inspect } from 'node:util';
-import { DECLINED, DONE, OK, PHASES, type Result } from '../module/http.js';
-import { escapeUri } from '../net/http1/uri.js';
-import { answerStatus } from './error-answer.js';
-import { logFailure, presentHandler } from './handler-failure.js';
-import type { Location, Steps } from './location.js';
-import type { Request } from './request.js';
-import { MAX_REDIRECTS, Stage } from './stage.js';
-import { isStatus } from './status.js';
+import { DECLINED, DONE, OK, PHASES, type Result } from '../../module/http.js';
+import { escapeUri } from '../../net/http1/uri.js';
+import { answerStatus } from './error-response.js';
+import { logFailure, presentHandler } from '../request/handler-failure.js';
+import type { Location, Steps } from '../location.js';
+import type { Request } from '../request/request.js';
+import { MAX_REDIRECTS, Stage } from '../request/stage.js';
+import { isStatus } from '../request/status.js';
 
 const ACCESS = PHASES.indexOf('access');
 const POST_READ = PHASES.indexOf('post_read');

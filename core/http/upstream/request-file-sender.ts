@@ -1,4 +1,4 @@
-import type { RequestFile } from './request-file.js';
+import type { RequestFile } from '../request/request-file.js';
 import type { UpstreamConnection } from './upstream-connection.js';
 
 /** Whose file is sent. */

@@ -1,8 +1,8 @@
-import type { BodyReader } from './request-body.js';
+import type { BodyReader } from '../request/request-body.js';
 import type { ExchangeRoute } from './exchange-route.js';
-import { RequestFile, type FileWriter } from './request-file.js';
+import { RequestFile, type FileWriter } from '../request/request-file.js';
 import { RequestFileSender, type FileOwner } from './request-file-sender.js';
-import type { Request } from './request.js';
+import type { Request } from '../request/request.js';
 import type { UpstreamConnection } from './upstream-connection.js';
 
 /** Bytes the member's socket may hold before the client is told to wait. */
