@@ -1,18 +1,18 @@
 import { ConfReader } from '../config/conf.js';
 import { configErrorsOf } from '../config/errors.js';
 import type { ArgContext, Directives } from '../module/spec.js';
-import type { Fault, Faults } from './fault.js';
+import { ManifestError, type ManifestErrors } from './manifest-error.js';
 
-/** The defaults that the arguments of their own directive refuse. */
-export function* defaultFaults(directives: Directives, args: ArgContext): Faults {
+/** The defaults that the arguments of their own directive reject. */
+export function* defaultErrors(directives: Directives, args: ArgContext): ManifestErrors {
   const conf = new ConfReader(directives).read({ context: 'main', block: undefined }, undefined, args);
   for (const [key, spec] of Object.entries(directives)) {
     try {
       // Values are read when they are asked for.
       void conf[key];
     } catch (error) {
-      const [{ message, hint } = error as Fault] = configErrorsOf(error) ?? [];
-      yield { message: `default "${spec.default}" of directive "${spec.name ?? key}" is refused: ${message}`, hint };
+      const [{ message, hint } = error as ManifestError] = configErrorsOf(error) ?? [];
+      yield new ManifestError(`default "${spec.default}" of directive "${spec.name ?? key}" is rejected: ${message}`, hint);
     }
   }
 }

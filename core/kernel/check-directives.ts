@@ -1,77 +1,88 @@
 /** Checks the directive specs of a module, each by itself. Contexts and defaults need the other modules: see module-set and running-modules. */
 import { wordHint } from '../config/suggest.js';
 import { INHERITANCES } from '../module/spec.js';
-import { isRecord, isTexts, unknownKeys, type Fault, type Faults } from './fault.js';
+import { isRecord, isTexts, ManifestError, unknownKeys, type ManifestErrors } from './manifest-error.js';
 
-type Check = (value: unknown, key: string) => Iterable<Fault>;
+type Check = (value: unknown, key: string) => Iterable<ManifestError>;
 
 /** By key of a spec; called for what is there. */
 const CHECKS: Readonly<Record<string, Check>> = {
-  name: textFaults,
-  in: contextsFaults,
-  args: argsFaults,
-  many: trueFaults,
-  inherit: inheritFaults,
-  block: textFaults,
-  default: textFaults,
-  identity: functionFaults,
-  doc: textFaults,
-  keyed: trueFaults,
-  holds: textFaults,
+  name: textErrors,
+  in: contextsErrors,
+  args: argsErrors,
+  many: trueErrors,
+  inherit: inheritErrors,
+  block: textErrors,
+  default: textErrors,
+  identity: functionErrors,
+  doc: textErrors,
+  keyed: trueErrors,
+  holds: textErrors,
 };
 
+/** What the configuration language takes for one word without quotes, as all of nginx's names are. */
+const NAME = /^[a-z][a-z0-9_]*$/;
+const NAME_HINT = 'a letter, then letters, digits and underscores, all in lower case';
+
 /** Everything that is wrong with the `directives` of a manifest. */
-export function* directivesFaults(directives: unknown = {}): Faults {
+export function* directivesErrors(directives: unknown = {}): ManifestErrors {
   if (!isRecord(directives))
-    return yield { message: '"directives" is no record', hint: "write it as directives: { greet: directive({ in: ['location'] }) }" };
+    return yield new ManifestError('"directives" must be an object', "write it as directives: { greet: directive({ in: ['location'] }) }");
   for (const [name, spec] of Object.entries(directives)) {
-    for (const { message, ...hint } of specFaults(spec)) yield { message: `directive "${name}": ${message}`, ...hint };
+    if (!NAME.test(nameOf(name, spec))) yield new ManifestError(`invalid directive name "${nameOf(name, spec)}"`, NAME_HINT);
+    for (const { message, hint } of specErrors(spec)) yield new ManifestError(`directive "${name}": ${message}`, hint);
   }
 }
 
-function* specFaults(spec: unknown): Faults {
-  if (!isRecord(spec)) return yield { message: 'this is no spec', hint: "write it as directive({ in: ['location'], args: flag() })" };
+/** Specs of one name in several contexts have keys of their own. */
+function nameOf(key: string, spec: unknown): string {
+  const name = isRecord(spec) ? spec['name'] : undefined;
+  return typeof name === 'string' ? name : key;
+}
+
+function* specErrors(spec: unknown): ManifestErrors {
+  if (!isRecord(spec)) return yield new ManifestError('not a directive spec', "write it as directive({ in: ['location'], args: flag() })");
   yield* unknownKeys('key', spec, Object.keys(CHECKS));
-  if (spec['in'] === undefined) yield* contextsFaults(undefined);
+  if (spec['in'] === undefined) yield* contextsErrors(undefined);
   for (const [key, check] of Object.entries(CHECKS)) if (spec[key] !== undefined) yield* check(spec[key], key);
 }
 
-function* contextsFaults(contexts: unknown): Faults {
+function* contextsErrors(contexts: unknown): ManifestErrors {
   if (!isTexts(contexts) || contexts.length === 0)
-    yield { message: '"in" names no context', hint: "write where it may stand, as in: ['http', 'server', 'location']" };
+    yield new ManifestError('"in" must name at least one context', "write where it is allowed, as in: ['http', 'server', 'location']");
 }
 
-function* argsFaults(args: unknown): Faults {
+function* argsErrors(args: unknown): ManifestErrors {
   if (isArgType(args)) return;
-  if (!isRecord(args) || typeof args['parse'] === 'function') return yield noArgType('"args"');
-  for (const [name, type] of Object.entries(args)) if (!isArgType(type)) yield noArgType(`argument "${name}"`);
+  if (!isRecord(args) || typeof args['parse'] === 'function') return yield notArgType('"args"');
+  for (const [name, type] of Object.entries(args)) if (!isArgType(type)) yield notArgType(`argument "${name}"`);
 }
 
 function isArgType(type: unknown): boolean {
   return isRecord(type) && typeof type['parse'] === 'function' && typeof type['kind'] === 'string' && typeof type['form'] === 'string';
 }
 
-function noArgType(what: string): Fault {
-  return {
-    message: `${what} is no argument type`,
-    hint: 'the functions in srv/module/args.js make them: flag(), text(), number({ min: 1 })',
-  };
+function notArgType(what: string): ManifestError {
+  return new ManifestError(
+    `${what} is not an argument type`,
+    'the functions in srv/module/args.js make them: flag(), text(), number({ min: 1 })',
+  );
 }
 
-function* inheritFaults(inherit: unknown): Faults {
+function* inheritErrors(inherit: unknown): ManifestErrors {
   if (!INHERITANCES.some((one) => one === inherit))
-    yield { message: `unknown "inherit" value "${String(inherit)}"`, hint: wordHint(String(inherit), INHERITANCES) };
+    yield new ManifestError(`unknown "inherit" value "${String(inherit)}"`, wordHint(String(inherit), INHERITANCES));
 }
 
-function* textFaults(value: unknown, key: string): Faults {
-  if (typeof value !== 'string') yield { message: `"${key}" is no text`, hint: 'write it in quotes' };
+function* textErrors(value: unknown, key: string): ManifestErrors {
+  if (typeof value !== 'string') yield new ManifestError(`"${key}" must be a string`, 'write it in quotes');
 }
 
-/** Anything else than absence is taken for a yes. */
-function* trueFaults(value: unknown, key: string): Faults {
-  if (value !== true) yield { message: `"${key}" is not true`, hint: 'it is true, or it is left out' };
+/** Any value, `false` too, would count as true. */
+function* trueErrors(value: unknown, key: string): ManifestErrors {
+  if (value !== true) yield new ManifestError(`"${key}" must be true`, 'leave it out instead');
 }
 
-function* functionFaults(value: unknown, key: string): Faults {
-  if (typeof value !== 'function') yield { message: `"${key}" is no function`, hint: 'a function of the directive gives its text' };
+function* functionErrors(value: unknown, key: string): ManifestErrors {
+  if (typeof value !== 'function') yield new ManifestError(`"${key}" must be a function`, 'it gets the directive and returns its text');
 }

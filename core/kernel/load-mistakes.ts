@@ -1,7 +1,7 @@
 import { ConfigError, errorAt } from '../config/errors.js';
 import type { Log } from '../module/services.js';
 import type { Directive } from '../module/tree.js';
-import { ModuleFaults, ModuleLoadError } from './module-file.js';
+import { ModuleErrors, ModuleLoadError } from './module-file.js';
 
 /**
  * Why a module cannot be loaded, as mistakes at the line that asks for it. What the module itself has thrown goes to the log with its stack.
@@ -12,7 +12,7 @@ export function loadMistakes(failure: unknown, line: Directive | undefined, log:
   if (!(failure instanceof ModuleLoadError)) throw failure;
   const { message, cause } = failure;
   if (cause instanceof Error) log.write('crit', `${message}: ${cause.stack ?? cause.message}`);
-  const reasons = failure instanceof ModuleFaults ? failure.reasons : [failure];
+  const reasons = failure instanceof ModuleErrors ? failure.reasons : [failure];
   return reasons.map(({ message, hint }) =>
     line === undefined
       ? new ConfigError(message, undefined, 1, hint ?? 'the installation is incomplete: build it again')

@@ -3,9 +3,9 @@ import { basename, extname, isAbsolute, join, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { TimeIsOver, within } from '../control/time-limit.js';
 import { API_VERSION, declarationOf, type ModuleClass, type ModuleDeclaration } from '../module/manifest.js';
-import { manifestFaults } from './check-manifest.js';
-import type { Fault } from './fault.js';
+import { manifestErrors } from './check-manifest.js';
 import type { Installation } from './installation.js';
+import type { ManifestError } from './manifest-error.js';
 
 /** A module may wait for something at its top level; one that waits for ever is not to keep the server from starting or ending. */
 const LOAD_MS = 10_000;
@@ -36,12 +36,12 @@ export const SEE_LOG = 'the code of the module has thrown this: the error log ha
 /** What Node.js says where a package.json above the file makes it CommonJS. */
 const NOT_READ_AS_MODULE = /^(?:Cannot use import statement outside a module|Unexpected token 'export')$/;
 
-/** Several reasons, all of which are to be told. */
-export class ModuleFaults extends ModuleLoadError {
+/** Several reasons, all of them reported. */
+export class ModuleErrors extends ModuleLoadError {
   readonly reasons: readonly ModuleLoadError[];
 
-  constructor(file: string, faults: readonly Fault[]) {
-    const reasons = faults.map(({ message, hint }) => new ModuleLoadError(`cannot load module "${file}": ${message}`, hint));
+  constructor(file: string, errors: readonly ManifestError[]) {
+    const reasons = errors.map(({ message, hint }) => new ModuleLoadError(`cannot load module "${file}": ${message}`, hint));
     super(reasons.map(({ message }) => message).join('; '));
     this.reasons = reasons;
   }
@@ -106,8 +106,8 @@ export function moduleOf(file: string, exported: Readonly<Record<string, unknown
       hint,
     );
   }
-  const faults = [...manifestFaults(declaration)];
-  if (faults.length > 0) throw new ModuleFaults(file, faults);
+  const errors = [...manifestErrors(declaration)];
+  if (errors.length > 0) throw new ModuleErrors(file, errors);
   return { name, file, class: found as ModuleClass, declaration };
 }
 

@@ -3,8 +3,8 @@ import { nearest } from '../config/suggest.js';
 import type { Plane } from '../module/manifest.js';
 import { CONTEXTS, type ContextName, type Directives } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
-import type { Faults } from './fault.js';
-import { ModuleFaults, ModuleLoadError, type LoadedModule } from './module-file.js';
+import { ManifestError, type ManifestErrors } from './manifest-error.js';
+import { ModuleErrors, ModuleLoadError, type LoadedModule } from './module-file.js';
 
 /** The modules of one server in load order. Each is checked against those before it when it is added. */
 export class ModuleSet implements Iterable<LoadedModule> {
@@ -51,20 +51,20 @@ export class ModuleSet implements Iterable<LoadedModule> {
     const directives = declaration.manifest.directives ?? {};
     for (const { block } of Object.values(directives)) if (block !== undefined && block !== 'entries') this.#contexts.add(block);
     const strange = [...this.#unknownContexts(directives)];
-    if (strange.length > 0) throw new ModuleFaults(module.file, strange);
+    if (strange.length > 0) throw new ModuleErrors(module.file, strange);
     const faults = this.registry.register(name, directives);
     if (faults.length > 0) throw new ModuleLoadError(`module "${name}" cannot be loaded: ${faults.join('; ')}`);
     this.#modules.set(name, module);
     if (line) this.#lines.set(name, line);
   }
 
-  *#unknownContexts(directives: Directives): Faults {
+  *#unknownContexts(directives: Directives): ManifestErrors {
     for (const [name, spec] of Object.entries(directives)) {
       for (const context of spec.in) {
         if (this.#contexts.has(context)) continue;
         const meant = nearest(context, this.#contexts);
         const hint = meant === undefined ? 'if another module opens it, that one is loaded first' : `did you mean "${meant}"?`;
-        yield { message: `directive "${name}": unknown context "${context}"`, hint };
+        yield new ManifestError(`directive "${name}": unknown context "${context}"`, hint);
       }
     }
   }

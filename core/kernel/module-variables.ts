@@ -1,6 +1,6 @@
 import type { HttpVariables } from '../http/variables.js';
-import { variablesFaults } from './check-manifest.js';
-import type { Faults } from './fault.js';
+import { variablesErrors } from './check-manifest.js';
+import { ManifestError, type ManifestErrors } from './manifest-error.js';
 import type { RunningModule } from './running-modules.js';
 
 /** Makes the variables of modules known, and remembers whose they are. */
@@ -10,10 +10,10 @@ export class VariableDefiner {
   constructor(private readonly variables: HttpVariables) {}
 
   /** @returns what keeps some of them from being defined */
-  *define({ name: module, declaration, instance }: RunningModule): Faults {
+  *define({ name: module, declaration, instance }: RunningModule): ManifestErrors {
     const { variables, variablePrefixes } = instance;
-    yield* variablesFaults(variables);
-    yield* variablesFaults(variablePrefixes);
+    yield* variablesErrors(variables);
+    yield* variablesErrors(variablePrefixes);
     for (const [name, getter] of Object.entries({ ...declaration.manifest.variables, ...variables })) {
       yield* this.#attempt(module, name, () => this.variables.define(name, getter));
     }
@@ -22,17 +22,17 @@ export class VariableDefiner {
     }
   }
 
-  *#attempt(module: string, name: string, define: () => void): Faults {
+  *#attempt(module: string, name: string, define: () => void): ManifestErrors {
     try {
       define();
       this.#owners.set(name, module);
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       const owner = this.#owners.get(name);
-      yield {
-        message: error.message,
-        hint: `choose another name: ${owner === undefined ? 'srv' : `"${owner}"`} has a variable of this one`,
-      };
+      yield new ManifestError(
+        error.message,
+        `choose another name: ${owner === undefined ? 'srv' : `"${owner}"`} has a variable of this one`,
+      );
     }
   }
 }

@@ -7,10 +7,10 @@ import { HttpVariables } from '../http/variables.js';
 import type { HttpModule, Lifecycle, ModuleDeclaration } from '../module/manifest.js';
 import type { Log } from '../module/services.js';
 import type { ArgContext } from '../module/spec.js';
-import { defaultFaults } from './check-defaults.js';
-import { FaultError, type Fault } from './fault.js';
+import { defaultErrors } from './check-defaults.js';
+import { ManifestError } from './manifest-error.js';
 import { loadMistakes } from './load-mistakes.js';
-import { ModuleFaults, ModuleLoadError, SEE_LOG, type LoadedModule } from './module-file.js';
+import { ModuleErrors, ModuleLoadError, SEE_LOG, type LoadedModule } from './module-file.js';
 import { VariableDefiner } from './module-variables.js';
 import type { ModuleSet } from './module-set.js';
 
@@ -55,11 +55,11 @@ export class RunningModules implements Iterable<RunningModule> {
     const start = (module: LoadedModule): void => {
       const running = runOrExplain(module, run);
       this.#modules.push(running);
-      throwFaults(module, definer.define(running));
+      throwErrors(module, definer.define(running));
     };
     // After all variables are known: a default may have some.
     const checkDefaults = (module: LoadedModule): void =>
-      throwFaults(module, defaultFaults(module.declaration.manifest.directives ?? {}, this.args));
+      throwErrors(module, defaultErrors(module.declaration.manifest.directives ?? {}, this.args));
     this.errors = [...mistakesOf(start, set, log), ...mistakesOf(checkDefaults, set, log)];
   }
 
@@ -93,13 +93,13 @@ function runOrExplain(module: LoadedModule, run: (module: LoadedModule) => Runni
   try {
     return run(module);
   } catch (error) {
-    if (error instanceof FaultError) throw new ModuleFaults(module.file, [error]);
+    if (error instanceof ManifestError) throw new ModuleErrors(module.file, [error]);
     const reason = error instanceof Error ? error.message : String(error);
     throw new ModuleLoadError(`cannot load module "${module.file}": its constructor failed: ${reason}`, SEE_LOG, { cause: error });
   }
 }
 
-function throwFaults({ file }: LoadedModule, faults: Iterable<Fault>): void {
-  const all = [...faults];
-  if (all.length > 0) throw new ModuleFaults(file, all);
+function throwErrors({ file }: LoadedModule, errors: Iterable<ManifestError>): void {
+  const all = [...errors];
+  if (all.length > 0) throw new ModuleErrors(file, all);
 }

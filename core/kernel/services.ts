@@ -1,6 +1,6 @@
 import * as contract from '../module/services.js';
 import { container as rootContainer, type DependencyContainer, type InjectionToken } from 'tsyringe';
-import { FaultError } from './fault.js';
+import { ManifestError } from './manifest-error.js';
 
 /** A service's abstract class, which is its token. */
 export type ServiceToken<T> = abstract new (...args: never[]) => T;
@@ -35,15 +35,15 @@ export class Services {
   /**
    * Makes the one object of a module's class. A service that it asks for and this thread does not have is a stand-in whose use throws:
    * the class is the same in the master and the workers, and may need in one what does not exist in the other.
-   * @throws FaultError when it does not say which services it takes, or names what is none; and what the constructor throws
+   * @throws ManifestError when it does not say which services it takes, or names what is none; and what the constructor throws
    */
   construct(moduleClass: new (...args: never[]) => object, place: string): object {
     for (const [at, token] of wantedServices(moduleClass).entries()) {
       if (isServiceToken(token)) {
         if (!this.has(token)) this.provide(token, standIn(token.name, place));
       } else if (typeof token !== 'function' || !this.has(token as ServiceToken<object>)) {
-        throw new FaultError(
-          `parameter ${at + 1} of its constructor is no service`,
+        throw new ManifestError(
+          `parameter ${at + 1} of its constructor is not a service`,
           'services are the classes in srv/module/services.js, imported without "type"',
         );
       }
@@ -55,10 +55,10 @@ export class Services {
 /** What the constructor of a module takes, in order. */
 function wantedServices(moduleClass: new (...args: never[]) => object): readonly unknown[] {
   const wanted: unknown = Reflect.getMetadata('design:paramtypes', moduleClass) ?? [];
-  if (!Array.isArray(wanted)) throw new FaultError('"services" is no list', 'write it as static services = [Log]');
+  if (!Array.isArray(wanted)) throw new ManifestError('"services" must be an array', 'write it as static services = [Log]');
   if (wanted.length >= moduleClass.length) return wanted;
   const message = `it names ${wanted.length} of the ${moduleClass.length} services that its constructor takes`;
-  throw new FaultError(message, 'name them in order: static services = [Log]; TypeScript does it with "emitDecoratorMetadata"');
+  throw new ManifestError(message, 'name them in order: static services = [Log]; TypeScript does it with "emitDecoratorMetadata"');
 }
 
 const SERVICE_TOKENS: ReadonlySet<unknown> = new Set(Object.values(contract));

@@ -21,13 +21,13 @@ const IS_REFUSED: readonly (readonly [what: string, source: PluginSource, reason
   [
     'services in no list',
     { body: 'static services = Log; constructor(log) {}', imports: `import { Log } from 'srv/module/services.js';` },
-    '"services" is no list',
+    '"services" must be an array',
     'write it as static services = [Log]',
   ],
   [
     'what is no service',
     { body: 'static services = [Object]; constructor(log) {}' },
-    'parameter 1 of its constructor is no service',
+    'parameter 1 of its constructor is not a service',
     'services are the classes in srv/module/services.js, imported without "type"',
   ],
   [

@@ -46,14 +46,14 @@ const IS_REFUSED: readonly (readonly [what: string, source: PluginSource, reason
   [
     'no context',
     spec('{ in: [] }'),
-    'directive "greet": "in" names no context',
-    "write where it may stand, as in: ['http', 'server', 'location']",
+    'directive "greet": "in" must name at least one context',
+    "write where it is allowed, as in: ['http', 'server', 'location']",
   ],
-  ['no spec', spec('5'), 'directive "greet": this is no spec', "write it as directive({ in: ['location'], args: flag() })"],
+  ['no spec', spec('5'), 'directive "greet": not a directive spec', "write it as directive({ in: ['location'], args: flag() })"],
   [
     'a default that its argument refuses',
     spec(`{ in: ['http'], args: flag(), default: 'maybe' }`),
-    'default "maybe" of directive "greet" is refused: invalid value "maybe" in "greet" directive, it must be "on" or "off"',
+    'default "maybe" of directive "greet" is rejected: invalid value "maybe" in "greet" directive, it must be "on" or "off"',
     '',
   ],
   [
@@ -62,25 +62,25 @@ const IS_REFUSED: readonly (readonly [what: string, source: PluginSource, reason
       manifest: `directives: { greet: { in: ['http'], args: template(), default: '$nobody' } }`,
       imports: `import { template } from 'srv/module/args.js';`,
     },
-    'default "$nobody" of directive "greet" is refused: unknown "nobody" variable',
+    'default "$nobody" of directive "greet" is rejected: unknown "nobody" variable',
     '',
   ],
   [
     'a default that is no text',
     spec(`{ in: ['http'], args: flag(), default: true }`),
-    'directive "greet": "default" is no text',
+    'directive "greet": "default" must be a string',
     'write it in quotes',
   ],
   [
     'an argument type that was not made',
     spec(`{ in: ['http'], args: flag }`),
-    'directive "greet": "args" is no argument type',
+    'directive "greet": "args" is not an argument type',
     'the functions in srv/module/args.js make them: flag(), text(), number({ min: 1 })',
   ],
   [
     'an argument type in a record',
     spec(`{ in: ['http'], args: { name: 'text' } }`),
-    'directive "greet": argument "name" is no argument type',
+    'directive "greet": argument "name" is not an argument type',
     'the functions in srv/module/args.js make them: flag(), text(), number({ min: 1 })',
   ],
   [
@@ -89,7 +89,19 @@ const IS_REFUSED: readonly (readonly [what: string, source: PluginSource, reason
     'directive "greet": unknown key "defualt"',
     'did you mean "default"?',
   ],
-  ['many: false', spec(`{ in: ['http'], many: false }`), 'directive "greet": "many" is not true', 'it is true, or it is left out'],
+  ['many: false', spec(`{ in: ['http'], many: false }`), 'directive "greet": "many" must be true', 'leave it out instead'],
+  [
+    'a directive name with a character that has a meaning',
+    { manifest: `directives: { 'gr;eet': { in: ['http'] } }` },
+    'invalid directive name "gr;eet"',
+    'a letter, then letters, digits and underscores, all in lower case',
+  ],
+  [
+    'an empty directive name',
+    spec(`{ name: '', in: ['http'] }`),
+    'invalid directive name ""',
+    'a letter, then letters, digits and underscores, all in lower case',
+  ],
   [
     'an unknown inheritance',
     spec(`{ in: ['http'], inherit: 'apend' }`),
@@ -99,14 +111,14 @@ const IS_REFUSED: readonly (readonly [what: string, source: PluginSource, reason
   [
     'directives in a list',
     { manifest: 'directives: []' },
-    '"directives" is no record',
+    '"directives" must be an object',
     "write it as directives: { greet: directive({ in: ['location'] }) }",
   ],
   ['an unknown phase', { manifest: 'phases: { acces: 1 }' }, 'unknown phase "acces"', 'did you mean "access"?'],
   [
     'an order that is no number',
     { manifest: `phases: { access: 'first' }` },
-    'the order in phase "access" is no number',
+    'the order in phase "access" must be a number',
     'lower ones come first, 100 is the default',
   ],
   [
@@ -125,19 +137,19 @@ const IS_REFUSED: readonly (readonly [what: string, source: PluginSource, reason
   [
     'needs that are no list',
     { manifest: `needs: 'srv_http_proxy_module'` },
-    '"needs" is no list of names',
+    '"needs" must be an array of module names',
     "write it as needs: ['srv_http_proxy_module']",
   ],
   [
     'a variable that is no function',
     { manifest: `variables: { acme: 'x' }` },
-    'variable "acme" is no function',
-    'a function of the request gives its text',
+    'variable "acme" must be a function',
+    'it gets the request and returns its text',
   ],
   [
     'routes without a key',
     { kind: 'control', manifest: '' },
-    'the manifest has no key',
+    'the manifest has no "key"',
     'it is the first part of the paths of its routes, below /v1/',
   ],
 ];
@@ -201,8 +213,8 @@ test('everything that is wrong with a module is told in one run, and that of oth
     Array.from(stderr.matchAll(/\[emerg\] cannot load module "[^"]*[/](?<reason>.*) in /g), ({ groups }) => groups?.['reason']),
     [
       'acme.mjs": unknown plane "foo"',
-      'acme.mjs": directive "one": "in" names no context',
-      'acme.mjs": directive "two": this is no spec',
+      'acme.mjs": directive "one": "in" must name at least one context',
+      'acme.mjs": directive "two": not a directive spec',
       'acme.mjs": unknown phase "acces"',
       'nothing.so" (2: No such file or directory)',
     ],
