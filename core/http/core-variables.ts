@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import type { HttpRequest, VariableGetter, VariablePrefix } from '../module/http.js';
 import { cookieValue } from './request/cookies.js';
-import { CAPTURE, type HttpVariables } from './variables.js';
+import { CAPTURE, type HttpVariables } from './site/variables.js';
 import type { Request } from './request/request.js';
 import { publicStatus } from './request/status.js';
 import { defineUpstreamVariables, seconds } from './upstream/upstream-variables.js';

@@ -4,16 +4,16 @@ import { Mistakes } from '../config/mistakes.js';
 import type { Change, Follower, Prepared } from '../kernel/follower.js';
 import type { Block } from '../module/tree.js';
 import { systemErrorText } from '../config/system-error.js';
-import { CheckedModule } from './checked-module.js';
-import { HttpCompiler, type HttpConfiguration } from './compiler.js';
+import { CheckedModule } from './site/checked-module.js';
+import { HttpCompiler, type HttpConfiguration } from './site/compiler.js';
 import type { HttpContext } from './request/context.js';
 import type { HttpExchanges } from './upstream/exchange-route.js';
 import { HttpListener } from './listen/http-listener.js';
 import { listenGroups, type ListenGroup } from './listen/listen-groups.js';
 import { bindProbe } from '../net/bind-probe.js';
-import type { Product } from './settings.js';
-import { makeTemporaryFolder } from './temporary-path.js';
-import type { HttpVariables } from './variables.js';
+import type { Product } from './site/settings.js';
+import { makeTemporaryFolder } from './site/temporary-path.js';
+import type { HttpVariables } from './site/variables.js';
 
 /** Opening sockets is a worker's job; the master tries whether it can be done; a check (`srv -t`) only reads. */
 export type EngineRole = 'master' | 'worker' | 'control' | 'check';

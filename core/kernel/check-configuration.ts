@@ -3,7 +3,7 @@ import { byPosition, ConfigError, ConfigErrors } from '../config/errors.js';
 import { ConfigTree, type DirectiveData, type IdSource } from '../config/tree.js';
 import type { Parsed } from '../config/parser.js';
 import { check } from '../config/validate.js';
-import { defineCaptureVariables } from '../http/capture-variables.js';
+import { defineCaptureVariables } from '../http/site/capture-variables.js';
 import { furtherMistakes } from './further-mistakes.js';
 import type { Instance, RunningModulesLoad } from './instance.js';
 import { readConfiguration, type ConfigurationSource } from './read-configuration.js';

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { ConfigErrors, type ConfigError } from '../config/errors.js';
 import { Mistakes } from '../config/mistakes.js';
 import { ConfigTree, type DirectiveData, type Tree, type TreeOperation } from '../config/tree.js';
-import { defineCaptureVariables } from '../http/capture-variables.js';
+import { defineCaptureVariables } from '../http/site/capture-variables.js';
 import { ErrorLog } from '../log/error-log.js';
 import { Log, ServerInfo } from '../module/services.js';
 import type { Change, Follower, Prepared } from './follower.js';

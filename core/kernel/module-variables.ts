@@ -1,4 +1,4 @@
-import type { HttpVariables } from '../http/variables.js';
+import type { HttpVariables } from '../http/site/variables.js';
 import { variablesErrors } from './check-manifest.js';
 import { ManifestError, type ManifestErrors } from './manifest-error.js';
 import type { RunningModule } from './running-modules.js';

@@ -3,7 +3,7 @@ import type { ConfigError } from '../config/errors.js';
 import { compileTemplate, templateParts } from '../config/template.js';
 import type { SpecRegistry } from '../config/registry.js';
 import { defineCoreVariables } from '../http/core-variables.js';
-import { HttpVariables } from '../http/variables.js';
+import { HttpVariables } from '../http/site/variables.js';
 import type { HttpModule, Lifecycle, ModuleDeclaration } from '../module/manifest.js';
 import type { Log } from '../module/services.js';
 import type { ArgContext } from '../module/spec.js';

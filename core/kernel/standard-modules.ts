@@ -1,4 +1,4 @@
-import { HttpCoreModule } from '../http/core-module.js';
+import { HttpCoreModule } from '../http/site/core-module.js';
 import type { ModuleClass } from '../module/manifest.js';
 import { CoreModule } from './core-module.js';
 

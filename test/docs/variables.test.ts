@@ -2,7 +2,7 @@
 import test from 'ava';
 import { allModules, type DocumentedModule } from '../../tools/docs/all-modules.js';
 import { defineCoreVariables } from '../../core/http/core-variables.js';
-import { HttpVariables } from '../../core/http/variables.js';
+import { HttpVariables } from '../../core/http/site/variables.js';
 import { Services } from '../../core/kernel/services.js';
 import type { HttpModule } from '../../core/module/manifest.js';
 import type { VariableGetter, VariablePrefix } from '../../core/module/http.js';

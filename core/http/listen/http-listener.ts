@@ -5,9 +5,9 @@ import { acceptInto } from '../../net/accept.js';
 import { ClientConnection } from '../client/h1/client-connection.js';
 import type { HttpContext } from '../request/context.js';
 import type { ListenOptions } from '../../net/listen-options.js';
-import type { ServerNames } from '../server-names.js';
+import type { ServerNames } from '../site/server-names.js';
 import { TlsFront } from '../../net/prelude/tls-front.js';
-import type { HttpVariables } from '../variables.js';
+import type { HttpVariables } from '../site/variables.js';
 
 /** A turn of the event loop that took no longer left no time for a connection to come. Milliseconds. */
 const CALM_TURN = 0.1;

@@ -2,8 +2,8 @@ import { errorAt } from '../../config/errors.js';
 import { Mistakes } from '../../config/mistakes.js';
 import type { Directive } from '../../module/tree.js';
 import type { ListenOptions } from '../../net/listen-options.js';
-import { ServerNames } from '../server-names.js';
-import type { VirtualServer } from '../virtual-server.js';
+import { ServerNames } from '../site/server-names.js';
+import type { VirtualServer } from '../site/virtual-server.js';
 
 /** One address and the servers that listen on it. */
 export interface ListenGroup {

@@ -1,5 +1,5 @@
 import { byteText, targetText } from '../../module/message-text.js';
-import type { ErrorPage } from '../location.js';
+import type { ErrorPage } from '../site/location.js';
 import type { Request } from '../request/request.js';
 import { sendFailure, sendWhole } from '../response/response.js';
 import { logFailure } from '../request/handler-failure.js';

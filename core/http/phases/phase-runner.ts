@@ -3,7 +3,7 @@ import { DECLINED, DONE, OK, PHASES, type Result } from '../../module/http.js';
 import { escapeUri } from '../../net/http1/uri.js';
 import { answerStatus } from './error-response.js';
 import { logFailure, presentHandler } from '../request/handler-failure.js';
-import type { Location, Steps } from '../location.js';
+import type { Location, Steps } from '../site/location.js';
 import type { Request } from '../request/request.js';
 import { MAX_REDIRECTS, Stage } from '../request/stage.js';
 import { isStatus } from '../request/status.js';

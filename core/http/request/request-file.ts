@@ -1,6 +1,6 @@
 import { close, read, write } from 'node:fs';
 import type { Request } from './request.js';
-import { failureOf, openTemporaryFile } from '../temporary-path.js';
+import { failureOf, openTemporaryFile } from '../site/temporary-path.js';
 
 /** Bytes that wait for the disk before the client is told to wait. */
 const HIGH_WATER = 65_536;

@@ -6,19 +6,19 @@ import type { HeadLimits } from '../../net/http1/message-head.js';
 import { fieldName, fieldValue, findField } from '../../net/http1/fields.js';
 import { sendWhole } from '../response/response.js';
 import { BodyCollector } from './body-collector.js';
-import { contentTypeOf } from '../content-types.js';
+import { contentTypeOf } from '../site/content-types.js';
 import { answerStatus } from '../phases/error-response.js';
 import type { ClientConnection } from '../client/h1/client-connection.js';
 import { OwnField } from './context.js';
 import { HeaderList } from './header-list.js';
-import type { Location } from '../location.js';
+import type { Location } from '../site/location.js';
 import { enterLocation, enterNamedLocation } from '../phases/phase-runner.js';
 import type { UpstreamTrace } from './upstream-trace.js';
 import type { RequestBody } from './request-body.js';
 import { ApiError } from '../../module/control.js';
 import { Stage } from './stage.js';
 import { isStatus } from './status.js';
-import type { VirtualServer } from '../virtual-server.js';
+import type { VirtualServer } from '../site/virtual-server.js';
 
 /** Whoever finishes a request later: an upstream exchange, a module that waits. */
 export interface RequestOwner {

@@ -3,7 +3,7 @@ import { cookieValue } from '../request/cookies.js';
 import type { Request } from '../request/request.js';
 import type { Attempt } from './attempt.js';
 import type { UpstreamTrace } from '../request/upstream-trace.js';
-import type { HttpVariables } from '../variables.js';
+import type { HttpVariables } from '../site/variables.js';
 
 /** `1.250`: seconds with milliseconds, as in nginx's logs. */
 export function seconds(milliseconds: number): string {

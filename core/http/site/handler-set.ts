@@ -1,7 +1,7 @@
-import { errorAt } from '../config/errors.js';
-import { PHASES, type Handler, type HttpHandlers, type Phase } from '../module/http.js';
-import type { ModuleDeclaration } from '../module/manifest.js';
-import type { Directive } from '../module/tree.js';
+import { errorAt } from '../../config/errors.js';
+import { PHASES, type Handler, type HttpHandlers, type Phase } from '../../module/http.js';
+import type { ModuleDeclaration } from '../../module/manifest.js';
+import type { Directive } from '../../module/tree.js';
 import type { Steps } from './location.js';
 
 const DEFAULT_ORDER = 100;

@@ -1,10 +1,10 @@
 import { dirname } from 'node:path';
-import { assertFolderAround } from '../config/folder-around.js';
-import { choice, flag, number, optional, path, rest, size, template, text, time } from '../module/args.js';
-import { httpModule } from '../module/manifest.js';
-import { ArgError, directive, type ArgType, type Conf } from '../module/spec.js';
-import type { Directive } from '../module/tree.js';
-import { listenAddress, listenParameter } from '../net/listen-options.js';
+import { assertFolderAround } from '../../config/folder-around.js';
+import { choice, flag, number, optional, path, rest, size, template, text, time } from '../../module/args.js';
+import { httpModule } from '../../module/manifest.js';
+import { ArgError, directive, type ArgType, type Conf } from '../../module/spec.js';
+import type { Directive } from '../../module/tree.js';
+import { listenAddress, listenParameter } from '../../net/listen-options.js';
 import { serverName } from './server-names.js';
 
 const words = (node: Directive): string => node.args.map((word) => word.text).join(' ');

@@ -1,5 +1,5 @@
-import { compilePattern } from '../module/pattern.js';
-import { ArgError, type ArgType } from '../module/spec.js';
+import { compilePattern } from '../../module/pattern.js';
+import { ArgError, type ArgType } from '../../module/spec.js';
 import type { VirtualServer } from './virtual-server.js';
 
 /** A virtual server chosen by name, with the captures of a regular expression name. */

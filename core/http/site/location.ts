@@ -1,5 +1,5 @@
-import type { Handler, HttpHandlers, Scope, Template } from '../module/http.js';
-import type { Directive } from '../module/tree.js';
+import type { Handler, HttpHandlers, Scope, Template } from '../../module/http.js';
+import type { Directive } from '../../module/tree.js';
 import type { ContentTypes } from './content-types.js';
 import type { LocationTable } from './location-table.js';
 import type { TemporaryPath } from './temporary-path.js';

@@ -1,11 +1,11 @@
 import type { SecureContext } from 'node:tls';
-import type { TlsSettings } from '../module/manifest.js';
-import type { Scope } from '../module/http.js';
-import type { HeadLimits } from '../net/http1/message-head.js';
-import type { Directive } from '../module/tree.js';
+import type { TlsSettings } from '../../module/manifest.js';
+import type { Scope } from '../../module/http.js';
+import type { HeadLimits } from '../../net/http1/message-head.js';
+import type { Directive } from '../../module/tree.js';
 import type { LocationTable } from './location-table.js';
 import type { Location, Steps } from './location.js';
-import type { ListenOptions } from '../net/listen-options.js';
+import type { ListenOptions } from '../../net/listen-options.js';
 import type { ServerName } from './server-names.js';
 
 /** What the engine needs of a server before a location is chosen. */

@@ -1,8 +1,8 @@
-import { configErrorsOf, errorAt } from '../config/errors.js';
-import { wordHint } from '../config/suggest.js';
-import type { HttpHandlers, Scope } from '../module/http.js';
-import type { HttpModule, ModuleDeclaration, TlsSettings } from '../module/manifest.js';
-import type { Log } from '../module/services.js';
+import { configErrorsOf, errorAt } from '../../config/errors.js';
+import { wordHint } from '../../config/suggest.js';
+import type { HttpHandlers, Scope } from '../../module/http.js';
+import type { HttpModule, ModuleDeclaration, TlsSettings } from '../../module/manifest.js';
+import type { Log } from '../../module/services.js';
 import type { CompiledModule } from './compiler.js';
 
 /** A module as it was loaded. */

@@ -1,4 +1,4 @@
-import type { HttpRequest, VariableGetter, VariablePrefix } from '../module/http.js';
+import type { HttpRequest, VariableGetter, VariablePrefix } from '../../module/http.js';
 
 /** Prefix of the family that reads captures of regular expressions by number or name. */
 export const CAPTURE = 'capture_';

@@ -1,4 +1,4 @@
-import type { Directive } from '../module/tree.js';
+import type { Directive } from '../../module/tree.js';
 
 /** Content types by file name extension, in lower case. */
 export type ContentTypes = ReadonlyMap<string, string>;

@@ -1,9 +1,9 @@
-import { ConfReader } from '../config/conf.js';
-import { errorAt } from '../config/errors.js';
-import { Mistakes } from '../config/mistakes.js';
-import type { Scope } from '../module/http.js';
-import type { ArgContext, Conf, ContextName, Directives } from '../module/spec.js';
-import type { Block, Directive } from '../module/tree.js';
+import { ConfReader } from '../../config/conf.js';
+import { errorAt } from '../../config/errors.js';
+import { Mistakes } from '../../config/mistakes.js';
+import type { Scope } from '../../module/http.js';
+import type { ArgContext, Conf, ContextName, Directives } from '../../module/spec.js';
+import type { Block, Directive } from '../../module/tree.js';
 
 /** Reads the configuration of one module, in every scope. */
 export class ScopedReader {
