@@ -59,13 +59,13 @@ function fieldTemplate(): ArgType<Template> {
 
 const directives = {
   add_header: directive({
-    in: ['http', 'server', 'location', 'if'],
+    in: ['http', 'server', 'location', 'if in location'],
     args: { name: fieldTemplate(), value: template('value'), always: word('always') },
     many: true,
     doc: 'Adds a field to answers with status 200, 201, 204, 206, 301-304, 307, 308; with always to all.',
   }),
   expires: directive({
-    in: ['http', 'server', 'location', 'if'],
+    in: ['http', 'server', 'location', 'if in location'],
     args: { first: expiry('modified | [-]time | @time | epoch | max | off'), second: optional(expiry('time')) },
     default: 'off',
     doc: 'Sets Expires and Cache-Control; "modified": counted from Last-Modified.',

@@ -25,7 +25,7 @@ function statusOrUrl(): ArgType<number | Template> {
 
 const directives = {
   return: directive({
-    in: ['server', 'location', 'if'],
+    in: ['server', 'location', 'if in server', 'if in location'],
     args: { first: statusOrUrl(), second: optional(template('text | URL')) },
     many: true,
     inherit: 'none',

@@ -62,12 +62,17 @@ export class ModuleSet implements Iterable<LoadedModule> {
     for (const [name, spec] of Object.entries(directives)) {
       for (const context of spec.in) {
         if (this.#contexts.has(context)) continue;
-        const meant = nearest(context, this.#contexts);
-        const hint = meant === undefined ? 'if another module opens it, that one is loaded first' : `did you mean "${meant}"?`;
-        yield new ManifestError(`directive "${name}": unknown context "${context}"`, hint);
+        yield new ManifestError(`directive "${name}": unknown context "${context}"`, contextHint(context, this.#contexts));
       }
     }
   }
+}
+
+function contextHint(context: string, known: ReadonlySet<string>): string {
+  const longer = [...known].filter((name) => name.startsWith(`${context} `));
+  if (longer.length > 0) return `one of: ${longer.join(', ')}`;
+  const meant = nearest(context, known);
+  return meant === undefined ? 'if another module opens it, load that one first' : `did you mean "${meant}"?`;
 }
 
 function wrongPlane(name: string, plane: 'data' | 'control'): ModuleLoadError {

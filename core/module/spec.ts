@@ -48,7 +48,13 @@ export interface ArgType<T> {
   readonly absent?: T;
 }
 
-/** The contexts that srv itself knows. */
+/**
+ * The contexts that srv itself knows; modules may open others. One name each:
+ * - `if in server`, `if in location`: the block of `if` in a server, and in a location (NGX_HTTP_SIF_CONF, NGX_HTTP_LIF_CONF). The directive
+ *   `if` itself has two specs, `{ name: 'if', in: ['server'], block: 'if in server' }` and one of the other pair.
+ * - `limit_except`: the block of `limit_except` in a location.
+ * - `upstream`: the block of `upstream`, of either traffic engine.
+ */
 export const CONTEXTS = [
   'main',
   'events',
@@ -57,7 +63,6 @@ export const CONTEXTS = [
   'location',
   'if in server',
   'if in location',
-  'if',
   'limit_except',
   'upstream',
 ] as const;

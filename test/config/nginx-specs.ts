@@ -51,19 +51,23 @@ const http = {
     identity: ({ args }) => args[0]?.text ?? '',
   }),
   return: directive({
-    in: ['server', 'location', 'if in server', 'if'],
+    in: ['server', 'location', 'if in server', 'if in location'],
     args: { status: text('code'), text: optional(template('text | URL')) },
     inherit: 'none',
   }),
-  add_header: directive({ in: [...EVERYWHERE, 'if'], args: { name: text(), value: template(), always: word('always') }, many: true }),
+  add_header: directive({
+    in: [...EVERYWHERE, 'if in location'],
+    args: { name: text(), value: template(), always: word('always') },
+    many: true,
+  }),
   error_page: directive({ in: EVERYWHERE, args: { codes: rest(text('code'), 2) }, many: true, inherit: 'append' }),
   internal: directive({ in: ['location'] }),
-  proxy_pass: directive({ in: ['location', 'if', 'limit_except'], args: template('URL'), inherit: 'none' }),
+  proxy_pass: directive({ in: ['location', 'if in location', 'limit_except'], args: template('URL'), inherit: 'none' }),
   proxy_read_timeout: directive({ in: EVERYWHERE, args: time(), default: '60s' }),
   proxy_set_header: directive({ in: EVERYWHERE, args: { name: text('field'), value: template('value') }, many: true }),
   map: directive({ in: ['http'], args: { source: template('string'), variable: text('$variable') }, block: 'entries', many: true }),
   'if in server': directive({ name: 'if', in: ['server'], args: rest(text('condition')), block: 'if in server', many: true }),
-  if: directive({ in: ['location'], args: rest(text('condition')), block: 'if', many: true }),
+  if: directive({ in: ['location'], args: rest(text('condition')), block: 'if in location', many: true }),
 } satisfies Directives;
 
 const upstream = {

@@ -12,7 +12,7 @@ test('one name may mean different things in different contexts', (t) => {
   t.is(registry.find('upstream', 'server')?.module, 'srv_upstream_module');
   t.deepEqual(registry.contextsOf('server'), ['http', 'upstream']);
   t.is(registry.find('server', 'if')?.spec.block, 'if in server');
-  t.is(registry.find('location', 'if')?.spec.block, 'if');
+  t.is(registry.find('location', 'if')?.spec.block, 'if in location');
   t.is(registry.find('main', 'server'), undefined);
 });
 
@@ -51,7 +51,7 @@ test('the context of a directive follows from what is around it', (t) => {
     server: 'http',
     'location /': 'server',
     'if ($a)': 'location',
-    'return 1': 'if',
+    'return 1': 'if in location',
     'if ($b)': 'server',
     'return 2': 'if in server',
     'upstream u': 'http',

@@ -17,7 +17,7 @@ function messages(text: string, context: string, beside?: (name: string) => bool
 test('a single directive is checked in the context it will stand in', (t) => {
   t.deepEqual(messages('server 10.0.0.1 weight=2 down', 'upstream'), []);
   t.deepEqual(messages('server 10.0.0.1', 'location'), ['"server" directive is not allowed here']);
-  t.deepEqual(messages('return 200; add_header a b', 'if'), []);
+  t.deepEqual(messages('return 200; add_header a b', 'if in location'), []);
 });
 
 function beside(name: string): boolean {

@@ -41,8 +41,9 @@ const IS_REFUSED: readonly (readonly [what: string, source: PluginSource, reason
     'a context that nothing is like',
     spec(`{ in: ['zoo'] }`),
     'directive "greet": unknown context "zoo"',
-    'if another module opens it, that one is loaded first',
+    'if another module opens it, load that one first',
   ],
+  ['a context with two forms', spec(`{ in: ['if'] }`), 'directive "greet": unknown context "if"', 'one of: if in server, if in location'],
   [
     'no context',
     spec('{ in: [] }'),

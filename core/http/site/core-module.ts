@@ -171,7 +171,7 @@ export const coreDirectives = {
     doc: 'Whether an error of an error page has an error page.',
   }),
   error_page: directive({
-    in: ['http', 'server', 'location', 'if'],
+    in: ['http', 'server', 'location', 'if in location'],
     args: { words: rest(template('code ... [=[status]] uri'), 2) },
     many: true,
     doc: 'What answers instead of an error.',
