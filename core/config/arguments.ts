@@ -20,6 +20,8 @@ export class Signature {
   /** Words and `key=value` parameters by their key. */
   readonly words: ReadonlyMap<string, Field>;
   readonly params: ReadonlyMap<string, Field>;
+  /** Keys of parameters that have to be there. */
+  readonly requiredParams: readonly string[];
   /** The value is that of the one argument, not an object. */
   readonly single: boolean;
   readonly fields: readonly Field[];
@@ -35,12 +37,13 @@ export class Signature {
     this.rest = this.fields.find(({ type }) => type.kind === 'rest');
     this.words = byKey(this.fields.filter(({ type }) => type.kind === 'word'));
     this.params = byKey(this.fields.filter(({ type }) => type.kind === 'param'));
+    this.requiredParams = [...this.params].flatMap(([key, { type }]) => (type.required ? [key] : []));
   }
 
   /** False if this number of words is too small or too large, whatever they are. */
   allows(count: number): boolean {
-    const { required, optional, rest, words, params } = this;
-    if (count < required.length + (rest?.type.least ?? 0)) return false;
+    const { required, optional, rest, words, params, requiredParams } = this;
+    if (count < required.length + requiredParams.length + (rest?.type.least ?? 0)) return false;
     return rest !== undefined || words.size + params.size > 0 || count <= required.length + optional.length;
   }
 
@@ -89,6 +92,7 @@ class ArgumentReader {
       this.refuseCount();
       return undefined;
     }
+    this.assertRequired();
     if (single) return this.values[''];
     return fields.length === 0 ? true : this.values;
   }
@@ -122,6 +126,14 @@ class ArgumentReader {
     }
   }
 
+  /** A parameter that is there is in `args`; its value may be undefined because it was refused. */
+  private assertRequired(): void {
+    const { name, args } = this.directive;
+    for (const key of this.signature.requiredParams)
+      if (!args.some(({ text }) => text.startsWith(`${key}=`)))
+        this.refuse(`"${name}" must have "${key}" parameter`, undefined, `syntax: ${synopsis(name, this.signature)}`);
+  }
+
   private warnOfRepetition(word: Word): void {
     const first = this.directive.args.find(({ text }) => text === word.text);
     if (first !== word) this.context.warn?.(`duplicate value "${word.text}"`);
@@ -134,7 +146,7 @@ class ArgumentReader {
   private parse(type: ArgType<unknown>, word: Word): unknown {
     const text = type.kind === 'param' ? word.text.slice(word.text.indexOf('=') + 1) : word.text;
     try {
-      return type.parse(text, this.context);
+      return type.parse(text, this.context, word.text);
     } catch (error) {
       if (!(error instanceof ArgError)) throw error;
       for (const reason of [error, ...error.further])

@@ -57,12 +57,14 @@ export function size({ min = '0' } = {}): ArgType<number> {
   };
 }
 
+const SIZE = /^(\d{1,12})([kKmMgG]?)$/;
+
 function bytesOf(value: string): number {
-  const match = /^(\d{1,12})([kKmMgG]?)$/.exec(value);
+  const match = SIZE.exec(value);
   if (!match)
     throw new ArgError(`invalid value "${value}"`, 'a size is a number of bytes, or has one of the suffixes k, m, g: 512, 8k, 1m');
   const result = Number(match[1]) * (SIZE_UNITS[(match[2] ?? '').toLowerCase()] ?? 1);
-  if (!Number.isSafeInteger(result)) throw new ArgError(`invalid value "${value}"`, 'that is more than can be counted');
+  if (!Number.isSafeInteger(result)) throw new ArgError(`invalid value "${value}"`, 'value is too large');
   return result;
 }
 
@@ -140,6 +142,48 @@ export function choice<const T extends string>(...words: readonly T[]): ArgType<
   };
 }
 
+/** A zone of shared memory, `name:size`. */
+export interface ZoneSize {
+  readonly name: string;
+  /** Bytes. */
+  readonly size: number;
+}
+
+/**
+ * A zone of shared memory as `limit_req_zone`, `limit_conn_zone` and `proxy_cache_path` write it: `zone=name:size`, as
+ * `requiredParam('zone', zone())`.
+ */
+export function zone({ min = '32k' } = {}): ArgType<ZoneSize> {
+  const least = bytesOf(min);
+  return {
+    kind: 'text',
+    form: 'name:size',
+    parse(value, _context, written = value) {
+      const [, name, text = ''] = /^([^:]+):(.*)$/s.exec(value) ?? [];
+      const bytes = SIZE.test(text) ? bytesOf(text) : undefined;
+      if (name === undefined || bytes === undefined)
+        throw new ArgError(`invalid zone size "${written}"`, 'a zone is a name and a size: one:10m');
+      if (bytes < least) throw new ArgError(`zone "${written}" is too small`, `at least ${min}`);
+      return { name, size: bytes };
+    },
+  };
+}
+
+const RATE_SECONDS: Readonly<Record<string, number>> = { 'r/s': 1, 'r/m': 60, '': 1 };
+
+/** Requests per second or minute, `10r/s`, `30r/m`, in thousandths of a request per second, rounded down as nginx does (`limit_req_zone`). */
+export function requestRate(): ArgType<number> {
+  return {
+    kind: 'text',
+    form: 'rate',
+    parse(value, _context, written = value) {
+      const [, count = '', unit = ''] = /^(\d{1,9})(r\/[sm])?$/.exec(value) ?? [];
+      if (Number(count) < 1) throw new ArgError(`invalid rate "${written}"`, 'requests per second or minute: 10r/s, 30r/m');
+      return Math.floor((Number(count) * 1000) / (RATE_SECONDS[unit] ?? 1));
+    },
+  };
+}
+
 /** Text with variables, compiled once. */
 export function template(form = 'string'): ArgType<Template> {
   return { kind: 'template', form, parse: (value, context) => context.template(value) };
@@ -177,4 +221,9 @@ export function param<T>(key: string, type: ArgType<T>): ArgType<T | undefined>;
 export function param<T, const A>(key: string, type: ArgType<T>, absent: A): ArgType<T | A>;
 export function param<T, A>(key: string, type: ArgType<T>, absent?: A): ArgType<T | A | undefined> {
   return { kind: 'param', form: `[${key}=${type.form}]`, key, parse: type.parse, absent, of: type };
+}
+
+/** `key=value` that has to be there: `limit_req_zone $key zone=one:10m rate=1r/s`. */
+export function requiredParam<T>(key: string, type: ArgType<T>): ArgType<T> {
+  return { kind: 'param', form: `${key}=${type.form}`, key, parse: type.parse, required: true, of: type };
 }

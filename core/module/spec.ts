@@ -37,7 +37,8 @@ export interface ArgType<T> {
   readonly kind: 'text' | 'number' | 'size' | 'time' | 'flag' | 'choice' | 'template' | 'path' | 'param' | 'word' | 'rest' | 'optional';
   /** How it is written in a synopsis: `size`, `on | off`, `weight=number`. */
   readonly form: string;
-  readonly parse: (text: string, context: ArgContext) => T;
+  /** @param written the whole word, for messages that quote it: `key=text` of a parameter */
+  readonly parse: (text: string, context: ArgContext, written?: string) => T;
   /** For `param` and `word`: the name before `=`, or the word itself. These may stand anywhere after the positional arguments. */
   readonly key?: string;
   /** For `rest`: the least number of arguments it takes. */
@@ -46,6 +47,8 @@ export interface ArgType<T> {
   readonly of?: ArgType<unknown>;
   /** Value when the argument is absent (`optional`, `param`, `word`). */
   readonly absent?: T;
+  /** A `param` that has to be there. */
+  readonly required?: true;
 }
 
 /**
