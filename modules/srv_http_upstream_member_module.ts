@@ -1,7 +1,7 @@
 import { path } from '../core/module/args.js';
 import { action, ApiError, assertPreconditions, type ActionContext, type Preconditions } from '../core/module/control.js';
 import { coreModule } from '../core/module/manifest.js';
-import { Transactions, Upstreams, type Applied, type Edit, type GroupView } from '../core/module/services.js';
+import { Transactions, Upstreams, type Applied, type Edit, type UpstreamView } from '../core/module/services.js';
 import { directive } from '../core/module/spec.js';
 import type { Directive } from '../core/module/tree.js';
 import { groupJson } from './srv_http_upstream_member_module/group-view.js';
@@ -51,7 +51,7 @@ export class UpstreamMembers {
 
   @action('upstream.groups')
   groups(): Versioned<unknown> {
-    const groups = Array.from(this.upstreams.groups()).filter((group) => group.zone !== undefined);
+    const groups = Array.from(this.upstreams.all()).filter((group) => group.zone !== undefined);
     return { value: groups.map(groupJson), version: String(this.transactions.version), diff: [] };
   }
 
@@ -140,7 +140,7 @@ export class UpstreamMembers {
   }
 
   #follow(name: string, edits: readonly Edit[], { directives }: Applied): void {
-    const group = this.upstreams.group(name)?.directive;
+    const group = this.upstreams.get(name)?.directive;
     const index = group && this.#indexes.get(group.id);
     if (group?.block === undefined || index === undefined) return;
     const removed = edits.flatMap((edit) => (edit.op === 'add' ? [] : [edit.target]));
@@ -159,8 +159,8 @@ export class UpstreamMembers {
   }
 
   /** A group that can be changed at run time. @throws ApiError 404, 400 */
-  #group(name: string): GroupView {
-    const group = this.upstreams.group(name);
+  #group(name: string): UpstreamView {
+    const group = this.upstreams.get(name);
     if (group === undefined) throw new ApiError(404, 'UpstreamNotFound', `upstream "${name}" not found`);
     if (group.zone === undefined)
       throw new ApiError(400, 'UpstreamStatic', `upstream "${name}" cannot be changed at run time: give it a zone in the configuration`);
@@ -168,7 +168,7 @@ export class UpstreamMembers {
   }
 
   /** The `server` line that a member comes from. @throws ApiError 400, 404 */
-  #find(group: GroupView, id: string): { directive: Directive; number: number } {
+  #find(group: UpstreamView, id: string): { directive: Directive; number: number } {
     if (!/^\d+$/.test(id)) throw new ApiError(400, 'UpstreamBadServerId', `bad member id "${id}": it is not a number`);
     const number = Number(id);
     const directive = this.#index(group.directive).get(number % ADDRESS_STRIDE);
@@ -177,12 +177,12 @@ export class UpstreamMembers {
     return { directive, number };
   }
 
-  #members(group: GroupView, diff: readonly string[]): Versioned<readonly MemberView[]> {
+  #members(group: UpstreamView, diff: readonly string[]): Versioned<readonly MemberView[]> {
     const views = Array.from(group.directive.block?.named('server') ?? []).flatMap((line) => memberViews(line, group));
     return { value: views, version: this.#version(group.directive), diff };
   }
 
-  #memberOf(group: GroupView, directive: Directive, number: number, diff: readonly string[]): Versioned<MemberView> {
+  #memberOf(group: UpstreamView, directive: Directive, number: number, diff: readonly string[]): Versioned<MemberView> {
     const [first, ...others] = memberViews(directive, group);
     const value = others.find(({ id }) => id === number) ?? first;
     if (value === undefined) throw new Error('a member without a view');

@@ -172,7 +172,7 @@ export interface PeerView {
   readonly responseTime: number;
 }
 
-export interface GroupView {
+export interface UpstreamView {
   readonly name: string;
   readonly directive: Directive;
   /** Name of its zone; undefined: static, not to be changed by API. */
@@ -188,10 +188,10 @@ export interface GroupView {
   resetStatistics(): void;
 }
 
-/** The upstream groups in force. */
+/** The upstreams in force. */
 export abstract class Upstreams {
-  abstract group(name: string): GroupView | undefined;
-  abstract groups(): Iterable<GroupView>;
+  abstract get(name: string): UpstreamView | undefined;
+  abstract all(): Iterable<UpstreamView>;
 }
 
 /** When an attempt at a member counts as failed and the next one is asked (proxy_next_upstream). */

@@ -1,11 +1,11 @@
-import type { GroupMemory } from './group-memory.js';
+import type { UpstreamMemory } from './upstream-memory.js';
 import { F, W } from './layout.js';
 
 /** What becomes of the requests that a worker sends to members: passive failure detection as nginx has it. Called with the zone's lock held. */
 export class Attempts {
   /** @param worker 0-based; -1: a thread that carries no traffic */
   constructor(
-    private readonly memory: GroupMemory,
+    private readonly memory: UpstreamMemory,
     private readonly worker: number,
   ) {}
 
@@ -41,7 +41,7 @@ export class Attempts {
     return this.worker >= 0 && this.worker < this.memory.workers;
   }
 
-  /** What ngx_http_upstream_free_round_robin_peer does. The only member of a group is never marked. */
+  /** What ngx_http_upstream_free_round_robin_peer does. The only member of an upstream is never marked. */
   #fail(record: number, now: number): boolean {
     const { memory } = this;
     const { u32, f64 } = memory.zone;

@@ -1,9 +1,9 @@
-import type { GroupMemory } from './group-memory.js';
+import type { UpstreamMemory } from './upstream-memory.js';
 import type { Peer } from './peer.js';
 
 /**
- * A method of choosing members. One object for each group and thread. It is told about every change of the members as it comes into force
- * in this thread, so that a change costs what it is and not what the group is; what it shares with other threads is in the group's memory.
+ * A method of choosing members. One object for each upstream and thread. It is told about every change of the members as it comes into force
+ * in this thread, so that a change costs what it is and not what the upstream is; what it shares with other threads is in the upstream's memory.
  */
 export interface Balancer {
   /**
@@ -20,9 +20,9 @@ export interface Balancer {
   changed?(peer: Peer): void;
 }
 
-/** What a balancer knows of its group. */
-export interface BalancerGroup {
-  readonly memory: GroupMemory;
+/** What a balancer knows of its upstream. */
+export interface BalancerUpstream {
+  readonly memory: UpstreamMemory;
   /** The peer whose record is at this offset; undefined if this thread does not know it. */
   peerAt(record: number): Peer | undefined;
 }

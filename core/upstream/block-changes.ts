@@ -10,7 +10,7 @@ import type { LineContext } from './server-line.js';
 import { keepaliveOf, UpstreamBlock, type BlockOptions } from './upstream-block.js';
 import { ZonePlan, type ZoneChoice } from './zone-plan.js';
 
-/** A group that nobody can add members to has some from the start, and not as a backup of nothing. @throws ConfigError */
+/** An upstream that nobody can add members to has some from the start, and not as a backup of nothing. @throws ConfigError */
 export function assertServers(directive: Directive): void {
   if (ownDirective(directive.block!, 'server') === undefined) throw errorAt(directive, 'no servers are inside upstream');
   for (const { args } of directive.block!.named('server')) if (!args.some(({ text }) => text === 'backup')) return;
@@ -62,7 +62,7 @@ export class BlockChanges {
     };
   }
 
-  /** Another group says now that their common zone is larger or smaller. */
+  /** Another upstream says now that their common zone is larger or smaller. */
   #moves(block: UpstreamBlock): boolean {
     const directive = this.change.after.byId(block.directive.id);
     return directive !== undefined && !block.livesIn(this.#plan.of(directive));
@@ -110,13 +110,13 @@ export class BlockChanges {
       commit: () => {
         prepared.commit();
         block.directive = directive;
-        block.group.keepalive.configure(keepaliveOf(conf));
+        block.upstream.keepalive.configure(keepaliveOf(conf));
       },
       abort: () => prepared.abort(),
     };
   }
 
-  /** Nobody finds the group before the change is in force, so its members may be so at once. */
+  /** Nobody finds the upstream before the change is in force, so its members may be so at once. */
   async #prepareNew(directive: Directive, conf: UpstreamConf, choice: ZoneChoice | undefined): Promise<Prepared> {
     const block = UpstreamBlock.create(directive, conf, choice, directive.block!.size, this.options);
     try {

@@ -1,6 +1,6 @@
 import type { Clock } from '../net/clock.js';
 import type { Timed, TimerWheel } from '../net/timers.js';
-import type { GroupMemory } from './group-memory.js';
+import type { UpstreamMemory } from './upstream-memory.js';
 import { IdleEntry } from './idle-entry.js';
 import type { Peer } from './peer.js';
 
@@ -11,7 +11,7 @@ export interface IdleConnection {
   /** Epoch milliseconds. */
   readonly createdAt: number;
   /** From now on it is idle. `onClosed` has to be called when it ends by itself, and not after {@link close} or when it was taken. */
-  rest(onClosed: (connection: IdleConnection) => void): void;
+  park(onClosed: (connection: IdleConnection) => void): void;
   close(): void;
 }
 
@@ -25,11 +25,11 @@ export interface KeepaliveSettings {
   readonly timeout: number;
 }
 
-/** What a group has that says nothing else (nginx 1.29.7 and later). */
+/** What an upstream has that says nothing else (nginx 1.29.7 and later). */
 export const DEFAULT_KEEPALIVE: KeepaliveSettings = { connections: 32, local: true, requests: 1000, time: 3_600_000, timeout: 60_000 };
 
 /**
- * The idle connections of one group in one thread (keepalive, keepalive_requests, keepalive_time, keepalive_timeout). When there are too
+ * The idle connections of one upstream in one thread (keepalive, keepalive_requests, keepalive_time, keepalive_timeout). When there are too
  * many, the one unused longest is closed. Taking and putting allocate nothing once the pool has had its largest size.
  */
 export class KeepalivePool implements Timed {
@@ -44,7 +44,7 @@ export class KeepalivePool implements Timed {
 
   constructor(
     private settings: KeepaliveSettings,
-    private readonly memory: GroupMemory,
+    private readonly memory: UpstreamMemory,
     private readonly worker: number,
     private readonly clock: Clock,
     private readonly timers: TimerWheel | undefined,
@@ -89,7 +89,7 @@ export class KeepalivePool implements Timed {
     }
     if (this.#size >= connections && this.#oldest !== undefined) this.#discard(this.#oldest);
     this.#add(peer, connection, local ? scope : undefined);
-    connection.rest(this.#onClosed);
+    connection.park(this.#onClosed);
     return true;
   }
 

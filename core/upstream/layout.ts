@@ -1,5 +1,5 @@
 /**
- * How a group lies in its zone. A structure is named by its byte offset, a multiple of 8; `F…` counts its numbers of 8 bytes, `W…` its
+ * How an upstream lies in its zone. A structure is named by its byte offset, a multiple of 8; `F…` counts its numbers of 8 bytes, `W…` its
  * words of 4. All of it is read and written with the zone's lock held.
  */
 
@@ -122,8 +122,8 @@ export const enum RotationW {
   COUNT,
 }
 
-/** The head of a group: two rotations, then words. */
-export const enum GroupW {
+/** The head of an upstream: two rotations, then words. */
+export const enum UpstreamW {
   backup = RotationW.COUNT,
   epoch = RotationW.COUNT * 2,
   /** Members in force. */
@@ -140,7 +140,7 @@ export const enum GroupW {
   idle,
 }
 
-export const groupBytes = (workers: number): number => (GroupW.idle + workers) * 4;
+export const upstreamBytes = (workers: number): number => (UpstreamW.idle + workers) * 4;
 
 /** A chunk of counts by status code: offset of the next chunk, so many codes of 16 bits, then their counts. */
 export const CODES_IN_CHUNK = 6;
@@ -149,5 +149,5 @@ export const CHUNK_BYTES = 64;
 export const CHUNK_CODES = 2;
 export const CHUNK_COUNTS = 2;
 
-/** The identity of a member in its group: the key of its `server` line, and for a name which of its addresses. */
+/** The identity of a member in its upstream: the key of its `server` line, and for a name which of its addresses. */
 export const memberId = (key: number, addressIndex: number): number => key + addressIndex * 2 ** 32;

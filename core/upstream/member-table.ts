@@ -1,13 +1,13 @@
 import type { Zone } from '../zone/zone.js';
-import { Flag, GroupW, W } from './layout.js';
+import { Flag, UpstreamW, W } from './layout.js';
 
 const MIN_BUCKETS = 16;
 
-/** Finds the records of a group's members by their identity: a hash table in the zone that grows with the group. */
+/** Finds the records of an upstream's members by their identity: a hash table in the zone that grows with the upstream. */
 export class MemberTable {
   readonly #words: number;
 
-  /** @param head offset of the group's head */
+  /** @param head offset of the upstream's head */
   constructor(
     private readonly zone: Zone,
     head: number,
@@ -18,8 +18,8 @@ export class MemberTable {
   /** The buckets of an empty table, 0: the zone is full. */
   static create(zone: Zone, head: number): number {
     const buckets = zone.slab.calloc(MIN_BUCKETS * 4);
-    zone.u32[(head >>> 2) + GroupW.buckets] = buckets;
-    zone.u32[(head >>> 2) + GroupW.mask] = MIN_BUCKETS - 1;
+    zone.u32[(head >>> 2) + UpstreamW.buckets] = buckets;
+    zone.u32[(head >>> 2) + UpstreamW.mask] = MIN_BUCKETS - 1;
     return buckets;
   }
 
@@ -36,7 +36,7 @@ export class MemberTable {
 
   insert(record: number): void {
     this.#extend();
-    this.zone.u32[this.#words + GroupW.records]!++;
+    this.zone.u32[this.#words + UpstreamW.records]!++;
     this.#put(record);
   }
 
@@ -45,33 +45,33 @@ export class MemberTable {
     let link = this.#bucket(record);
     while (u32[link] !== record) link = (u32[link]! >>> 2) + W.bucketNext;
     u32[link] = u32[(record >>> 2) + W.bucketNext]!;
-    u32[this.#words + GroupW.records]!--;
+    u32[this.#words + UpstreamW.records]!--;
   }
 
   /** All records, in no order. */
   *records(): Generator<number> {
     const { u32 } = this.zone;
-    const first = u32[this.#words + GroupW.buckets]! >>> 2;
-    const last = first + u32[this.#words + GroupW.mask]!;
+    const first = u32[this.#words + UpstreamW.buckets]! >>> 2;
+    const last = first + u32[this.#words + UpstreamW.mask]!;
     for (let bucket = first; bucket <= last; bucket++)
       for (let record = u32[bucket]!; record !== 0; record = u32[(record >>> 2) + W.bucketNext]!) yield record;
   }
 
   release(): void {
-    this.zone.slab.release(this.zone.u32[this.#words + GroupW.buckets]!);
+    this.zone.slab.release(this.zone.u32[this.#words + UpstreamW.buckets]!);
   }
 
   /** Doubles the table when there are more members than buckets. Without memory for that it stays as it is, and is slower. */
   #extend(): void {
     const { zone } = this;
-    const buckets = zone.u32[this.#words + GroupW.mask]! + 1;
-    if (zone.u32[this.#words + GroupW.records]! < buckets) return;
+    const buckets = zone.u32[this.#words + UpstreamW.mask]! + 1;
+    if (zone.u32[this.#words + UpstreamW.records]! < buckets) return;
     const larger = zone.slab.calloc(buckets * 8);
     if (larger === 0) return;
     const records = Array.from(this.records());
     this.release();
-    zone.u32[this.#words + GroupW.buckets] = larger;
-    zone.u32[this.#words + GroupW.mask] = buckets * 2 - 1;
+    zone.u32[this.#words + UpstreamW.buckets] = larger;
+    zone.u32[this.#words + UpstreamW.mask] = buckets * 2 - 1;
     for (const record of records) this.#put(record);
   }
 
@@ -90,6 +90,6 @@ export class MemberTable {
   #bucketOf(key: number, addressIndex: number): number {
     const { u32 } = this.zone;
     const hash = Math.imul(key, 0x9e3779b1) ^ Math.imul(addressIndex + 1, 0x85ebca6b);
-    return (u32[this.#words + GroupW.buckets]! >>> 2) + ((hash ^ (hash >>> 16)) & u32[this.#words + GroupW.mask]!);
+    return (u32[this.#words + UpstreamW.buckets]! >>> 2) + ((hash ^ (hash >>> 16)) & u32[this.#words + UpstreamW.mask]!);
   }
 }

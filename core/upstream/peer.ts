@@ -1,6 +1,6 @@
 import type { Directive } from '../module/tree.js';
 import { formatAddress, type Address } from '../module/address.js';
-import type { MemberSettings } from './group-memory.js';
+import type { MemberSettings } from './upstream-memory.js';
 import type { IdleEntry } from './idle-entry.js';
 import { memberId } from './layout.js';
 
@@ -21,12 +21,12 @@ export interface Member {
   /** The address as it is written. */
   readonly name: string;
   readonly settings: MemberParameters;
-  /** Undefined for the one member of an implicit group. */
+  /** Undefined for the one member of an implicit upstream. */
   readonly directive: Directive | undefined;
 }
 
 /**
- * A member of a group, as one thread knows it. Its figures and its place in the rotation are in the group's memory, at {@link offset}.
+ * A member of an upstream, as one thread knows it. Its figures and its place in the rotation are in the upstream's memory, at {@link offset}.
  * With another address it would be another member, so this one's never changes.
  */
 export class Peer {

@@ -4,7 +4,7 @@ import { insertBetween, unlink } from './record-list.js';
 import { WeightClasses } from './weight-classes.js';
 
 /** How many resting members one choice looks at. */
-const WAKES = 16;
+const LOOKS = 16;
 /** Rounds after which the keys are set to the present, long before they lose digits. */
 const MAX_ROUNDS = 2 ** 31;
 
@@ -46,7 +46,7 @@ export class Rotation {
 
   /** Chooses a member that was not tried, or 0. @param now epoch milliseconds */
   pick(now: number, tried: readonly Tried[] | undefined): number {
-    if (this.zone.u32[this.#words + RotationW.resting] !== 0) this.#wake(now, WAKES);
+    if (this.zone.u32[this.#words + RotationW.resting] !== 0) this.#reinstateRested(now, LOOKS);
     if (tried === undefined || tried.length === 0) return this.#pickAwake(now);
     for (const peer of tried) if (this.#owns(peer)) this.#mark(peer.offset, Flag.TRIED, now);
     const chosen = this.#pickAwake(now);
@@ -103,7 +103,7 @@ export class Rotation {
     const chosen = this.#choose(now);
     if (chosen !== 0 || this.zone.u32[this.#words + RotationW.resting] === 0) return chosen;
     // Before giving up: one of those that nobody has looked at for some time may have rested enough.
-    return this.#wake(now, Infinity) ? this.#choose(now) : 0;
+    return this.#reinstateRested(now, Infinity) ? this.#choose(now) : 0;
   }
 
   #choose(now: number): number {
@@ -171,7 +171,7 @@ export class Rotation {
   }
 
   /** Looks at up to `limit` resting members, going on where the last look ended. True if one may be tried again. */
-  #wake(now: number, limit: number): boolean {
+  #reinstateRested(now: number, limit: number): boolean {
     const { u32 } = this.zone;
     let woken = false;
     let record = u32[this.#words + RotationW.hand]!;

@@ -1,7 +1,7 @@
 import type { Tree } from '../config/tree.js';
 import type { Prepared } from '../kernel/follower.js';
 import type { Directive } from '../module/tree.js';
-import { ZoneFull, type Group, type PreparedMember } from './group.js';
+import { ZoneFull, type Upstream, type PreparedMember } from './upstream.js';
 import { Mistakes } from '../config/mistakes.js';
 import type { Member } from './peer.js';
 import { isSameServer, ServerEntry, type LineContext } from './server-line.js';
@@ -63,7 +63,7 @@ function stepOf(block: UpstreamBlock, id: number, after: Tree, context: LineCont
   if (directive === undefined) return { id, before, entry: undefined, members: [] };
   const entry = ServerEntry.read(directive, context);
   if (before !== undefined && isSameServer(before.directive, directive)) return { id, before, entry, members: undefined };
-  const members = block.group.owned ? entry.lookUp(context.lookup) : entry.lookInto(block.group, pending);
+  const members = block.upstream.owned ? entry.lookUp(context.lookup) : entry.lookInto(block.upstream, pending);
   return members instanceof Promise ? members.then((found) => ({ id, before, entry, members: found })) : { id, before, entry, members };
 }
 
@@ -71,9 +71,9 @@ function prepareSteps(block: UpstreamBlock, steps: readonly Step[], pending: boo
   const done: PreparedMember[] = [];
   const servers: (readonly [id: number, server: ServerInForce | undefined])[] = [];
   try {
-    for (const step of steps) servers.push([step.id, prepareStep(block.group, step, pending, done)]);
+    for (const step of steps) servers.push([step.id, prepareStep(block.upstream, step, pending, done)]);
   } catch (error) {
-    const failure = error instanceof ZoneFull ? zoneFull(block.group, steps, servers.length) : error;
+    const failure = error instanceof ZoneFull ? zoneFull(block.upstream, steps, servers.length) : error;
     for (const part of done.toReversed()) part.abort();
     throw failure;
   }
@@ -92,15 +92,20 @@ function prepareSteps(block: UpstreamBlock, steps: readonly Step[], pending: boo
 }
 
 /** @param done takes what is prepared */
-function prepareStep(group: Group, { before, entry, members }: Step, pending: boolean, done: PreparedMember[]): ServerInForce | undefined {
+function prepareStep(
+  upstream: Upstream,
+  { before, entry, members }: Step,
+  pending: boolean,
+  done: PreparedMember[],
+): ServerInForce | undefined {
   if (entry !== undefined && before !== undefined && members === undefined) {
-    for (const peer of before.peers) done.push(group.prepareChange(peer, entry.memberLike(peer)));
+    for (const peer of before.peers) done.push(upstream.prepareChange(peer, entry.memberLike(peer)));
     return { directive: entry.directive, peers: before.peers };
   }
-  for (const peer of before?.peers ?? []) done.push(group.prepareRemove(peer));
+  for (const peer of before?.peers ?? []) done.push(upstream.prepareRemove(peer));
   if (entry === undefined || members === undefined) return undefined;
   const peers = members.map((member) => {
-    const part = group.prepareAdd(member, pending);
+    const part = upstream.prepareAdd(member, pending);
     done.push(part);
     return part.peer;
   });
@@ -108,9 +113,9 @@ function prepareStep(group: Group, { before, entry, members }: Step, pending: bo
 }
 
 /** @param at the step that found no room */
-function zoneFull(group: Group, steps: readonly Step[], at: number): Error {
+function zoneFull(upstream: Upstream, steps: readonly Step[], at: number): Error {
   const directive = steps[at]?.entry?.directive;
-  if (directive === undefined) return new Error(`a removal found the zone of upstream "${group.name}" full`);
+  if (directive === undefined) return new Error(`a removal found the zone of upstream "${upstream.name}" full`);
   const members = (some: readonly Step[]): number => some.reduce((sum, step) => sum + (step.members?.length ?? 0), 0);
-  return new ZoneFullError(directive, group.shortage(members(steps.slice(0, at)), Math.max(1, members(steps.slice(at)))));
+  return new ZoneFullError(directive, upstream.shortage(members(steps.slice(0, at)), Math.max(1, members(steps.slice(at)))));
 }

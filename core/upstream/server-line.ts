@@ -5,7 +5,7 @@ import type { ArgContext } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
 import type { ServerLine } from '../module/upstream.js';
 import { AddressError, parseAddress, type Address, type ParsedAddress } from '../module/address.js';
-import type { Group } from './group.js';
+import type { Upstream } from './upstream.js';
 import type { HostLookup } from './host-lookup.js';
 import type { Member, MemberParameters, Peer } from './peer.js';
 
@@ -76,10 +76,10 @@ export class ServerEntry {
   }
 
   /** Its members, where another thread has looked names up. @param pending of a change that is being prepared */
-  lookInto(group: Group, pending: boolean): readonly Member[] {
+  lookInto(upstream: Upstream, pending: boolean): readonly Member[] {
     const { target } = this;
     if ('address' in target) return [this.#member(target.address, 0, false)];
-    return group.addressesOf(this.#key, pending).map((text, index) => {
+    return upstream.addressesOf(this.#key, pending).map((text, index) => {
       const parsed = parseAddress(text, target.port);
       if (!('address' in parsed)) throw new Error(`not an address: "${text}"`);
       return this.#member(parsed.address, index, true);

@@ -3,8 +3,8 @@ import type { Directive } from '../module/tree.js';
 import type { UpstreamConf } from '../module/upstream.js';
 import { Zone } from '../zone/zone.js';
 import { ZoneUseError, type Zones } from '../zone/zones.js';
-import { Group, type GroupOptions } from './group.js';
-import { GroupMemory } from './group-memory.js';
+import { Upstream, type UpstreamOptions } from './upstream.js';
+import { UpstreamMemory } from './upstream-memory.js';
 import type { KeepaliveSettings } from './keepalive.js';
 import { recordBytes } from './layout.js';
 import type { Peer } from './peer.js';
@@ -17,14 +17,14 @@ export interface ServerInForce {
   readonly peers: readonly Peer[];
 }
 
-/** What the groups of one thread are made with. */
+/** What the upstreams of one thread are made with. */
 export interface BlockOptions {
   readonly zones: Zones;
-  /** Whether this thread owns the groups in zones. */
+  /** Whether this thread owns the upstreams in zones. */
   readonly owner: boolean;
-  /** Workers that groups have places for. */
+  /** Workers that upstreams have places for. */
   readonly workers: number | undefined;
-  readonly group: Omit<GroupOptions, 'owner' | 'keepalive'>;
+  readonly upstream: Omit<UpstreamOptions, 'owner' | 'keepalive'>;
 }
 
 export function keepaliveOf(conf: UpstreamConf): KeepaliveSettings {
@@ -38,20 +38,20 @@ export function keepaliveOf(conf: UpstreamConf): KeepaliveSettings {
   };
 }
 
-/** An `upstream` block: its group, and which line made which member. */
+/** An `upstream` block: its upstream, and which line made which member. */
 export class UpstreamBlock {
   readonly servers = new Map<number, ServerInForce>();
 
   private constructor(
     public directive: Directive,
     readonly name: string,
-    readonly group: Group,
+    readonly upstream: Upstream,
     /** Undefined: it has memory of its own. */
     readonly zone: Zone | undefined,
     private readonly options: BlockOptions,
   ) {}
 
-  /** Makes the group of a block, without members. @param members how many to expect @throws ZoneFullError */
+  /** Makes the upstream of a block, without members. @param members how many to expect @throws ZoneFullError */
   static create(
     directive: Directive,
     conf: UpstreamConf,
@@ -70,35 +70,35 @@ export class UpstreamBlock {
     return new UpstreamBlock(
       directive,
       name,
-      new Group(name, memory, { ...options.group, owner, keepalive: keepaliveOf(conf) }),
+      new Upstream(name, memory, { ...options.upstream, owner, keepalive: keepaliveOf(conf) }),
       zone,
       options,
     );
   }
 
-  /** True if the group lives where `choice` says. */
+  /** True if the upstream lives where `choice` says. */
   livesIn(choice: ZoneChoice | undefined): boolean {
     if (this.zone === undefined || choice === undefined) return this.zone === undefined && choice === undefined;
     return this.zone.name === choice.name && this.zone.size === choice.size - (choice.size % 8);
   }
 
   /**
-   * Out of force: nobody finds the group any more, requests that know it go on. True if its part of a zone has to be given back to others
+   * Out of force: nobody finds the upstream any more, requests that know it go on. True if its part of a zone has to be given back to others
    * later ({@link destroy}).
    */
   retire(): boolean {
-    this.group.retire();
-    return this.#leaveZone() && this.group.owned;
+    this.upstream.retire();
+    return this.#leaveZone() && this.upstream.owned;
   }
 
   /** Gives its part of a zone back. False if a request may still need it. */
   destroy(): boolean {
-    return this.group.destroy(rootName(this.directive));
+    return this.upstream.destroy(rootName(this.directive));
   }
 
   /** It never was in force. */
   discard(): void {
-    if (this.zone !== undefined && this.group.owned) this.group.discard(rootName(this.directive));
+    if (this.zone !== undefined && this.upstream.owned) this.upstream.discard(rootName(this.directive));
     this.#leaveZone();
   }
 
@@ -121,10 +121,10 @@ function rootName(directive: Directive): string {
   return `upstream:${directive.id}:${directive.args[0]?.text ?? ''}`;
 }
 
-function memoryIn(zone: Zone, directive: Directive, owner: boolean, workers: number | undefined): GroupMemory | undefined {
+function memoryIn(zone: Zone, directive: Directive, owner: boolean, workers: number | undefined): UpstreamMemory | undefined {
   const name = rootName(directive);
-  if (owner) return GroupMemory.create(zone, name, workers);
-  const memory = GroupMemory.attach(zone, name);
+  if (owner) return UpstreamMemory.create(zone, name, workers);
+  const memory = UpstreamMemory.attach(zone, name);
   if (memory === undefined) throw new Error(`upstream "${directive.args[0]?.text ?? ''}" is not in zone "${zone.name}"`);
   return memory;
 }

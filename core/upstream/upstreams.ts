@@ -1,15 +1,15 @@
 import { ConfigTree, type Tree } from '../config/tree.js';
 import type { Change, Follower, Prepared } from '../kernel/follower.js';
-import { Upstreams, type GroupView } from '../module/services.js';
+import { Upstreams, type UpstreamView } from '../module/services.js';
 import type { Directive } from '../module/tree.js';
 import type { Clock } from '../net/clock.js';
 import type { TimerWheel } from '../net/timers.js';
 import type { Zones } from '../zone/zones.js';
 import { assertServers, BlockChanges } from './block-changes.js';
-import type { Group } from './group.js';
-import { GroupSight } from './group-view.js';
+import type { Upstream } from './upstream.js';
+import { UpstreamSnapshot } from './upstream-snapshot.js';
 import { remembering, systemLookup, type HostLookup } from './host-lookup.js';
-import { ImplicitGroups } from './implicit-groups.js';
+import { ImplicitUpstreams } from './implicit-upstreams.js';
 import { DEFAULT_KEEPALIVE } from './keepalive.js';
 import type { Peer } from './peer.js';
 import { prepareAll } from './prepare-all.js';
@@ -19,24 +19,24 @@ import { touchedBy, upstreamsOf, type Touched } from './touched.js';
 import type { BlockOptions, UpstreamBlock } from './upstream-block.js';
 
 export interface UpstreamSetOptions {
-  /** `master`: owns the groups in zones, carries no traffic. `worker`: attaches to them. `alone`: no other thread (a check, the control plane). */
+  /** `master`: owns the upstreams in zones, carries no traffic. `worker`: attaches to them. `alone`: no other thread (a check, the control plane). */
   readonly role: 'master' | 'worker' | 'alone';
   /** 0-based number of this worker. */
   readonly worker?: number;
-  /** Workers that groups have places for (worker_processes). Master only. */
+  /** Workers that upstreams have places for (worker_processes). Master only. */
   readonly workers?: number;
   readonly zones: Zones;
   readonly clock: Clock;
   readonly timers?: TimerWheel;
   /** A member failed so often that it gets no requests for its fail_timeout. */
-  readonly onUnavailable: (peer: Peer, group: Group) => void;
+  readonly onUnavailable: (peer: Peer, upstream: Upstream) => void;
   readonly lookup?: HostLookup;
 }
 
 /** Of a `server` line without a port. */
 const HTTP_PORT = 80;
 
-/** The `upstream` blocks in force: finds groups for traffic and shows them to modules. Follows the tree one member at a time. */
+/** The `upstream` blocks in force: finds upstreams for traffic and shows them to modules. Follows the tree one member at a time. */
 export class UpstreamSet extends Upstreams implements Follower {
   readonly #blocks = new Map<number, UpstreamBlock>();
   #names: ReadonlyMap<string, UpstreamBlock> = new Map();
@@ -49,49 +49,49 @@ export class UpstreamSet extends Upstreams implements Follower {
   #retired: UpstreamBlock[] = [];
   /** In force, and changed since their memory was last searched for what changes leave behind. */
   readonly #changed = new Set<UpstreamBlock>();
-  readonly #implicit: ImplicitGroups;
+  readonly #implicit: ImplicitUpstreams;
   readonly #options: BlockOptions;
   readonly #lookup: HostLookup;
 
   constructor({ role, worker = 0, workers, zones, clock, timers, onUnavailable, lookup = systemLookup }: UpstreamSetOptions) {
     super();
-    const group = { clock, worker: role === 'master' ? -1 : worker, onUnavailable, ...(timers && { timers }) };
-    this.#options = { zones, owner: role !== 'worker', workers, group };
+    const upstream = { clock, worker: role === 'master' ? -1 : worker, onUnavailable, ...(timers && { timers }) };
+    this.#options = { zones, owner: role !== 'worker', workers, upstream };
     this.#lookup = lookup;
-    this.#implicit = new ImplicitGroups({ ...group, owner: true, keepalive: DEFAULT_KEEPALIVE }, lookup);
+    this.#implicit = new ImplicitUpstreams({ ...upstream, owner: true, keepalive: DEFAULT_KEEPALIVE }, lookup);
   }
 
   /**
-   * The group of an `upstream` block, of the configuration being prepared while one is. For those who compile.
+   * The upstream of an `upstream` block, of the configuration being prepared while one is. For those who compile.
    * @throws ConfigErrors of the blocks, if they were refused: that this one cannot be found follows from it
    */
-  find(name: string): Group | undefined {
+  find(name: string): Upstream | undefined {
     if (this.#refused?.names.has(name) === true) throw this.#refused.error;
-    return (this.#coming ?? this.#names).get(name)?.group;
+    return (this.#coming ?? this.#names).get(name)?.upstream;
   }
 
-  /** The group of an `upstream` block in force. For requests. */
-  inForce(name: string): Group | undefined {
-    return this.#names.get(name)?.group;
+  /** The upstream of an `upstream` block in force. For requests. */
+  inForce(name: string): Upstream | undefined {
+    return this.#names.get(name)?.upstream;
   }
 
-  /** The group of one address that no block names. @param host name, address, or `unix:/path` @throws (rejects) ArgError `host not found in upstream "x"` */
-  implicit(host: string, port: number): Promise<Group> {
+  /** The upstream of one address that no block names. @param host name, address, or `unix:/path` @throws (rejects) ArgError `host not found in upstream "x"` */
+  implicit(host: string, port: number): Promise<Upstream> {
     return this.#implicit.find(host, port);
   }
 
-  group(name: string): GroupView | undefined {
+  get(name: string): UpstreamView | undefined {
     const block = this.#names.get(name);
     return block && this.#viewOf(block);
   }
 
-  *groups(): Generator<GroupView> {
+  *all(): Generator<UpstreamView> {
     for (const block of this.#names.values()) yield this.#viewOf(block);
   }
 
   /** Subtracts what a worker had under way when it died. Master only, after `Zones.releaseOf`. */
   dropWorker(worker: number): void {
-    for (const { group, zone } of [...this.#blocks.values(), ...this.#retired]) if (zone !== undefined) group.dropWorker(worker);
+    for (const { upstream, zone } of [...this.#blocks.values(), ...this.#retired]) if (zone !== undefined) upstream.dropWorker(worker);
   }
 
   async prepare(change: Change): Promise<Prepared> {
@@ -124,7 +124,7 @@ export class UpstreamSet extends Upstreams implements Follower {
   /** Closes the idle connections. */
   stop(): void {
     this.#implicit.close();
-    for (const { group } of this.#blocks.values()) group.keepalive.close();
+    for (const { upstream } of this.#blocks.values()) upstream.keepalive.close();
   }
 
   /** Only `server` lines changed: what the rest of the configuration is does not matter. */
@@ -159,9 +159,9 @@ export class UpstreamSet extends Upstreams implements Follower {
     };
   }
 
-  /** Frees what earlier changes left behind, not only in the groups that change now: others may need the room in a zone that they share. */
+  /** Frees what earlier changes left behind, not only in the upstreams that change now: others may need the room in a zone that they share. */
   #reclaim(): void {
-    for (const block of this.#changed) if (block.group.reap()) this.#changed.delete(block);
+    for (const block of this.#changed) if (block.upstream.reap()) this.#changed.delete(block);
     this.#retired = this.#retired.filter((block) => !block.destroy());
   }
 
@@ -176,7 +176,7 @@ export class UpstreamSet extends Upstreams implements Follower {
     return { server, args: modules.args, lookup: remembering(this.#lookup), defaultPort: HTTP_PORT, parameters: new SharedParameters() };
   }
 
-  #viewOf({ group, directive, zone }: UpstreamBlock): GroupView {
-    return new GroupSight(group, () => this.#tree.byId(directive.id) ?? directive, zone?.name, this.#options.group.clock);
+  #viewOf({ upstream, directive, zone }: UpstreamBlock): UpstreamView {
+    return new UpstreamSnapshot(upstream, () => this.#tree.byId(directive.id) ?? directive, zone?.name, this.#options.upstream.clock);
   }
 }

@@ -11,13 +11,13 @@ import { upstreamsOf } from './touched.js';
 /** nginx wants eight pages. */
 const MIN_SIZE = 8 * 4096;
 
-/** The zone a group is to have. */
+/** The zone an upstream is to have. */
 export interface ZoneChoice {
   readonly name: string;
   readonly size: number;
 }
 
-/** The zones that the `upstream` blocks of a tree declare. Several groups may share one; one of them says how large it is. */
+/** The zones that the `upstream` blocks of a tree declare. Several upstreams may share one; one of them says how large it is. */
 export class ZonePlan {
   readonly #sizes = new Map<string, number>();
 
@@ -45,7 +45,7 @@ export class ZonePlan {
         line,
         `zero size shared memory zone "${name}"`,
         line.args[0],
-        `one of its groups has to say a size: zone ${name} 256k;`,
+        `specify a size in one of the upstreams: zone ${name} 256k;`,
       );
     if (zone.size !== undefined && zone.size !== size)
       throw errorAt(

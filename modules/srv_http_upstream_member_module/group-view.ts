@@ -1,7 +1,7 @@
-import type { GroupView, PeerView } from '../../core/module/services.js';
+import type { UpstreamView, PeerView } from '../../core/module/services.js';
 
 /** A group as the API shows it, with the figures of all workers. */
-export function groupJson(group: GroupView): Readonly<Record<string, unknown>> {
+export function groupJson(group: UpstreamView): Readonly<Record<string, unknown>> {
   return {
     name: group.name,
     zone: group.zone,

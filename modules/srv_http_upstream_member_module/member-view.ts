@@ -1,4 +1,4 @@
-import type { GroupView } from '../../core/module/services.js';
+import type { UpstreamView } from '../../core/module/services.js';
 import type { Directive } from '../../core/module/tree.js';
 import { memberAddress } from './address.js';
 import { readServerLine } from './server-line.js';
@@ -28,7 +28,7 @@ export interface MemberView {
 export const ADDRESS_STRIDE = 2 ** 32;
 
 /** The members of one `server` line: one, or one for each address of a name. */
-export function memberViews(directive: Directive, group: GroupView): MemberView[] {
+export function memberViews(directive: Directive, group: UpstreamView): MemberView[] {
   const key = directive.key ?? 0;
   const own = viewOf(directive, group);
   const views = [own];
@@ -40,7 +40,7 @@ export function memberViews(directive: Directive, group: GroupView): MemberView[
   }
 }
 
-function viewOf(directive: Directive, group: GroupView): MemberView {
+function viewOf(directive: Directive, group: UpstreamView): MemberView {
   const { server, fail_timeout, slow_start, service, drain, ...settings } = readServerLine(directive);
   const id = directive.key ?? 0;
   return {
@@ -60,7 +60,7 @@ function viewOf(directive: Directive, group: GroupView): MemberView {
 }
 
 /** The figures know what a name was resolved to. */
-function shownAddress(server: string, id: number, group: GroupView): { server: string; host?: string } {
+function shownAddress(server: string, id: number, group: UpstreamView): { server: string; host?: string } {
   try {
     const { canonical, isName } = memberAddress(server);
     return isName ? { server: group.peer(id)?.server ?? canonical, host: server } : { server: canonical };

@@ -1,45 +1,45 @@
 import test from 'ava';
 import type { Peer } from '../../core/upstream/peer.js';
-import { groupOf, member } from './groups.js';
+import { upstreamOf, member } from './upstreams.js';
 
 test('a member that failed rests for its fail_timeout, then has one trial, and a success clears it', (t) => {
-  const { group, clock, unavailable } = groupOf([member(1, { failTimeout: 1000 }), member(2)]);
-  const figures = () => group.memory.tally.read(group.peer(1)!.offset, clock.now);
-  group.free(group.pick()!, true);
+  const { upstream, clock, unavailable } = upstreamOf([member(1, { failTimeout: 1000 }), member(2)]);
+  const figures = () => upstream.memory.tally.read(upstream.peer(1)!.offset, clock.now);
+  upstream.free(upstream.pick()!, true);
   t.deepEqual(unavailable, [1]);
   t.like(figures(), { failed: 1, unavail: 1, downstart: clock.now });
-  const others = Array.from({ length: 3 }, () => group.pick()!);
+  const others = Array.from({ length: 3 }, () => upstream.pick()!);
   t.deepEqual(
     others.map(({ id }) => id),
     [2, 2, 2],
   );
   clock.now += 1001;
-  const trial = Array.from({ length: 4 }, () => group.pick()!).filter(({ id }) => id === 1);
+  const trial = Array.from({ length: 4 }, () => upstream.pick()!).filter(({ id }) => id === 1);
   t.is(trial.length, 1);
-  group.free(trial[0]!, false);
+  upstream.free(trial[0]!, false);
   t.like(figures(), { downstart: 0, downtime: 1001 });
-  t.deepEqual(new Set(Array.from({ length: 4 }, () => group.pick()!.id)).size, 2);
+  t.deepEqual(new Set(Array.from({ length: 4 }, () => upstream.pick()!.id)).size, 2);
 });
 
 test('a trial that fails is one more failure, told again', (t) => {
-  const { group, clock, unavailable } = groupOf([member(1, { failTimeout: 1000 }), member(2)]);
-  group.free(group.pick()!, true);
+  const { upstream, clock, unavailable } = upstreamOf([member(1, { failTimeout: 1000 }), member(2)]);
+  upstream.free(upstream.pick()!, true);
   clock.now += 1001;
   // Its weight has to grow back before it is chosen.
   for (let request = 0; request < 5; request++) {
-    const peer = group.pick()!;
-    group.free(peer, peer.id === 1);
+    const peer = upstream.pick()!;
+    upstream.free(peer, peer.id === 1);
   }
   t.deepEqual(unavailable, [1, 1]);
-  t.like(group.memory.tally.read(group.peer(1)!.offset, clock.now), { failed: 2, unavail: 1, downtime: 1001 });
+  t.like(upstream.memory.tally.read(upstream.peer(1)!.offset, clock.now), { failed: 2, unavail: 1, downtime: 1001 });
 });
 
 test('failures that are further apart than fail_timeout do not add up', (t) => {
-  const { group, clock, unavailable } = groupOf([member(1, { maxFails: 2, failTimeout: 1000 }), member(2)]);
-  const peer = group.peer(1)!;
+  const { upstream, clock, unavailable } = upstreamOf([member(1, { maxFails: 2, failTimeout: 1000 }), member(2)]);
+  const peer = upstream.peer(1)!;
   const attempt = (failed: boolean): void => {
-    for (let found: Peer | undefined; (found = group.pick());) {
-      group.free(found, failed && found === peer);
+    for (let found: Peer | undefined; (found = upstream.pick());) {
+      upstream.free(found, failed && found === peer);
       if (found === peer) return;
     }
   };
@@ -53,43 +53,43 @@ test('failures that are further apart than fail_timeout do not add up', (t) => {
 });
 
 test('the only member is never marked as failed', (t) => {
-  const { group, unavailable } = groupOf([member(1)]);
-  for (let request = 0; request < 3; request++) group.free(group.pick()!, true);
+  const { upstream, unavailable } = upstreamOf([member(1)]);
+  for (let request = 0; request < 3; request++) upstream.free(upstream.pick()!, true);
   t.deepEqual(unavailable, []);
-  t.is(group.pick()?.id, 1);
+  t.is(upstream.pick()?.id, 1);
 });
 
 test('a member that becomes the only one is forgiven', (t) => {
-  const { group } = groupOf([member(1), member(2)]);
-  group.free(group.pick()!, true);
-  group.prepareRemove(group.peer(2)!).commit();
-  t.is(group.pick()?.id, 1);
+  const { upstream } = upstreamOf([member(1), member(2)]);
+  upstream.free(upstream.pick()!, true);
+  upstream.prepareRemove(upstream.peer(2)!).commit();
+  t.is(upstream.pick()?.id, 1);
 });
 
 test('max_fails 0 never marks a member', (t) => {
-  const { group, unavailable } = groupOf([member(1, { maxFails: 0 }), member(2)]);
+  const { upstream, unavailable } = upstreamOf([member(1, { maxFails: 0 }), member(2)]);
   for (let request = 0; request < 10; request++) {
-    const peer = group.pick()!;
-    group.free(peer, peer.id === 1);
+    const peer = upstream.pick()!;
+    upstream.free(peer, peer.id === 1);
   }
   t.deepEqual(unavailable, []);
 });
 
 test('max_conns holds for all workers together, and a full member comes back', (t) => {
-  const { group } = groupOf([member(1, { maxConns: 2 }), member(2, { maxConns: 1 })]);
-  const busy = [group.pick()!, group.pick()!, group.pick()!];
-  t.is(group.pick(), undefined);
+  const { upstream } = upstreamOf([member(1, { maxConns: 2 }), member(2, { maxConns: 1 })]);
+  const busy = [upstream.pick()!, upstream.pick()!, upstream.pick()!];
+  t.is(upstream.pick(), undefined);
   t.is(busy.filter(({ id }) => id === 1).length, 2);
-  group.free(busy[0]!, false);
-  t.is(group.pick(), busy[0]);
+  upstream.free(busy[0]!, false);
+  t.is(upstream.pick(), busy[0]);
 });
 
 test('many failed members are found again, whichever of them has rested enough', (t) => {
-  const { group, clock } = groupOf(
+  const { upstream, clock } = upstreamOf(
     Array.from({ length: 200 }, (_, index) => member(index + 1, { failTimeout: index === 150 ? 10 : 100_000 })),
   );
-  for (let request = 0; request < 200; request++) group.free(group.pick()!, true);
-  t.is(group.pick(), undefined);
+  for (let request = 0; request < 200; request++) upstream.free(upstream.pick()!, true);
+  t.is(upstream.pick(), undefined);
   clock.now += 11;
-  t.is(group.pick()?.id, 151);
+  t.is(upstream.pick()?.id, 151);
 });

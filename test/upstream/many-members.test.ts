@@ -1,7 +1,7 @@
 import test from 'ava';
-import { ZoneFull } from '../../core/upstream/group.js';
+import { ZoneFull } from '../../core/upstream/upstream.js';
 import { Zone } from '../../core/zone/zone.js';
-import { groupOf, member } from './groups.js';
+import { upstreamOf, member } from './upstreams.js';
 
 /** Milliseconds of the fastest of some runs: what the work costs when nothing else disturbs it. */
 function fastest(runs: number, work: () => void): number {
@@ -16,7 +16,7 @@ function fastest(runs: number, work: () => void): number {
 
 const zone = (members: number) => Zone.create('g', 65536 + members * 400);
 const stage = (count: number) =>
-  groupOf(
+  upstreamOf(
     Array.from({ length: count }, (_, index) => member(index + 1, { weight: (index % 5) + 1 })),
     { zone: zone(count) },
   );
@@ -24,18 +24,18 @@ const stage = (count: number) =>
 test('choosing, adding and removing cost the same with 10 members and with 100,000', (t) => {
   const small = stage(10);
   const large = stage(100_000);
-  const choose = ({ group }: typeof small) =>
+  const choose = ({ upstream }: typeof small) =>
     fastest(5, () => {
-      for (let request = 0; request < 20_000; request++) group.free(group.pick()!, false);
+      for (let request = 0; request < 20_000; request++) upstream.free(upstream.pick()!, false);
     });
-  const change = ({ group }: typeof small) =>
+  const change = ({ upstream }: typeof small) =>
     fastest(5, () => {
       for (let key = 0; key < 200; key++) {
-        const added = group.prepareAdd(member(1_000_000 + key, { weight: (key % 5) + 1 }), true);
+        const added = upstream.prepareAdd(member(1_000_000 + key, { weight: (key % 5) + 1 }), true);
         added.commit();
-        group.prepareRemove(added.peer).commit();
+        upstream.prepareRemove(added.peer).commit();
       }
-      group.reap();
+      upstream.reap();
     });
   const costs = { choose: [choose(small), choose(large)] as const, change: [change(small), change(large)] as const };
   t.log(
@@ -45,38 +45,38 @@ test('choosing, adding and removing cost the same with 10 members and with 100,0
   for (const [few, many] of Object.values(costs)) t.true(many < few * 20 + 20, `${few} and ${many} ms`);
 });
 
-test('a large group is served in full rounds, also while members come and go', (t) => {
+test('a large upstream is served in full rounds, also while members come and go', (t) => {
   const count = 5000;
-  const { group } = groupOf(
+  const { upstream } = upstreamOf(
     Array.from({ length: count }, (_, index) => member(index + 1)),
     { zone: zone(count) },
   );
   const round = () => {
     const chosen = new Set<number>();
-    const { size } = group;
+    const { size } = upstream;
     for (let request = 0; request < size; request++) {
-      const peer = group.pick()!;
+      const peer = upstream.pick()!;
       chosen.add(peer.id);
-      group.free(peer, false);
+      upstream.free(peer, false);
     }
     return chosen.size / size;
   };
   t.is(round(), 1);
-  for (let key = 1; key <= count; key += 10) group.prepareRemove(group.peer(key)!).commit();
-  group.reap();
-  for (let key = 0; key < 500; key++) group.prepareAdd(member(10_000 + key), true).commit();
+  for (let key = 1; key <= count; key += 10) upstream.prepareRemove(upstream.peer(key)!).commit();
+  upstream.reap();
+  for (let key = 0; key < 500; key++) upstream.prepareAdd(member(10_000 + key), true).commit();
   t.true(round() > 0.99);
   t.true(round() > 0.99);
 });
 
-/** How many members a new group takes in. */
+/** How many members a new upstream takes in. */
 function capacity(size: number): number {
-  const { group } = groupOf([], { zone: Zone.create('g', size) });
+  const { upstream } = upstreamOf([], { zone: Zone.create('g', size) });
   try {
-    for (let key = 1; ; key++) group.prepareAdd(member(key), true).commit();
+    for (let key = 1; ; key++) upstream.prepareAdd(member(key), true).commit();
   } catch (error) {
     if (!(error instanceof ZoneFull)) throw error;
-    return group.size;
+    return upstream.size;
   }
 }
 

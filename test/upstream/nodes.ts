@@ -7,11 +7,11 @@ import { text } from '../../core/module/args.js';
 import { declarationOf } from '../../core/module/manifest.js';
 import { directive, type ArgContext } from '../../core/module/spec.js';
 import type { HostLookup } from '../../core/upstream/host-lookup.js';
-import type { Group } from '../../core/upstream/group.js';
+import type { Upstream } from '../../core/upstream/upstream.js';
 import { UpstreamSet } from '../../core/upstream/upstreams.js';
 import { Zones } from '../../core/zone/zones.js';
-import { Upstream } from '../../modules/srv_http_upstream_module.js';
-import { StandingClock } from './groups.js';
+import { Upstream as UpstreamModule } from '../../modules/srv_http_upstream_module.js';
+import { StandingClock } from './upstreams.js';
 
 const around = {
   http: directive({ in: ['main'], block: 'http' }),
@@ -22,7 +22,7 @@ const around = {
 function registry(): SpecRegistry {
   const specs = new SpecRegistry();
   specs.register('around', around);
-  specs.register('srv_http_upstream_module', declarationOf(Upstream)?.manifest.directives ?? {});
+  specs.register('srv_http_upstream_module', declarationOf(UpstreamModule)?.manifest.directives ?? {});
   return specs;
 }
 
@@ -45,7 +45,7 @@ export class TestNode {
   readonly master: UpstreamSet;
   readonly workers: UpstreamSet[];
   readonly workerZones: Zones[];
-  /** `group member` of each that became unavailable. */
+  /** `upstream member` of each that became unavailable. */
   readonly unavailable: string[] = [];
   tree: ConfigTree = ConfigTree.empty;
   readonly #seen: number[];
@@ -53,7 +53,8 @@ export class TestNode {
   constructor({ workers = 2, lookup }: NodeOptions = {}) {
     const common = {
       clock: this.clock,
-      onUnavailable: (peer: { readonly server: string }, group: Group) => void this.unavailable.push(`${group.name} ${peer.server}`),
+      onUnavailable: (peer: { readonly server: string }, upstream: Upstream) =>
+        void this.unavailable.push(`${upstream.name} ${peer.server}`),
       ...(lookup && { lookup }),
     };
     this.master = new UpstreamSet({ role: 'master', workers, zones: this.zones, ...common });
@@ -62,11 +63,11 @@ export class TestNode {
     this.workers = this.workerZones.map((zones, worker) => new UpstreamSet({ role: 'worker', worker, zones, ...common }));
   }
 
-  /** The only worker's, or the first one's group. */
-  group(name: string, worker = 0): Group {
-    const group = this.workers[worker]?.inForce(name);
-    if (!group) throw new Error(`no group ${name}`);
-    return group;
+  /** The only worker's, or the first one's upstream. */
+  upstream(name: string, worker = 0): Upstream {
+    const upstream = this.workers[worker]?.inForce(name);
+    if (!upstream) throw new Error(`no upstream ${name}`);
+    return upstream;
   }
 
   parse(configuration: string): ConfigTree {
@@ -94,10 +95,10 @@ export class TestNode {
   }
 
   /** Adds one line to an upstream, as the API does. */
-  async add(group: string, line: string, fate: 'commit' | 'abort' = 'commit'): Promise<number> {
+  async add(upstream: string, line: string, fate: 'commit' | 'abort' = 'commit'): Promise<number> {
     const [data] = this.parse(line).toData();
     if (!data) throw new Error('no line');
-    await this.apply([{ op: 'add', parent: this.idOf('upstream', group), directive: data }], fate);
+    await this.apply([{ op: 'add', parent: this.idOf('upstream', upstream), directive: data }], fate);
     return data.id;
   }
 
@@ -124,11 +125,11 @@ export class TestNode {
 }
 
 /** Names of the next `count` choices; each request ends at once. */
-export function choices(group: Group, count: number): string[] {
+export function choices(upstream: Upstream, count: number): string[] {
   return Array.from({ length: count }, () => {
-    const peer = group.pick();
+    const peer = upstream.pick();
     if (!peer) return 'none';
-    group.free(peer, false);
+    upstream.free(peer, false);
     return peer.server;
   });
 }

@@ -2,31 +2,31 @@ import test from 'ava';
 import * as fc from 'fast-check';
 import type { Peer } from '../../core/upstream/peer.js';
 import { Zone } from '../../core/zone/zone.js';
-import { groupOf, member } from './groups.js';
+import { upstreamOf, member } from './upstreams.js';
 import { NginxModel, type ModelPeer } from './nginx-model.js';
 
 /** Keys of the next `count` choices; each request ends at once. */
-function sequence(group: ReturnType<typeof groupOf>['group'], count: number): number[] {
+function sequence(upstream: ReturnType<typeof upstreamOf>['upstream'], count: number): number[] {
   return Array.from({ length: count }, () => {
-    const peer = group.pick();
+    const peer = upstream.pick();
     if (!peer) return 0;
-    group.free(peer, false);
+    upstream.free(peer, false);
     return peer.member.key;
   });
 }
 
 test('weights 5, 1, 1 give the smooth sequence of the documentation', (t) => {
-  const { group } = groupOf([member(1, { weight: 5 }), member(2), member(3)]);
-  t.deepEqual(sequence(group, 14), [1, 1, 2, 1, 3, 1, 1, 1, 1, 2, 1, 3, 1, 1]);
+  const { upstream } = upstreamOf([member(1, { weight: 5 }), member(2), member(3)]);
+  t.deepEqual(sequence(upstream, 14), [1, 1, 2, 1, 3, 1, 1, 1, 1, 2, 1, 3, 1, 1]);
 });
 
 test('backup members get requests only when no other is left', (t) => {
-  const { group } = groupOf([member(1), member(2), member(3, { backup: true })]);
-  t.deepEqual(sequence(group, 4), [1, 2, 1, 2]);
-  const one = group.peer(1) as Peer;
-  const two = group.peer(2) as Peer;
-  t.is(group.pick([one, two])?.member.key, 3);
-  t.is(group.pick([one, two, group.peer(3) as Peer]), undefined);
+  const { upstream } = upstreamOf([member(1), member(2), member(3, { backup: true })]);
+  t.deepEqual(sequence(upstream, 4), [1, 2, 1, 2]);
+  const one = upstream.peer(1) as Peer;
+  const two = upstream.peer(2) as Peer;
+  t.is(upstream.pick([one, two])?.member.key, 3);
+  t.is(upstream.pick([one, two, upstream.peer(3) as Peer]), undefined);
 });
 
 const peers = fc.array(
@@ -61,7 +61,7 @@ for (const shared of [true, false]) {
     fc.assert(
       fc.property(peers, events, (settings, steps) => {
         const zone = Zone.create('g', 1 << 16, { shared, growable: !shared });
-        const { group, clock } = groupOf(
+        const { upstream, clock } = upstreamOf(
           settings.map((setting, index) => member(index + 1, setting)),
           { zone },
         );
@@ -83,11 +83,11 @@ for (const shared of [true, false]) {
           else if ('free' in step) {
             const [done] = busy.splice(step.free % Math.max(busy.length, 1), 1);
             if (!done) continue;
-            group.free(done.peer, step.failed);
+            upstream.free(done.peer, step.failed);
             model.free(done.twin, step.failed, clock.now);
           } else {
-            const tried = step.pick.flatMap((key) => group.peer(key) ?? []);
-            const peer = group.pick(tried);
+            const tried = step.pick.flatMap((key) => upstream.peer(key) ?? []);
+            const peer = upstream.pick(tried);
             const twin = model.pick(clock.now, new Set(tried.map((one) => one.member.key)));
             if (peer?.member.key !== twin?.name) throw new Error(`chose ${peer?.member.key}, nginx ${twin?.name}`);
             if (peer && twin) busy.push({ peer, twin });

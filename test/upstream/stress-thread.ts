@@ -1,12 +1,12 @@
-/** A worker of the stress tests: sends requests to a group in a zone. */
+/** A worker of the stress tests: sends requests to an upstream in a zone. */
 import * as threads from 'node:worker_threads';
-import { Group } from '../../core/upstream/group.js';
-import { GroupMemory } from '../../core/upstream/group-memory.js';
+import { Upstream } from '../../core/upstream/upstream.js';
+import { UpstreamMemory } from '../../core/upstream/upstream-memory.js';
 import { DEFAULT_KEEPALIVE } from '../../core/upstream/keepalive.js';
 import type { Peer } from '../../core/upstream/peer.js';
 import { Zone } from '../../core/zone/zone.js';
 import { Random } from '../zone/random.js';
-import { member, StandingClock } from './groups.js';
+import { member, StandingClock } from './upstreams.js';
 
 export interface StressData {
   readonly zone: SharedArrayBuffer;
@@ -18,11 +18,11 @@ export interface StressData {
 }
 
 const { zone, members, worker, requests, failing } = threads.workerData as StressData;
-const memory = GroupMemory.attach(Zone.attach('g', zone), 'g');
-if (!memory) throw new Error('no group');
+const memory = UpstreamMemory.attach(Zone.attach('g', zone), 'g');
+if (!memory) throw new Error('no upstream');
 const clock = new StandingClock();
-const group = new Group('g', memory, { clock, worker, owner: false, keepalive: DEFAULT_KEEPALIVE, onUnavailable: () => {} });
-group.load(Array.from({ length: members }, (_, index) => member(index + 1)));
+const upstream = new Upstream('g', memory, { clock, worker, owner: false, keepalive: DEFAULT_KEEPALIVE, onUnavailable: () => {} });
+upstream.load(Array.from({ length: members }, (_, index) => member(index + 1)));
 const random = new Random(worker + 1);
 const busy: Peer[] = [];
 const counts: number[] = Array<number>(members).fill(0);
@@ -32,14 +32,14 @@ function end(): void {
   const [peer] = busy.splice(random.below(busy.length), 1);
   if (!peer) return;
   const failed = failing !== 0 && random.below(failing) === 0;
-  if (!failed) group.answered(peer, random.below(3) === 0 ? 404 : 200, 1);
-  group.finished(peer, 100, 1000, 2);
-  group.free(peer, failed);
+  if (!failed) upstream.answered(peer, random.below(3) === 0 ? 404 : 200, 1);
+  upstream.finished(peer, 100, 1000, 2);
+  upstream.free(peer, failed);
 }
 
 for (let request = 0; request < requests; request++) {
   clock.now++;
-  const peer = group.pick();
+  const peer = upstream.pick();
   if (peer) {
     busy.push(peer);
     counts[peer.member.key - 1]!++;

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import test from 'ava';
-import type { Group } from '../../core/upstream/group.js';
+import type { Upstream } from '../../core/upstream/upstream.js';
 import { Zone } from '../../core/zone/zone.js';
 import { Random } from '../zone/random.js';
 import { assertSound } from '../zone/sound.js';
-import { groupOf, member } from './groups.js';
+import { upstreamOf, member } from './upstreams.js';
 import type { StressData } from './stress-thread.js';
 
 const MEMBERS = 12;
@@ -13,25 +13,25 @@ const MEMBERS = 12;
 function stage(settings: Parameters<typeof member>[1] = {}) {
   const zone = Zone.create('g', 64 * 1024);
   const list = Array.from({ length: MEMBERS }, (_, index) => member(index + 1, { weight: (index % 3) + 1, ...settings }));
-  const { group, clock } = groupOf(list, { zone, worker: -1 });
+  const { upstream, clock } = upstreamOf(list, { zone, worker: -1 });
   const start = (worker: number, requests: number, failing = 0): Worker =>
     new Worker(new URL('./stress-thread.js', import.meta.url), {
       workerData: { zone: zone.buffer as SharedArrayBuffer, members: MEMBERS, worker, requests, failing } satisfies StressData,
     });
-  return { zone, group, clock, start };
+  return { zone, upstream, clock, start };
 }
 
 /** Figures of all members, read by the master. */
-function figures(group: Group) {
-  const { memory } = group;
+function figures(upstream: Upstream) {
+  const { memory } = upstream;
   memory.enter(0);
-  const all = Array.from(group.peers, (peer) => memory.tally.read(peer.offset, 0));
+  const all = Array.from(upstream.peers, (peer) => memory.tally.read(peer.offset, 0));
   memory.leave();
   return all;
 }
 
 test.serial('workers count exactly and share one sequence', async (t) => {
-  const { zone, group, start } = stage();
+  const { zone, upstream, start } = stage();
   const results = await Promise.all(
     [0, 1, 2].map(async (worker) => {
       const thread = start(worker, 40_000);
@@ -41,7 +41,7 @@ test.serial('workers count exactly and share one sequence', async (t) => {
     }),
   );
   const sums = Array.from({ length: MEMBERS }, (_, index) => results.reduce((sum, counts) => sum + counts[index]!, 0));
-  const all = figures(group);
+  const all = figures(upstream);
   t.deepEqual(
     all.map(({ requests }) => requests),
     sums,
@@ -69,7 +69,7 @@ test.serial('workers count exactly and share one sequence', async (t) => {
 });
 
 test.serial('workers that die anywhere leave no request behind, and all members in the game', async (t) => {
-  const { zone, group, clock, start } = stage({ maxConns: 4, maxFails: 2, failTimeout: 3 });
+  const { zone, upstream, clock, start } = stage({ maxConns: 4, maxFails: 2, failTimeout: 3 });
   const random = new Random(3);
   let broken = 0;
   for (let round = 0; round < 12; round++) {
@@ -80,9 +80,9 @@ test.serial('workers that die anywhere leave no request behind, and all members 
     for (const [index, worker] of workers.entries()) {
       await worker.terminate();
       if (zone.releaseOf(ids[index]!)) broken++;
-      group.dropWorker(index);
+      upstream.dropWorker(index);
     }
-    t.deepEqual([...new Set(figures(group).map(({ active }) => active))], [0], `round ${round}`);
+    t.deepEqual([...new Set(figures(upstream).map(({ active }) => active))], [0], `round ${round}`);
     t.notThrows(() => assertSound(zone));
   }
   t.log(`${broken} of 24 died with the lock`);
@@ -90,10 +90,10 @@ test.serial('workers that die anywhere leave no request behind, and all members 
   clock.now += 1e12;
   const chosen = new Set<number>();
   for (let request = 0; request < 200; request++) {
-    const peer = group.pick();
+    const peer = upstream.pick();
     if (!peer) continue;
     chosen.add(peer.id);
-    group.free(peer, false);
+    upstream.free(peer, false);
   }
   t.is(chosen.size, MEMBERS);
 });

@@ -5,49 +5,49 @@ import { choices, TestNode } from './nodes.js';
 
 const shop = (lines: string, zone = 'zone shop 64k;') => `http { upstream shop { ${zone} ${lines} } }`;
 
-test('workers share the sequence of a group with a zone, and not that of one without', async (t) => {
+test('workers share the sequence of an upstream with a zone, and not that of one without', async (t) => {
   const node = new TestNode();
   await node.load(
     'http { upstream a { zone a 64k; server 10.0.0.1; server 10.0.0.2:81; } upstream b { server 10.0.0.3; server 10.0.0.4; } }',
   );
-  t.deepEqual([...choices(node.group('a', 0), 1), ...choices(node.group('a', 1), 1)], ['10.0.0.1:80', '10.0.0.2:81']);
-  t.deepEqual([...choices(node.group('b', 0), 1), ...choices(node.group('b', 1), 1)], ['10.0.0.3:80', '10.0.0.3:80']);
+  t.deepEqual([...choices(node.upstream('a', 0), 1), ...choices(node.upstream('a', 1), 1)], ['10.0.0.1:80', '10.0.0.2:81']);
+  t.deepEqual([...choices(node.upstream('b', 0), 1), ...choices(node.upstream('b', 1), 1)], ['10.0.0.3:80', '10.0.0.3:80']);
 });
 
 test('an added member is in force in all workers, and nothing else changes', async (t) => {
   const node = new TestNode();
   await node.load(shop('server 10.0.0.1;'));
-  const [peer] = node.group('shop').peers;
+  const [peer] = node.upstream('shop').peers;
   await node.add('shop', 'server 10.0.0.2 weight=3;');
-  t.is([...node.group('shop').peers][0], peer);
+  t.is([...node.upstream('shop').peers][0], peer);
   for (const worker of [0, 1])
-    t.deepEqual(choices(node.group('shop', worker), 4).toSorted(), ['10.0.0.1:80', ...Array<string>(3).fill('10.0.0.2:80')]);
-  t.is(node.master.group('shop')?.size, 2);
+    t.deepEqual(choices(node.upstream('shop', worker), 4).toSorted(), ['10.0.0.1:80', ...Array<string>(3).fill('10.0.0.2:80')]);
+  t.is(node.master.get('shop')?.size, 2);
 });
 
 test('a prepared member gets nothing before the commit, and leaves nothing after an abort', async (t) => {
   const node = new TestNode();
   await node.load(shop('server 10.0.0.1;'));
-  const used = () => node.group('shop').memory.zone.slab.used;
+  const used = () => node.upstream('shop').memory.zone.slab.used;
   const before = used();
   await node.add('shop', 'server 10.0.0.2;', 'abort');
-  t.deepEqual(new Set(choices(node.group('shop'), 4)), new Set(['10.0.0.1:80']));
+  t.deepEqual(new Set(choices(node.upstream('shop'), 4)), new Set(['10.0.0.1:80']));
   t.is(used(), before);
-  t.is(node.group('shop').size, 1);
+  t.is(node.upstream('shop').size, 1);
 });
 
 test('a change in place keeps the member, its figures and its requests', async (t) => {
   const node = new TestNode();
   await node.load(shop('server 10.0.0.1; server 10.0.0.2;'));
-  const group = node.group('shop');
-  const peer = group.pick()!;
-  group.answered(peer, 200, 5);
+  const upstream = node.upstream('shop');
+  const peer = upstream.pick()!;
+  upstream.answered(peer, 200, 5);
   await node.replace(node.idOf('server', '10.0.0.1'), 'server 10.0.0.1 weight=3 max_conns=9;');
-  t.is(group.peer(peer.id), peer);
-  const view = node.master.group('shop')?.peer(peer.id);
+  t.is(upstream.peer(peer.id), peer);
+  const view = node.master.get('shop')?.peer(peer.id);
   t.like(view, { weight: 3, maxConns: 9, active: 1, requests: 1, codes: { 200: 1 }, server: '10.0.0.1:80' });
-  group.free(peer, false);
-  t.is(choices(group, 8).filter((server) => server === '10.0.0.1:80').length, 6);
+  upstream.free(peer, false);
+  t.is(choices(upstream, 8).filter((server) => server === '10.0.0.1:80').length, 6);
 });
 
 test('flags are set and cleared: down, drain, backup', async (t) => {
@@ -58,32 +58,32 @@ test('flags are set and cleared: down, drain, backup', async (t) => {
   const expected = { down: 'down', drain: 'draining', backup: 'up' } as const;
   for (const flag of ['down', 'drain', 'backup'] as const) {
     await node.replace(id, `server 10.0.0.1 ${flag};`);
-    t.deepEqual(new Set(choices(node.group('shop'), 4)), new Set(['10.0.0.2:80']), flag);
-    t.is(node.master.group('shop')?.peer(peerId)?.state, expected[flag]);
+    t.deepEqual(new Set(choices(node.upstream('shop'), 4)), new Set(['10.0.0.2:80']), flag);
+    t.is(node.master.get('shop')?.peer(peerId)?.state, expected[flag]);
   }
   await node.replace(id, 'server 10.0.0.1;');
-  t.is(new Set(choices(node.group('shop'), 4)).size, 2);
+  t.is(new Set(choices(node.upstream('shop'), 4)).size, 2);
 });
 
 test('a removed member finishes what it has, and counts as a zombie until then', async (t) => {
   const node = new TestNode();
   await node.load(shop('server 10.0.0.1; server 10.0.0.2;'));
-  const group = node.group('shop');
-  const peer = group.pick()!;
+  const upstream = node.upstream('shop');
+  const peer = upstream.pick()!;
   await node.remove(node.idOf('server', '10.0.0.1'));
-  t.deepEqual(new Set(choices(group, 4)), new Set(['10.0.0.2:80']));
-  t.is(node.master.group('shop')?.zombies, 1);
-  t.is(node.master.group('shop')?.peer(peer.id), undefined);
-  group.answered(peer, 200, 1);
-  group.finished(peer, 1, 1, 1);
-  group.free(peer, false);
-  t.is(node.master.group('shop')?.zombies, 0);
+  t.deepEqual(new Set(choices(upstream, 4)), new Set(['10.0.0.2:80']));
+  t.is(node.master.get('shop')?.zombies, 1);
+  t.is(node.master.get('shop')?.peer(peer.id), undefined);
+  upstream.answered(peer, 200, 1);
+  upstream.finished(peer, 1, 1, 1);
+  upstream.free(peer, false);
+  t.is(node.master.get('shop')?.zombies, 0);
 });
 
 test('memory of removed members comes back', async (t) => {
   const node = new TestNode();
   await node.load(shop('server 10.0.0.1; server 10.0.0.2;'));
-  const used = () => node.group('shop').memory.zone.slab.used;
+  const used = () => node.upstream('shop').memory.zone.slab.used;
   await node.remove(await node.add('shop', 'server 10.0.0.3:1000 weight=7;'));
   await node.remove(await node.add('shop', 'server 10.0.0.3:1000 weight=7;'));
   const before = used();
@@ -95,18 +95,18 @@ test('memory of removed members comes back', async (t) => {
 test('a reload keeps what it does not change', async (t) => {
   const node = new TestNode();
   await node.load('http { upstream a { zone a 64k; server 10.0.0.1; server 10.0.0.2; } upstream b { server 10.0.1.1; } }');
-  const a = node.group('a');
-  const b = node.group('b');
+  const a = node.upstream('a');
+  const b = node.upstream('b');
   const peer = a.pick()!;
   await node.load(
     'http { upstream c { server 10.0.2.1; } upstream b { server 10.0.1.1; } upstream a { zone a 64k; server 10.0.0.2; keepalive 7; server 10.0.0.1 weight=2; server 10.0.0.3; } }',
   );
-  t.is(node.group('a'), a);
-  t.is(node.group('b'), b);
+  t.is(node.upstream('a'), a);
+  t.is(node.upstream('b'), b);
   t.is(a.peer(peer.id), peer);
   t.deepEqual([...a.peers].map(({ server }) => server).sort(), ['10.0.0.1:80', '10.0.0.2:80', '10.0.0.3:80']);
-  t.is(node.master.group('a')?.peer(peer.id)?.active, 1);
-  t.deepEqual(choices(node.group('c'), 1), ['10.0.2.1:80']);
+  t.is(node.master.get('a')?.peer(peer.id)?.active, 1);
+  t.deepEqual(choices(node.upstream('c'), 1), ['10.0.2.1:80']);
   await node.load('http { upstream a { zone a 64k; server 10.0.0.2; } }');
   t.is(node.workers[0]?.find('c'), undefined);
   t.is(a.size, 1);
@@ -115,29 +115,29 @@ test('a reload keeps what it does not change', async (t) => {
 test('a zone of another size is other memory; requests under way are not disturbed', async (t) => {
   const node = new TestNode();
   await node.load(shop('server 10.0.0.1;'));
-  const old = node.group('shop');
+  const old = node.upstream('shop');
   const peer = old.pick()!;
   await node.load(shop('server 10.0.0.1;', 'zone shop 128k;'));
-  const group = node.group('shop');
-  t.not(group, old);
-  t.is(group.memory.zone.size, 128 * 1024);
-  t.is(group.memory.zone.buffer, node.master.find('shop')!.memory.zone.buffer);
-  t.is(node.master.group('shop')?.peer(peer.id)?.active, 0);
+  const upstream = node.upstream('shop');
+  t.not(upstream, old);
+  t.is(upstream.memory.zone.size, 128 * 1024);
+  t.is(upstream.memory.zone.buffer, node.master.find('shop')!.memory.zone.buffer);
+  t.is(node.master.get('shop')?.peer(peer.id)?.active, 0);
   old.answered(peer, 200, 1);
   old.free(peer, false);
-  t.deepEqual(choices(group, 1), ['10.0.0.1:80']);
+  t.deepEqual(choices(upstream, 1), ['10.0.0.1:80']);
 });
 
 const both = (more = '') => `http { upstream a { zone both; server 10.0.0.1; } upstream b { zone both 64k; server 10.0.1.1; } ${more} }`;
 
-test('several groups share a zone; what one leaves there comes back', async (t) => {
+test('several upstreams share a zone; what one leaves there comes back', async (t) => {
   const node = new TestNode();
   await node.load(both());
-  t.is(node.group('a').memory.zone, node.group('b').memory.zone);
-  const { slab } = node.group('a').memory.zone;
+  t.is(node.upstream('a').memory.zone, node.upstream('b').memory.zone);
+  const { slab } = node.upstream('a').memory.zone;
   const before = slab.used;
   await node.load(both('upstream c { zone both; server 10.0.2.1; }'));
-  t.deepEqual(choices(node.group('c'), 1), ['10.0.2.1:80']);
+  t.deepEqual(choices(node.upstream('c'), 1), ['10.0.2.1:80']);
   await node.load(both());
   node.clock.now += 1e6;
   await node.load(both('upstream d { server 10.0.3.1; }'));
@@ -147,13 +147,13 @@ test('several groups share a zone; what one leaves there comes back', async (t) 
 test('a request that began before its upstream was removed is still served', async (t) => {
   const node = new TestNode();
   await node.load(shop('server 10.0.0.1;'));
-  const group = node.group('shop');
+  const upstream = node.upstream('shop');
   await node.load('http { }');
   t.is(node.workers[0]?.inForce('shop'), undefined);
-  const peer = group.pick();
+  const peer = upstream.pick();
   t.is(peer?.server, '10.0.0.1:80');
-  group.free(peer!, false);
-  t.is(group.keepalive.size, 0);
+  upstream.free(peer!, false);
+  t.is(upstream.keepalive.size, 0);
 });
 
 test('names are looked up once for all threads, and each address is a member', async (t) => {
@@ -168,19 +168,19 @@ test('names are looked up once for all threads, and each address is a member', a
   t.deepEqual(asked, ['two.test']);
   for (const worker of [0, 1])
     t.deepEqual(
-      [...node.group('shop', worker).peers].map(({ server }) => server),
+      [...node.upstream('shop', worker).peers].map(({ server }) => server),
       ['10.0.0.1:8080', '[::1]:8080'],
     );
-  const [first] = node.group('shop').peers;
+  const [first] = node.upstream('shop').peers;
   await node.replace(node.idOf('server', 'two.test:8080'), 'server two.test:8080 weight=5;');
   t.deepEqual(asked, ['two.test']);
-  t.is([...node.group('shop').peers][0], first);
+  t.is([...node.upstream('shop').peers][0], first);
   const error = await t.throwsAsync(node.add('shop', 'server none.test;'), { instanceOf: ConfigErrors });
   t.is(error.errors[0]?.message, 'host not found in upstream "none.test"');
   const id = await node.add('shop', 'server 10.9.9.9;');
   await node.replace(id, 'server two.test;');
   t.deepEqual(
-    [...node.group('shop', 1).peers].map(({ server }) => server),
+    [...node.upstream('shop', 1).peers].map(({ server }) => server),
     ['10.0.0.1:8080', '[::1]:8080', '10.0.0.1:80', '[::1]:80'],
   );
 });
@@ -212,7 +212,7 @@ for (const [title, [configuration, ...messages]] of Object.entries(REFUSED)) {
       error.errors.map(({ message }) => message),
       messages,
     );
-    t.deepEqual(choices(node.group('old'), 1), ['10.0.0.1:80']);
+    t.deepEqual(choices(node.upstream('old'), 1), ['10.0.0.1:80']);
     t.is(node.zones.shares().length, 0);
   });
 }
@@ -227,9 +227,9 @@ test('a zone that something else uses is refused', async (t) => {
 test('an upstream with a zone may be empty', async (t) => {
   const node = new TestNode();
   await node.load(shop(''));
-  t.is(node.group('shop').pick(), undefined);
+  t.is(node.upstream('shop').pick(), undefined);
   await node.add('shop', 'server 10.0.0.1;');
-  t.deepEqual(choices(node.group('shop'), 1), ['10.0.0.1:80']);
+  t.deepEqual(choices(node.upstream('shop'), 1), ['10.0.0.1:80']);
 });
 
 test('a full zone refuses a member, says what it needs, and goes on', async (t) => {
@@ -241,38 +241,38 @@ test('a full zone refuses a member, says what it needs, and goes on', async (t) 
   const error = await t.throwsAsync(fill, { instanceOf: ConfigErrors });
   t.true(error.errors[0] instanceof ZoneFullError);
   t.regex(error.errors[0]?.message ?? '', /^zone "shop" is too small: \d{3} members fill its 65536 bytes; one more needs 68k at least$/);
-  t.true(node.group('shop').size > 200);
+  t.true(node.upstream('shop').size > 200);
   // What leaves keeps its room until the change is in force.
   const all = shop(Array.from({ length: 100 }, (_, i) => `server 10.0.0.3:${i + 1};`).join(' '));
   await t.throwsAsync(node.load(all), {
     message: /zone "shop" is too small: 2\d\d members fill its 65536 bytes; 100 more need 92k at least/,
   });
-  t.is(new Set(choices(node.group('shop'), node.group('shop').size)).size, node.group('shop').size);
+  t.is(new Set(choices(node.upstream('shop'), node.upstream('shop').size)).size, node.upstream('shop').size);
 });
 
 test('a dead worker leaves no active requests behind', async (t) => {
   const node = new TestNode();
   await node.load(shop('server 10.0.0.1 max_conns=3;'));
   const id = node.idOf('server', '10.0.0.1');
-  node.group('shop', 0).pick();
-  const kept = node.group('shop', 1).pick()!;
-  node.group('shop', 0).pick();
-  t.is(node.group('shop', 1).pick(), undefined);
+  node.upstream('shop', 0).pick();
+  const kept = node.upstream('shop', 1).pick()!;
+  node.upstream('shop', 0).pick();
+  t.is(node.upstream('shop', 1).pick(), undefined);
   node.master.dropWorker(0);
-  t.is(node.master.group('shop')?.peer(id)?.active, 1);
-  t.is(node.group('shop', 1).pick()?.server, '10.0.0.1:80');
-  node.group('shop', 1).free(kept, false);
-  t.is(node.master.group('shop')?.peer(id)?.active, 1);
+  t.is(node.master.get('shop')?.peer(id)?.active, 1);
+  t.is(node.upstream('shop', 1).pick()?.server, '10.0.0.1:80');
+  node.upstream('shop', 1).free(kept, false);
+  t.is(node.master.get('shop')?.peer(id)?.active, 1);
 });
 
-test('groups of single addresses are made once and found again', async (t) => {
+test('upstreams of single addresses are made once and found again', async (t) => {
   const node = new TestNode({
     lookup: (name) => (name === 'a.test' ? Promise.resolve(['10.0.0.1', '10.0.0.2']) : Promise.reject(new Error('no'))),
   });
   const worker = node.workers[0]!;
-  const group = await worker.implicit('a.test', 81);
-  t.deepEqual(choices(group, 2), ['10.0.0.1:81', '10.0.0.2:81']);
-  t.is(await worker.implicit('a.test', 81), group);
+  const upstream = await worker.implicit('a.test', 81);
+  t.deepEqual(choices(upstream, 2), ['10.0.0.1:81', '10.0.0.2:81']);
+  t.is(await worker.implicit('a.test', 81), upstream);
   t.deepEqual(choices(await worker.implicit('::1', 8080), 1), ['[::1]:8080']);
   t.deepEqual(choices(await worker.implicit('unix:/run/x.sock', 0), 1), ['unix:/run/x.sock']);
   await t.throwsAsync(worker.implicit('b.test', 81), { message: 'host not found in upstream "b.test"' });
@@ -281,11 +281,11 @@ test('groups of single addresses are made once and found again', async (t) => {
 test('statistics are reset, members stay', async (t) => {
   const node = new TestNode();
   await node.load(shop('server 10.0.0.1;'));
-  const group = node.group('shop');
-  const peer = group.pick()!;
-  group.answered(peer, 404, 7);
-  group.finished(peer, 10, 20, 8);
-  t.like(node.master.group('shop')?.peer(peer.id), {
+  const upstream = node.upstream('shop');
+  const peer = upstream.pick()!;
+  upstream.answered(peer, 404, 7);
+  upstream.finished(peer, 10, 20, 8);
+  t.like(node.master.get('shop')?.peer(peer.id), {
     requests: 1,
     responses: [0, 0, 0, 0, 1, 0],
     codes: { 404: 1 },
@@ -294,8 +294,8 @@ test('statistics are reset, members stay', async (t) => {
     headerTime: 7,
     responseTime: 8,
   });
-  node.master.group('shop')?.resetStatistics();
-  t.like(node.master.group('shop')?.peer(peer.id), {
+  node.master.get('shop')?.resetStatistics();
+  t.like(node.master.get('shop')?.peer(peer.id), {
     requests: 0,
     active: 1,
     codes: {},
@@ -304,6 +304,6 @@ test('statistics are reset, members stay', async (t) => {
     headerTime: 0,
     responseTime: 0,
   });
-  group.free(peer, false);
-  t.deepEqual(choices(group, 1), ['10.0.0.1:80']);
+  upstream.free(peer, false);
+  t.deepEqual(choices(upstream, 1), ['10.0.0.1:80']);
 });

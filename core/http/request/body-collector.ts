@@ -25,7 +25,7 @@ export class BodyCollector implements BodyReader {
   onBodyEnd(): void {
     if (this.#bytes > this.limit) return;
     const whole = Buffer.concat(this.#pieces);
-    this.body.giveBack(this, [whole]);
+    this.body.returnBody(this, [whole]);
     this.done(whole);
   }
 
@@ -34,12 +34,12 @@ export class BodyCollector implements BodyReader {
       this.#readFile(file, Buffer.allocUnsafe(file.length), 0);
       return;
     }
-    this.body.giveBack(this, file);
+    this.body.returnBody(this, file);
     this.failed(413);
   }
 
   onBodyFailed(status: number): void {
-    this.body.giveBack(this, undefined);
+    this.body.returnBody(this, undefined);
     this.failed(status);
   }
 
@@ -50,7 +50,7 @@ export class BodyCollector implements BodyReader {
         this.#readFile(file, whole, end);
         return;
       }
-      this.body.giveBack(this, file);
+      this.body.returnBody(this, file);
       if (bytes > 0) this.done(whole);
       else this.failed(500);
     });

@@ -34,7 +34,7 @@ export class RequestBody implements ChunkSink {
   taken = 0;
   complete = false;
   /** A part of it went to an upstream and was not kept: nobody else can have it whole. */
-  spent = false;
+  consumed = false;
   /** Status to answer with when the body itself is refused: 400 malformed, 413 too long. */
   failure = 0;
 
@@ -116,13 +116,13 @@ export class RequestBody implements ChunkSink {
    * The reader answers the request no more: who does so in its place may read the body from its beginning.
    * @param read the pieces that came so far, or the file with the whole; undefined if it was not kept
    */
-  giveBack(reader: BodyReader, read: Buffer[] | RequestFile | undefined): void {
+  returnBody(reader: BodyReader, read: Buffer[] | RequestFile | undefined): void {
     if (this.#reader !== reader || this.#ended) {
       if (!Array.isArray(read)) read?.close();
       return;
     }
     if (read === undefined) {
-      this.spent = true;
+      this.consumed = true;
       this.discard();
       return;
     }

@@ -1,5 +1,5 @@
 import type { Clock } from '../../net/clock.js';
-import type { Group } from '../../upstream/group.js';
+import type { Upstream } from '../../upstream/upstream.js';
 import type { Peer } from '../../upstream/peer.js';
 import type { HttpContext } from '../request/context.js';
 import type { ExchangeRoute } from './exchange-route.js';
@@ -10,7 +10,7 @@ import { UpstreamConnection } from './upstream-connection.js';
  * did not come to that.
  */
 export class Attempt {
-  /** Address of the member; the group's name where there was none to ask. */
+  /** Address of the member; the upstream's name where there was none to ask. */
   readonly address: string;
   status = 0;
   connectTime = -1;
@@ -35,12 +35,12 @@ export class Attempt {
    * @param first the first one after an internal redirect, or of all
    */
   constructor(
-    private readonly group: Group,
+    private readonly upstream: Upstream,
     public peer: Peer | undefined,
     readonly first: boolean,
     clock: Clock,
   ) {
-    this.address = peer?.server ?? group.name;
+    this.address = peer?.server ?? upstream.name;
     this.#clock = clock;
     this.#startedAt = clock.now;
   }
@@ -52,9 +52,9 @@ export class Attempt {
   /** Takes an idle connection to the member, which is connected, or opens one. */
   connect(peer: Peer, { plan }: ExchangeRoute, context: HttpContext, mayReuse: boolean): UpstreamConnection {
     const secure = plan.scheme === 'https';
-    let pooled = mayReuse ? (this.group.keepalive.take(peer, plan.scope) as UpstreamConnection | undefined) : undefined;
+    let pooled = mayReuse ? (this.upstream.keepalive.take(peer, plan.scope) as UpstreamConnection | undefined) : undefined;
     if (pooled !== undefined && pooled.secure !== secure) {
-      // The group is spoken to with TLS in one place and without it in another.
+      // The upstream is spoken to with TLS in one place and without it in another.
       pooled.close();
       pooled = undefined;
     }
@@ -102,15 +102,15 @@ export class Attempt {
    * @param scope the location, for `keepalive … local`
    */
   end(scope: object | undefined, reusable: boolean, failed: boolean): void {
-    const { group, peer } = this;
+    const { upstream, peer } = this;
     const connection = this.giveConnection();
     this.peer = undefined;
     if (peer !== undefined) {
-      group.finished(peer, this.sent, this.received, failed ? -1 : this.elapsed);
-      group.free(peer, failed);
+      upstream.finished(peer, this.sent, this.received, failed ? -1 : this.elapsed);
+      upstream.free(peer, failed);
     }
     if (connection === undefined) return;
-    if (reusable && peer !== undefined) group.keepalive.put(peer, connection, scope);
+    if (reusable && peer !== undefined) upstream.keepalive.put(peer, connection, scope);
     else connection.close();
   }
 }

@@ -6,18 +6,18 @@ import { Exchanges, type ExchangePlan, type UriPlan } from '../../module/service
 import { ArgError } from '../../module/spec.js';
 import { FieldFilter, keptFields } from '../../net/http1/fields.js';
 import { escapeUri } from '../../net/http1/uri.js';
-import type { Group } from '../../upstream/group.js';
+import type { Upstream } from '../../upstream/upstream.js';
 import { Exchange } from './exchange.js';
 import type { Request } from '../request/request.js';
 
-/** Where groups come from: the upstream blocks in force, and single addresses that no block names. */
-export interface GroupSource {
-  /** The group of an `upstream` block, of the configuration being prepared while one is. */
-  find(name: string): Group | undefined;
-  /** The group of an `upstream` block that traffic may go to now. */
-  inForce(name: string): Group | undefined;
-  /** The group of one address (`proxy_pass http://host:port`); names are resolved. Rejects with ArgError. */
-  implicit(host: string, port: number): Promise<Group>;
+/** Where upstreams come from: the upstream blocks in force, and single addresses that no block names. */
+export interface UpstreamSource {
+  /** The upstream of an `upstream` block, of the configuration being prepared while one is. */
+  find(name: string): Upstream | undefined;
+  /** The upstream of an `upstream` block that traffic may go to now. */
+  inForce(name: string): Upstream | undefined;
+  /** The upstream of one address (`proxy_pass http://host:port`); names are resolved. Rejects with ArgError. */
+  implicit(host: string, port: number): Promise<Upstream>;
 }
 
 /** Fields of an answer that the engine makes itself, or that are meant for the proxy (nginx's default proxy_hide_header). */
@@ -33,12 +33,12 @@ export class ExchangeRoute {
   readonly passesServer: boolean;
   readonly passesDate: boolean;
   readonly #replaced: FieldFilter;
-  /** The group of a constant target, once it is looked up. */
-  group: Group | undefined = undefined;
+  /** The upstream of a constant target, once it is looked up. */
+  upstream: Upstream | undefined = undefined;
 
   constructor(
     readonly plan: ExchangePlan,
-    private readonly source: GroupSource,
+    private readonly source: UpstreamSource,
   ) {
     this.hidden = new FieldFilter([...ALWAYS_HIDDEN, ...plan.hidden]);
     this.passesServer = !plan.hidden.has('server');
@@ -50,8 +50,8 @@ export class ExchangeRoute {
   find(): boolean {
     const { constant } = this.plan.target;
     if (constant === undefined) return true;
-    this.group = this.source.find(constant);
-    return this.group !== undefined;
+    this.upstream = this.source.find(constant);
+    return this.upstream !== undefined;
   }
 
   /** Looks up a constant target that is no upstream's name. @throws (rejects) ConfigError, as `host not found in upstream "x"` */
@@ -60,7 +60,7 @@ export class ExchangeRoute {
       const { host, port } = splitAddress(this.plan.target.constant ?? '', this.plan.defaultPort);
       if (this.source.find(host) !== undefined)
         throw new ArgError(`upstream "${host}" may not have port ${port}`, 'its servers have theirs');
-      this.group = await this.source.implicit(host, port);
+      this.upstream = await this.source.implicit(host, port);
     } catch (error) {
       if (error instanceof ArgError) this.plan.fail(error.message, error.hint);
       throw error;
@@ -68,15 +68,15 @@ export class ExchangeRoute {
   }
 
   start(request: HttpRequest): Result | Promise<Result> {
-    const group = this.group ?? this.source.inForce(this.plan.target.of(request));
-    if (group !== undefined) return this.#begin(request, group);
+    const upstream = this.upstream ?? this.source.inForce(this.plan.target.of(request));
+    if (upstream !== undefined) return this.#begin(request, upstream);
     return this.#resolveNow(request);
   }
 
-  #begin(request: HttpRequest, group: Group): Result {
+  #begin(request: HttpRequest, upstream: Upstream): Result {
     const own = request as Request;
-    if (this.plan.passBody && own.body?.spent === true) return refuseWithoutBody(own);
-    new Exchange(own, this, group, this.#head(own)).start();
+    if (this.plan.passBody && own.body?.consumed === true) return refuseWithoutBody(own);
+    new Exchange(own, this, upstream, this.#head(own)).start();
     return DONE;
   }
 
@@ -103,7 +103,7 @@ export class ExchangeRoute {
       return 500;
     }
     return this.source.implicit(address.host, address.port).then(
-      (group) => ((request as Request).finished ? DONE : this.#begin(request, group)),
+      (upstream) => ((request as Request).finished ? DONE : this.#begin(request, upstream)),
       (error: unknown) => {
         context.log.write('error', error instanceof Error ? error.message : `${target} could not be resolved`, request);
         return 502;
@@ -160,7 +160,7 @@ export class HttpExchanges extends Exchanges {
   inUse = false;
   #lookups: Promise<void>[] = [];
 
-  constructor(private readonly source: GroupSource) {
+  constructor(private readonly source: UpstreamSource) {
     super();
   }
 

@@ -1,5 +1,5 @@
 import type { ResponseHead } from '../../net/http1/response-head.js';
-import type { Group } from '../../upstream/group.js';
+import type { Upstream } from '../../upstream/upstream.js';
 import type { Peer } from '../../upstream/peer.js';
 import { AnswerRelay, Relayed } from './response-relay.js';
 import { sendFailure } from '../response/response.js';
@@ -34,7 +34,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
   constructor(
     readonly request: Request,
     readonly route: ExchangeRoute,
-    readonly group: Group,
+    readonly upstream: Upstream,
     head: string,
   ) {
     this.#startedAt = request.connection.context.clock.now;
@@ -57,7 +57,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
 
   get url(): string | undefined {
     if (this.attempts.length === this.#before) return undefined;
-    return `${this.route.plan.scheme}://${this.#attempt?.peer?.server ?? this.group.name}${this.#feed.target}`;
+    return `${this.route.plan.scheme}://${this.#attempt?.peer?.server ?? this.upstream.name}${this.#feed.target}`;
   }
 
   // The client's side.
@@ -148,10 +148,10 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
   // Attempts.
 
   #next(): void {
-    const { request, group } = this;
+    const { request, upstream } = this;
     const { context } = request.connection;
-    const peer = group.pick(this.#tried);
-    const attempt = new Attempt(group, peer, this.attempts.length === this.#before, context.clock);
+    const peer = upstream.pick(this.#tried);
+    const attempt = new Attempt(upstream, peer, this.attempts.length === this.#before, context.clock);
     this.attempts.push(attempt);
     if (peer === undefined) {
       attempt.status = 502;
@@ -167,7 +167,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
   #connect(attempt: Attempt, peer: Peer, mayReuse: boolean): void {
     const { context } = this.request.connection;
     const connection = attempt.connect(peer, this.route, context, mayReuse);
-    connection.wake(this);
+    connection.reuse(this);
     if (attempt.reused) this.#send(attempt, connection);
     else context.timers.arm(connection, this.route.plan.connectTimeout);
   }
@@ -232,11 +232,11 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
     const { clock } = this.request.connection.context;
     if (next.tries > 0 && this.#tries >= next.tries) return false;
     if (next.timeoutMs > 0 && clock.now - this.#startedAt >= next.timeoutMs) return false;
-    return this.#tries < this.group.size;
+    return this.#tries < this.upstream.size;
   }
 
   #giveUp(status: number): void {
-    this.#feed.giveBack();
+    this.#feed.returnBody();
     this.request.owner = undefined;
     if (!this.request.finished) answerStatus(this.request, status);
   }
@@ -274,13 +274,13 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
   }
 
   #answer(attempt: Attempt, head: ResponseHead, bytes: Buffer, bodyStart: number, borrowed: boolean): void {
-    const { request, route, group } = this;
+    const { request, route, upstream } = this;
     const { peer, connection } = attempt;
     if (peer === undefined || connection === undefined) return;
     const { status } = head;
     attempt.answered(status, bytes.length - bodyStart);
     this.answerHead = head.text;
-    group.answered(peer, status, attempt.headerTime);
+    upstream.answered(peer, status, attempt.headerTime);
     if (request.finished) {
       // The client did not wait (proxy_ignore_client_abort).
       this.#feed.stop();
@@ -292,7 +292,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
       else this.#fail(Failure.InvalidHeader, 'upstream switched protocols although nobody asked for it');
       return;
     }
-    if (route.plan.next.statuses.has(status) && this.#mayTryNext() && this.#mayRepeat() && this.group.size > 1) {
+    if (route.plan.next.statuses.has(status) && this.#mayTryNext() && this.#mayRepeat() && this.upstream.size > 1) {
       this.#release(false, status !== 403 && status !== 404);
       if (status === 403 || status === 404) this.#exclude(peer);
       this.#next();

@@ -149,7 +149,7 @@ export class RequestFeed implements BodyReader, FileWriter, FileOwner {
   }
 
   onFileFailed(): void {
-    this.request.body?.giveBack(this, undefined);
+    this.request.body?.returnBody(this, undefined);
     this.exchange.requestFailed(500);
   }
 
@@ -166,10 +166,10 @@ export class RequestFeed implements BodyReader, FileWriter, FileOwner {
   }
 
   /** The exchange is over without an answer: whoever answers instead (error_page) gets the body. */
-  giveBack(): void {
+  returnBody(): void {
     const file = this.#file;
     this.#file = undefined;
-    this.request.body?.giveBack(this, file ?? (this.replayable ? this.#kept : undefined));
+    this.request.body?.returnBody(this, file ?? (this.replayable ? this.#kept : undefined));
     this.stop();
   }
 

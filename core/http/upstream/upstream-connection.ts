@@ -83,7 +83,7 @@ export class UpstreamConnection implements Timed, IdleConnection {
   }
 
   /** Between two requests: back to the shared buffer. */
-  rest(onClosed: (connection: IdleConnection) => void): void {
+  park(onClosed: (connection: IdleConnection) => void): void {
     this.user = undefined;
     // How long it may be idle is the pool's business.
     this.context.timers.disarm(this);
@@ -93,7 +93,7 @@ export class UpstreamConnection implements Timed, IdleConnection {
     this.#own = undefined;
   }
 
-  wake(user: UpstreamUser): void {
+  reuse(user: UpstreamUser): void {
     this.#onIdleClosed = undefined;
     this.user = user;
     this.bytesSent = 0;

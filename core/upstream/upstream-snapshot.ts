@@ -1,21 +1,21 @@
-import type { GroupView, PeerState, PeerView } from '../module/services.js';
+import type { UpstreamView, PeerState, PeerView } from '../module/services.js';
 import type { Directive } from '../module/tree.js';
 import type { Clock } from '../net/clock.js';
-import type { Group } from './group.js';
+import type { Upstream } from './upstream.js';
 import { Flag, W } from './layout.js';
 import type { Peer } from './peer.js';
 
-/** A group as the API and modules see it. Figures are those of the moment they are asked for. */
-export class GroupSight implements GroupView {
+/** An upstream as the API and modules see it. Figures are those of the moment they are asked for. */
+export class UpstreamSnapshot implements UpstreamView {
   constructor(
-    private readonly group: Group,
+    private readonly upstream: Upstream,
     private readonly current: () => Directive,
     readonly zone: string | undefined,
     private readonly clock: Clock,
   ) {}
 
   get name(): string {
-    return this.group.name;
+    return this.upstream.name;
   }
 
   get directive(): Directive {
@@ -23,15 +23,15 @@ export class GroupSight implements GroupView {
   }
 
   get size(): number {
-    return this.group.size;
+    return this.upstream.size;
   }
 
   get keepalive(): number {
-    return this.group.memory.idle;
+    return this.upstream.memory.idle;
   }
 
   get zombies(): number {
-    const { memory } = this.group;
+    const { memory } = this.upstream;
     memory.enter(this.clock.now);
     const { zombies } = memory;
     memory.leave();
@@ -43,14 +43,14 @@ export class GroupSight implements GroupView {
   }
 
   peer(id: number): PeerView | undefined {
-    const peer = this.group.peer(id);
-    return peer && viewOf(peer, this.group, this.clock.refresh());
+    const peer = this.upstream.peer(id);
+    return peer && viewOf(peer, this.upstream, this.clock.refresh());
   }
 
   resetStatistics(): void {
-    const { memory } = this.group;
+    const { memory } = this.upstream;
     const now = this.clock.refresh();
-    for (const peer of this.group.peers) {
+    for (const peer of this.upstream.peers) {
       memory.enter(now);
       memory.tally.reset(peer.offset, now);
       memory.leave();
@@ -59,11 +59,11 @@ export class GroupSight implements GroupView {
 
   *#views(): Generator<PeerView> {
     const now = this.clock.refresh();
-    for (const peer of this.group.peers) yield viewOf(peer, this.group, now);
+    for (const peer of this.upstream.peers) yield viewOf(peer, this.upstream, now);
   }
 }
 
-function viewOf(peer: Peer, { memory }: Group, now: number): PeerView {
+function viewOf(peer: Peer, { memory }: Upstream, now: number): PeerView {
   const { member } = peer;
   memory.enter(now);
   const figures = memory.tally.read(peer.offset, now);

@@ -3,8 +3,8 @@ import { ArgError } from '../module/spec.js';
 import { Zone } from '../zone/zone.js';
 import { AddressError, formatAddress, parseAddress, type Address } from '../module/address.js';
 import type { HostLookup } from './host-lookup.js';
-import { Group, type GroupOptions } from './group.js';
-import { GroupMemory } from './group-memory.js';
+import { Upstream, type UpstreamOptions } from './upstream.js';
+import { UpstreamMemory } from './upstream-memory.js';
 import type { Member, MemberParameters } from './peer.js';
 
 /** How many are remembered, and how long what a name meant is believed, in milliseconds. */
@@ -13,48 +13,48 @@ const TRUST = 30_000;
 
 interface Remembered {
   readonly until: number;
-  readonly group: Promise<Group>;
+  readonly upstream: Promise<Upstream>;
 }
 
-/** Groups of targets that no `upstream` block names: `proxy_pass http://host:port`. Each thread has its own. */
-export class ImplicitGroups {
-  readonly #groups = new Map<string, Remembered>();
+/** Upstreams of targets that no `upstream` block names: `proxy_pass http://host:port`. Each thread has its own. */
+export class ImplicitUpstreams {
+  readonly #upstreams = new Map<string, Remembered>();
 
   constructor(
-    private readonly options: GroupOptions,
+    private readonly options: UpstreamOptions,
     private readonly lookup: HostLookup,
   ) {}
 
   /** @param host name, address, or `unix:/path` @throws (rejects) ArgError `host not found in upstream "x"` */
-  find(host: string, port: number): Promise<Group> {
+  find(host: string, port: number): Promise<Upstream> {
     const text = textOf(host, port);
-    const known = this.#groups.get(text);
-    if (known !== undefined && known.until > this.options.clock.now) return known.group;
-    const group = this.#make(host, port, text);
-    this.#groups.delete(text);
-    this.#groups.set(text, { until: isName(host) ? this.options.clock.now + TRUST : Infinity, group });
-    group.catch(() => this.#groups.delete(text));
-    if (this.#groups.size > LIMIT) this.#groups.delete(this.#groups.keys().next().value ?? '');
-    return group;
+    const known = this.#upstreams.get(text);
+    if (known !== undefined && known.until > this.options.clock.now) return known.upstream;
+    const upstream = this.#make(host, port, text);
+    this.#upstreams.delete(text);
+    this.#upstreams.set(text, { until: isName(host) ? this.options.clock.now + TRUST : Infinity, upstream });
+    upstream.catch(() => this.#upstreams.delete(text));
+    if (this.#upstreams.size > LIMIT) this.#upstreams.delete(this.#upstreams.keys().next().value ?? '');
+    return upstream;
   }
 
   close(): void {
-    for (const { group } of this.#groups.values())
-      group.then(
+    for (const { upstream } of this.#upstreams.values())
+      upstream.then(
         (made) => made.keepalive.close(),
         () => {},
       );
-    this.#groups.clear();
+    this.#upstreams.clear();
   }
 
-  async #make(host: string, port: number, text: string): Promise<Group> {
+  async #make(host: string, port: number, text: string): Promise<Upstream> {
     const addresses = await this.#addresses(host, port, text);
     const zone = Zone.create('', 4096 + addresses.length * 512, { shared: false, growable: true });
-    const memory = GroupMemory.create(zone, text);
+    const memory = UpstreamMemory.create(zone, text);
     if (memory === undefined) throw new Error(`no memory for upstream "${text}"`);
-    const group = new Group(text, memory, this.options);
-    group.load(addresses.map((address, addressIndex) => implicitMember(address, addressIndex, text)));
-    return group;
+    const upstream = new Upstream(text, memory, this.options);
+    upstream.load(addresses.map((address, addressIndex) => implicitMember(address, addressIndex, text)));
+    return upstream;
   }
 
   async #addresses(host: string, port: number, text: string): Promise<readonly Address[]> {

@@ -2,9 +2,9 @@ import type { Clock } from '../net/clock.js';
 import type { TimerWheel } from '../net/timers.js';
 import { Slab } from '../zone/slab.js';
 import { Attempts } from './attempts.js';
-import type { Balancer, BalancerGroup } from './balancer.js';
+import type { Balancer, BalancerUpstream } from './balancer.js';
 import { formatAddress } from '../module/address.js';
-import type { GroupMemory } from './group-memory.js';
+import type { UpstreamMemory } from './upstream-memory.js';
 import { KeepalivePool, type KeepaliveSettings } from './keepalive.js';
 import { W, recordBytes } from './layout.js';
 import { Peer, type Member } from './peer.js';
@@ -17,32 +17,32 @@ export interface PreparedMember {
   abort(): void;
 }
 
-/** How long a request that began under an older configuration may choose members of a group that is not in the newer one. Milliseconds. */
+/** How long a request that began under an older configuration may choose members of an upstream that is not in the newer one. Milliseconds. */
 const GRACE = 60_000;
 
-/** The zone of a group has no room for a member. */
+/** The zone of an upstream has no room for a member. */
 export class ZoneFull extends Error {}
 
-export interface GroupOptions {
+export interface UpstreamOptions {
   readonly clock: Clock;
   /** Absent: idle connections are only closed when one looks for them. */
   readonly timers?: TimerWheel;
   /** 0-based number of this worker; -1 in a thread that carries no traffic. */
   readonly worker: number;
-  /** Whether this thread changes the group's memory. True for memory of its own. */
+  /** Whether this thread changes the upstream's memory. True for memory of its own. */
   readonly owner: boolean;
   readonly keepalive: KeepaliveSettings;
   /** A member failed so often that it gets no requests for its fail_timeout. */
-  readonly onUnavailable: (peer: Peer, group: Group) => void;
+  readonly onUnavailable: (peer: Peer, upstream: Upstream) => void;
 }
 
 /**
- * A group of servers in one thread: chooses members and keeps account of what becomes of the requests.
+ * An upstream in one thread: chooses members and keeps account of what becomes of the requests.
  *
  * For each {@link pick} there is exactly one {@link free}; in between {@link answered} when the head of an answer came, and
  * {@link finished} when the exchange is over.
  */
-export class Group implements BalancerGroup {
+export class Upstream implements BalancerUpstream {
   readonly keepalive: KeepalivePool;
   readonly #peers = new Map<number, Peer>();
   /** By {@link Peer.slot}. */
@@ -54,15 +54,15 @@ export class Group implements BalancerGroup {
 
   constructor(
     readonly name: string,
-    readonly memory: GroupMemory,
-    private readonly options: GroupOptions,
+    readonly memory: UpstreamMemory,
+    private readonly options: UpstreamOptions,
   ) {
     this.keepalive = new KeepalivePool(options.keepalive, memory, options.worker, options.clock, options.timers);
     this.#balancer = new RoundRobin(this);
     this.#attempts = new Attempts(memory, options.worker);
   }
 
-  /** Whether this thread changes the group's memory. */
+  /** Whether this thread changes the upstream's memory. */
   get owned(): boolean {
     return this.options.owner;
   }
@@ -129,7 +129,7 @@ export class Group implements BalancerGroup {
     this.memory.leave();
   }
 
-  /** Takes in the members of a group that is not in force yet. @throws ZoneFull */
+  /** Takes in the members of an upstream that is not in force yet. @throws ZoneFull */
   load(members: readonly Member[]): readonly Peer[] {
     return members.map((member) => {
       const prepared = this.prepareAdd(member, false);
@@ -138,7 +138,7 @@ export class Group implements BalancerGroup {
     });
   }
 
-  /** @param pending a change of a group in force, not a group that is being built @throws ZoneFull */
+  /** @param pending a change of an upstream in force, not an upstream that is being built @throws ZoneFull */
   prepareAdd(member: Member, pending: boolean): PreparedMember {
     const peer = this.options.owner ? this.#allocate(member) : this.#attach(member, pending);
     this.#slots[peer.slot] = peer;
@@ -218,12 +218,12 @@ export class Group implements BalancerGroup {
     this.keepalive.close();
   }
 
-  /** Gives the memory of a retired group back. False if a request may still need it. By the owner. @param name it was made under */
+  /** Gives the memory of a retired upstream back. False if a request may still need it. By the owner. @param name it was made under */
   destroy(name: string): boolean {
     return this.options.clock.now > this.#lastPick + GRACE && this.discard(name);
   }
 
-  /** Gives the memory of a group back that was never in force. */
+  /** Gives the memory of an upstream back that was never in force. */
   discard(name: string): boolean {
     return this.#locked(() => this.memory.destroy(name));
   }
@@ -263,11 +263,11 @@ export class Group implements BalancerGroup {
     const { zone, workers } = this.memory;
     const needed = Math.ceil((zone.size + missing * Slab.cost(recordBytes(workers))) / 4096) * 4;
     const more = missing === 1 ? 'one more needs' : `${missing} more need`;
-    return `zone "${zone.name}" is too small: ${this.#tenants(added)} fill its ${zone.size} bytes; ${more} ${needed}k at least`;
+    return `zone "${zone.name}" is too small: ${this.#zoneUsage(added)} fill its ${zone.size} bytes; ${more} ${needed}k at least`;
   }
 
   /** Who has the room of the zone. @param added members beside those in force */
-  #tenants(added: number): string {
+  #zoneUsage(added: number): string {
     const { name, size } = this;
     const own = size > 0 && added > 0 ? `${members(size)} in force and ${added} new` : members(size + added);
     return this.memory.zone.directory.size === 1 ? own : `${own} of upstream "${name}", with what other upstreams have there,`;

@@ -1,5 +1,5 @@
 import type { Zone } from '../zone/zone.js';
-import { F, Flag, GroupW, Home, MIN_WORKERS, W, groupBytes, recordBytes } from './layout.js';
+import { F, Flag, UpstreamW, Home, MIN_WORKERS, W, upstreamBytes, recordBytes } from './layout.js';
 import { MemberTable } from './member-table.js';
 import { Rotation } from './rotation.js';
 import { Tally } from './tally.js';
@@ -16,11 +16,11 @@ export interface MemberSettings {
 }
 
 /**
- * The members of one group in its zone: their records, the table that finds them by identity, the rotations. One thread owns the group (the
+ * The members of one upstream in its zone: their records, the table that finds them by identity, the rotations. One thread owns the upstream (the
  * master, or whoever has it in private memory): it alone adds, changes and removes. All methods but `create` and `attach` are called
  * between {@link enter} and {@link leave}.
  */
-export class GroupMemory {
+export class UpstreamMemory {
   readonly table: MemberTable;
   readonly primary: Rotation;
   readonly backup: Rotation;
@@ -36,17 +36,17 @@ export class GroupMemory {
     this.#words = head >>> 2;
     this.table = new MemberTable(zone, head);
     this.primary = new Rotation(zone, head, false);
-    this.backup = new Rotation(zone, head + GroupW.backup * 4, true);
+    this.backup = new Rotation(zone, head + UpstreamW.backup * 4, true);
     this.tally = new Tally(zone);
-    this.workers = zone.u32[this.#words + GroupW.workers]!;
+    this.workers = zone.u32[this.#words + UpstreamW.workers]!;
   }
 
-  /** Makes an empty group. Undefined: the zone is full. @param name unique in the zone */
-  static create(zone: Zone, name: string, workers = MIN_WORKERS): GroupMemory | undefined {
+  /** Makes an empty upstream. Undefined: the zone is full. @param name unique in the zone */
+  static create(zone: Zone, name: string, workers = MIN_WORKERS): UpstreamMemory | undefined {
     const places = Math.max(workers, MIN_WORKERS);
     zone.enter();
     try {
-      const head = zone.slab.calloc(groupBytes(places));
+      const head = zone.slab.calloc(upstreamBytes(places));
       if (head === 0) return undefined;
       const buckets = MemberTable.create(zone, head);
       if (buckets === 0 || !zone.directory.add(name, head)) {
@@ -54,26 +54,26 @@ export class GroupMemory {
         zone.slab.release(head);
         return undefined;
       }
-      zone.u32[(head >>> 2) + GroupW.epoch] = zone.epoch;
-      zone.u32[(head >>> 2) + GroupW.workers] = places;
-      return new GroupMemory(zone, head);
+      zone.u32[(head >>> 2) + UpstreamW.epoch] = zone.epoch;
+      zone.u32[(head >>> 2) + UpstreamW.workers] = places;
+      return new UpstreamMemory(zone, head);
     } finally {
       zone.leave();
     }
   }
 
-  /** The group that the master made under `name`, or undefined. */
-  static attach(zone: Zone, name: string): GroupMemory | undefined {
+  /** The upstream that the master made under `name`, or undefined. */
+  static attach(zone: Zone, name: string): UpstreamMemory | undefined {
     zone.enter();
     const head = zone.directory.find(name);
     zone.leave();
-    return head === 0 ? undefined : new GroupMemory(zone, head);
+    return head === 0 ? undefined : new UpstreamMemory(zone, head);
   }
 
   /** Takes the zone's lock. @param now epoch milliseconds */
   enter(now: number): void {
     this.zone.enter();
-    if (this.zone.u32[this.#words + GroupW.epoch] !== this.zone.epoch) this.#repair(now);
+    if (this.zone.u32[this.#words + UpstreamW.epoch] !== this.zone.epoch) this.#repair(now);
   }
 
   leave(): void {
@@ -82,14 +82,14 @@ export class GroupMemory {
 
   /** Members in force. */
   get count(): number {
-    return this.zone.u32[this.#words + GroupW.count]!;
+    return this.zone.u32[this.#words + UpstreamW.count]!;
   }
 
   /** Removed members with requests that still run. */
   get zombies(): number {
     const { u32 } = this.zone;
     let busy = 0;
-    for (let record = u32[this.#words + GroupW.zombies]!; record !== 0; record = u32[(record >>> 2) + W.bucketNext]!)
+    for (let record = u32[this.#words + UpstreamW.zombies]!; record !== 0; record = u32[(record >>> 2) + W.bucketNext]!)
       if (u32[(record >>> 2) + W.active]! > 0) busy++;
     return busy;
   }
@@ -119,7 +119,7 @@ export class GroupMemory {
     u32[words + W.address] = text;
     u32[words + W.weightClass] = weightClass;
     u32[words + W.effective] = settings.weight;
-    u32[words + W.order] = u32[this.#words + GroupW.nextOrder]!++;
+    u32[words + W.order] = u32[this.#words + UpstreamW.nextOrder]!++;
     this.#store(record, settings);
     u32[words + W.flags]! |= Flag.PENDING;
     this.table.insert(record);
@@ -130,7 +130,7 @@ export class GroupMemory {
   link(record: number, now: number): void {
     const { u32 } = this.zone;
     u32[(record >>> 2) + W.flags]! &= ~Flag.PENDING;
-    u32[this.#words + GroupW.count]!++;
+    u32[this.#words + UpstreamW.count]!++;
     this.rotationOf(record).settle(record, now);
   }
 
@@ -148,9 +148,9 @@ export class GroupMemory {
     u32[(record >>> 2) + W.flags]! |= Flag.GONE;
     this.rotationOf(record).leave(record);
     this.table.remove(record);
-    u32[(record >>> 2) + W.bucketNext] = u32[this.#words + GroupW.zombies]!;
-    u32[this.#words + GroupW.zombies] = record;
-    if (--u32[this.#words + GroupW.count]! === 1) this.#forgiveLast(now);
+    u32[(record >>> 2) + W.bucketNext] = u32[this.#words + UpstreamW.zombies]!;
+    u32[this.#words + UpstreamW.zombies] = record;
+    if (--u32[this.#words + UpstreamW.count]! === 1) this.#resetLastPeer(now);
   }
 
   /**
@@ -159,7 +159,7 @@ export class GroupMemory {
    */
   reap(): boolean {
     const { u32 } = this.zone;
-    let link = this.#words + GroupW.zombies;
+    let link = this.#words + UpstreamW.zombies;
     while (u32[link] !== 0) {
       const record = u32[link]!;
       if (u32[(record >>> 2) + W.active]! > 0) link = (record >>> 2) + W.bucketNext;
@@ -168,7 +168,7 @@ export class GroupMemory {
         this.#release(record);
       }
     }
-    return u32[this.#words + GroupW.zombies] === 0;
+    return u32[this.#words + UpstreamW.zombies] === 0;
   }
 
   /** Reserves what a change of weight or role needs. 0: the zone is full. Hand it to {@link change}, or give it back with {@link cancel}. */
@@ -211,7 +211,7 @@ export class GroupMemory {
   dropWorker(index: number, now: number): void {
     if (index >= this.workers) return;
     const { i32, u32 } = this.zone;
-    i32[this.#words + GroupW.idle + index] = 0;
+    i32[this.#words + UpstreamW.idle + index] = 0;
     for (const record of this.#all()) {
       const words = record >>> 2;
       const lost = u32[words + W.perWorker + index]!;
@@ -225,17 +225,17 @@ export class GroupMemory {
   /** Idle connections of all workers. Read without the lock. */
   get idle(): number {
     let sum = 0;
-    for (let index = 0; index < this.workers; index++) sum += Atomics.load(this.zone.i32, this.#words + GroupW.idle + index);
+    for (let index = 0; index < this.workers; index++) sum += Atomics.load(this.zone.i32, this.#words + UpstreamW.idle + index);
     return sum;
   }
 
   /** One idle connection of a worker more or less. Without the lock: only that worker writes there. */
   addIdle(worker: number, change: number): void {
     // A worker writes its own number alone, so no atomic operation is needed: two of them cost more than the rest of a take and a put.
-    if (worker >= 0 && worker < this.workers) this.zone.i32[this.#words + GroupW.idle + worker]! += change;
+    if (worker >= 0 && worker < this.workers) this.zone.i32[this.#words + UpstreamW.idle + worker]! += change;
   }
 
-  /** Gives all memory back: the group is out of force, and no request uses it. False if one still does. */
+  /** Gives all memory back: the upstream is out of force, and no request uses it. False if one still does. */
   destroy(name: string): boolean {
     for (const record of this.#all()) if (this.zone.u32[(record >>> 2) + W.active]! > 0) return false;
     for (const record of Array.from(this.#all())) {
@@ -251,7 +251,7 @@ export class GroupMemory {
   *#all(): Generator<number> {
     yield* this.table.records();
     const { u32 } = this.zone;
-    for (let record = u32[this.#words + GroupW.zombies]!; record !== 0; record = u32[(record >>> 2) + W.bucketNext]!) yield record;
+    for (let record = u32[this.#words + UpstreamW.zombies]!; record !== 0; record = u32[(record >>> 2) + W.bucketNext]!) yield record;
   }
 
   #rotationFor({ backup }: MemberSettings): Rotation {
@@ -269,8 +269,8 @@ export class GroupMemory {
     u32[words + W.failTimeout] = Math.min(settings.failTimeout, 2 ** 32 - 1);
   }
 
-  /** The only member of a group is never out of the game, whatever failed (as in nginx). */
-  #forgiveLast(now: number): void {
+  /** The only member of an upstream is never out of the game, whatever failed (as in nginx). */
+  #resetLastPeer(now: number): void {
     for (const record of this.table.records()) {
       if ((this.zone.u32[(record >>> 2) + W.flags]! & Flag.PENDING) !== 0) continue;
       this.tally.available(record, now);
@@ -314,8 +314,8 @@ export class GroupMemory {
       if ((flags & (Flag.PENDING | Flag.GONE)) === 0) count++;
       this.rotationOf(record).restore(record, now);
     }
-    u32[this.#words + GroupW.count] = count;
-    u32[this.#words + GroupW.records] = records;
-    u32[this.#words + GroupW.epoch] = this.zone.epoch;
+    u32[this.#words + UpstreamW.count] = count;
+    u32[this.#words + UpstreamW.records] = records;
+    u32[this.#words + UpstreamW.epoch] = this.zone.epoch;
   }
 }

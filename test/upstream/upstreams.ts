@@ -1,6 +1,6 @@
 import { Clock } from '../../core/net/clock.js';
-import { Group, type GroupOptions } from '../../core/upstream/group.js';
-import { GroupMemory } from '../../core/upstream/group-memory.js';
+import { Upstream, type UpstreamOptions } from '../../core/upstream/upstream.js';
+import { UpstreamMemory } from '../../core/upstream/upstream-memory.js';
 import { DEFAULT_KEEPALIVE } from '../../core/upstream/keepalive.js';
 import type { Member } from '../../core/upstream/peer.js';
 import { Zone } from '../../core/zone/zone.js';
@@ -40,22 +40,22 @@ export function member(key: number, settings: Partial<Member['settings']> = {}):
 }
 
 export interface TestGroup {
-  readonly group: Group;
+  readonly upstream: Upstream;
   readonly clock: StandingClock;
   readonly zone: Zone;
   /** Keys of the members that became unavailable, in order. */
   readonly unavailable: number[];
 }
 
-export function groupOf(
+export function upstreamOf(
   members: readonly Member[],
-  { zone = Zone.create('g', 1 << 20), ...options }: Partial<GroupOptions> & { zone?: Zone } = {},
+  { zone = Zone.create('g', 1 << 20), ...options }: Partial<UpstreamOptions> & { zone?: Zone } = {},
 ): TestGroup {
   const clock = new StandingClock();
   const unavailable: number[] = [];
-  const memory = GroupMemory.create(zone, 'g');
+  const memory = UpstreamMemory.create(zone, 'g');
   if (!memory) throw new Error('zone too small');
-  const group = new Group('g', memory, {
+  const upstream = new Upstream('g', memory, {
     clock,
     worker: 0,
     owner: true,
@@ -63,6 +63,6 @@ export function groupOf(
     onUnavailable: (peer) => unavailable.push(peer.member.key),
     ...options,
   });
-  group.load(members);
-  return { group, clock, zone, unavailable };
+  upstream.load(members);
+  return { upstream, clock, zone, unavailable };
 }
