@@ -5,7 +5,9 @@ import { readRoot, ROOT } from './source-files.js';
 
 const PAGES = [
   ...readdirSync(ROOT).filter((file) => file.endsWith('.md')),
-  ...readdirSync(join(ROOT, 'docs')).map((file) => `docs/${file}`),
+  ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => `docs/${file}`),
   'plugin-template/README.md',
 ];
 

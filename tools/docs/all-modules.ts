@@ -18,11 +18,20 @@ const installation = findInstallation();
 
 /** In the order they are loaded, those of `load_module` and `helper` lines after them by name. */
 export async function allModules(): Promise<readonly DocumentedModule[]> {
-  const core = BUILT_IN_MODULES.map((module) => ({ ...moduleOf(import.meta.filename, { module }), loading: 'core' as const, doc: '' }));
+  const core = BUILT_IN_MODULES.map((module) => builtIn(moduleOf(import.meta.filename, { module })));
   const files = readdirSync(join(installation.program, 'modules')).filter((file) => file.endsWith('.js'));
   const others = files.map((file) => basename(file, '.js')).filter((name) => !STANDARD_MODULES.includes(name));
   const shipped = await Promise.all([...STANDARD_MODULES, ...others].map(documented));
   return [...core, ...shipped];
+}
+
+const CORE_DOCS: Readonly<Record<string, string>> = {
+  srv_core_module: 'Processes, modules, logs and the `events` block.',
+  srv_http_core_module: 'HTTP servers, locations, requests and responses (ngx_http_core_module).',
+};
+
+function builtIn(module: LoadedModule): DocumentedModule {
+  return { ...module, loading: 'core', doc: CORE_DOCS[module.name] ?? '' };
 }
 
 async function documented(name: string): Promise<DocumentedModule> {
