@@ -11,7 +11,7 @@ import { checkWithHelpers } from '../kernel/helper-configurations.js';
 import { Instance } from '../kernel/instance.js';
 import { readConfiguration } from '../kernel/read-configuration.js';
 import { readSettings } from '../kernel/settings.js';
-import { Zones } from '../zone/zones.js';
+import { ZoneSet } from '../zone/zone-set.js';
 import type { Command } from './command.js';
 import { leaveLogsToServer } from './leave-logs.js';
 
@@ -62,7 +62,7 @@ async function check({ paths, options, installation, console }: Command): Promis
     warn,
   });
   const figures = new SharedArrayBuffer(FIGURES_SIZE);
-  assemble(instance, { role: 'check', files, errorLog: console.errorLog, zones: new Zones('private'), figures, workers: 1 });
+  assemble(instance, { role: 'check', files, errorLog: console.errorLog, zones: new ZoneSet('private'), figures, workers: 1 });
   const parsed = readConfiguration({ conf: paths.conf, globals: options.globals }, ids);
   try {
     const configuration = await checkWithHelpers(parsed, instance);

@@ -14,7 +14,7 @@ import type { RunningModules } from '../kernel/running-modules.js';
 import type { ErrorLog } from '../log/error-log.js';
 import type { AppendedLogFiles } from '../log/log-files.js';
 import { ApiRoutes, DataPlane, HelperHost } from '../module/services.js';
-import { Zones } from '../zone/zones.js';
+import { ZoneSet } from '../zone/zone-set.js';
 import type { HelperStart } from './helper-start.js';
 
 /** The control plane: one instance in the main thread of a helper process, on the helper's own configuration. */
@@ -51,7 +51,7 @@ export class ControlServer extends HelperHost {
     const router = new ControlRouter(log, instance.options.installation.version);
     instance.services.provide(ApiRoutes, router);
     instance.follow({ prepare: ({ modules }) => ({ commit: () => registerRoutes(modules, router), abort: () => undefined }) });
-    const memory = { zones: new Zones('private'), figures: new SharedArrayBuffer(FIGURES_SIZE), workers: 1 };
+    const memory = { zones: new ZoneSet('private'), figures: new SharedArrayBuffer(FIGURES_SIZE), workers: 1 };
     this.#assembly = assemble(instance, { role: 'control', files, errorLog, ...memory });
     const { tree } = await this.#read(instance);
     await apply(instance, [{ op: 'root', block: tree.toData() }]);

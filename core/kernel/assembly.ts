@@ -9,7 +9,7 @@ import { Exchanges, KeyValue, LogFiles, Statistics, Upstreams } from '../module/
 import { Clock } from '../net/clock.js';
 import { TimerWheel } from '../net/timers.js';
 import { UpstreamSet, type UpstreamSetOptions } from '../upstream/upstreams.js';
-import type { Zones } from '../zone/zones.js';
+import type { ZoneSet } from '../zone/zone-set.js';
 import { eventsDirectives } from './core-directives.js';
 import type { Instance } from './instance.js';
 import { LogSettings } from './log-settings.js';
@@ -21,7 +21,7 @@ export interface Surroundings {
   readonly files: AppendedLogFiles;
   /** Where messages go without an `error_log` line. */
   readonly errorLog: string;
-  readonly zones: Zones;
+  readonly zones: ZoneSet;
   /** Memory of the connection figures of all workers. */
   readonly figures: SharedArrayBuffer;
   /** Workers that shared state has places for. */

@@ -1,7 +1,7 @@
 import type { DirectiveData } from '../config/tree.js';
 import { FIGURES_SIZE } from '../http/request/figures.js';
 import { AppendedLogFiles } from '../log/log-files.js';
-import { Zones } from '../zone/zones.js';
+import { ZoneSet } from '../zone/zone-set.js';
 import { assemble } from './assembly.js';
 import type { Instance } from './instance.js';
 
@@ -15,7 +15,7 @@ type Block = readonly DirectiveData[];
  */
 export async function compileAlone(instance: Instance, read: () => Block | Promise<Block>): Promise<void> {
   const files = new AppendedLogFiles(instance.options.log.files.paths);
-  const memory = { zones: new Zones('private'), figures: new SharedArrayBuffer(FIGURES_SIZE), workers: 1 };
+  const memory = { zones: new ZoneSet('private'), figures: new SharedArrayBuffer(FIGURES_SIZE), workers: 1 };
   assemble(instance, { role: 'check', files, errorLog: 'stderr', ...memory });
   try {
     const prepared = await instance.prepare([{ op: 'root', block: await read() }]);

@@ -20,7 +20,7 @@ import type { ErrorLog } from '../log/error-log.js';
 import type { AppendedLogFiles } from '../log/log-files.js';
 import { KeyValue, Transactions } from '../module/services.js';
 import type { WorkerStart, WorkerState } from '../worker/protocol.js';
-import { Zones } from '../zone/zones.js';
+import { ZoneSet } from '../zone/zone-set.js';
 import { ControlLink } from './control-link.js';
 import type { HelperStart } from '../helper/helper-start.js';
 import { HelperSet } from './helper-set.js';
@@ -47,7 +47,7 @@ export interface MasterOptions {
 export class Master {
   readonly #instance: Instance;
   readonly #assembly: Assembly;
-  readonly #zones = new Zones('create');
+  readonly #zones = new ZoneSet('create');
   readonly #figures = new SharedArrayBuffer(FIGURES_SIZE);
   readonly #workers: WorkerPool;
   readonly #helpers: HelperSet;

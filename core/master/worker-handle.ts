@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { ParticipantGone, type Participant } from '../control/participant.js';
 import { failureOf } from '../worker/failure.js';
-import type { Zones } from '../zone/zones.js';
+import type { ZoneSet } from '../zone/zone-set.js';
 import { HangWatch } from './hang-watch.js';
 import type { FromWorker, ToWorker, WorkerStart, WorkerState } from '../worker/protocol.js';
 
@@ -52,7 +52,7 @@ export class WorkerHandle implements Participant {
     readonly index: number,
     start: WorkerStart,
     limits: { readonly maxOldGenerationSizeMb: number },
-    private readonly zones: Zones,
+    private readonly zones: ZoneSet,
     /** Called when it has to be ended from outside, also if it was told to end: it would keep the server from ending. */
     onHang: (handle: WorkerHandle, reason: string) => void,
   ) {

@@ -3,7 +3,7 @@ import { configErrorsOf } from '../config/errors.js';
 import { ParticipantGone, type Participant } from '../control/participant.js';
 import type { Log } from '../module/services.js';
 import type { WorkerStart, WorkerState } from '../worker/protocol.js';
-import type { Zones } from '../zone/zones.js';
+import type { ZoneSet } from '../zone/zone-set.js';
 import { WATCH_MS } from './hang-watch.js';
 import { WorkerHandle, type WorkerEnd } from './worker-handle.js';
 
@@ -22,7 +22,7 @@ export interface WorkerPoolOptions {
   readonly start: (index: number) => WorkerStart;
   /** What is in force at this moment. */
   readonly state: () => WorkerState;
-  readonly zones: Zones;
+  readonly zones: ZoneSet;
   /** Gives up what the worker of that number had under way when it died. */
   readonly release: (index: number) => void;
 }

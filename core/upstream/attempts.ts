@@ -1,5 +1,6 @@
 import type { UpstreamMemory } from './upstream-memory.js';
 import { F, W } from './layout.js';
+import { numberOf, wordOf } from '../zone/offsets.js';
 
 /** What becomes of the requests that a worker sends to members: passive failure detection as nginx has it. Called with the zone's lock held. */
 export class Attempts {
@@ -12,9 +13,9 @@ export class Attempts {
   /** A request goes to the member. */
   begin(record: number, now: number): void {
     const { u32, f64 } = this.memory.zone;
-    const words = record >>> 2;
-    f64[(record >>> 3) + F.requests]!++;
-    f64[(record >>> 3) + F.selected] = now;
+    const words = wordOf(record);
+    f64[numberOf(record) + F.requests]!++;
+    f64[numberOf(record) + F.selected] = now;
     u32[words + W.active]!++;
     if (this.#counts) u32[words + W.perWorker + this.worker]!++;
     if (u32[words + W.maxConns] !== 0) this.memory.rotationOf(record).settle(record, now);
@@ -24,8 +25,8 @@ export class Attempts {
   end(record: number, failed: boolean, now: number): boolean {
     const { memory } = this;
     const { u32, f64 } = memory.zone;
-    const words = record >>> 2;
-    const numbers = record >>> 3;
+    const words = wordOf(record);
+    const numbers = numberOf(record);
     if (u32[words + W.active] !== 0) u32[words + W.active]!--;
     if (this.#counts && u32[words + W.perWorker + this.worker] !== 0) u32[words + W.perWorker + this.worker]!--;
     let disabled = false;
@@ -45,12 +46,12 @@ export class Attempts {
   #fail(record: number, now: number): boolean {
     const { memory } = this;
     const { u32, f64 } = memory.zone;
-    const words = record >>> 2;
+    const words = wordOf(record);
     u32[words + W.failed]!++;
     if (memory.count === 1) return false;
     const fails = ++u32[words + W.fails]!;
-    f64[(record >>> 3) + F.accessed] = now;
-    f64[(record >>> 3) + F.checked] = now;
+    f64[numberOf(record) + F.accessed] = now;
+    f64[numberOf(record) + F.checked] = now;
     const maxFails = u32[words + W.maxFails]!;
     if (maxFails === 0) return false;
     const loss = Math.floor(u32[words + W.weight]! / maxFails);

@@ -1,5 +1,6 @@
 import type { Zone } from '../zone/zone.js';
 import { Flag, UpstreamW, W } from './layout.js';
+import { wordOf } from '../zone/offsets.js';
 
 const MIN_BUCKETS = 16;
 
@@ -12,22 +13,22 @@ export class MemberTable {
     private readonly zone: Zone,
     head: number,
   ) {
-    this.#words = head >>> 2;
+    this.#words = wordOf(head);
   }
 
   /** The buckets of an empty table, 0: the zone is full. */
   static create(zone: Zone, head: number): number {
     const buckets = zone.slab.calloc(MIN_BUCKETS * 4);
-    zone.u32[(head >>> 2) + UpstreamW.buckets] = buckets;
-    zone.u32[(head >>> 2) + UpstreamW.mask] = MIN_BUCKETS - 1;
+    zone.u32[wordOf(head) + UpstreamW.buckets] = buckets;
+    zone.u32[wordOf(head) + UpstreamW.mask] = MIN_BUCKETS - 1;
     return buckets;
   }
 
   /** The record of a member, 0 if there is none. @param pending the one of a change that is being prepared, not the one in force */
   find(key: number, addressIndex: number, pending: boolean): number {
     const { u32 } = this.zone;
-    for (let record = u32[this.#bucketOf(key, addressIndex)]!; record !== 0; record = u32[(record >>> 2) + W.bucketNext]!) {
-      const words = record >>> 2;
+    for (let record = u32[this.#bucketOf(key, addressIndex)]!; record !== 0; record = u32[wordOf(record) + W.bucketNext]!) {
+      const words = wordOf(record);
       if (u32[words + W.memberKey] !== key || u32[words + W.addressIndex] !== addressIndex) continue;
       if (((u32[words + W.flags]! & Flag.PENDING) !== 0) === pending) return record;
     }
@@ -43,18 +44,18 @@ export class MemberTable {
   remove(record: number): void {
     const { u32 } = this.zone;
     let link = this.#bucket(record);
-    while (u32[link] !== record) link = (u32[link]! >>> 2) + W.bucketNext;
-    u32[link] = u32[(record >>> 2) + W.bucketNext]!;
+    while (u32[link] !== record) link = wordOf(u32[link]!) + W.bucketNext;
+    u32[link] = u32[wordOf(record) + W.bucketNext]!;
     u32[this.#words + UpstreamW.records]!--;
   }
 
   /** All records, in no order. */
   *records(): Generator<number> {
     const { u32 } = this.zone;
-    const first = u32[this.#words + UpstreamW.buckets]! >>> 2;
+    const first = wordOf(u32[this.#words + UpstreamW.buckets]!);
     const last = first + u32[this.#words + UpstreamW.mask]!;
     for (let bucket = first; bucket <= last; bucket++)
-      for (let record = u32[bucket]!; record !== 0; record = u32[(record >>> 2) + W.bucketNext]!) yield record;
+      for (let record = u32[bucket]!; record !== 0; record = u32[wordOf(record) + W.bucketNext]!) yield record;
   }
 
   release(): void {
@@ -78,18 +79,18 @@ export class MemberTable {
   #put(record: number): void {
     const { u32 } = this.zone;
     const bucket = this.#bucket(record);
-    u32[(record >>> 2) + W.bucketNext] = u32[bucket]!;
+    u32[wordOf(record) + W.bucketNext] = u32[bucket]!;
     u32[bucket] = record;
   }
 
   #bucket(record: number): number {
-    return this.#bucketOf(this.zone.u32[(record >>> 2) + W.memberKey]!, this.zone.u32[(record >>> 2) + W.addressIndex]!);
+    return this.#bucketOf(this.zone.u32[wordOf(record) + W.memberKey]!, this.zone.u32[wordOf(record) + W.addressIndex]!);
   }
 
   /** Index of the word that names the first record of the bucket. */
   #bucketOf(key: number, addressIndex: number): number {
     const { u32 } = this.zone;
     const hash = Math.imul(key, 0x9e3779b1) ^ Math.imul(addressIndex + 1, 0x85ebca6b);
-    return (u32[this.#words + UpstreamW.buckets]! >>> 2) + ((hash ^ (hash >>> 16)) & u32[this.#words + UpstreamW.mask]!);
+    return wordOf(u32[this.#words + UpstreamW.buckets]!) + ((hash ^ (hash >>> 16)) & u32[this.#words + UpstreamW.mask]!);
   }
 }

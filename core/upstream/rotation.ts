@@ -2,6 +2,7 @@ import type { Zone } from '../zone/zone.js';
 import { F, Flag, Home, RotationF, RotationW, W, WeightClass } from './layout.js';
 import { insertBetween, unlink } from './record-list.js';
 import { WeightClasses } from './weight-classes.js';
+import { numberOf, wordOf } from '../zone/offsets.js';
 
 /** How many resting members one choice looks at. */
 const LOOKS = 16;
@@ -39,8 +40,8 @@ export class Rotation {
     /** Whether it is the one of the backup members. */
     private readonly backup: boolean,
   ) {
-    this.#words = head >>> 2;
-    this.#numbers = head >>> 3;
+    this.#words = wordOf(head);
+    this.#numbers = numberOf(head);
     this.classes = new WeightClasses(zone, this.#words + RotationW.classes);
   }
 
@@ -57,7 +58,7 @@ export class Rotation {
   /** Moves a member to the list where it belongs after something happened to it. Its place stays if that is where it is. */
   settle(record: number, now: number): void {
     const home = this.#homeOf(record, now);
-    if (home === this.zone.u32[(record >>> 2) + W.home]) return;
+    if (home === this.zone.u32[wordOf(record) + W.home]) return;
     this.leave(record);
     this.#enter(record, home);
   }
@@ -65,13 +66,13 @@ export class Rotation {
   /** Takes a member out of its list; its current weight is kept. */
   leave(record: number): void {
     const { u32, f64 } = this.zone;
-    const words = record >>> 2;
+    const words = wordOf(record);
     const home = u32[words + W.home];
     u32[words + W.home] = Home.none;
     if (home === Home.weightClass) {
       const weight = this.#classWeight(record);
       this.classes.take(record);
-      f64[(record >>> 3) + F.key]! += weight * f64[this.#numbers + RotationF.rounds]!;
+      f64[numberOf(record) + F.key]! += weight * f64[this.#numbers + RotationF.rounds]!;
       f64[this.#numbers + RotationF.total]! -= weight;
     } else if (home === Home.suspect) unlink(this.zone, record, this.#words + RotationW.suspects, 0);
     else if (home === Home.resting) {
@@ -93,9 +94,9 @@ export class Rotation {
 
   restore(record: number, now: number): void {
     const { u32, f64 } = this.zone;
-    u32[(record >>> 2) + W.home] = Home.none;
-    u32[(record >>> 2) + W.flags]! &= ~Flag.TRIED;
-    f64[(record >>> 3) + F.key] = 0;
+    u32[wordOf(record) + W.home] = Home.none;
+    u32[wordOf(record) + W.flags]! &= ~Flag.TRIED;
+    f64[numberOf(record) + F.key] = 0;
     this.settle(record, now);
   }
 
@@ -112,10 +113,10 @@ export class Rotation {
     let best = 0;
     let highest = -Infinity;
     for (let weightClass = this.classes.first; weightClass !== 0;) {
-      const words = weightClass >>> 2;
+      const words = wordOf(weightClass);
       const front = u32[words + WeightClass.head]!;
       if (front !== 0) {
-        const current = f64[(front >>> 3) + F.key]! + u32[words + WeightClass.weight]! * rounds;
+        const current = f64[numberOf(front) + F.key]! + u32[words + WeightClass.weight]! * rounds;
         if (current > highest || (current === highest && this.#isBefore(front, best))) {
           best = front;
           highest = current;
@@ -125,11 +126,11 @@ export class Rotation {
     }
     let total = f64[this.#numbers + RotationF.total]!;
     let recovered = false;
-    for (let record = u32[this.#words + RotationW.suspects]!; record !== 0; record = u32[(record >>> 2) + W.next]!) {
-      const words = record >>> 2;
+    for (let record = u32[this.#words + RotationW.suspects]!; record !== 0; record = u32[wordOf(record) + W.next]!) {
+      const words = wordOf(record);
       const effective = u32[words + W.effective]!;
-      const current = f64[(record >>> 3) + F.key]! + effective;
-      f64[(record >>> 3) + F.key] = current;
+      const current = f64[numberOf(record) + F.key]! + effective;
+      f64[numberOf(record) + F.key] = current;
       total += effective;
       if (effective < u32[words + W.weight]!) u32[words + W.effective] = effective + 1;
       if (effective + 1 >= u32[words + W.weight]!) recovered = true;
@@ -149,8 +150,8 @@ export class Rotation {
   /** Takes the total off the chosen one, and moves it behind the others of its class. */
   #take(record: number, total: number, now: number): void {
     const { u32, f64 } = this.zone;
-    const words = record >>> 2;
-    const numbers = record >>> 3;
+    const words = wordOf(record);
+    const numbers = numberOf(record);
     f64[numbers + F.key]! -= total;
     if (u32[words + W.home] === Home.weightClass) this.classes.fallBack(record);
     // A new window for counting failures; and a member that failed too often has this one trial in it.
@@ -164,7 +165,7 @@ export class Rotation {
   #reinstate(now: number): void {
     const { u32 } = this.zone;
     for (let record = u32[this.#words + RotationW.suspects]!; record !== 0;) {
-      const next = u32[(record >>> 2) + W.next]!;
+      const next = u32[wordOf(record) + W.next]!;
       this.settle(record, now);
       record = next;
     }
@@ -179,9 +180,9 @@ export class Rotation {
     if (wrapped) record = u32[this.#words + RotationW.resting]!;
     const first = record;
     for (let seen = 0; seen < limit && record !== 0; seen++) {
-      const next = u32[(record >>> 2) + W.next]!;
+      const next = u32[wordOf(record) + W.next]!;
       this.settle(record, now);
-      if (u32[(record >>> 2) + W.home] !== Home.resting) woken = true;
+      if (u32[wordOf(record) + W.home] !== Home.resting) woken = true;
       record = next;
       if (record === 0 && !wrapped) {
         wrapped = true;
@@ -195,23 +196,23 @@ export class Rotation {
 
   #homeOf(record: number, now: number): Home {
     const { u32, f64 } = this.zone;
-    const words = record >>> 2;
+    const words = wordOf(record);
     if ((u32[words + W.flags]! & Flag.IDLE) !== 0) return Home.none;
     const maxConns = u32[words + W.maxConns]!;
     if (maxConns !== 0 && u32[words + W.active]! >= maxConns) return Home.none;
     const maxFails = u32[words + W.maxFails]!;
-    if (maxFails !== 0 && u32[words + W.fails]! >= maxFails && now - f64[(record >>> 3) + F.checked]! <= u32[words + W.failTimeout]!)
+    if (maxFails !== 0 && u32[words + W.fails]! >= maxFails && now - f64[numberOf(record) + F.checked]! <= u32[words + W.failTimeout]!)
       return Home.resting;
     return u32[words + W.effective]! < u32[words + W.weight]! ? Home.suspect : Home.weightClass;
   }
 
   #enter(record: number, home: Home): void {
     const { u32, f64 } = this.zone;
-    const words = record >>> 2;
+    const words = wordOf(record);
     u32[words + W.home] = home;
     if (home === Home.weightClass) {
       const weight = this.#classWeight(record);
-      f64[(record >>> 3) + F.key]! -= weight * f64[this.#numbers + RotationF.rounds]!;
+      f64[numberOf(record) + F.key]! -= weight * f64[this.#numbers + RotationF.rounds]!;
       f64[this.#numbers + RotationF.total]! += weight;
       this.classes.place(record);
     } else if (home === Home.suspect) this.#push(record, this.#words + RotationW.suspects);
@@ -225,20 +226,20 @@ export class Rotation {
   /** The weight its class goes by, which is not yet the member's own while that is being changed. */
   #classWeight(record: number): number {
     const { u32 } = this.zone;
-    return u32[(u32[(record >>> 2) + W.weightClass]! >>> 2) + WeightClass.weight]!;
+    return u32[wordOf(u32[wordOf(record) + W.weightClass]!) + WeightClass.weight]!;
   }
 
   /** True if `record` goes before `other` when their current weights are equal. */
   #isBefore(record: number, other: number): boolean {
-    return this.zone.u32[(record >>> 2) + W.order]! < this.zone.u32[(other >>> 2) + W.order]!;
+    return this.zone.u32[wordOf(record) + W.order]! < this.zone.u32[wordOf(other) + W.order]!;
   }
 
   #owns({ offset, removed }: Tried): boolean {
-    return !removed && ((this.zone.u32[(offset >>> 2) + W.flags]! & Flag.BACKUP) !== 0) === this.backup;
+    return !removed && ((this.zone.u32[wordOf(offset) + W.flags]! & Flag.BACKUP) !== 0) === this.backup;
   }
 
   #mark(record: number, mark: number, now: number): void {
-    const flags = (record >>> 2) + W.flags;
+    const flags = wordOf(record) + W.flags;
     this.zone.u32[flags] = (this.zone.u32[flags]! & ~Flag.TRIED) | mark;
     this.settle(record, now);
   }

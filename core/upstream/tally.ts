@@ -1,5 +1,6 @@
 import type { Zone } from '../zone/zone.js';
 import { CHUNK_BYTES, CHUNK_CODES, CHUNK_COUNTS, CODES_IN_CHUNK, F, W } from './layout.js';
+import { numberOf, wordOf } from '../zone/offsets.js';
 
 /** How much a new value moves an average. */
 const SHARE = 1 / 8;
@@ -28,7 +29,7 @@ export class Tally {
   /** An answer's head has come. @param headerMs from the start of the request to it */
   answered(record: number, status: number, headerMs: number): void {
     const { f64 } = this.zone;
-    const numbers = record >>> 3;
+    const numbers = numberOf(record);
     const kind = Math.floor(status / 100);
     if (kind >= 1 && kind <= 5) f64[numbers + F.responses + kind - 1]!++;
     this.#average(numbers + F.headerTime, headerMs);
@@ -38,7 +39,7 @@ export class Tally {
   /** The exchange is over. */
   finished(record: number, sent: number, received: number, responseMs: number): void {
     const { f64 } = this.zone;
-    const numbers = record >>> 3;
+    const numbers = numberOf(record);
     f64[numbers + F.sent]! += sent;
     f64[numbers + F.received]! += received;
     if (responseMs >= 0) this.#average(numbers + F.responseTime, responseMs);
@@ -46,18 +47,18 @@ export class Tally {
 
   /** It failed too often: counts it and starts the time of being unavailable. False if it was unavailable before. */
   unavailable(record: number, now: number): boolean {
-    const downstart = (record >>> 3) + F.downstart;
+    const downstart = numberOf(record) + F.downstart;
     if (this.zone.f64[downstart] !== 0) return false;
     this.zone.f64[downstart] = now;
-    this.zone.u32[(record >>> 2) + W.unavail]!++;
+    this.zone.u32[wordOf(record) + W.unavail]!++;
     return true;
   }
 
   /** It works again, or is trusted again. */
   available(record: number, now: number): void {
     const { u32, f64 } = this.zone;
-    u32[(record >>> 2) + W.fails] = 0;
-    const numbers = record >>> 3;
+    u32[wordOf(record) + W.fails] = 0;
+    const numbers = numberOf(record);
     const since = f64[numbers + F.downstart]!;
     if (since === 0) return;
     f64[numbers + F.downstart] = 0;
@@ -66,8 +67,8 @@ export class Tally {
 
   read(record: number, now: number): Figures {
     const { u32, f64 } = this.zone;
-    const words = record >>> 2;
-    const numbers = record >>> 3;
+    const words = wordOf(record);
+    const numbers = numberOf(record);
     const downstart = f64[numbers + F.downstart]!;
     return {
       active: u32[words + W.active]!,
@@ -89,8 +90,8 @@ export class Tally {
   /** Sets the statistics to zero. What the choice of members depends on stays. */
   reset(record: number, now: number): void {
     const { u32, f64 } = this.zone;
-    const words = record >>> 2;
-    const numbers = record >>> 3;
+    const words = wordOf(record);
+    const numbers = numberOf(record);
     f64.fill(0, numbers + F.requests, numbers + F.downstart);
     f64.fill(0, numbers + F.headerTime, numbers + F.responseTime + 1);
     if (f64[numbers + F.downstart] !== 0) f64[numbers + F.downstart] = now;
@@ -103,10 +104,10 @@ export class Tally {
   /** Gives the memory of the counts by status code back. */
   release(record: number): void {
     const { u32, slab } = this.zone;
-    const codes = (record >>> 2) + W.codes;
+    const codes = wordOf(record) + W.codes;
     while (u32[codes] !== 0) {
       const chunk = u32[codes]!;
-      u32[codes] = u32[chunk >>> 2]!;
+      u32[codes] = u32[wordOf(chunk)]!;
       slab.release(chunk);
     }
   }
@@ -120,31 +121,31 @@ export class Tally {
   /** In a zone that is full, codes that were not seen before are not counted one by one. */
   #countCode(record: number, status: number): void {
     const { u16, u32, f64 } = this.zone;
-    for (let chunk = u32[(record >>> 2) + W.codes]!; chunk !== 0; chunk = u32[chunk >>> 2]!) {
+    for (let chunk = u32[wordOf(record) + W.codes]!; chunk !== 0; chunk = u32[wordOf(chunk)]!) {
       for (let at = 0; at < CODES_IN_CHUNK; at++) {
         const code = u16[(chunk >>> 1) + CHUNK_CODES + at]!;
         if (code === 0) u16[(chunk >>> 1) + CHUNK_CODES + at] = status;
         else if (code !== status) continue;
-        f64[(chunk >>> 3) + CHUNK_COUNTS + at]!++;
+        f64[numberOf(chunk) + CHUNK_COUNTS + at]!++;
         return;
       }
     }
     const chunk = this.zone.slab.calloc(CHUNK_BYTES);
     if (chunk === 0) return;
     const zone = this.zone;
-    zone.u32[chunk >>> 2] = zone.u32[(record >>> 2) + W.codes]!;
+    zone.u32[wordOf(chunk)] = zone.u32[wordOf(record) + W.codes]!;
     zone.u16[(chunk >>> 1) + CHUNK_CODES] = status;
-    zone.f64[(chunk >>> 3) + CHUNK_COUNTS] = 1;
-    zone.u32[(record >>> 2) + W.codes] = chunk;
+    zone.f64[numberOf(chunk) + CHUNK_COUNTS] = 1;
+    zone.u32[wordOf(record) + W.codes] = chunk;
   }
 
   #codes(record: number): Record<string, number> {
     const { u16, u32, f64 } = this.zone;
     const counts: Record<string, number> = {};
-    for (let chunk = u32[(record >>> 2) + W.codes]!; chunk !== 0; chunk = u32[chunk >>> 2]!) {
+    for (let chunk = u32[wordOf(record) + W.codes]!; chunk !== 0; chunk = u32[wordOf(chunk)]!) {
       for (let at = 0; at < CODES_IN_CHUNK; at++) {
         const code = u16[(chunk >>> 1) + CHUNK_CODES + at]!;
-        if (code !== 0) counts[code] = f64[(chunk >>> 3) + CHUNK_COUNTS + at]!;
+        if (code !== 0) counts[code] = f64[numberOf(chunk) + CHUNK_COUNTS + at]!;
       }
     }
     return counts;

@@ -2,7 +2,7 @@ import { errorAt } from '../config/errors.js';
 import type { Directive } from '../module/tree.js';
 import type { UpstreamConf } from '../module/upstream.js';
 import { Zone } from '../zone/zone.js';
-import { ZoneUseError, type Zones } from '../zone/zones.js';
+import { ZoneUseError, type ZoneSet } from '../zone/zone-set.js';
 import { Upstream, type UpstreamOptions } from './upstream.js';
 import { UpstreamMemory } from './upstream-memory.js';
 import type { KeepaliveSettings } from './keepalive.js';
@@ -19,7 +19,7 @@ export interface ServerInForce {
 
 /** What the upstreams of one thread are made with. */
 export interface BlockOptions {
-  readonly zones: Zones;
+  readonly zones: ZoneSet;
   /** Whether this thread owns the upstreams in zones. */
   readonly owner: boolean;
   /** Workers that upstreams have places for. */
@@ -107,7 +107,7 @@ export class UpstreamBlock {
   }
 }
 
-function openZone(directive: Directive, { name, size }: ZoneChoice, zones: Zones): Zone {
+function openZone(directive: Directive, { name, size }: ZoneChoice, zones: ZoneSet): Zone {
   try {
     return zones.open(name, size, 'upstream');
   } catch (error) {

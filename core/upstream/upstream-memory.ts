@@ -3,6 +3,7 @@ import { F, Flag, UpstreamW, Home, MIN_WORKERS, W, upstreamBytes, recordBytes } 
 import { MemberTable } from './member-table.js';
 import { Rotation } from './rotation.js';
 import { Tally } from './tally.js';
+import { numberOf, wordOf } from '../zone/offsets.js';
 
 /** What of a member's parameters concerns all threads. Times in milliseconds. */
 export interface MemberSettings {
@@ -33,7 +34,7 @@ export class UpstreamMemory {
     readonly zone: Zone,
     private readonly head: number,
   ) {
-    this.#words = head >>> 2;
+    this.#words = wordOf(head);
     this.table = new MemberTable(zone, head);
     this.primary = new Rotation(zone, head, false);
     this.backup = new Rotation(zone, head + UpstreamW.backup * 4, true);
@@ -54,8 +55,8 @@ export class UpstreamMemory {
         zone.slab.release(head);
         return undefined;
       }
-      zone.u32[(head >>> 2) + UpstreamW.epoch] = zone.epoch;
-      zone.u32[(head >>> 2) + UpstreamW.workers] = places;
+      zone.u32[wordOf(head) + UpstreamW.epoch] = zone.epoch;
+      zone.u32[wordOf(head) + UpstreamW.workers] = places;
       return new UpstreamMemory(zone, head);
     } finally {
       zone.leave();
@@ -89,13 +90,13 @@ export class UpstreamMemory {
   get zombies(): number {
     const { u32 } = this.zone;
     let busy = 0;
-    for (let record = u32[this.#words + UpstreamW.zombies]!; record !== 0; record = u32[(record >>> 2) + W.bucketNext]!)
-      if (u32[(record >>> 2) + W.active]! > 0) busy++;
+    for (let record = u32[this.#words + UpstreamW.zombies]!; record !== 0; record = u32[wordOf(record) + W.bucketNext]!)
+      if (u32[wordOf(record) + W.active]! > 0) busy++;
     return busy;
   }
 
   rotationOf(record: number): Rotation {
-    return (this.zone.u32[(record >>> 2) + W.flags]! & Flag.BACKUP) === 0 ? this.primary : this.backup;
+    return (this.zone.u32[wordOf(record) + W.flags]! & Flag.BACKUP) === 0 ? this.primary : this.backup;
   }
 
   /** A record that is in the table and in no rotation yet. 0: the zone is full. @param address text to keep for the other threads */
@@ -112,7 +113,7 @@ export class UpstreamMemory {
       return 0;
     }
     const { u32 } = this.zone;
-    const words = record >>> 2;
+    const words = wordOf(record);
     u32[words + W.memberKey] = key;
     u32[words + W.addressIndex] = addressIndex;
     u32[words + W.slot] = slot;
@@ -129,7 +130,7 @@ export class UpstreamMemory {
   /** Puts a pending member in force: from now on it gets requests. */
   link(record: number, now: number): void {
     const { u32 } = this.zone;
-    u32[(record >>> 2) + W.flags]! &= ~Flag.PENDING;
+    u32[wordOf(record) + W.flags]! &= ~Flag.PENDING;
     u32[this.#words + UpstreamW.count]!++;
     this.rotationOf(record).settle(record, now);
   }
@@ -145,10 +146,10 @@ export class UpstreamMemory {
    */
   unlink(record: number, now: number): void {
     const { u32 } = this.zone;
-    u32[(record >>> 2) + W.flags]! |= Flag.GONE;
+    u32[wordOf(record) + W.flags]! |= Flag.GONE;
     this.rotationOf(record).leave(record);
     this.table.remove(record);
-    u32[(record >>> 2) + W.bucketNext] = u32[this.#words + UpstreamW.zombies]!;
+    u32[wordOf(record) + W.bucketNext] = u32[this.#words + UpstreamW.zombies]!;
     u32[this.#words + UpstreamW.zombies] = record;
     if (--u32[this.#words + UpstreamW.count]! === 1) this.#resetLastPeer(now);
   }
@@ -162,9 +163,9 @@ export class UpstreamMemory {
     let link = this.#words + UpstreamW.zombies;
     while (u32[link] !== 0) {
       const record = u32[link]!;
-      if (u32[(record >>> 2) + W.active]! > 0) link = (record >>> 2) + W.bucketNext;
+      if (u32[wordOf(record) + W.active]! > 0) link = wordOf(record) + W.bucketNext;
       else {
-        u32[link] = u32[(record >>> 2) + W.bucketNext]!;
+        u32[link] = u32[wordOf(record) + W.bucketNext]!;
         this.#release(record);
       }
     }
@@ -183,28 +184,28 @@ export class UpstreamMemory {
   /** Changes the parameters of a member in place. @param weightClass of {@link reserve} */
   change(record: number, settings: MemberSettings, weightClass: number, now: number): void {
     const { u32, f64 } = this.zone;
-    const words = record >>> 2;
+    const words = wordOf(record);
     const before = this.rotationOf(record);
     before.leave(record);
     before.classes.quit(u32[words + W.weightClass]!);
     const wasBackup = (u32[words + W.flags]! & Flag.BACKUP) !== 0;
     if (u32[words + W.weight] !== settings.weight || wasBackup !== settings.backup) {
       // With another weight it starts like a new one, instead of working off what it was owed under the old one.
-      f64[(record >>> 3) + F.key] = 0;
+      f64[numberOf(record) + F.key] = 0;
       u32[words + W.effective] = settings.weight;
     }
     u32[words + W.weightClass] = weightClass;
     this.#store(record, settings);
     const tolerated = settings.maxFails === 0 || u32[words + W.fails]! < settings.maxFails;
-    if (tolerated && f64[(record >>> 3) + F.downstart] !== 0) this.tally.available(record, now);
+    if (tolerated && f64[numberOf(record) + F.downstart] !== 0) this.tally.available(record, now);
     this.rotationOf(record).settle(record, now);
   }
 
   /** The text kept with {@link add}, or undefined. */
   addressOf(record: number): string | undefined {
-    const text = this.zone.u32[(record >>> 2) + W.address]!;
+    const text = this.zone.u32[wordOf(record) + W.address]!;
     if (text === 0) return undefined;
-    return Buffer.from(this.zone.bytes.slice(text + 4, text + 4 + this.zone.u32[text >>> 2]!)).toString();
+    return Buffer.from(this.zone.bytes.slice(text + 4, text + 4 + this.zone.u32[wordOf(text)]!)).toString();
   }
 
   /** Subtracts what worker `index` had under way when it died. */
@@ -213,7 +214,7 @@ export class UpstreamMemory {
     const { i32, u32 } = this.zone;
     i32[this.#words + UpstreamW.idle + index] = 0;
     for (const record of this.#all()) {
-      const words = record >>> 2;
+      const words = wordOf(record);
       const lost = u32[words + W.perWorker + index]!;
       if (lost === 0) continue;
       u32[words + W.perWorker + index] = 0;
@@ -237,7 +238,7 @@ export class UpstreamMemory {
 
   /** Gives all memory back: the upstream is out of force, and no request uses it. False if one still does. */
   destroy(name: string): boolean {
-    for (const record of this.#all()) if (this.zone.u32[(record >>> 2) + W.active]! > 0) return false;
+    for (const record of this.#all()) if (this.zone.u32[wordOf(record) + W.active]! > 0) return false;
     for (const record of Array.from(this.#all())) {
       this.rotationOf(record).leave(record);
       this.#release(record);
@@ -251,7 +252,7 @@ export class UpstreamMemory {
   *#all(): Generator<number> {
     yield* this.table.records();
     const { u32 } = this.zone;
-    for (let record = u32[this.#words + UpstreamW.zombies]!; record !== 0; record = u32[(record >>> 2) + W.bucketNext]!) yield record;
+    for (let record = u32[this.#words + UpstreamW.zombies]!; record !== 0; record = u32[wordOf(record) + W.bucketNext]!) yield record;
   }
 
   #rotationFor({ backup }: MemberSettings): Rotation {
@@ -260,7 +261,7 @@ export class UpstreamMemory {
 
   #store(record: number, settings: MemberSettings): void {
     const { u32 } = this.zone;
-    const words = record >>> 2;
+    const words = wordOf(record);
     const roles = (settings.backup ? Flag.BACKUP : 0) | (settings.down ? Flag.DOWN : 0) | (settings.drain ? Flag.DRAIN : 0);
     u32[words + W.flags] = (u32[words + W.flags]! & ~(Flag.BACKUP | Flag.DOWN | Flag.DRAIN)) | roles;
     u32[words + W.weight] = settings.weight;
@@ -272,7 +273,7 @@ export class UpstreamMemory {
   /** The only member of an upstream is never out of the game, whatever failed (as in nginx). */
   #resetLastPeer(now: number): void {
     for (const record of this.table.records()) {
-      if ((this.zone.u32[(record >>> 2) + W.flags]! & Flag.PENDING) !== 0) continue;
+      if ((this.zone.u32[wordOf(record) + W.flags]! & Flag.PENDING) !== 0) continue;
       this.tally.available(record, now);
       this.rotationOf(record).settle(record, now);
     }
@@ -280,7 +281,7 @@ export class UpstreamMemory {
 
   #release(record: number): void {
     const { u32, slab } = this.zone;
-    const words = record >>> 2;
+    const words = wordOf(record);
     this.rotationOf(record).classes.quit(u32[words + W.weightClass]!);
     this.tally.release(record);
     if (u32[words + W.address] !== 0) slab.release(u32[words + W.address]!);
@@ -291,7 +292,7 @@ export class UpstreamMemory {
     const bytes = Buffer.from(text);
     const offset = this.zone.slab.alloc(4 + bytes.length);
     if (offset === 0) return 0;
-    this.zone.u32[offset >>> 2] = bytes.length;
+    this.zone.u32[wordOf(offset)] = bytes.length;
     this.zone.bytes.set(bytes, offset + 4);
     return offset;
   }
@@ -304,7 +305,7 @@ export class UpstreamMemory {
     let count = 0;
     let records = 0;
     for (const record of this.#all()) {
-      const words = record >>> 2;
+      const words = wordOf(record);
       let active = 0;
       for (let worker = 0; worker < this.workers; worker++) active += u32[words + W.perWorker + worker]!;
       u32[words + W.active] = active;

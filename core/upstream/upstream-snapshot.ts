@@ -4,6 +4,7 @@ import type { Clock } from '../net/clock.js';
 import type { Upstream } from './upstream.js';
 import { Flag, W } from './layout.js';
 import type { Peer } from './peer.js';
+import { wordOf } from '../zone/offsets.js';
 
 /** An upstream as the API and modules see it. Figures are those of the moment they are asked for. */
 export class UpstreamSnapshot implements UpstreamView {
@@ -67,7 +68,7 @@ function viewOf(peer: Peer, { memory }: Upstream, now: number): PeerView {
   const { member } = peer;
   memory.enter(now);
   const figures = memory.tally.read(peer.offset, now);
-  const flags = memory.zone.u32[(peer.offset >>> 2) + W.flags]!;
+  const flags = memory.zone.u32[wordOf(peer.offset) + W.flags]!;
   memory.leave();
   const { failed, ...rest } = figures;
   return {

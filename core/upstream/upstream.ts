@@ -9,6 +9,7 @@ import { KeepalivePool, type KeepaliveSettings } from './keepalive.js';
 import { W, recordBytes } from './layout.js';
 import { Peer, type Member } from './peer.js';
 import { RoundRobin } from './round-robin.js';
+import { wordOf } from '../zone/offsets.js';
 
 /** Half of a change: nothing of it is in force yet. Exactly one of the two is called, and neither throws. */
 export interface PreparedMember {
@@ -83,7 +84,7 @@ export class Upstream implements BalancerUpstream {
   }
 
   peerAt(record: number): Peer | undefined {
-    const peer = this.#slots[this.memory.zone.u32[(record >>> 2) + W.slot]!];
+    const peer = this.#slots[this.memory.zone.u32[wordOf(record) + W.slot]!];
     return peer?.offset === record ? peer : undefined;
   }
 
@@ -251,7 +252,7 @@ export class Upstream implements BalancerUpstream {
   #attach(member: Member, pending: boolean): Peer {
     const record = this.#locked(() => this.memory.table.find(member.key, member.addressIndex, pending));
     if (record === 0) throw new Error(`member ${member.name} of upstream "${this.name}" is not in its zone`);
-    return new Peer(member, record, this.memory.zone.u32[(record >>> 2) + W.slot]!);
+    return new Peer(member, record, this.memory.zone.u32[wordOf(record) + W.slot]!);
   }
 
   /**

@@ -4,7 +4,7 @@ import { Upstreams, type UpstreamView } from '../module/services.js';
 import type { Directive } from '../module/tree.js';
 import type { Clock } from '../net/clock.js';
 import type { TimerWheel } from '../net/timers.js';
-import type { Zones } from '../zone/zones.js';
+import type { ZoneSet } from '../zone/zone-set.js';
 import { assertServers, BlockChanges } from './block-changes.js';
 import type { Upstream } from './upstream.js';
 import { UpstreamSnapshot } from './upstream-snapshot.js';
@@ -25,7 +25,7 @@ export interface UpstreamSetOptions {
   readonly worker?: number;
   /** Workers that upstreams have places for (worker_processes). Master only. */
   readonly workers?: number;
-  readonly zones: Zones;
+  readonly zones: ZoneSet;
   readonly clock: Clock;
   readonly timers?: TimerWheel;
   /** A member failed so often that it gets no requests for its fail_timeout. */
@@ -89,7 +89,7 @@ export class UpstreamSet extends Upstreams implements Follower {
     for (const block of this.#names.values()) yield this.#viewOf(block);
   }
 
-  /** Subtracts what a worker had under way when it died. Master only, after `Zones.releaseOf`. */
+  /** Subtracts what a worker had under way when it died. Master only, after `ZoneSet.releaseOf`. */
   dropWorker(worker: number): void {
     for (const { upstream, zone } of [...this.#blocks.values(), ...this.#retired]) if (zone !== undefined) upstream.dropWorker(worker);
   }

@@ -1,6 +1,7 @@
 import type { Zone } from '../zone/zone.js';
 import { F, W, WeightClass } from './layout.js';
 import { insertBetween, unlink } from './record-list.js';
+import { numberOf, wordOf } from '../zone/offsets.js';
 
 /** How many neighbours a member is compared with to find its place. */
 const STEPS = 64;
@@ -24,17 +25,17 @@ export class WeightClasses {
   /** The class of a weight, made if need be; counts one more member of it. 0: the zone is full. */
   join(weight: number): number {
     const weightClass = this.#find(weight) || this.#create(weight);
-    if (weightClass !== 0) this.zone.u32[(weightClass >>> 2) + WeightClass.members]!++;
+    if (weightClass !== 0) this.zone.u32[wordOf(weightClass) + WeightClass.members]!++;
     return weightClass;
   }
 
   /** One member less of this class. The last one takes the class with it. */
   quit(weightClass: number): void {
     const { u32 } = this.zone;
-    if (--u32[(weightClass >>> 2) + WeightClass.members]! > 0) return;
+    if (--u32[wordOf(weightClass) + WeightClass.members]! > 0) return;
     let link = this.list;
-    while (u32[link] !== weightClass) link = (u32[link]! >>> 2) + WeightClass.next;
-    u32[link] = u32[(weightClass >>> 2) + WeightClass.next]!;
+    while (u32[link] !== weightClass) link = wordOf(u32[link]!) + WeightClass.next;
+    u32[link] = u32[wordOf(weightClass) + WeightClass.next]!;
     this.zone.slab.release(weightClass);
   }
 
@@ -45,26 +46,26 @@ export class WeightClasses {
    */
   place(record: number): void {
     const { u32 } = this.zone;
-    const words = u32[(record >>> 2) + W.weightClass]! >>> 2;
+    const words = wordOf(u32[wordOf(record) + W.weightClass]!);
     const tail = u32[words + WeightClass.tail]!;
     let after = tail;
     let steps = STEPS;
-    while (after !== 0 && this.#precedes(record, after) && steps-- > 0) after = u32[(after >>> 2) + W.before]!;
+    while (after !== 0 && this.#precedes(record, after) && steps-- > 0) after = u32[wordOf(after) + W.before]!;
     if (steps < 0) after = this.#placeFromFront(record, words, tail);
-    const next = u32[after === 0 ? words + WeightClass.head : (after >>> 2) + W.next]!;
+    const next = u32[after === 0 ? words + WeightClass.head : wordOf(after) + W.next]!;
     insertBetween(this.zone, record, after, next, words + WeightClass.head, words + WeightClass.tail);
   }
 
   /** Takes a member out of its class. */
   take(record: number): void {
-    const words = this.zone.u32[(record >>> 2) + W.weightClass]! >>> 2;
+    const words = wordOf(this.zone.u32[wordOf(record) + W.weightClass]!);
     unlink(this.zone, record, words + WeightClass.head, words + WeightClass.tail);
   }
 
   /** Moves a member whose key became less to where it belongs now. */
   fallBack(record: number): void {
     const { u32 } = this.zone;
-    const words = u32[(record >>> 2) + W.weightClass]! >>> 2;
+    const words = wordOf(u32[wordOf(record) + W.weightClass]!);
     if (u32[words + WeightClass.tail] === record) return;
     unlink(this.zone, record, words + WeightClass.head, words + WeightClass.tail);
     this.place(record);
@@ -73,27 +74,27 @@ export class WeightClasses {
   /** All classes are empty from now on. */
   clear(): void {
     const { u32 } = this.zone;
-    for (let weightClass = this.first; weightClass !== 0; weightClass = u32[(weightClass >>> 2) + WeightClass.next]!) {
-      u32[(weightClass >>> 2) + WeightClass.head] = 0;
-      u32[(weightClass >>> 2) + WeightClass.tail] = 0;
+    for (let weightClass = this.first; weightClass !== 0; weightClass = u32[wordOf(weightClass) + WeightClass.next]!) {
+      u32[wordOf(weightClass) + WeightClass.head] = 0;
+      u32[wordOf(weightClass) + WeightClass.tail] = 0;
     }
   }
 
   /** Adds to the keys what their weights are in `rounds` rounds. */
   advance(rounds: number): void {
     const { u32, f64 } = this.zone;
-    for (let weightClass = this.first; weightClass !== 0; weightClass = u32[(weightClass >>> 2) + WeightClass.next]!) {
-      const growth = u32[(weightClass >>> 2) + WeightClass.weight]! * rounds;
-      for (let record = u32[(weightClass >>> 2) + WeightClass.head]!; record !== 0; record = u32[(record >>> 2) + W.next]!)
-        f64[(record >>> 3) + F.key]! += growth;
+    for (let weightClass = this.first; weightClass !== 0; weightClass = u32[wordOf(weightClass) + WeightClass.next]!) {
+      const growth = u32[wordOf(weightClass) + WeightClass.weight]! * rounds;
+      for (let record = u32[wordOf(weightClass) + WeightClass.head]!; record !== 0; record = u32[wordOf(record) + W.next]!)
+        f64[numberOf(record) + F.key]! += growth;
     }
   }
 
   #find(weight: number): number {
     const { u32 } = this.zone;
     let weightClass = this.first;
-    while (weightClass !== 0 && u32[(weightClass >>> 2) + WeightClass.weight] !== weight)
-      weightClass = u32[(weightClass >>> 2) + WeightClass.next]!;
+    while (weightClass !== 0 && u32[wordOf(weightClass) + WeightClass.weight] !== weight)
+      weightClass = u32[wordOf(weightClass) + WeightClass.next]!;
     return weightClass;
   }
 
@@ -101,8 +102,8 @@ export class WeightClasses {
     const weightClass = this.zone.slab.calloc(WeightClass.COUNT * 4);
     if (weightClass === 0) return 0;
     const { u32 } = this.zone;
-    u32[(weightClass >>> 2) + WeightClass.weight] = weight;
-    u32[(weightClass >>> 2) + WeightClass.next] = u32[this.list]!;
+    u32[wordOf(weightClass) + WeightClass.weight] = weight;
+    u32[wordOf(weightClass) + WeightClass.next] = u32[this.list]!;
     u32[this.list] = weightClass;
     return weightClass;
   }
@@ -110,8 +111,8 @@ export class WeightClasses {
   /** True if `record` is to be chosen before `other`. */
   #precedes(record: number, other: number): boolean {
     const { u32, f64 } = this.zone;
-    const difference = f64[(record >>> 3) + F.key]! - f64[(other >>> 3) + F.key]!;
-    return difference > 0 || (difference === 0 && u32[(record >>> 2) + W.order]! < u32[(other >>> 2) + W.order]!);
+    const difference = f64[numberOf(record) + F.key]! - f64[numberOf(other) + F.key]!;
+    return difference > 0 || (difference === 0 && u32[wordOf(record) + W.order]! < u32[wordOf(other) + W.order]!);
   }
 
   /** The member to stand behind, 0: none. */
@@ -122,7 +123,7 @@ export class WeightClasses {
     for (let steps = STEPS; steps > 0 && next !== 0; steps--) {
       if (this.#precedes(record, next)) return after;
       after = next;
-      next = u32[(next >>> 2) + W.next]!;
+      next = u32[wordOf(next) + W.next]!;
     }
     return tail;
   }

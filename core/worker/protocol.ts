@@ -1,6 +1,6 @@
 /** What the master and a worker thread say to each other. Messages arrive in the order they were sent. */
 import type { DirectiveData } from '../config/tree.js';
-import type { ZoneShare } from '../zone/zones.js';
+import type { ZoneShare } from '../zone/zone-set.js';
 import type { FailureData } from './failure.js';
 
 /** What a worker thread is started with. */

@@ -6,7 +6,7 @@ import { findInstallation } from '../kernel/installation.js';
 import { Instance } from '../kernel/instance.js';
 import type { ErrorLog } from '../log/error-log.js';
 import type { AppendedLogFiles } from '../log/log-files.js';
-import { Zones } from '../zone/zones.js';
+import { ZoneSet } from '../zone/zone-set.js';
 import { failureData } from './failure.js';
 import type { FromWorker, ToWorker, WorkerStart, WorkerState } from './protocol.js';
 import type { Replica } from '../control/participant.js';
@@ -14,7 +14,7 @@ import type { Replica } from '../control/participant.js';
 /** One worker: an instance that does what the master's messages say, in their order. */
 export class WorkerThread {
   readonly #instance: Instance;
-  readonly #zones = new Zones('adopt');
+  readonly #zones = new ZoneSet('adopt');
   readonly #replicas = new Map<string, Replica>();
   /** The changes that are ready, by transaction. */
   readonly #prepared = new Map<number, Prepared>();

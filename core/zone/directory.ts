@@ -1,5 +1,6 @@
 import { Word } from './zone-layout.js';
 import type { Zone } from './zone.js';
+import { wordOf } from './offsets.js';
 
 /** An entry: the next one, the offset of the thing, the length of its name, the name. */
 const NEXT = 0;
@@ -14,14 +15,14 @@ export class Directory {
   /** How many things live in the zone. */
   get size(): number {
     let count = 0;
-    for (let entry = this.zone.u32[Word.directory]!; entry !== 0; entry = this.zone.u32[(entry >>> 2) + NEXT]!) count++;
+    for (let entry = this.zone.u32[Word.directory]!; entry !== 0; entry = this.zone.u32[wordOf(entry) + NEXT]!) count++;
     return count;
   }
 
   /** The offset kept under `name`, or 0. */
   find(name: string): number {
     const entry = this.#entry(name);
-    return entry === 0 ? 0 : this.zone.u32[(entry >>> 2) + TARGET]!;
+    return entry === 0 ? 0 : this.zone.u32[wordOf(entry) + TARGET]!;
   }
 
   /** Keeps `offset` under a name that is not in use. False when the zone is full. Called with the lock held. */
@@ -30,7 +31,7 @@ export class Directory {
     const entry = this.zone.slab.alloc(NAME * 4 + text.length);
     if (entry === 0) return false;
     const { u32, bytes } = this.zone;
-    const words = entry >>> 2;
+    const words = wordOf(entry);
     u32[words + TARGET] = offset;
     u32[words + LENGTH] = text.length;
     bytes.set(text, entry + NAME * 4);
@@ -44,12 +45,12 @@ export class Directory {
     const entry = this.#entry(name);
     if (entry === 0) return;
     const { u32 } = this.zone;
-    const next = u32[(entry >>> 2) + NEXT]!;
+    const next = u32[wordOf(entry) + NEXT]!;
     if (u32[Word.directory] === entry) u32[Word.directory] = next;
     else {
       let before = u32[Word.directory]!;
-      while (u32[(before >>> 2) + NEXT] !== entry) before = u32[(before >>> 2) + NEXT]!;
-      u32[(before >>> 2) + NEXT] = next;
+      while (u32[wordOf(before) + NEXT] !== entry) before = u32[wordOf(before) + NEXT]!;
+      u32[wordOf(before) + NEXT] = next;
     }
     this.zone.slab.release(entry);
   }
@@ -57,8 +58,8 @@ export class Directory {
   #entry(name: string): number {
     const { u32, buffer } = this.zone;
     const text = Buffer.from(name);
-    for (let entry = u32[Word.directory]!; entry !== 0; entry = u32[(entry >>> 2) + NEXT]!) {
-      if (u32[(entry >>> 2) + LENGTH] === text.length && text.equals(Buffer.from(buffer, entry + NAME * 4, text.length))) return entry;
+    for (let entry = u32[Word.directory]!; entry !== 0; entry = u32[wordOf(entry) + NEXT]!) {
+      if (u32[wordOf(entry) + LENGTH] === text.length && text.equals(Buffer.from(buffer, entry + NAME * 4, text.length))) return entry;
     }
     return 0;
   }

@@ -1,5 +1,6 @@
 import { KeyBytes } from './key-bytes.js';
 import type { Zone } from './zone.js';
+import { wordOf } from './offsets.js';
 
 /** Words of a table's head. */
 const Head = { buckets: 0, mask: 1, seed: 2, count: 3, newest: 4, oldest: 5, epoch: 6, evicted: 7, BYTES: 32 } as const;
@@ -45,7 +46,7 @@ export class HashTable {
       if (head !== 0) zone.slab.release(head);
       return 0;
     }
-    const words = head >>> 2;
+    const words = wordOf(head);
     zone.u32[words + Head.buckets] = table;
     zone.u32[words + Head.mask] = buckets - 1;
     // So that nobody outside can choose keys that fall into one bucket.
@@ -55,24 +56,24 @@ export class HashTable {
   }
 
   get count(): number {
-    return this.zone.u32[(this.head >>> 2) + Head.count]!;
+    return this.zone.u32[wordOf(this.head) + Head.count]!;
   }
 
   /** Entries that had to go for new ones so far. */
   get evicted(): number {
-    return this.zone.u32[(this.head >>> 2) + Head.evicted]!;
+    return this.zone.u32[wordOf(this.head) + Head.evicted]!;
   }
 
   /** Puts the table right if a thread died inside the lock. Call it after each `enter`. */
   check(): void {
-    if (this.zone.u32[(this.head >>> 2) + Head.epoch] !== this.zone.epoch) this.#repair();
+    if (this.zone.u32[wordOf(this.head) + Head.epoch] !== this.zone.epoch) this.#repair();
   }
 
   /** The offset of the value of `key`, or 0. @param touch counts as a use */
   find(key: string | Uint8Array, touch = true): number {
     const entry = this.#entry(key);
     if (entry === 0) return 0;
-    if (touch && this.zone.u32[(this.head >>> 2) + Head.newest] !== entry) {
+    if (touch && this.zone.u32[wordOf(this.head) + Head.newest] !== entry) {
       this.#unorder(entry);
       this.#order(entry);
     }
@@ -88,11 +89,11 @@ export class HashTable {
    */
   insert(key: string | Uint8Array, valueLength: number, evict = false): number {
     const { zone } = this;
-    this.#key.set(key, zone.u32[(this.head >>> 2) + Head.seed]!);
+    this.#key.set(key, zone.u32[wordOf(this.head) + Head.seed]!);
     const { length, hash } = this.#key;
     const entry = this.#room(Entry.BYTES + padded(valueLength) + length, evict);
     if (entry === 0) return 0;
-    const words = entry >>> 2;
+    const words = wordOf(entry);
     const { u32 } = zone;
     u32[words + Entry.hash] = hash;
     u32[words + Entry.keyLength] = length;
@@ -103,7 +104,7 @@ export class HashTable {
     u32[words + Entry.next] = u32[bucket]!;
     u32[bucket] = entry;
     this.#order(entry);
-    u32[(this.head >>> 2) + Head.count]!++;
+    u32[wordOf(this.head) + Head.count]!++;
     return entry + Entry.BYTES;
   }
 
@@ -116,34 +117,34 @@ export class HashTable {
 
   /** Removes the entry that was used longest ago. False when the table is empty. */
   evict(): boolean {
-    const oldest = this.zone.u32[(this.head >>> 2) + Head.oldest]!;
+    const oldest = this.zone.u32[wordOf(this.head) + Head.oldest]!;
     if (oldest === 0) return false;
     this.#drop(oldest);
-    this.zone.u32[(this.head >>> 2) + Head.evicted]!++;
+    this.zone.u32[wordOf(this.head) + Head.evicted]!++;
     return true;
   }
 
   /** The value used longest ago, or 0: what a limit looks at to drop what has expired. */
   oldest(): number {
-    const oldest = this.zone.u32[(this.head >>> 2) + Head.oldest]!;
+    const oldest = this.zone.u32[wordOf(this.head) + Head.oldest]!;
     return oldest === 0 ? 0 : oldest + Entry.BYTES;
   }
 
   keyOf(value: number): Buffer {
     const entry = value - Entry.BYTES;
     const { u32 } = this.zone;
-    const start = value + padded(u32[(entry >>> 2) + Entry.valueLength]!);
-    return Buffer.from(this.zone.bytes.slice(start, start + u32[(entry >>> 2) + Entry.keyLength]!));
+    const start = value + padded(u32[wordOf(entry) + Entry.valueLength]!);
+    return Buffer.from(this.zone.bytes.slice(start, start + u32[wordOf(entry) + Entry.keyLength]!));
   }
 
   valueLength(value: number): number {
-    return this.zone.u32[((value - Entry.BYTES) >>> 2) + Entry.valueLength]!;
+    return this.zone.u32[wordOf(value - Entry.BYTES) + Entry.valueLength]!;
   }
 
   /** Offsets of all values, the one used last first. */
   *values(): Generator<number> {
     const { u32 } = this.zone;
-    for (let entry = u32[(this.head >>> 2) + Head.newest]!; entry !== 0; entry = u32[(entry >>> 2) + Entry.older]!)
+    for (let entry = u32[wordOf(this.head) + Head.newest]!; entry !== 0; entry = u32[wordOf(entry) + Entry.older]!)
       yield entry + Entry.BYTES;
   }
 
@@ -151,23 +152,23 @@ export class HashTable {
   *faults(): Generator<string> {
     const { u32 } = this.zone;
     const found = new Set<number>();
-    for (let index = 0; index <= u32[(this.head >>> 2) + Head.mask]!; index++) {
-      const bucket = (u32[(this.head >>> 2) + Head.buckets]! >>> 2) + index;
-      for (let entry = u32[bucket]!; entry !== 0; entry = u32[(entry >>> 2) + Entry.next]!) {
+    for (let index = 0; index <= u32[wordOf(this.head) + Head.mask]!; index++) {
+      const bucket = wordOf(u32[wordOf(this.head) + Head.buckets]!) + index;
+      for (let entry = u32[bucket]!; entry !== 0; entry = u32[wordOf(entry) + Entry.next]!) {
         if (found.has(entry)) yield `entry ${entry} stands twice`;
         found.add(entry);
-        if (this.#bucket(u32[(entry >>> 2) + Entry.hash]!) !== bucket) yield `entry ${entry} stands in the wrong bucket`;
+        if (this.#bucket(u32[wordOf(entry) + Entry.hash]!) !== bucket) yield `entry ${entry} stands in the wrong bucket`;
       }
     }
     let newer = 0;
     let ordered = 0;
-    for (let entry = u32[(this.head >>> 2) + Head.newest]!; entry !== 0; entry = u32[(entry >>> 2) + Entry.older]!) {
+    for (let entry = u32[wordOf(this.head) + Head.newest]!; entry !== 0; entry = u32[wordOf(entry) + Entry.older]!) {
       if (!found.has(entry)) yield `entry ${entry} is in the order and in no bucket`;
-      if (u32[(entry >>> 2) + Entry.newer] !== newer) yield `entry ${entry} does not know the newer one`;
+      if (u32[wordOf(entry) + Entry.newer] !== newer) yield `entry ${entry} does not know the newer one`;
       newer = entry;
       if (++ordered > found.size) break;
     }
-    if (u32[(this.head >>> 2) + Head.oldest] !== newer) yield 'the oldest is not the end of the order';
+    if (u32[wordOf(this.head) + Head.oldest] !== newer) yield 'the oldest is not the end of the order';
     if (ordered !== found.size || this.count !== found.size) yield `${found.size} entries, ${ordered} in order, ${this.count} counted`;
   }
 
@@ -179,16 +180,16 @@ export class HashTable {
   }
 
   #bucket(hash: number): number {
-    const words = this.head >>> 2;
-    return (this.zone.u32[words + Head.buckets]! >>> 2) + ((hash & this.zone.u32[words + Head.mask]!) >>> 0);
+    const words = wordOf(this.head);
+    return wordOf(this.zone.u32[words + Head.buckets]!) + ((hash & this.zone.u32[words + Head.mask]!) >>> 0);
   }
 
   #entry(key: string | Uint8Array): number {
     const { u32, bytes } = this.zone;
-    this.#key.set(key, u32[(this.head >>> 2) + Head.seed]!);
+    this.#key.set(key, u32[wordOf(this.head) + Head.seed]!);
     const { length, hash } = this.#key;
-    for (let entry = u32[this.#bucket(hash)]!; entry !== 0; entry = u32[(entry >>> 2) + Entry.next]!) {
-      const words = entry >>> 2;
+    for (let entry = u32[this.#bucket(hash)]!; entry !== 0; entry = u32[wordOf(entry) + Entry.next]!) {
+      const words = wordOf(entry);
       if (u32[words + Entry.hash] !== hash || u32[words + Entry.keyLength] !== length) continue;
       if (this.#key.equals(bytes, entry + Entry.BYTES + padded(u32[words + Entry.valueLength]!))) return entry;
     }
@@ -197,42 +198,42 @@ export class HashTable {
 
   #drop(entry: number): void {
     const { u32 } = this.zone;
-    let link = this.#bucket(u32[(entry >>> 2) + Entry.hash]!);
-    while (u32[link] !== entry) link = (u32[link]! >>> 2) + Entry.next;
-    u32[link] = u32[(entry >>> 2) + Entry.next]!;
+    let link = this.#bucket(u32[wordOf(entry) + Entry.hash]!);
+    while (u32[link] !== entry) link = wordOf(u32[link]!) + Entry.next;
+    u32[link] = u32[wordOf(entry) + Entry.next]!;
     this.#unorder(entry);
-    u32[(this.head >>> 2) + Head.count]!--;
+    u32[wordOf(this.head) + Head.count]!--;
     this.zone.slab.release(entry);
   }
 
   #order(entry: number): void {
     const { u32 } = this.zone;
-    const head = this.head >>> 2;
+    const head = wordOf(this.head);
     const newest = u32[head + Head.newest]!;
-    u32[(entry >>> 2) + Entry.newer] = 0;
-    u32[(entry >>> 2) + Entry.older] = newest;
+    u32[wordOf(entry) + Entry.newer] = 0;
+    u32[wordOf(entry) + Entry.older] = newest;
     if (newest === 0) u32[head + Head.oldest] = entry;
-    else u32[(newest >>> 2) + Entry.newer] = entry;
+    else u32[wordOf(newest) + Entry.newer] = entry;
     u32[head + Head.newest] = entry;
   }
 
   #unorder(entry: number): void {
     const { u32 } = this.zone;
-    const head = this.head >>> 2;
-    const newer = u32[(entry >>> 2) + Entry.newer]!;
-    const older = u32[(entry >>> 2) + Entry.older]!;
-    u32[newer === 0 ? head + Head.newest : (newer >>> 2) + Entry.older] = older;
-    u32[older === 0 ? head + Head.oldest : (older >>> 2) + Entry.newer] = newer;
+    const head = wordOf(this.head);
+    const newer = u32[wordOf(entry) + Entry.newer]!;
+    const older = u32[wordOf(entry) + Entry.older]!;
+    u32[newer === 0 ? head + Head.newest : wordOf(newer) + Entry.older] = older;
+    u32[older === 0 ? head + Head.oldest : wordOf(older) + Entry.newer] = newer;
   }
 
   #repair(): void {
     const { u32 } = this.zone;
-    const head = this.head >>> 2;
+    const head = wordOf(this.head);
     u32[head + Head.newest] = 0;
     u32[head + Head.oldest] = 0;
     u32[head + Head.count] = 0;
     for (let index = 0; index <= u32[head + Head.mask]!; index++) {
-      for (let entry = u32[(u32[head + Head.buckets]! >>> 2) + index]!; entry !== 0; entry = u32[(entry >>> 2) + Entry.next]!) {
+      for (let entry = u32[wordOf(u32[head + Head.buckets]!) + index]!; entry !== 0; entry = u32[wordOf(entry) + Entry.next]!) {
         this.#order(entry);
         u32[head + Head.count]!++;
       }

@@ -1,5 +1,6 @@
 import { COLUMNS, HEADER_BYTES, ROWS, Word } from './zone-layout.js';
 import type { Zone } from './zone.js';
+import { wordOf } from './offsets.js';
 
 /**
  * A block is a header of 8 bytes and its content. Header: the content's size with {@link FREE} in the lowest bit, and the offset of the
@@ -53,10 +54,10 @@ export class Slab {
     const { u32, size } = this.zone;
     const end = size - HEADER;
     u32[Word.end] = end;
-    u32[end >>> 2] = 0;
-    u32[(end >>> 2) + 1] = HEADER_BYTES;
-    u32[HEADER_BYTES >>> 2] = end - HEADER_BYTES - HEADER;
-    u32[(HEADER_BYTES >>> 2) + 1] = 0;
+    u32[wordOf(end)] = 0;
+    u32[wordOf(end) + 1] = HEADER_BYTES;
+    u32[wordOf(HEADER_BYTES)] = end - HEADER_BYTES - HEADER;
+    u32[wordOf(HEADER_BYTES) + 1] = 0;
     this.#link(HEADER_BYTES);
   }
 
@@ -68,7 +69,7 @@ export class Slab {
     this.#unlink(block);
     this.#split(block, want);
     const { u32 } = this.zone;
-    u32[Word.used]! += sizeOf(u32[block >>> 2]!) + HEADER;
+    u32[Word.used]! += sizeOf(u32[wordOf(block)]!) + HEADER;
     return block + HEADER;
   }
 
@@ -83,18 +84,18 @@ export class Slab {
   release(offset: number): void {
     let block = offset - HEADER;
     const { u32 } = this.zone;
-    if (block < HEADER_BYTES || block >= u32[Word.end]! || offset % 8 !== 0 || (u32[block >>> 2]! & FREE) !== 0)
+    if (block < HEADER_BYTES || block >= u32[Word.end]! || offset % 8 !== 0 || (u32[wordOf(block)]! & FREE) !== 0)
       throw new RangeError(`zone "${this.zone.name}": offset ${offset} is not in use`);
-    u32[Word.used]! -= sizeOf(u32[block >>> 2]!) + HEADER;
+    u32[Word.used]! -= sizeOf(u32[wordOf(block)]!) + HEADER;
     const next = this.#next(block);
-    if ((u32[next >>> 2]! & FREE) !== 0) {
+    if ((u32[wordOf(next)]! & FREE) !== 0) {
       this.#unlink(next);
-      this.#resize(block, next + HEADER + sizeOf(u32[next >>> 2]!) - offset);
+      this.#resize(block, next + HEADER + sizeOf(u32[wordOf(next)]!) - offset);
     }
-    const before = u32[(block >>> 2) + 1]!;
-    if (before !== 0 && (u32[before >>> 2]! & FREE) !== 0) {
+    const before = u32[wordOf(block) + 1]!;
+    if (before !== 0 && (u32[wordOf(before)]! & FREE) !== 0) {
       this.#unlink(before);
-      this.#resize(before, block + HEADER + sizeOf(u32[block >>> 2]!) - before - HEADER);
+      this.#resize(before, block + HEADER + sizeOf(u32[wordOf(block)]!) - before - HEADER);
       block = before;
     }
     this.#link(block);
@@ -106,9 +107,9 @@ export class Slab {
     const last = before - HEADER;
     const end = size - HEADER;
     u32[Word.end] = end;
-    u32[end >>> 2] = 0;
-    u32[last >>> 2] = end - last - HEADER;
-    u32[(end >>> 2) + 1] = last;
+    u32[wordOf(end)] = 0;
+    u32[wordOf(last)] = end - last - HEADER;
+    u32[wordOf(end) + 1] = last;
     u32[Word.used]! += end - last;
     this.release(last + HEADER);
   }
@@ -120,34 +121,34 @@ export class Slab {
     let used = 0;
     let before = 0;
     for (let block = HEADER_BYTES; block < u32[Word.end]!; block = this.#next(block)) {
-      u32[(block >>> 2) + 1] = before;
+      u32[wordOf(block) + 1] = before;
       this.#absorb(block);
-      if ((u32[block >>> 2]! & FREE) === 0) used += sizeOf(u32[block >>> 2]!) + HEADER;
+      if ((u32[wordOf(block)]! & FREE) === 0) used += sizeOf(u32[wordOf(block)]!) + HEADER;
       else this.#link(block);
       before = block;
     }
-    u32[(u32[Word.end]! >>> 2) + 1] = before;
+    u32[wordOf(u32[Word.end]!) + 1] = before;
     u32[Word.used] = used;
   }
 
   /** Walks all blocks in order: for checks and statistics. */
   *blocks(): Generator<{ offset: number; size: number; free: boolean; before: number }> {
     for (let block = HEADER_BYTES; block < this.zone.u32[Word.end]!; block = this.#next(block)) {
-      const head = this.zone.u32[block >>> 2]!;
-      yield { offset: block + HEADER, size: sizeOf(head), free: (head & FREE) !== 0, before: this.zone.u32[(block >>> 2) + 1]! };
+      const head = this.zone.u32[wordOf(block)]!;
+      yield { offset: block + HEADER, size: sizeOf(head), free: (head & FREE) !== 0, before: this.zone.u32[wordOf(block) + 1]! };
     }
   }
 
   #next(block: number): number {
-    return block + HEADER + sizeOf(this.zone.u32[block >>> 2]!);
+    return block + HEADER + sizeOf(this.zone.u32[wordOf(block)]!);
   }
 
   /** Joins the free blocks that follow a free one; only {@link repair} meets such. */
   #absorb(block: number): void {
     const { u32 } = this.zone;
-    if ((u32[block >>> 2]! & FREE) === 0) return;
-    for (let next = this.#next(block); next < u32[Word.end]! && (u32[next >>> 2]! & FREE) !== 0; next = this.#next(block))
-      u32[block >>> 2]! += sizeOf(u32[next >>> 2]!) + HEADER;
+    if ((u32[wordOf(block)]! & FREE) === 0) return;
+    for (let next = this.#next(block); next < u32[Word.end]! && (u32[wordOf(next)]! & FREE) !== 0; next = this.#next(block))
+      u32[wordOf(block)]! += sizeOf(u32[wordOf(next)]!) + HEADER;
   }
 
   /** The first free block that is large enough for the (rounded) size, or 0. */
@@ -172,53 +173,53 @@ export class Slab {
   /** Cuts a block to the size and makes what is left a free block, if it is worth one. Marks the block as in use. */
   #split(block: number, want: number): void {
     const { u32 } = this.zone;
-    const size = sizeOf(u32[block >>> 2]!);
+    const size = sizeOf(u32[wordOf(block)]!);
     if (size < want + HEADER + MIN) {
-      u32[block >>> 2] = size;
+      u32[wordOf(block)] = size;
       return;
     }
     const rest = block + HEADER + want;
-    u32[rest >>> 2] = size - want - HEADER;
-    u32[(rest >>> 2) + 1] = block;
-    u32[(this.#next(rest) >>> 2) + 1] = rest;
+    u32[wordOf(rest)] = size - want - HEADER;
+    u32[wordOf(rest) + 1] = block;
+    u32[wordOf(this.#next(rest)) + 1] = rest;
     this.#link(rest);
-    u32[block >>> 2] = want;
+    u32[wordOf(block)] = want;
   }
 
   #resize(block: number, size: number): void {
     const { u32 } = this.zone;
-    u32[block >>> 2] = size | (u32[block >>> 2]! & FREE);
-    u32[(this.#next(block) >>> 2) + 1] = block;
+    u32[wordOf(block)] = size | (u32[wordOf(block)]! & FREE);
+    u32[wordOf(this.#next(block)) + 1] = block;
   }
 
   #link(block: number): void {
     const { u32 } = this.zone;
-    const size = sizeOf(u32[block >>> 2]!);
+    const size = sizeOf(u32[wordOf(block)]!);
     const row = rowOf(size);
     const column = columnOf(size, row);
     const head = Word.heads + row * COLUMNS + column;
     const first = u32[head]!;
-    const links = (block + HEADER) >>> 2;
+    const links = wordOf(block + HEADER);
     u32[links] = first;
     u32[links + 1] = 0;
-    if (first !== 0) u32[((first + HEADER) >>> 2) + 1] = block;
+    if (first !== 0) u32[wordOf(first + HEADER) + 1] = block;
     u32[head] = block;
     u32[Word.rows]! |= 1 << row;
     u32[Word.columns + row]! |= 1 << column;
-    u32[block >>> 2] = size | FREE;
+    u32[wordOf(block)] = size | FREE;
   }
 
   #unlink(block: number): void {
     const { u32 } = this.zone;
-    const links = (block + HEADER) >>> 2;
+    const links = wordOf(block + HEADER);
     const next = u32[links]!;
     const before = u32[links + 1]!;
-    if (next !== 0) u32[((next + HEADER) >>> 2) + 1] = before;
+    if (next !== 0) u32[wordOf(next + HEADER) + 1] = before;
     if (before !== 0) {
-      u32[(before + HEADER) >>> 2] = next;
+      u32[wordOf(before + HEADER)] = next;
       return;
     }
-    const size = sizeOf(u32[block >>> 2]!);
+    const size = sizeOf(u32[wordOf(block)]!);
     const row = rowOf(size);
     const column = columnOf(size, row);
     u32[Word.heads + row * COLUMNS + column] = next;

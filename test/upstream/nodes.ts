@@ -9,7 +9,7 @@ import { directive, type ArgContext } from '../../core/module/spec.js';
 import type { HostLookup } from '../../core/upstream/host-lookup.js';
 import type { Upstream } from '../../core/upstream/upstream.js';
 import { UpstreamSet } from '../../core/upstream/upstreams.js';
-import { Zones } from '../../core/zone/zones.js';
+import { ZoneSet } from '../../core/zone/zone-set.js';
 import { Upstream as UpstreamModule } from '../../modules/srv_http_upstream_module.js';
 import { StandingClock } from './upstreams.js';
 
@@ -41,10 +41,10 @@ export class TestNode {
   readonly clock = new StandingClock();
   readonly registry = registry();
   readonly ids = new IdSource();
-  readonly zones = new Zones('create');
+  readonly zones = new ZoneSet('create');
   readonly master: UpstreamSet;
   readonly workers: UpstreamSet[];
-  readonly workerZones: Zones[];
+  readonly workerZones: ZoneSet[];
   /** `upstream member` of each that became unavailable. */
   readonly unavailable: string[] = [];
   tree: ConfigTree = ConfigTree.empty;
@@ -58,7 +58,7 @@ export class TestNode {
       ...(lookup && { lookup }),
     };
     this.master = new UpstreamSet({ role: 'master', workers, zones: this.zones, ...common });
-    this.workerZones = Array.from({ length: workers }, () => new Zones('adopt'));
+    this.workerZones = Array.from({ length: workers }, () => new ZoneSet('adopt'));
     this.#seen = this.workerZones.map(() => 0);
     this.workers = this.workerZones.map((zones, worker) => new UpstreamSet({ role: 'worker', worker, zones, ...common }));
   }

@@ -30,7 +30,7 @@ interface Entry {
  * The zones of one thread by name. The master makes them and hands their memory on with every prepare (`shares`), before another thread
  * opens them (`adopt`). Two generations of a name stand beside each other while a change of its size is under way.
  */
-export class Zones {
+export class ZoneSet {
   readonly #entries = new Map<string, Entry>();
   #last = 0;
 
