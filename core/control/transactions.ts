@@ -12,7 +12,7 @@
  *
  * The cost of a transaction grows with the change: no step looks at what the change leaves alone.
  */
-import { Mistakes } from '../config/mistakes.js';
+import { ErrorCollector } from '../config/error-collector.js';
 import { describeChange } from '../config/describe-change.js';
 import { diffTrees } from '../config/diff.js';
 import type { ConfigTree, TreeOperation } from '../config/tree.js';
@@ -255,10 +255,10 @@ export class TransactionQueue extends Transactions {
 
 const pick = ({ registry, args }: ModuleSpecs): ModuleSpecs => ({ registry, args });
 
-/** All mistakes of all edits. */
+/** All errors of all edits. */
 function resolveAll(edits: readonly Edit[], resolve: (edit: Edit) => ResolvedEdit): ResolvedEdit[] {
-  const mistakes = new Mistakes();
-  const resolved = edits.flatMap((edit) => mistakes.attempt(() => resolve(edit)) ?? []);
-  mistakes.throwIfAny();
+  const errors = new ErrorCollector();
+  const resolved = edits.flatMap((edit) => errors.attempt(() => resolve(edit)) ?? []);
+  errors.throwIfAny();
   return resolved;
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ConfigError } from '../config/errors.js';
-import { Mistakes } from '../config/mistakes.js';
+import { ErrorCollector } from '../config/error-collector.js';
 import type { Change, Follower, Prepared } from '../kernel/follower.js';
 import type { Block } from '../module/tree.js';
 import { systemErrorText } from '../config/system-error.js';
@@ -93,7 +93,7 @@ export class HttpEngine implements Follower {
 
   /** Compiles, and waits for the names that have to be looked up. @throws ConfigErrors with what is wrong with either */
   async #compile(compile: () => HttpConfiguration): Promise<HttpConfiguration> {
-    const mistakes = new Mistakes();
+    const mistakes = new ErrorCollector();
     let compiled: HttpConfiguration | undefined;
     try {
       compiled = mistakes.attempt(compile);
@@ -139,7 +139,7 @@ export class HttpEngine implements Follower {
   /** Opens what is not open yet. On failure nothing of it stays open. */
   async #open(groups: ReadonlyMap<string, ListenGroup>, variables: HttpVariables): Promise<Map<string, HttpListener>> {
     const opened = new Map<string, HttpListener>();
-    const mistakes = new Mistakes();
+    const mistakes = new ErrorCollector();
     try {
       for (const [key, group] of groups) {
         if (!this.#opens || this.#listeners.has(key)) continue;
@@ -149,7 +149,7 @@ export class HttpEngine implements Follower {
           await this.#bind(listener, held);
           opened.set(key, listener);
         } catch (error) {
-          mistakes.take(bindError(listener, error as NodeJS.ErrnoException));
+          mistakes.add(bindError(listener, error as NodeJS.ErrnoException));
         }
       }
       mistakes.throwIfAny();
@@ -164,7 +164,7 @@ export class HttpEngine implements Follower {
   #makeFolders(folders: Iterable<string>): void {
     const { role } = this.options;
     if (role !== 'master' && role !== 'control') return;
-    const mistakes = new Mistakes();
+    const mistakes = new ErrorCollector();
     for (const folder of folders) mistakes.attempt(() => makeTemporaryFolder(folder));
     mistakes.throwIfAny();
   }

@@ -5,7 +5,7 @@
 import { dirname, resolve } from 'node:path';
 import { ownDirectives } from '../config/conf.js';
 import { ConfigError, ConfigErrors, configErrorsOf, errorAt } from '../config/errors.js';
-import { Mistakes } from '../config/mistakes.js';
+import { ErrorCollector } from '../config/error-collector.js';
 import type { Parsed } from '../config/parser.js';
 import { ConfigTree, IdSource } from '../config/tree.js';
 import { ControlRouter } from '../control/router.js';
@@ -34,11 +34,11 @@ const NOTHING: Checked = { mistakes: [], files: [] };
  * @throws ConfigErrors with the mistakes of all of them
  */
 export async function checkWithHelpers(parsed: Parsed, instance: Instance): Promise<Configuration> {
-  const mistakes = new Mistakes();
-  const configuration = await checkParsed(parsed, instance).catch((error: unknown) => mistakes.take(error));
+  const mistakes = new ErrorCollector();
+  const configuration = await checkParsed(parsed, instance).catch((error: unknown) => mistakes.add(error));
   const { root } = ConfigTree.fromData(parsed.directives);
   const helpers = await Promise.all(ownDirectives(root, 'helper').map((line) => checkHelper(line, instance.options)));
-  for (const mistake of helpers.flatMap((helper) => helper.mistakes)) mistakes.take(mistake);
+  for (const mistake of helpers.flatMap((helper) => helper.mistakes)) mistakes.add(mistake);
   mistakes.throwIfAny();
   const { tree, modules, files } = configuration as Configuration;
   return { tree, modules, files: [...new Set([...files, ...helpers.flatMap((helper) => helper.files)])] };

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ConfigErrors, type ConfigError } from '../config/errors.js';
-import { Mistakes } from '../config/mistakes.js';
+import { ErrorCollector } from '../config/error-collector.js';
 import { ConfigTree, type DirectiveData, type Tree, type TreeOperation } from '../config/tree.js';
 import { defineCaptureVariables } from '../http/site/capture-variables.js';
 import { ErrorLog } from '../log/error-log.js';
@@ -161,22 +161,22 @@ export class Instance {
 
   async #validate(after: ConfigTree, operations: readonly TreeOperation[], modules: RunningModules): Promise<void> {
     const find = (): ConfigError[] => validateChange(this.#tree, after, operations, modules);
-    const mistakes = await withHints(find, modules.set, this.options.installation);
-    if (mistakes.length > 0) throw new ConfigErrors(mistakes);
+    const errors = await withHints(find, modules.set, this.options.installation);
+    if (errors.length > 0) throw new ConfigErrors(errors);
   }
 
   async #prepareFollowers(change: Change): Promise<Prepared[]> {
     const parts: Prepared[] = [];
-    const mistakes = new Mistakes();
+    const errors = new ErrorCollector();
     try {
       for (const follower of this.#followers) {
         try {
           parts.push(await follower.prepare(change));
         } catch (error) {
-          mistakes.take(error);
+          errors.add(error);
         }
       }
-      mistakes.throwIfAny();
+      errors.throwIfAny();
       return parts;
     } catch (error) {
       for (const part of parts.toReversed()) part.abort();

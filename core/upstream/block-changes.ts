@@ -1,6 +1,6 @@
 import { ConfReader, ownDirective } from '../config/conf.js';
 import { errorAt } from '../config/errors.js';
-import { Mistakes } from '../config/mistakes.js';
+import { ErrorCollector } from '../config/error-collector.js';
 import type { Change, Prepared } from '../kernel/follower.js';
 import type { Directive } from '../module/tree.js';
 import { upstreamDirectives, type UpstreamConf } from '../module/upstream.js';
@@ -86,14 +86,14 @@ export class BlockChanges {
 
   /** The zone of a block. @throws ConfigErrors if it, or the block as a whole, is wrong: with what is wrong with the block's lines */
   async #choiceOf(directive: Directive): Promise<ZoneChoice | undefined> {
-    const mistakes = new Mistakes();
-    const choice = mistakes.attempt(() => {
+    const errors = new ErrorCollector();
+    const choice = errors.attempt(() => {
       const zone = this.#plan.of(directive);
       if (zone === undefined) assertServers(directive);
       return zone;
     });
-    if (!mistakes.isEmpty) await checkServers(directive.block!.named('server'), this.context, mistakes);
-    mistakes.throwIfAny();
+    if (!errors.isEmpty) await checkServers(directive.block!.named('server'), this.context, errors);
+    errors.throwIfAny();
     return choice;
   }
 

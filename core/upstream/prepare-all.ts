@@ -1,9 +1,9 @@
 import type { Prepared } from '../kernel/follower.js';
-import { Mistakes } from '../config/mistakes.js';
+import { ErrorCollector } from '../config/error-collector.js';
 
-/** Prepares one thing after the other and makes one of them all. @throws ConfigErrors with the mistakes of all; nothing is left prepared then */
+/** Prepares one thing after the other and makes one of them all. @throws ConfigErrors with the errors of all; nothing is left prepared then */
 export async function prepareAll<T>(items: Iterable<T>, prepare: (item: T) => Promise<Prepared>): Promise<Prepared> {
-  const mistakes = new Mistakes();
+  const errors = new ErrorCollector();
   const parts: Prepared[] = [];
   const abort = (): void => {
     for (const part of parts.toReversed()) part.abort();
@@ -13,10 +13,10 @@ export async function prepareAll<T>(items: Iterable<T>, prepare: (item: T) => Pr
       try {
         parts.push(await prepare(item));
       } catch (error) {
-        mistakes.take(error);
+        errors.add(error);
       }
     }
-    mistakes.throwIfAny();
+    errors.throwIfAny();
   } catch (error) {
     abort();
     throw error;

@@ -2,7 +2,7 @@ import type { Tree } from '../config/tree.js';
 import type { Prepared } from '../kernel/follower.js';
 import type { Directive } from '../module/tree.js';
 import { ZoneFull, type Upstream, type PreparedMember } from './upstream.js';
-import { Mistakes } from '../config/mistakes.js';
+import { ErrorCollector } from '../config/error-collector.js';
 import type { Member } from './peer.js';
 import { isSameServer, ServerEntry, type LineContext } from './server-line.js';
 import type { ServerInForce, UpstreamBlock } from './upstream-block.js';
@@ -32,26 +32,26 @@ export async function prepareServers(
   context: LineContext,
   pending: boolean,
 ): Promise<Prepared> {
-  const mistakes = new Mistakes();
+  const errors = new ErrorCollector();
   const found: (Step | Promise<Step>)[] = [];
-  for (const id of ids) mistakes.attempt(() => found.push(stepOf(block, id, after, context, pending)));
+  for (const id of ids) errors.attempt(() => found.push(stepOf(block, id, after, context, pending)));
   // Mostly there is nothing to wait for.
-  const steps = found.some((step) => step instanceof Promise) ? await settled(found, mistakes) : (found as Step[]);
-  mistakes.throwIfAny();
+  const steps = found.some((step) => step instanceof Promise) ? await settled(found, errors) : (found as Step[]);
+  errors.throwIfAny();
   return prepareSteps(block, steps, pending);
 }
 
 /** Looks for what is wrong with the `server` lines of a block that cannot be made. */
-export async function checkServers(lines: Iterable<Directive>, context: LineContext, mistakes: Mistakes): Promise<void> {
+export async function checkServers(lines: Iterable<Directive>, context: LineContext, errors: ErrorCollector): Promise<void> {
   const lookups = Array.from(lines, async (line) => ServerEntry.read(line, context).lookUp(context.lookup));
-  for (const result of await Promise.allSettled(lookups)) if (result.status === 'rejected') mistakes.take(result.reason);
+  for (const result of await Promise.allSettled(lookups)) if (result.status === 'rejected') errors.add(result.reason);
 }
 
-async function settled(found: readonly (Step | Promise<Step>)[], mistakes: Mistakes): Promise<Step[]> {
+async function settled(found: readonly (Step | Promise<Step>)[], errors: ErrorCollector): Promise<Step[]> {
   const steps: Step[] = [];
   for (const result of await Promise.allSettled(found.map((step) => Promise.resolve(step)))) {
     if (result.status === 'fulfilled') steps.push(result.value);
-    else mistakes.take(result.reason);
+    else errors.add(result.reason);
   }
   return steps;
 }

@@ -1,5 +1,5 @@
 import { errorAt } from '../../config/errors.js';
-import { Mistakes } from '../../config/mistakes.js';
+import { ErrorCollector } from '../../config/error-collector.js';
 import type { Directive } from '../../module/tree.js';
 import type { ListenOptions } from '../../net/listen-options.js';
 import { ServerNames } from '../site/server-names.js';
@@ -27,12 +27,12 @@ export function listenGroups(servers: readonly VirtualServer[]): ReadonlyMap<str
     ({ options }) => options.address,
   );
   const groups = new Map<string, ListenGroup>();
-  const mistakes = new Mistakes();
+  const errors = new ErrorCollector();
   for (const [address, group] of lines) {
     const defaults = group.filter(({ options }) => options.defaultServer);
     const refuseSecond = (among: typeof group, message: string): void => {
       const [, second] = among;
-      if (second !== undefined) mistakes.take(errorAt(placeOf(second), message));
+      if (second !== undefined) errors.add(errorAt(placeOf(second), message));
     };
     refuseSecond(defaults, `a duplicate default server for ${address}`);
     refuseSecond(
@@ -45,7 +45,7 @@ export function listenGroups(servers: readonly VirtualServer[]): ReadonlyMap<str
     if (chosenLine === undefined) continue;
     const chosen = chosenLine.server;
     if (options.secure && chosen.tls === undefined) {
-      mistakes.take(
+      errors.add(
         errorAt(
           placeOf(chosenLine),
           'no "ssl_certificate" is defined for the "listen ... ssl" directive',
@@ -56,7 +56,7 @@ export function listenGroups(servers: readonly VirtualServer[]): ReadonlyMap<str
     }
     groups.set(listenKey(options), { options, names: new ServerNames(members, chosen), servers: members });
   }
-  mistakes.throwIfAny();
+  errors.throwIfAny();
   return groups;
 }
 

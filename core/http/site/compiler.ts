@@ -1,7 +1,7 @@
 import { createSecureContext } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
 import { errorAt } from '../../config/errors.js';
-import { Mistakes } from '../../config/mistakes.js';
+import { ErrorCollector } from '../../config/error-collector.js';
 import type { HttpHandlers } from '../../module/http.js';
 import type { HttpModule, ModuleDeclaration } from '../../module/manifest.js';
 import type { ArgContext } from '../../module/spec.js';
@@ -77,7 +77,7 @@ export class HttpCompiler {
 
 /** One run of the compiler. */
 class Compilation {
-  readonly #mistakes = new Mistakes();
+  readonly #mistakes = new ErrorCollector();
   readonly #scopes = new Map<number, ScopeNode>();
   /** By the ids of their directives. */
   readonly #oldServers: ReadonlyMap<number, VirtualServer>;
@@ -183,7 +183,7 @@ class Compilation {
     this.#mistakes.attempt(() => checkPlace(directive, match, parent));
     const identity = `${match.kind === 'prefix-only' ? 'prefix' : match.kind} ${match.name}`;
     if (match.kind !== 'regex' && seen.has(identity)) {
-      this.#mistakes.take(errorAt(directive, `duplicate location "${match.name}"`, directive.args.at(-1)));
+      this.#mistakes.add(errorAt(directive, `duplicate location "${match.name}"`, directive.args.at(-1)));
     }
     seen.add(identity);
     if (old !== undefined && old.directive === directive && this.previous?.scopes.get(directive.id) === scope) return old;

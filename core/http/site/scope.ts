@@ -1,6 +1,6 @@
 import { ConfReader } from '../../config/conf.js';
 import { errorAt } from '../../config/errors.js';
-import { Mistakes } from '../../config/mistakes.js';
+import { ErrorCollector } from '../../config/error-collector.js';
 import type { Scope } from '../../module/http.js';
 import type { ArgContext, Conf, ContextName, Directives } from '../../module/spec.js';
 import type { Block, Directive } from '../../module/tree.js';
@@ -120,7 +120,7 @@ class ModuleScope implements Scope {
   }
 
   each<T, R>(items: Iterable<T>, step: (item: T) => R): R[] {
-    const mistakes = new Mistakes();
+    const mistakes = new ErrorCollector();
     const results: R[] = [];
     for (const item of items) mistakes.attempt(() => results.push(step(item)));
     mistakes.throwIfAny();

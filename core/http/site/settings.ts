@@ -1,5 +1,5 @@
 import { errorAt } from '../../config/errors.js';
-import { Mistakes } from '../../config/mistakes.js';
+import { ErrorCollector } from '../../config/error-collector.js';
 import type { Template } from '../../module/http.js';
 import { compilePattern } from '../../module/pattern.js';
 import { ArgError } from '../../module/spec.js';
@@ -117,15 +117,15 @@ export function serverNames(lines: readonly Directive[]): { name: string; names:
  */
 export function listenOptions(lines: readonly Directive[], path: (relative: string) => string, fallback: string): ListenOptions[] {
   const listens = new Map<string, ListenOptions>();
-  const mistakes = new Mistakes();
+  const errors = new ErrorCollector();
   for (const line of lines) {
     const words = line.args.map((word) => word.text);
     for (const options of parseListen(words, path)) {
-      if (listens.has(options.address)) mistakes.take(errorAt(line, `a duplicate listen ${options.address}`, line.args[0]));
+      if (listens.has(options.address)) errors.add(errorAt(line, `a duplicate listen ${options.address}`, line.args[0]));
       else listens.set(options.address, { ...options, line });
     }
   }
-  mistakes.throwIfAny();
+  errors.throwIfAny();
   return listens.size > 0 ? [...listens.values()] : parseListen([fallback], path);
 }
 

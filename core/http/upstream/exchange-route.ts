@@ -1,4 +1,4 @@
-import type { Mistakes } from '../../config/mistakes.js';
+import type { ErrorCollector } from '../../config/error-collector.js';
 import type { HttpRequest, Result } from '../../module/http.js';
 import { DONE } from '../../module/http.js';
 import { isToken, targetText } from '../../module/message-text.js';
@@ -177,9 +177,9 @@ export class HttpExchanges extends Exchanges {
   }
 
   /** Resolves when all names of the plans compiled since the last call were looked up. */
-  async settle(mistakes: Mistakes): Promise<void> {
+  async settle(errors: ErrorCollector): Promise<void> {
     const lookups = this.#lookups;
     this.#lookups = [];
-    for (const result of await Promise.allSettled(lookups)) if (result.status === 'rejected') mistakes.take(result.reason);
+    for (const result of await Promise.allSettled(lookups)) if (result.status === 'rejected') errors.add(result.reason);
   }
 }

@@ -1,0 +1,41 @@
+import { isDeepStrictEqual } from 'node:util';
+import { ConfigErrors, configErrorsOf, type ConfigError } from './errors.js';
+
+/** Collects configuration errors, so that all are reported and not only the first. One error that several places find in one line counts once. */
+export class ErrorCollector {
+  readonly #errors: ConfigError[] = [];
+  readonly #byMessage = new Map<string, ConfigError[]>();
+
+  /** Runs a step; an error in it does not stop the others. @returns undefined where there was one */
+  attempt<T>(step: () => T): T | undefined {
+    try {
+      return step();
+    } catch (error) {
+      this.add(error);
+      return undefined;
+    }
+  }
+
+  /** @throws what is not a configuration error */
+  add(thrown: unknown): void {
+    const errors = configErrorsOf(thrown);
+    if (errors === undefined) throw thrown;
+    for (const error of errors) this.#addOnce(error);
+  }
+
+  get isEmpty(): boolean {
+    return this.#errors.length === 0;
+  }
+
+  /** @throws ConfigErrors */
+  throwIfAny(): void {
+    if (!this.isEmpty) throw new ConfigErrors(this.#errors);
+  }
+
+  #addOnce(error: ConfigError): void {
+    const alike = this.#byMessage.get(error.message) ?? [];
+    if (error.source !== undefined && alike.some(({ source }) => isDeepStrictEqual(source, error.source))) return;
+    this.#byMessage.set(error.message, [...alike, error]);
+    this.#errors.push(error);
+  }
+}
