@@ -8,6 +8,7 @@ interface Versioned {
   readonly value: unknown;
   readonly version: string;
   readonly diff: readonly string[];
+  readonly more?: boolean;
 }
 
 /** Upstream groups and their members over HTTP: `/v1/upstream_api/http/upstreams/`. What a call means is known by the data plane. */
@@ -32,8 +33,11 @@ export class UpstreamApi {
   }
 
   @route('GET', '/http/upstreams/:group/servers', schemas.listMembers)
-  members(call: Call): Promise<Reply> {
-    return this.#read('upstream.members', call.params, call);
+  async members({ query, ...call }: Call<typeof schemas.listMembers>): Promise<Reply> {
+    const params = { ...call.params, ...query };
+    const { value, version, more = false } = await this.dataPlane.call<Versioned>('upstream.members', params, call);
+    const last = (value as { id: number }[]).at(-1);
+    return { status: 200, body: value, version, ...(more && last && { next: String(last.id) }) };
   }
 
   @route('GET', '/http/upstreams/:group/servers/:id', schemas.getMember)

@@ -1,13 +1,15 @@
-import { path } from '../core/module/args.js';
+import { path, rest } from '../core/module/args.js';
 import { action, ApiError, assertPreconditions, type ActionContext, type Preconditions } from '../core/module/control.js';
 import { coreModule } from '../core/module/manifest.js';
-import { Transactions, Upstreams, type Applied, type Edit, type UpstreamView } from '../core/module/services.js';
+import { ServerInfo, Transactions, Upstreams, type Applied, type Edit, type UpstreamView } from '../core/module/services.js';
 import { directive } from '../core/module/spec.js';
-import type { Directive } from '../core/module/tree.js';
+import type { Block, Directive } from '../core/module/tree.js';
+import { isMemberAddress, memberAddress } from './srv_http_upstream_member_module/address.js';
 import { groupJson } from './srv_http_upstream_member_module/group-view.js';
 import { additionOf, changeOf, replacementOf, type GroupTurn } from './srv_http_upstream_member_module/member-edits.js';
-import type { GroupRules, MemberFields } from './srv_http_upstream_member_module/member-fields.js';
+import { unlessShown, type GroupRules, type MemberFields } from './srv_http_upstream_member_module/member-fields.js';
 import { MemberIndex } from './srv_http_upstream_member_module/member-index.js';
+import { memberPage } from './srv_http_upstream_member_module/member-page.js';
 import { ADDRESS_STRIDE, memberViews, type MemberView } from './srv_http_upstream_member_module/member-view.js';
 
 const directives = {
@@ -17,13 +19,30 @@ const directives = {
     holds: 'server',
     doc: 'File that keeps the members of the group, as `server` lines.',
   }),
+  api_unix_members: directive({
+    in: ['http', 'upstream'],
+    args: rest(path()),
+    many: true,
+    doc: 'Folders below which the API may add servers with a unix socket. Without it: none.',
+  }),
 };
 
 interface GroupParams {
   readonly group: string;
 }
 interface MemberParams extends GroupParams {
+  /** Its id or its address. */
   readonly id: string;
+}
+interface PageParams extends GroupParams {
+  readonly server?: string;
+  /** The id that the page before ended with. */
+  readonly after?: number;
+  readonly limit?: number;
+}
+interface WriteParams extends GroupParams {
+  /** The caller does not want the list that the change leaves (`Prefer: return=minimal`). */
+  readonly minimal?: boolean;
 }
 
 /** An answer with the version that `If-Match` may name, and for a dry run what would change. */
@@ -31,6 +50,8 @@ interface Versioned<T> {
   readonly value: T;
   readonly version: string;
   readonly diff: readonly string[];
+  /** A list goes on behind the last of these. */
+  readonly more?: boolean;
 }
 
 /** Balancing methods for which there is no second row of members. */
@@ -47,6 +68,7 @@ export class UpstreamMembers {
   constructor(
     private readonly upstreams: Upstreams,
     private readonly transactions: Transactions,
+    private readonly info: ServerInfo,
   ) {}
 
   @action('upstream.groups')
@@ -69,8 +91,11 @@ export class UpstreamMembers {
   }
 
   @action('upstream.members')
-  members({ group }: GroupParams): Versioned<readonly MemberView[]> {
-    return this.#members(this.#group(group), []);
+  members({ group, server, after, limit }: PageParams): Versioned<readonly MemberView[]> {
+    const view = this.#group(group);
+    if (server !== undefined) return this.#membersAt(view, server);
+    if (after === undefined && limit === undefined) return this.#members(view, []);
+    return { ...memberPage(view, after, limit), version: this.#version(view.directive), diff: [] };
   }
 
   @action('upstream.member')
@@ -93,45 +118,53 @@ export class UpstreamMembers {
 
   @action('upstream.change')
   async change({ group, id, fields }: MemberParams & { fields: MemberFields }, context: ActionContext): Promise<Versioned<MemberView>> {
+    let changed: { directive: Directive; number: number } | undefined;
     const applied = await this.#apply(group, context, (turn) => {
-      const { directive, number } = this.#find(this.#group(group), id);
+      const view = this.#group(group);
+      const { directive, number } = (changed = this.#find(view, id));
       this.#assertVersion(directive, context);
-      if (number !== directive.key && fields.server !== undefined) throw immutable(id);
-      return changeOf(directive, fields, turn);
+      const news = unlessShown(fields, this.#memberOf(view, directive, number, []).value);
+      if (number !== directive.key && news.server !== undefined) throw immutable(number);
+      return changeOf(directive, news, turn);
     });
-    const view = this.#group(group);
-    const { directive, number } = this.#find(view, id);
-    return this.#memberOf(view, applied.directives[0] ?? directive, number, applied.diff);
+    if (changed === undefined) throw new Error('a change changed nothing');
+    return this.#memberOf(this.#group(group), applied.directives[0] ?? changed.directive, changed.number, applied.diff);
   }
 
   @action('upstream.remove')
-  async remove({ group, id }: MemberParams, context: ActionContext): Promise<Versioned<readonly MemberView[]>> {
+  async remove({ group, id, minimal }: MemberParams & WriteParams, context: ActionContext): Promise<Versioned<readonly MemberView[]>> {
     const applied = await this.#apply(group, context, () => {
       const { directive, number } = this.#find(this.#group(group), id);
       this.#assertVersion(directive, context);
-      if (number !== directive.key) throw immutable(id);
+      if (number !== directive.key) throw immutable(number);
       return [{ op: 'remove', target: directive }];
     });
-    return this.#members(this.#group(group), applied.diff);
+    return this.#members(this.#group(group), applied.diff, minimal);
   }
 
   @action('upstream.replace')
   async replace(
-    { group, list }: GroupParams & { list: readonly MemberFields[] },
+    { group, list, minimal }: WriteParams & { list: readonly MemberFields[] },
     context: ActionContext,
   ): Promise<Versioned<readonly MemberView[]>> {
     const applied = await this.#apply(group, context, (turn) => {
       this.#assertVersion(turn.directive, context);
       return replacementOf(list, turn);
     });
-    return this.#members(this.#group(group), applied.diff);
+    return this.#members(this.#group(group), applied.diff, minimal);
   }
 
   async #apply(name: string, context: ActionContext, build: (turn: GroupTurn) => readonly Edit[]): Promise<Applied> {
     let edits: readonly Edit[] = [];
     const applied = await this.transactions.apply(() => {
-      const { directive } = this.#group(name);
-      edits = build({ directive, index: this.#index(directive), rules: rulesOf(directive) });
+      const view = this.#group(name);
+      const { directive } = view;
+      const index = this.#index(directive);
+      const addressesOf = (key: number): string[] => {
+        const line = index.get(key);
+        return line === undefined ? [] : memberViews(line, view).map(({ server }) => server);
+      };
+      edits = build({ directive, index, rules: this.#rulesOf(directive), addressesOf });
       return edits;
     }, context);
     // The next transaction has not had its turn yet: the index goes along with this one.
@@ -169,17 +202,43 @@ export class UpstreamMembers {
 
   /** The `server` line that a member comes from. @throws ApiError 400, 404 */
   #find(group: UpstreamView, id: string): { directive: Directive; number: number } {
-    if (!/^\d+$/.test(id)) throw new ApiError(400, 'UpstreamBadServerId', `bad member id "${id}": it is not a number`);
-    const number = Number(id);
+    const number = /^\d+$/.test(id) ? Number(id) : this.#idAt(group, id);
     const directive = this.#index(group.directive).get(number % ADDRESS_STRIDE);
     const exists = directive !== undefined && (number < ADDRESS_STRIDE || group.peer(number) !== undefined);
-    if (!exists) throw new ApiError(404, 'UpstreamServerNotFound', `upstream "${group.name}" has no member ${id}`);
+    if (!exists) throw notFound(group, id);
     return { directive, number };
   }
 
-  #members(group: UpstreamView, diff: readonly string[]): Versioned<readonly MemberView[]> {
-    const views = Array.from(group.directive.block?.named('server') ?? []).flatMap((line) => memberViews(line, group));
-    return { value: views, version: this.#version(group.directive), diff };
+  /** @throws ApiError 400, 404 */
+  #idAt(group: UpstreamView, address: string): number {
+    if (!isMemberAddress(address))
+      throw new ApiError(400, 'UpstreamBadServerId', `invalid server id "${address}": must be a number or an address`);
+    const [found] = this.#idsAt(group, address);
+    if (found === undefined) throw notFound(group, address);
+    return found;
+  }
+
+  /** Ids of the members at an address: that of a `server` line, or one that a name was resolved to. @throws ApiError 400 */
+  #idsAt(group: UpstreamView, address: string): number[] {
+    const { canonical } = memberAddress(address);
+    const key = this.#index(group.directive).at(canonical);
+    if (key !== undefined) return [key];
+    return Array.from(group.peers)
+      .filter(({ server }) => server === canonical)
+      .map(({ id }) => id);
+  }
+
+  #members(group: UpstreamView, diff: readonly string[], minimal = false): Versioned<readonly MemberView[]> {
+    const lines = minimal ? [] : Array.from(group.directive.block?.named('server') ?? []);
+    return { value: lines.flatMap((line) => memberViews(line, group)), version: this.#version(group.directive), diff };
+  }
+
+  #membersAt(group: UpstreamView, address: string): Versioned<readonly MemberView[]> {
+    const value = this.#idsAt(group, address).map((id) => {
+      const { directive, number } = this.#find(group, String(id));
+      return this.#memberOf(group, directive, number, []).value;
+    });
+    return { value, version: this.#version(group.directive), diff: [] };
   }
 
   #memberOf(group: UpstreamView, directive: Directive, number: number, diff: readonly string[]): Versioned<MemberView> {
@@ -187,6 +246,17 @@ export class UpstreamMembers {
     const value = others.find(({ id }) => id === number) ?? first;
     if (value === undefined) throw new Error('a member without a view');
     return { value, version: this.#version(directive), diff };
+  }
+
+  #rulesOf({ block }: Directive): GroupRules {
+    const has = (name: string): boolean => linesOf(block, name).length > 0;
+    const [http] = linesOf(this.transactions.tree, 'http');
+    const folders = has('api_unix_members') ? linesOf(block, 'api_unix_members') : linesOf(http?.block, 'api_unix_members');
+    return {
+      hasResolver: has('resolver'),
+      withoutBackup: WITHOUT_BACKUP.find(has),
+      unixFolders: folders.flatMap(({ args }) => args.map((word) => this.info.path(word.text))),
+    };
   }
 
   #version(directive: Directive): string {
@@ -198,11 +268,14 @@ export class UpstreamMembers {
   }
 }
 
-function rulesOf({ block }: Directive): GroupRules {
-  const has = (name: string): boolean => [...(block?.named(name) ?? [])].length > 0;
-  return { hasResolver: has('resolver'), withoutBackup: WITHOUT_BACKUP.find(has) };
+function linesOf(block: Block | undefined, name: string): Directive[] {
+  return Array.from(block?.named(name) ?? []);
 }
 
-function immutable(id: string): ApiError {
-  return new ApiError(400, 'UpstreamServerImmutable', `member ${id} is an address of a name, it cannot be removed or readdressed`);
+function notFound(group: UpstreamView, id: string): ApiError {
+  return new ApiError(404, 'UpstreamServerNotFound', `upstream "${group.name}" has no server "${id}"`);
+}
+
+function immutable(id: number): ApiError {
+  return new ApiError(400, 'UpstreamServerImmutable', `server ${id} was resolved from a host name and cannot be removed or changed`);
 }

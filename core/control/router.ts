@@ -63,9 +63,9 @@ export class ControlRouter extends ApiRoutes {
       ifNoneMatch: call.header('if-none-match'),
       requestId: call.requestId,
     });
-    if (fields === undefined) return answerOf(reply);
-    if (reply.type !== undefined) throw invalidFields([{ pointer: '?fields', message: 'is for answers in JSON' }]);
-    return answerOf({ ...reply, body: selected(reply.body, fields) });
+    if (fields !== undefined && reply.type !== undefined) throw invalidFields([{ pointer: '?fields', message: 'is for answers in JSON' }]);
+    const headers = { ...reply.headers, ...(reply.next !== undefined && { Link: linkTo(call, reply.next) }) };
+    return answerOf({ ...reply, headers, body: fields === undefined ? reply.body : selected(reply.body, fields) });
   }
 
   #document(call: ApiCall): ApiAnswer {
@@ -117,6 +117,13 @@ function answerOf({ status, body, type, headers, version }: Reply): ApiAnswer {
   if (body === undefined) return { status, headers: all, type: undefined, body: '' };
   if (typeof body === 'string' && type !== undefined) return { status, headers: all, type, body };
   return { status, headers: all, type: JSON_TYPE, body: JSON.stringify(body) };
+}
+
+/** The same list, from another place on (RFC 8288). */
+function linkTo({ uri, query }: ApiCall, after: string): string {
+  const parameters = new URLSearchParams(query);
+  parameters.set('after', after);
+  return `<${uri}?${parameters.toString()}>; rel="next"`;
 }
 
 /** Only these fields of an object, or of each entry of an array. */

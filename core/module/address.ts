@@ -51,6 +51,30 @@ export function formatAddress(address: Address): string {
   return address.host.includes(':') ? `[${address.host}]:${address.port}` : `${address.host}:${address.port}`;
 }
 
+/** The address of a member as the control API takes it, where a `server` line would leave something open. */
+export interface MemberAddress {
+  /** The one form in which addresses are compared and shown. */
+  readonly canonical: string;
+  /** A host name, which has to be looked up. */
+  readonly isName: boolean;
+  /** Path of a unix socket. */
+  readonly path?: string;
+}
+
+/**
+ * `ip`, `ip:port`, `[v6]`, `[v6]:port`, `unix:/path`, `name`, `name:port`.
+ *
+ * @throws AddressError also for a relative path and for an IPv6 address without brackets
+ */
+export function parseMemberAddress(text: string, defaultPort: number): MemberAddress {
+  if (/^unix:(?!\/)/i.test(text) || text.includes('\0')) throw new AddressError('a unix socket needs an absolute path', text);
+  if (/^[^[]*:.*:/.test(text) && !/^unix:/i.test(text)) throw new AddressError('an IPv6 address needs brackets', text);
+  const parsed = parseAddress(text, defaultPort);
+  const canonical = canonicalAddress(parsed);
+  if ('name' in parsed) return { canonical, isName: true };
+  return 'path' in parsed.address ? { canonical, isName: false, path: parsed.address.path } : { canonical, isName: false };
+}
+
 function parsePath(text: string): string {
   const path = text.slice('unix:'.length);
   if (path === '') throw new AddressError('no path in the unix domain socket', text);

@@ -88,6 +88,8 @@ export interface Reply {
   readonly headers?: Readonly<Record<string, string>>;
   /** Goes out as `ETag`; the caller may send it back as `If-Match`. */
   readonly version?: string;
+  /** `after` of the page that follows this one; goes out as `Link: <…>; rel="next"`. */
+  readonly next?: string;
 }
 
 /** The answer of a write that was only tried (`?dry_run=1`): the change as lines of a configuration diff. */

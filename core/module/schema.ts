@@ -8,7 +8,9 @@ export { Type, type Static, type TSchema } from 'typebox';
 /** A length of time in the body of a call: text as in a configuration (`500ms`, `1m30s`), or a number of seconds. */
 export type Duration = string | number;
 
-const FORM = 'a time such as 500ms, 10s, 1m30s, or a number of seconds';
+const FORM = 'a time such as 500ms, 10s, 1m30s, or a number of seconds, below 1000000000s';
+/** Every time below has a form in whole seconds or milliseconds that a configuration can be read back with. */
+const TOO_LONG = 1e12;
 
 /** The schema of a {@link Duration}. */
 export function duration() {
@@ -17,6 +19,7 @@ export function duration() {
     pattern: String.raw`^(?=\d)(\d+y)?\s?(\d+M)?\s?(\d+w)?\s?(\d+d)?\s?(\d+h)?\s?(\d+m(?!s))?\s?(\d+s?)?\s?(\d+ms)?$`,
     maxLength: 32,
     minimum: 0,
+    exclusiveMaximum: TOO_LONG / 1000,
     description: FORM,
   });
 }
@@ -24,12 +27,12 @@ export function duration() {
 /**
  * Milliseconds of a value that {@link duration} let pass.
  * @param pointer where it stands in the body
- * @throws ApiError 400 `InvalidField` if it is longer than can be counted
+ * @throws ApiError 400 `InvalidField` if it is 1000000000 seconds or longer
  */
 export function durationOf(value: Duration, pointer: string): number {
   // 0 means something else in most places: what is longer than that is a millisecond at least.
   const ms = typeof value === 'number' ? Math.max(Math.round(value * 1000), Math.sign(value)) : parseTime(value);
-  if (ms !== undefined && Number.isSafeInteger(ms)) return ms;
+  if (ms !== undefined && ms < TOO_LONG) return ms;
   const message = `must be ${FORM}`;
   throw new ApiError(400, 'InvalidField', `${pointer}: ${message}`, [{ pointer, message }]);
 }

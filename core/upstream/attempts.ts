@@ -21,6 +21,11 @@ export class Attempts {
     if (u32[words + W.maxConns] !== 0) this.memory.rotationOf(record).settle(record, now);
   }
 
+  /** A request goes to the same member once more. */
+  repeat(record: number): void {
+    this.memory.zone.f64[numberOf(record) + F.requests]!++;
+  }
+
   /** A request has ended. True if it failed, and that was one failure too many: the member gets no more for its fail_timeout. */
   end(record: number, failed: boolean, now: number): boolean {
     const { memory } = this;

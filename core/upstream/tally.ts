@@ -118,10 +118,14 @@ export class Tally {
     f64[index] = before === 0 ? value : before + (value - before) * SHARE;
   }
 
-  /** In a zone that is full, codes that were not seen before are not counted one by one. */
+  /**
+   * Only the last chunk has free places, so that a code is never in two of them. In a zone that is full, codes that were not seen before
+   * are not counted one by one.
+   */
   #countCode(record: number, status: number): void {
     const { u16, u32, f64 } = this.zone;
-    for (let chunk = u32[wordOf(record) + W.codes]!; chunk !== 0; chunk = u32[wordOf(chunk)]!) {
+    let link = wordOf(record) + W.codes;
+    for (let chunk = u32[link]!; chunk !== 0; chunk = u32[link]!) {
       for (let at = 0; at < CODES_IN_CHUNK; at++) {
         const code = u16[(chunk >>> 1) + CHUNK_CODES + at]!;
         if (code === 0) u16[(chunk >>> 1) + CHUNK_CODES + at] = status;
@@ -129,14 +133,14 @@ export class Tally {
         f64[numberOf(chunk) + CHUNK_COUNTS + at]!++;
         return;
       }
+      link = wordOf(chunk);
     }
     const chunk = this.zone.slab.calloc(CHUNK_BYTES);
     if (chunk === 0) return;
     const zone = this.zone;
-    zone.u32[wordOf(chunk)] = zone.u32[wordOf(record) + W.codes]!;
     zone.u16[(chunk >>> 1) + CHUNK_CODES] = status;
     zone.f64[numberOf(chunk) + CHUNK_COUNTS] = 1;
-    zone.u32[wordOf(record) + W.codes] = chunk;
+    zone.u32[link] = chunk;
   }
 
   #codes(record: number): Record<string, number> {

@@ -198,6 +198,8 @@ export class UpstreamMemory {
     this.#store(record, settings);
     const tolerated = settings.maxFails === 0 || u32[words + W.fails]! < settings.maxFails;
     if (tolerated && f64[numberOf(record) + F.downstart] !== 0) this.tally.available(record, now);
+    // Fewer failures are tolerated now than it has had: it gets no requests from here on, and says so.
+    if (!tolerated && now - f64[numberOf(record) + F.checked]! <= settings.failTimeout) this.tally.unavailable(record, now);
     this.rotationOf(record).settle(record, now);
   }
 

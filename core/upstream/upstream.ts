@@ -103,6 +103,14 @@ export class Upstream implements BalancerUpstream {
     return peer;
   }
 
+  /** The request on this member was sent once more, over another connection. */
+  repeated(peer: Peer): void {
+    if (peer.picked === 0) return;
+    this.memory.enter(this.options.clock.now);
+    this.#attempts.repeat(peer.offset);
+    this.memory.leave();
+  }
+
   /** The request on this member has ended. @param failed the attempt counts as failed (max_fails) */
   free(peer: Peer, failed: boolean): void {
     const { memory } = this;

@@ -31,17 +31,22 @@ const Member = Type.Object({
   route: Type.String(),
   backup: Type.Boolean(),
   down: Type.Boolean(),
-  drain: Type.Optional(Type.Boolean()),
+  drain: Type.Boolean(),
   service: Type.Optional(Type.String()),
   host: Type.Optional(Type.String({ description: 'The name the address came from.' })),
   parent: Type.Optional(Type.Integer({ description: 'The member with the name, where that has several addresses.' })),
 });
 const NewMember = Type.Object({ server, ...Type.Partial(Type.Object(fields)).properties });
-const PartOfMember = Type.Partial(Type.Object({ server, ...fields }));
-/** Also as GET answers it, so that a list can be read, edited and sent back. */
-const ListedMember = Type.Object({
-  server,
-  ...Type.Partial(Type.Object({ ...fields, id: Type.Integer(), host: Type.String(), parent: Type.Integer() })).properties,
+/** Read-only fields, so that what GET returned can be edited and sent back. */
+const shown = { id: Type.Integer(), host: Type.String(), parent: Type.Integer() };
+const PartOfMember = Type.Partial(Type.Object({ server, ...fields, ...shown }));
+const ListedMember = Type.Object({ server, ...Type.Partial(Type.Object({ ...fields, ...shown })).properties });
+/** Members in one response at most; a page is smaller where the caller says so. */
+const MOST_MEMBERS = 100_000;
+const MemberPage = Type.Object({
+  server: Type.Optional(Type.String({ description: 'Only the server at this address.' })),
+  after: Type.Optional(Type.Integer({ minimum: 0, description: 'Id that the page before ended with.' })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST_MEMBERS })),
 });
 
 const Count = Type.Integer({ minimum: 0 });
@@ -99,7 +104,12 @@ export const resetGroup = {
   answers: { 204: null },
   errors: GROUP_ERRORS,
 } as const;
-export const listMembers = { summary: 'The members of a group', answers: { 200: Type.Array(Member) }, errors: GROUP_ERRORS } as const;
+export const listMembers = {
+  summary: 'The members of a group',
+  query: MemberPage,
+  answers: { 200: Type.Array(Member) },
+  errors: [...GROUP_ERRORS, 'UpstreamBadAddress'],
+} as const;
 export const getMember = { summary: 'One member', answers: { 200: Member }, errors: MEMBER_ERRORS } as const;
 export const addMember = {
   summary: 'Adds a member',
@@ -120,7 +130,7 @@ export const removeMember = {
 } as const;
 export const replaceMembers = {
   summary: 'Makes the members of a group exactly these; those at the same address stay who they are',
-  body: Type.Array(ListedMember, { maxItems: 100_000 }),
+  body: Type.Array(ListedMember, { maxItems: MOST_MEMBERS }),
   answers: { 200: Type.Array(Member) },
   errors: [...GROUP_ERRORS, ...CHANGE_ERRORS, ...ADDRESS_ERRORS],
 } as const;

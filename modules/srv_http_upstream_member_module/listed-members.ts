@@ -1,7 +1,9 @@
 import { ApiError } from '../../core/module/control.js';
 import type { Directive } from '../../core/module/tree.js';
 import type { GroupTurn } from './member-edits.js';
-import { fault, newMember, type GroupRules, type MemberFields, type Wanted } from './member-fields.js';
+import { memberAddress } from './address.js';
+import { fault, newMember, replacedMember, type MemberFields, type Wanted } from './member-fields.js';
+import { readServerLine } from './server-line.js';
 
 /** The entries of a list that is to be the whole of a group, and the members that they are already. */
 export class ListedMembers {
@@ -42,37 +44,41 @@ export class ListedMembers {
     throw new ApiError(first.status, first.code, `${first.message}${more}`, details);
   }
 
-  #take(position: number, fields: MemberFields): { wanted: Wanted; member: Directive | undefined } | undefined {
+  #take(position: number, entry: MemberFields): { wanted: Wanted; member: Directive | undefined } | undefined {
     const { index, rules } = this.turn;
-    if (fields.parent !== undefined) {
+    if (entry.parent !== undefined) {
       // The further addresses of a name come with the member that has the name.
-      if (!this.#parents.has(fields.parent)) throw fault('/parent', 'must be the id of another entry of the list');
+      if (!this.#parents.has(entry.parent)) throw fault('/parent', 'must be the id of another entry of the list');
       return undefined;
     }
-    const wanted = newMember(fields, this.#allowingNames(rules, fields));
-    const { canonical } = wanted.address;
+    const fields = this.#byName(entry);
+    const { canonical } = memberAddress(fields.server ?? '');
     const named = fields.id !== undefined && index.isAt(fields.id, canonical) && !this.#kept.has(fields.id);
     const key = named ? fields.id : index.at(canonical);
     const first = this.#positions.get(canonical);
     if (first !== undefined && (key === undefined || this.#kept.has(key)))
-      throw alreadyThere(wanted, { pointers: [`/${first}`, `/${position}`] });
+      throw alreadyThere(canonical, { pointers: [`/${first}`, `/${position}`] });
     this.#positions.set(canonical, first ?? position);
-    if (key === undefined) return { wanted, member: undefined };
+    const member = key === undefined ? undefined : index.get(key);
+    if (key === undefined || member === undefined) return { wanted: newMember(fields, rules), member: undefined };
     this.#kept.add(key);
-    return { wanted, member: index.get(key) };
+    return { wanted: replacedMember(readServerLine(member), fields, rules), member };
   }
 
-  /** A name that is a member already needs no resolver to stay one. */
-  #allowingNames(rules: GroupRules, { server, host }: MemberFields): GroupRules {
-    const { index } = this.turn;
-    const name = (host ?? server ?? '').toLowerCase();
-    const known = index.at(name) ?? index.at(`${name}:80`);
-    return known === undefined ? rules : { ...rules, hasResolver: true };
+  /** An entry with the `host` that GET shows is the member of that name; its `server` is an address that the name was resolved to. */
+  #byName(entry: MemberFields): MemberFields {
+    const { host, server = '' } = entry;
+    if (host === undefined) return entry;
+    const key = this.turn.index.at(memberAddress(host).canonical);
+    if (key === undefined) throw fault('/host', 'is read-only, and no server has this name: leave it out');
+    if (server !== host && !this.turn.addressesOf(key).includes(server))
+      throw fault('/server', `is not an address of "${host}": leave out "host" to replace the server`);
+    return { ...entry, server: host };
   }
 }
 
-export function alreadyThere({ address }: Wanted, detail: object): ApiError {
-  return new ApiError(409, 'EntryExists', `"${address.canonical}" is a member already`, [detail]);
+export function alreadyThere(canonical: string, detail: object): ApiError {
+  return new ApiError(409, 'EntryExists', `server "${canonical}" already exists`, [detail]);
 }
 
 /** Says which entry of the list is meant. */

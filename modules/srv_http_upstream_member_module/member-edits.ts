@@ -1,5 +1,6 @@
 import type { Edit } from '../../core/module/services.js';
 import type { Directive } from '../../core/module/tree.js';
+import { memberAddress } from './address.js';
 import { alreadyThere, ListedMembers } from './listed-members.js';
 import { changedMember, newMember, type GroupRules, type MemberFields, type Wanted } from './member-fields.js';
 import type { MemberIndex } from './member-index.js';
@@ -10,22 +11,24 @@ export interface GroupTurn {
   readonly directive: Directive;
   readonly index: MemberIndex;
   readonly rules: GroupRules;
+  /** The addresses of the member with this key, as GET shows them. */
+  addressesOf(key: number): readonly string[];
 }
 
 /** @throws ApiError 400, 409 */
 export function additionOf(fields: MemberFields, { directive, index, rules }: GroupTurn): Edit {
+  assertFree(fields, index);
   const wanted = newMember(fields, rules);
-  assertFree(wanted, index);
   return { op: 'add', parent: directive, text: serverLine(wanted.settings) };
 }
 
 /** Nothing where the change changes nothing. @throws ApiError 400, 409 */
 export function changeOf(member: Directive, fields: MemberFields, { index, rules }: GroupTurn): Edit[] {
   const before = readServerLine(member);
-  const wanted = changedMember(before, fields, rules);
   // A file may name an address twice: each of the two can be changed.
-  if (wanted.isElsewhere) assertFree(wanted, index);
-  return sameSettings(before, wanted.settings) ? [] : [{ op: 'replace', target: member, text: serverLine(wanted.settings) }];
+  if (!index.isAt(member.key ?? -1, memberAddress(fields.server ?? before.server).canonical)) assertFree(fields, index);
+  const wanted = changedMember(before, fields, rules);
+  return unlessSame(member, wanted);
 }
 
 /**
@@ -47,14 +50,12 @@ export function replacementOf(list: readonly MemberFields[], turn: GroupTurn): E
   return edits;
 }
 
-/** How the line names its server, and whether it is resolved again and again, stays. */
 function unlessSame(member: Directive, { settings }: Wanted): Edit[] {
-  const before = readServerLine(member);
-  const wanted = { ...settings, server: before.server, resolve: before.resolve };
-  return sameSettings(before, wanted) ? [] : [{ op: 'replace', target: member, text: serverLine(wanted) }];
+  return sameSettings(readServerLine(member), settings) ? [] : [{ op: 'replace', target: member, text: serverLine(settings) }];
 }
 
-function assertFree(wanted: Wanted, index: MemberIndex): void {
-  const id = index.at(wanted.address.canonical);
-  if (id !== undefined) throw alreadyThere(wanted, { id });
+function assertFree({ server = '' }: MemberFields, index: MemberIndex): void {
+  const { canonical } = memberAddress(server);
+  const id = index.at(canonical);
+  if (id !== undefined) throw alreadyThere(canonical, { id });
 }

@@ -1,6 +1,8 @@
+import type { MemberAddress } from '../../core/module/address.js';
 import { ApiError } from '../../core/module/control.js';
 import { durationOf, type Duration } from '../../core/module/schema.js';
-import { memberAddress, type MemberAddress } from './address.js';
+import { badAddress, isBelow, memberAddress } from './address.js';
+import type { MemberView } from './member-view.js';
 import { DEFAULTS, type ServerSettings } from './server-line.js';
 
 /** A member, or a part of one, as a caller sends it: of the right types already. */
@@ -16,33 +18,33 @@ export interface MemberFields {
   readonly backup?: boolean;
   readonly down?: boolean;
   readonly drain?: boolean;
-  /** Of a member as GET answers it; they say nothing new. */
+  /** Read-only: accepted as GET shows them. */
   readonly id?: number;
   readonly host?: string;
   readonly parent?: number;
 }
 
-/** What a group allows. */
+/** What an upstream allows. */
 export interface GroupRules {
   readonly hasResolver: boolean;
-  /** The balancing method, if it knows no backup members. */
+  /** The balancing method, if it does not support backup servers. */
   readonly withoutBackup: string | undefined;
+  /** Folders below which members may have unix sockets (`api_unix_members`). */
+  readonly unixFolders: readonly string[];
 }
 
 /** A member as it is to be. */
 export interface Wanted {
   readonly settings: ServerSettings;
   readonly address: MemberAddress;
-  /** It had no address before, or another one. */
-  readonly isElsewhere: boolean;
 }
 
 /**
- * The settings of a new member: what is not said is the default.
+ * The settings of a new member: fields that are left out have their defaults.
  * @throws ApiError 400
  */
 export function newMember(fields: MemberFields, rules: GroupRules): Wanted {
-  return changedMember({ server: '', ...DEFAULTS }, fields, rules);
+  return settingsOf({ server: '', ...DEFAULTS }, fields, rules, '');
 }
 
 /**
@@ -50,25 +52,55 @@ export function newMember(fields: MemberFields, rules: GroupRules): Wanted {
  * @throws ApiError 400
  */
 export function changedMember(before: ServerSettings, fields: MemberFields, rules: GroupRules): Wanted {
-  const { fail_timeout: _fail, slow_start: _slow, id: _id, host, parent: _parent, ...same } = fields;
-  const written = { ...before, ...same, ...times(fields) };
-  // What GET answers for a name has the address in `server`.
-  const address = memberAddress((fields.server === undefined ? undefined : host) ?? written.server);
-  const stays = before.server !== '' && memberAddress(before.server).canonical === address.canonical;
-  if (!stays && address.isName && !rules.hasResolver) {
-    throw new ApiError(
-      400,
-      'UpstreamConfNoResolver',
-      `"${address.canonical}" is a name, and the upstream has no resolver: give its IP address`,
-    );
-  }
-  if (written.service !== '' && !address.isName) throw fault('/service', 'is for members with a name');
-  if (written.backup && rules.withoutBackup !== undefined) {
-    throw new ApiError(400, 'UpstreamNoBackup', `"${rules.withoutBackup}" knows no backup members`);
-  }
+  return settingsOf(before, fields, rules, before.service);
+}
+
+/**
+ * The settings of a member that is described anew: fields that are left out have their defaults again.
+ * @throws ApiError 400
+ */
+export function replacedMember(before: ServerSettings, fields: MemberFields, rules: GroupRules): Wanted {
+  const { server, resolve } = before;
+  return settingsOf({ ...DEFAULTS, server, resolve }, fields, rules, before.service);
+}
+
+/**
+ * A change without the read-only fields and the address that GET shows of the member.
+ * @throws ApiError 400 `InvalidField` for a read-only field with another value
+ */
+export function unlessShown(fields: MemberFields, shown: MemberView): MemberFields {
+  const { id: _id, host: _host, parent: _parent, server, ...others } = fields;
+  const [changed] = (['id', 'host', 'parent'] as const).filter((name) => fields[name] !== undefined && fields[name] !== shown[name]);
+  if (changed !== undefined) throw fault(`/${changed}`, 'is read-only');
+  return server === undefined || server === shown.server ? others : { ...others, server };
+}
+
+/** @param service that it has already: it needs no resolver to stay */
+function settingsOf(base: ServerSettings, fields: MemberFields, rules: GroupRules, service: string): Wanted {
+  const { fail_timeout: _fail, slow_start: _slow, id: _id, host: _host, parent: _parent, ...same } = fields;
+  const written = { ...base, ...same, ...times(fields) };
+  const address = memberAddress(written.server);
+  const stays = base.server !== '' && memberAddress(base.server).canonical === address.canonical;
+  if (!stays) assertAllowed(address, rules);
+  if (written.service !== '' && !address.isName) throw fault('/service', 'must not be set for a server with an address');
+  if (written.service !== '' && written.service !== service && !rules.hasResolver)
+    throw withoutResolver('/service', '"service" requires one');
+  if (written.backup && rules.withoutBackup !== undefined)
+    throw new ApiError(400, 'UpstreamNoBackup', `balancing method "${rules.withoutBackup}" does not support backup servers`);
   // Another form of the same address is no other member: the line keeps the form it has.
-  const place = stays ? { server: before.server, resolve: before.resolve } : { server: address.canonical, resolve: address.isName };
-  return { settings: { ...written, ...place }, address, isElsewhere: !stays };
+  const place = stays ? { server: base.server, resolve: base.resolve } : { server: address.canonical, resolve: address.isName };
+  return { settings: { ...written, ...place }, address };
+}
+
+function assertAllowed({ canonical, isName, path }: MemberAddress, { hasResolver, unixFolders }: GroupRules): void {
+  if (isName && !hasResolver) throw withoutResolver('/server', `"${canonical}" is a host name, use its IP address`);
+  if (path !== undefined && !isBelow(path, unixFolders))
+    throw badAddress(canonical, 'unix sockets must be below a folder that "api_unix_members" names');
+}
+
+function withoutResolver(pointer: string, reason: string): ApiError {
+  const message = `no resolver defined in the upstream: ${reason}`;
+  return new ApiError(400, 'UpstreamConfNoResolver', message, [{ pointer, message }]);
 }
 
 function times(fields: MemberFields): Partial<ServerSettings> {

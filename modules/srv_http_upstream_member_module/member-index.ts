@@ -9,6 +9,8 @@ export class MemberIndex {
   #block: Block;
   readonly #byKey = new Map<number, Directive>();
   readonly #byAddress = new Map<string, number>();
+  /** Keys of further members at an address: a file may name it more than once. */
+  readonly #duplicates = new Map<string, Set<number>>();
 
   constructor(block: Block) {
     this.#block = block;
@@ -45,15 +47,29 @@ export class MemberIndex {
     if (directive.key === undefined) return;
     this.#byKey.set(directive.key, directive);
     const address = canonicalOf(directive);
-    // A file may name an address twice; the first one is the one that is found.
-    if (address !== undefined && !this.#byAddress.has(address)) this.#byAddress.set(address, directive.key);
+    if (address === undefined) return;
+    // The first one is the one that is found.
+    if (!this.#byAddress.has(address)) this.#byAddress.set(address, directive.key);
+    else this.#duplicates.set(address, (this.#duplicates.get(address) ?? new Set()).add(directive.key));
   }
 
   #leave(directive: Directive): void {
     if (directive.key === undefined) return;
     this.#byKey.delete(directive.key);
     const address = canonicalOf(directive);
-    if (address !== undefined && this.#byAddress.get(address) === directive.key) this.#byAddress.delete(address);
+    if (address !== undefined) this.#free(address, directive.key);
+  }
+
+  /** The address is taken as long as one of its members is left. */
+  #free(address: string, key: number): void {
+    const duplicates = this.#duplicates.get(address);
+    if (this.#byAddress.get(address) === key) {
+      const [next] = duplicates ?? [];
+      if (next === undefined) this.#byAddress.delete(address);
+      else this.#byAddress.set(address, next);
+      duplicates?.delete(next ?? key);
+    } else duplicates?.delete(key);
+    if (duplicates?.size === 0) this.#duplicates.delete(address);
   }
 }
 

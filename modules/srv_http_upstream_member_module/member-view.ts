@@ -16,7 +16,7 @@ export interface MemberView {
   readonly route: string;
   readonly backup: boolean;
   readonly down: boolean;
-  readonly drain?: true;
+  readonly drain: boolean;
   readonly service?: string;
   /** The name that the address came from. */
   readonly host?: string;
@@ -54,7 +54,7 @@ function viewOf(directive: Directive, group: UpstreamView): MemberView {
     route: settings.route,
     backup: settings.backup,
     down: settings.down,
-    ...(drain && { drain }),
+    drain,
     ...(service !== '' && { service }),
   };
 }

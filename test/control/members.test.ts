@@ -15,6 +15,7 @@ const FIRST = {
   route: '',
   backup: false,
   down: false,
+  drain: false,
 };
 
 test('groups and members are read', async (t) => {
@@ -100,7 +101,7 @@ test('a member is added, changed and removed', async (t) => {
     drain: true,
   };
   const second = await node.upstreams('POST', '/demo/servers', full);
-  t.deepEqual(second.json, { ...full, id: 3, server: '[::1]:4', weight: 3, fail_timeout: '2m' });
+  t.deepEqual(second.json, { ...full, id: 3, server: '[::1]:4', weight: 3, fail_timeout: '120s' });
 
   const changed = await node.upstreams('PATCH', '/demo/servers/3', {
     backup: false,
@@ -118,7 +119,7 @@ test('a member is added, changed and removed', async (t) => {
     weight: 7,
     max_conns: 5,
     max_fails: 0,
-    fail_timeout: '1h',
+    fail_timeout: '3600s',
     slow_start: '1500ms',
   });
   for (const flag of ['backup', 'down', 'drain']) {

@@ -63,10 +63,10 @@ export class Attempt {
     return (this.connection = pooled ?? new UpstreamConnection(peer, context, secure));
   }
 
-  /** Gives up the connection, not the attempt. */
-  disconnect(): void {
-    this.connection?.close();
-    this.connection = undefined;
+  /** Closes a kept connection that the peer had closed already; the request goes to the same peer once more, and counts there again. */
+  repeat(): void {
+    this.giveConnection()?.close();
+    if (this.peer !== undefined) this.upstream.repeated(this.peer);
   }
 
   connected(): void {
@@ -92,7 +92,7 @@ export class Attempt {
   /** The connection is somebody else's from now on. */
   giveConnection(): UpstreamConnection | undefined {
     const { connection } = this;
-    if (connection !== undefined) this.sent = connection.bytesSent;
+    if (connection !== undefined) this.sent += connection.bytesSent;
     this.connection = undefined;
     return connection;
   }

@@ -192,7 +192,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
     const attempt = this.#attempt;
     // RFC 9112, 9.3.1: a member may close an idle connection while a request is on its way. That is nobody's fault and costs no try.
     if (attempt?.reused === true && attempt.peer !== undefined && attempt.partial === undefined && this.#mayRepeat()) {
-      attempt.disconnect();
+      attempt.repeat();
       this.#feed.detach();
       this.#connect(attempt, attempt.peer, false);
       return;

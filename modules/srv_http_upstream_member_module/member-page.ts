@@ -1,0 +1,35 @@
+import type { UpstreamView } from '../../core/module/services.js';
+import type { Directive } from '../../core/module/tree.js';
+import { ADDRESS_STRIDE, memberViews, type MemberView } from './member-view.js';
+
+export interface MemberPage {
+  readonly value: readonly MemberView[];
+  readonly more: boolean;
+}
+
+/**
+ * The members after `after`, in the order of their ids; the further addresses of a name follow the first. A member that was removed
+ * meanwhile may be `after` as well: ids are not used again.
+ */
+export function memberPage(group: UpstreamView, after = -1, limit = Infinity): MemberPage {
+  const value: MemberView[] = [];
+  for (const line of byKey(group, after % ADDRESS_STRIDE)) {
+    for (const view of memberViews(line, group)) {
+      if (!isAfter(view.id, after)) continue;
+      if (value.length >= limit) return { value, more: true };
+      value.push(view);
+    }
+  }
+  return { value, more: false };
+}
+
+function byKey(group: UpstreamView, from: number): Directive[] {
+  const lines = Array.from(group.directive.block?.named('server') ?? []).filter(({ key = 0 }) => key >= from);
+  return lines.toSorted((a, b) => (a.key ?? 0) - (b.key ?? 0));
+}
+
+function isAfter(id: number, after: number): boolean {
+  if (after < 0) return true;
+  const [key, afterKey] = [id % ADDRESS_STRIDE, after % ADDRESS_STRIDE];
+  return key === afterKey ? id > after : key > afterKey;
+}
