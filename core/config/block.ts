@@ -6,8 +6,12 @@ import type { Block, Directive } from '../module/tree.js';
 
 const SMALL = 32;
 const NONE: readonly Directive[] = [];
+const NONE_MOVED: readonly Located[] = [];
 
-/** Some directives in a row. Its number never changes and grows along the block: the address that the tree keeps for a directive. */
+/**
+ * Some directives in a row. Its number grows along the block, with fractions where one was put between two others: the address that the tree
+ * keeps for a directive.
+ */
 class Chunk {
   private index: ReadonlyMap<string, readonly Directive[]> | undefined;
 
@@ -38,10 +42,20 @@ function chunkLength(size: number): number {
   return Math.max(SMALL, Math.ceil(Math.sqrt(size)));
 }
 
-/** What a removal did: the new block, and the directives whose chunk number changed because two chunks became one. */
+type Located = readonly [directive: Directive, chunk: number];
+
+function located(directives: readonly Directive[], chunk: number): readonly Located[] {
+  return directives.map((directive) => [directive, chunk]);
+}
+
+/** The block after a removal, and the directives that are in another chunk now. */
 export interface Removal {
   readonly block: ConfigBlock;
-  readonly moved: readonly Directive[];
+  readonly moved: Iterable<Located>;
+}
+
+/** The same after an insertion, and the chunk of the new directive. */
+export interface Insertion extends Removal {
   readonly chunk: number;
 }
 
@@ -81,20 +95,32 @@ export class ConfigBlock implements Block {
   }
 
   /** All directives with the number of the chunk they stand in. */
-  *located(): Iterable<readonly [directive: Directive, chunk: number]> {
+  *located(): Iterable<Located> {
     for (const chunk of this.chunks) for (const item of chunk.items) yield [item, chunk.number];
   }
 
-  /** The block with one more directive at its end, and the chunk it went to. */
-  append(item: Directive): readonly [block: ConfigBlock, chunk: number] {
+  /** The block with one more directive at its end. */
+  append(item: Directive): Insertion {
     const last = this.chunks.at(-1);
     if (last === undefined || last.items.length >= chunkLength(this.size)) {
-      const chunk = new Chunk((last?.number ?? -1) + 1, [item]);
-      return [new ConfigBlock([...this.chunks, chunk], this.size + 1), chunk.number];
+      const chunk = new Chunk(Math.floor(last?.number ?? -1) + 1, [item]);
+      return { block: new ConfigBlock([...this.chunks, chunk], this.size + 1), chunk: chunk.number, moved: NONE_MOVED };
     }
     const chunks = this.chunks.slice();
     chunks[chunks.length - 1] = new Chunk(last.number, [...last.items, item]);
-    return [new ConfigBlock(chunks, this.size + 1), last.number];
+    return { block: new ConfigBlock(chunks, this.size + 1), chunk: last.number, moved: NONE_MOVED };
+  }
+
+  /** The block with one more directive in front of the one with the id `before`, which is in chunk `number`. */
+  insert(number: number, before: number, item: Directive): Insertion {
+    const [position, chunk, at] = this.find(number, before);
+    const items = chunk.items.toSpliced(at, 0, item);
+    const size = this.size + 1;
+    if (items.length < 2 * chunkLength(size)) {
+      const block = new ConfigBlock(this.chunks.with(position, new Chunk(number, items)), size);
+      return { block, chunk: number, moved: NONE_MOVED };
+    }
+    return this.split(position, items, at);
   }
 
   /** The block with `item` in the place of the directive of the same id in chunk `number`. */
@@ -110,18 +136,42 @@ export class ConfigBlock implements Block {
     const [position, chunk, at] = this.find(number, id);
     const items = chunk.items.toSpliced(at, 1);
     const size = this.size - 1;
-    if (items.length === 0) return { block: new ConfigBlock(this.chunks.toSpliced(position, 1), size), moved: NONE, chunk: number };
+    if (items.length === 0) return { block: new ConfigBlock(this.chunks.toSpliced(position, 1), size), moved: NONE_MOVED };
 
     const before = this.chunks[position - 1];
     if (before !== undefined && before.items.length + items.length <= chunkLength(size) / 2) {
       const merged = new Chunk(before.number, [...before.items, ...items]);
-      return { block: new ConfigBlock(this.chunks.toSpliced(position - 1, 2, merged), size), moved: items, chunk: before.number };
+      return { block: new ConfigBlock(this.chunks.toSpliced(position - 1, 2, merged), size), moved: located(items, before.number) };
     }
-    return { block: new ConfigBlock(this.chunks.with(position, new Chunk(number, items)), size), moved: NONE, chunk: number };
+    return { block: new ConfigBlock(this.chunks.with(position, new Chunk(number, items)), size), moved: NONE_MOVED };
   }
 
   private *namedInAll(name: string): Iterable<Directive> {
     for (const chunk of this.chunks) yield* chunk.named(name);
+  }
+
+  /** Makes two chunks of one that has become too long. */
+  private split(position: number, items: readonly Directive[], inserted: number): Insertion {
+    const half = items.length >>> 1;
+    const { number } = this.chunks[position] as Chunk;
+    const following = this.chunks[position + 1]?.number ?? Math.floor(number) + 2;
+    const between = (number + following) / 2;
+    const [first, second] = [items.slice(0, half), items.slice(half)];
+    const chunks = this.chunks.toSpliced(position, 1, new Chunk(number, first), new Chunk(between, second));
+    const size = this.size + 1;
+    if (between > number && between < following) {
+      const chunk = inserted < half ? number : between;
+      return { block: new ConfigBlock(chunks, size), chunk, moved: located(second, between) };
+    }
+    // There is no number left between the two: all get new ones.
+    const block = ConfigBlock.of(chunks.flatMap((chunk) => chunk.items));
+    const all = [...block.located()];
+    const item = items[inserted];
+    return {
+      block,
+      chunk: all.find(([directive]) => directive === item)?.[1] ?? 0,
+      moved: all.filter(([directive]) => directive !== item),
+    };
   }
 
   private find(number: number, id: number): readonly [position: number, chunk: Chunk, at: number] {

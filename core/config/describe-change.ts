@@ -20,6 +20,8 @@ export function describeChange(before: Tree, after: Tree, operations: readonly T
   return text.lines;
 }
 
+const REORDERED = '# the order of directives changed';
+
 type Part = Directive | DirectiveData;
 
 class ChangeText {
@@ -35,6 +37,9 @@ class ChangeText {
     switch (operation.op) {
       case 'add':
         this.part('+', operation.directive, this.pathTo(operation.parent));
+        break;
+      case 'move':
+        this.line(REORDERED, this.pathTo(this.after.parentOf(operation.id)?.id ?? ROOT_ID));
         break;
       case 'remove': {
         const old = this.before.byId(operation.id);
@@ -78,7 +83,7 @@ class ChangeText {
     }
     const kept = [...oldById.keys()].filter((id) => nowIds.has(id));
     const order = Array.from(now, ({ id }) => id).filter((id) => oldById.has(id));
-    if (kept.some((id, i) => id !== order[i])) this.line('# the order of directives changed', path);
+    if (kept.some((id, i) => id !== order[i])) this.line(REORDERED, path);
   }
 
   private part(sign: '+' | '-', part: Part, path: readonly string[]): void {
@@ -87,6 +92,7 @@ class ChangeText {
 
   private line(line: string, path: readonly string[]): void {
     const place = path.length === 0 ? 'main' : path.join(' / ');
+    if (line === REORDERED && this.lines.at(-1) === line && place === this.place) return;
     if (place !== this.place) this.lines.push(place);
     this.place = place;
     this.lines.push(line);

@@ -4,6 +4,7 @@
  */
 import type { ContextName } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
+import { longestIncreasing } from './increasing.js';
 import { printDirective } from './print.js';
 import type { SpecRegistry } from './registry.js';
 import { ROOT_ID, directiveData, sameHead, type DirectiveData, type TreeOperation } from './operations.js';
@@ -13,13 +14,11 @@ import type { Tree } from './tree.js';
 export type Specs = Pick<SpecRegistry, 'find'>;
 
 /**
- * Operations that make `before` say what `after` says, as few as `add`, `replace` and `remove` allow. Since `add` works at the end of a
- * block, a block whose directives change their order is replaced as a whole; its directives keep their ids all the same. How words are
- * quoted and where they stand makes no difference.
+ * Operations that make `before` say what `after` says: one for each directive that comes, goes, changes, or has another place among the
+ * others, and no more. How words are quoted and where they are written makes no difference.
  */
 export function diffTrees(before: Tree, after: Tree, specs: Specs): TreeOperation[] {
-  const paired = new Pairing(specs).block(before.root, after.root, 'main');
-  return blockOperations(paired, ROOT_ID) ?? [{ op: 'root', block: paired.pairs.map(adopted) }];
+  return blockOperations(new Pairing(specs).block(before.root, after.root, 'main'), ROOT_ID);
 }
 
 /**
@@ -41,8 +40,8 @@ interface PairedBlock {
   /** In the order of the new tree. */
   readonly pairs: readonly Pair[];
   readonly removed: readonly Directive[];
-  /** The old ones that stay keep their order, and the new ones follow them. */
-  readonly inOrder: boolean;
+  /** Those that stay where they are. */
+  readonly stationary: ReadonlySet<Pair>;
 }
 
 const EMPTY: readonly Directive[] = [];
@@ -55,7 +54,7 @@ class Pairing {
     const continued = this.match(old, [...after], context);
     const pairs = Array.from(after, (now) => this.pair(now, continued.get(now), context));
     const kept = new Set(continued.values());
-    return { pairs, removed: old.filter((directive) => !kept.has(directive)), inOrder: isInOrder(old, pairs) };
+    return { pairs, removed: old.filter((directive) => !kept.has(directive)), stationary: stationaryOf(old, pairs) };
   }
 
   pair(now: Directive, old: Directive | undefined, context: ContextName | undefined): Pair {
@@ -134,34 +133,45 @@ function contentText(directive: Directive): string {
   return directive.block === undefined ? headText(directive) : printDirective(directive);
 }
 
-function isInOrder(old: readonly Directive[], pairs: readonly Pair[]): boolean {
+/** As many as possible. */
+function stationaryOf(old: readonly Directive[], pairs: readonly Pair[]): ReadonlySet<Pair> {
+  const continued = pairs.filter((pair) => pair.old !== undefined);
   const positions = new Map(old.map((directive, i) => [directive, i]));
-  let last = -1;
-  for (const pair of pairs) {
-    const position = pair.old === undefined ? Infinity : (positions.get(pair.old) ?? -1);
-    if (position < last) return false;
-    last = position;
-  }
-  return true;
+  const order = continued.map((pair) => positions.get(pair.old as Directive) ?? 0);
+  return new Set(longestIncreasing(order).map((place) => continued[place] as Pair));
 }
 
-/** Undefined if only replacing the whole block can bring the order about. */
-function blockOperations({ pairs, removed, inOrder }: PairedBlock, parent: number): TreeOperation[] | undefined {
-  if (!inOrder) return undefined;
+/** What comes or moves is put in front of the next one that stays where it is. */
+function blockOperations({ pairs, removed, stationary }: PairedBlock, parent: number): TreeOperation[] {
   const operations: TreeOperation[] = removed.map(({ id }) => ({ op: 'remove', id }));
-  for (const pair of pairs) {
-    if (pair.old === undefined) operations.push({ op: 'add', parent, directive: directiveData(pair.now) });
-    else for (const operation of pairOperations(pair, pair.old)) operations.push(operation);
+  const following = followers(pairs, stationary);
+  for (const [i, pair] of pairs.entries()) {
+    const before = following[i];
+    const place = before === undefined ? {} : { before };
+    if (pair.old === undefined) operations.push({ op: 'add', parent, directive: directiveData(pair.now), ...place });
+    else {
+      if (!stationary.has(pair)) operations.push({ op: 'move', id: pair.old.id, ...place });
+      for (const operation of pairOperations(pair, pair.old)) operations.push(operation);
+    }
   }
   return operations;
 }
 
+/** For each pair the id of the next one that stays where it is; undefined: none does. */
+function followers(pairs: readonly Pair[], stationary: ReadonlySet<Pair>): readonly (number | undefined)[] {
+  const ids: (number | undefined)[] = [];
+  let next: number | undefined;
+  for (const [i, pair] of [...pairs.entries()].reverse()) {
+    ids[i] = next;
+    if (stationary.has(pair)) next = pair.old?.id;
+  }
+  return ids;
+}
+
 function pairOperations(pair: Pair, old: Directive): readonly TreeOperation[] {
   const { now, inside } = pair;
-  if (sameHead(old, now) && (old.block === undefined) === (now.block === undefined)) {
-    const operations = inside === undefined ? [] : blockOperations(inside, old.id);
-    if (operations !== undefined) return operations;
-  }
+  if (sameHead(old, now) && (old.block === undefined) === (now.block === undefined))
+    return inside === undefined ? [] : blockOperations(inside, old.id);
   return [{ op: 'replace', directive: adopted(pair) }];
 }
 

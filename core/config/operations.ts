@@ -11,15 +11,19 @@ export interface DirectiveData {
   readonly key?: number;
 }
 
-/** As `parent` of an `add`: the directive becomes the last one at top level. */
+/** As `parent` of an `add`: the top level. */
 export const ROOT_ID = 0;
 
 /**
- * One step of a change. `add` puts the directive at the end of the parent's block. `replace` puts `directive` where the one of the same
- * id stands; children that keep their id keep their identity. `root` replaces everything (a reload that changes order at top level).
+ * One step of a change.
+ * - `add` puts the directive into the parent's block: in front of the one whose id is `before`, which stands in that block, else at its end.
+ * - `move` changes the place of a directive inside its block in the same way, and nothing else: it stays the same object.
+ * - `replace` puts `directive` where the one of the same id stands; children that keep their id keep their identity.
+ * - `root` replaces everything (the first configuration of a thread).
  */
 export type TreeOperation =
-  | { readonly op: 'add'; readonly parent: number; readonly directive: DirectiveData }
+  | { readonly op: 'add'; readonly parent: number; readonly directive: DirectiveData; readonly before?: number }
+  | { readonly op: 'move'; readonly id: number; readonly before?: number }
   | { readonly op: 'replace'; readonly directive: DirectiveData }
   | { readonly op: 'remove'; readonly id: number }
   | { readonly op: 'root'; readonly block: readonly DirectiveData[] };

@@ -1,6 +1,6 @@
 /** The tree while the operations of one change are carried out. */
 import type { Block, Directive } from '../module/tree.js';
-import { ConfigBlock } from './block.js';
+import { ConfigBlock, type Insertion } from './block.js';
 import { IdMap, type IdMapDraft } from './id-map.js';
 import { ROOT_ID, sameHead, type DirectiveData, type TreeOperation } from './operations.js';
 
@@ -25,7 +25,9 @@ export class TreeDraft {
   apply(operation: TreeOperation): void {
     switch (operation.op) {
       case 'add':
-        return this.add(operation.parent, operation.directive);
+        return this.add(operation.parent, operation.directive, operation.before);
+      case 'move':
+        return this.move(operation.id, operation.before);
       case 'replace':
         return this.replace(operation.directive);
       case 'remove':
@@ -35,11 +37,34 @@ export class TreeDraft {
     }
   }
 
-  private add(parent: number, data: DirectiveData): void {
+  private add(parent: number, data: DirectiveData, before: number | undefined): void {
     const directive = this.build(data);
-    const [block, chunk] = this.blockOf(parent).append(directive);
+    const { block, chunk, moved } = this.insert(this.blockOf(parent), parent, directive, before);
     this.enter(directive, parent, chunk);
+    this.place(moved, parent);
     this.setBlock(parent, block);
+  }
+
+  private move(id: number, before: number | undefined): void {
+    if (id === before) return;
+    const { directive, parent, chunk } = this.entry(id);
+    const removal = this.blockOf(parent).remove(chunk, id);
+    this.place(removal.moved, parent);
+    const insertion = this.insert(removal.block, parent, directive, before);
+    this.place([[directive, insertion.chunk], ...insertion.moved], parent);
+    this.setBlock(parent, insertion.block);
+  }
+
+  private insert(block: ConfigBlock, parent: number, directive: Directive, before: number | undefined): Insertion {
+    if (before === undefined) return block.append(directive);
+    const sibling = this.entry(before);
+    if (sibling.parent !== parent) throw new Error(`directive ${before} is in another block`);
+    return block.insert(sibling.chunk, before, directive);
+  }
+
+  /** Notes the chunks of directives that stay in their block. */
+  private place(directives: Iterable<readonly [directive: Directive, chunk: number]>, parent: number): void {
+    for (const [directive, chunk] of directives) this.index.set(directive.id, { directive, parent, chunk });
   }
 
   private replace(data: DirectiveData): void {
@@ -54,7 +79,7 @@ export class TreeDraft {
     const { directive, parent, chunk } = this.entry(id);
     const removal = this.blockOf(parent).remove(chunk, id);
     this.leave(directive);
-    for (const moved of removal.moved) this.index.set(moved.id, { directive: moved, parent, chunk: removal.chunk });
+    this.place(removal.moved, parent);
     this.setBlock(parent, removal.block);
   }
 

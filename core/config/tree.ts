@@ -69,7 +69,7 @@ export class ConfigTree implements Tree {
   /**
    * The tree after all operations, in order. This version is not changed.
    * Directives that a `replace` or `root` brings back under the same id with the same content stay the same objects.
-   * @throws Error if an operation names an id that is not there, or brings one that is there already.
+   * @throws Error if an operation names an id that is not there, or brings one that is there already, or names a sibling in another block.
    */
   apply(operations: readonly TreeOperation[]): ConfigTree {
     const draft = new TreeDraft(this.root, this.index);

@@ -217,11 +217,7 @@ function touchesHttp({ before, after, operations }: Change): boolean {
   for (const operation of operations) {
     if (operation.op === 'root') return true;
     const path =
-      operation.op === 'add'
-        ? after.pathOf(operation.directive.id)
-        : operation.op === 'replace'
-          ? after.pathOf(operation.directive.id)
-          : before.pathOf(operation.id);
+      operation.op === 'remove' ? before.pathOf(operation.id) : after.pathOf('id' in operation ? operation.id : operation.directive.id);
     // http / upstream / server: a member. http / upstream: the group as a whole, which locations may name.
     if (path[0]?.name === 'http' && path[1]?.name === 'upstream' && path.length > 2) continue;
     return true;

@@ -209,6 +209,6 @@ export class Instance {
 
 /** The directives that an operation brings. */
 function broughtBy(operation: TreeOperation): readonly DirectiveData[] {
-  if (operation.op === 'remove') return [];
+  if (operation.op === 'remove' || operation.op === 'move') return [];
   return operation.op === 'root' ? operation.block : [operation.directive];
 }

@@ -10,7 +10,7 @@ export function validateChange(before: Tree, after: Tree, operations: readonly T
 }
 
 function validateOperation(before: Tree, after: Tree, operation: TreeOperation, { registry, args }: RunningModules): ConfigError[] {
-  if (operation.op === 'remove') return [];
+  if (operation.op === 'remove' || operation.op === 'move') return [];
   if (operation.op === 'root') return validate(after.root, { registry, args });
   const { directive } = operation;
   const context = registry.contextOf(after, directive.id);

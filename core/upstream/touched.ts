@@ -25,8 +25,8 @@ export function touchedBy(change: Change, known: ReadonlyMap<number, { readonly 
   const servers = new Map<number, Set<number>>();
   for (const operation of change.operations) {
     if (operation.op === 'root') return everything(change.after, known);
-    const id = operation.op === 'remove' ? operation.id : operation.directive.id;
-    const name = operation.op === 'remove' ? change.before.byId(id)?.name : operation.directive.name;
+    const id = 'directive' in operation ? operation.directive.id : operation.id;
+    const name = 'directive' in operation ? operation.directive.name : change.before.byId(id)?.name;
     if (name === 'http') return everything(change.after, known);
     const parent = operation.op === 'add' ? operation.parent : (change.before.parentOf(id) ?? change.after.parentOf(id))?.id;
     if (known.has(id)) blocks.add(id);

@@ -93,26 +93,41 @@ test('a changed member keeps its id', (t) => {
   t.deepEqual(change.description, ['http / upstream demo', '- server b weight=2;', '+ server b weight=3;']);
 });
 
-test('members that change places keep their ids; their block is replaced', (t) => {
+test('members that change places are moved, and stay the same objects', (t) => {
   const change = new Case(DEMO, DEMO.replace('server a; server b weight=2;', 'server b weight=2; server c; server a;'));
-  t.is(change.kinds, 'replace');
-  t.true(change.keeps('server a') && change.keeps('server b weight=2') && change.keeps('upstream demo'));
+  t.is(change.kinds, 'move add');
+  for (const member of ['server a', 'server b weight=2']) t.is(find(change.result.root, member), find(change.before.root, member));
   t.is(change.oldId('server c'), undefined);
-  t.deepEqual(change.description, ['http / upstream demo', '+ server c;', '# the order of directives changed']);
+  t.deepEqual(change.description, ['http / upstream demo', '# the order of directives changed', '+ server c;']);
 });
 
-test('something new between others replaces their block, and no other', (t) => {
+test('something new between others is one operation, and they stay the same objects', (t) => {
   const change = new Case(DEMO, DEMO.replace('listen 80;', 'listen 80; sendfile on;'));
-  t.is(change.kinds, 'replace');
-  t.true(change.keeps('location /') && change.keeps('listen 80') && change.keeps('upstream demo'));
+  t.is(change.kinds, 'add');
+  for (const head of ['location /', 'listen 80', 'upstream demo']) t.is(find(change.result.root, head), find(change.before.root, head));
   t.deepEqual(change.description, ['http / server', '+ sendfile on;']);
 });
 
-test('order at top level replaces the root', (t) => {
+test('order at top level is changed in the same way', (t) => {
   const change = new Case('pid a; http { sendfile on; }', 'http { sendfile on; } pid a;');
-  t.is(change.kinds, 'root');
+  t.is(change.kinds, 'move');
   t.true(change.keeps('pid a') && change.keeps('http') && change.keeps('sendfile on'));
   t.deepEqual(change.description, ['main', '# the order of directives changed']);
+});
+
+function locations(...names: readonly number[]): string {
+  return `http { server { ${names.map((name) => `location /${name} { }`).join(' ')} } }`;
+}
+
+/** What it takes to bring ten locations into this order. */
+function moves(...names: readonly number[]): string {
+  return new Case(locations(0, 1, 2, 3, 4, 5, 6, 7, 8, 9), locations(...names)).kinds;
+}
+
+test('of ten locations in another order only those are moved that have to be', (t) => {
+  t.is(moves(9, 0, 1, 2, 3, 4, 5, 6, 7, 8), 'move');
+  t.is(moves(1, 2, 3, 4, 5, 6, 7, 8, 9, 0), 'move');
+  t.is(moves(0, 5, 1, 2, 3, 4, 6, 8, 7, 9), 'move move');
 });
 
 test('a directive that may stand once is replaced, whatever it says', (t) => {

@@ -39,14 +39,24 @@ class Model {
 
   apply(operation: TreeOperation): void {
     if (operation.op === 'root') this.root = [...operation.block];
-    else if (operation.op === 'add') this.add(operation.parent, operation.directive);
+    else if (operation.op === 'add') this.add(operation.parent, operation.directive, operation.before);
+    else if (operation.op === 'move') this.move(operation.id, operation.before);
     else if (operation.op === 'remove') this.change(operation.id, () => []);
     else this.change(operation.directive.id, () => [operation.directive]);
   }
 
-  private add(parent: number, directive: DirectiveData): void {
-    if (parent === ROOT_ID) this.root.push(directive);
+  private add(parent: number, directive: DirectiveData, before: number | undefined): void {
+    if (before !== undefined) this.change(before, (sibling) => [directive, sibling]);
+    else if (parent === ROOT_ID) this.root.push(directive);
     else this.change(parent, (old) => [{ ...old, block: [...(old.block ?? []), directive] }]);
+  }
+
+  private move(id: number, before: number | undefined): void {
+    const directive = find(this.root, id);
+    if (directive === undefined || id === before) return;
+    const parent = this.parentOf(id);
+    this.change(id, () => []);
+    this.add(parent, directive, before);
   }
 
   private change(id: number, by: (old: DirectiveData) => DirectiveData[], list = this.root): void {
@@ -71,7 +81,7 @@ class Model {
 }
 
 interface Step {
-  readonly kind: 'add' | 'add block' | 'add many' | 'replace' | 'replace block' | 'remove' | 'root';
+  readonly kind: 'add' | 'add block' | 'add many' | 'add before' | 'move' | 'move last' | 'replace' | 'replace block' | 'remove' | 'root';
   readonly pick: number;
 }
 
@@ -94,9 +104,18 @@ function operationOf({ kind, pick }: Step, model: Model, ids: IdSource): TreeOpe
   if (kind === 'root' && pick % 10 === 0) return { op: 'root', block: model.root.toReversed() };
   if (id === undefined || kind === 'root') return undefined;
   if (kind === 'remove') return { op: 'remove', id };
+  if (kind === 'add before') return { op: 'add', parent: model.parentOf(id), directive: leaf(ids.next()), before: id };
+  if (kind === 'move last') return { op: 'move', id };
+  if (kind === 'move') return { op: 'move', id, before: siblingOf(model, id, pick) };
   if (kind === 'replace') return { op: 'replace', directive: leaf(id, `again ${pick}`) };
   const inside = find(model.root, id)?.block ?? [];
   return { op: 'replace', directive: block(id, [leaf(ids.next()), ...inside.toReversed()]) };
+}
+
+function siblingOf(model: Model, id: number, pick: number): number {
+  const parent = model.parentOf(id);
+  const siblings = parent === ROOT_ID ? model.root : (find(model.root, parent)?.block ?? []);
+  return siblings[Math.floor(pick / 7) % siblings.length]?.id ?? id;
 }
 
 function find(list: readonly DirectiveData[], id: number): DirectiveData | undefined {
@@ -108,7 +127,21 @@ function find(list: readonly DirectiveData[], id: number): DirectiveData | undef
 }
 
 test('does what plain arrays do, and every version stays as it was', (t) => {
-  const kinds = fc.constantFrom<Step['kind']>('add', 'add block', 'add many', 'replace', 'replace block', 'remove', 'remove', 'root');
+  const kinds = fc.constantFrom<Step['kind']>(
+    'add',
+    'add block',
+    'add many',
+    'add before',
+    'add before',
+    'move',
+    'move',
+    'move last',
+    'replace',
+    'replace block',
+    'remove',
+    'remove',
+    'root',
+  );
   const steps = fc.array(fc.record({ kind: kinds, pick: fc.nat(100_000) }), { maxLength: 60 });
   const property = fc.property(steps, (steps) => {
     const ids = new IdSource();
@@ -197,6 +230,10 @@ for (const [title, operation, message] of [
   ['replacing what is not there', { op: 'replace', directive: leaf(9) }, 'directive 9 is not in the tree'],
   ['adding to what is not there', { op: 'add', parent: 9, directive: leaf(10) }, 'directive 9 is not in the tree'],
   ['adding to what has no block', { op: 'add', parent: 2, directive: leaf(10) }, 'directive 2 has no block'],
+  ['adding before what is not there', { op: 'add', parent: 1, directive: leaf(10), before: 9 }, 'directive 9 is not in the tree'],
+  ['adding before what is elsewhere', { op: 'add', parent: 0, directive: leaf(10), before: 2 }, 'directive 2 is in another block'],
+  ['moving what is not there', { op: 'move', id: 9 }, 'directive 9 is not in the tree'],
+  ['moving out of its block', { op: 'move', id: 2, before: 1 }, 'directive 1 is in another block'],
   ['adding an id twice', { op: 'add', parent: 1, directive: block(10, [leaf(2)]) }, 'directive 2 is in the tree already'],
 ] as const satisfies readonly [string, TreeOperation, string][]) {
   test(`${title} is an error and changes nothing`, (t) => {
@@ -230,6 +267,18 @@ test('blocks that were emptied bit by bit stay whole', (t) => {
 function childIds(directive: Directive | undefined): number[] {
   return Array.from(directive?.block ?? [], ({ id }) => id);
 }
+
+test('a thousand insertions at one place keep the order, and a version in between stays as it was', (t) => {
+  const start = ConfigTree.fromData([block(9999, [leaf(1), leaf(2)])]);
+  let tree = start;
+  for (let id = 10; id < 6000; id++)
+    tree = tree.apply([{ op: 'add', parent: 9999, directive: leaf(id), before: id % 2 === 0 ? 2 : Math.max(10, id - 1) }]);
+  const expected: number[] = [2];
+  for (let id = 10; id < 6000; id++) expected.splice(id % 2 === 0 ? -1 : expected.indexOf(Math.max(10, id - 1)), 0, id);
+  t.deepEqual(childIds(tree.byId(9999)), [1, ...expected]);
+  t.deepEqual(childIds(start.byId(9999)), [1, 2]);
+  for (const id of expected) t.is(tree.parentOf(id)?.id, 9999);
+});
 
 test('adding to 100,000 costs microseconds', (t) => {
   const members = Array.from({ length: 100_000 }, (_, i) => leaf(i + 10));
