@@ -54,9 +54,10 @@ export class ControlServer extends HelperHost {
     const memory = { zones: new ZoneSet('private'), figures: new SharedArrayBuffer(FIGURES_SIZE), workers: 1 };
     this.#assembly = assemble(instance, { role: 'control', files, errorLog, ...memory });
     const { tree } = await this.#read(instance);
-    await apply(instance, [{ op: 'root', block: tree.toData() }]);
     this.#dataPlane.start();
+    // Before the sockets are open, which they are with the configuration.
     await instance.start();
+    await apply(instance, [{ op: 'root', block: tree.toData() }]);
   }
 
   /** @throws ConfigErrors; nothing has changed then */

@@ -5,10 +5,11 @@ import { readBusEndpoint } from '../control/bus-endpoint.js';
 import { loadHelperModule } from '../kernel/helper-configurations.js';
 import { findInstallation } from '../kernel/installation.js';
 import { InstanceInfo } from '../kernel/server-info.js';
+import { ModuleServices } from '../kernel/module-services.js';
+import { runModule, type RunningModule } from '../kernel/running-module.js';
 import { Services } from '../kernel/services.js';
 import { ErrorLog } from '../log/error-log.js';
 import { AppendedLogFiles } from '../log/log-files.js';
-import type { Lifecycle } from '../module/manifest.js';
 import { BusAccess, HelperHost, Log, LogFiles, ServerInfo } from '../module/services.js';
 import { ControlServer } from './control-server.js';
 import type { HelperStart } from './helper-start.js';
@@ -19,7 +20,7 @@ export class HelperProcess {
   readonly #files = new AppendedLogFiles();
   readonly #log: ErrorLog;
   #host: ControlServer | undefined;
-  #module: Lifecycle | undefined;
+  #module: RunningModule | undefined;
 
   constructor(private readonly options: HelperStart) {
     this.#log = new ErrorLog(this.#files, `${process.pid}#0`, [{ path: options.errorLog, level: 'error' }]);
@@ -45,8 +46,8 @@ export class HelperProcess {
       const { prefix, conf } = this.options;
       const identity = { role: 'control', worker: -1, installation: this.#installation, prefix, confFolder: dirname(conf) } as const;
       services.provide(ServerInfo, new InstanceInfo(identity, () => undefined));
-      this.#module = services.construct(loaded.class, 'a helper process');
-      await this.#module.start?.('control');
+      this.#module = runModule(loaded, new ModuleServices(), { services, role: 'control', log: this.#log });
+      await this.#module.life.start('control');
       return [];
     } catch (error) {
       return this.#refuse(error);
@@ -78,11 +79,7 @@ export class HelperProcess {
   }
 
   async stop(): Promise<void> {
-    try {
-      await this.#module?.stop?.();
-    } catch (error) {
-      this.#refuse(error);
-    }
+    await this.#module?.life.stop();
   }
 
   #refuse(failure: unknown): readonly string[] {

@@ -3,10 +3,11 @@ import { wordHint } from '../config/suggest.js';
 import { PHASES } from '../module/http.js';
 import { HELPERS, PLANES, type ModuleDeclaration, type ModuleKind } from '../module/manifest.js';
 import { directivesErrors } from './check-directives.js';
+import { isModuleService } from './module-services.js';
 import { isRecord, isTexts, ManifestError, unknownKeys, type ManifestErrors } from './manifest-error.js';
 
 /** Gets the value of a key, undefined where it is absent. */
-type Check = (value: unknown) => Iterable<ManifestError>;
+type Check = (value: unknown, key: string) => Iterable<ManifestError>;
 type Checks = Readonly<Record<string, Check>>;
 
 const OF_ALL: Checks = {
@@ -15,13 +16,14 @@ const OF_ALL: Checks = {
   api: () => [],
   plane: planeErrors,
   needs: needsErrors,
+  provides: providesErrors,
   directives: directivesErrors,
 };
 
 /** What a manifest of each kind may say. */
 const CHECKS: Readonly<Record<ModuleKind, Checks>> = {
   core: OF_ALL,
-  http: { ...OF_ALL, phases: phasesErrors, variables: variablesErrors },
+  http: { ...OF_ALL, after: namesErrors, before: namesErrors, phases: phasesErrors, variables: variablesErrors },
   control: { ...OF_ALL, key: keyErrors },
   helper: { ...OF_ALL, helper: helperErrors },
 };
@@ -30,7 +32,7 @@ const CHECKS: Readonly<Record<ModuleKind, Checks>> = {
 export function* manifestErrors({ kind, manifest }: ModuleDeclaration): ManifestErrors {
   const checks = CHECKS[kind];
   yield* unknownKeys('key in the manifest', manifest, Object.keys(checks));
-  for (const [key, check] of Object.entries(checks)) yield* check((manifest as unknown as Readonly<Record<string, unknown>>)[key]);
+  for (const [key, check] of Object.entries(checks)) yield* check((manifest as unknown as Readonly<Record<string, unknown>>)[key], key);
 }
 
 function* planeErrors(plane: unknown): ManifestErrors {
@@ -41,9 +43,22 @@ function* helperErrors(helper: unknown): ManifestErrors {
   yield* unknownWord('helper', helper, HELPERS);
 }
 
-function* needsErrors(needs: unknown): ManifestErrors {
-  if (needs !== undefined && !isTexts(needs))
+function* needsErrors(needs: unknown = []): ManifestErrors {
+  if (!Array.isArray(needs) || !needs.every((need) => typeof need === 'string' || isModuleService(need)))
     yield new ManifestError('"needs" must be an array of module names', "write it as needs: ['srv_http_proxy_module']");
+}
+
+function* providesErrors(provides: unknown = []): ManifestErrors {
+  if (!Array.isArray(provides) || !provides.every(isModuleService))
+    yield new ManifestError(
+      '"provides" must be an array of services',
+      "a service is a class with a name: static service = 'acme.sessions'",
+    );
+}
+
+function* namesErrors(names: unknown = [], key: string): ManifestErrors {
+  if (typeof names !== 'string' && !isTexts(names))
+    yield new ManifestError(`"${key}" must be a module name or an array of them`, `write it as ${key}: 'srv_http_access_module'`);
 }
 
 function* phasesErrors(phases: unknown = {}): ManifestErrors {
@@ -65,9 +80,14 @@ export function* variablesErrors(variables: unknown = {}): ManifestErrors {
   }
 }
 
+/** What stands between slashes as it is. */
+const KEY = /^[a-z][a-z0-9_]*$/;
+
 function* keyErrors(key: unknown): ManifestErrors {
-  if (typeof key !== 'string' || key === '')
+  if (key === undefined || key === '')
     yield new ManifestError('the manifest has no "key"', 'it is the first part of the paths of its routes, below /v1/');
+  else if (typeof key !== 'string' || !KEY.test(key))
+    yield new ManifestError(`invalid "key" ${JSON.stringify(key)}`, 'a letter, then letters, digits and underscores, all in lower case');
 }
 
 function* unknownWord(what: string, word: unknown, words: readonly string[]): ManifestErrors {

@@ -13,9 +13,11 @@ import { ApiRoutes } from '../module/services.js';
 import type { Directive, Word } from '../module/tree.js';
 import { checkConfiguration, checkParsed, type Configuration } from './check-configuration.js';
 import { compileAlone } from './compile-alone.js';
+import { findModules } from './find-module.js';
 import type { Installation } from './installation.js';
 import { Instance, type InstanceOptions } from './instance.js';
-import { findModule, importModule, ModuleLoadError, type LoadedModule } from './module-file.js';
+import { importModule, type LoadedModule } from './module-file.js';
+import { ModuleLoadError } from './module-load-error.js';
 import { readConfiguration } from './read-configuration.js';
 
 type Around = Pick<InstanceOptions, 'log' | 'prefix' | 'installation'>;
@@ -65,9 +67,11 @@ async function checkHelper(line: Directive, around: Around): Promise<Checked> {
  * @throws ModuleLoadError
  */
 export async function loadHelperModule(kind: string, module: string, prefix: string, installation: Installation): Promise<LoadedModule> {
-  const loaded = await importModule(findModule(module, prefix, installation), installation);
-  if (loaded.declaration.manifest.helper === kind) return loaded;
-  throw new ModuleLoadError(`module "${loaded.name}" cannot be the helper "${kind}"`);
+  const files = findModules(module, prefix, installation);
+  const loaded = await Promise.all(files.map((file) => importModule(file, installation, 'control')));
+  const found = loaded.find(({ declaration }) => declaration.manifest.helper === kind);
+  if (found !== undefined) return found;
+  throw new ModuleLoadError(`module "${loaded[0]?.name}" cannot be the helper "${kind}"`);
 }
 
 /** Returns the files that were read. @throws ConfigErrors */

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { ConfigErrors, type ConfigError } from '../config/errors.js';
+import { ConfigError, ConfigErrors, errorAt } from '../config/errors.js';
 import { ErrorCollector } from '../config/error-collector.js';
 import { ConfigTree, type DirectiveData, type Tree, type TreeOperation } from '../config/tree.js';
 import { defineCaptureVariables } from '../http/site/capture-variables.js';
@@ -7,8 +7,10 @@ import { ErrorLog } from '../log/error-log.js';
 import { Log, ServerInfo } from '../module/services.js';
 import type { Change, Follower, Prepared } from './follower.js';
 import { loadModuleLines, loadModules } from './load-modules.js';
-import type { LoadedModule } from './module-file.js';
-import { RunningModules, type RunningModule } from './running-modules.js';
+import { SEE_LOG } from './module-load-error.js';
+import type { ModuleLife } from './module-life.js';
+import { isCurrent, runModule, type RunningModule } from './running-module.js';
+import { RunningModules, type RunModule } from './running-modules.js';
 import { InstanceInfo, type Identity } from './server-info.js';
 import { Services } from './services.js';
 import { readSettings, type Settings } from './settings.js';
@@ -39,8 +41,9 @@ export class Instance {
   readonly services = new Services();
   readonly #followers: Follower[] = [];
   #tree = ConfigTree.empty;
-  #modules: RunningModules | undefined;
   #settings: Settings | undefined;
+  /** The modules in force, and those that were loaded last, for a change that may follow. */
+  #inForce: RunningModulesLoad | undefined;
   #loaded: RunningModulesLoad | undefined;
   #started = false;
 
@@ -63,8 +66,8 @@ export class Instance {
 
   /** The modules in force. Only after the first commit. */
   get modules(): RunningModules {
-    if (!this.#modules) throw new Error('no configuration is in force yet');
-    return this.#modules;
+    if (!this.#inForce) throw new Error('no configuration is in force yet');
+    return this.#inForce.modules;
   }
 
   /** Adds a part that follows the tree. They prepare and commit in the order they were added, and end in the opposite one. */
@@ -80,9 +83,10 @@ export class Instance {
   async prepare(operations: readonly TreeOperation[], rereads = false): Promise<Prepared> {
     const before = this.#tree;
     const after = before.apply(operations);
-    const { modules, errors } = await this.modulesFor(after);
+    const load = await this.modulesFor(after);
+    const { modules, errors } = load;
     if (errors.length > 0) throw new ConfigErrors(errors);
-    const unseen = modules === this.#modules ? operations.flatMap(broughtBy) : after.root;
+    const unseen = load === this.#inForce ? operations.flatMap(broughtBy) : after.root;
     const captures = defineCaptureVariables(unseen, modules.variables);
     if (captures.length > 0) throw new ConfigErrors(captures);
     if (this.options.validates) await this.#validate(after, operations, modules);
@@ -96,17 +100,23 @@ export class Instance {
       ...settings,
       warn: (message) => this.warn(message),
     });
+    const started = await this.#startModulesOf(load).catch((error: unknown) => {
+      for (const part of parts.toReversed()) part.abort();
+      throw error;
+    });
     return {
       commit: () => {
         this.#tree = after;
         this.#settings = settings;
-        const replaced = this.#modules;
-        this.#modules = modules;
+        const replaced = this.#inForce;
+        this.#inForce = load;
         for (const part of parts) part.commit();
-        if (replaced !== modules) this.#followModules(replaced, modules);
+        if (replaced !== undefined && replaced !== load) void this.#stopModules(replaced.modules, load.modules);
       },
       abort: () => {
         for (const part of parts.toReversed()) part.abort();
+        this.#loaded = undefined;
+        void this.#stopModules(started);
       },
     };
   }
@@ -118,10 +128,14 @@ export class Instance {
     else if (role !== 'worker') log.write('warn', message);
   }
 
-  /** Starts the modules, once the first configuration is in force. @throws what a module throws; {@link stop} cleans up then */
+  /**
+   * Starts the modules in force, in load order. From now on those of a change start before it takes effect, if there is none yet the
+   * first ones too.
+   * @throws ConfigErrors when a module fails; {@link stop} cleans up then
+   */
   async start(): Promise<void> {
     this.#started = true;
-    for (const { instance } of this.modules) await instance.start?.(this.options.role);
+    for (const module of this.#inForce?.modules ?? []) await this.#startModule(module);
   }
 
   /** Takes nothing new, and resolves when the work at hand is done or `timeoutMs` milliseconds are over. */
@@ -133,9 +147,8 @@ export class Instance {
   /** Ends everything now. Never throws: what fails is logged. */
   async stop(): Promise<void> {
     for (const follower of this.#followers.toReversed()) await this.#attempt('stop', () => follower.stop?.());
-    if (!this.#started) return;
     this.#started = false;
-    for (const module of [...this.modules].reverse()) await this.#stopModule(module);
+    await this.#stopModules(this.#inForce?.modules ?? []);
   }
 
   /**
@@ -145,18 +158,17 @@ export class Instance {
   async modulesFor(tree: Tree): Promise<RunningModulesLoad> {
     const lines = loadModuleLines(tree.root).map((line) => line.args[0]?.text);
     // What could not be loaded is tried again: its file may be there now.
-    if (this.#loaded?.errors.length === 0 && isDeepStrictEqual(lines, this.#loaded.lines)) return this.#loaded;
+    const known = [this.#inForce, this.#loaded].find((load) => load?.errors.length === 0 && isDeepStrictEqual(lines, load.lines));
+    if (known !== undefined) return known;
     const { role, prefix, installation, log } = this.options;
     const { set, errors } = await loadModules(tree.root, { plane: role === 'control' ? 'control' : 'data', prefix, installation, log });
-    const run = (module: LoadedModule): RunningModule => this.#loaded?.modules.same(module) ?? this.#construct(module);
+    const run: RunModule = (module, others) => {
+      const old = this.#inForce?.modules.same(module) ?? this.#loaded?.modules.same(module);
+      return old !== undefined && isCurrent(old, others) ? old : runModule(module, others, { services: this.services, role, log });
+    };
     const modules = new RunningModules(set, run, this.options);
     this.#loaded = { lines, modules, errors: [...errors, ...modules.errors] };
     return this.#loaded;
-  }
-
-  #construct({ name, file, declaration, class: moduleClass }: LoadedModule): RunningModule {
-    const place = { master: 'the main thread', worker: 'a worker', control: 'the control plane' }[this.options.role];
-    return { name, file, declaration, instance: this.services.construct(moduleClass, place) };
   }
 
   async #validate(after: ConfigTree, operations: readonly TreeOperation[], modules: RunningModules): Promise<void> {
@@ -184,18 +196,40 @@ export class Instance {
     }
   }
 
-  /** Other `load_module` lines are in force: starts the modules that came and ends those that went. */
-  #followModules(before: RunningModules | undefined, after: RunningModules): void {
-    if (!this.#started) return;
-    const [old, current] = [new Set(before), new Set(after)];
-    for (const module of old) if (!current.has(module)) void this.#stopModule(module);
-    for (const module of current) {
-      if (!old.has(module)) void this.#attempt(`start module "${module.name}"`, () => module.instance.start?.(this.options.role));
+  /**
+   * Starts the modules that a change brings, if those in force are started.
+   * @throws ConfigErrors when one of them fails; those before it are stopped then
+   */
+  async #startModulesOf(load: RunningModulesLoad): Promise<readonly RunningModule[]> {
+    if (!this.#started || load === this.#inForce) return [];
+    const old = livesOf(this.#inForce?.modules ?? []);
+    const fresh = [...load.modules].filter(({ life }) => !old.has(life));
+    try {
+      for (const module of fresh) await this.#startModule(module, load);
+      return fresh;
+    } catch (error) {
+      this.#loaded = undefined;
+      // The refusal does not wait for it.
+      void this.#stopModules(fresh);
+      throw error;
     }
   }
 
-  #stopModule(module: RunningModule): Promise<void> {
-    return this.#attempt(`stop module "${module.name}"`, () => module.instance.stop?.());
+  async #startModule({ name, life }: RunningModule, load = this.#inForce): Promise<void> {
+    try {
+      await life.start(this.options.role);
+    } catch (error) {
+      const line = load?.modules.set.lineOf({ name });
+      const { message } = error as Error;
+      throw line === undefined ? new ConfigError(message, undefined, 1, SEE_LOG) : errorAt(line, message, line.args[0], SEE_LOG);
+    }
+  }
+
+  /** Stops modules, the last one first, apart from those that stay. Their objects are not used again. */
+  async #stopModules(modules: Iterable<RunningModule>, staying: Iterable<RunningModule> = []): Promise<void> {
+    const stays = livesOf(staying);
+    const going = [...modules].filter(({ life }) => !stays.has(life));
+    for (const { life } of going.reverse()) await life.stop();
   }
 
   async #attempt(what: string, step: () => void | Promise<void>): Promise<void> {
@@ -205,6 +239,10 @@ export class Instance {
       this.options.log.write('alert', `could not ${what}: ${(error as Error).stack ?? String(error)}`);
     }
   }
+}
+
+function livesOf(modules: Iterable<RunningModule>): ReadonlySet<ModuleLife> {
+  return new Set(Array.from(modules, ({ life }) => life));
 }
 
 /** The directives that an operation brings. */

@@ -1,7 +1,7 @@
 import { ConfigError, errorAt } from '../config/errors.js';
 import type { Log } from '../module/services.js';
 import type { Directive } from '../module/tree.js';
-import { ModuleErrors, ModuleLoadError } from './module-file.js';
+import { ModuleErrors, ModuleLoadError } from './module-load-error.js';
 
 /**
  * Why a module cannot be loaded, as mistakes at the line that asks for it. What the module itself has thrown goes to the log with its stack.

@@ -3,9 +3,11 @@ import { ownDirectives } from '../config/conf.js';
 import type { Plane } from '../module/manifest.js';
 import type { Log } from '../module/services.js';
 import type { Block, Directive } from '../module/tree.js';
+import { findModules } from './find-module.js';
 import type { Installation } from './installation.js';
 import { loadMistakes } from './load-mistakes.js';
-import { findModule, importModule, moduleOf, shippedModule } from './module-file.js';
+import { importModule, moduleOf, shippedModule } from './module-file.js';
+import { ModuleLoadError } from './module-load-error.js';
 import { ModuleSet } from './module-set.js';
 import { BUILT_IN_MODULES, STANDARD_MODULES } from './standard-modules.js';
 
@@ -30,16 +32,16 @@ export interface ModuleLoad {
 
 /** Loads the kernel's own modules, the standard ones that fit this plane, and those of the `load_module` lines, in this order. */
 export async function loadModules(root: Block, source: ModuleSource): Promise<ModuleLoad> {
-  const set = new ModuleSet(source.plane);
+  const set = new ModuleSet(source.plane, source.installation);
   const errors: ConfigError[] = [];
-  for (const module of BUILT_IN_MODULES) set.add(moduleOf(import.meta.filename, { module }));
+  for (const module of BUILT_IN_MODULES) set.add(moduleOf(import.meta.filename, { module }, source.plane));
   await addStandardModules(set, source, errors);
   for (const line of loadModuleLines(root)) {
-    const [file] = line.args;
-    // A line without a file, or with more words, is for the validation to refuse.
-    if (file === undefined) continue;
+    const [name] = line.args;
+    // A line without a name, or with more words, is for the validation to refuse.
+    if (name === undefined) continue;
     try {
-      set.add(await importModule(findModule(file.text, source.prefix, source.installation), source.installation), line);
+      await addNamed(set, name.text, line, source);
     } catch (error) {
       errors.push(...loadMistakes(error, line, source.log));
     }
@@ -47,8 +49,10 @@ export async function loadModules(root: Block, source: ModuleSource): Promise<Mo
   return { set, errors };
 }
 
-async function addStandardModules(set: ModuleSet, { installation, log }: ModuleSource, errors: ConfigError[]): Promise<void> {
-  const imported = await Promise.allSettled(STANDARD_MODULES.map((name) => importModule(shippedModule(installation, name), installation)));
+async function addStandardModules(set: ModuleSet, { installation, log, plane }: ModuleSource, errors: ConfigError[]): Promise<void> {
+  const imported = await Promise.allSettled(
+    STANDARD_MODULES.map((name) => importModule(shippedModule(installation, name), installation, plane)),
+  );
   for (const result of imported) {
     try {
       if (result.status === 'rejected') throw result.reason;
@@ -57,4 +61,13 @@ async function addStandardModules(set: ModuleSet, { installation, log }: ModuleS
       errors.push(...loadMistakes(error, undefined, log));
     }
   }
+}
+
+/** Adds what one line names. Of a package with several modules, those for this plane. */
+async function addNamed(set: ModuleSet, name: string, line: Directive, { prefix, installation, plane }: ModuleSource): Promise<void> {
+  const files = findModules(name, prefix, installation);
+  const modules = await Promise.all(files.map((file) => importModule(file, installation, plane)));
+  const fitting = modules.length === 1 ? modules : modules.filter((module) => set.fits(module));
+  if (fitting.length === 0) throw new ModuleLoadError(`package "${name}" has no module for the ${plane} plane`);
+  for (const module of fitting) set.add(module, line);
 }

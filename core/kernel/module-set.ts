@@ -1,10 +1,13 @@
+import { existsSync } from 'node:fs';
 import { SpecRegistry } from '../config/registry.js';
 import { nearest } from '../config/suggest.js';
 import type { Plane } from '../module/manifest.js';
 import { CONTEXTS, type ContextName, type Directives } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
 import { ManifestError, type ManifestErrors } from './manifest-error.js';
-import { ModuleErrors, ModuleLoadError, type LoadedModule } from './module-file.js';
+import type { Installation } from './installation.js';
+import { shippedModule, type LoadedModule } from './module-file.js';
+import { ModuleErrors, ModuleLoadError } from './module-load-error.js';
 
 /** The modules of one server in load order. Each is checked against those before it when it is added. */
 export class ModuleSet implements Iterable<LoadedModule> {
@@ -15,7 +18,15 @@ export class ModuleSet implements Iterable<LoadedModule> {
   readonly #contexts = new Set<ContextName>(CONTEXTS);
 
   /** @param plane what this server is: traffic (`data`) or the process of `helper ctrl` (`control`). */
-  constructor(readonly plane: Exclude<Plane, 'both'>) {}
+  constructor(
+    readonly plane: Exclude<Plane, 'both'>,
+    private readonly installation: Installation,
+  ) {}
+
+  /** True for the name of a module that comes with srv, loaded or not. */
+  isShipped(name: string): boolean {
+    return /^\w+$/.test(name) && existsSync(shippedModule(this.installation, name));
+  }
 
   [Symbol.iterator](): Iterator<LoadedModule> {
     return this.#modules.values();
@@ -32,7 +43,7 @@ export class ModuleSet implements Iterable<LoadedModule> {
   }
 
   /** The `load_module` line that asked for the module; undefined if it is loaded by default. */
-  lineOf({ name }: LoadedModule): Directive | undefined {
+  lineOf({ name }: Pick<LoadedModule, 'name'>): Directive | undefined {
     return this.#lines.get(name);
   }
 
@@ -46,7 +57,7 @@ export class ModuleSet implements Iterable<LoadedModule> {
         known.file === module.file ? 'it is loaded by default or by an earlier line: remove this one' : `the first is ${known.file}`;
       throw new ModuleLoadError(`module "${name}" is already loaded`, hint);
     }
-    const missing = (declaration.manifest.needs ?? []).filter((need) => !this.#modules.has(need));
+    const missing = (declaration.manifest.needs ?? []).filter((need) => typeof need === 'string' && !this.#modules.has(need)) as string[];
     if (missing.length > 0) throw needsOthers(name, missing);
     const directives = declaration.manifest.directives ?? {};
     for (const { block } of Object.values(directives)) if (block !== undefined && block !== 'entries') this.#contexts.add(block);

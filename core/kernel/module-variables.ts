@@ -1,7 +1,7 @@
 import type { HttpVariables } from '../http/site/variables.js';
 import { variablesErrors } from './check-manifest.js';
 import { ManifestError, type ManifestErrors } from './manifest-error.js';
-import type { RunningModule } from './running-modules.js';
+import type { RunningModule } from './running-module.js';
 
 /** Makes the variables of modules known, and remembers whose they are. */
 export class VariableDefiner {

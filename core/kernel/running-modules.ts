@@ -4,23 +4,21 @@ import { compileTemplate, templateParts } from '../config/template.js';
 import type { SpecRegistry } from '../config/registry.js';
 import { defineCoreVariables } from '../http/core-variables.js';
 import { HttpVariables } from '../http/site/variables.js';
-import type { HttpModule, Lifecycle, ModuleDeclaration } from '../module/manifest.js';
+import type { HttpManifest } from '../module/manifest.js';
 import type { Log } from '../module/services.js';
 import type { ArgContext } from '../module/spec.js';
 import { defaultErrors } from './check-defaults.js';
+import { hookErrors } from './check-hooks.js';
 import { ManifestError } from './manifest-error.js';
 import { loadMistakes } from './load-mistakes.js';
-import { ModuleErrors, ModuleLoadError, SEE_LOG, type LoadedModule } from './module-file.js';
+import type { LoadedModule } from './module-file.js';
+import { ModuleErrors, ModuleLoadError, SEE_LOG } from './module-load-error.js';
+import { ModuleConflicts } from './module-conflicts.js';
+import { ModuleOrder } from './module-order.js';
+import { ModuleServices } from './module-services.js';
 import { VariableDefiner } from './module-variables.js';
 import type { ModuleSet } from './module-set.js';
-
-/** A module at work in one thread: its one object there. */
-export interface RunningModule {
-  readonly name: string;
-  readonly file: string;
-  readonly declaration: ModuleDeclaration;
-  readonly instance: HttpModule & Lifecycle;
-}
+import type { RunningModule } from './running-module.js';
 
 /** Where relative paths are, and where it is logged what modules throw. */
 interface Surroundings {
@@ -29,6 +27,9 @@ interface Surroundings {
   readonly log: Log;
 }
 
+/** @param others the services of the modules before it */
+export type RunModule = (module: LoadedModule, others: ModuleServices) => RunningModule;
+
 /** The modules of one server in one thread, in load order, with what they bring together. Immutable. */
 export class RunningModules implements Iterable<RunningModule> {
   readonly variables = new HttpVariables();
@@ -36,12 +37,12 @@ export class RunningModules implements Iterable<RunningModule> {
   readonly args: ArgContext;
   /** Why some of the set are not at work, or not fit for it. */
   readonly errors: readonly ConfigError[];
-  readonly #modules: RunningModule[] = [];
+  #modules: RunningModule[] = [];
 
   /** @param run makes the object of a module, or gives the one that is at work already */
   constructor(
     readonly set: ModuleSet,
-    run: (module: LoadedModule) => RunningModule,
+    run: RunModule,
     { prefix, confFolder, log }: Surroundings,
   ) {
     defineCoreVariables(this.variables);
@@ -52,15 +53,26 @@ export class RunningModules implements Iterable<RunningModule> {
       path: (text, under) => resolve(under === 'conf' ? confFolder : prefix, text),
     };
     const definer = new VariableDefiner(this.variables);
+    const conflicts = new ModuleConflicts();
+    const services = new ModuleServices();
+    const order = new ModuleOrder(Array.from(set, ({ declaration }) => declaration.manifest));
     const start = (module: LoadedModule): void => {
-      const running = runOrExplain(module, run);
+      const running = runOrExplain(module, () => run(module, services));
       this.#modules.push(running);
-      throwErrors(module, definer.define(running));
+      const { instance, declaration } = running;
+      throwErrors(module, [
+        ...hookErrors(instance),
+        ...definer.define(running),
+        ...conflicts.add(running),
+        ...services.add(module, instance),
+        ...order.errors(declaration.manifest, (name) => set.isShipped(name)),
+      ]);
     };
     // After all variables are known: a default may have some.
     const checkDefaults = (module: LoadedModule): void =>
       throwErrors(module, defaultErrors(module.declaration.manifest.directives ?? {}, this.args));
     this.errors = [...mistakesOf(start, set, log), ...mistakesOf(checkDefaults, set, log)];
+    if (order.hasNames) this.#modules = this.#modules.map((module) => ranked(module, order.ranksOf(module.name)));
   }
 
   get registry(): SpecRegistry {
@@ -77,6 +89,12 @@ export class RunningModules implements Iterable<RunningModule> {
   }
 }
 
+/** The module with its place in the order of all modules in place of the numbers it has declared. */
+function ranked(module: RunningModule, phases: HttpManifest['phases']): RunningModule {
+  const { kind, manifest } = module.declaration;
+  return { ...module, declaration: { kind, manifest: { ...manifest, ...(phases && { phases }) } } };
+}
+
 /** Does a step with each module, and tells of those that it failed for. */
 function mistakesOf(step: (module: LoadedModule) => void, set: ModuleSet, log: Log): ConfigError[] {
   return [...set].flatMap((module) => {
@@ -89,9 +107,9 @@ function mistakesOf(step: (module: LoadedModule) => void, set: ModuleSet, log: L
   });
 }
 
-function runOrExplain(module: LoadedModule, run: (module: LoadedModule) => RunningModule): RunningModule {
+function runOrExplain(module: LoadedModule, run: () => RunningModule): RunningModule {
   try {
-    return run(module);
+    return run();
   } catch (error) {
     if (error instanceof ManifestError) throw new ModuleErrors(module.file, [error]);
     const reason = error instanceof Error ? error.message : String(error);

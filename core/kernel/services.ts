@@ -1,6 +1,8 @@
 import * as contract from '../module/services.js';
 import { container as rootContainer, type DependencyContainer, type InjectionToken } from 'tsyringe';
+import type { ModuleClass } from '../module/manifest.js';
 import { ManifestError } from './manifest-error.js';
+import { isModuleService } from './module-services.js';
 
 /** A service's abstract class, which is its token. */
 export type ServiceToken<T> = abstract new (...args: never[]) => T;
@@ -35,12 +37,17 @@ export class Services {
   /**
    * Makes the one object of a module's class. A service that it asks for and this thread does not have is a stand-in whose use throws:
    * the class is the same in the master and the workers, and may need in one what does not exist in the other.
-   * @throws ManifestError when it does not say which services it takes, or names what is none; and what the constructor throws
+   * @param place for the message of a stand-in: `a worker`
+   * @param own services that this module has for itself, before those of the server
+   * @throws ManifestError when it does not say which services it takes, or names something else; and what the constructor throws
    */
-  construct(moduleClass: new (...args: never[]) => object, place: string): object {
+  construct(moduleClass: ModuleClass, place: string, own: ReadonlyMap<unknown, object> = new Map()): object {
     for (const [at, token] of wantedServices(moduleClass).entries()) {
+      if (own.has(token)) continue;
       if (isServiceToken(token)) {
         if (!this.has(token)) this.provide(token, standIn(token.name, place));
+      } else if (isModuleService(token)) {
+        throw missingService(token.service);
       } else if (typeof token !== 'function' || !this.has(token as ServiceToken<object>)) {
         throw new ManifestError(
           `parameter ${at + 1} of its constructor is not a service`,
@@ -48,17 +55,23 @@ export class Services {
         );
       }
     }
-    return this.#container.resolve(moduleClass as unknown as InjectionToken<object>);
+    const container = this.#container.createChildContainer();
+    for (const [token, service] of own) container.registerInstance(token as InjectionToken<object>, service);
+    return container.resolve(moduleClass as unknown as InjectionToken<object>);
   }
 }
 
-/** What the constructor of a module takes, in order. */
-function wantedServices(moduleClass: new (...args: never[]) => object): readonly unknown[] {
+/** What the constructor of a module takes, in order. @throws ManifestError when that is not known */
+export function wantedServices(moduleClass: ModuleClass): readonly unknown[] {
   const wanted: unknown = Reflect.getMetadata('design:paramtypes', moduleClass) ?? [];
   if (!Array.isArray(wanted)) throw new ManifestError('"services" must be an array', 'write it as static services = [Log]');
   if (wanted.length >= moduleClass.length) return wanted;
   const message = `it names ${wanted.length} of the ${moduleClass.length} services that its constructor takes`;
   throw new ManifestError(message, 'name them in order: static services = [Log]; TypeScript does it with "emitDecoratorMetadata"');
+}
+
+export function missingService(name: string): ManifestError {
+  return new ManifestError(`it needs the service "${name}", which no module provides`, 'load the module that provides it before this one');
 }
 
 const SERVICE_TOKENS: ReadonlySet<unknown> = new Set(Object.values(contract));

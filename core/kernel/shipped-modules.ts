@@ -29,7 +29,7 @@ async function registerShippedModules(set: ModuleSet, installation: Installation
   if (!existsSync(folder)) return;
   const names = readdirSync(folder).filter((file) => /^srv_\w+\.js$/.test(file));
   const imported = await Promise.allSettled(
-    names.map((name) => importModule(shippedModule(installation, basename(name, '.js')), installation)),
+    names.map((name) => importModule(shippedModule(installation, basename(name, '.js')), installation, set.plane)),
   );
   for (const result of imported) {
     // One that cannot be loaded gives no hints.

@@ -144,6 +144,7 @@ export function action(name: string) {
     _descriptor: TypedPropertyDescriptor<M>,
   ): void => {
     const actions = (Reflect.getMetadata(ACTIONS, target) as Map<string, string> | undefined) ?? new Map<string, string>();
+    if (actions.has(name)) throw new Error(`action "${name}" is declared twice, by "${actions.get(name)}" and "${method}"`);
     Reflect.defineMetadata(ACTIONS, new Map(actions).set(name, method), target);
   };
 }

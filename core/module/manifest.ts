@@ -5,8 +5,10 @@ import { injectable } from 'tsyringe';
 import type { Phase, Scope, HttpHandlers, VariableGetter, VariablePrefix } from './http.js';
 import type { Directives } from './spec.js';
 
-/** The version of this contract. A module with another one is refused by name. */
+/** The version of this contract. A module with another one, or with a later minor, is refused by name. */
 export const API_VERSION = 1;
+/** What was added without taking anything away: 1 added services between modules, tasks, order by name, both halves in one file. */
+export const API_MINOR = 1;
 
 /** Where a module may be loaded: the data plane, the control plane (the process of `helper ctrl`), or either. */
 export type Plane = (typeof PLANES)[number];
@@ -15,15 +17,22 @@ export const PLANES = ['data', 'control', 'both'] as const;
 export interface Manifest {
   /** The file name without extension: `srv_http_proxy_module`. */
   readonly name: string;
-  readonly api: typeof API_VERSION;
+  /** The contract it was written for: `1`, or `'1.1'` if it needs what that minor version has added. */
+  readonly api: typeof API_VERSION | `${typeof API_VERSION}.${number}`;
   readonly plane?: Plane;
   readonly directives?: Directives;
-  /** Modules that must be loaded before this one. */
-  readonly needs?: readonly string[];
+  /** Modules that must be loaded before this one, by name, and services of modules that its constructor does not ask for. */
+  readonly needs?: readonly (string | ModuleService)[];
+  /** Services that the module's object is for other modules: their constructors ask for them as for those of srv. */
+  readonly provides?: readonly ModuleService[];
 }
 
 export interface HttpManifest extends Manifest {
-  /** Order within a phase, lower first (default 100). */
+  /** Modules whose handlers and filters run before those of this module, wherever both have some; whatever the numbers in `phases` are. */
+  readonly after?: string | readonly string[];
+  /** As {@link after}, for modules that come later. */
+  readonly before?: string | readonly string[];
+  /** Order within a phase, lower first (default 100); those of one number run in the order they were loaded. */
   readonly phases?: Partial<Record<Phase | 'header' | 'body' | 'log', number>>;
   /** Variables by name. Families of them are {@link HttpModule.variablePrefixes}. */
   readonly variables?: Readonly<Record<string, VariableGetter>>;
@@ -40,9 +49,14 @@ export interface HelperManifest extends Manifest {
   readonly helper: (typeof HELPERS)[number];
 }
 
-/** Optional steps in the life of every module. `stop` works after half a `start`. No timers, sockets or files before `start`. */
+/** Optional steps in the life of every module. No timers, sockets or files before `start`, none after `stop`. */
 export interface Lifecycle {
+  /**
+   * Awaited at start and at reload, before handlers of the module get a request, for 10 seconds at most. What it throws refuses the
+   * configuration. A module in force is not started again by a reload.
+   */
   start?(role: 'master' | 'worker' | 'control'): void | Promise<void>;
+  /** Called once after a `start`, also after one that failed half-way. Waited for 5 seconds at most. */
   stop?(): void | Promise<void>;
 }
 
@@ -66,6 +80,11 @@ export interface HttpModule extends Lifecycle {
 export type ModuleKind = 'core' | 'http' | 'control' | 'helper';
 /** A service, as a constructor asks for it. */
 type ServiceClass = abstract new (...args: never[]) => object;
+/**
+ * A service that one module provides and others need: an abstract class whose static field `service` is its name, as `acme.sessions`.
+ * Classes of the same name are the same service, so that modules which cannot import each other may each declare it.
+ */
+export type ModuleService = ServiceClass & { readonly service: string };
 export interface ModuleClass {
   new (...args: never[]): object;
   /** The services that the constructor takes, in order. Only for a class in plain JavaScript: otherwise they are its parameter types. */

@@ -8,10 +8,33 @@ import type { Block, Directive } from './tree.js';
 
 export type LogLevel = 'debug' | 'info' | 'notice' | 'warn' | 'error' | 'crit' | 'alert' | 'emerg';
 
-/** The error log. Lines look like nginx's; `request` adds client, server, request line and request id. */
+/** The error log. Lines look like nginx's: the module's name, then `text`; `request` adds client, server, request line and request id. */
 export abstract class Log {
   abstract write(level: LogLevel, text: string, request?: HttpRequest): void;
   abstract enabled(level: LogLevel): boolean;
+}
+
+/** Work of a module beside its requests. Called with a signal that is aborted when the module stops. */
+export type TaskWork = (signal: AbortSignal) => void | Promise<void>;
+export interface Task {
+  /** Does not run it (again). Work under way goes on. */
+  cancel(): void;
+}
+
+/**
+ * Timers and background work of one module. What the work throws is logged with the module's name, and costs nothing else. They end with
+ * the module: timers are cancelled, the signal is aborted, and work under way is waited for up to 5 seconds.
+ * @throws Error before `start` and after `stop`
+ */
+export abstract class Tasks {
+  /** Aborted when the module stops: for what waits, as in `fetch(url, { signal })`. */
+  abstract readonly signal: AbortSignal;
+  /** Starts `work` now, and does not wait for it. */
+  abstract run(work: TaskWork): void;
+  /** Runs `work` once, `ms` milliseconds from now. @throws RangeError for a negative delay or one above 2^31 - 1 */
+  abstract after(ms: number, work: TaskWork): Task;
+  /** Runs `work` every `ms` milliseconds, first in `ms`. The next run waits for the one before. @throws RangeError below 1 or above 2^31 - 1 */
+  abstract every(ms: number, work: TaskWork): Task;
 }
 
 /** Who and where this server is. */

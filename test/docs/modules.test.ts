@@ -38,7 +38,7 @@ test('the folder of a module has the module beside it', (t) => {
 for (const name of NAMES) {
   test(`${name} is called like its file, and each of its directives says what it is for`, async (t) => {
     const installation = findInstallation();
-    const { declaration } = await importModule(shippedModule(installation, name), installation);
+    const { declaration } = await importModule(shippedModule(installation, name), installation, 'data');
     const { manifest } = declaration;
     t.is(manifest.name, name);
     const silent = Object.entries(manifest.directives ?? {}).filter(([, { doc = '' }]) => !/^[A-Z][^]*\.$/.test(doc));

@@ -3,6 +3,7 @@ import { get } from '../harness/client.js';
 import { plugin } from '../harness/plugins.js';
 import { runSrv, startSrv } from '../harness/srv.js';
 import { writeInto } from '../harness/temp.js';
+import { waitFor } from '../harness/wait.js';
 
 const EVENTS = 'events {}\n';
 
@@ -32,6 +33,37 @@ test('services are the same objects for a module outside of the installation', a
   t.truthy(await srv.waitForLog(/plugin runs in the master/));
 });
 
+test('a module that needs an earlier minor version of the contract is loaded', async (t) => {
+  const { code, stderr } = await runSrv(t, ['-t'], `load_module modules/new.js;\n${EVENTS}`, {
+    files: { 'modules/new.js': plugin('new', { manifest: `api: '1.1'` }) },
+  });
+  t.is(code, 0, stderr);
+});
+
+test('one file may hold both halves of a feature, and each plane loads its own', async (t) => {
+  const imports = `
+    import { controlModule } from 'srv/module/manifest.js';
+    import { route } from 'srv/module/control.js';
+    export class Control { hello() { return { status: 200, body: 'control' }; } }
+    route('GET', '', { summary: 'Hello', answers: { 200: null } })(Control.prototype, 'hello', {});
+    controlModule({ name: 'both', api: 1, key: 'both' })(Control);`;
+  const body = `compile({ own }) { return { content: (request) => request.send(200, 'data') }; }`;
+  const control = `load_module modules/both.mjs;\n${EVENTS} http { server { listen 127.0.0.1:%%PORT_ctrl%%; location /api { dyn_module_api; } } }`;
+  const files = { 'modules/both.mjs': plugin('both', { imports, body }), 'conf/ctrl.conf': control, 'conf/broker.conf': '' };
+  const helpers =
+    'helper broker modules/srv_helper_broker_module.js conf/broker.conf; helper ctrl modules/srv_helper_ctrl_module.js conf/ctrl.conf;';
+  const data = `load_module modules/both.mjs; ${helpers}\n${EVENTS}http { server { listen 127.0.0.1:%%PORT_web%%; location / { } } }`;
+  const srv = await startSrv(t, data, { files });
+  t.is((await get(srv.port('web'), '/')).body, 'data');
+  await waitFor('the API', () =>
+    get(srv.port('ctrl'), '/').then(
+      () => true,
+      () => false,
+    ),
+  );
+  t.is((await get(srv.port('ctrl'), '/api/v1/both')).body, '"control"');
+});
+
 test('a name ending in .so finds the .js or .mjs', async (t) => {
   const files = { 'modules/mine.js': plugin('mine'), 'modules/yours.mjs': plugin('yours') };
   const { code, stderr } = await runSrv(t, ['-tq'], `load_module modules/mine.so; load_module modules/yours.so;\n${EVENTS}`, { files });
@@ -49,6 +81,14 @@ interface Fault {
   readonly lines: string;
   readonly message: RegExp;
 }
+
+/** A module with these actions. */
+const actions = (name: string, ...names: string[]): string =>
+  plugin(name, {
+    kind: 'core',
+    imports: `import { action } from 'srv/module/control.js';`,
+    body: names.map((_, at) => `a${at}() {}`).join('\n'),
+  }) + names.map((one, at) => `action('${one}')(Plugin.prototype, 'a${at}');`).join('\n');
 
 const FAULTS: readonly Fault[] = [
   {
@@ -91,7 +131,31 @@ const FAULTS: readonly Fault[] = [
     what: 'another api version',
     files: { 'modules/bad.js': plugin('late', { manifest: 'api: 7' }) },
     lines: 'load_module modules/bad.js;',
-    message: /module "late" is made for version 7 of the module contract, this srv has version 1 in .*:1$/m,
+    message: /module "late" is made for version 7 of the module contract, this srv has version 1\.1 in .*:1$/m,
+  },
+  {
+    what: 'a later minor version of the api',
+    files: { 'modules/late.js': plugin('late', { manifest: `api: '1.99'` }) },
+    lines: 'load_module modules/late.js;',
+    message: /module "late" is made for version 1\.99 of the module contract, this srv has version 1\.1 in .*:1$/m,
+  },
+  {
+    what: 'it imports what is not in the contract',
+    files: { 'modules/bad.js': `import 'srv/module/../kernel/instance.js';` },
+    lines: 'load_module modules/bad.js;',
+    message: /cannot load module ".*bad\.js": "srv\/module\/\.\.\/kernel\/instance\.js" is not part of the module contract in .*:1$/m,
+  },
+  {
+    what: 'it has an action twice',
+    files: { 'modules/bad.js': actions('bad', 'acme.x', 'acme.x') },
+    lines: 'load_module modules/bad.js;',
+    message: /cannot load module ".*bad\.js": action "acme\.x" is declared twice, by "a0" and "a1" in .*:1$/m,
+  },
+  {
+    what: 'an action that another module has',
+    files: { 'modules/a.js': actions('a', 'acme.x'), 'modules/b.js': actions('b', 'acme.y', 'acme.x') },
+    lines: 'load_module modules/a.js;\nload_module modules/b.js;',
+    message: /cannot load module ".*b\.js": action "acme\.x" is declared by both "a" and "b" in .*:2$/m,
   },
   {
     what: 'a module that it needs is missing',

@@ -142,3 +142,22 @@ test('a reload with a module that throws leaves what is in force', async (t) => 
   await srv.waitForLog(/the configuration in force stays as it was/);
   t.is((await get(srv.port('web'), '/')).status, 204);
 });
+
+test('a stack names the lines of the source that the module was built from', async (t) => {
+  // One mapping: the first character of line 7 of the file is the first one of line 42 of the source.
+  const map = { version: 3, sources: ['acme.mts'], sourcesContent: [null], names: [], mappings: ';;;;;;AAyCA' };
+  const lines = [
+    `import { httpModule } from 'srv/module/manifest.js';`,
+    'export class Plugin {',
+    'compile() {',
+    'const nothing = undefined;',
+    '',
+    '',
+    'nothing.at(0); }',
+    '}',
+    `httpModule({ name: 'acme', api: 1, directives: { greet: { in: ['server', 'location'] } } })(Plugin);`,
+    `//# sourceMappingURL=data:application/json;base64,${Buffer.from(JSON.stringify(map)).toString('base64')}`,
+  ];
+  const { prefix } = await runSrv(t, ['-t'], CONF, { files: { 'modules/acme.mjs': lines.join('\n') } });
+  t.regex(readFileSync(join(prefix, 'logs/error.log'), 'utf8'), /"compile" of module "acme" failed: TypeError.*acme\.mts:42:1/);
+});

@@ -126,13 +126,13 @@ const IS_REFUSED: readonly (readonly [what: string, source: PluginSource, reason
     'an unknown key',
     { manifest: 'foo: 1' },
     'unknown key in the manifest "foo"',
-    'one of: name, api, plane, needs, directives, phases, variables',
+    'one of: name, api, plane, needs, provides, directives, after, before, phases, variables',
   ],
   [
     'a key of another kind of module',
     { kind: 'core', manifest: 'phases: {}' },
     'unknown key in the manifest "phases"',
-    'one of: name, api, plane, needs, directives',
+    'one of: name, api, plane, needs, provides, directives',
   ],
   ['an unknown plane', { manifest: `plane: 'foo'` }, 'unknown plane "foo"', 'one of: data, control, both'],
   [
@@ -140,6 +140,52 @@ const IS_REFUSED: readonly (readonly [what: string, source: PluginSource, reason
     { manifest: `needs: 'srv_http_proxy_module'` },
     '"needs" must be an array of module names',
     "write it as needs: ['srv_http_proxy_module']",
+  ],
+  [
+    'services that are none',
+    { manifest: `provides: ['acme.sessions']` },
+    '"provides" must be an array of services',
+    "a service is a class with a name: static service = 'acme.sessions'",
+  ],
+  [
+    'an order by what is no name',
+    { manifest: 'after: 5' },
+    '"after" must be a module name or an array of them',
+    "write it as after: 'srv_http_access_module'",
+  ],
+  ['a misspelt hook', { body: 'complie() {}' }, 'unknown hook "complie"', 'did you mean "compile"? If not, choose another name'],
+  [
+    'a hook with another case',
+    { body: 'compileTLS() {}' },
+    'unknown hook "compileTLS"',
+    'did you mean "compileTls"? If not, choose another name',
+  ],
+  [
+    'a misspelt field',
+    { body: 'variable = { acme: () => 1 };' },
+    'unknown hook "variable"',
+    'did you mean "variables"? If not, choose another name',
+  ],
+  ['a hook that is no function', { body: 'start = 5;' }, '"start" must be a function', ''],
+  [
+    'an invalid key of routes',
+    { kind: 'control', manifest: `plane: 'data', key: 'a/b'` },
+    'invalid "key" "a/b"',
+    'a letter, then letters, digits and underscores, all in lower case',
+  ],
+  [
+    'a route twice',
+    {
+      kind: 'control',
+      manifest: `plane: 'data', key: 'a'`,
+      imports: `import { route } from 'srv/module/control.js';`,
+      body: `a() {} b() {} static {
+        route('GET', '/:x/c', { summary: '', answers: {} })(this.prototype, 'a', {});
+        route('GET', '/:y/c/', { summary: '', answers: {} })(this.prototype, 'b', {});
+      }`,
+    },
+    'route GET "/:y/c/" is the same as GET "/:x/c"',
+    'a call could not tell them apart',
   ],
   [
     'a variable that is no function',

@@ -18,7 +18,7 @@ const installation = findInstallation();
 
 /** In the order they are loaded, those of `load_module` and `helper` lines after them by name. */
 export async function allModules(): Promise<readonly DocumentedModule[]> {
-  const core = BUILT_IN_MODULES.map((module) => builtIn(moduleOf(import.meta.filename, { module })));
+  const core = BUILT_IN_MODULES.map((module) => builtIn(moduleOf(import.meta.filename, { module }, 'data')));
   const files = readdirSync(join(installation.program, 'modules')).filter((file) => file.endsWith('.js'));
   const others = files.map((file) => basename(file, '.js')).filter((name) => !STANDARD_MODULES.includes(name));
   const shipped = await Promise.all([...STANDARD_MODULES, ...others].map(documented));
@@ -35,7 +35,7 @@ function builtIn(module: LoadedModule): DocumentedModule {
 }
 
 async function documented(name: string): Promise<DocumentedModule> {
-  const module = await importModule(shippedModule(installation, name), installation);
+  const module = await importModule(shippedModule(installation, name), installation, 'data');
   return { ...module, loading: loadingOf(module), doc: docAbove(join(installation.root, 'modules', `${name}.ts`)) };
 }
 

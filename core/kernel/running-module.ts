@@ -1,0 +1,56 @@
+import type { HttpModule, Lifecycle, ModuleDeclaration } from '../module/manifest.js';
+import { Log, Tasks, type ServerInfo } from '../module/services.js';
+import type { LoadedModule } from './module-file.js';
+import { ModuleLife } from './module-life.js';
+import { ModuleLog } from './module-log.js';
+import { isModuleService, type ModuleServices } from './module-services.js';
+import { ModuleTasks } from './module-tasks.js';
+import { missingService, wantedServices, type Services } from './services.js';
+
+/** A module at work in one thread: its one object there. */
+export interface RunningModule {
+  readonly name: string;
+  readonly file: string;
+  readonly declaration: ModuleDeclaration;
+  readonly instance: HttpModule & Lifecycle;
+  readonly life: ModuleLife;
+  /** The services of other modules that its constructor was given, by name. */
+  readonly needs: ReadonlyMap<string, object>;
+}
+
+/** What a module is made in. */
+export interface ModuleSurroundings {
+  readonly services: Services;
+  readonly role: ServerInfo['role'];
+  /** The server's. */
+  readonly log: Log;
+}
+
+const PLACES = { master: 'the main thread', worker: 'a worker', control: 'the control plane' } as const;
+
+/**
+ * Makes the object of a module.
+ * @param others the services of the modules before it
+ * @throws ManifestError, and what its constructor throws
+ */
+export function runModule(module: LoadedModule, others: ModuleServices, { services, role, log }: ModuleSurroundings): RunningModule {
+  const { name, file, declaration, class: moduleClass } = module;
+  const tasks = new ModuleTasks(name, log);
+  const own = new Map<unknown, object>([[Tasks, tasks]]);
+  // The texts of those that come with srv are nginx's, and are found by them.
+  if (!module.isShipped) own.set(Log, new ModuleLog(name, log));
+  const needs = new Map<string, object>();
+  for (const token of [...(declaration.manifest.needs ?? []), ...wantedServices(moduleClass)].filter(isModuleService)) {
+    const service = others.find(token.service);
+    if (service === undefined) throw missingService(token.service);
+    own.set(token, service);
+    needs.set(token.service, service);
+  }
+  const instance = services.construct(moduleClass, PLACES[role], own);
+  return { name, file, declaration, instance, needs, life: new ModuleLife(name, instance, tasks, log) };
+}
+
+/** True if the object of a module still has the services that it would be given now. */
+export function isCurrent({ needs }: RunningModule, others: ModuleServices): boolean {
+  return [...needs].every(([name, service]) => others.find(name) === service);
+}
