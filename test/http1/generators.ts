@@ -6,7 +6,7 @@ function mostly<T>(weight: number, usual: readonly T[], odd: readonly T[]): fc.A
   return fc.oneof({ weight, arbitrary: fc.constantFrom(...usual) }, { weight: 1, arbitrary: fc.constantFrom(...odd) });
 }
 
-const lineEnd = mostly(150, ['\r\n'], ['\n', '\r', '\r\r\n']);
+const lineEnd = mostly(150, ['\r\n'], ['\n', '\n', '\r', '\r\r\n']);
 
 const plainField = fc
   .tuple(

@@ -94,7 +94,7 @@ const malformed: Record<string, string> = {
   'empty line first': `\r\n${response('HTTP/1.1 200 OK')}`,
   'space before the colon': response('HTTP/1.1 200 OK', 'A : b'),
   'folded value': response('HTTP/1.1 200 OK', 'A: b', ' c'),
-  'LF between fields': response('HTTP/1.1 200 OK', 'A: b\nC: d'),
+  'CR behind a line of LF': response('HTTP/1.1 200 OK', 'A: b\nC: d\re'),
   'NUL in a value': response('HTTP/1.1 200 OK', 'A: b\0'),
   'Content-Length and Transfer-Encoding': response('HTTP/1.1 200 OK', 'Content-Length: 5', 'Transfer-Encoding: chunked'),
   'Content-Length twice': response('HTTP/1.1 200 OK', 'Content-Length: 5', 'Content-Length: 5'),
@@ -120,6 +120,17 @@ for (const [name, bytes] of Object.entries(malformed)) {
 
 test('the reason of a refusal names the upstream', (t) => {
   t.is(parse(malformed['Content-Length twice'] ?? '').reason, 'upstream sent duplicate header line "Content-Length"');
+});
+
+test('lines may end with LF alone', (t) => {
+  const bytes = 'HTTP/1.1 103 Early Hints\nLink: </a>\n\nHTTP/1.1 200\nContent-Length: 4\r\nA: b\n\n\r\n\r\n';
+  t.deepEqual(
+    readResponse(Buffer.from(bytes), 'GET').messages.map(({ first, second, fields, body }) => [first, second, fields, body]),
+    [
+      ['103', 'Early Hints', ['Link', '</a>'], ''],
+      ['200', '', ['Content-Length', '4', 'A', 'b'], '\r\n\r\n'],
+    ],
+  );
 });
 
 test('interim responses, then the final one', (t) => {

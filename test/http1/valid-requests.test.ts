@@ -1,5 +1,5 @@
 import test from 'ava';
-import { HeadEnd } from '../../core/net/http1/head-end.js';
+import { HeadEnd, parseFound } from '../../core/net/http1/head-end.js';
 import { DEFAULT_HEAD_LIMITS } from '../../core/net/http1/message-head.js';
 import { parseRequestHead, RequestHead } from '../../core/net/http1/request-head.js';
 import { RequestUri } from '../../core/net/http1/uri.js';
@@ -13,7 +13,7 @@ function headOf(head: RequestHead, bytes: string): number {
   const search = new HeadEnd();
   const end = search.find(input, 0, DEFAULT_HEAD_LIMITS);
   if (end <= 0) return -1;
-  return parseRequestHead(head, input.latin1Slice(search.start, end), DEFAULT_HEAD_LIMITS);
+  return parseFound(search, input, 0, end, DEFAULT_HEAD_LIMITS, head, parseRequestHead);
 }
 
 function hostOf(head: RequestHead): string | undefined {

@@ -2,7 +2,7 @@
 import { TOKEN } from '../../core/net/http1/characters.js';
 import { ChunkedDecoder } from '../../core/net/http1/chunked.js';
 import { fieldName, fieldValue } from '../../core/net/http1/fields.js';
-import { HeadEnd } from '../../core/net/http1/head-end.js';
+import { HeadEnd, parseFound } from '../../core/net/http1/head-end.js';
 import { DEFAULT_HEAD_LIMITS, type HeadLimits, type MessageHead } from '../../core/net/http1/message-head.js';
 import { parseRequestHead, RequestHead } from '../../core/net/http1/request-head.js';
 import {
@@ -38,6 +38,11 @@ export interface Reading {
   in: 'head' | 'path' | 'body' | '';
 }
 
+/** The input as it is sent on: in the heads of the messages that were read, each line with its CRLF. */
+export interface Rewritten {
+  text: string;
+}
+
 const LIMITS: HeadLimits = { ...DEFAULT_HEAD_LIMITS, names: TOKEN };
 
 class Body {
@@ -71,8 +76,16 @@ function readBody(message: Message, kind: number, length: number, input: Buffer,
   return start + size;
 }
 
+/** Puts the message that was read from `from` to `to` into `rewritten`, and everything behind it. */
+function rewrite(rewritten: Rewritten, search: HeadEnd, head: MessageHead, input: Buffer, from: number, to: number): void {
+  const before = rewritten.text.slice(0, rewritten.text.length - (input.length - from));
+  const emptyLines = input.latin1Slice(from, search.start).replaceAll(/\r?\n/g, '\r\n');
+  rewritten.text = before + emptyLines + head.text + input.latin1Slice(search.end, to) + input.latin1Slice(to);
+}
+
 /** Reads pipelined requests until the input or the connection ends, or one is refused. */
-export function readRequests(input: Buffer): Reading {
+export function readRequests(input: Buffer, rewritten: Rewritten = { text: '' }): Reading {
+  rewritten.text = input.latin1Slice();
   const reading: Reading = { messages: [], status: 0, reason: '', in: '' };
   const head = new RequestHead();
   const search = new HeadEnd();
@@ -83,15 +96,17 @@ export function readRequests(input: Buffer): Reading {
     const end = search.find(input, at, LIMITS);
     if (end < 0) return refused(reading, -end, search.reason, 'head');
     if (end === 0) return reading;
-    const status = parseRequestHead(head, input.latin1Slice(search.start, end), LIMITS);
+    const status = parseFound(search, input, at, end, LIMITS, head, parseRequestHead);
     if (status !== 0) return refused(reading, status, head.reason, 'head');
     const target = head.text.slice(head.targetStart, head.targetEnd);
     if (!uri.parse(head.text.slice(head.pathStart, head.targetEnd), true)) return refused(reading, 400, 'path', 'path');
     const message: Message = { first: head.method, second: target, minor: head.minor, fields: fieldList(head), body: '', trailers: '' };
     const kind = head.chunked ? BODY_CHUNKED : head.contentLength > 0 ? BODY_LENGTH : BODY_NONE;
-    at = readBody(message, kind, head.contentLength, input, end);
+    const from = at;
+    at = readBody(message, kind, head.contentLength, input, search.end);
     if (at === -2) return refused(reading, 400, 'body', 'body');
     if (at === -1) return reading;
+    rewrite(rewritten, search, head, input, from, at);
     reading.messages.push(message);
     // What follows a request for another protocol is read when it is known in which protocol.
     if (!head.keepAlive || head.upgrade || head.method === 'CONNECT') return reading;
@@ -100,7 +115,8 @@ export function readRequests(input: Buffer): Reading {
 }
 
 /** Reads the answer to a request with `method`, with the interim responses before it, from a connection that was closed behind `input`. */
-export function readResponse(input: Buffer, method: string): Reading {
+export function readResponse(input: Buffer, method: string, rewritten: Rewritten = { text: '' }): Reading {
+  rewritten.text = input.latin1Slice();
   const reading: Reading = { messages: [], status: 0, reason: '', in: '' };
   const head = new ResponseHead();
   const search = new HeadEnd(0);
@@ -110,7 +126,7 @@ export function readResponse(input: Buffer, method: string): Reading {
     const end = search.find(input, at, LIMITS);
     if (end < 0) return refused(reading, 502, search.reason, 'head');
     if (end === 0) return reading;
-    if (parseResponseHead(head, input.latin1Slice(at, end), LIMITS) !== 0) return refused(reading, 502, head.reason, 'head');
+    if (parseFound(search, input, at, end, LIMITS, head, parseResponseHead) !== 0) return refused(reading, 502, head.reason, 'head');
     const reason = head.text.slice(head.reasonStart, head.reasonEnd);
     const message: Message = {
       first: String(head.status),
@@ -120,9 +136,11 @@ export function readResponse(input: Buffer, method: string): Reading {
       body: '',
       trailers: '',
     };
-    at = readBody(message, responseBodyKind(method, head), head.contentLength, input, end);
+    const from = at;
+    at = readBody(message, responseBodyKind(method, head), head.contentLength, input, search.end);
     if (at === -2) return refused(reading, 502, 'body', 'body');
     if (at === -1) return reading;
+    rewrite(rewritten, search, head, input, from, at);
     reading.messages.push(message);
   } while (head.interim);
   return reading;

@@ -1,4 +1,5 @@
 import { FieldFilter, fieldName, fieldValue, findField, hasFieldOf, keptFields } from '../../net/http1/fields.js';
+import { parseFound } from '../../net/http1/head-end.js';
 import { DEFAULT_HEAD_LIMITS } from '../../net/http1/message-head.js';
 import { parseResponseHead, type ResponseHead } from '../../net/http1/response-head.js';
 import { type HttpContext, OwnField } from '../request/context.js';
@@ -29,9 +30,9 @@ export function parseAnswerHead(context: HttpContext, bytes: Buffer): number {
       head.forget();
       return -1;
     }
-    if (parseResponseHead(head, bytes.latin1Slice(responseEnd.start, end)) !== 0) return -1;
-    if (!head.interim) return end;
-    context.interimEnd = end;
+    if (parseFound(responseEnd, bytes, from, end, DEFAULT_HEAD_LIMITS, head, parseResponseHead) !== 0) return -1;
+    if (!head.interim) return responseEnd.end;
+    context.interimEnd = responseEnd.end;
   }
 }
 

@@ -55,9 +55,6 @@ VALUE[Char.HTAB] = 1;
 /** reg-name of RFC 3986, 3.2.2, and bytes from 0x80 up, as in nginx. No `@`: a Host has no user information. */
 export const REG_NAME: Uint8Array = charClass(`-._~%!$&'()*+,;=${DIGIT}${ALPHA}`).fill(1, 0x80);
 
-/** What stands between the brackets of an IPv6 literal. */
-export const IPV6: Uint8Array = charClass(`${DIGIT}abcdefABCDEF:.`);
-
 /** Value of a hexadecimal digit, 255 for everything else. */
 export const HEX: Uint8Array = new Uint8Array(256).fill(255);
 for (let i = 0; i < 16; i++) {

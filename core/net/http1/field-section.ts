@@ -25,8 +25,8 @@ import { FieldKind, MAX_CONNECTION_OPTIONS, type HeadLimits, type MessageHead } 
  * Reads the field lines of `head.text`, which was just reset, from `head.fieldsStart` to the empty line that ends it, and what they say about framing and the
  * connection. Returns 0, or the status to refuse a request with.
  *
- * A line that begins with white space (obs-fold) has an empty name, white space before the colon is no token, and a CR or LF that
- * is not part of a CRLF is no value: all are refused here without a rule of their own.
+ * A line that begins with white space (obs-fold) has an empty name, white space before the colon is no token, and a CR that is not part of
+ * a CRLF is no value: all are refused here without a rule of their own. At an LF alone parsing stops (`head.bareLf`).
  *
  * @param names what names are made of; fields with other names are dropped, or refused if it is TOKEN
  */
@@ -42,7 +42,7 @@ export function parseFields(head: MessageHead, limits: HeadLimits, names: Uint8A
     const dropped = ODD_NAME[c] === 1 && names !== TOKEN;
     if (dropped) while (ODD_NAME[c] === 1) c = bytes[++at] as number;
     const nameEnd = at;
-    if (c !== Char.COLON || nameEnd === nameStart) return head.refuse(400, 'invalid header line');
+    if (c !== Char.COLON || nameEnd === nameStart) return head.refuseAt(nameStart, 'invalid header line');
     do c = bytes[++at] as number;
     while (c === Char.SP || c === Char.HTAB);
     const valueStart = at;
@@ -50,7 +50,7 @@ export function parseFields(head: MessageHead, limits: HeadLimits, names: Uint8A
       if ((++at & 3) === 0) at = skipPlain(words, at);
       c = bytes[at] as number;
     }
-    if (c !== Char.CR || bytes[at + 1] !== Char.LF) return head.refuse(400, 'invalid header line');
+    if (c !== Char.CR || bytes[at + 1] !== Char.LF) return head.refuseAt(at, 'invalid header line');
     const valueEnd = trimEnd(bytes, valueStart, at);
     at += 2;
     if (at - nameStart > longest) return head.refuseLarge('too long header line');

@@ -1,4 +1,5 @@
 /** What the heads of requests and responses have in common. */
+import { Char } from './characters.js';
 
 /** Limits on one head. Lengths in bytes, line ends included. */
 export interface HeadLimits {
@@ -88,6 +89,8 @@ export abstract class MessageHead {
   optionCount = 0;
   /** Why parsing failed, for the error log. Empty after success. */
   reason = '';
+  /** Parsing stopped at a line that ends with LF alone. */
+  bareLf = false;
   /** nginx's code of the failure ({@link HEAD_TOO_LARGE} or the status), 0 after success. */
   code = 0;
 
@@ -118,6 +121,7 @@ export abstract class MessageHead {
     this.optionCount = 0;
     this.initials = 0;
     this.reason = '';
+    this.bareLf = false;
     this.code = 0;
   }
 
@@ -153,6 +157,12 @@ export abstract class MessageHead {
     this.reason = `${this.sender} sent ${what}`;
     this.code = status;
     return status;
+  }
+
+  /** As {@link refuse}, because of the byte at `at`, where a CRLF should be. */
+  refuseAt(at: number, what: string): number {
+    this.bareLf = this.bytes[at] === Char.LF;
+    return this.refuse(400, what);
   }
 
   /** As {@link refuse}, for a head over a limit. */

@@ -103,7 +103,7 @@ function methodName(text: string, end: number): string {
 
 function parseVersion(head: RequestHead, text: string, at: number): number {
   const line = head.bytes[at + 8] === Char.CR && head.bytes[at + 9] === Char.LF;
-  if (!line || !text.startsWith('HTTP/', at) || head.bytes[at + 6] !== 0x2e) return head.refuse(400, 'invalid request');
+  if (!line || !text.startsWith('HTTP/', at) || head.bytes[at + 6] !== 0x2e) return head.refuseAt(at + 8, 'invalid request');
   const major = (head.bytes[at + 5] as number) - 0x30;
   const minor = (head.bytes[at + 7] as number) - 0x30;
   if (!(major >= 0 && major <= 9 && minor >= 0 && minor <= 9)) return head.refuse(400, 'invalid request');

@@ -67,11 +67,13 @@ function parseStatusLine(head: ResponseHead, text: string): boolean {
 function parseReason(head: ResponseHead): boolean {
   let at = 12;
   if (head.bytes[at] === Char.SP) at++;
-  else if (head.bytes[at] !== Char.CR) return false;
   head.reasonStart = at;
-  while (VALUE[head.bytes[at] as number] === 1) at++;
+  while (at > 12 && VALUE[head.bytes[at] as number] === 1) at++;
   head.reasonEnd = at;
-  if (head.bytes[at] !== Char.CR || head.bytes[at + 1] !== Char.LF) return false;
+  if (head.bytes[at] !== Char.CR || head.bytes[at + 1] !== Char.LF) {
+    head.bareLf = head.bytes[at] === Char.LF;
+    return false;
+  }
   head.fieldsStart = at + 2;
   return true;
 }

@@ -1,4 +1,4 @@
-import { HeadEnd } from '../../../net/http1/head-end.js';
+import { HeadEnd, parseFound } from '../../../net/http1/head-end.js';
 import type { HeadLimits } from '../../../net/http1/message-head.js';
 import { parseLoneLine, parseRequestHead } from '../../../net/http1/request-head.js';
 import type { ClientInput } from './client-input.js';
@@ -52,9 +52,9 @@ export class HeadReader {
     this.forget();
     if (end < 0) return this.#refuse(search.code, `client sent ${search.reason}`, input, limits);
     const { head } = context;
-    if (parseRequestHead(head, bytes.latin1Slice(search.start, end), limits) !== 0)
+    if (parseFound(search, bytes, input.at, end, limits, head, parseRequestHead) !== 0)
       return this.#refuse(head.code, head.reason, input, limits);
-    input.advance(end);
+    input.advance(search.end);
     return Reading.Complete;
   }
 
