@@ -50,8 +50,8 @@ const GETTERS: Readonly<Record<string, VariableGetter>> = {
   request_completion: own((request) => (request.completed ? 'OK' : '')),
   pid: () => String(process.pid),
   msec: () => seconds(Date.now()),
-  time_iso8601: own((request) => isoTime(new Date(request.connection.context.clock.now))),
-  time_local: own((request) => logTime(new Date(request.connection.context.clock.now))),
+  time_iso8601: own((request) => isoTime(new Date(request.context.clock.now))),
+  time_local: own((request) => logTime(new Date(request.context.clock.now))),
 };
 
 const PREFIXES: Readonly<Record<string, VariablePrefix>> = {
@@ -85,7 +85,7 @@ function fieldName(rest: string): string {
 
 function sentHeader(rest: string): VariableGetter {
   const name = fieldName(rest);
-  if (name === 'content-length') return own((request) => (request.answerLength < 0 ? undefined : String(request.answerLength)));
+  if (name === 'content-length') return own((request) => (request.sentLength < 0 ? undefined : String(request.sentLength)));
   if (name === 'connection') return own(({ status, keepAlive }) => (status === 101 ? 'upgrade' : keepAlive ? 'keep-alive' : 'close'));
   if (name === 'transfer-encoding') return own((request) => (request.chunked ? 'chunked' : undefined));
   return (request) => request.response.get(name);

@@ -1,6 +1,7 @@
 import { KeyValueCopy } from '../control/key-value-copy.js';
 import type { Replica } from '../control/participant.js';
 import { HttpContext } from '../http/request/context.js';
+import { requestFlow } from '../http/phases/request-flow.js';
 import { HttpEngine, type EngineRole } from '../http/engine.js';
 import { HttpExchanges } from '../http/upstream/exchange-route.js';
 import { Figures } from '../http/request/figures.js';
@@ -56,7 +57,7 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
   const clock = new Clock();
   const timers = new TimerWheel(clock);
   const figures = new Figures(surroundings.figures, worker);
-  const context = new HttpContext(clock, timers, log, figures, Number(eventsDirectives.worker_connections.default));
+  const context = new HttpContext(clock, timers, log, figures, Number(eventsDirectives.worker_connections.default), requestFlow);
   const upstreams = new UpstreamSet({
     role: UPSTREAM_ROLES[role],
     worker,

@@ -63,7 +63,7 @@ function* namesErrors(names: unknown = [], key: string): ManifestErrors {
 
 function* phasesErrors(phases: unknown = {}): ManifestErrors {
   if (!isRecord(phases)) return yield new ManifestError('"phases" must be an object', 'write it as phases: { access: 50 }');
-  yield* unknownKeys('phase', phases, [...PHASES, 'header', 'body', 'log']);
+  yield* unknownKeys('phase', phases, [...PHASES, 'header', 'log']);
   for (const [phase, order] of Object.entries(phases)) {
     if (!Number.isFinite(order))
       yield new ManifestError(`the order in phase "${phase}" must be a number`, 'lower ones come first, 100 is the default');

@@ -5,7 +5,7 @@ import type { HttpManifest, Manifest } from '../module/manifest.js';
 import { ManifestError, type ManifestErrors } from './manifest-error.js';
 
 const DEFAULT_ORDER = 100;
-const PARTS = [...PHASES, 'header', 'body', 'log'] as const;
+const PARTS = [...PHASES, 'header', 'log'] as const;
 
 type Ordered = Manifest & Pick<HttpManifest, 'phases' | 'after' | 'before'>;
 

@@ -24,12 +24,40 @@ export interface HttpHandlers extends Partial<Record<Phase, Handler>> {
   content?: Handler;
   /** The content handler reads the request body with a limit of its own: `client_max_body_size` is not for it. */
   limitsBody?: true;
-  /** Changes status and headers of the answer before they are sent. Runs in the order of the manifests. */
-  header?: (request: HttpRequest) => void;
-  /** Sees the body of the answer in pieces; returns what goes on instead. Set it only where it is needed: it costs the fast path. */
-  body?: (request: HttpRequest, chunk: Buffer, last: boolean) => Buffer;
-  /** After the answer is sent or the client is gone. */
+  /**
+   * Changes status and fields of the response before they are sent, in the order of the manifests. It sees the final Content-Type and
+   * Content-Length. To change the body as well it returns a {@link BodyFilter} made for this one response; nothing returned costs nothing.
+   */
+  header?: (request: HttpRequest) => BodyFilter | undefined | void;
+  /** After the response is sent or the client is gone. */
   log?: (request: HttpRequest) => void;
+}
+
+/** Changes the body of one response: made by a header filter for this response, ended or destroyed with it. */
+export interface BodyFilter {
+  /** Bytes of the body when it has passed, if the filter knows that: the Content-Length. Without it the length is unknown. */
+  readonly length?: number;
+  /** Gets a piece of the body, which is the filter's own from now on. What goes on is written to `out`, now or later. */
+  write(piece: Buffer, out: BodyOutput): void;
+  /** The body is complete. The filter writes what it still holds and calls `out.end()`, now or later. */
+  end(out: BodyOutput): void;
+  /** The client has caught up after `out.write()` returned false. */
+  drain?(out: BodyOutput): void;
+  /** The response was given up before it ended: releases what the filter holds. Nothing may be written any more. */
+  destroy?(): void;
+}
+
+/** Where a body filter writes to. Calls after the response was given up have no effect. */
+export interface BodyOutput {
+  /** Passes bytes on, which must not be changed any more. False: the client is slow, and a filter that makes much out of little should wait for `drain`. */
+  write(piece: Buffer): boolean;
+  /** The body is complete. */
+  end(): void;
+  /** Stops the source, for a filter that has more waiting than it should, until {@link resume}. */
+  pause(): void;
+  resume(): void;
+  /** Gives the response up, for errors outside of a call of the filter: 500 while nothing has been sent, else the connection is closed. */
+  fail(error: unknown): void;
 }
 
 /** Text with variables, compiled once. */

@@ -33,7 +33,7 @@ export interface HttpManifest extends Manifest {
   /** As {@link after}, for modules that come later. */
   readonly before?: string | readonly string[];
   /** Order within a phase, lower first (default 100); those of one number run in the order they were loaded. */
-  readonly phases?: Partial<Record<Phase | 'header' | 'body' | 'log', number>>;
+  readonly phases?: Partial<Record<Phase | 'header' | 'log', number>>;
   /** Variables by name. Families of them are {@link HttpModule.variablePrefixes}. */
   readonly variables?: Readonly<Record<string, VariableGetter>>;
 }

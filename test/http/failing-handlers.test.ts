@@ -16,7 +16,9 @@ const HANDLERS = {
   post_read: { post_read: fail }, server_rewrite: { server_rewrite: fail },
   rewrite: { rewrite: fail }, preaccess: { preaccess: fail }, access: { access: fail }, precontent: { precontent: fail },
   content: { content: fail }, later: { content: failLater }, access_later: { access: failLater },
-  header: { header: fail }, body: { body: fail }, last: { body: (request, chunk, last) => (last ? fail(request) : chunk) }, log: { log: fail },
+  header: { header: fail }, body: { header: (request) => ({ write: () => fail(request), end: () => fail(request) }) },
+  last: { header: (request) => ({ write: (piece, out) => out.write(piece), end: () => fail(request) }) },
+  no_filter: { header: () => 'text' }, no_bytes: { header: () => ({ write: (piece, out) => out.write('text'), end: (out) => out.end() }) }, log: { log: fail },
   sends: { content: (request) => { request.send(200, 'sent'); return fail(request); } },
   text: { content: () => { throw 'a text'; } },
   nothing: { content: () => undefined }, nothing_later: { access: async () => undefined }, no_number: { access: () => NaN },
@@ -69,6 +71,8 @@ async function start(t: ExecutionContext, port: number): Promise<Srv> {
         location /header-return { fails header; return 200 never; }
         location /body { fails body; proxy_pass http://group; }
         location /body-return { fails body; return 200 never; }
+        location /no_filter { fails no_filter; proxy_pass http://group; }
+        location /no_bytes { fails no_bytes; proxy_pass http://group; }
         location /last { fails last; proxy_pass http://group; }
         location /log { fails log; return 200 answered; }
         location /access-log { access_log logs/failing.log failing; return 200 answered; }
@@ -111,6 +115,8 @@ test('whatever of a module throws costs one request a 500, and is logged with th
     '/header-return': '500',
     '/body': '500',
     '/body-return': '500',
+    '/no_filter': '500',
+    '/no_bytes': '500',
     '/variable': '500',
     '/field': '500',
     '/sent-field': '500',
@@ -133,7 +139,7 @@ test('whatever of a module throws costs one request a 500, and is logged with th
   for (const host of ['post_read', 'server_rewrite']) t.is((await get(port, '/', { headers: { host } })).status, 500, host);
   t.regex(srv.log(), /a handler of "test_fails_module" failed: Error: test failure at \/content\\x0A +at fail .*test_fails_module\.js/);
   t.regex(srv.log(), /the handler gave undefined: it has to return DECLINED, DONE, OK, a status, or a promise of one of them/);
-  t.regex(srv.log(), /the status of an answer is a number from 0 to 999, not '200'/);
+  t.regex(srv.log(), /the status of a response must be a number from 0 to 999, not '200'/);
   t.regex(srv.log(), /a handler of "srv_http_headers_module" failed: .*\/field/, 'the one that asked for the variable');
   t.regex(srv.log(), /a handler of "test_fails_module" failed: a text/);
 });

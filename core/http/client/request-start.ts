@@ -1,13 +1,13 @@
-import { TARGET_ABSOLUTE, TARGET_AUTHORITY } from '../../net/http1/request-head.js';
+import { type RequestHead, TARGET_ABSOLUTE, TARGET_AUTHORITY } from '../../net/http1/request-head.js';
 import { normalHostName } from '../../net/http1/host.js';
 import type { Request } from '../request/request.js';
 
 /**
  * Finds the virtual server and the path of a request whose head was just parsed (its fields are in the scratch).
- * @returns 0, or the status to refuse it with.
+ * @returns 0, or the status to reject it with.
  */
 export function startRequest(request: Request): number {
-  const { context, listener } = request.connection;
+  const { context, listener } = request.stream;
   const { head } = context;
   const { names } = listener;
   if (head.hostStart >= 0) request.host = normalHostName(head.text, head.hostStart, head.hostNameEnd);
@@ -17,7 +17,7 @@ export function startRequest(request: Request): number {
   request.serverCaptures = found.captures;
   if (request.host === '') request.host = found.server.name;
   if (head.targetForm === TARGET_AUTHORITY) return 405;
-  if (!takeTarget(request)) {
+  if (!takeTarget(request, head)) {
     context.log.write('info', 'client sent invalid request path', request);
     return 400;
   }
@@ -29,8 +29,8 @@ export function startRequest(request: Request): number {
 }
 
 /** Takes path and arguments of the request whose head was just parsed. False: the path is invalid. */
-export function takeTarget(request: Request): boolean {
-  const { head, uri } = request.connection.context;
+export function takeTarget(request: Request, head: RequestHead): boolean {
+  const { uri } = request.context;
   if (head.targetForm === TARGET_ABSOLUTE) request.requestUri = originForm(head.text.slice(head.pathStart, head.targetEnd));
   if (!uri.parse(request.requestUri, request.server.settings.mergeSlashes)) return false;
   request.uri = uri.path;

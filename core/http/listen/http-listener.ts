@@ -3,6 +3,8 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 import tls, { type SecureContext } from 'node:tls';
 import { acceptInto } from '../../net/accept.js';
 import { ClientConnection } from '../client/h1/client-connection.js';
+import { SocketClient } from '../client/socket-client.js';
+import type { ClientSocket } from '../client/socket-user.js';
 import type { HttpContext } from '../request/context.js';
 import type { ListenOptions } from '../../net/listen-options.js';
 import type { ServerNames } from '../site/server-names.js';
@@ -16,11 +18,6 @@ const CALM_LIMIT = 500;
 /** How long handshakes may take that are under way when the socket is closed, and how often one looks. */
 const HANDSHAKE_TIME = 1000;
 const HANDSHAKE_POLL = 20;
-
-/** A socket that knows its connection: the handlers below are shared by all of them, so none costs a closure. */
-interface ClientSocket extends Socket {
-  client?: ClientConnection;
-}
 
 /** One listening address in one thread: the socket, the virtual servers behind it, the connections it accepted. */
 export class HttpListener {
@@ -208,7 +205,7 @@ export class HttpListener {
       return;
     }
     context.figures.countHandled();
-    const client = new ClientConnection(socket, this, context, address, secure);
+    const client = new ClientConnection(socket, this, context, new SocketClient(context.nextConnectionId(), socket, this, address, secure));
     socket.client = client;
     this.connections.add(client);
     socket.on('end', onEnd);

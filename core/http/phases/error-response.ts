@@ -13,12 +13,12 @@ const CLOSING = new Set([400, 413, 414, 494, 497, 500, 501]);
 /** nginx's codes for closing the connection without an answer: `return 444`, and that of a client that is gone. */
 const CLOSING_SILENTLY = new Set([444, 499]);
 
-/** Answers with a status and no content of its own: the configured error page, or the engine's. */
-export function answerStatus(request: Request, status: number): void {
+/** Responds with a status and no content of its own: the configured error page, or the engine's. */
+export function respondWithStatus(request: Request, status: number): void {
   if (request.headSent || CLOSING_SILENTLY.has(status)) {
     // Half an answer is out: only an early close tells the client.
     if (!request.headSent) request.status = status;
-    request.connection.abort(request);
+    request.stream.abort(request);
     return;
   }
   if (CLOSING.has(status)) request.keepAlive = false;
@@ -62,7 +62,7 @@ function showErrorPage(request: Request, status: number, page: ErrorPage): void 
     const redirect = page.status !== undefined && page.status >= 301 && page.status <= 308 ? page.status : 302;
     request.errorStatus = 0;
     request.response.set('Location', targetText(target));
-    answerStatus(request, redirect);
+    respondWithStatus(request, redirect);
   }
 }
 

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { DECLINED, DONE, OK, PHASES, type Result } from '../../module/http.js';
 import { escapeUri } from '../../net/http1/uri.js';
-import { answerStatus } from './error-response.js';
+import { respondWithStatus } from './error-response.js';
 import { logFailure, presentHandler } from '../request/handler-failure.js';
 import type { Location, Steps } from '../site/location.js';
 import type { Request } from '../request/request.js';
@@ -36,8 +36,8 @@ export function enterNamedLocation(request: Request, name: string): void {
   if (!countRedirect(request)) return;
   const location = request.server.locations.named(name);
   if (location === undefined) {
-    request.connection.context.log.write('error', `could not find named location "${name}"`, request);
-    answerStatus(request, 500);
+    request.context.log.write('error', `could not find named location "${name}"`, request);
+    respondWithStatus(request, 500);
     return;
   }
   choose(request, location);
@@ -47,9 +47,9 @@ export function enterNamedLocation(request: Request, name: string): void {
 function countRedirect(request: Request): boolean {
   request.internal = true;
   if (++request.redirects <= MAX_REDIRECTS) return true;
-  request.connection.context.log.write('error', `rewrite or internal redirection cycle while processing "${request.uri}"`, request);
+  request.context.log.write('error', `rewrite or internal redirection cycle while processing "${request.uri}"`, request);
   request.inErrorPage = true;
-  answerStatus(request, 500);
+  respondWithStatus(request, 500);
   return false;
 }
 
@@ -89,7 +89,7 @@ function findLocation(request: Request): Result {
   if (settings.internal && !request.internal) return 404;
   const { body } = request;
   if (settings.clientMaxBodySize > 0 && request.contentLength > settings.clientMaxBodySize && body?.isDiscarded !== true) {
-    request.connection.context.log.write('error', `client intended to send too large body: ${request.contentLength} bytes`, request);
+    request.context.log.write('error', `client intended to send too large body: ${request.contentLength} bytes`, request);
     return 413;
   }
   if (body?.limitTo(settings.clientMaxBodySize) === false) return 413;
@@ -156,7 +156,7 @@ function park(request: Request, waiting: Promise<Result>): Result {
   waiting.then(
     (result) => {
       if (request.finished || request.redirects !== redirects) return;
-      request.connection.context.clock.refresh();
+      request.context.clock.refresh();
       if (isResult(result)) resume(request, stage, cursor, result);
       else failed(request, notAResult(result), handler);
     },
@@ -184,13 +184,13 @@ function contentResult(request: Request, result: Result): Result {
 }
 
 function notFound(request: Request): Result {
-  request.connection.context.log.write('debug', `no location or content for "${request.uri}"`, request);
+  request.context.log.write('debug', `no location or content for "${request.uri}"`, request);
   return 404;
 }
 
 function settle(request: Request, result: Result): void {
   if (result === DONE) return;
-  if (isResult(result)) answerStatus(request, result);
+  if (isResult(result)) respondWithStatus(request, result);
   else failed(request, notAResult(result));
 }
 
@@ -209,5 +209,5 @@ function failed(request: Request, error: unknown, handler = presentHandler(reque
   logFailure(request, error, handler);
   request.owner?.abort();
   request.owner = undefined;
-  if (!request.finished) answerStatus(request, 500);
+  if (!request.finished) respondWithStatus(request, 500);
 }

@@ -1,10 +1,12 @@
 import type { Log } from '../../module/services.js';
 import type { Clock } from '../../net/clock.js';
 import { HeadEnd } from '../../net/http1/head-end.js';
-import { RequestHead } from '../../net/http1/request-head.js';
+import type { HeadLimits } from '../../net/http1/message-head.js';
+import { parseRequestHead, RequestHead } from '../../net/http1/request-head.js';
 import { ResponseHead } from '../../net/http1/response-head.js';
 import { RequestUri } from '../../net/http1/uri.js';
 import type { TimerWheel } from '../../net/timers.js';
+import type { RequestFlow } from './client-stream.js';
 import type { Figures } from './figures.js';
 import { IdleClients } from '../../net/idle-clients.js';
 import { ReadBuffers } from '../../net/buffers.js';
@@ -16,11 +18,17 @@ export const enum OwnField {
   All = 3,
 }
 
+/** A request whose head may be in the scratch of the parser. */
+interface HeadOwner {
+  readonly text: string;
+  readonly headLimits: HeadLimits;
+}
+
 /** What all connections of one thread share. Nothing here outlives a turn of the event loop except counters and timers. */
 export class HttpContext {
   /** Scratch of the parser. `headOwner` tells whose fields it holds; whoever needs another one's parses again. */
   readonly head = new RequestHead();
-  headOwner: object | undefined = undefined;
+  headOwner: HeadOwner | undefined = undefined;
   readonly responseHead = new ResponseHead();
   /** Scratch of connections whose heads come whole; one that has to wait keeps it and leaves a new one. */
   headEnd = new HeadEnd();
@@ -44,7 +52,18 @@ export class HttpContext {
     readonly figures: Figures,
     /** Connections a worker may have at once, to clients and upstreams (worker_connections). */
     public connectionLimit: number,
+    readonly flow: RequestFlow,
   ) {}
+
+  /** The fields of `owner` in the scratch of the parser. */
+  headOf(owner: HeadOwner): RequestHead {
+    const { head } = this;
+    if (this.headOwner !== owner) {
+      parseRequestHead(head, owner.text, owner.headLimits);
+      this.headOwner = owner;
+    }
+    return head;
+  }
 
   nextConnectionId(): number {
     return ++this.#lastConnection;

@@ -1,31 +1,61 @@
 import type { ResponseHeaders } from '../../module/http.js';
 import { fieldLine } from '../../module/message-text.js';
 
+/** Fields that nginx sends before all others, in this order; Content-Length and Connection stand between them. */
+const enum LeadingField {
+  None = -1,
+  ContentType,
+  LastModified,
+  Location,
+}
+
 /**
- * The header fields of one answer. They stay one text, exactly as they will be sent, for as long as nobody asks for a single field:
- * appending is a concatenation, and what an upstream sent is never taken apart.
+ * The header fields of one response. Those that lead have a place of their own, the others stay one text, exactly as they will be sent, for
+ * as long as nobody asks for a single field: appending is a concatenation, and what an upstream sent is never taken apart.
  */
 export class HeaderList implements ResponseHeaders {
+  /** Bytes of the body as its source knows them, -1: unknown. It is the Content-Length unless a body filter changes that. */
+  length = -1;
+  /** Lines with their CRLF, or empty. */
+  contentType = '';
+  lastModified = '';
+  location = '';
   #text = '';
   #lines: string[] | null = null;
 
-  /** The fields as they go out: `Name: value` lines, each ended with CRLF. */
+  /** All other fields as they go out: `Name: value` lines, each ended with CRLF. */
   get text(): string {
     return this.#lines === null ? this.#text : this.#lines.join('');
   }
 
-  /** Replaces everything by these lines. Each must end with CRLF. */
-  adopt(text: string): void {
-    this.#text = text;
+  /** Adds lines behind those that exist. Each must end with CRLF, and none may be a leading field or Content-Length. */
+  appendLines(text: string): void {
+    if (this.#lines === null) this.#text += text;
+    else if (text !== '') this.#lines.push(...linesOf(text));
+  }
+
+  /** Removes everything. */
+  clear(): void {
+    this.length = -1;
+    this.contentType = this.lastModified = this.location = '';
+    this.#text = '';
     this.#lines = null;
   }
 
   get(name: string): string | undefined {
-    const line = this.#split().find((candidate) => isNamed(candidate, name));
-    return line?.slice(name.length + 1, -2).trim();
+    const leading = leadingField(name);
+    if (leading !== LeadingField.None) return valueOf(this.#leading(leading), name);
+    if (isContentLength(name)) return this.length < 0 ? undefined : String(this.length);
+    return valueOf(this.#split().find((candidate) => isNamed(candidate, name)) ?? '', name);
   }
 
   set(name: string, value: string): void {
+    const leading = leadingField(name);
+    if (leading !== LeadingField.None) {
+      this.#setLeading(leading, fieldLine(name, value));
+      return;
+    }
+    if (isContentLength(name)) return;
     const lines = this.#split();
     const at = lines.findIndex((line) => isNamed(line, name));
     if (at < 0) {
@@ -37,25 +67,73 @@ export class HeaderList implements ResponseHeaders {
   }
 
   append(name: string, value: string): void {
-    if (this.#lines === null) this.#text += fieldLine(name, value);
+    const leading = leadingField(name);
+    if (leading !== LeadingField.None) this.#setLeading(leading, fieldLine(name, value));
+    else if (isContentLength(name)) return;
+    else if (this.#lines === null) this.#text += fieldLine(name, value);
     else this.#lines.push(fieldLine(name, value));
   }
 
   remove(name: string): void {
-    if (this.#text === '' && this.#lines === null) return;
-    this.#lines = this.#split().filter((line) => !isNamed(line, name));
+    const leading = leadingField(name);
+    if (leading !== LeadingField.None) this.#setLeading(leading, '');
+    else if (isContentLength(name)) this.length = -1;
+    else if (this.#text !== '' || this.#lines !== null) this.#lines = this.#split().filter((line) => !isNamed(line, name));
+  }
+
+  /** All fields in the order in which they go out, for writers that need them one by one. */
+  *entries(): Generator<readonly [name: string, value: string]> {
+    for (const line of [this.contentType, this.lastModified, this.location, ...this.#split()]) {
+      const colon = line.indexOf(':');
+      if (colon > 0) yield [line.slice(0, colon), line.slice(colon + 1, -2).trim()];
+    }
+  }
+
+  #leading(field: LeadingField): string {
+    if (field === LeadingField.ContentType) return this.contentType;
+    return field === LeadingField.LastModified ? this.lastModified : this.location;
+  }
+
+  #setLeading(field: LeadingField, line: string): void {
+    if (field === LeadingField.ContentType) this.contentType = line;
+    else if (field === LeadingField.LastModified) this.lastModified = line;
+    else this.location = line;
   }
 
   #split(): string[] {
     if (this.#lines === null) {
-      this.#lines = this.#text === '' ? [] : this.#text.slice(0, -2).split('\r\n').map(withLineEnd);
+      this.#lines = this.#text === '' ? [] : linesOf(this.#text);
       this.#text = '';
     }
     return this.#lines;
   }
 }
 
-const withLineEnd = (line: string): string => `${line}\r\n`;
+function linesOf(text: string): string[] {
+  return text
+    .slice(0, -2)
+    .split('\r\n')
+    .map((line) => `${line}\r\n`);
+}
+
+function leadingField(name: string): LeadingField {
+  switch (name.length) {
+    case 8:
+      return name.toLowerCase() === 'location' ? LeadingField.Location : LeadingField.None;
+    case 12:
+      return name.toLowerCase() === 'content-type' ? LeadingField.ContentType : LeadingField.None;
+    case 13:
+      return name.toLowerCase() === 'last-modified' ? LeadingField.LastModified : LeadingField.None;
+    default:
+      return LeadingField.None;
+  }
+}
+
+const isContentLength = (name: string): boolean => name.length === 14 && name.toLowerCase() === 'content-length';
+
+function valueOf(line: string, name: string): string | undefined {
+  return line === '' ? undefined : line.slice(name.length + 1, -2).trim();
+}
 
 function isNamed(line: string, name: string): boolean {
   return (

@@ -36,7 +36,7 @@ export class RequestFile {
     writer: FileWriter,
   ) {
     this.#writer = writer;
-    const { context } = request.connection;
+    const { context } = request;
     openTemporaryFile(
       request.location.settings.clientBodyTempPath,
       () => context.nextTemporaryFile(),
@@ -142,6 +142,6 @@ export class RequestFile {
   }
 
   #log(level: 'warn' | 'crit', text: string): void {
-    this.request.connection.context.log.write(level, text, this.request);
+    this.request.context.log.write(level, text, this.request);
   }
 }

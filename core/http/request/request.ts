@@ -1,18 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
-import { DONE, type HttpRequest, type Result, type Scope } from '../../module/http.js';
+import { type ClientConnection, DONE, type HttpRequest, type Result, type Scope } from '../../module/http.js';
 import { byteText } from '../../module/message-text.js';
 import type { HeadLimits } from '../../net/http1/message-head.js';
+import type { RequestHead } from '../../net/http1/request-head.js';
 import { fieldName, fieldValue, findField } from '../../net/http1/fields.js';
-import { sendWhole } from '../response/response.js';
 import { BodyCollector } from './body-collector.js';
 import { contentTypeOf } from '../site/content-types.js';
-import { answerStatus } from '../phases/error-response.js';
-import type { ClientConnection } from '../client/h1/client-connection.js';
-import { OwnField } from './context.js';
+import type { ClientStream, RequestOwner, ResponseSink } from './client-stream.js';
+import { type HttpContext, OwnField } from './context.js';
 import { HeaderList } from './header-list.js';
 import type { Location } from '../site/location.js';
-import { enterLocation, enterNamedLocation } from '../phases/phase-runner.js';
 import type { UpstreamTrace } from './upstream-trace.js';
 import type { RequestBody } from './request-body.js';
 import { ApiError } from '../../module/control.js';
@@ -20,22 +18,14 @@ import { Stage } from './stage.js';
 import { isStatus } from './status.js';
 import type { VirtualServer } from '../site/virtual-server.js';
 
-/** Whoever finishes a request later: an upstream exchange, a module that waits. */
-export interface RequestOwner {
-  /** It goes on when the client has sent FIN, and without a client as well. */
-  readonly outlivesClient: boolean;
-  /** The client is gone; the owner frees what it holds. It does not answer. */
-  abort(): void;
-  /** What was written to the client is out: more may follow. */
-  onDrain(): void;
-}
-
 /**
  * One request of one client. It keeps the head as the text it came in; fields are looked up when somebody asks. All parts of core/http
  * share its members; modules see {@link HttpRequest}.
  */
 export class Request implements HttpRequest {
-  readonly connection: ClientConnection;
+  readonly stream: ClientStream;
+  readonly protocol: string;
+  /** The head as it came; HTTP/2 streams write theirs in the form of HTTP/1. */
   readonly text: string;
   /** What the head was parsed with, for when it is parsed again. */
   readonly headLimits: HeadLimits;
@@ -57,7 +47,7 @@ export class Request implements HttpRequest {
 
   stage: Stage = Stage.Server;
   cursor = 0;
-  /** Access phase under `satisfy any`: the refusal to answer with if nobody allows. */
+  /** Access phase under `satisfy any`: the status to respond with if no handler allows. */
   refusal = 0;
   redirects = 0;
   internal = false;
@@ -67,11 +57,11 @@ export class Request implements HttpRequest {
   /** What happened between this request and its upstream; stays for the log. */
   upstream: UpstreamTrace | undefined = undefined;
 
-  /** Its head was refused, or did not get whole: of it there is the request line alone, if that is sound. */
-  refused = false;
+  /** Its head was rejected, or did not get whole: of it there is the request line alone, if that is sound. */
+  rejected = false;
   /** First line of something that was no request. */
-  refusedLine = '';
-  /** The whole answer is sent (`$request_completion`). */
+  rejectedLine = '';
+  /** The whole response is sent (`$request_completion`). */
   completed = false;
 
   status = 0;
@@ -88,27 +78,29 @@ export class Request implements HttpRequest {
   statusLine = '';
   /** Fields of {@link OwnField} that the engine adds: not those that are passed on from an upstream. */
   ownFields: number = OwnField.All;
-  /** Bytes of the answer's body as announced, -1: not known. */
-  answerLength = -1;
-  /** The answer's body is sent in chunks. */
-  chunked = false;
-  /** The answer has a body that goes to the client: not for HEAD, 204, 304. */
+  /** Body filters of this response; undefined: its body goes to the client as it is. */
+  filters: ResponseSink | undefined = undefined;
+  /** The response has a body that goes to the client: not for HEAD, 204, 304. */
   sendsBody = true;
+  /** Content-Length as it was sent, -1: none was. */
+  sentLength = -1;
+  /** The response's body is sent in chunks. */
+  chunked = false;
   finished = false;
   bytesSent = 0;
-  /** Bytes of the answer's head. */
+  /** Bytes of the response's head. */
   headBytes = 0;
 
   #id = '';
   #state: Map<object, unknown> | undefined = undefined;
 
-  /** Takes over what the parser found in `connection.context.head`. */
-  constructor(connection: ClientConnection, server: VirtualServer) {
-    const { head, clock } = connection.context;
-    this.connection = connection;
+  /** @param head as it was just parsed: nothing of it is retained but its text */
+  constructor(stream: ClientStream, server: VirtualServer, head: RequestHead) {
+    this.stream = stream;
+    this.protocol = stream.protocol ?? (head.minor === 1 ? 'HTTP/1.1' : 'HTTP/1.0');
     this.text = head.text;
     this.headLimits = server.settings.headLimits;
-    this.startTime = clock.now;
+    this.startTime = stream.context.clock.now;
     this.method = head.method;
     this.requestUri = head.text.slice(head.targetStart, head.targetEnd);
     this.minor = head.minor;
@@ -120,8 +112,17 @@ export class Request implements HttpRequest {
     this.location = server.fallback;
   }
 
-  get protocol(): string {
-    return this.minor === 1 ? 'HTTP/1.1' : 'HTTP/1.0';
+  get connection(): ClientConnection {
+    return this.stream.client;
+  }
+
+  get context(): HttpContext {
+    return this.stream.context;
+  }
+
+  /** The parsed fields, parsed again if another request used the scratch meanwhile. Valid until the next one is asked for. */
+  get head(): RequestHead {
+    return this.stream.context.headOf(this);
   }
 
   /** As they were sent: with the lengths of chunks, as nginx counts. */
@@ -140,7 +141,7 @@ export class Request implements HttpRequest {
 
   /** The request line as it came (`$request`). */
   get requestLine(): string {
-    return this.text === '' ? this.refusedLine : this.text.slice(0, this.text.indexOf('\r\n'));
+    return this.text === '' ? this.rejectedLine : this.text.slice(0, this.text.indexOf('\r\n'));
   }
 
   /** For the error log. */
@@ -154,7 +155,7 @@ export class Request implements HttpRequest {
   }
 
   header(lowerName: string): string | undefined {
-    const head = this.connection.headOf(this);
+    const { head } = this;
     const { text, fields, count } = head;
     // RFC 9112, 3.2.2: a host in the request target counts, and the field is ignored.
     if (lowerName === 'host' && head.hostStart >= 0) return text.slice(head.hostStart, head.hostEnd);
@@ -167,30 +168,31 @@ export class Request implements HttpRequest {
   }
 
   headers(): [name: string, value: string][] {
-    const { text, fields, count } = this.connection.headOf(this);
+    const { text, fields, count } = this.head;
     return Array.from({ length: count }, (_, at) => [fieldName(text, fields, at), fieldValue(text, fields, at)]);
   }
 
   variable(name: string): string | undefined {
-    return this.connection.listener.variables.value(name, this);
+    return this.stream.listener.variables.value(name, this);
   }
 
   readBody(limit: number): Promise<Buffer> {
     const { body } = this;
     if (body === undefined) return Promise.resolve(Buffer.alloc(0));
     if (this.contentLength > limit) return Promise.reject(this.#tooLarge(limit));
-    this.connection.wantBody(this);
+    this.stream.wantBody(this);
     return new Promise((resolve, reject) => {
       const failed = (status: number): void => reject(status === 413 ? this.#tooLarge(limit) : new Error('request body not complete'));
       body.read(new BodyCollector(body, limit, resolve, failed));
-      this.connection.bodyTaken();
+      this.stream.resumeBody(this);
     });
   }
 
   send(status: number, body: string | Buffer, contentType?: string): Result {
-    if (!isStatus(status)) throw new TypeError(`the status of an answer is a number from 0 to 999, not ${inspect(status, { depth: 0 })}`);
+    if (!isStatus(status))
+      throw new TypeError(`the status of a response must be a number from 0 to 999, not ${inspect(status, { depth: 0 })}`);
     this.status = status;
-    sendWhole(this, typeof body === 'string' ? Buffer.from(body) : body, contentType);
+    this.context.flow.send(this, typeof body === 'string' ? Buffer.from(body) : body, contentType);
     return DONE;
   }
 
@@ -198,18 +200,18 @@ export class Request implements HttpRequest {
     this.uri = byteText(uri);
     this.args = byteText(args);
     this.uriChanged = true;
-    enterLocation(this);
+    this.context.flow.enterLocation(this);
     return DONE;
   }
 
   redirectNamed(name: string): Result {
-    enterNamedLocation(this, name);
+    this.context.flow.enterNamedLocation(this, name);
     return DONE;
   }
 
-  /** Answers with a status outside of the phases: something failed while the request waited. */
+  /** Responds with a status outside of the phases: something failed while the request waited. */
   fail(status: number): void {
-    if (!this.finished) answerStatus(this, status);
+    if (!this.finished) this.context.flow.reject(this, status);
   }
 
   get(key: object): unknown {

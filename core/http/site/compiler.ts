@@ -205,7 +205,6 @@ class Compilation {
       steps: handlers.steps('rewrite', 'precontent'),
       content: handlers.content,
       headerFilters: handlers.headerFilters,
-      bodyFilters: handlers.bodyFilters,
       logHandlers: handlers.logHandlers,
       modules: handlers.modules,
       nested,

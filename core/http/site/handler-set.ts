@@ -5,7 +5,7 @@ import type { Directive } from '../../module/tree.js';
 import type { Steps } from './location.js';
 
 const DEFAULT_ORDER = 100;
-type Part = Phase | 'header' | 'body' | 'log';
+type Part = Phase | 'header' | 'log';
 
 interface Entry<T> {
   readonly order: number;
@@ -16,7 +16,6 @@ interface Entry<T> {
 export class HandlerSet {
   readonly #phases: Entry<Handler>[][] = PHASES.map(() => []);
   readonly #header: Entry<NonNullable<HttpHandlers['header']>>[] = [];
-  readonly #body: Entry<NonNullable<HttpHandlers['body']>>[] = [];
   readonly #log: Entry<NonNullable<HttpHandlers['log']>>[] = [];
   /** Which module each of them came from: for the log. */
   readonly modules = new Map<unknown, string>();
@@ -33,7 +32,6 @@ export class HandlerSet {
       if (run !== undefined) this.#phases[at]?.push({ order: order(phase), run });
     }
     if (handlers.header) this.#header.push({ order: order('header'), run: handlers.header });
-    if (handlers.body) this.#body.push({ order: order('body'), run: handlers.body });
     if (handlers.log) this.#log.push({ order: order('log'), run: handlers.log });
     if (handlers.content) this.#claim(manifest.name, handlers.content, place);
     if (handlers.limitsBody) this.limitsBody = true;
@@ -44,9 +42,6 @@ export class HandlerSet {
   }
   get headerFilters(): NonNullable<HttpHandlers['header']>[] {
     return inOrder(this.#header);
-  }
-  get bodyFilters(): NonNullable<HttpHandlers['body']>[] {
-    return inOrder(this.#body);
   }
   get logHandlers(): NonNullable<HttpHandlers['log']>[] {
     return inOrder(this.#log);

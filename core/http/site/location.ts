@@ -62,7 +62,6 @@ export interface Location {
   readonly steps: Steps;
   readonly content: Handler | undefined;
   readonly headerFilters: readonly NonNullable<HttpHandlers['header']>[];
-  readonly bodyFilters: readonly NonNullable<HttpHandlers['body']>[];
   readonly logHandlers: readonly NonNullable<HttpHandlers['log']>[];
   /** Which module a handler came from. */
   readonly modules: ReadonlyMap<unknown, string>;

@@ -1,8 +1,7 @@
 import { ChunkedDecoder, type ChunkSink } from '../../net/http1/chunked.js';
 import { BODY_CHUNKED, BODY_LENGTH } from '../../net/http1/response-head.js';
-import type { AnswerBody } from '../response/response-body.js';
 
-/** What a read did to the body of a member's answer. */
+/** What a read did to the body of a member's response. */
 export const enum Progress {
   /** More is to come. */
   Open,
@@ -12,7 +11,12 @@ export const enum Progress {
   Broken,
 }
 
-/** Takes the framing off a member's answer (RFC 9112, 6.3) and passes what is in it on. */
+/** The body of a member's response without its framing. The bytes are valid during the call, or lent, see {@link Lender}. */
+export interface FramedBody {
+  write(chunk: Buffer, from: number, to: number): void;
+}
+
+/** Takes the framing off a member's response (RFC 9112, 6.3) and passes its content on. */
 export class BodyFraming implements ChunkSink {
   readonly #decoder: ChunkedDecoder | undefined;
   #remaining: number;
@@ -24,7 +28,7 @@ export class BodyFraming implements ChunkSink {
   constructor(
     readonly kind: number,
     length: number,
-    private readonly body: AnswerBody,
+    private readonly body: FramedBody,
   ) {
     this.#decoder = kind === BODY_CHUNKED ? new ChunkedDecoder() : undefined;
     this.#remaining = length;

@@ -20,8 +20,8 @@ export interface UpstreamSource {
   implicit(host: string, port: number): Promise<Upstream>;
 }
 
-/** Fields of an answer that the engine makes itself, or that are meant for the proxy (nginx's default proxy_hide_header). */
-const ALWAYS_HIDDEN = ['content-length'];
+/** Fields of a response that the engine writes itself: those that lead the head, and the length. */
+const OWN_FIELDS = ['content-length', 'content-type', 'last-modified', 'location'];
 
 /** Fields of a request that the engine answers itself or makes anew. */
 const FRAMING = ['content-length', 'expect'];
@@ -32,6 +32,9 @@ export class ExchangeRoute {
   /** proxy_pass_header says so: a member's Server or Date is passed on. The engine adds none of its own then, as nginx does not. */
   readonly passesServer: boolean;
   readonly passesDate: boolean;
+  readonly passesContentType: boolean;
+  readonly passesLastModified: boolean;
+  readonly passesLocation: boolean;
   readonly #replaced: FieldFilter;
   /** The upstream of a constant target, once it is looked up. */
   upstream: Upstream | undefined = undefined;
@@ -40,9 +43,12 @@ export class ExchangeRoute {
     readonly plan: ExchangePlan,
     private readonly source: UpstreamSource,
   ) {
-    this.hidden = new FieldFilter([...ALWAYS_HIDDEN, ...plan.hidden]);
+    this.hidden = new FieldFilter([...OWN_FIELDS, ...plan.hidden]);
     this.passesServer = !plan.hidden.has('server');
     this.passesDate = !plan.hidden.has('date');
+    this.passesContentType = !plan.hidden.has('content-type');
+    this.passesLastModified = !plan.hidden.has('last-modified');
+    this.passesLocation = !plan.hidden.has('location');
     this.#replaced = new FieldFilter([...FRAMING, ...plan.replaced]);
   }
 
@@ -75,7 +81,7 @@ export class ExchangeRoute {
 
   #begin(request: HttpRequest, upstream: Upstream): Result {
     const own = request as Request;
-    if (this.plan.passBody && own.body?.consumed === true) return refuseWithoutBody(own);
+    if (this.plan.passBody && own.body?.consumed === true) return rejectWithoutBody(own);
     new Exchange(own, this, upstream, this.#head(own)).start();
     return DONE;
   }
@@ -87,13 +93,13 @@ export class ExchangeRoute {
     const line = `${method} ${upstreamTarget(request, plan.uri)} HTTP/${plan.version}\r\n`;
     if (!plan.passFields) return line + plan.fields(request);
     const own = plan.fields(request);
-    const head = request.connection.headOf(request);
+    const { head } = request;
     return line + own + keptFields(head.text, head, this.#replaced);
   }
 
   /** A target with variables that is no upstream's name: an address, or a name that must be resolved for this request. */
   #resolveNow(request: HttpRequest): Result | Promise<Result> {
-    const { context } = (request as Request).connection;
+    const { context } = request as Request;
     const target = this.plan.target.of(request);
     let address: { host: string; port: number };
     try {
@@ -113,12 +119,8 @@ export class ExchangeRoute {
 }
 
 /** Somebody else (an earlier upstream, a module) has got the body, and this upstream would get the request without it: the client is told of the error as it is. */
-function refuseWithoutBody(request: Request): Result {
-  request.connection.context.log.write(
-    'error',
-    'the request body was longer than its first reader keeps (proxy_request_buffering off, the limit of a module), or could not be kept, and is gone',
-    request,
-  );
+function rejectWithoutBody(request: Request): Result {
+  request.context.log.write('error', 'request body is no longer available: it was streamed to an earlier upstream or reader', request);
   return request.status >= 400 ? request.status : 500;
 }
 

@@ -1,12 +1,12 @@
 import type { ResponseHead } from '../../net/http1/response-head.js';
 import type { Upstream } from '../../upstream/upstream.js';
 import type { Peer } from '../../upstream/peer.js';
-import { AnswerRelay, Relayed } from './response-relay.js';
-import { sendFailure } from '../response/response.js';
+import { Relayed, ResponseRelay } from './response-relay.js';
+import { endResponse, isResponseBehind, sendFailure } from '../response/response.js';
 import { Attempt } from './attempt.js';
-import { answerStatus } from '../phases/error-response.js';
 import type { ExchangeRoute } from './exchange-route.js';
-import type { Request, RequestOwner } from '../request/request.js';
+import type { RequestOwner } from '../request/client-stream.js';
+import type { Request } from '../request/request.js';
 import { RequestFeed } from './request-feed.js';
 import { openTunnel } from './tunnel.js';
 import { covers, Failure, isRepeatable, statusOf } from './next-upstream.js';
@@ -29,7 +29,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
   #tried: Peer[] | undefined = undefined;
   #tries = 0;
   /** From the moment on in which the client gets this member's answer. */
-  #relay: AnswerRelay | undefined = undefined;
+  #relay: ResponseRelay | undefined = undefined;
 
   constructor(
     readonly request: Request,
@@ -37,7 +37,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
     readonly upstream: Upstream,
     head: string,
   ) {
-    this.#startedAt = request.connection.context.clock.now;
+    this.#startedAt = request.context.clock.now;
     this.attempts = request.upstream === undefined ? [] : [...request.upstream.attempts];
     this.#before = this.attempts.length;
     this.answerHead = '';
@@ -67,30 +67,31 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
   }
 
   abort(): void {
-    const { context } = this.request.connection;
+    const { context } = this.request;
     // An answer of which a part is out already has nobody to go to.
     if (this.outlivesClient && this.#relay === undefined) return;
     const consequence = this.#attempt === undefined ? '' : `, so upstream connection is closed too while ${this.#doing()} upstream`;
     context.log.write('info', `client prematurely closed connection${consequence}`, this.request);
     this.#feed.stop();
     this.#release(false, false);
-    this.#relay?.stop();
+  }
+
+  discard(): void {
+    this.#feed.stop();
+    this.#release(false, false);
   }
 
   onDrain(): void {
     const connection = this.#attempt?.connection;
-    const relay = this.#relay;
-    if (relay === undefined) return;
-    relay.onClientDrain();
-    if (connection === undefined) return;
+    if (this.#relay === undefined || connection === undefined) return;
     connection.socket.resume();
-    this.request.connection.context.timers.arm(connection, this.route.plan.readTimeout);
+    this.request.context.timers.arm(connection, this.route.plan.readTimeout);
   }
 
   /** Times how long the member takes to take the request, then to answer it; not how long the client takes to send it. */
   requestMoved(connection: UpstreamConnection): void {
     if (this.#relay !== undefined) return;
-    const { timers } = this.request.connection.context;
+    const { timers } = this.request.context;
     const { plan } = this.route;
     if (this.#feed.isSent) timers.arm(connection, plan.readTimeout);
     else if (connection.socket.writableLength > 0) timers.arm(connection, plan.sendTimeout);
@@ -100,9 +101,8 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
   /** The request body failed: too long, cut off, malformed; or its file. */
   requestFailed(status: number): void {
     this.#feed.stop();
-    this.#relay?.stop();
     this.#release(false, false);
-    if (!this.request.finished) answerStatus(this.request, status);
+    if (!this.request.finished) this.request.context.flow.reject(this.request, status);
   }
 
   // The member's side.
@@ -117,13 +117,13 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
   }
 
   onUpstreamData(chunk: Buffer, borrowed: boolean): void {
-    const { context } = this.request.connection;
+    const { context } = this.request;
     const attempt = this.#attempt;
     if (attempt?.connection === undefined) return;
     attempt.received += chunk.length;
     context.timers.arm(attempt.connection, this.route.plan.readTimeout);
     if (this.#relay === undefined) this.#takeHead(attempt, chunk, borrowed);
-    else this.#relayed(this.#relay.take(chunk, 0, borrowed), this.#relay);
+    else this.#relayed(this.#relay.relay(chunk, 0, borrowed), this.#relay);
   }
 
   onUpstreamEnd(): void {
@@ -133,7 +133,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
   onUpstreamClosed(reason: string): void {
     const relay = this.#relay;
     if (relay === undefined) this.#closedBefore(reason);
-    else if (relay.endsWithConnection && reason === '') this.#relayed(relay.end(), relay);
+    else if (relay.endsWithConnection && reason === '') this.#complete(relay);
     else this.#truncated('upstream prematurely closed connection while reading upstream');
   }
 
@@ -149,7 +149,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
 
   #next(): void {
     const { request, upstream } = this;
-    const { context } = request.connection;
+    const { context } = request;
     const peer = upstream.pick(this.#tried);
     const attempt = new Attempt(upstream, peer, this.attempts.length === this.#before, context.clock);
     this.attempts.push(attempt);
@@ -165,7 +165,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
   }
 
   #connect(attempt: Attempt, peer: Peer, mayReuse: boolean): void {
-    const { context } = this.request.connection;
+    const { context } = this.request;
     const connection = attempt.connect(peer, this.route, context, mayReuse);
     connection.reuse(this);
     if (attempt.reused) this.#send(attempt, connection);
@@ -215,7 +215,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
   #fail(failure: Failure, text: string): void {
     const { request, route } = this;
     const { next } = route.plan;
-    request.connection.context.log.write('error', text, request);
+    request.context.log.write('error', text, request);
     if (this.#relay !== undefined) {
       this.#cutOff(true);
       return;
@@ -229,7 +229,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
 
   #mayTryNext(): boolean {
     const { next } = this.route.plan;
-    const { clock } = this.request.connection.context;
+    const { clock } = this.request.context;
     if (next.tries > 0 && this.#tries >= next.tries) return false;
     if (next.timeoutMs > 0 && clock.now - this.#startedAt >= next.timeoutMs) return false;
     return this.#tries < this.upstream.size;
@@ -238,7 +238,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
   #giveUp(status: number): void {
     this.#feed.returnBody();
     this.request.owner = undefined;
-    if (!this.request.finished) answerStatus(this.request, status);
+    if (!this.request.finished) this.request.context.flow.reject(this.request, status);
   }
 
   #release(reusable: boolean, failed: boolean): void {
@@ -256,7 +256,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
   // The answer.
 
   #takeHead(attempt: Attempt, chunk: Buffer, borrowed: boolean): void {
-    const { context } = this.request.connection;
+    const { context } = this.request;
     const { partial } = attempt;
     const bytes = partial === undefined ? chunk : Buffer.concat([partial, chunk]);
     const end = parseAnswerHead(context, bytes);
@@ -289,7 +289,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
     }
     if (status === 101) {
       if (request.upgrade) openTunnel(this, head, connection, bytes, bodyStart);
-      else this.#fail(Failure.InvalidHeader, 'upstream switched protocols although nobody asked for it');
+      else this.#fail(Failure.InvalidHeader, 'upstream sent 101 to a request without Upgrade');
       return;
     }
     if (route.plan.next.statuses.has(status) && this.#mayTryNext() && this.#mayRepeat() && this.upstream.size > 1) {
@@ -300,20 +300,22 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
     }
     if (route.plan.interceptErrors && status >= 300 && request.location.settings.errorPages.some((page) => page.codes.includes(status))) {
       // What the client has to answer goes with the page (nginx does the same).
-      if (status === 401) request.response.adopt(namedFields(head, 'www-authenticate'));
+      if (status === 401) request.response.appendLines(namedFields(head, 'www-authenticate'));
       this.#release(false, false);
       this.#giveUp(status);
       return;
     }
-    const relay = new AnswerRelay(request, route, connection, head);
+    const relay = new ResponseRelay(request, route, connection, head);
     this.#relay = relay;
     this.#relayed(relay.start(head, bytes, bodyStart, borrowed), relay);
   }
 
-  #relayed(state: Relayed, relay: AnswerRelay): void {
+  #relayed(state: Relayed, relay: ResponseRelay): void {
+    // A body filter failed, and the response was given up.
+    if (this.#attempt?.connection === undefined) return;
     switch (state) {
       case Relayed.Open:
-        if (relay.isBehind) this.#rest();
+        if (isResponseBehind(this.request)) this.#pause();
         return;
       case Relayed.Complete:
         this.#complete(relay);
@@ -321,31 +323,28 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
       case Relayed.Broken:
         this.#truncated('upstream sent invalid chunked response while reading upstream');
         return;
-      case Relayed.FailedUnsent:
+      case Relayed.Failed:
         this.filterFailed();
-        return;
-      case Relayed.FailedSent:
-        this.#cutOff(false);
     }
   }
 
   /** The client is slower than the member: no more is read until it has caught up. */
-  #rest(): void {
+  #pause(): void {
     const { request } = this;
     const connection = this.#attempt?.connection;
     if (connection === undefined) return;
     connection.socket.pause();
-    request.connection.context.timers.disarm(connection);
-    request.connection.watchSending(request);
+    request.context.timers.disarm(connection);
+    if (request.stream.isBehind) request.stream.watchSending(request);
   }
 
-  #complete(relay: AnswerRelay): void {
+  #complete(relay: ResponseRelay): void {
     const { request } = this;
     this.#attempt?.completed();
     this.#release(relay.leavesReusable && this.#feed.isSent, false);
     this.#feed.stop();
     request.owner = undefined;
-    request.connection.finish(request);
+    endResponse(request);
   }
 
   /** A filter threw, and nothing of the answer is out: the client gets a 500. */
@@ -359,18 +358,17 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
   /** The answer broke off: the client's connection is closed, so that it cannot take the part for the whole. */
   #truncated(text: string): void {
     const { request } = this;
-    request.connection.context.log.write('error', text, request);
+    request.context.log.write('error', text, request);
     this.#cutOff(true);
   }
 
   /** @param failed it is the member's fault */
   #cutOff(failed: boolean): void {
     const { request } = this;
-    this.#relay?.stop();
     this.#release(false, failed);
     this.#feed.stop();
     request.owner = undefined;
-    request.connection.abort(request);
+    request.stream.abort(request);
   }
 
   /** For the tunnel: the connections of both sides, and the end of the member's accounts. */

@@ -11,7 +11,7 @@ const HIGH_WATER = 65_536;
 const JOINED_LIMIT = 16_384;
 
 /** What the feed needs of its exchange. */
-export interface Fed {
+export interface FeedListener {
   begin(): void;
   /** Something more of the request is on its way to the member. */
   requestMoved(connection: UpstreamConnection): void;
@@ -45,7 +45,7 @@ export class RequestFeed implements BodyReader, FileWriter, FileOwner {
     private readonly request: Request,
     private readonly route: ExchangeRoute,
     private readonly head: string,
-    private readonly exchange: Fed,
+    private readonly exchange: FeedListener,
   ) {
     // HTTP/1.0 has no chunks: the length has to be known there before anything is sent.
     this.#waitsForAll = route.plan.requestBuffering || (route.plan.version === '1.0' && request.contentLength < 0);
@@ -54,16 +54,16 @@ export class RequestFeed implements BodyReader, FileWriter, FileOwner {
 
   start(): void {
     const { request } = this;
-    const { body, connection } = request;
+    const { body, stream } = request;
     if (body === undefined || !this.#hasBody) {
       this.#begun = true;
       this.exchange.begin();
       return;
     }
     this.complete = false;
-    connection.wantBody(request);
+    stream.wantBody(request);
     body.read(this);
-    connection.bodyTaken();
+    stream.resumeBody(request);
     if (!this.#waitsForAll) this.#beginOnce();
   }
 
@@ -123,7 +123,7 @@ export class RequestFeed implements BodyReader, FileWriter, FileOwner {
     } else if (this.#keptBytes > this.#limit) {
       if (this.#waitsForAll) this.#moveToFile();
       // No member yet: the client waits until one takes what is here.
-      else this.request.connection.holdBody();
+      else this.request.stream.pauseBody(this.request);
     }
   }
 
@@ -144,7 +144,7 @@ export class RequestFeed implements BodyReader, FileWriter, FileOwner {
   }
 
   onFileWritten(): void {
-    this.request.connection.bodyTaken();
+    this.request.stream.resumeBody(this.request);
     if (this.complete && this.#file?.isWritten === true) this.#beginOnce();
   }
 
@@ -214,7 +214,7 @@ export class RequestFeed implements BodyReader, FileWriter, FileOwner {
 
   #append(file: RequestFile, piece: Buffer): void {
     file.append(piece);
-    if (file.isFull) this.request.connection.holdBody();
+    if (file.isFull) this.request.stream.pauseBody(this.request);
   }
 
   #forward(connection: UpstreamConnection, piece: Buffer): void {
@@ -238,8 +238,8 @@ export class RequestFeed implements BodyReader, FileWriter, FileOwner {
       this.replayable = false;
       this.#forget();
     }
-    if (connection.socket.writableLength > HIGH_WATER) this.request.connection.holdBody();
-    else this.request.connection.bodyTaken();
+    if (connection.socket.writableLength > HIGH_WATER) this.request.stream.pauseBody(this.request);
+    else this.request.stream.resumeBody(this.request);
     this.exchange.requestMoved(connection);
   }
 

@@ -1,15 +1,9 @@
 import { keptFields } from '../../net/http1/fields.js';
 import type { ResponseHead } from '../../net/http1/response-head.js';
 import type { Exchange } from './exchange.js';
-import { makeHead, writeText } from '../response/response.js';
+import type { Tunnel } from '../request/client-stream.js';
+import { startResponse } from '../response/response.js';
 import type { UpstreamConnection, UpstreamUser } from './upstream-connection.js';
-
-/** What follows a switch of protocols (101): bytes go through as they are. */
-export interface Tunnel {
-  fromClient(chunk: Buffer): void;
-  clientEnded(): void;
-  clientClosed(): void;
-}
 
 /** Bytes one side's socket may hold before the other side is told to wait. */
 const HIGH_WATER = 131_072;
@@ -19,19 +13,17 @@ export function openTunnel(exchange: Exchange, head: ResponseHead, connection: U
   const { request, route } = exchange;
   const upgrade = head.text.slice(0, head.end).match(/\r\nupgrade:[ \t]*([^\r\n]*)/i)?.[1] ?? '';
   request.status = 101;
-  request.response.adopt(keptFields(head.text, head, route.hidden));
+  request.response.appendLines(keptFields(head.text, head, route.hidden));
   request.response.set('Upgrade', upgrade);
   request.response.set('Connection', 'upgrade');
-  const text = makeHead(request, -1);
-  if (text === '') {
+  if (!startResponse(request)) {
     exchange.filterFailed();
     return;
   }
-  writeText(request, text);
   const tunnel = new UpgradedTunnel(exchange, connection);
-  request.connection.tunnel = tunnel;
   request.owner = tunnel;
   connection.user = tunnel;
+  request.stream.openTunnel(request, tunnel);
   tunnel.start(bytes.subarray(from));
 }
 
@@ -48,14 +40,12 @@ class UpgradedTunnel implements Tunnel, UpstreamUser {
   start(first: Buffer): void {
     this.#touch();
     if (first.length > 0) this.onUpstreamData(first, true);
-    const early = this.exchange.request.connection.takePending();
-    if (early !== undefined) this.fromClient(early);
   }
 
   fromClient(chunk: Buffer): void {
     this.#touch();
     this.upstream.writeBytes(chunk);
-    if (this.upstream.socket.writableLength > HIGH_WATER) this.exchange.request.connection.socket.pause();
+    if (this.upstream.socket.writableLength > HIGH_WATER) this.exchange.request.stream.pauseTunnel();
   }
 
   clientEnded(): void {
@@ -67,6 +57,9 @@ class UpgradedTunnel implements Tunnel, UpstreamUser {
   abort(): void {
     this.#close();
   }
+  discard(): void {
+    this.#close(false);
+  }
   onDrain(): void {
     this.upstream.socket.resume();
   }
@@ -76,13 +69,12 @@ class UpgradedTunnel implements Tunnel, UpstreamUser {
   onUpstreamData(chunk: Buffer, borrowed: boolean): void {
     const { request } = this.exchange;
     this.#touch();
-    request.bytesSent += chunk.length;
-    request.connection.socket.write(borrowed ? Buffer.from(chunk) : chunk);
-    if (request.connection.socket.writableLength > HIGH_WATER) this.upstream.socket.pause();
+    request.stream.writeTunnel(request, borrowed ? Buffer.from(chunk) : chunk);
+    if (request.stream.isBehind) this.upstream.socket.pause();
   }
 
   onUpstreamDrain(): void {
-    this.exchange.request.connection.socket.resume();
+    this.exchange.request.stream.resumeTunnel();
   }
   onUpstreamEnd(): void {
     this.#close();
@@ -91,7 +83,7 @@ class UpgradedTunnel implements Tunnel, UpstreamUser {
     this.#close();
   }
   onUpstreamTimeout(): void {
-    this.exchange.request.connection.context.log.write(
+    this.exchange.request.context.log.write(
       'info',
       'upstream timed out (110: Connection timed out) while proxying upgraded connection',
       this.exchange.request,
@@ -110,6 +102,6 @@ class UpgradedTunnel implements Tunnel, UpstreamUser {
     const { request } = this.exchange;
     request.completed = completed;
     this.exchange.finishTunnel();
-    request.connection.endTunnel(request);
+    request.stream.endTunnel(request);
   }
 }

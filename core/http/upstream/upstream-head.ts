@@ -43,7 +43,11 @@ export function parseAnswerHead(context: HttpContext, bytes: Buffer): number {
 export function adoptHead(request: Request, route: ExchangeRoute, head: ResponseHead): boolean {
   request.status = head.status;
   if (head.reasonEnd > head.reasonStart) request.statusLine = head.text.slice(STATUS_AT, head.reasonEnd);
-  request.response.adopt(keptFields(head.text, head, route.hidden));
+  const { response } = request;
+  response.appendLines(keptFields(head.text, head, route.hidden));
+  if (route.passesContentType) response.contentType = leadingLine(head, 'content-type');
+  if (route.passesLocation) response.location = leadingLine(head, 'location');
+  if (route.passesLastModified) response.lastModified = leadingLine(head, 'last-modified');
   if (route.passesServer) request.ownFields &= ~OwnField.Server;
   if (route.passesDate) request.ownFields &= ~OwnField.Date;
   if (!hasFieldOf(head, REWRITTEN)) return true;
@@ -55,6 +59,12 @@ export function adoptHead(request: Request, route: ExchangeRoute, head: Response
     logFailure(request, error, request.location.content);
     return false;
   }
+}
+
+/** The first line of that name, or nothing. */
+function leadingLine({ text, fields, count }: ResponseHead, lowerName: string): string {
+  const at = findField(text, fields, count, lowerName);
+  return at < 0 ? '' : `${fieldName(text, fields, at)}: ${fieldValue(text, fields, at)}\r\n`;
 }
 
 /** All field lines of that name. */

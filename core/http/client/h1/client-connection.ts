@@ -1,43 +1,60 @@
-import type { Socket } from 'node:net';
-import type { ClientConnection as ConnectionView } from '../../../module/http.js';
-import { parseRequestHead, type RequestHead } from '../../../net/http1/request-head.js';
 import { unsentBytes } from '../../../net/unsent-bytes.js';
-import type { Timed } from '../../../net/timers.js';
-import { ClientInput } from './client-input.js';
-import type { HttpContext } from '../../request/context.js';
-import { answerStatus } from '../../phases/error-response.js';
-import { runLogHandlers } from '../../response/filters.js';
 import type { IdleClient } from '../../../net/idle-clients.js';
-import { HeadReader, Reading } from './head-reader.js';
-import type { HttpListener } from '../../listen/http-listener.js';
+import type { Timed } from '../../../net/timers.js';
+import { runLogHandlers } from '../../phases/log-handlers.js';
 import { run } from '../../phases/phase-runner.js';
-import { refusedRequest } from './refused-request.js';
-import { startRequest } from '../request-start.js';
+import type { ClientStream, Lender, Tunnel } from '../../request/client-stream.js';
+import type { HttpContext } from '../../request/context.js';
 import { RequestBody } from '../../request/request-body.js';
 import { Request } from '../../request/request.js';
 import { Stage } from '../../request/stage.js';
-import type { Tunnel } from '../../upstream/tunnel.js';
+import { onResponseDrained } from '../../response/response.js';
+import { startRequest } from '../request-start.js';
+import type { ConnectionListener, SocketClient } from '../socket-client.js';
+import type { ClientSocket, SocketUser } from '../socket-user.js';
+import { ClientInput } from './client-input.js';
+import { HeadReader, Reading } from './head-reader.js';
+import { headText } from './head-text.js';
+import { LINGERING_TIME, LingeringClose } from './lingering-close.js';
+import { mayKeepAlive } from './persistence.js';
+import { rejectedRequest } from './rejected-request.js';
+import { ResponseWriter } from './response-writer.js';
+import { TunnelEnd } from './tunnel-end.js';
 import { Waiting } from './waiting.js';
 
-/** nginx's lingering_time: the longest that is read what nobody wants: the rest of a body, or of a connection that is closed. */
-const LINGERING_TIME = 30_000;
-/** How long a connection whose listener is closed may take to send its first request, or one that is on its way when it rests. */
+/** How long a connection whose listener is closed may take to send its first request, or one that is on its way when it is idle. */
 const DRAINING_TIME = 1000;
-/** Bytes of later requests kept while one is answered; then the socket is paused. */
+/** Bytes of later requests retained while one is served; then the socket is paused. */
 const PIPELINE_LIMIT = 65_536;
+/** Bytes the socket may hold before the source of a response has to stop. */
+const HIGH_WATER = 131_072;
 
-/** One connection of a client: finds requests in its bytes, one at a time, and keeps its time limits. */
-export class ClientConnection implements Timed, IdleClient, ConnectionView {
+/**
+ * One HTTP/1 connection of a client: finds requests in its bytes, one at a time, and keeps its time limits.
+ *
+ *     accepted ──▶ Head ──whole head──▶ Nothing / Body / Send   (a request is served; Body: its body is read, Send: the client is slow)
+ *                   ▲  ▲                     │            │
+ *         first byte│  └──pipelined head─────┤ finish()   │ openTunnel()
+ *                   │                        ▼            ▼
+ *               KeepAlive ◀──keep-alive── after it     TunnelEnd        (the tunnel uses the socket)
+ *                   │                        │
+ *                   ▼                        ▼
+ *                closed  ◀────────── #end() or LingeringClose           (it uses the socket until the client has closed)
+ *
+ * The names are those of {@link Waiting}: what the deadline of the connection is armed for.
+ */
+export class ClientConnection implements Timed, IdleClient, SocketUser, ClientStream {
   deadline = 0;
   slot = -1;
   olderIdle: IdleClient | undefined = undefined;
   newerIdle: IdleClient | undefined = undefined;
-  readonly id: number;
-  requests = 0;
   request: Request | undefined = undefined;
-  tunnel: Tunnel | undefined = undefined;
+  readonly protocol = undefined;
   readonly #input = new ClientInput();
   readonly #heads: HeadReader;
+  readonly #writer: ResponseWriter;
+  /** Another user has the socket, and this connection only its facts. */
+  #left = false;
   #waiting: Waiting = Waiting.Nothing;
   #working = false;
   #closing = false;
@@ -49,34 +66,22 @@ export class ClientConnection implements Timed, IdleClient, ConnectionView {
   #unsent = 0;
 
   constructor(
-    readonly socket: Socket,
-    readonly listener: HttpListener,
+    readonly socket: ClientSocket,
+    readonly listener: ConnectionListener & { readonly connections: Set<ClientConnection> },
     readonly context: HttpContext,
-    /** As it was when the connection was accepted: the socket forgets it with a reset, and who may do what hangs on it. */
-    readonly remoteAddress: string,
-    /** It speaks TLS. On a TLS listener all do but those that are told so. */
-    readonly secure: boolean,
+    readonly client: SocketClient,
   ) {
-    this.id = context.nextConnectionId();
     this.#heads = new HeadReader(context);
+    this.#writer = new ResponseWriter(socket, context.buffers);
     this.#openedAt = context.clock.now;
     this.#sendTimeout = listener.names.defaultServer.fallback.settings.sendTimeout;
     this.#wait(Waiting.Head, this.#headTimeout);
     context.idleClients.add(this);
   }
 
-  get remotePort(): number {
-    return this.socket.remotePort ?? 0;
-  }
-  get localAddress(): string {
-    return this.listener.isUnix ? this.listener.address : (this.socket.localAddress ?? '');
-  }
-  get localPort(): number {
-    return this.socket.localPort ?? 0;
-  }
   /** Between requests, or before the first: nothing is lost when it is closed. */
   get isIdle(): boolean {
-    return this.request === undefined && this.#input.bytes === undefined && this.tunnel === undefined && !this.#closing;
+    return this.request === undefined && this.#input.bytes === undefined && !this.#left && !this.#closing;
   }
 
   get #headTimeout(): number {
@@ -84,127 +89,19 @@ export class ClientConnection implements Timed, IdleClient, ConnectionView {
     return this.listener.draining ? Math.min(clientHeaderTimeout, DRAINING_TIME) : clientHeaderTimeout;
   }
 
-  /** @param borrowed the bytes are only valid during the call. */
+  // The socket's side.
+
   onData(chunk: Buffer, borrowed: boolean): void {
     this.context.clock.refresh();
-    if (this.tunnel !== undefined) {
-      this.tunnel.fromClient(borrowed ? Buffer.from(chunk) : chunk);
-      return;
-    }
-    if (this.#closing) {
-      if (this.#waiting === Waiting.Linger) this.#lingerOn();
-      return;
-    }
+    if (this.#closing) return;
     this.#input.append(chunk, borrowed);
     this.#work();
-    if (this.#input.bytes !== undefined) this.#keepInput();
+    if (this.#input.bytes !== undefined) this.#retainInput();
   }
 
-  /** The parsed fields of `request`, parsed again if another request used the scratch meanwhile. */
-  headOf(request: Request): RequestHead {
-    const { context } = this;
-    if (context.headOwner !== request) {
-      parseRequestHead(context.head, request.text, request.headLimits);
-      context.headOwner = request;
-    }
-    return context.head;
-  }
-
-  mayKeepAlive(request: Request): boolean {
-    const { settings } = request.location;
-    return (
-      !this.#ended &&
-      !this.listener.draining &&
-      // It has not sent its body, and where its next request begins nobody would know.
-      !(request.expectContinue && request.body?.complete === false) &&
-      settings.keepaliveTimeout > 0 &&
-      this.requests < settings.keepaliveRequests &&
-      this.context.clock.now - this.#openedAt < settings.keepaliveTime
-    );
-  }
-
-  /** Somebody will read the body: tells a client that waits for it (RFC 9110, 10.1.1). */
-  wantBody(request: Request): void {
-    if (!request.expectContinue || request.headSent) return;
-    request.expectContinue = false;
-    if (request.minor === 1 && request.body?.received === 0) this.socket.write('HTTP/1.1 100 Continue\r\n\r\n', 'latin1');
-  }
-
-  /** The body got a reader, or is thrown away: what the socket holds back may come, in the time of the location that is known by now. */
-  bodyTaken(): void {
-    this.socket.resume();
-    if (this.request?.body?.complete === false && this.#waiting !== Waiting.Send) this.#waitForBody(this.request);
-  }
-
-  /** Nobody takes more of the body for now. A client that is not read from cannot be late. */
-  holdBody(): void {
-    this.socket.pause();
-    if (this.#waiting === Waiting.Body) this.#wait(Waiting.Nothing, 0);
-  }
-
-  /** The answer is complete: goes on with the next request or closes. */
-  finish(request: Request): void {
-    if (request.finished) return;
-    request.completed = true;
-    this.#log(request);
-    const { body } = request;
-    if (body !== undefined && !body.complete) {
-      // A client that still waits for 100 has not sent the body and never will.
-      if (request.expectContinue || body.failure > 0) request.keepAlive = false;
-      body.discard();
-      this.bodyTaken();
-      if (request.keepAlive) {
-        this.#lingerUntil = this.context.clock.now + LINGERING_TIME;
-        this.#waitForBody(request);
-        return;
-      }
-      this.#linger();
-      return;
-    }
-    this.#afterRequest(request);
-  }
-
-  /** The answer cannot be completed: closes at once, so that the client sees it is cut off. */
-  abort(request: Request): void {
-    if (request.finished) return;
-    this.#log(request);
-    this.#closing = true;
-    this.socket.destroy();
-  }
-
-  /** For a tunnel: bytes that came behind the request. */
-  takePending(): Buffer | undefined {
-    return this.#input.take();
-  }
-
-  /** A tunnel is over: what is written still goes out. */
-  endTunnel(request: Request): void {
-    this.tunnel = undefined;
-    request.keepAlive = false;
-    if (!request.finished) this.#log(request);
-    this.request = undefined;
-    this.#end();
-  }
-
-  /**
-   * Ends after the current answer (graceful quit, a listener that is removed, a place for another client). If there is none: at once if its
-   * place is needed; else it waits a little for a request that may be on its way, of which the client would not know whether it was carried out.
-   */
-  drain(): void {
-    if (this.isIdle && this.listener.draining) {
-      if (this.requests === 0) this.#wait(Waiting.Head, this.#headTimeout);
-      else this.#wait(Waiting.KeepAlive, Math.min(this.#keepaliveTimeout, DRAINING_TIME));
-    } else if (this.isIdle) this.#end();
-    else if (this.request !== undefined && !this.request.headSent) this.request.keepAlive = false;
-  }
-
-  /** The client sent FIN. Whoever waits for an upstream is told: nginx takes it for an abort. */
+  /** The client sent FIN. The owner of a request that waits for an upstream is told: nginx takes it for an abort. */
   onEnd(): void {
     this.#ended = true;
-    if (this.tunnel !== undefined) {
-      this.tunnel.clientEnded();
-      return;
-    }
     const request = this.request;
     if (request === undefined) {
       this.#abandonHead(400, 'client prematurely closed connection');
@@ -227,25 +124,153 @@ export class ClientConnection implements Timed, IdleClient, ConnectionView {
     this.#abandonHead(400, 'client prematurely closed connection');
     context.figures.countClosed();
     this.#closing = true;
-    this.tunnel?.clientClosed();
     if (request !== undefined && !request.finished) this.#clientGone(request);
+    this.#writer.abandon();
   }
 
   onDrain(): void {
     this.context.clock.refresh();
+    this.#writer.recycle();
     const request = this.request;
     if (request !== undefined) {
       if (this.#waiting === Waiting.Send) this.#wait(Waiting.Nothing, 0);
-      request.owner?.onDrain();
+      onResponseDrained(request);
     } else if (this.#waiting === Waiting.Send && !this.#closing) {
       this.#rest();
     }
   }
 
-  /** The socket holds bytes that the client does not take: send_timeout runs. */
+  // The response.
+
+  writeHead(request: Request): void {
+    const goesOn = !this.#ended && !this.listener.draining;
+    const head = headText(request, goesOn && mayKeepAlive(request, this.client.requests, this.context.clock.now - this.#openedAt));
+    request.headBytes = head.length;
+    this.#writer.hold(head);
+  }
+
+  get holdsHead(): boolean {
+    return this.#writer.holdsHead;
+  }
+
+  dropHead(request: Request): void {
+    this.#writer.dropHead();
+    request.headSent = false;
+  }
+
+  write(request: Request, chunk: Buffer, from: number, to: number, lender: Lender | undefined): void {
+    if (this.request === request) this.#writer.write(request, chunk, from, to, lender);
+  }
+
+  flush(request: Request): void {
+    if (this.request === request) this.#writer.flush(request);
+  }
+
+  end(request: Request): void {
+    if (this.request === request) this.#writer.end(request);
+  }
+
+  get isBehind(): boolean {
+    return this.socket.writableLength > HIGH_WATER;
+  }
+
+  /** The socket holds bytes that the client does not consume: send_timeout runs. */
   watchSending(request: Request): void {
     this.#sendTimeout = request.location.settings.sendTimeout;
     this.#waitForSending();
+  }
+
+  // The request body.
+
+  wantBody(request: Request): void {
+    if (!request.expectContinue || request.headSent) return;
+    request.expectContinue = false;
+    if (request.minor === 1 && request.body?.received === 0) this.socket.write('HTTP/1.1 100 Continue\r\n\r\n', 'latin1');
+  }
+
+  /** What the socket holds back may come, in the time of the location that is known by now. */
+  resumeBody(request: Request): void {
+    if (this.request !== request) return;
+    this.socket.resume();
+    if (request.body?.complete === false && this.#waiting !== Waiting.Send) this.#waitForBody(request);
+  }
+
+  /** A client that is not read from cannot be late. */
+  pauseBody(request: Request): void {
+    if (this.request !== request) return;
+    this.socket.pause();
+    if (this.#waiting === Waiting.Body) this.#wait(Waiting.Nothing, 0);
+  }
+
+  // The end of a request.
+
+  /** Goes on with the next request or closes. */
+  finish(request: Request): void {
+    if (request.finished) return;
+    request.completed = true;
+    this.#log(request);
+    const { body } = request;
+    if (body !== undefined && !body.complete) {
+      // A client that still waits for 100 has not sent the body and never will.
+      if (request.expectContinue || body.failure > 0) request.keepAlive = false;
+      body.discard();
+      this.resumeBody(request);
+      if (request.keepAlive) {
+        this.#lingerUntil = this.context.clock.now + LINGERING_TIME;
+        this.#waitForBody(request);
+        return;
+      }
+      this.#linger();
+      return;
+    }
+    this.#afterRequest(request);
+  }
+
+  /** Closes at once, so that the client sees that the response is cut off. */
+  abort(request: Request): void {
+    if (request.finished) return;
+    this.#log(request);
+    this.#closing = true;
+    this.socket.destroy();
+  }
+
+  openTunnel(request: Request, tunnel: Tunnel): boolean {
+    this.#writer.flush(request);
+    this.#left = true;
+    this.context.timers.disarm(this);
+    new TunnelEnd(this.socket, this, tunnel).start(this.#input.take());
+    return true;
+  }
+
+  writeTunnel(request: Request, chunk: Buffer): void {
+    this.#writer.writeBytes(request, chunk);
+  }
+  pauseTunnel(): void {
+    this.socket.pause();
+  }
+  resumeTunnel(): void {
+    this.socket.resume();
+  }
+
+  endTunnel(request: Request): void {
+    this.socket.client = this;
+    this.#left = false;
+    request.keepAlive = false;
+    if (!request.finished) this.#log(request);
+    this.request = undefined;
+    this.#end();
+  }
+
+  /**
+   * Ends after the current answer (graceful quit, a listener that is removed, a place for another client). If there is none: at once if its
+   * place is needed; else it waits a little for a request that may be on its way, of which the client would not know whether it was carried out.
+   */
+  drain(): void {
+    if (this.isIdle && this.listener.draining) {
+      if (this.client.requests === 0) this.#wait(Waiting.Head, this.#headTimeout);
+      else this.#wait(Waiting.KeepAlive, Math.min(this.#keepaliveTimeout, DRAINING_TIME));
+    } else if (this.isIdle) this.#end();
+    else if (this.request !== undefined && !this.request.headSent) this.request.keepAlive = false;
   }
 
   onDeadline(): void {
@@ -260,17 +285,13 @@ export class ClientConnection implements Timed, IdleClient, ConnectionView {
       case Waiting.KeepAlive:
         this.#end();
         return;
-      case Waiting.Linger:
-        if (unsentBytes(this.socket) > 0) this.#waitForSending();
-        else this.socket.destroy();
-        return;
       case Waiting.Body:
         if (request === undefined || request.finished) this.socket.destroy();
         else {
           context.log.write('info', 'client timed out (110: Connection timed out) while reading client request body', request);
           request.keepAlive = false;
           request.body?.fail(408);
-          if (!request.finished) answerStatus(request, 408);
+          if (!request.finished) this.context.flow.reject(request, 408);
         }
         return;
       case Waiting.Send:
@@ -284,8 +305,8 @@ export class ClientConnection implements Timed, IdleClient, ConnectionView {
   }
 
   /** What is left waits for more, or for the request at work to end. */
-  #keepInput(): void {
-    this.#input.keep();
+  #retainInput(): void {
+    this.#input.retain();
     const mustWait = this.request !== undefined || this.#waiting === Waiting.Send;
     if (mustWait && this.#input.length > PIPELINE_LIMIT) this.socket.pause();
   }
@@ -295,7 +316,7 @@ export class ClientConnection implements Timed, IdleClient, ConnectionView {
     if (this.#working) return;
     this.#working = true;
     const input = this.#input;
-    while (input.bytes !== undefined && !this.#closing && this.tunnel === undefined) {
+    while (input.bytes !== undefined && !this.#closing && !this.#left) {
       const { request } = this;
       const body = request?.body;
       if (request === undefined) {
@@ -315,26 +336,26 @@ export class ClientConnection implements Timed, IdleClient, ConnectionView {
       if (this.#waiting !== Waiting.Head) this.#wait(Waiting.Head, settings.clientHeaderTimeout);
       return false;
     }
-    this.requests++;
+    this.client.requests++;
     if (reading === Reading.Complete) this.#begin();
-    else this.#refuse();
+    else this.#reject();
     return true;
   }
 
   #begin(): void {
     const { context, listener } = this;
-    const request = new Request(this, listener.names.defaultServer);
+    const request = new Request(this, listener.names.defaultServer, context.head);
     context.headOwner = request;
     context.figures.countRequest();
     this.request = request;
     this.#wait(Waiting.Nothing, 0);
-    let refused = startRequest(request);
+    let rejected = startRequest(request);
     if (request.contentLength > 0 || context.head.chunked) this.#openBody(request);
     // What came with the head is enough to see it: also a location that reads no body must not take it for a request.
-    if (refused === 0) refused = request.body?.failure ?? 0;
-    if (refused !== 0) {
+    if (rejected === 0) rejected = request.body?.failure ?? 0;
+    if (rejected !== 0) {
       request.keepAlive = false;
-      answerStatus(request, refused);
+      context.flow.reject(request, rejected);
       return;
     }
     run(request);
@@ -357,12 +378,12 @@ export class ClientConnection implements Timed, IdleClient, ConnectionView {
       if (request.finished) this.#linger();
       else if (request.stage !== Stage.Server && !request.headSent) {
         request.owner?.abort();
-        if (!request.finished) answerStatus(request, body.failure);
+        if (!request.finished) this.context.flow.reject(request, body.failure);
       }
       return;
     }
     if (!body.complete) {
-      if (body.isFull) this.holdBody();
+      if (body.isFull) this.pauseBody(request);
       else if (!this.socket.isPaused()) this.#waitForBody(request);
       return;
     }
@@ -371,20 +392,20 @@ export class ClientConnection implements Timed, IdleClient, ConnectionView {
   }
 
   /** A head that is not a request: answers and closes. No handler runs, nothing reaches a backend. */
-  #refuse(): void {
+  #reject(): void {
     this.#input.clear();
-    const request = refusedRequest(this, this.#heads);
+    const request = rejectedRequest(this, this.#heads);
     this.request = request;
-    answerStatus(request, this.#heads.code);
+    this.context.flow.reject(request, this.#heads.code);
   }
 
   /** What is here of a head will not become whole, and nobody waits for an answer: it is logged, as nginx does. */
   #abandonHead(status: number, reason: string): void {
-    if (!this.#heads.isAmidst) return;
-    this.requests++;
+    if (!this.#heads.hasPartialHead) return;
+    this.client.requests++;
     this.#heads.abandon(this.#input, this.listener.names.defaultServer.settings.headLimits, status, reason);
     this.#input.clear();
-    const request = refusedRequest(this, this.#heads);
+    const request = rejectedRequest(this, this.#heads);
     request.status = status;
     this.#log(request);
   }
@@ -402,7 +423,7 @@ export class ClientConnection implements Timed, IdleClient, ConnectionView {
     this.#sendTimeout = request.location.settings.sendTimeout;
     if (!request.keepAlive || this.#ended) {
       // What was not read may still be on its way.
-      if (this.#input.bytes !== undefined || request.refused || request.body?.complete === false) this.#linger();
+      if (this.#input.bytes !== undefined || request.rejected || request.body?.complete === false) this.#linger();
       else this.#end();
       return;
     }
@@ -428,32 +449,27 @@ export class ClientConnection implements Timed, IdleClient, ConnectionView {
     if (this.#input.bytes === undefined || this.#working) return;
     this.socket.resume();
     this.#work();
-    if (this.#input.bytes !== undefined) this.#keepInput();
+    if (this.#input.bytes !== undefined) this.#retainInput();
   }
 
   /** Closes; what is written still goes out. */
   #end(): void {
     this.#closing = true;
     this.context.timers.disarm(this);
-    if (this.socket.writableLength === 0 && !this.secure) this.socket.destroy();
+    if (this.socket.writableLength === 0 && !this.client.secure) this.socket.destroy();
     else {
       this.socket.destroySoon();
       this.#waitForSending();
     }
   }
 
-  /** Closes, but reads on for a while: a reset because of unread bytes could overtake the answer (RFC 9112, 9.6). */
+  /** Closes when the client has; see {@link LingeringClose}. */
   #linger(): void {
+    const { lingeringTimeout } = this.listener.names.defaultServer.fallback.settings;
     this.#closing = true;
     this.request = undefined;
-    this.socket.end();
-    this.socket.resume();
-    this.#lingerUntil = this.context.clock.now + LINGERING_TIME;
-    this.#lingerOn();
-  }
-
-  #lingerOn(): void {
-    this.#wait(Waiting.Linger, this.#lingerTime());
+    this.context.timers.disarm(this);
+    new LingeringClose(this.socket, this.context, { lingering: lingeringTimeout, send: this.#sendTimeout }, this).start();
   }
 
   #lingerTime(): number {

@@ -1,4 +1,4 @@
-/** What a client sent and nobody has used up. Between two reads the bytes are this object's own. */
+/** Unconsumed input of one client connection. Between two reads the bytes are this object's own. */
 export class ClientInput {
   bytes: Buffer | undefined = undefined;
   /** Where the unused part begins. */
@@ -28,7 +28,7 @@ export class ClientInput {
   }
 
   /** The read is over: what is left is copied if it was only lent. */
-  keep(): void {
+  retain(): void {
     if (this.bytes === undefined || !this.borrowed) return;
     this.bytes = Buffer.from(this.bytes.subarray(this.at));
     this.at = 0;
@@ -37,7 +37,7 @@ export class ClientInput {
 
   /** Gives away what is left. */
   take(): Buffer | undefined {
-    this.keep();
+    this.retain();
     const left = this.bytes?.subarray(this.at);
     this.clear();
     return left;

@@ -4,7 +4,7 @@ import { parseLoneLine, parseRequestHead } from '../../../net/http1/request-head
 import type { ClientInput } from './client-input.js';
 import type { HttpContext } from '../../request/context.js';
 
-/** Most that the log shows of a request line that was refused. */
+/** Most that the log shows of a request line that was rejected. */
 const LOGGED_LINE = 2048;
 
 /** What a look at the input came to. */
@@ -14,16 +14,16 @@ export const enum Reading {
   /** The head is in the scratch of the parser, and used up in the input. */
   Complete,
   /** This can become no request: `code`, `reason` and `line` tell more. */
-  Refused,
+  Rejected,
 }
 
 /** Reads the heads of one connection's requests, whole or in pieces, into the scratch of the parser (`HttpContext.head`). */
 export class HeadReader {
-  /** Of a refused head: the status to answer with, or nginx's own code for it (494: too large). */
+  /** Of a rejected head: the status to answer with, or nginx's own code for it (494: too large). */
   code = 0;
-  /** Of a refused head: why, for the error log. */
+  /** Of a rejected head: why, for the error log. */
   reason = '';
-  /** Of a refused head: what came as its request line, for the access log. The scratch of the parser holds it if it is sound, and nothing else. */
+  /** Of a rejected head: what came as its request line, for the access log. The scratch of the parser holds it if it is sound, and nothing else. */
   line = '';
   /** The search for the end of a head that came in part. */
   #search: HeadEnd | undefined = undefined;
@@ -31,7 +31,7 @@ export class HeadReader {
   constructor(private readonly context: HttpContext) {}
 
   /** A part of a head is here. */
-  get isAmidst(): boolean {
+  get hasPartialHead(): boolean {
     return this.#search !== undefined;
   }
 
@@ -50,18 +50,18 @@ export class HeadReader {
       return Reading.Partial;
     }
     this.forget();
-    if (end < 0) return this.#refuse(search.code, `client sent ${search.reason}`, input, limits);
+    if (end < 0) return this.#reject(search.code, `client sent ${search.reason}`, input, limits);
     const { head } = context;
     if (parseFound(search, bytes, input.at, end, limits, head, parseRequestHead) !== 0)
-      return this.#refuse(head.code, head.reason, input, limits);
+      return this.#reject(head.code, head.reason, input, limits);
     input.advance(search.end);
     return Reading.Complete;
   }
 
-  /** What is here in part will not become whole. Makes of it what is made of a refused head. */
+  /** What is here in part will not become whole. Makes of it what is made of a rejected head. */
   abandon(input: ClientInput, limits: HeadLimits, code: number, reason: string): void {
     this.forget();
-    this.#refuse(code, reason, input, limits);
+    this.#reject(code, reason, input, limits);
   }
 
   /** No more of the head that is here in part will come. */
@@ -79,12 +79,12 @@ export class HeadReader {
     this.context.figures.countReading(1);
   }
 
-  #refuse(code: number, reason: string, input: ClientInput, limits: HeadLimits): Reading {
+  #reject(code: number, reason: string, input: ClientInput, limits: HeadLimits): Reading {
     this.code = code;
     this.reason = reason;
     this.line = firstLine(input);
     parseLoneLine(this.context.head, this.line, limits);
-    return Reading.Refused;
+    return Reading.Rejected;
   }
 }
 

@@ -5,5 +5,4 @@ export const enum Waiting {
   KeepAlive,
   Body,
   Send,
-  Linger,
 }

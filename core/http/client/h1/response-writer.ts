@@ -1,0 +1,130 @@
+import type { Socket } from 'node:net';
+import type { ReadBuffers } from '../../../net/buffers.js';
+import type { Lender } from '../../request/client-stream.js';
+import type { Request } from '../../request/request.js';
+
+/** Up to here head and body leave as one string: it is copied once, by the system call's own buffer. */
+const JOINED_LIMIT = 16_384;
+
+/**
+ * Writes responses to the socket of an HTTP/1 connection. The head waits for the first bytes of the body, so that a small response leaves in
+ * one write; large pieces go out as the buffers they were read into.
+ */
+export class ResponseWriter {
+  #head = '';
+  /** Read buffers that the socket still needs. */
+  readonly #inFlight: Buffer[] = [];
+
+  constructor(
+    private readonly socket: Socket,
+    private readonly buffers: ReadBuffers,
+  ) {}
+
+  get holdsHead(): boolean {
+    return this.#head !== '';
+  }
+
+  hold(head: string): void {
+    this.#head = head;
+  }
+
+  dropHead(): void {
+    this.#head = '';
+  }
+
+  flush(request: Request): void {
+    if (this.#head === '') return;
+    const head = this.#head;
+    this.#head = '';
+    this.writeText(request, head);
+  }
+
+  /** Text of single bytes (latin1). */
+  writeText(request: Request, text: string): void {
+    request.bytesSent += text.length;
+    this.socket.write(text, 'latin1');
+  }
+
+  write(request: Request, chunk: Buffer, from: number, to: number, lender: Lender | undefined): void {
+    if (request.chunked) {
+      this.#writeChunk(request, chunk, from, to, lender);
+      return;
+    }
+    const head = this.#head;
+    if (head !== '' && head.length + to - from <= JOINED_LIMIT) {
+      this.#head = '';
+      this.writeText(request, head + chunk.latin1Slice(from, to));
+      return;
+    }
+    this.flush(request);
+    this.#writePiece(request, chunk, from, to, lender);
+  }
+
+  end(request: Request): void {
+    if (request.chunked && request.sendsBody) {
+      const head = this.#head;
+      this.#head = '';
+      this.writeText(request, `${head}0\r\n\r\n`);
+    } else this.flush(request);
+    this.recycle();
+  }
+
+  /** Bytes that are this writer's to keep. */
+  writeBytes(request: Request, bytes: Buffer): void {
+    request.bytesSent += bytes.length;
+    this.socket.write(bytes);
+  }
+
+  /** Returns read buffers whose bytes have left. */
+  recycle(): void {
+    if (this.#inFlight.length === 0 || this.socket.writableLength > 0) return;
+    for (const buffer of this.#inFlight) this.buffers.give(buffer);
+    this.#inFlight.length = 0;
+  }
+
+  /** The client is gone or cut off: the buffers are the garbage collector's. */
+  abandon(): void {
+    this.#head = '';
+    this.#inFlight.length = 0;
+  }
+
+  #writeChunk(request: Request, chunk: Buffer, from: number, to: number, lender: Lender | undefined): void {
+    const { socket } = this;
+    const head = `${this.#head}${(to - from).toString(16)}\r\n`;
+    this.#head = '';
+    request.bytesSent += head.length + to - from + 2;
+    if (head.length + to - from < JOINED_LIMIT) {
+      socket.write(`${head}${chunk.latin1Slice(from, to)}\r\n`, 'latin1');
+      return;
+    }
+    const body = chunk.subarray(from, to);
+    socket.cork();
+    socket.write(head, 'latin1');
+    socket.write(lender === undefined ? body : Buffer.from(body));
+    socket.write('\r\n', 'latin1');
+    socket.uncork();
+  }
+
+  /** Passes the very memory on that the bytes were read into, and keeps it from being read into again until it is sent. */
+  #writePiece(request: Request, chunk: Buffer, from: number, to: number, lender: Lender | undefined): void {
+    const { socket } = this;
+    const piece = from === 0 && to === chunk.length ? chunk : chunk.subarray(from, to);
+    request.bytesSent += piece.length;
+    if (lender === undefined) {
+      socket.write(piece);
+      return;
+    }
+    if (socket.writableLength > 0) {
+      // Something is queued already: this piece will wait for sure.
+      const buffer = lender.keepBuffer();
+      if (buffer !== undefined) this.#inFlight.push(buffer);
+      socket.write(buffer === undefined ? Buffer.from(piece) : piece);
+      return;
+    }
+    const { hasOwnBuffer } = lender;
+    socket.write(hasOwnBuffer ? piece : Buffer.from(piece));
+    if (!hasOwnBuffer || socket.writableLength === 0) return;
+    const buffer = lender.keepBuffer();
+    if (buffer !== undefined) this.#inFlight.push(buffer);
+  }
+}

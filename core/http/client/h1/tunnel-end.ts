@@ -1,0 +1,35 @@
+import type { Tunnel } from '../../request/client-stream.js';
+import type { ClientSocket, SocketUser } from '../socket-user.js';
+
+/** The client's end of a tunnel: its socket carries bytes, no requests. */
+export class TunnelEnd implements SocketUser {
+  constructor(
+    private readonly socket: ClientSocket,
+    /** The connection that the socket belonged to. */
+    private readonly connection: SocketUser,
+    private readonly tunnel: Tunnel,
+  ) {}
+
+  /** @param early what came behind the request */
+  start(early: Buffer | undefined): void {
+    this.socket.client = this;
+    if (early !== undefined) this.tunnel.fromClient(early);
+  }
+
+  onData(chunk: Buffer, borrowed: boolean): void {
+    this.tunnel.fromClient(borrowed ? Buffer.from(chunk) : chunk);
+  }
+
+  onEnd(): void {
+    this.tunnel.clientEnded();
+  }
+
+  onClose(): void {
+    this.tunnel.clientClosed();
+    this.connection.onClose();
+  }
+
+  onDrain(): void {
+    this.connection.onDrain();
+  }
+}

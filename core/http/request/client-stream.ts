@@ -1,0 +1,114 @@
+/** What a request knows of the other rooms: where its response goes, and what may become of it. Interfaces only. */
+import type { ClientConnection } from '../../module/http.js';
+import type { ServerNames } from '../site/server-names.js';
+import type { HttpVariables } from '../site/variables.js';
+import type { HttpContext } from './context.js';
+import type { Request } from './request.js';
+
+/** The address a request came to, with what is configured for it now. */
+export interface RequestListener {
+  readonly names: ServerNames;
+  readonly variables: HttpVariables;
+  readonly secure: boolean;
+}
+
+/** The memory of a piece that its writer lends: valid during the call, unless the stream retains the buffer. */
+export interface Lender {
+  /** Hands the buffer of the last read over; it comes back through `ReadBuffers.give`. Undefined: the memory cannot be retained. */
+  keepBuffer(): Buffer | undefined;
+  /** The memory is used for nothing else before the next read. */
+  readonly hasOwnBuffer: boolean;
+}
+
+/** Bytes in both directions, after a request has left HTTP (101, CONNECT). */
+export interface Tunnel {
+  fromClient(chunk: Buffer): void;
+  /** The client sent FIN. */
+  clientEnded(): void;
+  clientClosed(): void;
+}
+
+/**
+ * The way back to the client of one request: an HTTP/1 connection, an HTTP/2 stream, the memory of a subrequest. Methods take the request
+ * because an HTTP/1 connection serves one after the other: what a late caller says of an earlier one has no effect.
+ */
+export interface ClientStream {
+  /** Facts about the client for modules. */
+  readonly client: ClientConnection;
+  readonly context: HttpContext;
+  readonly listener: RequestListener;
+  /** `HTTP/2.0`; undefined: what the request line says. */
+  readonly protocol: string | undefined;
+
+  /** Fixes status and fields. They leave with the first bytes of the body, or with {@link flush} or {@link end}. */
+  writeHead(request: Request): void;
+  /** The head was written, and none of it has left. */
+  readonly holdsHead: boolean;
+  /** Takes back a head that has not left: another one follows. */
+  dropHead(request: Request): void;
+  /** @param lender undefined: the stream may keep the bytes as long as it likes; else see {@link Lender}. */
+  write(request: Request, chunk: Buffer, from: number, to: number, lender: Lender | undefined): void;
+  flush(request: Request): void;
+  /** The response is written. {@link finish} follows. */
+  end(request: Request): void;
+  /** More is waiting for the client than should: the source stops until its {@link RequestOwner.onDrain}. */
+  readonly isBehind: boolean;
+  /** The client takes nothing: send_timeout runs until it does. */
+  watchSending(request: Request): void;
+
+  /** Somebody will read the request body: tells a client that waits for it (RFC 9110, 10.1.1). */
+  wantBody(request: Request): void;
+  /** The body has a reader, or is discarded: what the client holds back may come. */
+  resumeBody(request: Request): void;
+  /** Nobody consumes more of the body for now. */
+  pauseBody(request: Request): void;
+
+  /** The request is over, its response complete. */
+  finish(request: Request): void;
+  /** The response cannot be completed: the client sees that it is cut off. */
+  abort(request: Request): void;
+  /** Leaves HTTP: all bytes of the client go to the tunnel. False: this stream cannot. */
+  openTunnel(request: Request, tunnel: Tunnel): boolean;
+  /** Bytes for the client of a tunnel. */
+  writeTunnel(request: Request, chunk: Buffer): void;
+  pauseTunnel(): void;
+  resumeTunnel(): void;
+  /** The tunnel is over: what is written still goes out. */
+  endTunnel(request: Request): void;
+}
+
+/** Takes the body of a response: see core/http/response. */
+export interface ResponseSink {
+  /** A filter has more waiting than it should, and the source stops until its {@link RequestOwner.onDrain}. */
+  readonly isBehind: boolean;
+  write(chunk: Buffer, from: number, to: number, lender: Lender | undefined): void;
+  /** The source has given everything: the response ends when the filters have. */
+  end(): void;
+  /** The client has consumed what was written. */
+  onDrained(): void;
+  /** The response is given up. */
+  destroy(): void;
+}
+
+/** Finishes a request later: an exchange with an upstream, a body filter, a module that waits. */
+export interface RequestOwner {
+  /** It goes on when the client has sent FIN, and without a client as well. */
+  readonly outlivesClient: boolean;
+  /** The client is gone: the owner releases what it holds. It does not respond. */
+  abort(): void;
+  /** The response was given up, by a filter that failed: the owner releases what it holds. */
+  discard(): void;
+  /** What was written to the client has left: more may follow. */
+  onDrain(): void;
+}
+
+/** What the phases do for everybody below them. */
+export interface RequestFlow {
+  /** Responds with a status and no content of its own: the configured error page, or the engine's. */
+  reject(request: Request, status: number): void;
+  /** Sends a complete response. */
+  send(request: Request, body: Buffer, contentType: string | undefined): void;
+  /** Starts again at the selection of a location, by the request's URI. */
+  enterLocation(request: Request): void;
+  enterNamedLocation(request: Request, name: string): void;
+}

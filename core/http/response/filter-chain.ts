@@ -1,0 +1,201 @@
+import { inspect } from 'node:util';
+import type { BodyFilter, BodyOutput } from '../../module/http.js';
+import type { Lender, RequestOwner, ResponseSink } from '../request/client-stream.js';
+import { logFailure } from '../request/handler-failure.js';
+import type { Request } from '../request/request.js';
+
+/**
+ * The body filters of one response, in order, from its source to the client's stream. A filter may hold bytes back and give them later,
+ * and may stop the source meanwhile. When the source is done, the chain is the request's owner until its last filter has ended.
+ */
+export class FilterChain implements ResponseSink, RequestOwner {
+  readonly outlivesClient = false;
+  readonly #links: Link[] = [];
+  #paused = 0;
+  #over = false;
+
+  constructor(
+    readonly request: Request,
+    /** Responds with 500 while nothing is out. */
+    private readonly fail: (request: Request) => void,
+  ) {}
+
+  /** @param handler the header filter that made it, whose module a failure is logged with */
+  add(filter: BodyFilter, handler: unknown): void {
+    assertFilter(filter);
+    const link = new Link(this, filter, handler);
+    const last = this.#links.at(-1);
+    if (last !== undefined) last.next = link;
+    this.#links.push(link);
+  }
+
+  get isBehind(): boolean {
+    return this.#paused > 0;
+  }
+  get isOver(): boolean {
+    return this.#over;
+  }
+
+  write(chunk: Buffer, from: number, to: number, lender: Lender | undefined): void {
+    const piece = chunk.subarray(from, to);
+    this.#links[0]?.accept(lender === undefined ? piece : Buffer.from(piece));
+  }
+
+  end(): void {
+    if (this.#over) return;
+    this.request.owner = this;
+    this.#links[0]?.finish();
+  }
+
+  /** Bytes behind the last filter. */
+  deliver(piece: Buffer): boolean {
+    const { request } = this;
+    if (this.#over || piece.length === 0) return true;
+    request.stream.write(request, piece, 0, piece.length, undefined);
+    return !request.stream.isBehind;
+  }
+
+  /** The last filter has ended. */
+  complete(): void {
+    const { request } = this;
+    if (this.#over) return;
+    this.#over = true;
+    request.owner = undefined;
+    request.stream.end(request);
+    request.stream.finish(request);
+  }
+
+  pause(): void {
+    this.#paused++;
+  }
+
+  resume(): void {
+    if (this.#paused > 0 && --this.#paused === 0 && !this.#over && !this.request.stream.isBehind) this.request.owner?.onDrain();
+  }
+
+  /** A filter threw, or gave something else than bytes. */
+  failed(error: unknown, handler: unknown): void {
+    const { request } = this;
+    if (this.#over) return;
+    logFailure(request, error, handler);
+    this.destroy();
+    const { owner } = request;
+    request.owner = undefined;
+    if (owner !== this) owner?.discard();
+    if (request.stream.holdsHead) {
+      request.stream.dropHead(request);
+      this.fail(request);
+    } else request.stream.abort(request);
+  }
+
+  destroy(): void {
+    if (this.#over) return;
+    this.#over = true;
+    for (const link of this.#links) link.destroy();
+  }
+
+  abort(): void {
+    this.destroy();
+  }
+  discard(): void {
+    this.destroy();
+  }
+  /** Its filters are told by {@link onDrained}. */
+  onDrain(): void {}
+
+  onDrained(): void {
+    for (const link of this.#links) link.drain();
+  }
+}
+
+/** One filter and its way out: to the next filter, or to the client. */
+class Link implements BodyOutput {
+  next: Link | undefined = undefined;
+  #ended = false;
+  #paused = false;
+
+  constructor(
+    private readonly chain: FilterChain,
+    private readonly filter: BodyFilter,
+    private readonly handler: unknown,
+  ) {}
+
+  accept(piece: Buffer): void {
+    if (this.chain.isOver) return;
+    try {
+      this.filter.write(piece, this);
+    } catch (error) {
+      this.chain.failed(error, this.handler);
+    }
+  }
+
+  finish(): void {
+    if (this.chain.isOver) return;
+    try {
+      this.filter.end(this);
+    } catch (error) {
+      this.chain.failed(error, this.handler);
+    }
+  }
+
+  drain(): void {
+    if (this.chain.isOver) return;
+    try {
+      this.filter.drain?.(this);
+    } catch (error) {
+      this.chain.failed(error, this.handler);
+    }
+  }
+
+  destroy(): void {
+    this.#ended = true;
+    try {
+      this.filter.destroy?.();
+    } catch (error) {
+      logFailure(this.chain.request, error, this.handler);
+    }
+  }
+
+  write(piece: Buffer): boolean {
+    if (this.#ended || this.chain.isOver) return true;
+    if (!Buffer.isBuffer(piece)) throw new TypeError(`a body filter must write Buffers, not ${inspect(piece, { depth: 0 })}`);
+    if (this.next === undefined) return this.chain.deliver(piece);
+    this.next.accept(piece);
+    return !this.chain.request.stream.isBehind;
+  }
+
+  end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.resume();
+    if (this.next === undefined) this.chain.complete();
+    else this.next.finish();
+  }
+
+  fail(error: unknown): void {
+    this.chain.failed(error, this.handler);
+  }
+
+  pause(): void {
+    if (this.#paused) return;
+    this.#paused = true;
+    this.chain.pause();
+  }
+
+  resume(): void {
+    if (!this.#paused) return;
+    this.#paused = false;
+    this.chain.resume();
+  }
+}
+
+/** Nobody checks the types of a module that is written in JavaScript. */
+function assertFilter(filter: unknown): void {
+  const candidate = filter as Partial<BodyFilter> | null;
+  if (typeof candidate === 'object' && typeof candidate?.write === 'function' && typeof candidate.end === 'function') return;
+  // Its rejection is told by this error.
+  if (filter instanceof Promise) filter.catch(() => undefined);
+  throw new TypeError(
+    `the header filter returned ${inspect(filter, { depth: 0 })}: it must return a body filter, { write(piece, out), end(out) }, or nothing`,
+  );
+}
