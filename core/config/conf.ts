@@ -1,8 +1,8 @@
 /** The typed configuration of a module in one scope, with nginx's inheritance, all of it derived from the module's specs. */
 import type { ArgContext, Conf, ContextName, DirectiveSpec, Directives } from '../module/spec.js';
-import type { Block, Directive } from '../module/tree.js';
-import { readArguments, Signature } from './arguments.js';
-import { errorAt, type Written } from './errors.js';
+import type { Block, Directive, Written } from '../module/tree.js';
+import { readArguments, Signature } from '../module/arguments.js';
+import { errorAt } from './errors.js';
 import { Lexer } from './lexer.js';
 
 /** The block a configuration is read for. */

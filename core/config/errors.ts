@@ -1,5 +1,5 @@
 /** What is wrong with a configuration: where, in nginx's words, and what would be right. */
-import type { Directive, Source, Word } from '../module/tree.js';
+import type { Source, Word, Written } from '../module/tree.js';
 
 /** The file name of text that came with `-g`. Errors in it have no line. */
 export const COMMAND_LINE = 'command line';
@@ -49,9 +49,6 @@ export function configErrorsOf(thrown: unknown): readonly ConfigError[] | undefi
   if (thrown instanceof ConfigErrors) return thrown.errors;
   return thrown instanceof ConfigError ? [thrown] : undefined;
 }
-
-/** What an error message needs of a directive. */
-export type Written = Pick<Directive, 'name' | 'args' | 'source'>;
 
 /** A mistake at one word of a directive, or at its name. */
 export function errorAt(directive: Written, message: string, word?: Word, hint?: string): ConfigError {

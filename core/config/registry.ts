@@ -1,7 +1,7 @@
 /** All directives a server knows: those of its loaded modules, and the names that shipped modules would bring. */
 import type { ContextName, DirectiveSpec, Directives } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
-import { Signature } from './arguments.js';
+import { Signature } from '../module/arguments.js';
 import type { Tree } from './tree.js';
 
 export interface RegisteredSpec {

@@ -1,12 +1,12 @@
 /** Checks directives against the specs of the loaded modules. Everything that is wrong is reported, in the order of the text. */
 import type { ArgContext, ContextName } from '../module/spec.js';
-import type { Word } from '../module/tree.js';
-import { readArguments, synopsis } from './arguments.js';
-import { byPosition, errorAt, type ConfigError, type Written } from './errors.js';
+import type { Word, Written } from '../module/tree.js';
+import { readArguments, synopsis } from '../module/arguments.js';
+import { byPosition, errorAt, type ConfigError } from './errors.js';
 import { isOfNginx, NGINX_DIRECTIVES } from './nginx-directives.js';
 import type { Parsed } from './parser.js';
 import type { RegisteredSpec, SpecRegistry } from './registry.js';
-import { nearest } from './suggest.js';
+import { nearest } from '../module/suggest.js';
 import { QUANTIFIER_REST } from './text-parser.js';
 
 /** A directive of a tree, or as it comes from the parser. */
@@ -122,6 +122,7 @@ class Validator {
 
   /** A directive that took in the next line, because the `;` between them is missing. */
   private missingSemicolon({ name, args, source }: Checked, context: ContextName): string | undefined {
+    if (args.at(-1)?.line === source.line) return undefined;
     let before = { line: source.line, text: name };
     for (const word of args) {
       if (word.line > before.line && word.quote === undefined && this.registry.find(context, word.text) !== undefined) {

@@ -1,5 +1,5 @@
 /** Checks the directive specs of a module, each by itself. Contexts and defaults need the other modules: see module-set and running-modules. */
-import { wordHint } from '../config/suggest.js';
+import { wordHint } from '../module/suggest.js';
 import { INHERITANCES } from '../module/spec.js';
 import { isRecord, isTexts, ManifestError, unknownKeys, type ManifestErrors } from './manifest-error.js';
 

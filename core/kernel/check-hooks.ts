@@ -1,5 +1,5 @@
 /** Checks the names of a module's methods: srv calls some of them, and a misspelt one would never run. */
-import { nearest } from '../config/suggest.js';
+import { nearest } from '../module/suggest.js';
 import { actionsOf, routesOf } from '../module/control.js';
 import { ManifestError, type ManifestErrors } from './manifest-error.js';
 

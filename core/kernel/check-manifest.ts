@@ -1,5 +1,5 @@
 /** Checks what a module declares about itself. Its author may have built it with other types, or with none: nothing is assumed. */
-import { wordHint } from '../config/suggest.js';
+import { wordHint } from '../module/suggest.js';
 import { PHASES } from '../module/http.js';
 import { HELPERS, PLANES, type ModuleDeclaration, type ModuleKind } from '../module/manifest.js';
 import { directivesErrors } from './check-directives.js';

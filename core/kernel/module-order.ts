@@ -1,5 +1,5 @@
 /** The order of the handlers of modules: by the numbers in `phases`, then by the order of loading, and above both by `after` and `before`. */
-import { wordHint } from '../config/suggest.js';
+import { wordHint } from '../module/suggest.js';
 import { PHASES } from '../module/http.js';
 import type { HttpManifest, Manifest } from '../module/manifest.js';
 import { ManifestError, type ManifestErrors } from './manifest-error.js';

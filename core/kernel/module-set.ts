@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { SpecRegistry } from '../config/registry.js';
-import { nearest } from '../config/suggest.js';
+import { nearest } from '../module/suggest.js';
 import type { Plane } from '../module/manifest.js';
 import { CONTEXTS, type ContextName, type Directives } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';

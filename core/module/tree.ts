@@ -29,6 +29,9 @@ export interface Directive {
   readonly key?: number;
 }
 
+/** A directive as it is written, without what the tree knows of it. */
+export type Written = Pick<Directive, 'name' | 'args' | 'source'>;
+
 /** The directives of one block in order. Copying one with a change costs O(√n). */
 export interface Block extends Iterable<Directive> {
   readonly size: number;

@@ -1,5 +1,5 @@
 /** The pages of docs/directives: one for each module, and an index. */
-import { Signature, synopsis } from '../../core/config/arguments.js';
+import { Signature, synopsis } from '../../core/module/arguments.js';
 import type { DirectiveSpec, Inherit } from '../../core/module/spec.js';
 import type { DocumentedModule, Loading } from './all-modules.js';
 

@@ -1,5 +1,5 @@
-import { errorAt, type ConfigError, type Written } from '../../config/errors.js';
-import type { Word } from '../../module/tree.js';
+import { errorAt, type ConfigError } from '../../config/errors.js';
+import type { Word, Written } from '../../module/tree.js';
 import type { HttpVariables } from './variables.js';
 
 /** A directive of a tree, or one as plain data. */

@@ -1,5 +1,5 @@
 import { configErrorsOf, errorAt } from '../../config/errors.js';
-import { wordHint } from '../../config/suggest.js';
+import { wordHint } from '../../module/suggest.js';
 import type { HttpHandlers, Scope } from '../../module/http.js';
 import type { HttpModule, ModuleDeclaration, TlsSettings } from '../../module/manifest.js';
 import type { Log } from '../../module/services.js';

@@ -1,18 +1,17 @@
 /** Gives the words of a directive to the argument types of its spec. Validation and the typed configuration both read them here. */
-import { ArgError, type ArgContext, type ArgType, type DirectiveSpec } from '../module/spec.js';
-import type { Word } from '../module/tree.js';
-import type { Written } from './errors.js';
+import { ArgError, type ArgContext, type ArgType, type DirectiveSpec } from './spec.js';
 import { nearest } from './suggest.js';
+import type { Word, Written } from './tree.js';
 
-/** Told about every word that is refused; reading goes on. Without a word the directive as a whole is meant. */
-export type RefuseArgument = (message: string, word?: Word, hint?: string) => void;
+/** Called for every word that is rejected; reading goes on. Without a word the directive as a whole is meant. */
+export type RejectArgument = (message: string, word?: Word, hint?: string) => void;
 
 interface Field {
   readonly name: string;
   readonly type: ArgType<unknown>;
 }
 
-/** The `args` of a spec, sorted by the way they take words. Made once for a spec. */
+/** The `args` of a spec, sorted by the way they consume words. Made once for a spec. */
 export class Signature {
   readonly required: readonly Field[];
   readonly optional: readonly Field[];
@@ -25,6 +24,8 @@ export class Signature {
   /** The value is that of the one argument, not an object. */
   readonly single: boolean;
   readonly fields: readonly Field[];
+  /** The values of absent arguments, in the order of the spec, so that all values of a spec have one shape. */
+  readonly absent: Readonly<Record<string, unknown>>;
   /** The directive has a block. */
   readonly block: boolean;
 
@@ -38,6 +39,7 @@ export class Signature {
     this.words = byKey(this.fields.filter(({ type }) => type.kind === 'word'));
     this.params = byKey(this.fields.filter(({ type }) => type.kind === 'param'));
     this.requiredParams = [...this.params].flatMap(([key, { type }]) => (type.required ? [key] : []));
+    this.absent = Object.fromEntries(this.fields.map(({ name, type }) => [name, type.absent]));
   }
 
   /** False if this number of words is too small or too large, whatever they are. */
@@ -56,7 +58,7 @@ export class Signature {
   }
 }
 
-function isArgType(args: DirectiveSpec['args']): args is ArgType<unknown> {
+export function isArgType(args: DirectiveSpec['args']): args is ArgType<unknown> {
   return args !== undefined && typeof args.parse === 'function';
 }
 
@@ -64,83 +66,78 @@ function byKey(fields: readonly Field[]): ReadonlyMap<string, Field> {
   return new Map(fields.map((field) => [field.type.key ?? field.name, field]));
 }
 
-/** The value of one directive as its spec types it. When something is refused the value is not to be used. */
-export function readArguments(signature: Signature, directive: Written, context: ArgContext, refuse: RefuseArgument): unknown {
-  return new ArgumentReader(signature, directive, context, refuse).read();
+/** The value of one directive as its spec types it. When something is rejected the value is not to be used. */
+export function readArguments(signature: Signature, directive: Written, context: ArgContext, reject: RejectArgument): unknown {
+  return new ArgumentReader(signature, directive, context, reject).read();
 }
 
 class ArgumentReader {
-  private readonly values: Record<string, unknown> = {};
-  private readonly restValues: unknown[] = [];
-  private restWords = 0;
+  private readonly values: Record<string, unknown>;
+  private restValues: unknown[] | undefined;
   private nextOptional = 0;
 
   constructor(
     private readonly signature: Signature,
     private readonly directive: Written,
     private readonly context: ArgContext,
-    private readonly refuse: RefuseArgument,
+    private readonly reject: RejectArgument,
   ) {
-    // In the order of the spec, so that all values of a spec have one shape.
-    for (const { name, type } of signature.fields) this.values[name] = type.absent;
+    this.values = { ...signature.absent };
   }
 
   read(): unknown {
-    const { fields, single } = this.signature;
+    const { signature, values } = this;
     const { args } = this.directive;
-    if (!this.signature.allows(args.length) || !this.takeAll(args)) {
-      this.refuseCount();
+    if (!signature.allows(args.length) || !this.readAll(args)) {
+      this.rejectCount();
       return undefined;
     }
-    this.assertRequired();
-    if (single) return this.values[''];
-    return fields.length === 0 ? true : this.values;
+    if (signature.requiredParams.length > 0) this.assertRequired();
+    if (signature.single) return values[''];
+    return signature.fields.length === 0 ? true : values;
   }
 
   /** False if too few words are left for the rest, some of them being parameters. */
-  private takeAll(args: readonly Word[]): boolean {
+  private readAll(args: readonly Word[]): boolean {
     const { required, rest } = this.signature;
-    for (const [i, word] of args.entries()) {
+    for (let i = 0; i < args.length; i++) {
+      const word = args[i] as Word;
       const field = required[i];
-      if (field === undefined) this.takeFurther(word);
-      else this.take(field, word);
+      if (field === undefined) this.readFurther(word);
+      else this.values[field.name] = this.parse(field.type, word);
     }
     if (rest === undefined) return true;
-    if (this.restWords > 0) this.values[rest.name] = this.restValues;
-    return this.restWords >= (rest.type.least ?? 0);
+    const { restValues } = this;
+    if (restValues !== undefined) this.values[rest.name] = restValues;
+    return (restValues?.length ?? 0) >= (rest.type.least ?? 0);
   }
 
-  private takeFurther(word: Word): void {
+  private readFurther(word: Word): void {
     const { optional, rest } = this.signature;
     const field = this.signature.keyed(word.text) ?? optional[this.nextOptional];
     if (field !== undefined) {
       if (field.type.kind === 'optional') this.nextOptional++;
-      this.take(field, word);
+      this.values[field.name] = this.parse(field.type, word);
     } else if (rest === undefined) {
-      this.refuse(`invalid parameter "${word.text}"`, word, parameterHint(word.text, this.signature));
+      this.reject(`invalid parameter "${word.text}"`, word, parameterHint(word.text, this.signature));
     } else {
-      this.restWords++;
       if (rest.type.of?.kind === 'choice') this.warnOfRepetition(word);
       const value = this.parse(rest.type, word);
-      if (Array.isArray(value)) this.restValues.push(...(value as unknown[]));
+      (this.restValues ??= []).push(...(Array.isArray(value) ? (value as unknown[]) : [undefined]));
     }
   }
 
-  /** A parameter that is there is in `args`; its value may be undefined because it was refused. */
+  /** A parameter that is there is in `args`; its value may be undefined because it was rejected. */
   private assertRequired(): void {
     const { name, args } = this.directive;
     for (const key of this.signature.requiredParams)
       if (!args.some(({ text }) => text.startsWith(`${key}=`)))
-        this.refuse(`"${name}" must have "${key}" parameter`, undefined, `syntax: ${synopsis(name, this.signature)}`);
+        this.reject(`"${name}" must have "${key}" parameter`, undefined, `syntax: ${synopsis(name, this.signature)}`);
   }
 
   private warnOfRepetition(word: Word): void {
     const first = this.directive.args.find(({ text }) => text === word.text);
     if (first !== word) this.context.warn?.(`duplicate value "${word.text}"`);
-  }
-
-  private take({ name, type }: Field, word: Word): void {
-    this.values[name] = this.parse(type, word);
   }
 
   private parse(type: ArgType<unknown>, word: Word): unknown {
@@ -150,14 +147,14 @@ class ArgumentReader {
     } catch (error) {
       if (!(error instanceof ArgError)) throw error;
       for (const reason of [error, ...error.further])
-        this.refuse(refusal(this.directive.name, type, word, reason), word, hintOf(type, reason));
+        this.reject(rejection(this.directive.name, type, word, reason), word, hintOf(type, reason));
       return undefined;
     }
   }
 
-  private refuseCount(): void {
+  private rejectCount(): void {
     const { name } = this.directive;
-    this.refuse(`invalid number of arguments in "${name}" directive`, undefined, `syntax: ${synopsis(name, this.signature)}`);
+    this.reject(`invalid number of arguments in "${name}" directive`, undefined, `syntax: ${synopsis(name, this.signature)}`);
   }
 }
 
@@ -173,8 +170,8 @@ function parameterHint(text: string, { words, params }: Signature): string {
 const MALFORMED = /^invalid (?:value|number) "/;
 const OUT_OF_RANGE = /^value ".*" (?=must be)/s;
 
-/** The refusal in the words nginx has for this kind of argument. */
-function refusal(directive: string, type: ArgType<unknown>, word: Word, { message }: ArgError): string {
+/** The message that nginx has for this kind of argument. */
+function rejection(directive: string, type: ArgType<unknown>, word: Word, { message }: ArgError): string {
   const outOfRange = OUT_OF_RANGE.test(message);
   if (!outOfRange && !MALFORMED.test(message)) return message;
   if (type.kind === 'param') return `invalid parameter "${word.text}"`;
