@@ -36,6 +36,7 @@ step() {
 install_missing
 rm -rf dist
 step 'build and type-check' tsc -p tsconfig.json
+step 'bundle' node dist/tools/bundle.js
 step 'lint' oxlint --type-aware
 step 'format' oxfmt --check
 

@@ -8,7 +8,6 @@ import { ConfigError, ConfigErrors, configErrorsOf, errorAt } from '../config/er
 import { ErrorCollector } from '../config/error-collector.js';
 import type { Parsed } from '../config/parser.js';
 import { ConfigTree, IdSource } from '../config/tree.js';
-import { ControlRouter } from '../control/router.js';
 import { ApiRoutes } from '../module/services.js';
 import type { Directive, Word } from '../module/tree.js';
 import { checkConfiguration, checkParsed, type Configuration } from './check-configuration.js';
@@ -76,6 +75,8 @@ export async function loadHelperModule(kind: string, module: string, prefix: str
 
 /** Returns the files that were read. @throws ConfigErrors */
 async function checkControl(conf: string, around: Around): Promise<readonly string[]> {
+  // Its schemas take long to load: only a start with a control plane needs them.
+  const { ControlRouter } = await import('../control/router.js');
   const instance = new Instance({ ...around, role: 'control', worker: -1, confFolder: dirname(conf), validates: false });
   instance.services.provide(ApiRoutes, new ControlRouter(around.log, around.installation.version));
   let read: readonly string[] = [];

@@ -51,7 +51,11 @@ export class Helper {
   run(): void {
     if (this.#stopping) return;
     // The channel is its lifeline: it closes when this process ends, however it ends, and the helper with it.
-    const child = fork(HELPER_FILE, [], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], serialization: 'advanced' });
+    const child = fork(HELPER_FILE, [], {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      serialization: 'advanced',
+      execArgv: [...process.execArgv, '--enable-source-maps'],
+    });
     this.#child = child;
     this.#startedAt = Date.now();
     child.once('error', (error) => this.log.write('alert', `${this.name} cannot be started: ${error.message}`));

@@ -61,7 +61,12 @@ export class WorkerHandle implements Participant {
       () => this.#post({ kind: 'ping' }),
       (reason) => onHang(this, reason),
     );
-    this.#thread = new Worker(WORKER_FILE, { workerData: start, name: `srv ${this.name}`, resourceLimits: limits, stdin: false });
+    this.#thread = new Worker(WORKER_FILE, {
+      workerData: start,
+      name: `srv ${this.name}`,
+      resourceLimits: limits,
+      execArgv: [...process.execArgv, '--enable-source-maps'],
+    });
     this.threadId = this.#thread.threadId;
     this.loaded = this.#answer('loaded');
     this.ready = this.#answer('ready');

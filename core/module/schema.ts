@@ -1,16 +1,9 @@
 /** What schemas of routes are written with. Modules take it from here, so that one outside of the installation needs no package of its own. */
 import { Type } from 'typebox';
-import { parseTime } from './args.js';
-import { ApiError } from './control.js';
+import { DURATION_FORM, TOO_LONG, type Duration } from './duration.js';
 
+export { durationOf, type Duration } from './duration.js';
 export { Type, type Static, type TSchema } from 'typebox';
-
-/** A length of time in the body of a call: text as in a configuration (`500ms`, `1m30s`), or a number of seconds. */
-export type Duration = string | number;
-
-const FORM = 'a time such as 500ms, 10s, 1m30s, or a number of seconds, below 1000000000s';
-/** Every time below has a form in whole seconds or milliseconds that a configuration can be read back with. */
-const TOO_LONG = 1e12;
 
 /** The schema of a {@link Duration}. */
 export function duration() {
@@ -20,19 +13,6 @@ export function duration() {
     maxLength: 32,
     minimum: 0,
     exclusiveMaximum: TOO_LONG / 1000,
-    description: FORM,
+    description: DURATION_FORM,
   });
-}
-
-/**
- * Milliseconds of a value that {@link duration} let pass.
- * @param pointer where it stands in the body
- * @throws ApiError 400 `InvalidField` if it is 1000000000 seconds or longer
- */
-export function durationOf(value: Duration, pointer: string): number {
-  // 0 means something else in most places: what is longer than that is a millisecond at least.
-  const ms = typeof value === 'number' ? Math.max(Math.round(value * 1000), Math.sign(value)) : parseTime(value);
-  if (ms !== undefined && ms < TOO_LONG) return ms;
-  const message = `must be ${FORM}`;
-  throw new ApiError(400, 'InvalidField', `${pointer}: ${message}`, [{ pointer, message }]);
 }

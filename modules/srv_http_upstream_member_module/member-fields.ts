@@ -1,6 +1,6 @@
 import type { MemberAddress } from '../../core/module/address.js';
 import { ApiError } from '../../core/module/control.js';
-import { durationOf, type Duration } from '../../core/module/schema.js';
+import { durationOf, type Duration } from '../../core/module/duration.js';
 import { badAddress, isBelow, memberAddress } from './address.js';
 import type { MemberView } from './member-view.js';
 import { DEFAULTS, type ServerSettings } from './server-line.js';

@@ -30,6 +30,8 @@ export interface Import {
   readonly target: string;
   readonly relative: boolean;
   readonly typesOnly: boolean;
+  /** `import()`: loaded when it is needed. */
+  readonly lazy: boolean;
 }
 
 const IMPORT = /^(?:import|export)\b(?<kind> type\b)?[^;'"]*?from '(?<from>[^']+)'|^import '(?<bare>[^']+)'|\bimport\('(?<lazy>[^']+)'\)/gm;
@@ -44,6 +46,6 @@ export function importsOf({ path, text }: SourceFile): readonly Import[] {
           .replaceAll(sep, '/')
           .replace(/\.js$/, '.ts')
       : specifier;
-    return { target, relative, typesOnly: groups?.['kind'] !== undefined };
+    return { target, relative, typesOnly: groups?.['kind'] !== undefined, lazy: groups?.['lazy'] !== undefined };
   });
 }

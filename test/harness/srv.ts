@@ -38,6 +38,8 @@ export interface SrvOptions {
   readonly env?: NodeJS.ProcessEnv;
   /** An existing prefix, for a second start in the same place. */
   readonly prefix?: string;
+  /** The command of another installation. */
+  readonly command?: string;
   /** The test makes workers crash: such log lines are expected. */
   readonly allowCrashes?: boolean;
 }
@@ -156,11 +158,15 @@ export async function spawnSrv(t: ExecutionContext, conf: string, options: SrvOp
     writeInto(prefix, path, await fillPlaceholders(t, content, prefix, ports));
   }
   // A group of its own, so that the test can see whether any process of it is left.
-  const child = spawn(process.execPath, [SRV, '-p', prefix, '-c', 'conf/srv.conf', ...daemonOff(conf, options.args ?? [])], {
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, ...options.env },
-  });
+  const child = spawn(
+    process.execPath,
+    [options.command ?? SRV, '-p', prefix, '-c', 'conf/srv.conf', ...daemonOff(conf, options.args ?? [])],
+    {
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...options.env },
+    },
+  );
   const srv = new Srv(prefix, t, ports, child);
   t.teardown(() => tearDown(t, srv, options.allowCrashes ?? false));
   return srv;

@@ -1,12 +1,13 @@
 import net, { type Server, type Socket } from 'node:net';
 import { setImmediate, setTimeout } from 'node:timers/promises';
-import tls, { type SecureContext } from 'node:tls';
+import type { SecureContext, Server as TlsServer } from 'node:tls';
 import { acceptInto } from '../../net/accept.js';
 import { ClientConnection } from '../client/h1/client-connection.js';
 import { SocketClient } from '../client/socket-client.js';
 import type { ClientSocket } from '../client/socket-user.js';
 import type { HttpContext } from '../request/context.js';
 import type { ListenOptions } from '../../net/listen-options.js';
+import { nodeTls } from '../../net/node-tls.js';
 import type { ServerNames } from '../site/server-names.js';
 import { TlsFront } from '../../net/prelude/tls-front.js';
 import type { HttpVariables } from '../site/variables.js';
@@ -24,7 +25,7 @@ export class HttpListener {
   readonly connections = new Set<ClientConnection>();
   draining = false;
   #server: Server | undefined;
-  #tls: tls.Server | undefined;
+  #tls: TlsServer | undefined;
   #accepted = 0;
   /** Connections to a TLS port that are not secure yet. */
   #handshakes = 0;
@@ -147,8 +148,8 @@ export class HttpListener {
     });
   }
 
-  #tlsServer(options: net.ServerOpts, handshakeTimeout: number): tls.Server {
-    const server = tls.createServer(
+  #tlsServer(options: net.ServerOpts, handshakeTimeout: number): TlsServer {
+    const server = nodeTls().createServer(
       {
         ...options,
         // Of the default server: versions, ciphers, and the certificate for clients that name none.

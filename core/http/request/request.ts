@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
 import { type ClientConnection, DONE, type HttpRequest, type Result, type Scope } from '../../module/http.js';
 import { byteText } from '../../module/message-text.js';
@@ -150,7 +149,7 @@ export class Request implements HttpRequest {
   }
 
   get requestId(): string {
-    if (this.#id === '') this.#id = randomBytes(16).toString('hex');
+    if (this.#id === '') this.#id = process.getBuiltinModule('node:crypto').randomBytes(16).toString('hex');
     return this.#id;
   }
 

@@ -1,7 +1,7 @@
-import { createSecureContext } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
 import { errorAt } from '../../config/errors.js';
 import { ErrorCollector } from '../../config/error-collector.js';
+import { nodeTls } from '../../net/node-tls.js';
 import type { HttpHandlers } from '../../module/http.js';
 import type { HttpModule, ModuleDeclaration } from '../../module/manifest.js';
 import type { ArgContext } from '../../module/spec.js';
@@ -231,7 +231,7 @@ class Compilation {
       const settings = instance.compileTls?.(reader.view(scope));
       if (settings === undefined) continue;
       try {
-        return { settings, context: createSecureContext(settings) };
+        return { settings, context: nodeTls().createSecureContext(settings) };
       } catch (error) {
         const place = scope.lineInForce('ssl_certificate') ?? scope.directive;
         const message = `cannot use certificate, key or ciphers: ${(error as Error).message}`;

@@ -1,8 +1,8 @@
 import net, { type Socket } from 'node:net';
-import tls from 'node:tls';
 import type { IdleConnection } from '../../upstream/keepalive.js';
 import type { Peer } from '../../upstream/peer.js';
 import { systemErrorText } from '../../config/system-error.js';
+import { nodeTls } from '../../net/node-tls.js';
 import type { Timed } from '../../net/timers.js';
 import type { HttpContext } from '../request/context.js';
 
@@ -47,7 +47,8 @@ export class UpstreamConnection implements Timed, IdleConnection {
     const { address } = peer;
     const target = 'path' in address ? { path: address.path } : { host: address.host, port: address.port };
     const options = { ...target, noDelay: true, allowHalfOpen: true };
-    if (secure) this.socket = tls.connect({ ...options, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] }, () => this.#ready());
+    if (secure)
+      this.socket = nodeTls().connect({ ...options, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] }, () => this.#ready());
     else
       this.socket = net.connect(
         { ...options, onread: { buffer: () => this.#buffer(), callback: (length, buffer) => this.#read(length, buffer) } },

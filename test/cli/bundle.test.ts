@@ -1,0 +1,66 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { get } from '../harness/client.js';
+import { plugin } from '../harness/plugins.js';
+import { startSrv } from '../harness/srv.js';
+import { tempFolder } from '../harness/temp.js';
+
+const ROOT = resolve(import.meta.dirname, '../../..');
+
+/** An installation of its own, built from the one under test, with a bundle. */
+function installation(t: ExecutionContext): string {
+  const root = tempFolder(t);
+  for (const name of ['dist/core', 'dist/modules', 'dist/tools', 'dist/.tsbuildinfo', 'package.json']) {
+    cpSync(join(ROOT, name), join(root, name), { recursive: true, preserveTimestamps: true });
+  }
+  symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'));
+  const { status, stderr } = spawnSync(process.execPath, [join(root, 'dist/tools/bundle.js')], { encoding: 'utf8' });
+  t.is(status, 0, stderr);
+  return root;
+}
+
+/** What the command of an installation prints for `-v`. */
+function run(root: string): string {
+  return spawnSync(process.execPath, [join(root, 'dist/core/cli/srv.js'), '-v'], { encoding: 'utf8' }).stderr;
+}
+
+const THROWS = plugin('throws', {
+  manifest: `directives: { throws: directive({ in: ['location'], args: text() }) }`,
+  body: `compile(scope) { return scope.conf.throws && { content: request => request.variable(undefined) }; }`,
+});
+
+test('a server from the bundle loads shipped modules and plugins, and its stacks name lines of the sources', async (t) => {
+  const root = installation(t);
+  const srv = await startSrv(
+    t,
+    `worker_processes 2;
+    load_module modules/srv_http_multi_header_module.so;
+    load_module modules/throws.js;
+    events {}
+    http { server { listen 127.0.0.1:%%PORT_web%%;
+      location / { add_more_header X-A 1; return 200 "ok"; }
+      location /throws { throws x; }
+    } }`,
+    { files: { 'modules/throws.js': THROWS }, command: join(root, 'dist/core/cli/srv.js') },
+  );
+  const response = await get(srv.port('web'), '/');
+  t.is(response.body, 'ok');
+  t.is(response.headers['x-a'], '1');
+  t.is((await get(srv.port('web'), '/throws')).status, 500);
+  const [stack] = await srv.waitForLog(/TypeError.*/);
+  t.regex(stack, /at \S+.*\/core\/\S+\.ts:\d+/);
+});
+
+test('a bundle that is older than what it was made from is not used', (t) => {
+  const root = installation(t);
+  t.regex(run(root), /^srv version: srv\//);
+  const main = join(root, 'dist/bundle/core/cli/main.js');
+  writeFileSync(main, `export default () => process.stderr.write('bundle');`);
+  t.is(run(root), 'bundle');
+  const now = new Date();
+  utimesSync(main, now, new Date(now.getTime() - 60_000));
+  utimesSync(join(root, 'dist/.tsbuildinfo'), now, now);
+  t.regex(run(root), /^srv version: srv\//);
+});
