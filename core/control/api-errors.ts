@@ -3,6 +3,8 @@ import { configErrorsOf } from '../config/errors.js';
 import { ApiError } from '../module/control.js';
 import { ZoneFullError } from '../upstream/zone-full-error.js';
 import { API_TEXT } from './parse-directive.js';
+import { isFull, isSqliteError } from './sqlite.js';
+import { StoreError, StoreGone } from './store-error.js';
 
 /** A refused configuration change as the answer of a call: every reason, with its place in the text that came with the call. */
 export function configApiError(errors: readonly ConfigError[]): ApiError {
@@ -24,3 +26,13 @@ function detail(error: ConfigError): unknown {
   const place = source?.file === API_TEXT && !(error instanceof ZoneFullError) ? { line: source.line, column: source.column } : {};
   return { message, ...place, ...(hint !== undefined && { hint }) };
 }
+
+/** Why a change could not be kept: nothing was changed then. The log has the paths. */
+export function storeApiError(error: unknown): unknown {
+  if (isFull(error)) return new ApiError(507, 'StoreFull', 'the disk that keeps changes is full; nothing was changed');
+  if (error instanceof StoreGone) return storeUnavailable('was removed or replaced while srv uses it');
+  if (error instanceof StoreError || isSqliteError(error)) return storeUnavailable('cannot be written');
+  return error;
+}
+
+const storeUnavailable = (what: string): ApiError => new ApiError(503, 'StoreUnavailable', `the data folder ${what}; nothing was changed`);

@@ -60,8 +60,10 @@ export class Draft {
   }
 
   /** Puts a directive into the block before it is indexed. */
-  include(directive: Directive): void {
-    this.children?.push(this.#make(directive));
+  include(directive: Directive, key: number | undefined): void {
+    const child = this.#make(directive);
+    child.key = key;
+    this.children?.push(child);
   }
 
   toData(): DirectiveData {

@@ -1,31 +1,21 @@
 /**
- * The effective configuration: the file, the files it keeps parts of itself in (`state`), and on top what the API changed. Made at start and
- * at every reload; what the journal says about directives that the file no longer has is dropped and named.
+ * The effective configuration: the file, what the store has of state files, and on top what the API changed. Made at start and at every
+ * reload; changes to directives that the file no longer has are dropped and named.
  */
-import { existsSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { ConfigErrors, errorAt, type ConfigError } from '../config/errors.js';
+import { ConfigErrors } from '../config/errors.js';
 import { printDirective } from '../config/print.js';
 import type { SpecRegistry } from '../config/registry.js';
-import { ConfigTree, type IdSource, type Tree } from '../config/tree.js';
-import type { ArgContext } from '../module/spec.js';
+import { ConfigTree, type Tree } from '../config/tree.js';
 import { directiveText, type Directive } from '../module/tree.js';
 import { keyIdentity, readable, stepsIn } from './address.js';
 import { Draft } from './draft.js';
 import { driftLines } from './drift.js';
-import { heldFileOf, readHeldFile, type FileMarks, type HeldFile } from './held-files.js';
 import { KeyRing } from './lasting-keys.js';
 import { parseDirective, toDirectives } from './parse-directive.js';
+import { StateBlocks } from './state-blocks.js';
+import type { FileMarks, StateFileOptions } from './state-files.js';
 import type { Store } from './store.js';
 import type { OverlayRow } from './store-tables.js';
-
-export interface EffectiveOptions {
-  readonly registry: SpecRegistry;
-  readonly args: ArgContext;
-  readonly ids: IdSource;
-  /** Made by a start, if it is not there yet. */
-  readonly dataFolder?: string;
-}
 
 export interface Effective {
   readonly tree: ConfigTree;
@@ -35,51 +25,56 @@ export interface Effective {
   readonly warnings: readonly string[];
   /** The difference between the files and the tree, see {@link driftLines}. */
   readonly drift: readonly string[];
-  /** The files it was read from beside the configuration, as they were. */
-  readonly heldFiles: FileMarks;
-  /** Writes into the store what was found out. Call it inside a store transaction, when the tree comes into force. */
-  save(): void;
+  /** The state files as they were when they were read. */
+  readonly stateFiles: FileMarks;
+  /** Whether {@link save} writes anything: a start and a reload that only read work on a full disk. */
+  readonly hasChanges: boolean;
+  /**
+   * Writes into the store what was found out. Call it inside a store transaction, when the tree comes into force.
+   * @param version of the configuration from then on
+   */
+  save(version: number): void;
 }
 
 /**
  * @param store undefined: there is none yet (`srv -T` before the first start)
  * @throws ConfigErrors when a file that belongs to the configuration cannot be used
  */
-export function effectiveTree(file: Tree, store: Store | undefined, options: EffectiveOptions): Effective {
+export function effectiveTree(file: Tree, store: Store | undefined, options: StateFileOptions): Effective {
   const run = new Composition(file, store, options);
   run.prepareBlocks(run.root);
-  if (run.errors.length > 0) throw new ConfigErrors(run.errors);
-  for (const row of run.rows) run.apply(row);
+  if (run.states.errors.length > 0) throw new ConfigErrors(run.states.errors);
+  run.applyAll();
   const tree = ConfigTree.fromData(run.root.blockData());
-  const { dropped, heldFiles } = run;
-  const warnings = [...run.missingFiles, ...run.outOfReach()];
-  return { tree, dropped, warnings, drift: driftLines(run.inForce(), dropped), heldFiles, save: () => run.save() };
+  const { hasChanges, states } = run;
+  const dropped = [...run.dropped, ...states.dropped];
+  const warnings = [...states.warnings, ...run.outOfReach()];
+  const drift = driftLines([...run.inForce(), ...states.pending()], dropped);
+  return { tree, dropped, warnings, drift, stateFiles: states.marks, hasChanges, save: (version) => run.save(version) };
 }
 
 class Composition {
   readonly root: Draft;
-  readonly rows: readonly OverlayRow[];
   readonly dropped: string[] = [];
-  readonly errors: ConfigError[] = [];
-  readonly heldFiles: FileMarks = new Map();
-  /** Lines for the log. */
-  readonly missingFiles: string[] = [];
+  readonly states: StateBlocks;
+  /** Of the journal. */
+  readonly #rows: readonly OverlayRow[];
+  /** Changes of lines that a state file held until now. */
+  #released: readonly OverlayRow[] = [];
   readonly #keys: KeyRing;
   /** Rows to write again, and addresses to forget. */
   readonly #changed: OverlayRow[] = [];
   readonly #forgotten: string[] = [];
   readonly #parsed = new Map<OverlayRow, Directive>();
-  /** By the path of a file: the directive that holds it. */
-  readonly #held = new Map<string, Directive>();
-
   constructor(
     file: Tree,
     private readonly store: Store | undefined,
-    private readonly options: EffectiveOptions,
+    private readonly options: StateFileOptions,
   ) {
     this.root = Draft.root(file.root, options.registry);
-    this.rows = store?.overlay.all() ?? [];
-    const written = this.rows.filter((row) => row.op !== 'remove' && row.key !== undefined);
+    this.states = new StateBlocks(store, options);
+    this.#rows = store?.overlay.all() ?? [];
+    const written = this.#rows.filter((row) => row.op !== 'remove' && row.key !== undefined);
     this.#keys = new KeyRing(
       options.registry,
       store,
@@ -91,12 +86,19 @@ class Composition {
   /** Fills in what files hold, and gives lasting keys, in this block and all within it. */
   prepareBlocks(draft: Draft): void {
     if (draft.children === undefined || draft.inside === undefined || draft.inside === 'entries') return;
-    this.#fill(draft);
-    this.#keys.assign(draft);
+    if (!this.states.fill(draft)) this.#keys.assign(draft, this.states.keysOf(draft));
     for (const child of draft.children) this.prepareBlocks(child);
   }
 
-  apply(row: OverlayRow): void {
+  applyAll(): void {
+    this.#released = this.states.released();
+    for (const row of [...this.#rows, ...this.#released]) {
+      this.#apply(row);
+      if (this.states.takes(row)) this.#forgotten.push(row.address);
+    }
+  }
+
+  #apply(row: OverlayRow): void {
     const steps = stepsIn(row.address);
     const parent = this.#find(steps.slice(0, -1));
     const step = steps.at(-1) ?? '';
@@ -110,9 +112,7 @@ class Composition {
 
   /** The rows that are left. */
   inForce(): readonly OverlayRow[] {
-    const changed = new Map(this.#changed.map((row) => [row.address, row]));
-    const forgotten = new Set(this.#forgotten);
-    return this.rows.filter((row) => !forgotten.has(row.address)).map((row) => changed.get(row.address) ?? row);
+    return this.#left([...this.#rows, ...this.#released]);
   }
 
   /** Lines for the log about groups that the API has changed, and cannot change any more. */
@@ -128,54 +128,26 @@ class Composition {
     });
   }
 
-  save(): void {
+  get hasChanges(): boolean {
+    return this.#forgotten.length + this.#changed.length > 0 || this.#keys.hasChanges || this.states.hasChanges;
+  }
+
+  save(version: number): void {
     const { store } = this;
     if (store === undefined) return;
     for (const address of this.#forgotten) store.overlay.delete(address);
-    for (const row of this.#changed) store.overlay.put(row);
+    for (const row of this.#left(this.#changed)) store.overlay.put(row);
+    let seq = store.overlay.lastSeq();
+    for (const row of this.#left(this.#released)) store.overlay.put({ ...row, seq: ++seq });
     this.#keys.save(store);
+    this.states.save(store, version);
   }
 
-  #fill(draft: Draft): void {
-    const { inside, directive } = draft;
-    const { block } = directive;
-    if (block === undefined || inside === undefined) return;
-    const file = heldFileOf(block, inside, this.options);
-    if (file === undefined) return;
-    const fault = this.#misplaced(file);
-    if (fault !== undefined) this.errors.push(fault);
-    this.#noteMissing(file, draft);
-    const held = readHeldFile(file, block, inside, this.options, this.heldFiles);
-    for (const entry of held) {
-      if (entry instanceof Error) this.errors.push(entry);
-      else draft.include(entry);
-    }
-  }
-
-  /** No file is an empty one. Where there were members before, that is no beginning. */
-  #noteMissing({ path, directive, holds }: HeldFile, { address }: Draft): void {
-    if (existsSync(path)) return;
-    const journalled = new Set(this.rows.filter(({ parent }) => parent === address).map(({ key }) => key));
-    const known = this.store?.keys.of(address) ?? [];
-    if (known.every(({ key }) => journalled.has(key))) return;
-    this.missingFiles.push(
-      `"${directive.name}" file "${path}" is missing: ${readable(address)} has none of the "${holds}" lines that it held; put it back and reload`,
-    );
-  }
-
-  /** A file that cannot be written, or that another block writes, would lose what it is to keep. */
-  #misplaced({ directive, path }: HeldFile): ConfigError | undefined {
-    const [word] = directive.args;
-    const other = this.#held.get(path);
-    this.#held.set(path, directive);
-    if (other !== undefined && other.id !== directive.id) {
-      const { file, line } = other.source;
-      return errorAt(directive, `"${directive.name}" file "${path}" is used twice`, word, `the other one is in ${file}:${line}`);
-    }
-    const folder = dirname(path);
-    const isMadeAtStart = `${this.options.dataFolder ?? ''}/`.startsWith(`${folder}/`);
-    if (isMadeAtStart || existsSync(folder)) return undefined;
-    return errorAt(directive, `"${directive.name}" file "${path}" cannot be written: there is no such folder`, word, `make it: ${folder}`);
+  /** Those of the rows that are not forgotten, as they are now. */
+  #left(rows: readonly OverlayRow[]): OverlayRow[] {
+    const changed = new Map(this.#changed.map((row) => [row.address, row]));
+    const forgotten = new Set(this.#forgotten);
+    return rows.filter((row) => !forgotten.has(row.address)).map((row) => changed.get(row.address) ?? row);
   }
 
   #add(row: OverlayRow, parent: Draft, step: string): void {

@@ -119,6 +119,11 @@ export const ERROR_CODES = {
     meaning: 'The data plane is away or did not answer in time; `text` says what is known of the change.',
     remedy: 'GET the state, and try again.',
   },
+  StoreUnavailable: {
+    status: 503,
+    meaning: 'The data folder was removed, or cannot be written: the change could not be kept, and was not made.',
+    remedy: 'See the error log; put the folder back as it was, or restart.',
+  },
   SharedPoolExhausted: {
     status: 507,
     meaning: 'The shared memory for the zones of dynamic upstreams has no room for this one.',

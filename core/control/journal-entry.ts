@@ -2,10 +2,10 @@ import { printDirective } from '../config/print.js';
 import type { SpecRegistry } from '../config/registry.js';
 import type { ConfigTree } from '../config/tree.js';
 import type { ArgContext } from '../module/spec.js';
-import type { Block, Directive } from '../module/tree.js';
+import type { Directive } from '../module/tree.js';
 import { Addresses, addressIn, below, keyIdentity, stepOf } from './address.js';
 import type { ResolvedEdit } from './edits.js';
-import { heldFileOf, type HeldFile } from './held-files.js';
+import { stateFileOf } from './state-files.js';
 import type { Store } from './store.js';
 import type { OverlayRow } from './store-tables.js';
 
@@ -31,14 +31,15 @@ export class JournalEntry {
   /** In the tree before, addresses count as they did before. */
   readonly #before: Addresses;
   readonly #after: Addresses;
-  /** By the id of what has the block. */
-  readonly #heldFiles = new Map<number, HeldFile | undefined>();
+  /** By the id of what has the block: the directives that a state file holds of it. */
+  readonly #held = new Map<number, string | undefined>();
   /** Whether an address that this transaction wrote was removed before it. */
   readonly #removedBefore = new Map<string, boolean>();
 
   constructor(
     private readonly store: Store,
     private readonly change: JournalChange,
+    private readonly version: number,
     removed: (address: string) => boolean,
     private readonly nextSeq: () => number,
   ) {
@@ -90,6 +91,11 @@ export class JournalEntry {
 
   #add(now: Directive): void {
     const address = this.#after.of(now.id);
+    if (this.#isStateLine(now)) {
+      this.#putLine(now, this.#after.around(now.id), printDirective(now));
+      this.changes.push({ address, after: printDirective(now) });
+      return;
+    }
     const known = this.store.overlay.get(address);
     const op = known?.op === 'remove' && known.was !== undefined ? 'replace' : 'add';
     const text = printDirective(now);
@@ -102,9 +108,14 @@ export class JournalEntry {
     const address = this.#before.of(old.id);
     const known = this.store.overlay.get(address);
     const text = printDirective(now);
+    if (this.#isStateLine(old)) {
+      this.#putLine(old, this.#before.around(old.id), text);
+      this.changes.push({ address, before: printDirective(old), after: text });
+      return;
+    }
     const was = known === undefined ? printDirective(old) : known.was;
     this.#forgetBelow(address);
-    if (text === was && this.#holder(old) === undefined) this.store.overlay.delete(address);
+    if (text === was) this.store.overlay.delete(address);
     else {
       // An addition keeps its place among the additions.
       const row = {
@@ -124,9 +135,14 @@ export class JournalEntry {
     const address = this.#before.of(old.id);
     const known = this.store.overlay.get(address);
     const text = printDirective(old);
+    if (this.#isStateLine(old)) {
+      this.#putLine(old, this.#before.around(old.id), undefined);
+      this.changes.push({ address, before: text });
+      return;
+    }
     this.#forgetBelow(address);
-    // A file that is written later, or equal directives that are counted, need the row until they are read again.
-    if (known?.op === 'add' && this.#holder(old) === undefined && !this.#isCounted(old)) this.store.overlay.delete(address);
+    // Equal directives that are counted need the row until they are read again.
+    if (known?.op === 'add' && !this.#isCounted(old)) this.store.overlay.delete(address);
     else {
       const was = known === undefined ? text : known.was;
       this.#put({ address, op: 'remove', parent: this.#before.around(old.id), text, was, key: old.key }, known);
@@ -144,18 +160,26 @@ export class JournalEntry {
     this.store.overlay.deleteBetween(...below(address));
   }
 
-  /** The directive that holds such directives in a file of its own. */
-  #holder(directive: Directive): Directive | undefined {
-    const parent = this.change.before.parentOf(directive.id);
-    if (parent?.block === undefined) return undefined;
-    if (!this.#heldFiles.has(parent.id)) this.#heldFiles.set(parent.id, this.#heldFileIn(parent.block, directive.id));
-    const held = this.#heldFiles.get(parent.id);
-    return held?.holds === directive.name ? held.directive : undefined;
+  /** Whether a state file holds it: the store has it among the lines of its block then, with all others of the file. */
+  #isStateLine(directive: Directive): boolean {
+    const { before, after } = this.change;
+    const tree = after.byId(directive.id) === undefined ? before : after;
+    const parent = tree.parentOf(directive.id);
+    if (parent === undefined || directive.key === undefined) return false;
+    if (!this.#held.has(parent.id)) this.#held.set(parent.id, this.#heldIn(tree, parent));
+    return this.#held.get(parent.id) === directive.name;
   }
 
-  #heldFileIn(block: Block, id: number): HeldFile | undefined {
-    const context = this.change.registry.contextOf(this.change.before, id);
-    return context && heldFileOf(block, context, this.change);
+  #heldIn(tree: ConfigTree, { id, block }: Directive): string | undefined {
+    const context = this.change.registry.contextWithin(tree, id);
+    return block && context && stateFileOf(block, context, this.change)?.holds;
+  }
+
+  /** A new line comes last: no key in its block was greater than its own. @param text undefined: it is removed */
+  #putLine({ key = -1 }: Directive, block: string, text: string | undefined): void {
+    const { store, version } = this;
+    const known = store.stateLines.get(block, key) ?? { block, key, written: undefined, place: key, born: version };
+    store.stateLines.put({ ...known, text, changed: version });
   }
 
   #isCounted(directive: Directive): boolean {

@@ -18,13 +18,14 @@ export class Journal {
   /** True if the journal says that what the file has there was removed. */
   readonly removed = (address: string): boolean => this.store.overlay.get(address)?.op === 'remove';
 
-  /** The place of the latest change in the order of all. */
-  get seq(): number {
-    return this.#seq;
+  /** After rows were written past this class. */
+  reread(): void {
+    this.#seq = this.store.overlay.lastSeq();
   }
 
-  record(change: JournalChange): AddressChange[] {
-    const entry = new JournalEntry(this.store, change, this.removed, () => ++this.#seq);
+  /** @param version of the configuration with the change */
+  record(change: JournalChange, version: number): AddressChange[] {
+    const entry = new JournalEntry(this.store, change, version, this.removed, () => ++this.#seq);
     // Removals first: what is added then finds the numbers of its equals as they will be.
     for (const edit of change.edits.toSorted((a, b) => ORDER[a.op] - ORDER[b.op])) entry.record(edit);
     return entry.changes;

@@ -1,4 +1,5 @@
 import type { SpecRegistry } from '../config/registry.js';
+import type { ContextName } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
 import { keyIdentity } from './address.js';
 import type { Draft } from './draft.js';
@@ -26,11 +27,13 @@ export class KeyRing {
     private readonly parse: (row: OverlayRow) => Directive,
   ) {}
 
-  assign(block: Draft): void {
+  /** @param elsewhere keys that the block's lines had in a place other than the file */
+  assign(block: Draft, elsewhere: readonly KeyRow[]): void {
     const keyed = (block.children ?? []).filter((child) => this.#isKeyed(child, block));
     if (keyed.length === 0) return;
     const { address } = block;
     const known = new Map(this.store?.keys.of(address).map((row) => [numbered(row.identity, row.occurrence), row]));
+    for (const row of elsewhere) known.set(numbered(row.identity, row.occurrence), row);
     const state: KeyedBlock = { put: [], forget: [], next: this.store?.keys.next(address) ?? 0 };
     const written = this.#writtenIn(block);
     const used = new Set<number>();
@@ -52,8 +55,13 @@ export class KeyRing {
       used.add(child.key);
       state.put.push({ identity, occurrence, key: child.key });
     }
-    state.forget.push(...known.values());
-    this.#blocks.set(address, state);
+    for (const row of known.values()) if (!elsewhere.includes(row)) state.forget.push(row);
+    if (state.put.length > 0 || state.forget.length > 0) this.#blocks.set(address, state);
+  }
+
+  /** Whether {@link save} writes anything. */
+  get hasChanges(): boolean {
+    return this.#blocks.size > 0;
   }
 
   save({ keys }: Store): void {
@@ -69,16 +77,24 @@ export class KeyRing {
   }
 
   #writtenIn(block: Draft): Map<string, number> {
-    const keys = new Map<string, number>();
-    const counts = new Map<string, number>();
-    for (const row of this.written.get(block.address) ?? []) {
-      const identity = keyIdentity(this.parse(row), block.inside ?? 'main', this.registry);
-      const occurrence = counts.get(identity) ?? 0;
-      counts.set(identity, occurrence + 1);
-      if (row.key !== undefined) keys.set(numbered(identity, occurrence), row.key);
-    }
-    return keys;
+    const rows = (this.written.get(block.address) ?? []).flatMap((row) => (row.key === undefined ? [] : [{ key: row.key, directive: this.parse(row) }]));
+    return new Map(keyRows(rows, block.inside ?? 'main', this.registry).map((row) => [numbered(row.identity, row.occurrence), row.key]));
   }
+}
+
+/** What lines of one block are known by from one reading of their file to the next, in order. */
+export function keyRows(
+  lines: readonly { readonly key: number; readonly directive: Directive }[],
+  context: ContextName,
+  registry: SpecRegistry,
+): KeyRow[] {
+  const counts = new Map<string, number>();
+  return lines.map(({ key, directive }) => {
+    const identity = keyIdentity(directive, context, registry);
+    const occurrence = counts.get(identity) ?? 0;
+    counts.set(identity, occurrence + 1);
+    return { identity, occurrence, key };
+  });
 }
 
 const numbered = (identity: string, occurrence: number): string => `${occurrence}:${identity}`;

@@ -27,6 +27,8 @@ function codeOf(error: unknown): number | undefined {
   return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : undefined;
 }
 
+/** Also those of the disk: SQLite says them in its own words. */
+export const isSqliteError = (error: unknown): error is Error => codeOf(error) !== undefined;
 export const isBusy = (error: unknown): boolean => codeOf(error) === BUSY;
 export const isFull = (error: unknown): boolean => codeOf(error) === FULL;
 export const isDamaged = (error: unknown): boolean => codeOf(error) === CORRUPT || codeOf(error) === NOT_A_DATABASE;

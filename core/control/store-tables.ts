@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { CheckedTable } from './checked-table.js';
 
 /** The latest state of one address that the API changed. Together the rows are the difference between file and effective configuration. */
 export interface OverlayRow {
@@ -21,22 +22,20 @@ export interface OverlayRow {
 type StoredOverlayRow = Omit<OverlayRow, 'key' | 'was'> & { readonly key: number | null; readonly was: string | null };
 
 export class OverlayTable {
+  readonly table: CheckedTable;
   readonly #all: StatementSync;
   readonly #get: StatementSync;
-  readonly #put: StatementSync;
   readonly #delete: StatementSync;
   readonly #deleteBelow: StatementSync;
-  readonly #of: StatementSync;
   readonly #lastSeq: StatementSync;
 
   constructor(database: DatabaseSync) {
-    this.#all = database.prepare('SELECT * FROM overlay ORDER BY seq');
+    this.table = new CheckedTable(database, 'overlay', ['address', 'op', 'parent', 'text', 'was', 'key', 'seq']);
+    this.#all = database.prepare('SELECT address, op, parent, text, was, key, seq FROM overlay ORDER BY seq');
     this.#lastSeq = database.prepare('SELECT max(seq) AS seq FROM overlay');
-    this.#get = database.prepare('SELECT * FROM overlay WHERE address = ?');
-    this.#put = database.prepare('INSERT OR REPLACE INTO overlay VALUES (?, ?, ?, ?, ?, ?, ?)');
+    this.#get = database.prepare('SELECT address, op, parent, text, was, key, seq FROM overlay WHERE address = ?');
     this.#delete = database.prepare('DELETE FROM overlay WHERE address = ?');
     this.#deleteBelow = database.prepare('DELETE FROM overlay WHERE address > ? AND address < ?');
-    this.#of = database.prepare('SELECT * FROM overlay WHERE address > ? AND address < ? ORDER BY seq');
   }
 
   /** All rows, in the order of the changes. */
@@ -49,13 +48,8 @@ export class OverlayTable {
     return found && overlayRow(found);
   }
 
-  /** Rows with an address between the two, both excluded, in the order of the changes. */
-  between(from: string, to: string): OverlayRow[] {
-    return (this.#of.all(from, to) as unknown as StoredOverlayRow[]).map(overlayRow);
-  }
-
   put(entry: OverlayRow): void {
-    this.#put.run(entry.address, entry.op, entry.parent, entry.text, entry.was ?? null, entry.key ?? null, entry.seq);
+    this.table.put(entry.address, entry.op, entry.parent, entry.text, entry.was ?? null, entry.key ?? null, entry.seq);
   }
 
   delete(address: string): void {
@@ -91,19 +85,19 @@ const HISTORY_LIMIT = 64 * 1024;
 
 /** A bounded record of the last transactions, for looking back and rolling back. */
 export class HistoryTable {
-  readonly #add: StatementSync;
+  readonly table: CheckedTable;
   readonly #trim: StatementSync;
   readonly #last: StatementSync;
 
   constructor(database: DatabaseSync) {
-    this.#add = database.prepare('INSERT OR REPLACE INTO history VALUES (?, ?, ?, ?)');
+    this.table = new CheckedTable(database, 'history', ['version', 'at', 'origin', 'changes']);
     this.#trim = database.prepare('DELETE FROM history WHERE version <= ?');
-    this.#last = database.prepare('SELECT * FROM history ORDER BY version DESC LIMIT ?');
+    this.#last = database.prepare('SELECT version, at, origin, changes FROM history ORDER BY version DESC LIMIT ?');
   }
 
   add(entry: HistoryEntry): void {
     const changes = entry.changes.length > HISTORY_LIMIT ? 'null' : entry.changes;
-    this.#add.run(entry.version, entry.at, entry.origin, changes);
+    this.table.put(entry.version, entry.at, entry.origin, changes);
     this.#trim.run(entry.version - HISTORY_LENGTH);
   }
 
@@ -121,20 +115,20 @@ export interface KeyRow {
 
 /** Lasting numbers of directives that a file holds, by the block they stand in and what they are there. */
 export class KeyTable {
+  readonly table: CheckedTable;
+  readonly nextTable: CheckedTable;
   readonly #of: StatementSync;
-  readonly #put: StatementSync;
   readonly #delete: StatementSync;
+  readonly #clear: StatementSync;
   readonly #next: StatementSync;
-  readonly #setNext: StatementSync;
 
   constructor(database: DatabaseSync) {
+    this.table = new CheckedTable(database, 'keys', ['block', 'identity', 'occurrence', 'key']);
+    this.nextTable = new CheckedTable(database, 'next_keys', ['block', 'next']);
     this.#of = database.prepare('SELECT identity, occurrence, key FROM keys WHERE block = ?');
-    this.#put = database.prepare('INSERT OR REPLACE INTO keys VALUES (?, ?, ?, ?)');
     this.#delete = database.prepare('DELETE FROM keys WHERE block = ? AND identity = ? AND occurrence = ?');
     this.#next = database.prepare('SELECT next FROM next_keys WHERE block = ?');
-    this.#setNext = database.prepare(
-      'INSERT INTO next_keys VALUES (?, ?) ON CONFLICT (block) DO UPDATE SET next = max(next, excluded.next)',
-    );
+    this.#clear = database.prepare('DELETE FROM keys WHERE block = ?');
   }
 
   of(block: string): KeyRow[] {
@@ -142,11 +136,16 @@ export class KeyTable {
   }
 
   put(block: string, entry: KeyRow): void {
-    this.#put.run(block, entry.identity, entry.occurrence, entry.key);
+    this.table.put(block, entry.identity, entry.occurrence, entry.key);
   }
 
   delete(block: string, entry: KeyRow): void {
     this.#delete.run(block, entry.identity, entry.occurrence);
+  }
+
+  /** Forgets those of a block; {@link next} stays. */
+  clear(block: string): void {
+    this.#clear.run(block);
   }
 
   /** The next key of a block that was never used. */
@@ -156,7 +155,7 @@ export class KeyTable {
 
   /** Never goes back. */
   setNext(block: string, next: number): void {
-    this.#setNext.run(block, next);
+    if (next > this.next(block)) this.nextTable.put(block, next);
   }
 }
 
@@ -170,16 +169,16 @@ export interface PairRow {
 
 /** Key-value pairs. */
 export class PairTable {
+  readonly table: CheckedTable;
   readonly #all: StatementSync;
-  readonly #put: StatementSync;
   readonly #delete: StatementSync;
   readonly #from: StatementSync;
 
   constructor(database: DatabaseSync) {
-    this.#all = database.prepare('SELECT * FROM pairs');
-    this.#put = database.prepare('INSERT OR REPLACE INTO pairs VALUES (?, ?, ?, ?)');
+    this.table = new CheckedTable(database, 'pairs', ['key', 'value', 'version', 'expires']);
+    this.#all = database.prepare('SELECT key, value, version, expires FROM pairs');
     this.#delete = database.prepare('DELETE FROM pairs WHERE key = ?');
-    this.#from = database.prepare('SELECT * FROM pairs WHERE key >= ? AND key > ? ORDER BY key');
+    this.#from = database.prepare('SELECT key, value, version, expires FROM pairs WHERE key >= ? AND key > ? ORDER BY key');
   }
 
   all(): Iterable<PairRow> {
@@ -187,7 +186,7 @@ export class PairTable {
   }
 
   put(entry: PairRow): void {
-    this.#put.run(entry.key, entry.value, entry.version, entry.expires);
+    this.table.put(entry.key, entry.value, entry.version, entry.expires);
   }
 
   delete(key: string): void {

@@ -16,22 +16,20 @@ import { ErrorCollector } from '../config/error-collector.js';
 import { describeChange } from '../config/describe-change.js';
 import { diffTrees } from '../config/diff.js';
 import type { ConfigTree, TreeOperation } from '../config/tree.js';
-import { ApiError, type ActionContext } from '../module/control.js';
+import type { ActionContext } from '../module/control.js';
 import { Transactions, type Applied, type Edit } from '../module/services.js';
 import type { Block, Directive } from '../module/tree.js';
 import { Addresses } from './address.js';
-import { asApiError } from './api-errors.js';
+import { asApiError, storeApiError } from './api-errors.js';
 import { contentVersion } from './content-version.js';
 import { assertInTime, timeFor, type ChangeTime } from './change-time.js';
-import { driftLines } from './drift.js';
 import { effectiveTree, type Effective } from './effective-tree.js';
 import { resolveEdit, type ResolvedEdit } from './edits.js';
 import { assertHeapRoom } from './heap-room.js';
-import { HeldFileWriter } from './held-file-writer.js';
 import { Journal } from './journal.js';
 import { NewKeys } from './new-keys.js';
 import { unavailable } from './rpc-messages.js';
-import { isFull } from './sqlite.js';
+import { StateFileWriter } from './state-file-writer.js';
 import type { LoadedConfiguration, ModuleSpecs, TransactionLimits, TransactionOptions } from './transaction-options.js';
 import { WorkerRound } from './worker-round.js';
 
@@ -49,22 +47,23 @@ interface Plan {
   readonly origin: string;
   readonly time: ChangeTime;
   readonly dryRun: boolean;
+  /** It has to be on disk before it is in force. The rest of a reload is read from its files by the next start as well. */
+  readonly keeps: boolean;
   /** Writes it down, inside a store transaction; returns what goes into the history. */
-  readonly record: () => unknown;
+  readonly record: (version: number) => unknown;
   /** What follows in the master once it is in force there. */
   readonly followUp: () => void;
 }
 
 export class TransactionQueue extends Transactions {
   readonly #journal: Journal;
-  readonly #heldFiles: HeldFileWriter;
+  readonly #stateFiles: StateFileWriter;
   readonly #limits: TransactionLimits;
   readonly #versions = new WeakMap<Directive, string>();
   #tail: Promise<unknown> = Promise.resolve();
   #version: number;
   #tx = 0;
   #closed = false;
-  #dropped: readonly string[] = [];
 
   constructor(private readonly options: TransactionOptions) {
     super();
@@ -72,8 +71,8 @@ export class TransactionQueue extends Transactions {
     this.#limits = { ...LIMITS, ...options.limits };
     this.#journal = new Journal(store);
     this.#version = store.version;
-    const current = () => ({ tree: instance.tree, ...pick(instance.modules) });
-    this.#heldFiles = new HeldFileWriter({ store, log, journal: this.#journal, current });
+    const current = () => ({ tree: instance.tree, version: this.#version, ...pick(instance.modules) });
+    this.#stateFiles = new StateFileWriter({ store, log, journal: this.#journal, current });
   }
 
   get tree(): Block {
@@ -93,13 +92,16 @@ export class TransactionQueue extends Transactions {
   /** Once the tree of the start is in force: keeps what was found out when it was made. */
   started(effective: Effective): void {
     const { store } = this.options;
-    store.transaction(() => {
-      effective.save();
-      store.version = this.#version + 1;
-    });
-    this.#version++;
+    const version = ++this.#version;
+    if (effective.hasChanges) {
+      store.transaction(() => {
+        effective.save(version);
+        store.version = version;
+      });
+      this.#journal.reread();
+    }
     this.#report(effective);
-    this.#heldFiles.catchUp(effective.heldFiles);
+    this.#stateFiles.catchUp(effective.stateFiles);
   }
 
   apply(build: (tree: Block) => readonly Edit[], context: Partial<ActionContext> = {}): Promise<Applied> {
@@ -113,11 +115,11 @@ export class TransactionQueue extends Transactions {
    */
   reload(load: () => LoadedConfiguration | Promise<LoadedConfiguration>): Promise<Applied> {
     return this.#inTurn(async () => {
-      await this.#heldFiles.settle();
+      await this.#stateFiles.settle();
       try {
         return await this.#reload(await load());
       } catch (error) {
-        this.#heldFiles.catchUp();
+        this.#stateFiles.catchUp();
         throw error;
       }
     });
@@ -129,13 +131,15 @@ export class TransactionQueue extends Transactions {
     const operations = diffTrees(instance.tree, effective.tree, modules.registry);
     const after = instance.tree.apply(operations);
     const diff = describeChange(instance.tree, after, operations);
-    const record = (): unknown => (effective.save(), diff);
+    const record = (version: number): unknown => (effective.save(version), diff);
     const followUp = (): void => {
+      this.#journal.reread();
       this.#report(effective);
-      this.#heldFiles.catchUp(effective.heldFiles);
+      this.#stateFiles.catchUp(effective.stateFiles);
     };
     const time = { limit: this.#limits.reload, deadline: Infinity };
-    const applied = await this.#carryOut({ operations, after, diff, origin: RELOAD, time, dryRun: false, record, followUp });
+    const keeps = effective.hasChanges;
+    const applied = await this.#carryOut({ operations, after, diff, origin: RELOAD, time, dryRun: false, keeps, record, followUp });
     return { ...applied, directives: [] };
   }
 
@@ -144,16 +148,11 @@ export class TransactionQueue extends Transactions {
     await this.#inTurn(step);
   }
 
-  /** The difference between the configuration files and the tree in force, see {@link driftLines}. */
-  drift(): string[] {
-    return driftLines(this.options.store.overlay.all(), this.#dropped);
-  }
-
   /** Waits for the transaction under way and writes the state files; later transactions are refused. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#tail;
-    await this.#heldFiles.settle();
+    await this.#stateFiles.settle();
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -180,10 +179,11 @@ export class TransactionQueue extends Transactions {
       const edits = resolveAll(wanted, (edit) => resolveEdit(edit, around));
       const operations = edits.flatMap((edit) => edit.operations);
       const after = before.apply(operations);
-      const record = (): unknown => (keys.save(), this.#journal.record({ before, after, edits, registry, args }));
+      const record = (version: number): unknown => (keys.save(), this.#journal.record({ before, after, edits, registry, args }, version));
       const diff = dryRun ? describeChange(before, after, operations) : [];
       const followUp = (): void => this.#touch(edits, before);
-      const applied = await this.#carryOut({ operations, after, diff, origin, time, dryRun, record, followUp });
+      const keeps = operations.length > 0;
+      const applied = await this.#carryOut({ operations, after, diff, origin, time, dryRun, keeps, record, followUp });
       return { ...applied, directives: edits.map(({ id }) => (after.byId(id) ?? before.byId(id)) as Directive) };
     } catch (error) {
       throw asApiError(error);
@@ -221,19 +221,20 @@ export class TransactionQueue extends Transactions {
   }
 
   /** The commit point. */
-  #write({ operations, origin, record }: Plan): void {
-    const { store } = this.options;
-    // Nothing in the tree changes, but a reload may have found out what to forget.
-    const version = operations.length === 0 ? this.#version : this.#version + 1;
+  #write({ operations, origin, keeps, record }: Plan): void {
+    if (operations.length === 0 && !keeps) return;
+    const { store, log } = this.options;
+    const version = this.#version + 1;
     try {
       store.transaction(() => {
-        const changes = JSON.stringify(record());
+        const changes = JSON.stringify(record(version));
         store.version = version;
-        if (version !== this.#version) store.history.add({ version, at: Date.now(), origin, changes });
+        store.history.add({ version, at: Date.now(), origin, changes });
       });
     } catch (error) {
-      if (isFull(error)) throw new ApiError(507, 'StoreFull', 'the disk that keeps changes is full; nothing was changed');
-      throw error;
+      const reason = error instanceof Error ? error.message : String(error);
+      log.write(keeps ? 'error' : 'warn', keeps ? `a change cannot be kept: ${reason}` : `the reload is not in the history: ${reason}`);
+      if (keeps) throw storeApiError(error);
     }
     this.#version = version;
   }
@@ -241,12 +242,11 @@ export class TransactionQueue extends Transactions {
   #touch(edits: readonly ResolvedEdit[], before: ConfigTree): void {
     const { tree } = this.options.instance;
     const parents = new Set(edits.map(({ id }) => (tree.parentOf(id) ?? before.parentOf(id))?.id));
-    for (const id of parents) if (id !== undefined) this.#heldFiles.touch(id);
+    for (const id of parents) if (id !== undefined) this.#stateFiles.touch(id);
   }
 
   #report({ dropped, warnings }: Effective): void {
     const { log } = this.options;
-    this.#dropped = dropped;
     for (const line of dropped)
       log.write('warn', `a change made by API was dropped, the configuration has no place for it any more: ${line}`);
     for (const line of warnings) log.write('warn', line);

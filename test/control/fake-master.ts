@@ -12,6 +12,7 @@ import type { MasterInstance, TransactionLimits } from '../../core/control/trans
 import { TransactionQueue } from '../../core/control/transactions.js';
 import { flag, number, path, rest, text } from '../../core/module/args.js';
 import type { ArgContext } from '../../core/module/spec.js';
+import type { Edit } from '../../core/module/services.js';
 import { directive } from '../../core/module/spec.js';
 import type { Block, Directive } from '../../core/module/tree.js';
 import { upstreamDirectives } from '../../core/module/upstream.js';
@@ -109,6 +110,8 @@ export interface FakeMaster {
   parse(config: string): { tree: ConfigTree; modules: FakeInstance['modules'] };
   /** The tree in force as text. */
   readonly printed: () => string;
+  /** The difference between a configuration and what would be in force with it. */
+  readonly drift: (config: string) => readonly string[];
   /** As a kill would: nothing is written any more. */
   readonly kill: () => void;
 }
@@ -155,6 +158,7 @@ export async function fakeMaster(t: ExecutionContext, { config, folder, limits, 
     ...(limits && { limits }),
   });
   transactions.started(effective);
+  const drift = (source: string): readonly string[] => effectiveTree(parse(source).tree, store, { ...instance.modules, ids }).drift;
   let open = true;
   const kill = (): void => {
     if (open) store.close();
@@ -164,7 +168,7 @@ export async function fakeMaster(t: ExecutionContext, { config, folder, limits, 
     if (open) await transactions.close();
     kill();
   });
-  return { log, store, instance, transactions, workers: fakes, effective, parse, printed: () => printTree(instance.tree.root), kill };
+  return { log, store, instance, transactions, workers: fakes, effective, parse, drift, printed: () => printTree(instance.tree.root), kill };
 }
 
 /** The first directive with this name and first argument, anywhere. */
@@ -182,3 +186,27 @@ function search(block: Block, name: string, argument: string | undefined): Direc
   }
   return undefined;
 }
+
+/** Members of the first group as `address@key`, in order. */
+export function members({ instance }: FakeMaster): string[] {
+  return Array.from(
+    find(instance.tree.root, 'upstream').block?.named('server') ?? [],
+    ({ args, key }) => `${args.map((word) => word.text).join(' ')}@${key}`,
+  );
+}
+
+/** Restarts the master on the same data, after a kill. */
+export async function restart(t: ExecutionContext, master: FakeMaster, config: string, folder: string): Promise<FakeMaster> {
+  master.kill();
+  return fakeMaster(t, { config, folder });
+}
+
+export const add =
+  (text: string) =>
+  (root: Block): Edit[] => [{ op: 'add', parent: find(root, 'upstream'), text }];
+export const replace =
+  (address: string, text: string) =>
+  (root: Block): Edit[] => [{ op: 'replace', target: find(root, 'server', address), text }];
+export const remove =
+  (address: string) =>
+  (root: Block): Edit[] => [{ op: 'remove', target: find(root, 'server', address) }];

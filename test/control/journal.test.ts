@@ -1,38 +1,11 @@
-import { appendFileSync, existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { ConfigErrors } from '../../core/config/errors.js';
 import type { Edit } from '../../core/module/services.js';
 import type { Block } from '../../core/module/tree.js';
 import { tempFolder } from '../harness/temp.js';
-import { waitFor } from '../harness/wait.js';
-import { fakeMaster, find, type FakeMaster } from './fake-master.js';
+import { add, fakeMaster, find, members, remove, replace, restart } from './fake-master.js';
 
 const CONFIG = 'http { upstream demo { zone demo 64k; server 10.0.0.1:80; server 10.0.0.2:80; } }';
-
-/** Members of the first group as `address@key`, in order. */
-function members({ instance }: FakeMaster): string[] {
-  return Array.from(
-    find(instance.tree.root, 'upstream').block?.named('server') ?? [],
-    ({ args, key }) => `${args.map((word) => word.text).join(' ')}@${key}`,
-  );
-}
-
-/** Restarts the master on the same data, after a kill. */
-async function restart(t: ExecutionContext, master: FakeMaster, config: string, folder: string): Promise<FakeMaster> {
-  master.kill();
-  return fakeMaster(t, { config, folder });
-}
-
-const add =
-  (text: string) =>
-  (root: Block): Edit[] => [{ op: 'add', parent: find(root, 'upstream'), text }];
-const replace =
-  (address: string, text: string) =>
-  (root: Block): Edit[] => [{ op: 'replace', target: find(root, 'server', address), text }];
-const remove =
-  (address: string) =>
-  (root: Block): Edit[] => [{ op: 'remove', target: find(root, 'server', address) }];
 
 test('changes survive a kill: additions, replacements, removals, with their keys', async (t) => {
   const folder = tempFolder(t);
@@ -82,16 +55,16 @@ test('the file may change under the journal: API changes stay on top, what has n
   await first.transactions.apply(replace('10.0.0.1:80', 'server 10.0.0.1:80 down;'));
   await first.transactions.apply(replace('10.0.0.2:80', 'server 10.0.0.2:80 weight=5;'));
   const edited = 'http { upstream demo { zone demo 64k; server 10.0.0.9:80; server 10.0.0.1:80; } }';
-  await first.transactions.reload(() => first.parse(edited));
-  t.deepEqual(members(first), ['10.0.0.9:80@3', '10.0.0.1:80 down@0', '10.0.0.3:80@2']);
-  t.true(first.log.lines.some((line) => line.startsWith('[warn]') && line.includes('10.0.0.2:80 weight=5')));
-  t.deepEqual(first.transactions.drift(), [
+  t.deepEqual(first.drift(edited), [
     'http / upstream demo',
     '+ server 10.0.0.3:80;',
     '- server 10.0.0.1:80;',
     '+ server 10.0.0.1:80 down;',
     '! http / upstream demo / server@1: replace "server 10.0.0.2:80 weight=5;"',
   ]);
+  await first.transactions.reload(() => first.parse(edited));
+  t.deepEqual(members(first), ['10.0.0.9:80@3', '10.0.0.1:80 down@0', '10.0.0.3:80@2']);
+  t.true(first.log.lines.some((line) => line.startsWith('[warn]') && line.includes('10.0.0.2:80 weight=5')));
   t.deepEqual(members(await restart(t, first, edited, folder)), ['10.0.0.9:80@3', '10.0.0.1:80 down@0', '10.0.0.3:80@2']);
 });
 
@@ -117,11 +90,10 @@ test('an addition that the operator wrote into the file keeps its key and is no 
   const folder = tempFolder(t);
   const master = await fakeMaster(t, { config: CONFIG, folder });
   await master.transactions.apply(add('server 10.0.0.3:80;'));
-  await master.transactions.reload(() =>
-    master.parse('http { upstream demo { zone demo 64k; server 10.0.0.3:80; server 10.0.0.1:80; server 10.0.0.2:80; } }'),
-  );
+  const edited = 'http { upstream demo { zone demo 64k; server 10.0.0.3:80; server 10.0.0.1:80; server 10.0.0.2:80; } }';
+  await master.transactions.reload(() => master.parse(edited));
   t.deepEqual(members(master), ['10.0.0.3:80@2', '10.0.0.1:80@0', '10.0.0.2:80@1']);
-  t.deepEqual(master.transactions.drift(), []);
+  t.deepEqual(master.drift(edited), []);
   t.is(master.store.overlay.all().length, 0);
 });
 
@@ -142,12 +114,12 @@ test('what is removed and added again as the file has it is no drift', async (t)
   await master.transactions.apply(remove('10.0.0.2:80'));
   await master.transactions.apply(add('server 10.0.0.1:80;'));
   await master.transactions.apply(add('server 10.0.0.2:80;'));
-  t.deepEqual(master.transactions.drift(), []);
+  t.deepEqual(master.drift(CONFIG), []);
   await master.transactions.apply(add('server 10.0.0.1:80;'));
-  t.deepEqual(master.transactions.drift(), ['http / upstream demo', '+ server 10.0.0.1:80;']);
+  t.deepEqual(master.drift(CONFIG), ['http / upstream demo', '+ server 10.0.0.1:80;']);
   await master.transactions.apply(replace('10.0.0.2:80', 'server 10.0.0.2:80 down;'));
   const lines = ['http / upstream demo', '- server 10.0.0.2:80;', '+ server 10.0.0.2:80 down;', '+ server 10.0.0.1:80;'];
-  t.deepEqual(master.transactions.drift(), lines);
+  t.deepEqual(master.drift(CONFIG), lines);
 });
 
 test('a reload that fails changes nothing', async (t) => {
@@ -251,134 +223,4 @@ test('a group replaced as a whole keeps the keys of the members it keeps', async
   t.deepEqual(members(again), expected);
   await again.transactions.apply(add('server 10.0.0.6:80;'));
   t.is(members(again).at(-1), '10.0.0.6:80@4');
-});
-
-const WITH_STATE = 'http { upstream demo { zone demo 64k; state demo.state; } }';
-
-test('members of a state file have lasting keys, and changes to them survive a kill at every point', async (t) => {
-  const folder = tempFolder(t, { 'demo.state': 'server 10.0.0.1:80;\nserver 10.0.0.2:80;\n' });
-  const master = await fakeMaster(t, { config: WITH_STATE, folder });
-  await master.transactions.apply(add('server 10.0.0.3:80;'));
-  await master.transactions.apply(replace('10.0.0.1:80', 'server 10.0.0.7:80;'));
-  await master.transactions.apply(remove('10.0.0.2:80'));
-  const expected = ['10.0.0.7:80@0', '10.0.0.3:80@2'];
-  // Killed before the file was written.
-  const second = await restart(t, master, WITH_STATE, folder);
-  t.deepEqual(members(second), expected);
-  await second.transactions.apply(add('server 10.0.0.4:80;'));
-  await second.transactions.apply(remove('10.0.0.4:80'));
-  await second.transactions.apply(add('server 10.0.0.5:80;'));
-  await second.transactions.close();
-  t.is(readFileSync(join(folder, 'demo.state'), 'utf8'), 'server 10.0.0.7:80;\nserver 10.0.0.3:80;\nserver 10.0.0.5:80;\n');
-  t.is(second.store.overlay.all().length, 0);
-  const third = await restart(t, second, WITH_STATE, folder);
-  t.deepEqual(members(third), [...expected, '10.0.0.5:80@4']);
-  t.deepEqual(third.transactions.drift(), []);
-});
-
-test('a kill between writing the state file and forgetting the journal changes nothing', async (t) => {
-  const folder = tempFolder(t, { 'demo.state': 'server 10.0.0.1:80;\nserver 10.0.0.2:80;\n' });
-  const master = await fakeMaster(t, { config: WITH_STATE, folder });
-  await master.transactions.apply(replace('10.0.0.1:80', 'server 10.0.0.7:80 weight=2;'));
-  await master.transactions.apply(add('server 10.0.0.3:80;'));
-  await master.transactions.apply(remove('10.0.0.2:80'));
-  const rows = master.store.overlay.all();
-  await master.transactions.close();
-  // As if it had been killed there: the rows are still in the journal.
-  master.store.transaction(() => rows.forEach((row) => master.store.overlay.put(row)));
-  t.deepEqual(members(await restart(t, master, WITH_STATE, folder)), ['10.0.0.7:80 weight=2@0', '10.0.0.3:80@2']);
-});
-
-test('a member removed while its state file is being written does not come back', async (t) => {
-  const folder = tempFolder(t, { 'demo.state': '' });
-  const master = await fakeMaster(t, { config: WITH_STATE, folder });
-  await master.transactions.apply(add('server 10.0.0.3:80;'));
-  // What the writer does, up to the moment of the removal.
-  master.store.keys.put('"http","upstream demo"', { identity: 'server 10.0.0.3:80', occurrence: 0, key: 0 });
-  writeFileSync(join(folder, 'demo.state'), 'server 10.0.0.3:80;\n');
-  await master.transactions.apply(remove('10.0.0.3:80'));
-  t.deepEqual(members(await restart(t, master, WITH_STATE, folder)), []);
-});
-
-test('a state file that fell behind catches up at the next start, and what a kill left beside it goes away', async (t) => {
-  const folder = tempFolder(t, { 'demo.state': '# mine\nserver 10.0.0.1:80;\n' });
-  const file = (): string => readFileSync(join(folder, 'demo.state'), 'utf8');
-  const killed = await fakeMaster(t, { config: WITH_STATE, folder });
-  await killed.transactions.apply(add('server 10.0.0.3:80;'));
-  const master = await restart(t, killed, WITH_STATE, folder);
-  await waitFor('the file', () => file() === 'server 10.0.0.1:80;\nserver 10.0.0.3:80;\n');
-  await waitFor('the journal', () => master.store.overlay.all().length === 0);
-  // By hand: as it is, until something changes.
-  writeFileSync(join(folder, 'demo.state'), '# mine\nserver 10.0.0.1:80;\n');
-  writeFileSync(join(folder, 'demo.state.new'), 'server 10');
-  await restart(t, master, WITH_STATE, folder);
-  await waitFor('the end of the left-over', () => !existsSync(join(folder, 'demo.state.new')));
-  t.is(file(), '# mine\nserver 10.0.0.1:80;\n');
-});
-
-test('a state file that cannot be written is tried again: one line for the failure, one for its end', async (t) => {
-  const folder = tempFolder(t, { 'demo.state': '' });
-  const master = await fakeMaster(t, { config: WITH_STATE, folder });
-  const { transactions, log } = master;
-  mkdirSync(join(folder, 'demo.state.new'));
-  await transactions.apply(add('server 10.0.0.3:80;'));
-  await waitFor('the failure', () => log.lines.length > 0);
-  await transactions.reload(() => master.parse(WITH_STATE));
-  rmdirSync(join(folder, 'demo.state.new'));
-  await waitFor('the file', () => readFileSync(join(folder, 'demo.state'), 'utf8') === 'server 10.0.0.3:80;\n');
-  await waitFor('the end', () => log.lines.length > 1);
-  t.regex(log.lines[0] ?? '', /^\[error\].* could not be written/);
-  t.regex(log.lines[1] ?? '', /^\[notice\].* is written again/);
-});
-
-test('what an operator writes into a state file while a change is on its way to it is not lost', async (t) => {
-  const folder = tempFolder(t, { 'demo.state': 'server 10.0.0.1:80;\n' });
-  const path = join(folder, 'demo.state');
-  const file = (): string => readFileSync(path, 'utf8');
-  const master = await fakeMaster(t, { config: WITH_STATE, folder });
-  const { transactions, log } = master;
-  await transactions.apply(add('server 10.0.0.2:80;'));
-  appendFileSync(path, 'server 10.0.0.3:80;\n');
-  await waitFor('the warning', () => log.lines.length > 0);
-  t.regex(log.lines[0] ?? '', /^\[warn\] state file ".*demo\.state" was edited: it is not written before the next reload/);
-  await transactions.apply(replace('10.0.0.1:80', 'server 10.0.0.1:80 weight=5;'));
-  await transactions.reload(() => master.parse(WITH_STATE));
-  t.deepEqual(members(master), ['10.0.0.1:80 weight=5@0', '10.0.0.3:80@2', '10.0.0.2:80@1']);
-  const joined = 'server 10.0.0.1:80 weight=5;\nserver 10.0.0.3:80;\nserver 10.0.0.2:80;\n';
-  await waitFor('the file', () => file() === joined);
-  t.deepEqual(log.lines.slice(1), []);
-
-  // At once: the reload itself finds the edit.
-  await transactions.apply(remove('10.0.0.3:80'));
-  appendFileSync(path, 'server 10.0.0.4:80;\n');
-  await transactions.reload(() => master.parse(WITH_STATE));
-  t.deepEqual(members(master), ['10.0.0.1:80 weight=5@0', '10.0.0.2:80@1', '10.0.0.4:80@3']);
-  await waitFor('the file', () => !file().includes('10.0.0.3'));
-
-  // A reload that fails leaves the edit to the next one, as does the end.
-  await transactions.apply(remove('10.0.0.2:80'));
-  appendFileSync(path, 'server 10.0.0.5:80;\n');
-  await t.throwsAsync(transactions.reload(() => master.parse('nonsense;')));
-  await transactions.close();
-  const next = await restart(t, master, WITH_STATE, folder);
-  t.deepEqual(members(next), ['10.0.0.1:80 weight=5@0', '10.0.0.4:80@3', '10.0.0.5:80@4']);
-});
-
-test('a state file that somebody removed is written again with the next change', async (t) => {
-  const folder = tempFolder(t, { 'demo.state': 'server 10.0.0.1:80;\n' });
-  const path = join(folder, 'demo.state');
-  const { transactions } = await fakeMaster(t, { config: WITH_STATE, folder });
-  rmSync(path);
-  await transactions.apply(add('server 10.0.0.2:80;'));
-  await transactions.close();
-  t.is(readFileSync(path, 'utf8'), 'server 10.0.0.1:80;\nserver 10.0.0.2:80;\n');
-});
-
-test('server lines beside a state file and strange lines in it are refused, all of them', async (t) => {
-  const folder = tempFolder(t, { 'demo.state': 'server 10.0.0.1:80 weight=0;\nzone x;\n' });
-  const error = await t.throwsAsync(fakeMaster(t, { config: WITH_STATE, folder }), { instanceOf: ConfigErrors });
-  t.true(error.errors.length >= 2);
-  t.true(error.errors.every(({ source }) => source?.file.endsWith('demo.state')));
-  const both = 'http { upstream demo { zone demo 64k; state demo.state; server 10.0.0.1:80; } }';
-  t.regex((await t.throwsAsync(fakeMaster(t, { config: both, folder: tempFolder(t) }))).message, /not allowed together with "state"/);
 });

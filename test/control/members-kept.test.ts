@@ -1,10 +1,11 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import test, { type ExecutionContext } from 'ava';
 import { runSrv } from '../harness/srv.js';
 import { writeInto } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
 import { errorOf } from './api-client.js';
 import { nodeConf, startNode, type Node } from './node.js';
+import { stateLines } from './state-lines.js';
 
 /** What `-T` prints of the difference between the file and what is in force. */
 async function driftOf(t: ExecutionContext, { srv }: Node): Promise<string[]> {
@@ -56,16 +57,19 @@ test('a reload that fails leaves everything as it was', async (t) => {
   t.is((await node.upstreams('POST', '/demo/servers/', { server: '127.0.0.1:4' })).status, 201);
 });
 
+/** The lines of the state file without comments. */
+const linesOf = ({ srv }: Node): string[] => stateLines(srv.read('demo.state'));
+
 test('members of a state file are read, written back, and keep their ids', async (t) => {
   const http = 'upstream demo { zone demo 256k; state demo.state; }';
   const node = await startNode(t, { http, files: { 'demo.state': 'server 127.0.0.1:1;\nserver 127.0.0.1:2;\n' } });
   t.deepEqual(await node.list(), ['0 127.0.0.1:1', '1 127.0.0.1:2']);
   await node.upstreams('POST', '/demo/servers/', { server: '127.0.0.1:3', weight: 2 });
   await node.upstreams('DELETE', '/demo/servers/0');
-  await waitFor('the state file', () => node.srv.read('demo.state') === 'server 127.0.0.1:2;\nserver 127.0.0.1:3 weight=2;\n');
+  await waitFor('the state file', () => linesOf(node).join('') === 'server 127.0.0.1:2;server 127.0.0.1:3 weight=2;');
   await node.upstreams('POST', '/demo/servers/', { server: '127.0.0.1:4' });
   await node.srv.stop();
-  t.is(readFileSync(node.srv.path('demo.state'), 'utf8'), 'server 127.0.0.1:2;\nserver 127.0.0.1:3 weight=2;\nserver 127.0.0.1:4;\n');
+  t.deepEqual(linesOf(node), ['server 127.0.0.1:2;', 'server 127.0.0.1:3 weight=2;', 'server 127.0.0.1:4;']);
   // An operator's edit while the server is stopped counts.
   writeInto(node.srv.prefix, 'demo.state', 'server 127.0.0.1:3 weight=2;\nserver 127.0.0.1:5;\n');
   const again = await startNode(t, { http, prefix: node.srv.prefix });
@@ -80,7 +84,7 @@ test('a state file that went missing is told at a reload, a test and a start', a
   // At the beginning there is none.
   t.notRegex(node.srv.log(), missing);
   await node.upstreams('POST', '/demo/servers/', { server: '127.0.0.1:1' });
-  await waitFor('the state file', () => node.srv.read('demo.state') === 'server 127.0.0.1:1;\n');
+  await waitFor('the state file', () => linesOf(node).join('') === 'server 127.0.0.1:1;');
   rmSync(node.srv.path('demo.state'));
   node.srv.signal('SIGHUP');
   await node.srv.waitForLog(/reconfigured/);

@@ -4,7 +4,8 @@ import { chmodSync, existsSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import test from 'ava';
-import { Store, StoreError } from '../../core/control/store.js';
+import { Store } from '../../core/control/store.js';
+import { StoreError } from '../../core/control/store-error.js';
 import { tempFolder } from '../harness/temp.js';
 
 const ROW = {

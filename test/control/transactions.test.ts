@@ -6,6 +6,7 @@ import { printTree } from '../../core/config/print.js';
 import { ApiError } from '../../core/module/control.js';
 import type { Block } from '../../core/module/tree.js';
 import { tempFolder } from '../harness/temp.js';
+import { stateLines } from './state-lines.js';
 import { fakeMaster, find, FakeWorker } from './fake-master.js';
 
 const CONFIG = 'http { upstream demo { zone demo 64k; server 10.0.0.1:80; server 10.0.0.2:80; } }';
@@ -198,6 +199,6 @@ test('state files are written back soon, whole, and closing waits for them', asy
   const { transactions } = await fakeMaster(t, { config: 'http { upstream demo { zone demo 64k; state demo.state; } }', folder });
   await transactions.apply(add('server 10.0.0.2:80 weight=3;'));
   await transactions.close();
-  t.is(readFileSync(join(folder, 'demo.state'), 'utf8'), 'server 10.0.0.1:80;\nserver 10.0.0.2:80 weight=3;\n');
+  t.deepEqual(stateLines(readFileSync(join(folder, 'demo.state'), 'utf8')), ['server 10.0.0.1:80;', 'server 10.0.0.2:80 weight=3;']);
   t.false(existsSync(join(folder, 'demo.state.new')));
 });

@@ -1,7 +1,8 @@
 import { copyFileSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { Store, StoreError } from '../../core/control/store.js';
+import { Store } from '../../core/control/store.js';
+import { StoreError } from '../../core/control/store-error.js';
 import { tempFolder } from '../harness/temp.js';
 
 const FRAME = 24 + 4096;

@@ -1,23 +1,21 @@
 /**
- * Writes `state` files back. The journal keeps every change safe, so this can wait and join what comes in a row. The order makes a crash
- * harmless at every point: first the keys of what the file is going to hold, then the file (written aside, synced, renamed), then the
- * journal forgets what the file has. Whatever of the journal is left is applied again at the next start, and gives the same tree; the file
- * catches up then.
+ * Writes state files. The store is the truth and a file is a copy of it, so this can wait, join what comes in a row, and fail: whatever the
+ * file says after a kill, its first line tells which version of the lines it is.
  *
- * A file that somebody edited is not written: the next reload or start reads it, with what is left of the journal on top.
+ * A file that somebody edited is not written: the next reload or start reads it, and puts on top what the API changed since.
  */
 import type { SpecRegistry } from '../config/registry.js';
 import type { ConfigTree } from '../config/tree.js';
 import type { Log } from '../module/services.js';
 import type { ArgContext, ContextName } from '../module/spec.js';
 import type { Block } from '../module/tree.js';
-import { Addresses, below, stepsIn } from './address.js';
-import { changedKeys, printHeld } from './held-file-content.js';
-import { heldFileOf, type FileMarks, type HeldFile } from './held-files.js';
+import { Addresses } from './address.js';
 import type { Journal } from './journal.js';
 import { fileMark, removeUnfinished, replaceFile } from './replace-file.js';
+import { printStateFile } from './state-file-content.js';
+import { stateFileOf, type FileMarks, type StateFile } from './state-files.js';
+import type { FileVersion, StateLine } from './state-tables.js';
 import type { Store } from './store.js';
-import type { OverlayRow } from './store-tables.js';
 
 const DELAY_MS = 100;
 /** After a write that took long, the next one waits this many times as long. */
@@ -26,16 +24,21 @@ const REST = 5;
 const RETRY_MS = 1000;
 const LONGEST_RETRY_MS = 60_000;
 
-export interface HeldFileWriterOptions {
+export interface StateFileWriterOptions {
   readonly store: Store;
   readonly journal: Journal;
   readonly log: Log;
   /** The configuration in force. */
-  readonly current: () => { readonly tree: ConfigTree; readonly registry: SpecRegistry; readonly args: ArgContext };
+  readonly current: () => {
+    readonly tree: ConfigTree;
+    readonly registry: SpecRegistry;
+    readonly args: ArgContext;
+    readonly version: number;
+  };
 }
 
-export class HeldFileWriter {
-  /** Ids of the directives whose block a file holds a part of that it does not have yet. */
+export class StateFileWriter {
+  /** Ids of the directives whose block has lines that its file does not have yet. */
   readonly #dirty = new Set<number>();
   #timer: NodeJS.Timeout | undefined;
   #delay = DELAY_MS;
@@ -49,21 +52,20 @@ export class HeldFileWriter {
   /** Paths of those that somebody else wrote since; it has been logged. */
   readonly #edited = new Set<string>();
 
-  constructor(private readonly options: HeldFileWriterOptions) {}
+  constructor(private readonly options: StateFileWriterOptions) {}
 
   /** Something in the block of this directive has changed. */
   touch(id: number): void {
     const { tree, registry, args } = this.options.current();
     const block = tree.byId(id)?.block;
     const context = registry.contextWithin(tree, id);
-    if (block === undefined || context === undefined || heldFileOf(block, context, { registry, args }) === undefined) return;
+    if (block === undefined || context === undefined || stateFileOf(block, context, { registry, args }) === undefined) return;
     this.#dirty.add(id);
     this.#timer ??= setTimeout(() => void this.flush(), this.#delay);
   }
 
   /**
-   * After a start or a reload: the journal may have changes that a file lacks, because the process was killed, the write failed, or the file
-   * was edited.
+   * After a start or a reload: a file may lack changes, because the process was killed, the write failed, or the file was edited.
    * @param read the files as they were read; absent: they were not
    */
   catchUp(read?: FileMarks): void {
@@ -117,10 +119,7 @@ export class HeldFileWriter {
     if (this.#failing.has(id)) return;
     this.#failing.add(id);
     const reason = error instanceof Error ? error.message : String(error);
-    this.options.log.write(
-      'error',
-      `state file could not be written, the changes are safe in the data folder, it is tried again: ${reason}`,
-    );
+    this.options.log.write('error', `cannot write state file, the changes are safe in the data folder, trying again: ${reason}`);
   }
 
   #retry(failed: readonly number[]): void {
@@ -136,16 +135,16 @@ export class HeldFileWriter {
 
   async #write(id: number): Promise<void> {
     const { store, journal, log, current } = this.options;
-    const { tree, registry, args } = current();
+    const { tree, registry, args, version } = current();
     const directive = tree.byId(id);
     const context = registry.contextWithin(tree, id);
     if (directive?.block === undefined || context === undefined) return;
-    const file = heldFileOf(directive.block, context, { registry, args });
+    const file = stateFileOf(directive.block, context, { registry, args });
     if (file === undefined) return;
-    const { seq } = journal;
     const address = new Addresses(tree, registry, journal.removed).of(id);
-    const rows = store.overlay.between(...below(address)).filter((row) => row.parent === address && isOf(row, file));
-    if (rows.length === 0) {
+    const pending = store.stateLines.pending(address);
+    const isBetween = store.stateFiles.get(address)?.next !== undefined;
+    if (pending.length === 0 && !isBetween) {
       // The file has everything. What lies beside it is of a process that was killed while it wrote.
       await removeUnfinished(file.path);
       return;
@@ -154,29 +153,50 @@ export class HeldFileWriter {
       this.#reportEdited(file);
       return;
     }
-    const keys = await changedKeys(directive.block, context, registry, rows, file);
-    store.transaction(() => {
-      for (const key of keys) store.keys.put(address, key);
-    });
-    const mark = await replaceFile(file.path, await printHeld(directive.block, file), () => !this.#isEdited(file));
+    const printed = await printStateFile(directive.block, file.holds, version);
+    this.#announce(address, printed);
+    const mark = await replaceFile(file.path, printed.text, () => !this.#isEdited(file));
     if (mark === undefined) {
       this.#reportEdited(file);
       return;
     }
     this.#marks.set(file.path, mark);
-    store.transaction(() => {
-      for (const row of rows) if (row.seq <= seq && store.overlay.get(row.address)?.seq === row.seq) store.overlay.delete(row.address);
-    });
+    this.#conclude(address, printed, pending);
     if (this.#failing.delete(id)) log.write('notice', `state file "${file.path}" is written again`);
   }
 
+  /** Before the file gets its name: whichever the next start finds, it knows both. */
+  #announce(block: string, { version, digest }: FileVersion): void {
+    const { store } = this.options;
+    const written = store.stateFiles.get(block)?.written ?? { version: 0, digest: '' };
+    store.transaction(() => {
+      store.stateFiles.put({ block, written, next: { version, digest } });
+      // Later changes have later versions, also after a restart.
+      store.version = Math.max(store.version, version);
+    });
+  }
+
+  /** @param pending what the file has now, and did not have before; some of it may have changed again meanwhile */
+  #conclude(block: string, { version, digest }: FileVersion, pending: readonly StateLine[]): void {
+    const { store } = this.options;
+    store.transaction(() => {
+      for (const { key, text } of pending) {
+        const now = store.stateLines.get(block, key);
+        if (now !== undefined) store.stateLines.put({ ...now, written: text });
+      }
+      store.stateLines.trim(block);
+      store.keys.clear(block);
+      store.stateFiles.put({ block, written: { version, digest }, next: undefined });
+    });
+  }
+
   /** One that is gone is made anew: what it held is in force. */
-  #isEdited({ path }: HeldFile): boolean {
+  #isEdited({ path }: StateFile): boolean {
     const mark = fileMark(path);
     return mark !== undefined && mark !== this.#marks.get(path);
   }
 
-  #reportEdited({ path }: HeldFile): void {
+  #reportEdited({ path }: StateFile): void {
     if (this.#edited.has(path)) return;
     this.#edited.add(path);
     this.options.log.write(
@@ -184,8 +204,4 @@ export class HeldFileWriter {
       `state file "${path}" was edited: it is not written before the next reload reads it; changes made by API are safe in the data folder`,
     );
   }
-}
-
-function isOf({ address }: OverlayRow, { holds }: HeldFile): boolean {
-  return /^(?:\d+:)?([^ @]+)/.exec(stepsIn(address).at(-1) ?? '')?.[1] === holds;
 }

@@ -1,0 +1,132 @@
+import { printDirective } from '../config/print.js';
+import { addressIn } from './address.js';
+import type { Draft } from './draft.js';
+import { textIn, type StateFileInput } from './state-file-join.js';
+import type { StateFile } from './state-files.js';
+import type { Store } from './store.js';
+import type { KeyRow, OverlayRow } from './store-tables.js';
+import type { StateLine } from './state-tables.js';
+
+/** A line in force, and what the file says of it. */
+interface LineState {
+  readonly text: string | undefined;
+  readonly written: string | undefined;
+  /** Undefined: it is not in force. */
+  readonly place: number | undefined;
+}
+
+export interface StateBlockOptions {
+  readonly draft: Draft;
+  readonly file: StateFile;
+  readonly input: StateFileInput;
+  /** The file has every change of the API up to this one. */
+  readonly version: number;
+  /** What an edited file says, by key; undefined: the file is as srv wrote it. */
+  readonly edited: ReadonlyMap<number, string> | undefined;
+  /** The first key that was never used. */
+  readonly nextKey: number;
+  /** How lines of the file are found again when it is back; empty: it is there. */
+  readonly missing: readonly KeyRow[];
+}
+
+/** One block whose lines a state file holds, while the effective tree is put together. */
+export class StateBlock {
+  #hasJournalRows = false;
+
+  constructor(private readonly options: StateBlockOptions) {}
+
+  /** Whether a row of the journal, of a time when the block had no state file, is about a line of it. From now on the line is kept here. */
+  takes(row: OverlayRow): boolean {
+    const isLine = row.address.startsWith(addressIn(row.parent, `${this.options.file.holds}@`).slice(0, -1));
+    this.#hasJournalRows ||= isLine;
+    return isLine;
+  }
+
+  /** Whether {@link save} writes anything. */
+  get hasChanges(): boolean {
+    return this.options.edited !== undefined || this.#hasJournalRows;
+  }
+
+  /** What the file does not have yet, in the form of rows of the journal. */
+  pending(): OverlayRow[] {
+    const { draft, file } = this.options;
+    const rows = Array.from(this.#lines(), ([key, state]) => pendingRow(draft.address, file.holds, key, state));
+    return rows.filter((row) => row !== undefined);
+  }
+
+  /** @param version of the configuration that comes into force */
+  save(store: Store, version: number): void {
+    const { draft, input, nextKey, edited, missing } = this.options;
+    const old = new Map(input.lines.map((line) => [line.key, line]));
+    const lines = this.#lines();
+    for (const [key, state] of lines) this.#saveLine(store, key, state, old.get(key), version);
+    for (const line of old.values()) if (!lines.has(line.key)) forget(store, line);
+    store.keys.setNext(draft.address, nextKey);
+    if (edited === undefined) return;
+    store.stateFiles.put({ block: draft.address, written: { version: this.options.version, digest: input.content.digest }, next: undefined });
+    if (input.content.exists) store.keys.clear(draft.address);
+    for (const row of missing) store.keys.put(draft.address, row);
+  }
+
+  #saveLine(store: Store, key: number, { text, written, place }: LineState, old: StateLine | undefined, version: number): void {
+    const since = old?.changed ?? 0;
+    const line: StateLine = {
+      block: this.options.draft.address,
+      key,
+      text,
+      written,
+      place: place ?? old?.place ?? 0,
+      born: old?.born ?? (written === undefined ? version : 0),
+      changed: text !== written && since <= this.options.version ? version : since,
+    };
+    if (old === undefined || !isSame(line, old)) store.stateLines.put(line);
+  }
+
+  /** By key: every line that is in force or in the file. */
+  #lines(): Map<number, LineState> {
+    const { draft, file } = this.options;
+    const lines = new Map<number, LineState>();
+    const written = this.#written();
+    let place = 0;
+    for (const { directive, key, removed } of draft.children ?? []) {
+      if (removed || directive.name !== file.holds || key === undefined) continue;
+      lines.set(key, { text: printDirective(directive), written: written.get(key), place: place++ });
+    }
+    for (const [key, text] of written) if (!lines.has(key)) lines.set(key, { text: undefined, written: text, place: undefined });
+    return lines;
+  }
+
+  #written(): ReadonlyMap<number, string> {
+    const { edited, input, version } = this.options;
+    if (edited !== undefined) return edited;
+    const written = new Map<number, string>();
+    for (const line of input.lines) {
+      const text = textIn(line, version);
+      if (text !== undefined) written.set(line.key, text);
+    }
+    return written;
+  }
+}
+
+/** A removed line is remembered for files of older versions; one that is gone from the file is none any more. */
+function forget(store: Store, line: StateLine): void {
+  if (line.text !== undefined) store.stateLines.delete(line.block, line.key);
+  else if (line.written !== undefined) store.stateLines.put({ ...line, written: undefined });
+}
+
+function isSame(a: StateLine, b: StateLine): boolean {
+  return a.text === b.text && a.written === b.written && a.place === b.place && a.born === b.born && a.changed === b.changed;
+}
+
+/** The difference between a line in force and what the file says of it, as a row of the journal; undefined if there is none. */
+export function pendingRow(
+  block: string,
+  name: string,
+  key: number,
+  { text, written }: Pick<StateLine, 'text' | 'written'>,
+): OverlayRow | undefined {
+  if (text === written) return undefined;
+  const row = { address: addressIn(block, `${name}@${key}`), parent: block, key, seq: 0 };
+  if (text === undefined) return { ...row, op: 'remove', text: written ?? '', was: written };
+  return { ...row, op: written === undefined ? 'add' : 'replace', text, was: written };
+}

@@ -1,0 +1,112 @@
+/**
+ * Joins a state file with what the store knows of its lines. The store is the truth: a file that is as srv wrote it brings nothing. One that
+ * somebody edited counts, and what the API changed since the version it was edited from is put on top of it.
+ */
+import type { SpecRegistry } from '../config/registry.js';
+import type { ContextName } from '../module/spec.js';
+import type { Directive } from '../module/tree.js';
+import { keyRows } from './lasting-keys.js';
+import type { StateFileContent } from './state-file-content.js';
+import type { KeyRow } from './store-tables.js';
+import type { FileVersion, StateFileRow, StateLine } from './state-tables.js';
+
+export interface StateFileInput {
+  readonly content: StateFileContent;
+  /** All lines of the block, removed ones as well, in their order. */
+  readonly lines: readonly StateLine[];
+  readonly row: StateFileRow | undefined;
+}
+
+/** The version that a file has everything of, and whether somebody wrote into it. */
+export function versionOf({ content: { header, digest }, row }: StateFileInput): { readonly version: number; readonly edited: boolean } {
+  const isOurs = (known: FileVersion | undefined): boolean => known?.version === header?.version && known?.digest === digest;
+  if (header !== undefined && header.digest === digest && (isOurs(row?.written) || isOurs(row?.next)))
+    return { version: header.version, edited: false };
+  const last = Math.max(row?.written.version ?? 0, row?.next?.version ?? 0);
+  // A copy that was put there as a whole counts as it is, and a later version than we ever wrote is somebody else's.
+  const isKnown = header !== undefined && header.digest !== digest && header.version <= last;
+  return { version: isKnown ? header.version : (row?.written.version ?? 0), edited: true };
+}
+
+/** What a file of this version says of a line; undefined: nothing. */
+export function textIn(line: StateLine, version: number): string | undefined {
+  return line.changed <= version ? line.text : line.written;
+}
+
+/** One line of the block as it comes into force. */
+export interface JoinedLine {
+  readonly key: number;
+  readonly directive: Directive;
+}
+
+export interface Joined {
+  readonly inFile: readonly JoinedLine[];
+  readonly inForce: readonly JoinedLine[];
+  /** Changes of the API to lines that the file does not have any more. */
+  readonly dropped: readonly StateLine[];
+}
+
+export interface JoinOptions {
+  readonly registry: SpecRegistry;
+  readonly context: ContextName;
+  /** Keys of lines that were in this block before it had the file, or before the file went missing. */
+  readonly remembered: readonly KeyRow[];
+  /** A key that was never used in the block. */
+  readonly nextKey: () => number;
+  readonly parse: (text: string) => Directive;
+}
+
+/**
+ * @param directives of an edited file, in order
+ * @param version the one it was edited from
+ */
+export function joinLines(directives: readonly Directive[], { lines }: StateFileInput, version: number, options: JoinOptions): Joined {
+  const inFile = assignKeys(directives, lines, version, options);
+  const joined = new Map(inFile.map(({ key, directive }) => [key, directive]));
+  const dropped: StateLine[] = [];
+  const later = lines.filter(({ changed }) => changed > version).toSorted((a, b) => a.changed - b.changed || a.place - b.place);
+  for (const line of later) {
+    if (line.text === undefined) joined.delete(line.key);
+    else if (joined.has(line.key) || line.born > version) joined.set(line.key, options.parse(line.text));
+    else dropped.push(line);
+  }
+  return { inFile, inForce: Array.from(joined, ([key, directive]) => ({ key, directive })), dropped };
+}
+
+/**
+ * Tells which lines of the file are which: by what they are and which of their equals. One that is not known is a line of the API that
+ * somebody wrote into the file, or a new one.
+ */
+function assignKeys(
+  directives: readonly Directive[],
+  lines: readonly StateLine[],
+  version: number,
+  { registry, context, remembered, parse, nextKey }: JoinOptions,
+): JoinedLine[] {
+  const keysBy = (textOf: (line: StateLine) => string | undefined): KeyRow[] => {
+    const texts = lines.flatMap((line) => {
+      const text = textOf(line);
+      return text === undefined ? [] : [{ key: line.key, directive: parse(text) }];
+    });
+    return keyRows(texts, context, registry);
+  };
+  const rows = keyRows(
+    directives.map((directive) => ({ directive, key: -1 })),
+    context,
+    registry,
+  );
+  const used = new Set<number>();
+  const keys: (number | undefined)[] = rows.map(() => undefined);
+  for (const known of [remembered, keysBy((line) => textIn(line, version)), keysBy(({ text }) => text)].map(keysByName)) {
+    for (const [at, row] of rows.entries()) {
+      const key = known.get(nameOf(row));
+      if (keys[at] !== undefined || key === undefined || used.has(key)) continue;
+      keys[at] = key;
+      used.add(key);
+    }
+  }
+  return directives.map((directive, at) => ({ directive, key: keys[at] ?? nextKey() }));
+}
+
+const nameOf = ({ identity, occurrence }: KeyRow): string => `${occurrence}:${identity}`;
+const keysByName = (rows: readonly KeyRow[]): Map<string, number> => new Map(rows.map((row) => [nameOf(row), row.key]));

@@ -1,0 +1,34 @@
+import { join } from 'node:path';
+import { DamagedRow } from './checked-table.js';
+import { isBusy, isDamaged, isFull } from './sqlite.js';
+
+export const STORE_FILE = 'srv.db';
+
+/** Why the data folder cannot be used, and what to do about it. For the operator: it names paths. */
+export class StoreError extends Error {}
+
+/** The folder of an open store, or a file of it, was removed, or another one was put in its place. */
+export class StoreGone extends StoreError {
+  constructor(path: string) {
+    super(`"${path}" was removed or replaced while srv uses it: put it back as it was, or restart srv; until then no change is accepted`);
+  }
+}
+
+export const WITHOUT_IT = 'without it srv starts from the configuration file alone, without the changes and keys that were made through the API';
+
+export function damageText(path: string): string {
+  return `"${path}" is empty, damaged or not a database of srv: restore it from a backup, or move it and its -wal and -shm files away; ${WITHOUT_IT}`;
+}
+
+/** In words of the operator what went wrong with the store in `folder`. */
+export function explained(error: unknown, folder: string): Error {
+  if (error instanceof StoreError) return error;
+  if (isBusy(error))
+    return new StoreError(
+      `data folder "${folder}" is in use by another srv: if that one is still ending, wait for it; else stop it, or give this one another prefix (-p)`,
+    );
+  if (isDamaged(error) || error instanceof DamagedRow) return new StoreError(damageText(join(folder, STORE_FILE)));
+  if (isFull(error)) return new StoreError(`the disk of data folder "${folder}" is full: make room on it`);
+  const reason = error instanceof Error ? error.message : String(error);
+  return new StoreError(`data folder "${folder}" cannot be used: ${reason}`);
+}

@@ -1,0 +1,115 @@
+/** The files of a store in its folder. */
+import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { loadSqlite } from './sqlite.js';
+import { STORE_FILE, StoreError, StoreGone, WITHOUT_IT } from './store-error.js';
+import { checkSchema, makeDatabase, touchPrivate } from './store-schema.js';
+import { isWalDamaged } from './wal-damage.js';
+
+const LOCK_FILE = 'srv.lock';
+
+export function makePrivate(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  chmodSync(folder, 0o700);
+}
+
+/**
+ * An exclusive transaction on an empty database that is held for the life of the process: Node has no flock, SQLite does, and the system lets
+ * go of it when the process dies. The store itself stays readable for `srv -T`.
+ */
+export function takeLock(folder: string): DatabaseSync {
+  const path = join(folder, LOCK_FILE);
+  touchPrivate(path);
+  const { DatabaseSync } = loadSqlite();
+  const lock = new DatabaseSync(path, { timeout: 0 });
+  try {
+    lock.exec('BEGIN EXCLUSIVE');
+    return lock;
+  } catch (error) {
+    lock.close();
+    throw error;
+  }
+}
+
+/** Opens the database for writing, makes it if there is none. @throws StoreError, or what SQLite says */
+export function openDatabase(folder: string): DatabaseSync {
+  const path = join(folder, STORE_FILE);
+  assertNotMissing(path);
+  assertWholeLog(path);
+  if (!existsSync(path)) makeDatabase(path);
+  // SQLite gives its other files the mode of this one.
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) closeToOthers(file);
+  const { DatabaseSync } = loadSqlite();
+  const database = new DatabaseSync(path, { timeout: 2000 });
+  try {
+    checkSchema(database, path);
+    // FULL: a commit is on disk before it returns, so that what was answered survives a power cut as well.
+    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** Opens it for reading. Undefined if there is none. @throws StoreError, or what SQLite says */
+export function openReadOnlyDatabase(folder: string): DatabaseSync | undefined {
+  const path = join(folder, STORE_FILE);
+  assertNotMissing(path);
+  if (!existsSync(path)) return undefined;
+  const { DatabaseSync } = loadSqlite();
+  const database = new DatabaseSync(path, { readOnly: true, timeout: 2000 });
+  try {
+    checkSchema(database, path);
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** One that came from a backup may have any mode. */
+function closeToOthers(path: string): void {
+  if (existsSync(path) && (statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
+}
+
+/** SQLite would make a new database, and lay the log of the old one over it. */
+function assertNotMissing(path: string): void {
+  if (existsSync(path) || !existsSync(`${path}-wal`)) return;
+  throw new StoreError(
+    `"${path}" is missing, and its "${path}-wal" is there: restore both from a backup, or move the -wal and -shm files away as well; ${WITHOUT_IT}`,
+  );
+}
+
+/** SQLite would start from what stands before the damage, without a word about changes that were answered after it. */
+function assertWholeLog(path: string): void {
+  if (!isWalDamaged(`${path}-wal`)) return;
+  throw new StoreError(
+    `"${path}-wal" is damaged, changes that were made through the API stand behind the damage: restore it and "${path}" from a backup; or start ` +
+      `without those changes, after sqlite3 "${path}" "PRAGMA wal_checkpoint(TRUNCATE)"`,
+  );
+}
+
+/** Watches that the files which SQLite has open are those in the folder: it would go on in files without a name. */
+export class FolderWatch {
+  readonly #files: { readonly path: string; readonly mark: string }[] = [];
+
+  /** @param folder of a database that is open, with its log */
+  constructor(folder: string) {
+    for (const name of [STORE_FILE, `${STORE_FILE}-wal`]) {
+      const path = join(folder, name);
+      this.#files.push({ path, mark: identityOf(path) ?? '' });
+    }
+  }
+
+  /** @throws StoreGone */
+  assertInPlace(): void {
+    for (const { path, mark } of this.#files) if (identityOf(path) !== mark) throw new StoreGone(path);
+  }
+}
+
+function identityOf(path: string): string | undefined {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found && `${found.dev} ${found.ino}`;
+}

@@ -1,0 +1,174 @@
+import { appendFileSync, existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
+import test from 'ava';
+import { ConfigErrors } from '../../core/config/errors.js';
+import { tempFolder } from '../harness/temp.js';
+import { waitFor } from '../harness/wait.js';
+import { add, fakeMaster, members, remove, replace, restart } from './fake-master.js';
+import { stateLines } from './state-lines.js';
+
+/** The lines of the state file without comments. */
+const linesOf = (folder: string): string[] => stateLines(readFileSync(join(folder, 'demo.state'), 'utf8'));
+
+/** Address of the block. */
+const DEMO = '"http","upstream demo"';
+const WITH_STATE = 'http { upstream demo { zone demo 64k; state demo.state; } }';
+
+test('members of a state file have lasting keys, and changes to them survive a kill at every point', async (t) => {
+  const folder = tempFolder(t, { 'demo.state': 'server 10.0.0.1:80;\nserver 10.0.0.2:80;\n' });
+  const master = await fakeMaster(t, { config: WITH_STATE, folder });
+  await master.transactions.apply(add('server 10.0.0.3:80;'));
+  await master.transactions.apply(replace('10.0.0.1:80', 'server 10.0.0.7:80;'));
+  await master.transactions.apply(remove('10.0.0.2:80'));
+  const expected = ['10.0.0.7:80@0', '10.0.0.3:80@2'];
+  // Killed before the file was written.
+  const second = await restart(t, master, WITH_STATE, folder);
+  t.deepEqual(members(second), expected);
+  await second.transactions.apply(add('server 10.0.0.4:80;'));
+  await second.transactions.apply(remove('10.0.0.4:80'));
+  await second.transactions.apply(add('server 10.0.0.5:80;'));
+  await second.transactions.close();
+  t.deepEqual(linesOf(folder), ['server 10.0.0.7:80;', 'server 10.0.0.3:80;', 'server 10.0.0.5:80;']);
+  t.is(second.store.overlay.all().length, 0);
+  const third = await restart(t, second, WITH_STATE, folder);
+  t.deepEqual(members(third), [...expected, '10.0.0.5:80@4']);
+  t.deepEqual(third.drift(WITH_STATE), []);
+});
+
+test('a member removed while its state file is being written does not come back', async (t) => {
+  const folder = tempFolder(t, { 'demo.state': '' });
+  const master = await fakeMaster(t, { config: WITH_STATE, folder });
+  await master.transactions.apply(add('server 10.0.0.3:80;'));
+  while (!existsSync(join(folder, 'demo.state.new'))) await turn();
+  await master.transactions.apply(remove('10.0.0.3:80'));
+  while (linesOf(folder).length === 0) await turn();
+  const second = await restart(t, master, WITH_STATE, folder);
+  t.deepEqual(members(second), []);
+  await waitFor('the file', () => linesOf(folder).length === 0);
+});
+
+test('a state file that fell behind catches up at the next start, and what a kill left beside it goes away', async (t) => {
+  const folder = tempFolder(t, { 'demo.state': '# mine\nserver 10.0.0.1:80;\n' });
+  const file = (): string => readFileSync(join(folder, 'demo.state'), 'utf8');
+  const killed = await fakeMaster(t, { config: WITH_STATE, folder });
+  await killed.transactions.apply(add('server 10.0.0.3:80;'));
+  const master = await restart(t, killed, WITH_STATE, folder);
+  await waitFor('the file', () => linesOf(folder).join('') === 'server 10.0.0.1:80;server 10.0.0.3:80;');
+  await waitFor('the store', () => master.store.stateFiles.get(DEMO)?.next === undefined);
+  // By hand: as it is, until something changes.
+  writeFileSync(join(folder, 'demo.state'), '# mine\nserver 10.0.0.1:80;\n');
+  writeFileSync(join(folder, 'demo.state.new'), 'server 10');
+  await restart(t, master, WITH_STATE, folder);
+  await waitFor('the end of the left-over', () => !existsSync(join(folder, 'demo.state.new')));
+  t.is(file(), '# mine\nserver 10.0.0.1:80;\n');
+});
+
+test('a state file that cannot be written is tried again: one line for the failure, one for its end', async (t) => {
+  const folder = tempFolder(t, { 'demo.state': '' });
+  const master = await fakeMaster(t, { config: WITH_STATE, folder });
+  const { transactions, log } = master;
+  mkdirSync(join(folder, 'demo.state.new'));
+  await transactions.apply(add('server 10.0.0.3:80;'));
+  await waitFor('the failure', () => log.lines.length > 0);
+  await transactions.reload(() => master.parse(WITH_STATE));
+  rmdirSync(join(folder, 'demo.state.new'));
+  await waitFor('the file', () => linesOf(folder).join('') === 'server 10.0.0.3:80;');
+  await waitFor('the end', () => log.lines.length > 1);
+  t.regex(log.lines[0] ?? '', /^\[error\] cannot write state file/);
+  t.regex(log.lines[1] ?? '', /^\[notice\].* is written again/);
+});
+
+test('what an operator writes into a state file while a change is on its way to it is not lost', async (t) => {
+  const folder = tempFolder(t, { 'demo.state': 'server 10.0.0.1:80;\n' });
+  const path = join(folder, 'demo.state');
+  const master = await fakeMaster(t, { config: WITH_STATE, folder });
+  const { transactions, log } = master;
+  await transactions.apply(add('server 10.0.0.2:80;'));
+  appendFileSync(path, 'server 10.0.0.3:80;\n');
+  await waitFor('the warning', () => log.lines.length > 0);
+  t.regex(log.lines[0] ?? '', /^\[warn\] state file ".*demo\.state" was edited: it is not written before the next reload/);
+  await transactions.apply(replace('10.0.0.1:80', 'server 10.0.0.1:80 weight=5;'));
+  await transactions.reload(() => master.parse(WITH_STATE));
+  t.deepEqual(members(master), ['10.0.0.1:80 weight=5@0', '10.0.0.3:80@2', '10.0.0.2:80@1']);
+  const joined = 'server 10.0.0.1:80 weight=5;server 10.0.0.3:80;server 10.0.0.2:80;';
+  await waitFor('the file', () => linesOf(folder).join('') === joined);
+  t.deepEqual(log.lines.slice(1), []);
+
+  // At once: the reload itself finds the edit.
+  await transactions.apply(remove('10.0.0.3:80'));
+  appendFileSync(path, 'server 10.0.0.4:80;\n');
+  await transactions.reload(() => master.parse(WITH_STATE));
+  t.deepEqual(members(master), ['10.0.0.1:80 weight=5@0', '10.0.0.2:80@1', '10.0.0.4:80@3']);
+  await waitFor('the file', () => !linesOf(folder).includes('server 10.0.0.3:80;'));
+
+  // A reload that fails leaves the edit to the next one, as does the end.
+  await transactions.apply(remove('10.0.0.2:80'));
+  appendFileSync(path, 'server 10.0.0.5:80;\n');
+  await t.throwsAsync(transactions.reload(() => master.parse('nonsense;')));
+  await transactions.close();
+  const next = await restart(t, master, WITH_STATE, folder);
+  t.deepEqual(members(next), ['10.0.0.1:80 weight=5@0', '10.0.0.4:80@3', '10.0.0.5:80@4']);
+});
+
+test('a state file that somebody removed is written again with the next change', async (t) => {
+  const folder = tempFolder(t, { 'demo.state': 'server 10.0.0.1:80;\n' });
+  const path = join(folder, 'demo.state');
+  const { transactions } = await fakeMaster(t, { config: WITH_STATE, folder });
+  rmSync(path);
+  await transactions.apply(add('server 10.0.0.2:80;'));
+  await transactions.close();
+  t.deepEqual(linesOf(folder), ['server 10.0.0.1:80;', 'server 10.0.0.2:80;']);
+});
+
+test('server lines beside a state file and strange lines in it are refused, all of them', async (t) => {
+  const folder = tempFolder(t, { 'demo.state': 'server 10.0.0.1:80 weight=0;\nzone x;\n' });
+  const error = await t.throwsAsync(fakeMaster(t, { config: WITH_STATE, folder }), { instanceOf: ConfigErrors });
+  t.true(error.errors.length >= 2);
+  t.true(error.errors.every(({ source }) => source?.file.endsWith('demo.state')));
+  const both = 'http { upstream demo { zone demo 64k; state demo.state; server 10.0.0.1:80; } }';
+  t.regex((await t.throwsAsync(fakeMaster(t, { config: both, folder: tempFolder(t) }))).message, /not allowed together with "state"/);
+});
+
+for (const [what, moved] of [
+  ['parameters', '10.0.0.1:80 weight=7'],
+  ['address', '10.0.0.2:80'],
+] as const) {
+  test(`a change of the ${what} that is answered while the state file is being written reaches the file`, async (t) => {
+    const folder = tempFolder(t, { 'demo.state': '' });
+    const master = await fakeMaster(t, { config: WITH_STATE, folder });
+    await master.transactions.apply(add('server 10.0.0.1:80;'));
+    while (!existsSync(join(folder, 'demo.state.new'))) await turn();
+    await master.transactions.apply(replace('10.0.0.1:80', `server ${moved};`));
+    await waitFor('the file', () => linesOf(folder).join('') === `server ${moved};`);
+    const second = await restart(t, master, WITH_STATE, folder);
+    t.deepEqual(members(second), [`${moved}@0`]);
+    await second.transactions.apply(add('server 10.0.0.9:80;'));
+    t.deepEqual(members(second), [`${moved}@0`, '10.0.0.9:80@1']);
+  });
+}
+
+test('a member that moves, and another that takes its address, survive a kill while the file cannot be written', async (t) => {
+  const folder = tempFolder(t, { 'demo.state': 'server 10.0.0.1:80;\nserver 10.0.0.2:80;\n' });
+  const master = await fakeMaster(t, { config: WITH_STATE, folder });
+  mkdirSync(join(folder, 'demo.state.new'));
+  await master.transactions.apply(replace('10.0.0.1:80', 'server 10.0.0.9:80;'));
+  await master.transactions.apply(replace('10.0.0.2:80', 'server 10.0.0.1:80;'));
+  await waitFor('the failure', () => master.log.lines.length > 0);
+  const expected = ['10.0.0.9:80@0', '10.0.0.1:80@1'];
+  const second = await restart(t, master, WITH_STATE, folder);
+  t.deepEqual(members(second), expected);
+  rmdirSync(join(folder, 'demo.state.new'));
+  await second.transactions.close();
+  t.deepEqual(linesOf(folder), ['server 10.0.0.9:80;', 'server 10.0.0.1:80;']);
+  t.deepEqual(members(await restart(t, second, WITH_STATE, folder)), expected);
+});
+
+test('the same when it is killed in the moment after the file got its name', async (t) => {
+  const folder = tempFolder(t, { 'demo.state': 'server 10.0.0.1:80;\nserver 10.0.0.2:80;\n' });
+  const master = await fakeMaster(t, { config: WITH_STATE, folder });
+  await master.transactions.apply(replace('10.0.0.1:80', 'server 10.0.0.9:80;'));
+  await master.transactions.apply(replace('10.0.0.2:80', 'server 10.0.0.1:80;'));
+  while (!linesOf(folder).includes('server 10.0.0.9:80;')) await turn();
+  t.deepEqual(members(await restart(t, master, WITH_STATE, folder)), ['10.0.0.9:80@0', '10.0.0.1:80@1']);
+});
