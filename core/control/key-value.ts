@@ -1,9 +1,9 @@
 import { ApiError, assertPreconditions } from '../module/control.js';
 import { KeyValue, type KeyValueSettings, type PairWrite, type Log } from '../module/services.js';
+import { storeApiError } from './api-errors.js';
 import { inForceEverywhere } from './in-force.js';
 import { isAlive, PAIR_CHANNEL, type PairChange, type PairData } from './key-value-copy.js';
 import type { Participant, Replicated } from './participant.js';
-import { isFull } from './sqlite.js';
 import { Store } from './store.js';
 
 const PUBLISH_LIMIT = 1500;
@@ -141,8 +141,8 @@ export class MasterKeyValue extends KeyValue implements Replicated {
     try {
       store.transaction(() => work(store));
     } catch (error) {
-      if (isFull(error)) throw new ApiError(507, 'StoreFull', 'the disk that keeps the key-value store is full');
-      throw error;
+      this.log.write('error', `a key-value change cannot be kept: ${error instanceof Error ? error.message : String(error)}`);
+      throw storeApiError(error);
     }
   }
 

@@ -77,7 +77,9 @@ export class KeyRing {
   }
 
   #writtenIn(block: Draft): Map<string, number> {
-    const rows = (this.written.get(block.address) ?? []).flatMap((row) => (row.key === undefined ? [] : [{ key: row.key, directive: this.parse(row) }]));
+    const rows = (this.written.get(block.address) ?? []).flatMap((row) =>
+      row.key === undefined ? [] : [{ key: row.key, directive: this.parse(row) }],
+    );
     return new Map(keyRows(rows, block.inside ?? 'main', this.registry).map((row) => [numbered(row.identity, row.occurrence), row.key]));
   }
 }

@@ -63,7 +63,11 @@ export class StateBlock {
     for (const line of old.values()) if (!lines.has(line.key)) forget(store, line);
     store.keys.setNext(draft.address, nextKey);
     if (edited === undefined) return;
-    store.stateFiles.put({ block: draft.address, written: { version: this.options.version, digest: input.content.digest }, next: undefined });
+    store.stateFiles.put({
+      block: draft.address,
+      written: { version: this.options.version, digest: input.content.digest },
+      next: undefined,
+    });
     if (input.content.exists) store.keys.clear(draft.address);
     for (const row of missing) store.keys.put(draft.address, row);
   }

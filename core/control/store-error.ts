@@ -14,7 +14,8 @@ export class StoreGone extends StoreError {
   }
 }
 
-export const WITHOUT_IT = 'without it srv starts from the configuration file alone, without the changes and keys that were made through the API';
+export const WITHOUT_IT =
+  'without it srv starts from the configuration file alone, without the changes and keys that were made through the API';
 
 export function damageText(path: string): string {
   return `"${path}" is empty, damaged or not a database of srv: restore it from a backup, or move it and its -wal and -shm files away; ${WITHOUT_IT}`;

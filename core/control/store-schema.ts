@@ -70,7 +70,9 @@ export function checkSchema(database: DatabaseSync, path: string): void {
       `"${path}" was written by a later srv (format ${version}, this one knows ${SCHEMA_VERSION}): start that version, or move the file away`,
     );
   if (version < SCHEMA_VERSION)
-    throw new StoreError(`"${path}" was written by an srv before its first release (format ${version}), which is not supported: move the file away`);
+    throw new StoreError(
+      `"${path}" was written by an srv before its first release (format ${version}), which is not supported: move the file away`,
+    );
   const damage = database.prepare('PRAGMA quick_check(1)').get()?.['quick_check'];
   if (damage !== 'ok') throw new StoreError(damageText(path));
 }

@@ -168,7 +168,18 @@ export async function fakeMaster(t: ExecutionContext, { config, folder, limits, 
     if (open) await transactions.close();
     kill();
   });
-  return { log, store, instance, transactions, workers: fakes, effective, parse, drift, printed: () => printTree(instance.tree.root), kill };
+  return {
+    log,
+    store,
+    instance,
+    transactions,
+    workers: fakes,
+    effective,
+    parse,
+    drift,
+    printed: () => printTree(instance.tree.root),
+    kill,
+  };
 }
 
 /** The first directive with this name and first argument, anywhere. */
