@@ -1,0 +1,89 @@
+/** `srv/testing`: what authors of modules test with. */
+import { existsSync } from 'node:fs';
+import test from 'ava';
+import { OK } from '../../core/module/http.js';
+import { fakeRequest, fakeScope } from '../../testing/request.js';
+import { checkConf, startSrv, type Site } from '../../testing/server.js';
+import { plugin } from '../harness/plugins.js';
+
+const KV: Site = {
+  modules: [],
+  main: 'env SRV_TEST;',
+  server: 'location / { return 200 "$kv_http_shade"; } location /other { proxy_pass http://127.0.0.1:%%PORT_other%%; }',
+  http: 'server { listen 127.0.0.1:%%PORT_other%%; location / { return 200 other; } }',
+  control: { modules: ['modules/srv_http_sendmsg_module.js'] },
+};
+
+test('traffic and control plane are there when it has started, and gone when it has stopped', async (t) => {
+  const srv = await startSrv(KV);
+  t.teardown(() => srv.stop());
+  t.like(await srv.api('POST', '/v1/kv', { key: 'shade', value: 'green' }), { status: 200 });
+  t.is((await srv.api('GET', '/v1/kv?key=shade')).body, 'green');
+  t.like((await srv.api('GET', '/v1/kv?key=none')).json, { error: { code: 'KeyNotFound' } });
+  t.is((await srv.get('/')).body, 'green');
+  t.is((await srv.get('/other')).body, 'other');
+  t.is((await srv.get('/', { port: 'other' })).body, 'other');
+  await srv.stop();
+  t.false(existsSync(srv.prefix));
+  await t.throwsAsync(srv.get('/'));
+});
+
+test('it has several workers', async (t) => {
+  const body = `
+    static services = [ServerInfo];
+    constructor(info) { this.info = info; }
+    compile() { return { content: (request) => request.send(200, String(this.info.worker)) }; }`;
+  const imports = `import { ServerInfo } from 'srv/module/services.js';`;
+  await using srv = await startSrv({
+    modules: ['%%PREFIX%%/acme.mjs'],
+    files: { 'acme.mjs': plugin('acme', { body, imports }) },
+    server: 'location / { }',
+  });
+  const workers = new Set<string>();
+  for (let asked = 0; asked < 200 && workers.size < 2; asked++) workers.add((await srv.get('/')).body);
+  t.deepEqual([...workers].sort(), ['0', '1']);
+});
+
+test('a reload is over when it is in force, and says why it is refused', async (t) => {
+  await using srv = await startSrv({ server: 'return 200 one;' });
+  await srv.reload({ server: 'return 200 two;' });
+  t.is((await srv.get('/')).body, 'two');
+  await t.throwsAsync(srv.reload({ server: 'retrun 200 three;' }), { message: /unknown directive "retrun"/ });
+  t.is((await srv.get('/')).body, 'two');
+});
+
+test('a configuration that cannot start is told, and one that cannot be right too', async (t) => {
+  await t.throwsAsync(startSrv({ server: 'retrun 200;' }), { message: /unknown directive "retrun"/ });
+  t.like(await checkConf({ server: 'return 200;' }), { ok: true });
+  t.like(await checkConf({ server: 'retrun 200;' }), { ok: false });
+});
+
+test('what went uncaught fails the stop', async (t) => {
+  const body = `start(role) { if (role === 'worker') setTimeout(() => { throw new Error('forgotten'); }, 1); }`;
+  const files = { 'acme.mjs': plugin('acme', { body }) };
+  const srv = await startSrv({ modules: ['%%PREFIX%%/acme.mjs'], files, workers: 1 });
+  await srv.waitForLog(/forgotten/);
+  await t.throwsAsync(srv.stop(), { message: /the server logged:\n.*uncaught.*forgotten/ });
+});
+
+test('a fake request notes what is done with it', async (t) => {
+  const request = fakeRequest({
+    method: 'POST',
+    uri: '/a b',
+    args: 'x=1',
+    headers: { 'X-One': '1' },
+    body: 'body',
+    variables: { shade: 'green' },
+  });
+  t.like(request, { method: 'POST', uri: '/a b', args: 'x=1', protocol: 'HTTP/1.1', status: OK + 200 });
+  t.is(request.header('x-one'), '1');
+  t.is(request.variable('shade'), 'green');
+  t.is((await request.readBody(4)).toString(), 'body');
+  await t.throwsAsync(request.readBody(3), { message: /too long/ });
+  request.response.append('A', '1');
+  request.response.append('a', '2');
+  t.is(request.response.get('a'), '1');
+  request.send(404, 'gone', 'text/plain');
+  t.deepEqual(request.sent, { status: 404, body: 'gone', contentType: 'text/plain' });
+  t.throws(() => fakeScope({}).fail('wrong'), { message: 'wrong' });
+});

@@ -1,0 +1,187 @@
+/**
+ * Requests and scopes for unit tests: handlers of a module called without a server.
+ *
+ * ```ts
+ * const handlers = new Greeting().compile(fakeScope({ greeting: 'hello' }));
+ * const request = fakeRequest({ uri: '/a' });
+ * handlers.content(request);
+ * assert.deepEqual(request.sent, { status: 200, body: 'hello', contentType: undefined });
+ * ```
+ */
+import { DONE, type ClientConnection, type HttpRequest, type ResponseHeaders, type Result, type Scope } from '../core/module/http.js';
+import type { Directive } from '../core/module/tree.js';
+
+/** What a request is to have; all else is that of `GET / HTTP/1.1` to `localhost`. */
+export interface FakeRequestOptions {
+  readonly method?: string;
+  /** Path without arguments, decoded. */
+  readonly uri?: string;
+  readonly args?: string;
+  readonly host?: string;
+  readonly protocol?: string;
+  /** Names in any case. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer;
+  /** By name, without the dollar. */
+  readonly variables?: Readonly<Record<string, string>>;
+  readonly connection?: Partial<ClientConnection>;
+  /** Status of the response, for filters. */
+  readonly status?: number;
+  readonly defaultType?: string;
+  readonly scope?: Scope;
+}
+
+/** What a handler has sent. */
+export interface Sent {
+  readonly status: number;
+  readonly body: string;
+  readonly contentType: string | undefined;
+}
+
+const CONNECTION: ClientConnection = {
+  id: 1,
+  remoteAddress: '127.0.0.1',
+  remotePort: 40_000,
+  localAddress: '127.0.0.1',
+  localPort: 80,
+  secure: false,
+  requests: 1,
+};
+
+/** A request that notes what is done with it. */
+export class FakeRequest implements HttpRequest {
+  readonly connection: ClientConnection;
+  readonly method: string;
+  readonly uri: string;
+  readonly args: string;
+  readonly requestUri: string;
+  readonly protocol: string;
+  readonly host: string;
+  readonly startTime = Date.now();
+  readonly requestId = '0'.repeat(32);
+  readonly internal = false;
+  captures: RegExpExecArray | undefined;
+  status: number;
+  readonly response = new FakeHeaders();
+  readonly scope: Scope;
+  readonly defaultType: string;
+  readonly bytesSent = 0;
+  readonly bodyBytesSent = 0;
+  /** What {@link send} was called with. */
+  sent: Sent | undefined;
+  /** What {@link redirect} or {@link redirectNamed} was called with: `/path?args`, `@name`. */
+  redirected: string | undefined;
+  readonly #headers: ReadonlyMap<string, string>;
+  readonly #body: Buffer;
+  readonly #variables: Readonly<Record<string, string>>;
+  readonly #state = new Map<object, unknown>();
+
+  constructor(options: FakeRequestOptions) {
+    const { method = 'GET', uri = '/', args = '', host = 'localhost', protocol = 'HTTP/1.1', headers = {}, body = '' } = options;
+    this.connection = { ...CONNECTION, ...options.connection };
+    this.method = method;
+    this.uri = uri;
+    this.args = args;
+    this.requestUri = args === '' ? uri : `${uri}?${args}`;
+    this.protocol = protocol;
+    this.host = host;
+    this.status = options.status ?? 200;
+    this.scope = options.scope ?? (fakeScope({}) as Scope);
+    this.defaultType = options.defaultType ?? 'text/plain';
+    this.#headers = new Map(Object.entries({ host, ...headers }).map(([name, value]) => [name.toLowerCase(), value]));
+    this.#body = Buffer.from(body);
+    this.#variables = options.variables ?? {};
+  }
+
+  header(lowerName: string): string | undefined {
+    return this.#headers.get(lowerName);
+  }
+
+  headers(): [name: string, value: string][] {
+    return [...this.#headers];
+  }
+
+  variable(name: string): string | undefined {
+    return this.#variables[name];
+  }
+
+  async readBody(limit: number): Promise<Buffer> {
+    if (this.#body.length > limit) throw Object.assign(new Error('the body is too long'), { status: 413 });
+    return this.#body;
+  }
+
+  send(status: number, body: string | Buffer, contentType?: string): Result {
+    this.status = status;
+    this.sent = { status, body: body.toString(), contentType };
+    return DONE;
+  }
+
+  redirect(uri: string, args = ''): Result {
+    this.redirected = args === '' ? uri : `${uri}?${args}`;
+    return DONE;
+  }
+
+  redirectNamed(name: string): Result {
+    this.redirected = name;
+    return DONE;
+  }
+
+  get(key: object): unknown {
+    return this.#state.get(key);
+  }
+
+  set(key: object, value: unknown): void {
+    this.#state.set(key, value);
+  }
+}
+
+/** Fields of a response, as a real one has them. */
+class FakeHeaders implements ResponseHeaders {
+  #fields: readonly (readonly [name: string, value: string])[] = [];
+
+  /** All of them, in order. */
+  get all(): readonly (readonly [name: string, value: string])[] {
+    return this.#fields;
+  }
+
+  get(name: string): string | undefined {
+    return this.#fields.find(([other]) => isSame(other, name))?.[1];
+  }
+
+  set(name: string, value: string): void {
+    this.remove(name);
+    this.append(name, value);
+  }
+
+  append(name: string, value: string): void {
+    this.#fields = [...this.#fields, [name, value]];
+  }
+
+  remove(name: string): void {
+    this.#fields = this.#fields.filter(([other]) => !isSame(other, name));
+  }
+}
+
+function isSame(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase();
+}
+
+export function fakeRequest(options: FakeRequestOptions = {}): FakeRequest {
+  return new FakeRequest(options);
+}
+
+/** A location with these settings. `own` is true for all of them, and what `fail` throws is an Error with the message. */
+export function fakeScope<C extends object>(conf: C): Omit<Scope, 'conf'> & { readonly conf: C } {
+  return {
+    kind: 'location',
+    conf,
+    directive: undefined,
+    parent: undefined,
+    own: (name) => name in conf,
+    lines: (): readonly Directive[] => [],
+    fail: (message): never => {
+      throw new Error(message);
+    },
+    each: (items, step) => Array.from(items, step),
+  };
+}
