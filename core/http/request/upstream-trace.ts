@@ -1,10 +1,24 @@
-import type { Attempt } from '../upstream/attempt.js';
+/** What came of one attempt at a member. Times in milliseconds, -1: it did not come to that. */
+export interface AttemptFacts {
+  /** Address of the member; the upstream's name where there was none to ask. */
+  readonly address: string;
+  /** The first one after an internal redirect, or of all. */
+  readonly first: boolean;
+  readonly status: number;
+  readonly connectTime: number;
+  readonly headerTime: number;
+  readonly responseTime: number;
+  readonly sent: number;
+  readonly received: number;
+  /** Bytes of `received` that were heads. */
+  readonly headLength: number;
+}
 
 /** What happened between one request and its upstream. */
 export interface UpstreamTrace {
-  readonly attempts: readonly Attempt[];
-  /** Head of the last answer, hidden fields included; empty before it came. */
-  readonly answerHead: string;
+  readonly attempts: readonly AttemptFacts[];
+  /** Head of the last response, hidden fields included; empty before it came. */
+  readonly responseHead: string;
   /**
    * For the error log, what is asked for: `http://10.0.0.1:80/path`; the group for the address if there is no member. Undefined while
    * nobody is asked.

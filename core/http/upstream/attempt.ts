@@ -1,6 +1,7 @@
 import type { Clock } from '../../net/clock.js';
 import type { Upstream } from '../../upstream/upstream.js';
 import type { Peer } from '../../upstream/peer.js';
+import type { AttemptFacts } from '../request/upstream-trace.js';
 import type { HttpContext } from '../request/context.js';
 import type { ExchangeRoute } from './exchange-route.js';
 import { UpstreamConnection } from './upstream-connection.js';
@@ -9,7 +10,7 @@ import { UpstreamConnection } from './upstream-connection.js';
  * One attempt at a member: the connection it is made over, and what came of it, for `$upstream_*` and logs. Times in milliseconds, -1: it
  * did not come to that.
  */
-export class Attempt {
+export class Attempt implements AttemptFacts {
   /** Address of the member; the upstream's name where there was none to ask. */
   readonly address: string;
   status = 0;

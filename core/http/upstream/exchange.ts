@@ -12,7 +12,7 @@ import { openTunnel } from './tunnel.js';
 import { covers, Failure, isRepeatable, statusOf } from './next-upstream.js';
 import { namedFields, parseAnswerHead } from './upstream-head.js';
 import type { UpstreamConnection, UpstreamUser } from './upstream-connection.js';
-import type { UpstreamTrace } from '../request/upstream-trace.js';
+import type { AttemptFacts, UpstreamTrace } from '../request/upstream-trace.js';
 
 /**
  * One client's request at its upstream: chooses a member, sends the request, brings the answer back, asks the next member if that is
@@ -20,8 +20,8 @@ import type { UpstreamTrace } from '../request/upstream-trace.js';
  */
 export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
   /** Those of this request's earlier exchanges included. */
-  readonly attempts: Attempt[];
-  answerHead: string;
+  readonly attempts: AttemptFacts[];
+  responseHead: string;
   readonly #before: number;
   readonly #startedAt: number;
   readonly #feed: RequestFeed;
@@ -40,7 +40,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
     this.#startedAt = request.context.clock.now;
     this.attempts = request.upstream === undefined ? [] : [...request.upstream.attempts];
     this.#before = this.attempts.length;
-    this.answerHead = '';
+    this.responseHead = '';
     this.#feed = new RequestFeed(request, route, head, this);
   }
 
@@ -279,7 +279,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
     if (peer === undefined || connection === undefined) return;
     const { status } = head;
     attempt.answered(status, bytes.length - bodyStart);
-    this.answerHead = head.text;
+    this.responseHead = head.text;
     upstream.answered(peer, status, attempt.headerTime);
     if (request.finished) {
       // The client did not wait (proxy_ignore_client_abort).

@@ -1,8 +1,7 @@
 import type { HttpRequest, VariableGetter, VariablePrefix } from '../../module/http.js';
 import { cookieValue } from '../request/cookies.js';
 import type { Request } from '../request/request.js';
-import type { Attempt } from './attempt.js';
-import type { UpstreamTrace } from '../request/upstream-trace.js';
+import type { AttemptFacts, UpstreamTrace } from '../request/upstream-trace.js';
 import type { HttpVariables } from '../site/variables.js';
 
 /** `1.250`: seconds with milliseconds, as in nginx's logs. */
@@ -13,7 +12,7 @@ export function seconds(milliseconds: number): string {
 const duration = (milliseconds: number): string => (milliseconds < 0 ? '-' : seconds(milliseconds));
 
 /** What is shown of each attempt. */
-const ATTEMPTS: Readonly<Record<string, (attempt: Attempt) => string>> = {
+const ATTEMPTS: Readonly<Record<string, (attempt: AttemptFacts) => string>> = {
   upstream_addr: ({ address }) => address,
   upstream_status: ({ status }) => (status === 0 ? '-' : String(status)),
   upstream_connect_time: ({ connectTime }) => duration(connectTime),
@@ -27,12 +26,12 @@ const ATTEMPTS: Readonly<Record<string, (attempt: Attempt) => string>> = {
 /** What is known of a request's upstream (ngx_http_upstream_module). */
 export function defineUpstreamVariables(variables: HttpVariables): void {
   for (const [name, show] of Object.entries(ATTEMPTS)) variables.define(name, each(show));
-  variables.definePrefix('upstream_http_', answerField);
-  variables.definePrefix('upstream_cookie_', answerCookie);
+  variables.definePrefix('upstream_http_', responseField);
+  variables.definePrefix('upstream_cookie_', responseCookie);
 }
 
 /** One value an attempt: a comma between the members tried, a colon after an internal redirect. Undefined if no upstream was asked. */
-function each(show: (attempt: Attempt) => string): VariableGetter {
+function each(show: (attempt: AttemptFacts) => string): VariableGetter {
   return (request) => {
     const attempts = traceOf(request)?.attempts ?? [];
     if (attempts.length === 0) return undefined;
@@ -40,26 +39,26 @@ function each(show: (attempt: Attempt) => string): VariableGetter {
   };
 }
 
-const answerField: VariablePrefix = (rest) => {
+const responseField: VariablePrefix = (rest) => {
   const name = rest.replaceAll('_', '-');
   return (request) => {
-    const values = answerValues(request, name);
+    const values = responseValues(request, name);
     return values.length === 0 ? undefined : values.join(', ');
   };
 };
 
 /** Value of a cookie that the answer sets. */
-const answerCookie: VariablePrefix = (name) => (request) => {
-  for (const line of answerValues(request, 'set-cookie')) {
+const responseCookie: VariablePrefix = (name) => (request) => {
+  for (const line of responseValues(request, 'set-cookie')) {
     const value = cookieValue(line.split(';', 1)[0], name);
     if (value !== undefined) return value;
   }
   return undefined;
 };
 
-function answerValues(request: HttpRequest, lowerName: string): string[] {
+function responseValues(request: HttpRequest, lowerName: string): string[] {
   const values: string[] = [];
-  for (const line of traceOf(request)?.answerHead.split('\r\n').slice(1) ?? []) {
+  for (const line of traceOf(request)?.responseHead.split('\r\n').slice(1) ?? []) {
     const colon = line.indexOf(':');
     if (colon > 0 && line.slice(0, colon).toLowerCase() === lowerName) values.push(line.slice(colon + 1).trim());
   }

@@ -41,17 +41,6 @@ export class FieldFilter {
   }
 }
 
-/** Whether there is a field with a name of the set. */
-export function hasFieldOf({ fields, count, bytes }: MessageHead, filter: FieldFilter): boolean {
-  const { lengths } = filter;
-  for (let i = 0, slot = 0; i < count; i++, slot += 4) {
-    const start = fields[slot] as number;
-    const end = fields[slot + 1] as number;
-    if (lengths[end - start] === 1 && filter.has(bytes, start, end)) return true;
-  }
-  return false;
-}
-
 /**
  * The field lines that go on to the next hop, each with its CRLF: all except those in `filter`, the fields of this hop (RFC 9110,
  * 7.6.1: Connection, Keep-Alive, Proxy-Connection, TE, Transfer-Encoding, Upgrade) and those that Connection names. Lines in a row are
