@@ -24,6 +24,7 @@ export function requestSuffix(request: LoggedRequest): string {
   let suffix = `, client: ${request.connection.remoteAddress}, server: ${request.variable('server_name') ?? ''}`;
   const line = request.requestLine ?? requestLine(request);
   if (line !== '') suffix += `, request: "${quoted(line)}"`;
+  if (request.parent !== undefined) suffix += `, subrequest: "${quoted(request.uri)}"`;
   if (request.upstreamUrl !== undefined) suffix += `, upstream: "${quoted(request.upstreamUrl)}"`;
   const host = request.header('host');
   if (host !== undefined) suffix += `, host: "${quoted(host)}"`;

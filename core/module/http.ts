@@ -60,6 +60,39 @@ export interface BodyOutput {
   fail(error: unknown): void;
 }
 
+/** The body of a response that is sent in pieces, see {@link HttpRequest.respond}. Calls after its end, or without a client, have no effect. */
+export interface ResponseBody {
+  /** The client is gone, or the response is over. */
+  readonly closed: boolean;
+  /** Sends a piece; a string is sent as UTF-8. Bytes must not be changed any more. False: the client is slow, wait for {@link drained}. */
+  write(piece: Buffer | string): boolean;
+  /** Resolves when the client has caught up, at once if it has not fallen behind, and when it is gone. */
+  drained(): Promise<void>;
+  end(): void;
+  /** Cuts the response off: the client sees that it is not complete. */
+  abort(): void;
+  /** Called once when the client goes away before {@link end}. */
+  onClose(listener: () => void): void;
+  /** Sends everything that `source` gives (a `Readable`, an async generator) as fast as the client consumes it, and ends. What it throws cuts the response off. Returns {@link DONE}. */
+  pipe(source: AsyncIterable<Buffer | string>): Result;
+}
+
+export interface SubrequestOptions {
+  /** Arguments without the question mark. */
+  readonly args?: string;
+  /** Bytes of the response's body that are retained (default 1 MiB); 0 discards the body. */
+  readonly limit?: number;
+}
+
+/** A subrequest that is over. */
+export interface Subrequest {
+  readonly status: number;
+  /** Its body, empty if the limit was 0. */
+  readonly body: Buffer;
+  /** For templates: variables such as `$upstream_http_x` have the subrequest's values. */
+  readonly request: HttpRequest;
+}
+
 /** Text with variables, compiled once. */
 export interface Template {
   /** The whole text when it holds no variable. */
@@ -115,7 +148,9 @@ export interface HttpRequest {
   readonly startTime: number;
   /** 32 hexadecimal digits, made when first asked for (`$request_id`). */
   readonly requestId: string;
-  /** True after an internal redirect or error page. */
+  /** The request that made this one as a {@link subrequest}; undefined: a client did. */
+  readonly parent: HttpRequest | undefined;
+  /** True after an internal redirect or error page, and for subrequests. */
   readonly internal: boolean;
   /** What the last regular expression that matched has captured: `$1`, `$name`. A module that matches one sets it. */
   captures: RegExpExecArray | undefined;
@@ -139,6 +174,18 @@ export interface HttpRequest {
   readBody(limit: number): Promise<Buffer>;
   /** Sends a complete answer; the headers of {@link response} go with it. A string is sent as UTF-8; values of templates are bytes (latin1). Returns {@link DONE}. */
   send(status: number, body: string | Buffer, contentType?: string): Result;
+  /**
+   * Starts a response whose body follows in pieces: server-sent events, generated files. The handler returns {@link DONE} after that.
+   * @param length bytes of the body, if known: the Content-Length
+   * @throws Error if a response was started already
+   */
+  respond(status: number, contentType?: string, length?: number): ResponseBody;
+  /**
+   * Makes a request to this server on behalf of this one: the same client and fields, another URI, GET, without a body. It goes through the
+   * phases from server_rewrite on, but not through `access`, may reach `internal` locations, and is not logged. Nested at most 50 deep.
+   * Resolves when its response is complete, whatever its status; rejects when the client is gone or its body is longer than `limit`.
+   */
+  subrequest(uri: string, options?: SubrequestOptions): Promise<Subrequest>;
   /** Starts again at location selection with another URI (at most 10 times). Returns {@link DONE}. */
   redirect(uri: string, args?: string): Result;
   /** Continues in the named location `@name`. Returns {@link DONE}. */

@@ -109,6 +109,8 @@ function runSteps(request: Request, steps: Steps): Result {
     const phase = phases[request.cursor];
     if (request.refusal !== 0 && phase !== ACCESS) return leaveAccess(request);
     const handler = handlers[request.cursor++];
+    // A subrequest may do what the request that makes it may.
+    if (phase === ACCESS && request.parent !== undefined) continue;
     if (handler === undefined) break;
     const result = handler(request);
     if (typeof result !== 'number') return park(request, result);

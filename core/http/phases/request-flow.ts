@@ -1,7 +1,16 @@
 import type { RequestFlow } from '../request/client-stream.js';
 import { sendWhole } from '../response/response.js';
+import { StreamedResponse } from '../response/streamed-response.js';
 import { respondWithStatus } from './error-response.js';
 import { enterLocation, enterNamedLocation } from './phase-runner.js';
+import { startSubrequest } from './subrequest.js';
 
 /** The phases as the rooms below see them. */
-export const requestFlow: RequestFlow = { reject: respondWithStatus, send: sendWhole, enterLocation, enterNamedLocation };
+export const requestFlow: RequestFlow = {
+  reject: respondWithStatus,
+  send: sendWhole,
+  respond: (request) => new StreamedResponse(request).start(),
+  subrequest: startSubrequest,
+  enterLocation,
+  enterNamedLocation,
+};

@@ -1,5 +1,5 @@
 /** What a request knows of the other rooms: where its response goes, and what may become of it. Interfaces only. */
-import type { ClientConnection } from '../../module/http.js';
+import type { ClientConnection, ResponseBody, Subrequest, SubrequestOptions } from '../../module/http.js';
 import type { ServerNames } from '../site/server-names.js';
 import type { HttpVariables } from '../site/variables.js';
 import type { HttpContext } from './context.js';
@@ -111,4 +111,6 @@ export interface RequestFlow {
   /** Starts again at the selection of a location, by the request's URI. */
   enterLocation(request: Request): void;
   enterNamedLocation(request: Request, name: string): void;
+  respond(request: Request): ResponseBody;
+  subrequest(request: Request, uri: string, options: SubrequestOptions): Promise<Subrequest>;
 }

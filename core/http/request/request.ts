@@ -1,5 +1,14 @@
 import { inspect } from 'node:util';
-import { type ClientConnection, DONE, type HttpRequest, type Result, type Scope } from '../../module/http.js';
+import {
+  type ClientConnection,
+  DONE,
+  type HttpRequest,
+  type ResponseBody,
+  type Result,
+  type Scope,
+  type Subrequest,
+  type SubrequestOptions,
+} from '../../module/http.js';
 import { byteText } from '../../module/message-text.js';
 import type { HeadLimits } from '../../net/http1/message-head.js';
 import type { RequestHead } from '../../net/http1/request-head.js';
@@ -40,9 +49,9 @@ export class Request implements HttpRequest {
   serverCaptures: RegExpExecArray | undefined = undefined;
   captures: RegExpExecArray | undefined = undefined;
   body: RequestBody | undefined = undefined;
-  readonly contentLength: number;
+  contentLength: number;
   expectContinue: boolean;
-  readonly upgrade: boolean;
+  upgrade: boolean;
 
   stage: Stage = Stage.Server;
   cursor = 0;
@@ -50,6 +59,8 @@ export class Request implements HttpRequest {
   refusal = 0;
   redirects = 0;
   internal = false;
+  /** The request that made this one; undefined: a client did. */
+  parent: Request | undefined = undefined;
   /** An internal redirect gave it another URI: the target the client sent is of no use any more. */
   uriChanged = false;
   owner: RequestOwner | undefined = undefined;
@@ -188,11 +199,23 @@ export class Request implements HttpRequest {
   }
 
   send(status: number, body: string | Buffer, contentType?: string): Result {
-    if (!isStatus(status))
-      throw new TypeError(`the status of a response must be a number from 0 to 999, not ${inspect(status, { depth: 0 })}`);
+    assertStatus(status);
     this.status = status;
     this.context.flow.send(this, typeof body === 'string' ? Buffer.from(body) : body, contentType);
     return DONE;
+  }
+
+  respond(status: number, contentType?: string, length = -1): ResponseBody {
+    assertStatus(status);
+    if (this.headSent || this.finished) throw new Error('the response was started already');
+    this.status = status;
+    this.response.length = length;
+    if (contentType !== undefined) this.response.set('Content-Type', contentType);
+    return this.context.flow.respond(this);
+  }
+
+  subrequest(uri: string, options: SubrequestOptions = {}): Promise<Subrequest> {
+    return this.context.flow.subrequest(this, byteText(uri), options);
   }
 
   redirect(uri: string, args = ''): Result {
@@ -227,4 +250,10 @@ export class Request implements HttpRequest {
     this.keepAlive = false;
     return new ApiError(413, 'BodyTooLarge', `the request body is longer than ${limit} bytes`);
   }
+}
+
+/** Nobody checks the types of a module that is written in JavaScript. */
+function assertStatus(status: unknown): void {
+  if (!isStatus(status))
+    throw new TypeError(`the status of a response must be a number from 0 to 999, not ${inspect(status, { depth: 0 })}`);
 }

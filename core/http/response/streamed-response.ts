@@ -1,0 +1,123 @@
+import { DONE, type ResponseBody, type Result } from '../../module/http.js';
+import type { RequestOwner } from '../request/client-stream.js';
+import { logFailure, presentHandler } from '../request/handler-failure.js';
+import type { Request } from '../request/request.js';
+import { endResponse, isResponseBehind, sendFailure, startResponse, writeResponse } from './response.js';
+
+/** A response whose body a module gives in pieces: a source like any other, with the module's calls at its end. */
+export class StreamedResponse implements ResponseBody, RequestOwner {
+  readonly outlivesClient = false;
+  readonly #handler: unknown;
+  #closed = false;
+  #waiting: (() => void)[] = [];
+  #listeners: (() => void)[] = [];
+
+  constructor(private readonly request: Request) {
+    this.#handler = presentHandler(request);
+  }
+
+  /** Sends the head. */
+  start(): this {
+    const { request } = this;
+    request.owner = this;
+    if (startResponse(request)) {
+      request.stream.flush(request);
+      return this;
+    }
+    this.#close();
+    sendFailure(request);
+    return this;
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  write(piece: Buffer | string): boolean {
+    const { request } = this;
+    if (this.#closed) return true;
+    const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece;
+    if (!Buffer.isBuffer(bytes)) throw new TypeError('a body must be written as Buffers or strings');
+    writeResponse(request, bytes, 0, bytes.length, undefined);
+    // Writing may have ended it: a filter that failed.
+    return this.closed || !this.#isBehind();
+  }
+
+  drained(): Promise<void> {
+    if (this.#closed || !isResponseBehind(this.request)) return Promise.resolve();
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  end(): void {
+    const { request } = this;
+    if (this.#closed) return;
+    this.#close();
+    request.owner = undefined;
+    endResponse(request);
+  }
+
+  onClose(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  pipe(source: AsyncIterable<Buffer | string>): Result {
+    this.#pipe(source).catch((error: unknown) => this.#failed(error));
+    return DONE;
+  }
+
+  /** By the module, or because the client is gone. */
+  abort(): void {
+    const { request } = this;
+    if (this.#closed) return;
+    this.#giveUp();
+    if (!request.finished) request.stream.abort(request);
+  }
+
+  discard(): void {
+    this.#giveUp();
+  }
+
+  onDrain(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const resolve of waiting) resolve();
+  }
+
+  async #pipe(source: AsyncIterable<Buffer | string>): Promise<void> {
+    const iterator = source[Symbol.asyncIterator]();
+    // A source that waits for something is told when there is nobody to wait for.
+    this.onClose(() => {
+      Promise.resolve(iterator.return?.()).catch((error: unknown) => logFailure(this.request, error, this.#handler));
+    });
+    for (let step = await iterator.next(); step.done !== true; step = await iterator.next()) {
+      if (this.#closed) return;
+      if (!this.write(step.value)) await this.drained();
+    }
+    this.end();
+  }
+
+  #failed(error: unknown): void {
+    logFailure(this.request, error, this.#handler);
+    this.abort();
+  }
+
+  #isBehind(): boolean {
+    const { request } = this;
+    if (!isResponseBehind(request)) return false;
+    if (request.stream.isBehind) request.stream.watchSending(request);
+    return true;
+  }
+
+  #giveUp(): void {
+    if (this.#closed) return;
+    const listeners = this.#listeners;
+    this.#close();
+    for (const listener of listeners) listener();
+  }
+
+  #close(): void {
+    this.#closed = true;
+    this.#listeners = [];
+    this.onDrain();
+  }
+}
