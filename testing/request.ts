@@ -8,8 +8,17 @@
  * assert.deepEqual(request.sent, { status: 200, body: 'hello', contentType: undefined });
  * ```
  */
-import { DONE, type ClientConnection, type HttpRequest, type ResponseHeaders, type Result, type Scope } from '../core/module/http.js';
+import {
+  DONE,
+  type ClientConnection,
+  type HttpRequest,
+  type ResponseHeaders,
+  type Result,
+  type Scope,
+  type Subrequest,
+} from '../core/module/http.js';
 import type { Directive } from '../core/module/tree.js';
+import { FakeResponseBody } from './response-body.js';
 
 /** What a request is to have; all else is that of `GET / HTTP/1.1` to `localhost`. */
 export interface FakeRequestOptions {
@@ -29,6 +38,8 @@ export interface FakeRequestOptions {
   readonly status?: number;
   readonly defaultType?: string;
   readonly scope?: Scope;
+  /** Statuses of subrequests by their URIs. */
+  readonly subrequests?: Readonly<Record<string, number>>;
 }
 
 /** What a handler has sent. */
@@ -60,6 +71,7 @@ export class FakeRequest implements HttpRequest {
   readonly startTime = Date.now();
   readonly requestId = '0'.repeat(32);
   readonly internal = false;
+  readonly parent = undefined;
   captures: RegExpExecArray | undefined;
   status: number;
   readonly response = new FakeHeaders();
@@ -69,11 +81,16 @@ export class FakeRequest implements HttpRequest {
   readonly bodyBytesSent = 0;
   /** What {@link send} was called with. */
   sent: Sent | undefined;
+  /** What {@link respond} was called with, and what was written. */
+  streamed: FakeResponseBody | undefined;
+  /** URIs of subrequests. */
+  readonly subrequests: string[] = [];
   /** What {@link redirect} or {@link redirectNamed} was called with: `/path?args`, `@name`. */
   redirected: string | undefined;
   readonly #headers: ReadonlyMap<string, string>;
   readonly #body: Buffer;
   readonly #variables: Readonly<Record<string, string>>;
+  readonly #subrequests: Readonly<Record<string, number>>;
   readonly #state = new Map<object, unknown>();
 
   constructor(options: FakeRequestOptions) {
@@ -91,6 +108,7 @@ export class FakeRequest implements HttpRequest {
     this.#headers = new Map(Object.entries({ host, ...headers }).map(([name, value]) => [name.toLowerCase(), value]));
     this.#body = Buffer.from(body);
     this.#variables = options.variables ?? {};
+    this.#subrequests = options.subrequests ?? {};
   }
 
   header(lowerName: string): string | undefined {
@@ -114,6 +132,19 @@ export class FakeRequest implements HttpRequest {
     this.status = status;
     this.sent = { status, body: body.toString(), contentType };
     return DONE;
+  }
+
+  respond(status: number, contentType?: string, length = -1): FakeResponseBody {
+    this.status = status;
+    this.streamed = new FakeResponseBody(status, contentType, length);
+    return this.streamed;
+  }
+
+  /** Responds with the status that {@link FakeRequestOptions.subrequests} has for the URI, or 404. */
+  subrequest(uri: string): Promise<Subrequest> {
+    this.subrequests.push(uri);
+    const status = this.#subrequests[uri] ?? 404;
+    return Promise.resolve({ status, body: Buffer.alloc(0), request: new FakeRequest({ uri, status }) });
   }
 
   redirect(uri: string, args = ''): Result {
