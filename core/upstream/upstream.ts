@@ -51,6 +51,8 @@ export class Upstream implements BalancerUpstream {
   readonly #freeSlots: number[] = [];
   readonly #balancer: Balancer;
   readonly #attempts: Attempts;
+  /** Members in force that are `down`. */
+  #down = 0;
   #lastPick = Infinity;
 
   constructor(
@@ -71,6 +73,11 @@ export class Upstream implements BalancerUpstream {
   /** Members in force. */
   get size(): number {
     return this.#peers.size;
+  }
+
+  /** Members that one request may try: those in force that are not `down` (as nginx counts its tries). */
+  get tries(): number {
+    return this.#peers.size - this.#down;
   }
 
   /** Members in force, in the order they came. */
@@ -156,6 +163,7 @@ export class Upstream implements BalancerUpstream {
       commit: () => {
         if (this.options.owner) this.#locked((now) => this.memory.link(peer.offset, now));
         this.#peers.set(peer.id, peer);
+        if (peer.member.settings.down) this.#down++;
         this.#balancer.added?.(peer);
       },
       abort: () => {
@@ -176,6 +184,7 @@ export class Upstream implements BalancerUpstream {
       peer,
       commit: () => {
         if (options.owner) this.#locked((now) => memory.change(peer.offset, member.settings, weightClass, now));
+        this.#down += Number(member.settings.down) - Number(peer.member.settings.down);
         peer.member = member;
         this.#balancer.changed?.(peer);
       },
@@ -195,7 +204,10 @@ export class Upstream implements BalancerUpstream {
           this.#freeSlots.push(peer.slot);
         }
         peer.removed = true;
-        if (this.#peers.get(peer.id) === peer) this.#peers.delete(peer.id);
+        if (this.#peers.get(peer.id) === peer) {
+          this.#peers.delete(peer.id);
+          if (peer.member.settings.down) this.#down--;
+        }
         this.#balancer.removed?.(peer);
         this.keepalive.drop(peer);
       },

@@ -159,3 +159,19 @@ test('proxy_next_upstream_tries and _timeout', async (t) => {
   t.is(await ask('/two'), '502 2');
   t.is(await ask('/time'), '504 2');
 });
+
+test('members that are down are no reason to give up the last response', async (t) => {
+  const backend = await httpBackend(t, (request, response) => {
+    response.statusCode = Number(request.url?.slice(1));
+    response.end('last');
+  });
+  const srv = await startSrv(
+    t,
+    `events {}
+    http {
+      upstream group { server 127.0.0.1:${backend.port}; server 127.0.0.1:1 down; server 127.0.0.1:2 down backup; }
+      server { listen 127.0.0.1:%%PORT_web%%; location / { proxy_pass http://group; proxy_next_upstream http_404 http_503; } }
+    }`,
+  );
+  for (const code of [404, 503, 404]) t.like(await get(srv.port('web'), `/${code}`), { status: code, body: 'last' });
+});

@@ -232,7 +232,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
     const { clock } = this.request.context;
     if (next.tries > 0 && this.#tries >= next.tries) return false;
     if (next.timeoutMs > 0 && clock.now - this.#startedAt >= next.timeoutMs) return false;
-    return this.#tries < this.upstream.size;
+    return this.#tries < this.upstream.tries;
   }
 
   #giveUp(status: number): void {
@@ -292,7 +292,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
       else this.#fail(Failure.InvalidHeader, 'upstream sent 101 to a request without Upgrade');
       return;
     }
-    if (route.plan.next.statuses.has(status) && this.#mayTryNext() && this.#mayRepeat() && this.upstream.size > 1) {
+    if (route.plan.next.statuses.has(status) && this.#mayTryNext() && this.#mayRepeat()) {
       this.#release(false, status !== 403 && status !== 404);
       if (status === 403 || status === 404) this.#exclude(peer);
       this.#next();
