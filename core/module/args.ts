@@ -156,7 +156,7 @@ export interface ZoneSize {
 export function zone({ min = '32k' } = {}): ArgType<ZoneSize> {
   const least = bytesOf(min);
   return {
-    kind: 'text',
+    kind: 'zone',
     form: 'name:size',
     parse(value, _context, written = value) {
       const [, name, text = ''] = /^([^:]+):(.*)$/s.exec(value) ?? [];

@@ -37,6 +37,14 @@ export class HashTable {
     }
   }
 
+  /** The table called `name`, undefined if nobody has made it. Takes the lock itself. */
+  static find(zone: Zone, name: string): HashTable | undefined {
+    zone.enter();
+    const head = zone.directory.find(`hash:${name}`);
+    zone.leave();
+    return head === 0 ? undefined : new HashTable(zone, head);
+  }
+
   static #create(zone: Zone, name: string, entries: number): number {
     const buckets = 2 ** Math.ceil(Math.log2(Math.max(entries, 8)));
     const head = zone.slab.calloc(Head.BYTES);
@@ -64,9 +72,11 @@ export class HashTable {
     return this.zone.u32[wordOf(this.head) + Head.evicted]!;
   }
 
-  /** Puts the table right if a thread died inside the lock. Call it after each `enter`. */
-  check(): void {
-    if (this.zone.u32[wordOf(this.head) + Head.epoch] !== this.zone.epoch) this.#repair();
+  /** Repairs the table if a thread died inside the lock, and returns whether one did. Call it after each `enter`. */
+  check(): boolean {
+    if (this.zone.u32[wordOf(this.head) + Head.epoch] === this.zone.epoch) return false;
+    this.#repair();
+    return true;
   }
 
   /** The offset of the value of `key`, or 0. @param touch counts as a use */
@@ -115,13 +125,18 @@ export class HashTable {
     return entry !== 0;
   }
 
-  /** Removes the entry that was used longest ago. False when the table is empty. */
+  /** Removes the entry that was used longest ago for another one. False when the table is empty. */
   evict(): boolean {
+    const evicted = this.dropOldest();
+    if (evicted) this.zone.u32[wordOf(this.head) + Head.evicted]!++;
+    return evicted;
+  }
+
+  /** Removes the entry that was used longest ago. False when the table is empty. */
+  dropOldest(): boolean {
     const oldest = this.zone.u32[wordOf(this.head) + Head.oldest]!;
-    if (oldest === 0) return false;
-    this.#drop(oldest);
-    this.zone.u32[wordOf(this.head) + Head.evicted]!++;
-    return true;
+    if (oldest !== 0) this.#drop(oldest);
+    return oldest !== 0;
   }
 
   /** The value used longest ago, or 0: what a limit looks at to drop what has expired. */

@@ -6,6 +6,7 @@ export interface ZoneShare {
   readonly id: number;
   readonly name: string;
   readonly use: string;
+  readonly identity: string;
   readonly buffer: SharedArrayBuffer;
 }
 
@@ -23,6 +24,7 @@ interface Entry {
   readonly id: number;
   readonly zone: Zone;
   readonly use: string;
+  readonly identity: string;
   users: number;
 }
 
@@ -32,6 +34,9 @@ interface Entry {
  */
 export class ZoneSet {
   readonly #entries = new Map<string, Entry>();
+  readonly #byZone = new Map<Zone, Entry>();
+  /** The one made last under each name. */
+  readonly #latest = new Map<string, Entry>();
   #last = 0;
 
   constructor(private readonly source: ZoneSource) {}
@@ -40,46 +45,44 @@ export class ZoneSet {
    * The zone of that name and size: the one in use or new memory. Each call is matched by one {@link close}.
    *
    * @param use what it is for, `upstream` or the directive's name: a zone has one purpose
+   * @param identity with another one it is another zone, even if name and size are the same
    * @throws ZoneUseError if it is used for something else; Error in a worker if the master has not shared it
    */
-  open(name: string, size: number, use: string): Zone {
-    const key = keyOf(name, size);
-    let entry = this.#entries.get(key);
-    if (!entry) {
-      if (this.source === 'adopt') throw new Error(`shared memory zone "${name}" has not been shared with this thread`);
-      entry = { id: ++this.#last, zone: Zone.create(name, size, { shared: this.source === 'create' }), use, users: 0 };
-      this.#entries.set(key, entry);
-    }
-    if (entry.use !== use) throw new ZoneUseError(name);
+  open(name: string, size: number, use: string, identity = ''): Zone {
+    const key = keyOf(name, size, identity);
+    const known = this.#entries.get(key);
+    if ((known ?? this.#latest.get(name) ?? { use }).use !== use) throw new ZoneUseError(name);
+    if (known === undefined && this.source === 'adopt')
+      throw new Error(`shared memory zone "${name}" has not been shared with this thread`);
+    const entry = known ?? this.#add(++this.#last, Zone.create(name, size, { shared: this.source === 'create' }), use, identity);
     entry.users++;
     return entry.zone;
   }
 
   /** Gives up one use; the memory of a zone without users goes. True if others still use it. */
   close(zone: Zone): boolean {
-    for (const [key, entry] of this.#entries) {
-      if (entry.zone !== zone) continue;
-      if (--entry.users > 0) return true;
-      this.#entries.delete(key);
-      return false;
-    }
+    const entry = this.#byZone.get(zone);
+    if (entry === undefined) return false;
+    if (--entry.users > 0) return true;
+    this.#remove(entry);
     return false;
   }
 
   /** What another thread needs that has adopted everything up to the id `after`; 0: all. */
   shares(after = 0): ZoneShare[] {
     const shares: ZoneShare[] = [];
-    for (const { id, zone, use } of this.#entries.values())
-      if (id > after && zone.buffer instanceof SharedArrayBuffer) shares.push({ id, name: zone.name, use, buffer: zone.buffer });
+    for (const { id, zone, use, identity } of this.#entries.values())
+      if (id > after && zone.buffer instanceof SharedArrayBuffer) shares.push({ id, name: zone.name, use, identity, buffer: zone.buffer });
     return shares;
   }
 
   /** Takes over what the master shared. Zones it has already stay as they are. */
   adopt(shares: readonly ZoneShare[]): void {
-    for (const { id, name, use, buffer } of shares) {
-      const key = keyOf(name, buffer.byteLength);
-      if (this.#entries.get(key)?.id === id) continue;
-      this.#entries.set(key, { id, zone: Zone.attach(name, buffer), use, users: 0 });
+    for (const { id, name, use, identity, buffer } of shares) {
+      const known = this.#entries.get(keyOf(name, buffer.byteLength, identity));
+      if (known?.id === id) continue;
+      if (known !== undefined) this.#remove(known);
+      this.#add(id, Zone.attach(name, buffer), use, identity);
       this.#last = Math.max(this.#last, id);
     }
   }
@@ -93,6 +96,21 @@ export class ZoneSet {
   releaseOf(threadId: number): void {
     for (const { zone } of this.#entries.values()) zone.releaseOf(threadId);
   }
+
+  #add(id: number, zone: Zone, use: string, identity: string): Entry {
+    const entry = { id, zone, use, identity, users: 0 };
+    this.#entries.set(keyOf(zone.name, zone.size, identity), entry);
+    this.#byZone.set(zone, entry);
+    this.#latest.set(zone.name, entry);
+    return entry;
+  }
+
+  #remove(entry: Entry): void {
+    const { zone, identity } = entry;
+    this.#entries.delete(keyOf(zone.name, zone.size, identity));
+    this.#byZone.delete(zone);
+    if (this.#latest.get(zone.name) === entry) this.#latest.delete(zone.name);
+  }
 }
 
-const keyOf = (name: string, size: number) => `${size - (size % 8)} ${name}`;
+const keyOf = (name: string, size: number, identity: string) => `${size - (size % 8)} ${name} ${identity}`;

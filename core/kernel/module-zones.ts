@@ -1,0 +1,194 @@
+import { readDirective } from '../config/conf.js';
+import { errorAt } from '../config/errors.js';
+import { ErrorCollector } from '../config/error-collector.js';
+import type { RegisteredSpec, SpecRegistry } from '../config/registry.js';
+import type { ZoneSize } from '../module/args.js';
+import type { ArgContext, ArgType, ContextName, DirectiveSpec } from '../module/spec.js';
+import type { Block, Directive } from '../module/tree.js';
+import { Zones, type Holds, type RecordOptions, type Records } from '../module/zones.js';
+import { ZoneHolds } from '../zone/holds.js';
+import { ZoneRecords, type Now } from '../zone/records.js';
+import type { Zone } from '../zone/zone.js';
+import { ZoneUseError, type ZoneSet } from '../zone/zone-set.js';
+import type { Change, Follower, Prepared } from './follower.js';
+
+/** Contexts in which directives may declare zones. */
+export const ZONE_CONTEXTS: readonly ContextName[] = ['main', 'http', 'upstream'];
+
+export interface ModuleZonesOptions {
+  readonly zones: ZoneSet;
+  readonly clock: Now;
+  /** 0-based; -1: a thread that carries no traffic. */
+  readonly worker: number;
+  /** Workers that zones have places for. */
+  readonly workers: number;
+}
+
+/** The zones that directives of modules declare: opened before modules compile, closed when no configuration has them. */
+export class ModuleZones extends Zones implements Follower {
+  #zones: ReadonlyMap<string, Zone> = new Map();
+  /** The zones as they will be, while a change is being prepared. */
+  #coming: ReadonlyMap<string, Zone> | undefined;
+  #registry: SpecRegistry | undefined;
+  #specs: readonly ZoneSpec[] = [];
+
+  constructor(private readonly options: ModuleZonesOptions) {
+    super();
+  }
+
+  records<F extends string>(zone: ZoneSize, options: RecordOptions<F>): Records<F> {
+    return ZoneRecords.open(this.#find(zone.name), options, this.options.clock) ?? tooSmall(zone.name);
+  }
+
+  holds(zone: ZoneSize): Holds {
+    const { worker, workers } = this.options;
+    return ZoneHolds.open(this.#find(zone.name), worker, workers) ?? tooSmall(zone.name);
+  }
+
+  prepare(change: Change): Prepared {
+    const { registry, args } = change.modules;
+    const specs = this.#specsOf(registry);
+    if (registry === this.#registry && !specs.some((spec) => isTouched(change, spec))) return NOTHING_TO_DO;
+    const zones = this.#open(change.after.root, specs, args);
+    this.#coming = zones;
+    return {
+      commit: () => {
+        const before = this.#zones;
+        this.#zones = zones;
+        this.#coming = undefined;
+        this.#registry = registry;
+        this.#specs = specs;
+        this.#close(before);
+      },
+      abort: () => {
+        this.#coming = undefined;
+        this.#close(zones);
+      },
+    };
+  }
+
+  /** Releases what a worker held when it died. Master only, after `ZoneSet.releaseOf`. */
+  dropWorker(worker: number): void {
+    for (const zone of this.#zones.values()) ZoneHolds.find(zone, this.options.workers)?.dropWorker(worker);
+  }
+
+  #find(name: string): Zone {
+    const zone = (this.#coming ?? this.#zones).get(name);
+    if (zone === undefined) throw new RangeError(`no directive declares zone "${name}"`);
+    return zone;
+  }
+
+  #specsOf(registry: SpecRegistry): readonly ZoneSpec[] {
+    return registry === this.#registry ? this.#specs : zoneSpecs(registry);
+  }
+
+  #open(root: Block, specs: readonly ZoneSpec[], args: ArgContext): Map<string, Zone> {
+    const zones = new Map<string, Zone>();
+    const declared = new Map<string, Declaration>();
+    const errors = new ErrorCollector();
+    for (const spec of specs) {
+      for (const directive of directivesOf(root, spec)) {
+        errors.attempt(() => {
+          const declaration = declarationOf(directive, spec, args);
+          assertUnbound(declaration, declared.get(declaration.name));
+          declared.set(declaration.name, declaration);
+          zones.set(declaration.name, this.#openOne(declaration));
+        });
+      }
+    }
+    if (!errors.isEmpty) this.#close(zones);
+    errors.throwIfAny();
+    return zones;
+  }
+
+  #openOne({ directive, name, size, key }: Declaration): Zone {
+    try {
+      return this.options.zones.open(name, size, directive.name, key);
+    } catch (error) {
+      if (error instanceof ZoneUseError) throw errorAt(directive, error.message);
+      throw error;
+    }
+  }
+
+  #close(zones: ReadonlyMap<string, Zone>): void {
+    for (const zone of zones.values()) this.options.zones.close(zone);
+  }
+}
+
+/** A directive that declares a zone, in one context. */
+interface ZoneSpec {
+  readonly context: ContextName;
+  readonly registered: RegisteredSpec;
+  /** The argument with the zone, empty if it is the only one. */
+  readonly field: string;
+}
+
+interface Declaration extends ZoneSize {
+  readonly directive: Directive;
+  /** Its positional arguments: with others it is another zone. */
+  readonly key: string;
+}
+
+function zoneSpecs(registry: SpecRegistry): ZoneSpec[] {
+  const specs: ZoneSpec[] = [];
+  for (const context of ZONE_CONTEXTS) {
+    for (const name of registry.namesIn(context)) {
+      const registered = registry.find(context, name);
+      const field = registered && zoneField(registered.spec);
+      if (registered !== undefined && field !== undefined) specs.push({ context, registered, field });
+    }
+  }
+  return specs;
+}
+
+/** The name of the argument that declares a zone. */
+export function zoneField({ args }: DirectiveSpec): string | undefined {
+  if (args === undefined) return undefined;
+  if (typeof args.parse === 'function') return isZone(args as ArgType<unknown>) ? '' : undefined;
+  return Object.entries(args).find(([, type]) => isZone(type as ArgType<unknown>))?.[0];
+}
+
+const isZone = ({ kind, of }: ArgType<unknown>): boolean => kind === 'zone' || of?.kind === 'zone';
+
+function* directivesOf(root: Block, { context, registered: { name } }: ZoneSpec): Generator<Directive> {
+  if (context === 'main') yield* root.named(name);
+  else for (const { block } of root.named('http')) if (block !== undefined) yield* inHttp(block, context, name);
+}
+
+function* inHttp(http: Block, context: ContextName, name: string): Generator<Directive> {
+  if (context === 'http') yield* http.named(name);
+  else for (const { block } of http.named('upstream')) if (block !== undefined) yield* block.named(name);
+}
+
+function declarationOf(directive: Directive, { registered, field }: ZoneSpec, args: ArgContext): Declaration {
+  const value = readDirective(registered.signature, directive, args);
+  const { name, size } = (field === '' ? value : (value as Record<string, unknown>)[field]) as ZoneSize;
+  const positional = directive.args.filter(({ text }) => registered.signature.keyed(text) === undefined);
+  return { directive, name, size, key: positional.map(({ text }) => text).join(' ') };
+}
+
+/** @throws ConfigError in nginx's words if the name is declared already */
+function assertUnbound({ directive, name, size }: Declaration, other: Declaration | undefined): void {
+  if (other === undefined) return;
+  if (other.directive.name !== directive.name) throw errorAt(directive, new ZoneUseError(name).message);
+  if (other.size !== size)
+    throw errorAt(directive, `the size ${size} of shared memory zone "${name}" conflicts with already declared size ${other.size}`);
+  throw errorAt(directive, other.key === '' ? `duplicate zone "${name}"` : `${directive.name} "${name}" is already bound to key "${other.key}"`);
+}
+
+/** Whether a change may bring, change or remove such a directive. */
+function isTouched({ before, after, operations }: Change, { context, registered: { name } }: ZoneSpec): boolean {
+  return operations.some((operation) => {
+    if (operation.op === 'root') return true;
+    const id = operation.op === 'remove' ? operation.id : operation.directive.id;
+    const path = [...before.pathOf(id), ...after.pathOf(id)];
+    const last = path.at(-1)?.name;
+    return last === name || last === 'http' || (context === 'upstream' && last === 'upstream');
+  });
+}
+
+function tooSmall(name: string): never {
+  throw new RangeError(`zone "${name}" is too small`);
+}
+
+const NOTHING_TO_DO: Prepared = { commit: () => undefined, abort: () => undefined };

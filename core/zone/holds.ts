@@ -1,0 +1,110 @@
+import type { Held, Holds } from '../module/zones.js';
+import { HashTable } from './hash-table.js';
+import { wordOf } from './offsets.js';
+import type { Zone } from './zone.js';
+
+const tableName = (workers: number): string => `holds ${workers}`;
+/** Words of a record: how many are held, then how many by each worker. */
+const TOTAL = 0;
+const SHARES = 1;
+
+/** Counts of what is held, with the share of each worker, so that what a dead one held can be released. */
+export class ZoneHolds implements Holds {
+  private constructor(
+    private readonly zone: Zone,
+    private readonly table: HashTable,
+    /** 0-based; -1: a thread that carries no traffic. */
+    private readonly worker: number,
+    private readonly workers: number,
+  ) {}
+
+  /** The counts in a zone. Undefined: it is too small. @param workers that there are places for, the same in all threads */
+  static open(zone: Zone, worker: number, workers: number): ZoneHolds | undefined {
+    const table = HashTable.open(zone, tableName(workers));
+    return table && new ZoneHolds(zone, table, worker, workers);
+  }
+
+  /** The counts in a zone, if a worker has opened them: to drop what it held. */
+  static find(zone: Zone, workers: number): ZoneHolds | undefined {
+    const table = HashTable.find(zone, tableName(workers));
+    return table && new ZoneHolds(zone, table, -1, workers);
+  }
+
+  get size(): number {
+    return this.table.count;
+  }
+
+  acquire(key: string, limit: number): Held {
+    const { zone } = this;
+    this.#enter();
+    const held = this.#acquire(key, limit);
+    zone.leave();
+    return held;
+  }
+
+  release(key: string): void {
+    this.#enter();
+    const record = this.table.find(key, false);
+    const share = wordOf(record) + SHARES + this.worker;
+    if (record !== 0 && this.#hasShare && this.zone.u32[share] !== 0) {
+      this.zone.u32[share]!--;
+      this.#subtract(key, record, 1);
+    }
+    this.zone.leave();
+  }
+
+  count(key: string): number {
+    this.#enter();
+    const record = this.table.find(key, false);
+    const count = record === 0 ? 0 : this.zone.u32[wordOf(record) + TOTAL]!;
+    this.zone.leave();
+    return count;
+  }
+
+  /** Releases what a worker held when it died. */
+  dropWorker(worker: number): void {
+    if (worker < 0 || worker >= this.workers) return;
+    this.#enter();
+    for (const record of [...this.table.values()]) {
+      const share = wordOf(record) + SHARES + worker;
+      const lost = this.zone.u32[share]!;
+      if (lost === 0) continue;
+      this.zone.u32[share] = 0;
+      this.#subtract(this.table.keyOf(record), record, lost);
+    }
+    this.zone.leave();
+  }
+
+  #acquire(key: string, limit: number): Held {
+    const found = this.table.find(key);
+    if (found !== 0 && this.zone.u32[wordOf(found) + TOTAL]! >= limit) return 'rejected';
+    const record = found || this.table.insert(key, (SHARES + this.workers) * 4);
+    if (record === 0) return 'full';
+    const { u32 } = this.zone;
+    u32[wordOf(record) + TOTAL]!++;
+    if (this.#hasShare) u32[wordOf(record) + SHARES + this.worker]!++;
+    return 'held';
+  }
+
+  #subtract(key: string | Uint8Array, record: number, amount: number): void {
+    const left = (this.zone.u32[wordOf(record) + TOTAL]! -= amount);
+    if (left === 0) this.table.remove(key);
+  }
+
+  get #hasShare(): boolean {
+    return this.worker >= 0 && this.worker < this.workers;
+  }
+
+  /** Takes the lock. After a thread died with it, the shares say what the counts are. */
+  #enter(): void {
+    this.zone.enter();
+    if (!this.table.check()) return;
+    const { u32 } = this.zone;
+    for (const record of [...this.table.values()]) {
+      let total = 0;
+      for (let worker = 0; worker < this.workers; worker++) total += u32[wordOf(record) + SHARES + worker]!;
+      u32[wordOf(record) + TOTAL] = total;
+      if (total === 0) this.table.remove(this.table.keyOf(record));
+    }
+  }
+}
