@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { binaryAddress } from '../module/binary-address.js';
 import type { HttpRequest, VariableGetter, VariablePrefix } from '../module/http.js';
 import { cookieValue } from './request/cookies.js';
 import { CAPTURE, type HttpVariables } from './site/variables.js';
@@ -37,6 +38,7 @@ const GETTERS: Readonly<Record<string, VariableGetter>> = {
   server_name: own((request) => request.server.name),
   server_addr: (request) => request.connection.localAddress,
   server_port: (request) => portText(request.connection.localPort),
+  binary_remote_addr: (request) => binaryAddress(request.connection.remoteAddress),
   remote_addr: (request) => request.connection.remoteAddress,
   remote_user: (request) => basicUser(request.header('authorization')),
   remote_port: (request) => portText(request.connection.remotePort),

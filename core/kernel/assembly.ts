@@ -7,6 +7,7 @@ import { HttpExchanges } from '../http/upstream/exchange-route.js';
 import { Figures } from '../http/request/figures.js';
 import type { AppendedLogFiles } from '../log/log-files.js';
 import { Exchanges, KeyValue, LogFiles, Statistics, Upstreams } from '../module/services.js';
+import { Zones } from '../module/zones.js';
 import { Clock } from '../net/clock.js';
 import { TimerWheel } from '../net/timers.js';
 import { UpstreamSet, type UpstreamSetOptions } from '../upstream/upstreams.js';
@@ -14,6 +15,7 @@ import type { ZoneSet } from '../zone/zone-set.js';
 import { eventsDirectives } from './core-directives.js';
 import type { Instance } from './instance.js';
 import { LogSettings } from './log-settings.js';
+import { ModuleZones } from './module-zones.js';
 
 /** What an instance needs of the thread or process it lives in. */
 export interface Surroundings {
@@ -65,9 +67,10 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
     zones,
     clock,
     timers,
-    onUnavailable: (peer, group) =>
-      log.write('warn', `upstream server temporarily disabled: "${peer.member.name}" in upstream "${group.name}"`),
+    onUnavailable: (peer, upstream) =>
+      log.write('warn', `upstream server temporarily disabled: "${peer.member.name}" in upstream "${upstream.name}"`),
   });
+  const moduleZones = new ModuleZones({ zones, clock, worker, workers });
   const exchanges = new HttpExchanges(upstreams);
   const product = { name: 'srv', version: installation.version };
   const http = new HttpEngine(exchanges, context, { role, servesUnixSockets: worker <= 0, product });
@@ -78,16 +81,21 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
   services.provide(Statistics, figures);
   services.provide(Upstreams, upstreams);
   services.provide(Exchanges, exchanges);
+  services.provide(Zones, moduleZones);
   // Ends last: all others have timers.
   instance.follow({ prepare: () => NOTHING_TO_DO, stop: () => timers.stop() });
   instance.follow(new LogSettings(log, { path: errorLog, level: 'error' }));
   instance.follow(upstreams);
+  instance.follow(moduleZones);
   instance.follow(http);
   return {
     replicas: [keyValue],
     addresses: () => http.addresses,
     temporaryFolders: () => http.temporaryFolders,
     open: () => http.open(),
-    dropWorker: (dead) => upstreams.dropWorker(dead),
+    dropWorker: (dead) => {
+      upstreams.dropWorker(dead);
+      moduleZones.dropWorker(dead);
+    },
   };
 }

@@ -173,14 +173,17 @@ function assertUnbound({ directive, name, size }: Declaration, other: Declaratio
   if (other.directive.name !== directive.name) throw errorAt(directive, new ZoneUseError(name).message);
   if (other.size !== size)
     throw errorAt(directive, `the size ${size} of shared memory zone "${name}" conflicts with already declared size ${other.size}`);
-  throw errorAt(directive, other.key === '' ? `duplicate zone "${name}"` : `${directive.name} "${name}" is already bound to key "${other.key}"`);
+  throw errorAt(
+    directive,
+    other.key === '' ? `duplicate zone "${name}"` : `${directive.name} "${name}" is already bound to key "${other.key}"`,
+  );
 }
 
 /** Whether a change may bring, change or remove such a directive. */
 function isTouched({ before, after, operations }: Change, { context, registered: { name } }: ZoneSpec): boolean {
   return operations.some((operation) => {
     if (operation.op === 'root') return true;
-    const id = operation.op === 'remove' ? operation.id : operation.directive.id;
+    const id = 'directive' in operation ? operation.directive.id : operation.id;
     const path = [...before.pathOf(id), ...after.pathOf(id)];
     const last = path.at(-1)?.name;
     return last === name || last === 'http' || (context === 'upstream' && last === 'upstream');

@@ -12,6 +12,8 @@ export const BUILT_IN_MODULES: readonly ModuleClass[] = [CoreModule, HttpCoreMod
 export const STANDARD_MODULES: readonly string[] = [
   'srv_http_log_module',
   'srv_http_rewrite_module',
+  'srv_http_limit_req_module',
+  'srv_http_limit_conn_module',
   'srv_http_access_module',
   'srv_http_ssl_module',
   'srv_http_headers_module',

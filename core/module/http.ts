@@ -190,6 +190,13 @@ export interface HttpRequest {
   redirect(uri: string, args?: string): Result;
   /** Continues in the named location `@name`. Returns {@link DONE}. */
   redirectNamed(name: string): Result;
+  /**
+   * Makes the request wait: the next handler runs after `ms` milliseconds, unless the client leaves before. For handlers before `content`,
+   * which return its result.
+   */
+  delay(ms: number): Result;
+  /** Calls `step` once when the request is over, whatever became of it: to release what it holds. */
+  atEnd(step: (request: HttpRequest) => void): void;
   /** A module's own state of this request. `key` is any object of the module, by identity. */
   get(key: object): unknown;
   set(key: object, value: unknown): void;

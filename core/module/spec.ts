@@ -34,7 +34,20 @@ export class ArgError extends Error {
 
 /** One kind of argument. `kind` and `form` are data for docs and hints; `parse` throws {@link ArgError}. */
 export interface ArgType<T> {
-  readonly kind: 'text' | 'zone' | 'number' | 'size' | 'time' | 'flag' | 'choice' | 'template' | 'path' | 'param' | 'word' | 'rest' | 'optional';
+  readonly kind:
+    | 'text'
+    | 'zone'
+    | 'number'
+    | 'size'
+    | 'time'
+    | 'flag'
+    | 'choice'
+    | 'template'
+    | 'path'
+    | 'param'
+    | 'word'
+    | 'rest'
+    | 'optional';
   /** How it is written in a synopsis: `size`, `on | off`, `weight=number`. */
   readonly form: string;
   /** @param written the whole word, for messages that quote it: `key=text` of a parameter */

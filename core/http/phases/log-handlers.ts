@@ -1,9 +1,17 @@
 import { logFailure } from '../request/handler-failure.js';
 import type { Request } from '../request/request.js';
 
-/** Runs the log phase of a request, each handler whatever becomes of the others. */
+/** Runs the log phase of a request, then its end steps, each handler whatever becomes of the others. */
 export function runLogHandlers(request: Request): void {
-  for (const handler of request.location.logHandlers) {
+  runEach(request, request.location.logHandlers);
+  const { endSteps } = request;
+  if (endSteps === undefined) return;
+  request.endSteps = undefined;
+  runEach(request, endSteps);
+}
+
+function runEach(request: Request, handlers: readonly ((request: Request) => void)[]): void {
+  for (const handler of handlers) {
     try {
       handler(request);
     } catch (error) {

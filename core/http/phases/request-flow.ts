@@ -1,6 +1,7 @@
 import type { RequestFlow } from '../request/client-stream.js';
 import { sendWhole } from '../response/response.js';
 import { StreamedResponse } from '../response/streamed-response.js';
+import { Delay } from './delay.js';
 import { respondWithStatus } from './error-response.js';
 import { enterLocation, enterNamedLocation } from './phase-runner.js';
 import { startSubrequest } from './subrequest.js';
@@ -13,4 +14,5 @@ export const requestFlow: RequestFlow = {
   subrequest: startSubrequest,
   enterLocation,
   enterNamedLocation,
+  delay: (request, ms) => void (request.owner = new Delay(request, ms)),
 };

@@ -113,4 +113,6 @@ export interface RequestFlow {
   enterNamedLocation(request: Request, name: string): void;
   respond(request: Request): ResponseBody;
   subrequest(request: Request, uri: string, options: SubrequestOptions): Promise<Subrequest>;
+  /** Continues with the next handler after so many milliseconds. */
+  delay(request: Request, ms: number): void;
 }

@@ -101,6 +101,9 @@ export class Request implements HttpRequest {
   /** Bytes of the response's head. */
   headBytes = 0;
 
+  /** What modules do when it is over: {@link atEnd}. */
+  endSteps: ((request: HttpRequest) => void)[] | undefined = undefined;
+
   #id = '';
   #state: Map<object, unknown> | undefined = undefined;
 
@@ -234,6 +237,17 @@ export class Request implements HttpRequest {
   /** Responds with a status outside of the phases: something failed while the request waited. */
   fail(status: number): void {
     if (!this.finished) this.context.flow.reject(this, status);
+  }
+
+  delay(ms: number): Result {
+    if (this.stage === Stage.Content || this.finished) throw new TypeError('only a handler of a phase before content can delay a request');
+    this.context.flow.delay(this, ms);
+    return DONE;
+  }
+
+  atEnd(step: (request: HttpRequest) => void): void {
+    if (this.endSteps === undefined) this.endSteps = [step];
+    else this.endSteps.push(step);
   }
 
   get(key: object): unknown {

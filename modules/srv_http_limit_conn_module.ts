@@ -1,0 +1,151 @@
+import { choice, flag, number, requiredParam, template, text, zone } from '../core/module/args.js';
+import { DECLINED, type HttpHandlers, type HttpRequest, type LocationScope, type Result, type Template } from '../core/module/http.js';
+import { httpModule } from '../core/module/manifest.js';
+import { Log, type LogLevel } from '../core/module/services.js';
+import { ArgError, directive, type ArgType } from '../core/module/spec.js';
+import { Zones, type Holds } from '../core/module/zones.js';
+
+const MOST = 65_535;
+
+function connections(): ArgType<number> {
+  return {
+    kind: 'number',
+    form: 'number',
+    parse(value) {
+      if (!/^\d{1,9}$/.test(value) || Number(value) === 0) throw new ArgError(`invalid number of connections "${value}"`);
+      if (Number(value) > MOST) throw new ArgError(`connection limit must be less ${MOST + 1}`);
+      return Number(value);
+    },
+  };
+}
+
+const ANYWHERE = ['http', 'server', 'location'] as const;
+
+const directives = {
+  limit_conn_zone: directive({
+    in: ['http'],
+    args: { key: template('key'), zone: requiredParam('zone', zone()) },
+    many: true,
+    doc: 'Zone that counts the connections of each key.',
+  }),
+  limit_conn: directive({
+    in: ANYWHERE,
+    args: { zone: text('zone'), connections: connections() },
+    many: true,
+    doc: 'Limits the connections of a key that have a request in progress; further requests are rejected.',
+  }),
+  limit_conn_status: directive({ in: ANYWHERE, args: number({ min: 400, max: 599 }), default: '503', doc: 'Status of rejected requests.' }),
+  limit_conn_log_level: directive({
+    in: ANYWHERE,
+    args: choice('info', 'notice', 'warn', 'error'),
+    default: 'error',
+    doc: 'Log level of rejected requests.',
+  }),
+  limit_conn_dry_run: directive({ in: ANYWHERE, args: flag(), default: 'off', doc: 'Counts and logs, and does not reject.' }),
+};
+
+/** One `limit_conn` in force. */
+interface Limit {
+  readonly name: string;
+  readonly key: Template;
+  readonly holds: Holds;
+  readonly connections: number;
+}
+
+interface Plan {
+  readonly limits: readonly Limit[];
+  readonly status: number;
+  readonly level: LogLevel;
+  readonly dryRun: boolean;
+}
+
+/** What a request holds, until it is over. */
+interface Held {
+  readonly limit: Limit;
+  readonly key: string;
+}
+
+/** Under these keys a request keeps its `$limit_conn_status`, and what it holds. */
+const STATUS = {};
+const HELD = {};
+
+const LONGEST_KEY = 255;
+
+/** Limits the connections with a request in progress (ngx_http_limit_conn_module). */
+@httpModule({
+  name: 'srv_http_limit_conn_module',
+  api: 1,
+  directives,
+  // As in nginx after limit_req: a request that waits for its turn there is not counted here.
+  phases: { preaccess: 110 },
+  variables: { limit_conn_status: (request) => request.get(STATUS) as string | undefined },
+})
+export class LimitConn {
+  constructor(
+    private readonly zones: Zones,
+    private readonly log: Log,
+  ) {}
+
+  compile(scope: LocationScope<typeof directives>): HttpHandlers | undefined {
+    const limits = this.#limits(scope);
+    if (limits.length === 0) return undefined;
+    const { limit_conn_status: status, limit_conn_log_level: level, limit_conn_dry_run: dryRun } = scope.conf;
+    const plan = { limits, status, level, dryRun };
+    return { preaccess: (request) => this.#check(request, plan) };
+  }
+
+  #limits(scope: LocationScope<typeof directives>): Limit[] {
+    const { limit_conn: lines, limit_conn_zone: declared } = scope.conf;
+    const places = scope.lines('limit_conn');
+    const names = new Set<string>();
+    return scope.each(lines.entries(), ([at, line]) => {
+      const found = declared.find((candidate) => candidate.zone.name === line.zone);
+      if (found === undefined)
+        return scope.fail(`zero size shared memory zone "${line.zone}"`, places[at], 'declare it: limit_conn_zone $key zone=…;');
+      if (names.has(line.zone)) scope.fail('"limit_conn" directive is duplicate', places[at], 'one limit for each zone');
+      names.add(line.zone);
+      return { name: line.zone, key: found.key, holds: this.zones.holds(found.zone), connections: line.connections };
+    });
+  }
+
+  #check(request: HttpRequest, plan: Plan): Result {
+    if (request.get(STATUS) !== undefined) return DECLINED;
+    const held: Held[] = [];
+    for (const limit of plan.limits) {
+      const key = this.#keyOf(request, limit);
+      if (key === '') continue;
+      if (limit.holds.acquire(key, limit.connections) !== 'held') {
+        release(held);
+        return this.#reject(request, plan, limit);
+      }
+      held.push({ limit, key });
+    }
+    if (held.length === 0) return DECLINED;
+    request.set(STATUS, 'PASSED');
+    request.set(HELD, held);
+    request.atEnd(releaseHeld);
+    return DECLINED;
+  }
+
+  #reject(request: HttpRequest, plan: Plan, { name }: Limit): Result {
+    this.log.write(plan.level, `limiting connections${plan.dryRun ? ', dry run' : ''} by zone "${name}"`, request);
+    request.set(STATUS, plan.dryRun ? 'REJECTED_DRY_RUN' : 'REJECTED');
+    return plan.dryRun ? DECLINED : plan.status;
+  }
+
+  /** Empty: the limit is not for this request. */
+  #keyOf(request: HttpRequest, { key, name }: Limit): string {
+    const value = key.of(request);
+    if (value.length <= LONGEST_KEY) return value;
+    this.log.write('error', `the key of limit_conn zone "${name}" is more than ${LONGEST_KEY} bytes: "${value}"`, request);
+    return '';
+  }
+}
+
+function releaseHeld(request: HttpRequest): void {
+  release(request.get(HELD) as readonly Held[]);
+}
+
+function release(held: readonly Held[]): void {
+  for (const { limit, key } of held) limit.holds.release(key);
+}

@@ -1,0 +1,224 @@
+import { choice, flag, number, param, requestRate, requiredParam, template, text, word, zone } from '../core/module/args.js';
+import { DECLINED, type HttpHandlers, type HttpRequest, type LocationScope, type Result, type Template } from '../core/module/http.js';
+import { httpModule } from '../core/module/manifest.js';
+import { Log, type LogLevel } from '../core/module/services.js';
+import { ArgError, directive, type ArgType } from '../core/module/spec.js';
+import { Zones, type Fields, type Records } from '../core/module/zones.js';
+
+/** Requests, counted in thousandths as nginx does. */
+function requests(): ArgType<number> {
+  return {
+    kind: 'number',
+    form: 'number',
+    parse(value, _context, written = value) {
+      if (/^\d{1,9}$/.test(value) && Number(value) > 0) return Number(value) * 1000;
+      const [name] = written.split('=');
+      throw new ArgError(`invalid ${name} value "${written}"`, 'a number of requests, 1 at least');
+    },
+  };
+}
+
+const ANYWHERE = ['http', 'server', 'location'] as const;
+
+const directives = {
+  limit_req_zone: directive({
+    in: ['http'],
+    args: { key: template('key'), zone: requiredParam('zone', zone()), rate: requiredParam('rate', requestRate()) },
+    many: true,
+    doc: 'Zone that keeps how far each key is above its rate of requests.',
+  }),
+  limit_req: directive({
+    in: ANYWHERE,
+    args: {
+      zone: requiredParam('zone', text('name')),
+      burst: param('burst', requests(), 0),
+      delay: param('delay', requests(), 0),
+      nodelay: word('nodelay'),
+    },
+    many: true,
+    doc: 'Limits the rate of requests: up to burst requests above it are delayed, more are rejected. nodelay and delay say how many of the burst are not delayed.',
+  }),
+  limit_req_status: directive({ in: ANYWHERE, args: number({ min: 400, max: 599 }), default: '503', doc: 'Status of rejected requests.' }),
+  limit_req_log_level: directive({
+    in: ANYWHERE,
+    args: choice('info', 'notice', 'warn', 'error'),
+    default: 'error',
+    doc: 'Log level of rejected requests; delayed ones are logged one level lower.',
+  }),
+  limit_req_dry_run: directive({ in: ANYWHERE, args: flag(), default: 'off', doc: 'Counts and logs, and neither rejects nor delays.' }),
+};
+
+type Field = 'last' | 'excess';
+const FIELDS = ['last', 'excess'] as const;
+
+/** How long a key that is not above its rate any more is remembered at least, in milliseconds. */
+const REMEMBERED = 60_000;
+/** A clock that was set back by more than this starts anew. */
+const CLOCK_SET_BACK = 60_000;
+const LONGEST_KEY = 65_535;
+
+/** One `limit_req` in force. Numbers of requests are in thousandths, the rate is per second. */
+interface Limit {
+  readonly name: string;
+  readonly key: Template;
+  readonly records: Records<Field>;
+  readonly rate: number;
+  readonly burst: number;
+  /** Requests of the burst that are not delayed. */
+  readonly undelayed: number;
+}
+
+/** What a request found at one limit. */
+interface Probe {
+  limit: Limit;
+  now: number;
+  /** Requests above the rate, this one included. */
+  excess: number;
+}
+
+interface Plan {
+  readonly limits: readonly Limit[];
+  /** Of the request that is being checked: its keys at the limits, and what it found. Checks do not wait, so one of each will do. */
+  readonly keys: string[];
+  readonly probe: Probe;
+  readonly status: number;
+  readonly level: LogLevel;
+  readonly delayLevel: LogLevel;
+  readonly dryRun: boolean;
+}
+
+const DELAY_LEVELS = { error: 'warn', warn: 'notice', notice: 'info', info: 'info' } as const;
+
+/** Under this key a request keeps its `$limit_req_status`. */
+const STATUS = {};
+
+/** Limits the rate of requests with the leaky bucket (ngx_http_limit_req_module). */
+@httpModule({
+  name: 'srv_http_limit_req_module',
+  api: 1,
+  directives,
+  phases: { preaccess: 100 },
+  variables: { limit_req_status: (request) => request.get(STATUS) as string | undefined },
+})
+export class LimitReq {
+  constructor(
+    private readonly zones: Zones,
+    private readonly log: Log,
+  ) {}
+
+  compile(scope: LocationScope<typeof directives>): HttpHandlers | undefined {
+    const limits = this.#limits(scope);
+    if (limits.length === 0) return undefined;
+    const { limit_req_status: status, limit_req_log_level: level, limit_req_dry_run: dryRun } = scope.conf;
+    const probe: Probe = { limit: limits[0]!, now: 0, excess: 0 };
+    const plan: Plan = { limits, keys: [], probe, status, level, delayLevel: DELAY_LEVELS[level], dryRun };
+    return { preaccess: (request) => this.#check(request, plan) };
+  }
+
+  #limits(scope: LocationScope<typeof directives>): Limit[] {
+    const { limit_req: lines, limit_req_zone: declared } = scope.conf;
+    const places = scope.lines('limit_req');
+    const names = new Set<string>();
+    return scope.each(lines.entries(), ([at, line]) => {
+      const found = declared.find((candidate) => candidate.zone.name === line.zone);
+      if (found === undefined)
+        return scope.fail(`zero size shared memory zone "${line.zone}"`, places[at], 'declare it: limit_req_zone $key zone=… rate=…;');
+      if (names.has(line.zone)) scope.fail('"limit_req" directive is duplicate', places[at], 'one limit for each zone');
+      names.add(line.zone);
+      const ttl = REMEMBERED + (line.burst / found.rate) * 1000;
+      const records = this.zones.records(found.zone, { fields: FIELDS, ttl });
+      const undelayed = line.nodelay ? Infinity : line.delay;
+      return { name: line.zone, key: found.key, records, rate: found.rate, burst: line.burst, undelayed };
+    });
+  }
+
+  /** All limits have to let a request pass before any of them counts it. */
+  #check(request: HttpRequest, plan: Plan): Result {
+    if (request.get(STATUS) !== undefined) return DECLINED;
+    const { limits, keys, probe } = plan;
+    let last = -1;
+    for (let at = 0; at < limits.length; at++) if ((keys[at] = this.#keyOf(request, limits[at]!)) !== '') last = at;
+    if (last < 0) return DECLINED;
+    probe.now = request.startTime;
+    for (let at = 0; at < last; at++) if (!passes(keys[at]!, limits[at]!, probe)) return this.#reject(request, plan);
+    let delay = 0;
+    let slowest = limits[last]!;
+    let excess = 0;
+    for (let at = last; at >= 0; at--) {
+      if (keys[at] === '') continue;
+      const limit = limits[at]!;
+      if (!counts(keys[at]!, limit, probe)) return this.#reject(request, plan);
+      const needed = Math.floor(((probe.excess - limit.undelayed) * 1000) / limit.rate);
+      if (needed <= delay) continue;
+      delay = needed;
+      slowest = limit;
+      excess = probe.excess;
+    }
+    return delay > 0 ? this.#delay(request, plan, delay, slowest, excess) : this.#pass(request);
+  }
+
+  #pass(request: HttpRequest): Result {
+    request.set(STATUS, 'PASSED');
+    return DECLINED;
+  }
+
+  #delay(request: HttpRequest, plan: Plan, delay: number, { name }: Limit, excess: number): Result {
+    const dry = plan.dryRun ? ', dry run' : '';
+    this.log.write(plan.delayLevel, `delaying request${dry}, excess: ${decimal(excess)}, by zone "${name}"`, request);
+    request.set(STATUS, plan.dryRun ? 'DELAYED_DRY_RUN' : 'DELAYED');
+    return plan.dryRun ? DECLINED : request.delay(delay);
+  }
+
+  #reject(request: HttpRequest, plan: Plan): Result {
+    const dry = plan.dryRun ? ', dry run' : '';
+    const { excess, limit } = plan.probe;
+    this.log.write(plan.level, `limiting requests${dry}, excess: ${decimal(excess)} by zone "${limit.name}"`, request);
+    request.set(STATUS, plan.dryRun ? 'REJECTED_DRY_RUN' : 'REJECTED');
+    return plan.dryRun ? DECLINED : plan.status;
+  }
+
+  /** Empty: the limit is not for this request. */
+  #keyOf(request: HttpRequest, { key, name }: Limit): string {
+    const value = key.of(request);
+    if (value.length <= LONGEST_KEY) return value;
+    this.log.write('error', `the key of limit_req zone "${name}" is more than ${LONGEST_KEY} bytes: "${value.slice(0, 100)}…"`, request);
+    return '';
+  }
+}
+
+/** Whether a limit would let the request pass. Counts nothing. */
+function passes(key: string, limit: Limit, probe: Probe): boolean {
+  probe.limit = limit;
+  if (key === '') return true;
+  limit.records.update(key, look, probe);
+  return probe.excess <= limit.burst;
+}
+
+/** Counts the request, unless that is too much. */
+function counts(key: string, limit: Limit, probe: Probe): boolean {
+  probe.limit = limit;
+  return limit.records.update(key, count, probe) === 'stored';
+}
+
+function look(fields: Fields<Field>, probe: Probe): boolean {
+  probe.excess = excessOf(fields, probe);
+  return false;
+}
+
+function count(fields: Fields<Field>, probe: Probe): boolean {
+  probe.excess = excessOf(fields, probe);
+  if (probe.excess > probe.limit.burst) return false;
+  fields.excess = probe.excess;
+  fields.last = probe.now;
+  return true;
+}
+
+/** The bucket leaks at the rate, and this request is poured in: the first one of a key finds it empty and fills nothing. */
+function excessOf({ last, excess }: Fields<Field>, { now, limit: { rate } }: Probe): number {
+  if (last === 0) return 0;
+  const passed = now - last;
+  const leaked = passed < -CLOCK_SET_BACK ? 1 : Math.max(passed, 0);
+  return Math.max(excess - Math.floor((rate * leaked) / 1000) + 1000, 0);
+}
+
+const decimal = (thousandths: number): string => (thousandths / 1000).toFixed(3);
