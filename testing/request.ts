@@ -87,6 +87,9 @@ export class FakeRequest implements HttpRequest {
   readonly subrequests: string[] = [];
   /** What {@link redirect} or {@link redirectNamed} was called with: `/path?args`, `@name`. */
   redirected: string | undefined;
+  /** Milliseconds of the last {@link delay}. */
+  delayed: number | undefined;
+  readonly #endSteps: ((request: HttpRequest) => void)[] = [];
   readonly #headers: ReadonlyMap<string, string>;
   readonly #body: Buffer;
   readonly #variables: Readonly<Record<string, string>>;
@@ -155,6 +158,20 @@ export class FakeRequest implements HttpRequest {
   redirectNamed(name: string): Result {
     this.redirected = name;
     return DONE;
+  }
+
+  delay(ms: number): Result {
+    this.delayed = ms;
+    return DONE;
+  }
+
+  atEnd(step: (request: HttpRequest) => void): void {
+    this.#endSteps.push(step);
+  }
+
+  /** Ends it: runs what {@link atEnd} was given. */
+  end(): void {
+    for (const step of this.#endSteps.splice(0)) step(this);
   }
 
   get(key: object): unknown {

@@ -65,7 +65,7 @@ export class ZoneHolds implements Holds {
   dropWorker(worker: number): void {
     if (worker < 0 || worker >= this.workers) return;
     this.#enter();
-    for (const record of [...this.table.values()]) {
+    for (const record of Array.from(this.table.values())) {
       const share = wordOf(record) + SHARES + worker;
       const lost = this.zone.u32[share]!;
       if (lost === 0) continue;
@@ -100,7 +100,7 @@ export class ZoneHolds implements Holds {
     this.zone.enter();
     if (!this.table.check()) return;
     const { u32 } = this.zone;
-    for (const record of [...this.table.values()]) {
+    for (const record of Array.from(this.table.values())) {
       let total = 0;
       for (let worker = 0; worker < this.workers; worker++) total += u32[wordOf(record) + SHARES + worker]!;
       u32[wordOf(record) + TOTAL] = total;

@@ -132,21 +132,23 @@ test('an internal redirect is not counted again', async (t) => {
   t.is(await statuses(srv.port('web'), '/a?k=a', 3), '200 200 503');
 });
 
-test('a reload keeps what is counted; another rate holds at once, another key begins anew', async (t) => {
-  const conf = (zone: string) => `worker_processes 2;
+/** A configuration with one zone. */
+const oneZone = (zone: string) => `worker_processes 2;
     error_log logs/error.log notice;
     events {}
     http { limit_req_zone ${zone}; server { listen 127.0.0.1:%%PORT_web%%; location / { limit_req zone=one; stub_status; } } }`;
-  const srv = await startSrv(t, conf('$arg_k zone=one:1m rate=1r/m'));
+
+test('a reload keeps what is counted; another rate holds at once, another key begins anew', async (t) => {
+  const srv = await startSrv(t, oneZone('$arg_k zone=one:1m rate=1r/m'));
   const port = srv.port('web');
   t.is(await statuses(port, '/?k=a&h=a', 2), '200 503');
-  await reload(srv, conf('$arg_k zone=one:1m rate=2r/m'));
+  await reload(srv, oneZone('$arg_k zone=one:1m rate=2r/m'));
   t.is(await statuses(port, '/?k=a&h=a', 1), '503');
-  await reload(srv, conf('$arg_h zone=one:1m rate=1r/m'));
+  await reload(srv, oneZone('$arg_h zone=one:1m rate=1r/m'));
   t.is(await statuses(port, '/?k=a&h=a', 2), '200 503');
-  await reload(srv, conf('$arg_h zone=one:2m rate=1r/m'));
+  await reload(srv, oneZone('$arg_h zone=one:2m rate=1r/m'));
   t.is(await statuses(port, '/?k=a&h=a', 2), '200 503');
-  await reload(srv, conf('$arg_h zone=one:2m rate=6000r/s'));
+  await reload(srv, oneZone('$arg_h zone=one:2m rate=6000r/s'));
   await waitFor('the rate', async () => (await get(port, '/?k=a&h=a')).status === 200);
 });
 

@@ -1,0 +1,137 @@
+import test from 'ava';
+import { ZoneRecords } from '../../core/zone/records.js';
+import { Zone } from '../../core/zone/zone.js';
+import { Random } from './random.js';
+
+const FIELDS = ['a', 'b'] as const;
+type AB = Record<'a' | 'b', number>;
+
+const addToA = (fields: AB, amount: number): boolean => {
+  fields.a += amount;
+  return true;
+};
+const incrementB = (fields: AB): boolean => ++fields.b > 0;
+const broken = (): boolean => {
+  throw new Error('broken');
+};
+const notANumber = (fields: AB): boolean => {
+  fields.a = NaN;
+  return true;
+};
+
+function stage(options: { size?: number; ttl?: number; evict?: boolean } = {}) {
+  const { size = 65536, ...rest } = options;
+  const clock = { now: 1_000_000 };
+  const zone = Zone.create('z', size);
+  const records = ZoneRecords.open(zone, { fields: FIELDS, ...rest }, clock)!;
+  return { clock, zone, records };
+}
+
+test('a record begins with zeros, and is kept only if the change says so', (t) => {
+  const { records } = stage();
+  t.is(records.get('k'), undefined);
+  t.is(
+    records.update('k', (fields) => fields.a > 0, undefined),
+    'unchanged',
+  );
+  t.is(records.size, 0);
+  t.is(records.update('k', addToA, 3), 'stored');
+  t.is(records.update('k', addToA, 4.5), 'stored');
+  t.deepEqual(records.get('k'), { a: 7.5, b: 0 });
+  t.is(records.add('k', 'b', -2), -2);
+  t.is(records.add('new', 'b', 1), 1);
+  t.deepEqual(Object.fromEntries(records.entries()), { k: { a: 7.5, b: -2 }, new: { a: 0, b: 1 } });
+  t.true(records.delete('k'));
+  t.false(records.delete('k'));
+});
+
+test('a change is made again when another worker was faster', (t) => {
+  const { zone, clock, records } = stage();
+  const other = ZoneRecords.open(zone, { fields: FIELDS }, clock)!;
+  let calls = 0;
+  const change = (fields: AB): boolean => {
+    if (calls++ === 0) other.add('k', 'a', 10);
+    fields.a += 1;
+    return true;
+  };
+  t.is(records.update('k', change, undefined), 'stored');
+  t.is(calls, 2);
+  t.deepEqual(records.get('k'), { a: 11, b: 0 });
+});
+
+test('a change may look at other records, and change them', (t) => {
+  const { records } = stage();
+  const outer = (fields: AB): boolean => {
+    records.update('inner', incrementB, undefined);
+    return ++fields.a > 0;
+  };
+  records.update('outer', outer, undefined);
+  records.update('outer', outer, undefined);
+  t.deepEqual(records.get('outer'), { a: 2, b: 0 });
+  t.deepEqual(records.get('inner'), { a: 0, b: 2 });
+});
+
+test('a change that throws leaves the record as it was, and the next one works', (t) => {
+  const { records } = stage();
+  t.throws(() => records.update('k', broken, undefined), { message: 'broken' });
+  t.is(records.add('k', 'a', 1), 1);
+});
+
+test('numbers that are none do not keep a change from ending', (t) => {
+  const { records } = stage();
+  t.is(records.update('k', notANumber, undefined), 'stored');
+  t.is(records.update('k', notANumber, undefined), 'stored');
+});
+
+test('a record expires its time after its last change', (t) => {
+  const { records, clock } = stage({ ttl: 1000 });
+  records.add('k', 'a', 1);
+  clock.now += 999;
+  t.is(records.add('k', 'a', 1), 2);
+  clock.now += 999;
+  t.deepEqual(records.get('k'), { a: 2, b: 0 });
+  clock.now += 1;
+  t.is(records.get('k'), undefined);
+  t.is(records.entries().length, 0);
+  t.is(records.add('k', 'a', 1), 1);
+});
+
+test('a full zone drops what was used longest ago, expired records first', (t) => {
+  const { records, clock } = stage({ size: 32768, ttl: 1000 });
+  let key = 0;
+  while (records.evicted === 0) records.add(String(key++), 'a', 1);
+  t.is(records.get('0'), undefined);
+  t.not(records.get('1'), undefined);
+  clock.now += 2000;
+  const { size } = records;
+  for (let times = 0; times < 20; times++) records.add(String(key++), 'a', 1);
+  t.is(records.evicted, 1, 'room was made by what has expired');
+  t.true(records.size < size);
+});
+
+test('without eviction a full zone takes no more, and keeps what it has', (t) => {
+  const { records } = stage({ size: 32768, evict: false });
+  let key = 0;
+  while (records.add(String(key), 'a', 1) !== undefined) key++;
+  t.is(
+    records.update('more', () => true, undefined),
+    'full',
+  );
+  t.is(records.size, key);
+  t.is(records.add('0', 'a', 1), 2);
+});
+
+test('it does what a map does', (t) => {
+  const { records } = stage({ size: 1 << 20 });
+  const random = new Random(5);
+  const model = new Map<string, number>();
+  for (let step = 0; step < 20_000; step++) {
+    const key = `key ${random.below(300)}`;
+    if (random.below(5) === 0) t.is(records.delete(key), model.delete(key));
+    else {
+      model.set(key, (model.get(key) ?? 0) + step);
+      records.add(key, 'a', step);
+    }
+  }
+  t.deepEqual(Object.fromEntries(records.entries().map(([key, { a }]) => [key, a])), Object.fromEntries(model));
+});
