@@ -52,6 +52,7 @@ export class Proxy {
     if (scope.directive !== undefined) this.#targets.set(scope.directive, target);
     const plain = this.exchanges.compile(planOf(scope, target, target.scheme ?? 'http'));
     return {
+      autoRedirect: true,
       content: target.scheme === undefined ? this.#choice(url, plain, this.exchanges.compile(planOf(scope, target, 'https'))) : plain,
     };
   }

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import type { SecureContextOptions, SecureVersion } from 'node:tls';
 import { choice, confPath, flag, rest, size, text, time } from '../core/module/args.js';
 import type { Scope } from '../core/module/http.js';
+import type { InputFile } from '../core/module/resource.js';
 import { httpModule, type TlsSettings } from '../core/module/manifest.js';
 import { ArgError, directive, type ArgType } from '../core/module/spec.js';
 
@@ -104,10 +104,8 @@ function versions(wanted: readonly string[]): { minVersion: SecureVersion; maxVe
 }
 
 function read(scope: Scope<typeof directives>, file: string, name: string): Buffer {
-  try {
-    return readFileSync(file);
-  } catch (error) {
-    const what = name === 'ssl_certificate' ? 'certificate' : 'certificate key';
-    return scope.fail(`cannot load ${what} "${file}": ${(error as Error).message}`, name);
-  }
+  const what = name === 'ssl_certificate' ? 'certificate' : 'certificate key';
+  return scope.file(file, bytesOf, name, (reason) => `cannot load ${what} "${file}": ${reason}`);
 }
+
+const bytesOf = ({ bytes }: InputFile): Buffer => bytes;

@@ -8,6 +8,7 @@
  * assert.deepEqual(request.sent, { status: 200, body: 'hello', contentType: undefined });
  * ```
  */
+import { readFileSync } from 'node:fs';
 import {
   DONE,
   type ClientConnection,
@@ -63,8 +64,8 @@ const CONNECTION: ClientConnection = {
 export class FakeRequest implements HttpRequest {
   readonly connection: ClientConnection;
   readonly method: string;
-  readonly uri: string;
-  readonly args: string;
+  uri: string;
+  args: string;
   readonly requestUri: string;
   readonly protocol: string;
   readonly host: string;
@@ -85,6 +86,10 @@ export class FakeRequest implements HttpRequest {
   streamed: FakeResponseBody | undefined;
   /** URIs of subrequests. */
   readonly subrequests: string[] = [];
+  /** What {@link assign} was called with. */
+  readonly assigned = new Map<string, string>();
+  /** The block that {@link enterBlock} was called with. */
+  entered: Directive | undefined;
   /** What {@link redirect} or {@link redirectNamed} was called with: `/path?args`, `@name`. */
   redirected: string | undefined;
   /** Milliseconds of the last {@link delay}. */
@@ -123,7 +128,7 @@ export class FakeRequest implements HttpRequest {
   }
 
   variable(name: string): string | undefined {
-    return this.#variables[name];
+    return this.assigned.get(name) ?? this.#variables[name];
   }
 
   async readBody(limit: number): Promise<Buffer> {
@@ -174,6 +179,24 @@ export class FakeRequest implements HttpRequest {
     for (const step of this.#endSteps.splice(0)) step(this);
   }
 
+  assign(variable: string, value: string): void {
+    this.assigned.set(variable, value);
+  }
+
+  rewrite(uri: string, args: string): void {
+    this.uri = uri;
+    this.args = args;
+  }
+
+  relocate(): Result {
+    this.redirected = this.args === '' ? this.uri : `${this.uri}?${this.args}`;
+    return DONE;
+  }
+
+  enterBlock(block: Directive): void {
+    this.entered = block;
+  }
+
   get(key: object): unknown {
     return this.#state.get(key);
   }
@@ -218,7 +241,7 @@ export function fakeRequest(options: FakeRequestOptions = {}): FakeRequest {
   return new FakeRequest(options);
 }
 
-/** A location with these settings. `own` is true for all of them, and what `fail` throws is an Error with the message. */
+/** A location with these settings, in which every other block has the same ones. `own` is true for all of them, and what `fail` throws is an Error with the message. */
 export function fakeScope<C extends object>(conf: C): Omit<Scope, 'conf'> & { readonly conf: C } {
   return {
     kind: 'location',
@@ -230,6 +253,15 @@ export function fakeScope<C extends object>(conf: C): Omit<Scope, 'conf'> & { re
     fail: (message): never => {
       throw new Error(message);
     },
+    inner: () => fakeScope(conf) as unknown as Scope,
+    file: (path, parse) => {
+      const bytes = readFileSync(path);
+      const fail = (line: number, message: string): never => {
+        throw new Error(`${message} in ${path}:${line}`);
+      };
+      return parse({ path, bytes, text: bytes.toString(), fail });
+    },
+    register: () => undefined,
     each: (items, step) => Array.from(items, step),
   };
 }

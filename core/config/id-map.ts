@@ -45,6 +45,15 @@ export class IdMap<V> {
     return lookup(this.root, this.span, id) as V | undefined;
   }
 
+  /** In the order of the ids. */
+  *values(): Generator<V> {
+    for (const [, value] of entriesBelow<V>(this.root, this.span, 0)) yield value;
+  }
+
+  *keys(): Generator<number> {
+    for (const [id] of entriesBelow<V>(this.root, this.span, 0)) yield id;
+  }
+
   /** A draft that starts as this version; this version never changes. */
   edit(): IdMapDraft<V> {
     return new IdMapDraft<V>(this.root, this.span, this.size);
@@ -108,6 +117,15 @@ export class IdMapDraft<V> {
     const owned = this.own(node);
     owned.slots[slot] = span === 1 ? undefined : this.without(owned.slots[slot] as Node, span / WIDTH, id);
     return owned.slots.every((value) => value === undefined) ? undefined : owned;
+  }
+}
+
+function* entriesBelow<V>(node: Node, span: number, first: number): Generator<readonly [id: number, value: V]> {
+  for (const [slot, value] of node.slots.entries()) {
+    if (value === undefined) continue;
+    const id = first + slot * span;
+    if (span === 1) yield [id, value as V];
+    else yield* entriesBelow<V>(value as Node, span / WIDTH, id);
   }
 }
 

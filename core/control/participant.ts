@@ -1,3 +1,5 @@
+import type { FileContents } from '../config/input-files.js';
+
 /**
  * A thread that follows the configuration: one worker as the master sees it. Messages to it arrive in the order of the calls.
  */
@@ -8,9 +10,10 @@ export interface Participant {
    * Makes everything ready for the change without any effect on traffic.
    * @param operations in JSON: the same text for all is made once and copied as it is, which objects are not
    * @param rereads files that directives name may have changed
+   * @param files those that the master has read for this change
    * @throws ConfigErrors (or any error with its reasons) when the thread cannot; {@link ParticipantGone} when it died.
    */
-  prepare(tx: number, operations: string, rereads?: boolean): Promise<void>;
+  prepare(tx: number, operations: string, rereads?: boolean, files?: FileContents): Promise<void>;
   /** Puts the prepared change in force. Rejects only with {@link ParticipantGone}. */
   commit(tx: number): Promise<void>;
   /** Forgets the change. Needs no answer; also called while `prepare` is still under way. */

@@ -1,3 +1,4 @@
+import type { FileContents } from '../config/input-files.js';
 import type { SpecRegistry } from '../config/registry.js';
 import type { ConfigTree, IdSource, TreeOperation } from '../config/tree.js';
 import type { Log } from '../module/services.js';
@@ -14,7 +15,10 @@ export interface MasterInstance {
    * @param rereads files that directives name may have changed
    * @throws ConfigErrors
    */
-  prepare(operations: readonly TreeOperation[], rereads?: boolean): Promise<{ commit(): void; abort(): void }>;
+  prepare(
+    operations: readonly TreeOperation[],
+    rereads?: boolean,
+  ): Promise<{ readonly files?: FileContents; commit(): void; abort(): void }>;
 }
 /** A configuration as it stands in its files, checked, and the modules it asks for. */
 export interface LoadedConfiguration {

@@ -206,7 +206,7 @@ export class TransactionQueue extends Transactions {
       this.options.log,
     );
     try {
-      await round.prepare(operations, Math.min(time.limit, time.deadline - Date.now()), rereads);
+      await round.prepare(operations, Math.min(time.limit, time.deadline - Date.now()), rereads, prepared.files);
       assertInTime(time.deadline);
       this.#write(plan);
     } catch (error) {

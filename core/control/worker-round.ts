@@ -1,3 +1,4 @@
+import type { FileContents } from '../config/input-files.js';
 import { ConfigErrors, configErrorsOf, type ConfigError } from '../config/errors.js';
 import type { TreeOperation } from '../config/tree.js';
 import type { Log } from '../module/services.js';
@@ -22,12 +23,12 @@ export class WorkerRound {
   ) {}
 
   /** @throws ConfigErrors with the reasons of all workers; ApiError 503 when one did not answer within `ms` milliseconds */
-  async prepare(operations: readonly TreeOperation[], ms: number, rereads: boolean): Promise<void> {
+  async prepare(operations: readonly TreeOperation[], ms: number, rereads: boolean, files?: FileContents): Promise<void> {
     const failures: Failure[] = [];
     const text = this.participants.length > 0 ? JSON.stringify(operations) : '';
     const ready = await Promise.all(
       this.participants.map((participant) =>
-        within(ms, participant.prepare(this.tx, text, rereads)).then(
+        within(ms, participant.prepare(this.tx, text, rereads, files)).then(
           () => [participant],
           (error: unknown) => {
             if (!(error instanceof ParticipantGone)) failures.push({ participant, error });

@@ -100,9 +100,7 @@ function lengthInChunks({ body }: Request): string | undefined {
 
 /** By number, or by the name of the group in lower case: patterns are compiled with such names. */
 function capture(request: Request, name: string): string | undefined {
-  const number = Number(name);
-  if (Number.isInteger(number)) return (request.captures ?? request.serverCaptures)?.[number];
-  return request.captures?.groups?.[name] ?? request.serverCaptures?.groups?.[name];
+  return request.captures?.[Number(name)] ?? request.assigned?.get(name);
 }
 
 /** First argument of that name, as it was sent; names are compared without case as nginx does. */

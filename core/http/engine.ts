@@ -1,19 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ConfigError } from '../config/errors.js';
 import { ErrorCollector } from '../config/error-collector.js';
-import type { Change, Follower, Prepared } from '../kernel/follower.js';
-import type { Block } from '../module/tree.js';
+import type { InputFiles } from '../config/input-files.js';
 import { systemErrorText } from '../config/system-error.js';
-import { CheckedModule } from './site/checked-module.js';
-import { HttpCompiler, type HttpConfiguration } from './site/compiler.js';
-import type { HttpContext } from './request/context.js';
-import type { HttpExchanges } from './upstream/exchange-route.js';
-import { HttpListener } from './listen/http-listener.js';
-import { listenGroups, type ListenGroup } from './listen/listen-groups.js';
+import type { Change, Follower, Prepared } from '../kernel/follower.js';
+import type { Resource } from '../module/resource.js';
 import { bindProbe } from '../net/bind-probe.js';
+import { HttpListener } from './listen/http-listener.js';
+import { changedGroups, listenGroups, NO_GROUPS, type ChangedGroups, type ListenGroups } from './listen/listen-groups.js';
+import type { HttpContext } from './request/context.js';
+import { CheckedModule } from './site/checked-module.js';
+import { holdingsOf, serverIds, type Compiled, type HttpConfiguration } from './site/compiler.js';
+import { HttpCompiler } from './site/http-compiler.js';
 import type { Product } from './site/settings.js';
-import { makeTemporaryFolder } from './site/temporary-path.js';
+import { checkTemporaryFolder, makeTemporaryFolder } from './site/temporary-path.js';
+import { touchesHttp } from './site/touched.js';
+import { fileInput, pathOfInput, UnitRecorder, upstreamInput, upstreamOfInput } from './site/unit.js';
 import type { HttpVariables } from './site/variables.js';
+import type { HttpExchanges } from './upstream/exchange-route.js';
 
 /** Opening sockets is a worker's job; the master tries whether it can be done; a check (`srv -t`) only reads. */
 export type EngineRole = 'master' | 'worker' | 'control' | 'check';
@@ -35,14 +39,19 @@ export class HttpEngine implements Follower {
   #modules: Change['modules'] | undefined;
   #compiler: HttpCompiler | undefined;
   #configuration: HttpConfiguration | undefined;
+  #groups = NO_GROUPS;
   #temporaryFolders = NO_FOLDERS;
+  readonly #recorder: UnitRecorder;
 
   constructor(
     private readonly exchanges: HttpExchanges,
     private readonly context: HttpContext,
+    private readonly files: InputFiles,
     private readonly options: EngineOptions,
   ) {
     this.#opens = options.role !== 'worker';
+    this.#recorder = new UnitRecorder(files, context.log);
+    exchanges.onUse = (name) => this.#recorder.use(upstreamInput(name));
   }
 
   /** Addresses that are open, as `listen` names them. */
@@ -56,52 +65,107 @@ export class HttpEngine implements Follower {
   }
 
   async prepare(change: Change): Promise<Prepared> {
-    const { modules, events, after } = change;
-    const sameModules = modules === this.#modules;
-    if (sameModules && !change.rereads && !touchesHttp(change)) return NOTHING_TO_DO;
-    const compiler = sameModules && this.#compiler ? this.#compiler : this.#newCompiler(modules);
-    const previous = sameModules && sameUpstreams(change) ? this.#configuration : undefined;
-    const next = await this.#compile(() => compiler.compile(after.root, previous, change.rereads));
-    const temporaryFolders = this.exchanges.inUse ? compiler.temporaryFolders(next) : NO_FOLDERS;
-    this.#makeFolders(temporaryFolders);
-    const groups = listenGroups(next.servers);
-    for (const { names, options } of groups.values()) {
-      for (const name of names.conflicts) change.warn(`conflicting server name "${name}" on ${options.address}, ignored`);
+    const { modules, events } = change;
+    const previous = modules === this.#modules ? this.#configuration : undefined;
+    if (previous !== undefined && !change.rereads && !touchesHttp(change)) return NOTHING_TO_DO;
+    const compiler = modules === this.#modules && this.#compiler ? this.#compiler : this.#newCompiler(modules);
+    try {
+      const compiled = await this.#compile(() => compiler.compile(change, previous, this.#concerned(change, previous)));
+      const { groups, addresses } = this.#groupsOf(compiled, change);
+      this.#warnOfConflicts(groups, addresses, change.warn);
+      const folders = this.exchanges.inUse ? this.#notMade(compiler.takeTemporaryFolders()) : NO_FOLDERS;
+      this.#eachFolder(folders, checkTemporaryFolder);
+      const opened = await this.#open(groups, addresses, modules.variables);
+      const resources = this.#recorder.takeOpened();
+      return {
+        commit: () => {
+          const retired = previous === undefined ? [...holdingsOf(this.#configuration)] : compiled.retired;
+          this.#modules = modules;
+          this.#compiler = compiler;
+          this.#makeFolders(folders);
+          this.context.connectionLimit = events.worker_connections;
+          this.context.generations.begin(
+            resources,
+            retired.flatMap((holdings) => holdings.resources),
+          );
+          this.#configuration = compiled.configuration;
+          this.#serve(groups, addresses, opened, modules.variables);
+          if (change.rereads) this.files.retain((path) => compiled.configuration.users.get(fileInput(path)) !== undefined);
+        },
+        abort: () => {
+          for (const listener of opened.values()) listener.destroy();
+          abortAll(resources);
+        },
+      };
+    } catch (error) {
+      abortAll(this.#recorder.takeOpened());
+      throw error;
     }
-    const opened = await this.#open(groups, modules.variables);
-    return {
-      commit: () => {
-        this.#modules = modules;
-        this.#compiler = compiler;
-        this.#temporaryFolders = temporaryFolders;
-        this.context.connectionLimit = events.worker_connections;
-        this.#commit(next, groups, opened, modules.variables);
-      },
-      abort: () => {
-        for (const listener of opened.values()) listener.destroy();
-      },
-    };
   }
 
   /** Opens the sockets of the configuration in force; from now on they follow it. @throws ConfigErrors with every one that cannot be opened */
   async open(): Promise<void> {
     this.#opens = true;
-    if (this.#configuration === undefined || this.#modules === undefined) return;
-    const opened = await this.#open(listenGroups(this.#configuration.servers), this.#modules.variables);
+    if (this.#modules === undefined) return;
+    const addresses = Array.from(this.#groups, ([address]) => address);
+    const opened = await this.#open(this.#groups, addresses, this.#modules.variables);
     for (const [key, listener] of opened) this.#listeners.set(key, listener);
   }
 
   /** Compiles, and waits for the names that have to be looked up. @throws ConfigErrors with what is wrong with either */
-  async #compile(compile: () => HttpConfiguration): Promise<HttpConfiguration> {
-    const mistakes = new ErrorCollector();
-    let compiled: HttpConfiguration | undefined;
+  async #compile(compile: () => Compiled): Promise<Compiled> {
+    const errors = new ErrorCollector();
+    let compiled: Compiled | undefined;
     try {
-      compiled = mistakes.attempt(compile);
+      compiled = errors.attempt(compile);
     } finally {
-      await this.exchanges.settle(mistakes);
+      await this.exchanges.settle(errors);
     }
-    mistakes.throwIfAny();
-    return compiled as HttpConfiguration;
+    errors.throwIfAny();
+    return compiled as Compiled;
+  }
+
+  /** Servers and locations that have to be compiled because something outside of their blocks is another now: a file, an upstream. */
+  #concerned(change: Change, previous: HttpConfiguration | undefined): ReadonlySet<number> {
+    if (previous === undefined) return NO_IDS;
+    const inputs = this.#changedUpstreams(change, previous);
+    if (change.rereads) {
+      const paths = Array.from(previous.users, ([input]) => pathOfInput(input)).filter((path) => path !== undefined);
+      inputs.push(...this.files.changed(paths).map(fileInput));
+    }
+    const ids = new Set<number>();
+    for (const input of inputs) for (const id of previous.users.get(input)?.keys() ?? []) ids.add(id);
+    return ids;
+  }
+
+  #changedUpstreams(change: Change, { users }: HttpConfiguration): string[] {
+    const names = upstreamNames(change);
+    const used = names === undefined ? Array.from(users, ([input]) => input) : Array.from(names, upstreamInput);
+    return used.filter((input) => {
+      const name = upstreamOfInput(input);
+      return name !== undefined && users.get(input) !== undefined && this.exchanges.isChanging(name);
+    });
+  }
+
+  #groupsOf(compiled: Compiled, { after }: Change): ChangedGroups {
+    if (compiled.all !== undefined) {
+      const groups = listenGroups(compiled.all);
+      const addresses = new Set([...this.#groups, ...groups].map(([address]) => address));
+      return { groups, addresses };
+    }
+    let places: ReadonlyMap<number, number> | undefined;
+    return changedGroups(this.#groups, compiled.changes, ({ directive }) => {
+      places ??= new Map(serverIds(after).map((id, at) => [id, at]));
+      return places.get(directive.id) ?? 0;
+    });
+  }
+
+  #warnOfConflicts(groups: ListenGroups, addresses: Iterable<string>, warn: Change['warn']): void {
+    for (const address of addresses) {
+      const names = groups.get(address)?.names;
+      if (names !== this.#groups.get(address)?.names)
+        for (const name of names?.conflicts ?? []) warn(`conflicting server name "${name}" on ${address}, ignored`);
+    }
   }
 
   /** Accepts nothing more and lets requests end. Resolves when no connection is left, or after `timeout` ms. */
@@ -119,11 +183,14 @@ export class HttpEngine implements Follower {
     for (const listener of this.#all()) listener.destroy();
     this.#listeners.clear();
     this.#retired.clear();
+    const inForce = [...holdingsOf(this.#configuration)];
+    this.context.generations.stop(inForce.flatMap(({ resources }) => resources));
+    this.#configuration = undefined;
   }
 
   #newCompiler(modules: Change['modules']): HttpCompiler {
     const checked = Array.from(modules, (module) => new CheckedModule(module, this.context.log));
-    return new HttpCompiler(checked, modules.args, this.options.product);
+    return new HttpCompiler(checked, modules.args, this.options.product, this.#recorder);
   }
 
   #connections(): number {
@@ -137,22 +204,23 @@ export class HttpEngine implements Follower {
   }
 
   /** Opens what is not open yet. On failure nothing of it stays open. */
-  async #open(groups: ReadonlyMap<string, ListenGroup>, variables: HttpVariables): Promise<Map<string, HttpListener>> {
+  async #open(groups: ListenGroups, addresses: Iterable<string>, variables: HttpVariables): Promise<Map<string, HttpListener>> {
     const opened = new Map<string, HttpListener>();
-    const mistakes = new ErrorCollector();
+    const errors = new ErrorCollector();
     try {
-      for (const [key, group] of groups) {
-        if (!this.#opens || this.#listeners.has(key)) continue;
+      for (const address of addresses) {
+        const group = groups.get(address);
+        if (!this.#opens || group === undefined || this.#listeners.has(group.key)) continue;
         const listener = new HttpListener(group.options, this.context, variables, group.names);
-        const held = [...this.#listeners.values()].some((other) => other.address === group.options.address);
+        const before = this.#groups.get(address);
         try {
-          await this.#bind(listener, held);
-          opened.set(key, listener);
+          await this.#bind(listener, before !== undefined && this.#listeners.has(before.key));
+          opened.set(group.key, listener);
         } catch (error) {
-          mistakes.add(bindError(listener, error as NodeJS.ErrnoException));
+          errors.add(bindError(listener, error as NodeJS.ErrnoException));
         }
       }
-      mistakes.throwIfAny();
+      errors.throwIfAny();
       return opened;
     } catch (error) {
       for (const listener of opened.values()) listener.destroy();
@@ -161,12 +229,25 @@ export class HttpEngine implements Follower {
   }
 
   /** Workers find them made; a check only reads. */
-  #makeFolders(folders: Iterable<string>): void {
+  #eachFolder(folders: Iterable<string>, step: (folder: string) => void): void {
     const { role } = this.options;
     if (role !== 'master' && role !== 'control') return;
-    const mistakes = new ErrorCollector();
-    for (const folder of folders) mistakes.attempt(() => makeTemporaryFolder(folder));
-    mistakes.throwIfAny();
+    const errors = new ErrorCollector();
+    for (const folder of folders) errors.attempt(() => step(folder));
+    errors.throwIfAny();
+  }
+
+  #notMade(folders: ReadonlySet<string>): ReadonlySet<string> {
+    return new Set([...folders].filter((folder) => !this.#temporaryFolders.has(folder)));
+  }
+
+  #makeFolders(folders: ReadonlySet<string>): void {
+    this.#temporaryFolders = new Set([...this.#temporaryFolders, ...folders]);
+    try {
+      this.#eachFolder(folders, makeTemporaryFolder);
+    } catch (error) {
+      this.context.log.write('alert', (error as Error).message);
+    }
   }
 
   async #bind(listener: HttpListener, held: boolean): Promise<void> {
@@ -179,22 +260,17 @@ export class HttpEngine implements Follower {
     else if (servesUnixSockets) await listener.open(false);
   }
 
-  #commit(
-    next: HttpConfiguration,
-    groups: ReadonlyMap<string, ListenGroup>,
-    opened: Map<string, HttpListener>,
-    variables: HttpVariables,
-  ): void {
-    this.#configuration = next;
-    for (const [key, listener] of this.#listeners) {
-      const group = groups.get(key);
-      if (group === undefined) {
-        this.#listeners.delete(key);
-        void this.#retire(listener);
-        continue;
+  #serve(groups: ListenGroups, addresses: Iterable<string>, opened: Map<string, HttpListener>, variables: HttpVariables): void {
+    for (const address of addresses) {
+      const [before, after] = [this.#groups.get(address), groups.get(address)];
+      const old = before && this.#listeners.get(before.key);
+      if (old !== undefined && before?.key !== after?.key) {
+        this.#listeners.delete(before?.key ?? '');
+        void this.#retire(old);
       }
-      listener.serve(group.names, variables);
+      if (after !== undefined) this.#listeners.get(after.key)?.serve(after.names, variables);
     }
+    this.#groups = groups;
     for (const [key, listener] of opened) {
       this.#listeners.set(key, listener);
       // It was told to end while this change was on its way.
@@ -209,34 +285,27 @@ export class HttpEngine implements Follower {
   }
 }
 
+const NO_IDS: ReadonlySet<number> = new Set();
 const NO_FOLDERS: ReadonlySet<string> = new Set();
 const NOTHING_TO_DO: Prepared = { commit: () => undefined, abort: () => undefined };
 
-/** True if an operation is about something else than members and settings of upstreams. */
-function touchesHttp({ before, after, operations }: Change): boolean {
+function abortAll(resources: readonly Resource[]): void {
+  for (const resource of resources.toReversed()) resource.abort?.();
+}
+
+/** Names of the upstreams that a change concerns; undefined: it may be any. */
+function upstreamNames({ before, after, operations }: Change): ReadonlySet<string> | undefined {
+  const names = new Set<string>();
   for (const operation of operations) {
-    if (operation.op === 'root') return true;
-    const path =
-      operation.op === 'remove' ? before.pathOf(operation.id) : after.pathOf('id' in operation ? operation.id : operation.directive.id);
-    // http / upstream / server: a member. http / upstream: the group as a whole, which locations may name.
-    if (path[0]?.name === 'http' && path[1]?.name === 'upstream' && path.length > 2) continue;
-    return true;
+    if (operation.op === 'root') return undefined;
+    const id = operation.op === 'add' || operation.op === 'replace' ? operation.directive.id : operation.id;
+    for (const tree of [before, after]) {
+      const path = tree.pathOf(id);
+      if (path[0]?.name === 'http' && path.length === 1) return undefined;
+      if (path[0]?.name === 'http' && path[1]?.name === 'upstream') names.add(path[1].args[0]?.text ?? '');
+    }
   }
-  return false;
-}
-
-/** Compiled locations hold on to the groups they name: with other groups all are compiled anew. */
-function sameUpstreams({ before, after }: Change): boolean {
-  const old = upstreamNames(before.root);
-  const now = upstreamNames(after.root);
-  return old.length === now.length && old.every((name, at) => name === now[at]);
-}
-
-function upstreamNames(root: Block): string[] {
-  const names: string[] = [];
-  for (const http of root.named('http'))
-    for (const upstream of http.block?.named('upstream') ?? []) names.push(`${upstream.id} ${upstream.args[0]?.text}`);
-  return names.sort();
+  return names;
 }
 
 const HINTS: Readonly<Record<string, string>> = {

@@ -73,7 +73,7 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
   const moduleZones = new ModuleZones({ zones, clock, worker, workers });
   const exchanges = new HttpExchanges(upstreams);
   const product = { name: 'srv', version: installation.version };
-  const http = new HttpEngine(exchanges, context, { role, servesUnixSockets: worker <= 0, product });
+  const http = new HttpEngine(exchanges, context, instance.files, { role, servesUnixSockets: worker <= 0, product });
   const keyValue = new KeyValueCopy();
   // The master has the pairs themselves, and a control process none.
   if (role === 'worker' || role === 'check') services.provide(KeyValue, keyValue);

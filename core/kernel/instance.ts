@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ConfigError, ConfigErrors, errorAt } from '../config/errors.js';
 import { ErrorCollector } from '../config/error-collector.js';
+import { InputFiles, type FileContents } from '../config/input-files.js';
 import { ConfigTree, type DirectiveData, type Tree, type TreeOperation } from '../config/tree.js';
 import { defineCaptureVariables } from '../http/site/capture-variables.js';
 import { ErrorLog } from '../log/error-log.js';
@@ -25,6 +26,11 @@ export interface InstanceOptions extends Identity {
   readonly warn?: (message: string) => void;
 }
 
+/** A change that is ready, and the files that it was made of. */
+export interface PreparedChange extends Prepared {
+  readonly files: FileContents;
+}
+
 /** Modules that a configuration asks for, and why some of them are missing. */
 export interface RunningModulesLoad {
   /** The `load_module` lines. */
@@ -39,6 +45,8 @@ export interface RunningModulesLoad {
  */
 export class Instance {
   readonly services = new Services();
+  /** Files that directives name. */
+  readonly files = new InputFiles();
   readonly #followers: Follower[] = [];
   #tree = ConfigTree.empty;
   #settings: Settings | undefined;
@@ -78,9 +86,20 @@ export class Instance {
   /**
    * Makes a change ready in every part of this thread, without any effect.
    * @param rereads see {@link Change.rereads}
+   * @param given files as another thread has read them for this change
    * @throws ConfigErrors with every reason why not; what was made ready is undone
    */
-  async prepare(operations: readonly TreeOperation[], rereads = false): Promise<Prepared> {
+  async prepare(operations: readonly TreeOperation[], rereads = false, given?: FileContents): Promise<PreparedChange> {
+    this.files.begin(rereads, given);
+    try {
+      return await this.#prepare(operations, rereads);
+    } catch (error) {
+      this.files.abort();
+      throw error;
+    }
+  }
+
+  async #prepare(operations: readonly TreeOperation[], rereads: boolean): Promise<PreparedChange> {
     const before = this.#tree;
     const after = before.apply(operations);
     const load = await this.modulesFor(after);
@@ -105,7 +124,9 @@ export class Instance {
       throw error;
     });
     return {
+      files: this.files.brought,
       commit: () => {
+        this.files.commit();
         this.#tree = after;
         this.#settings = settings;
         const replaced = this.#inForce;
@@ -114,6 +135,7 @@ export class Instance {
         if (replaced !== undefined && replaced !== load) void this.#stopModules(replaced.modules, load.modules);
       },
       abort: () => {
+        this.files.abort();
         for (const part of parts.toReversed()) part.abort();
         this.#loaded = undefined;
         void this.#stopModules(started);

@@ -252,6 +252,7 @@ export class Master {
   #workerState(): WorkerState {
     return {
       tree: this.#instance.tree.toData(),
+      files: this.#instance.files.inForce,
       zones: this.#zones.shares(),
       snapshots: this.#keyValue ? [{ channel: this.#keyValue.channel, snapshot: this.#keyValue.snapshot() }] : [],
     };

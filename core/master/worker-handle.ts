@@ -1,3 +1,4 @@
+import type { FileContents } from '../config/input-files.js';
 import { Worker } from 'node:worker_threads';
 import { ParticipantGone, type Participant } from '../control/participant.js';
 import { failureOf } from '../worker/failure.js';
@@ -88,10 +89,10 @@ export class WorkerHandle implements Participant {
     await booted.catch(() => undefined);
   }
 
-  prepare(tx: number, operations: string, rereads = false): Promise<void> {
+  prepare(tx: number, operations: string, rereads = false, files: FileContents = new Map()): Promise<void> {
     const zones = this.zones.shares(this.#lastZone);
     this.#lastZone = this.zones.last;
-    return this.#ask({ kind: 'prepare', tx, operations, rereads, zones }, `prepared ${tx}`);
+    return this.#ask({ kind: 'prepare', tx, operations, rereads, files, zones }, `prepared ${tx}`);
   }
 
   commit(tx: number): Promise<void> {

@@ -1,4 +1,5 @@
 /** What a feature of the HTTP engine sees: requests, handlers, phases, scopes, variables. */
+import type { InputFile, Resource } from './resource.js';
 import type { Conf, Directives } from './spec.js';
 import type { Directive } from './tree.js';
 
@@ -24,6 +25,8 @@ export interface HttpHandlers extends Partial<Record<Phase, Handler>> {
   content?: Handler;
   /** The content handler reads the request body with a limit of its own: `client_max_body_size` is not for it. */
   limitsBody?: true;
+  /** The content handler passes requests on: in a location `/name/` a request for `/name` is redirected there, as with nginx's proxy_pass. */
+  autoRedirect?: true;
   /**
    * Changes status and fields of the response before they are sent, in the order of the manifests. It sees the final Content-Type and
    * Content-Length. To change the body as well it returns a {@link BodyFilter} made for this one response; nothing returned costs nothing.
@@ -197,6 +200,14 @@ export interface HttpRequest {
   delay(ms: number): Result;
   /** Calls `step` once when the request is over, whatever became of it: to release what it holds. */
   atEnd(step: (request: HttpRequest) => void): void;
+  /** Gives a variable that the configuration defines (`set`, a named group) its value for this request; `args` changes the arguments. */
+  assign(variable: string, value: string): void;
+  /** Changes path and arguments; the location stays until {@link relocate}. Nothing of the client's target is passed on any more. */
+  rewrite(uri: string, args: string): void;
+  /** Chooses the location by the path, as after a rewrite (at most 10 times). Returns {@link DONE}. */
+  relocate(): Result;
+  /** Continues with the settings and handlers of an `if` block of the location: those of the phases after this one. */
+  enterBlock(block: Directive): void;
   /** A module's own state of this request. `key` is any object of the module, by identity. */
   get(key: object): unknown;
   set(key: object, value: unknown): void;
@@ -215,6 +226,20 @@ export interface Scope<D extends Directives = Directives> {
   lines(name: string): readonly Directive[];
   /** Refuses the configuration at a directive, or at the one called `place` that is in force in this scope (or at the block itself). Throws. */
   fail(message: string, place?: string | Directive, hint?: string): never;
+  /**
+   * The scope of an `if` or `limit_except` block that stands in this one. A location compiles those in it by itself; one in a server has
+   * settings to read and no handlers.
+   */
+  inner(block: Directive): Scope<D>;
+  /**
+   * What `parse` makes of a file that a directive names. It is read at start and at reload, in all threads with the same bytes; a scope
+   * is compiled again when the file has changed. Scopes that ask for the same file with the same function share the value.
+   * @param place the directive that names it, for the error
+   * @param error makes the message from the reason: `2: No such file or directory`. Without it: `open() "path" failed (reason)`
+   */
+  file<T>(path: string, parse: (file: InputFile) => T, place?: string | Directive, error?: (reason: string) => string): T;
+  /** Announces something that this compilation has opened, see {@link Resource}. */
+  register(resource: Resource): void;
   /** Takes a step with each item; what one of them refuses ({@link fail}) does not keep the others from being looked at. Throws it all at the end. */
   each<T, R>(items: Iterable<T>, step: (item: T) => R): R[];
 }

@@ -1,4 +1,5 @@
 /** What the master and a worker thread say to each other. Messages arrive in the order they were sent. */
+import type { FileContents } from '../config/input-files.js';
 import type { DirectiveData } from '../config/tree.js';
 import type { ZoneShare } from '../zone/zone-set.js';
 import type { FailureData } from './failure.js';
@@ -22,6 +23,8 @@ export interface WorkerStart {
 /** What is in force at one moment between two transactions. */
 export interface WorkerState {
   readonly tree: readonly DirectiveData[];
+  /** The files that directives of it name, as the master has read them. */
+  readonly files: FileContents;
   /** All zones there are; later ones come with a `prepare`. */
   readonly zones: readonly ZoneShare[];
   /** The state of every replicated channel. */
@@ -38,6 +41,8 @@ export type ToWorker =
       /** JSON of `TreeOperation[]`. */
       readonly operations: string;
       readonly rereads: boolean;
+      /** What the master has read for it. */
+      readonly files: FileContents;
       readonly zones: readonly ZoneShare[];
     }
   | { readonly kind: 'commit'; readonly tx: number }

@@ -48,11 +48,11 @@ export class WorkerThread {
     this.#tell({ kind: 'loaded' });
   }
 
-  async #boot({ zones, snapshots, tree }: WorkerState): Promise<void> {
+  async #boot({ zones, snapshots, tree, files }: WorkerState): Promise<void> {
     for (const replica of this.#assembly.replicas) this.#replicas.set(replica.channel, replica);
     for (const { channel, snapshot } of snapshots) this.#replicas.get(channel)?.load(snapshot);
     this.#zones.adopt(zones);
-    const prepared = await this.#instance.prepare([{ op: 'root', block: tree }]);
+    const prepared = await this.#instance.prepare([{ op: 'root', block: tree }], false, files);
     prepared.commit();
     this.#tell({ kind: 'booted' });
   }
@@ -104,10 +104,10 @@ export class WorkerThread {
     }
   }
 
-  async #prepare({ tx, operations, rereads, zones }: Extract<ToWorker, { kind: 'prepare' }>): Promise<void> {
+  async #prepare({ tx, operations, rereads, files, zones }: Extract<ToWorker, { kind: 'prepare' }>): Promise<void> {
     try {
       this.#zones.adopt(zones);
-      this.#prepared.set(tx, await this.#instance.prepare(JSON.parse(operations) as TreeOperation[], rereads));
+      this.#prepared.set(tx, await this.#instance.prepare(JSON.parse(operations) as TreeOperation[], rereads, files));
       this.#tell({ kind: 'prepared', tx });
     } catch (error) {
       this.#tell({ kind: 'prepared', tx, failure: failureData(error) });

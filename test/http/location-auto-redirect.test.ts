@@ -20,6 +20,7 @@ test('/name is redirected to /name/ where requests are passed on', async (t) => 
         location = /exact/ { proxy_pass http://127.0.0.1:${backend.port}; }
         location "/a b/" { proxy_pass http://127.0.0.1:${backend.port}; }
         location /text/ { return 200 text; }
+        location /st/ { stub_status; }
         location /relative/ { proxy_pass http://127.0.0.1:${backend.port}; absolute_redirect off; }
         location /noport/ { proxy_pass http://127.0.0.1:${backend.port}; port_in_redirect off; }
         location /named/ { proxy_pass http://127.0.0.1:${backend.port}; server_name_in_redirect on; }
@@ -37,6 +38,7 @@ test('/name is redirected to /name/ where requests are passed on', async (t) => 
   t.is(await location('/a%20b'), `http://b.example:${port}/a%20b/`, 'encoded again');
   t.is(await location('/both'), undefined, '/both is a location itself');
   t.is(await location('/text'), undefined, 'nothing is passed on there');
+  t.is(await location('/st'), undefined, 'stub_status passes nothing on');
   t.is(await location('/relative'), '/relative/');
   t.is(await location('/noport'), 'http://b.example/noport/');
   t.is(await location('/named'), `http://a.example:${port}/named/`);

@@ -34,7 +34,7 @@ const IS_REFUSED: readonly (readonly [what: string, body: string, reason: string
     'compile() { return { whenever: () => -1 }; }',
     '"compile" of module "acme" returns an unknown handler "whenever"',
     5,
-    'one of: post_read, server_rewrite, rewrite, preaccess, access, precontent, content, limitsBody, header, body, log',
+    'one of: post_read, server_rewrite, rewrite, preaccess, access, precontent, content, limitsBody, autoRedirect, header, log',
   ],
   [
     'a misspelt handler of servers in a location',

@@ -14,7 +14,7 @@ export function startRequest(request: Request): number {
   const found = names.find(request.host);
   request.server = found.server;
   request.location = found.server.fallback;
-  request.serverCaptures = found.captures;
+  if (found.captures !== undefined) request.captures = found.captures;
   if (request.host === '') request.host = found.server.name;
   if (head.targetForm === TARGET_AUTHORITY) return 405;
   if (!takeTarget(request, head)) {

@@ -1,68 +1,153 @@
-import { errorAt } from '../../config/errors.js';
 import { ErrorCollector } from '../../config/error-collector.js';
+import { errorAt } from '../../config/errors.js';
+import { LayeredMap } from '../../config/layered-map.js';
 import type { Directive } from '../../module/tree.js';
 import type { ListenOptions } from '../../net/listen-options.js';
+import type { ServerChange } from '../site/compiler.js';
 import { ServerNames } from '../site/server-names.js';
 import type { VirtualServer } from '../site/virtual-server.js';
 
 /** One address and the servers that listen on it. */
 export interface ListenGroup {
+  /** What makes two listeners the same socket. */
+  readonly key: string;
   readonly options: ListenOptions;
   readonly names: ServerNames;
-  readonly servers: readonly VirtualServer[];
+  readonly lines: readonly ListenLine[];
 }
 
-/** What makes two listeners the same socket. */
-export function listenKey({ address, secure }: ListenOptions): string {
-  return secure ? `${address} ssl` : address;
+/** A server on one of its addresses. */
+interface ListenLine {
+  readonly server: VirtualServer;
+  readonly options: ListenOptions;
 }
+
+/** By address. Groups that a change does not concern stay the same objects. */
+export type ListenGroups = LayeredMap<string, ListenGroup>;
+
+/** The addresses after a change, and which of them it concerns: also those that are gone. */
+export interface ChangedGroups {
+  readonly groups: ListenGroups;
+  readonly addresses: ReadonlySet<string>;
+}
+
+export const NO_GROUPS: ListenGroups = LayeredMap.of([]);
 
 /**
  * The addresses of all servers. The default server of an address is the one that says so, else the first.
  * @throws ConfigErrors in nginx's wording.
  */
-export function listenGroups(servers: readonly VirtualServer[]): ReadonlyMap<string, ListenGroup> {
-  const lines = Map.groupBy(
-    servers.flatMap((server) => server.listens.map((options) => ({ server, options }))),
-    ({ options }) => options.address,
-  );
-  const groups = new Map<string, ListenGroup>();
+export function listenGroups(servers: readonly VirtualServer[]): ListenGroups {
+  const lines = servers.flatMap((server) => server.listens.map((options): ListenLine => ({ server, options })));
   const errors = new ErrorCollector();
-  for (const [address, group] of lines) {
-    const defaults = group.filter(({ options }) => options.defaultServer);
-    const refuseSecond = (among: typeof group, message: string): void => {
-      const [, second] = among;
-      if (second !== undefined) errors.add(errorAt(placeOf(second), message));
-    };
-    refuseSecond(defaults, `a duplicate default server for ${address}`);
-    refuseSecond(
-      group.filter(({ options }) => options.setsSocket),
-      `duplicate listen options for ${address}`,
-    );
-    const options = merged(group.map((line) => line.options));
-    const members = group.map((line) => line.server);
-    const chosenLine = defaults[0] ?? group[0];
-    if (chosenLine === undefined) continue;
-    const chosen = chosenLine.server;
-    if (options.secure && chosen.tls === undefined) {
-      errors.add(
-        errorAt(
-          placeOf(chosenLine),
-          'no "ssl_certificate" is defined for the "listen ... ssl" directive',
-          undefined,
-          'add ssl_certificate and ssl_certificate_key to the server',
-        ),
-      );
-    }
-    groups.set(listenKey(options), { options, names: new ServerNames(members, chosen), servers: members });
-  }
+  const groups = Array.from(
+    Map.groupBy(lines, ({ options }) => options.address),
+    ([address, group]) => [address, groupOf(address, group as [ListenLine], undefined, [], errors)] as const,
+  );
   errors.throwIfAny();
-  return groups;
+  return LayeredMap.of(groups);
+}
+
+/**
+ * The addresses after some servers changed.
+ * @param placeOf the place of a server in the configuration, asked when one comes
+ * @throws ConfigErrors as {@link listenGroups}
+ */
+export function changedGroups(
+  groups: ListenGroups,
+  changes: readonly ServerChange[],
+  placeOf: (server: VirtualServer) => number,
+): ChangedGroups {
+  const addresses = new Set<string>();
+  for (const { before, after } of changes)
+    for (const server of [before, after]) for (const { address } of server?.listens ?? []) addresses.add(address);
+  const errors = new ErrorCollector();
+  const changed = Array.from(addresses, (address) => {
+    const before = groups.get(address);
+    const concerned = changes.flatMap((change) => changeAt(address, change) ?? []);
+    const lines = changedLines(address, before?.lines ?? [], concerned, placeOf);
+    return [address, !isFilled(lines) ? undefined : groupOf(address, lines, before, concerned, errors)] as const;
+  });
+  errors.throwIfAny();
+  return { groups: groups.with(changed), addresses };
+}
+
+function isFilled(lines: readonly ListenLine[]): lines is Lines {
+  return lines.length > 0;
+}
+
+/** What a change is to one address: a server may have begun or ceased to listen there. */
+function changeAt(address: string, { before, after }: ServerChange): ServerChange | undefined {
+  const listening = (server: VirtualServer | undefined): VirtualServer | undefined =>
+    server?.listens.some((options) => options.address === address) === true ? server : undefined;
+  const [was, is] = [listening(before), listening(after)];
+  return was === undefined && is === undefined ? undefined : { before: was, after: is };
+}
+
+function changedLines(
+  address: string,
+  lines: readonly ListenLine[],
+  changes: readonly ServerChange[],
+  placeOf: (server: VirtualServer) => number,
+): readonly ListenLine[] {
+  let result = lines;
+  let added = false;
+  for (const { before, after } of changes) {
+    const options = after?.listens.find((listen) => listen.address === address);
+    const line = after && options && { server: after, options };
+    const at = before === undefined ? -1 : result.findIndex(({ server }) => server === before);
+    if (at >= 0) result = line === undefined ? result.toSpliced(at, 1) : result.with(at, line);
+    else if (line !== undefined) {
+      result = [...result, line];
+      added = true;
+    }
+  }
+  if (!added) return result;
+  const places = new Map(result.map((line) => [line, placeOf(line.server)]));
+  return result.toSorted((a, b) => (places.get(a) ?? 0) - (places.get(b) ?? 0));
+}
+
+type Lines = readonly [ListenLine, ...(readonly ListenLine[])];
+
+function groupOf(
+  address: string,
+  lines: Lines,
+  before: ListenGroup | undefined,
+  changes: readonly ServerChange[],
+  errors: ErrorCollector,
+): ListenGroup {
+  const defaults = lines.filter(({ options }) => options.defaultServer);
+  const rejectSecond = (among: readonly ListenLine[], message: string): void => {
+    const [, second] = among;
+    if (second !== undefined) errors.add(errorAt(directiveOf(second), message));
+  };
+  rejectSecond(defaults, `a duplicate default server for ${address}`);
+  rejectSecond(
+    lines.filter(({ options }) => options.setsSocket),
+    `duplicate listen options for ${address}`,
+  );
+  const options = merged(
+    lines.map((line) => line.options),
+    lines[0].options,
+  );
+  const chosen = defaults[0] ?? lines[0];
+  if (options.secure && chosen.server.tls === undefined) {
+    errors.add(
+      errorAt(
+        directiveOf(chosen),
+        'no "ssl_certificate" is defined for the "listen ... ssl" directive',
+        undefined,
+        'add ssl_certificate and ssl_certificate_key to the server',
+      ),
+    );
+  }
+  const servers = lines.map((line) => line.server);
+  const names = before?.names.change(servers, chosen.server, changes) ?? ServerNames.of(servers, chosen.server);
+  return { key: options.secure ? `${address} ssl` : address, options, names, lines };
 }
 
 /** The socket options of an address are those of all its lines together. */
-function merged(lines: readonly ListenOptions[]): ListenOptions {
-  const [first] = lines as readonly [ListenOptions];
+function merged(lines: readonly ListenOptions[], first: ListenOptions): ListenOptions {
   return {
     ...first,
     secure: lines.some((line) => line.secure),
@@ -73,6 +158,6 @@ function merged(lines: readonly ListenOptions[]): ListenOptions {
 }
 
 /** A server without a `listen` line has an address too. */
-function placeOf({ server, options }: { readonly server: VirtualServer; readonly options: ListenOptions }): Directive {
+function directiveOf({ server, options }: ListenLine): Directive {
   return options.line ?? server.directive;
 }

@@ -5,9 +5,9 @@ import type { Request } from '../request/request.js';
 export function runLogHandlers(request: Request): void {
   runEach(request, request.location.logHandlers);
   const { endSteps } = request;
-  if (endSteps === undefined) return;
   request.endSteps = undefined;
-  runEach(request, endSteps);
+  if (endSteps !== undefined) runEach(request, endSteps);
+  request.generation.leave();
 }
 
 function runEach(request: Request, handlers: readonly ((request: Request) => void)[]): void {

@@ -10,6 +10,7 @@ import { isStatus } from '../request/status.js';
 
 const ACCESS = PHASES.indexOf('access');
 const POST_READ = PHASES.indexOf('post_read');
+const REWRITE = PHASES.indexOf('rewrite');
 
 /** Runs a request from where it stands until somebody takes it over or it is answered. Never throws. */
 export function run(request: Request): void {
@@ -44,18 +45,44 @@ export function enterNamedLocation(request: Request, name: string): void {
   run(request);
 }
 
-function countRedirect(request: Request): boolean {
-  request.internal = true;
-  if (++request.redirects <= MAX_REDIRECTS) return true;
+/** Chooses the location again by the path that a rewrite made. */
+export function relocate(request: Request): void {
+  if (++request.relocations > MAX_REDIRECTS) {
+    failInCycle(request);
+    return;
+  }
+  request.stage = Stage.Location;
+  request.cursor = -1;
+  run(request);
+}
+
+/** Goes on with the settings of an `if` block, and with its handlers of the phases after this one. */
+export function enterBranch(request: Request, id: number): void {
+  const whole = request.wholeLocation ?? request.location;
+  const branch = whole.branches?.get(id);
+  if (branch === undefined) return;
+  request.wholeLocation = whole;
+  request.location = branch;
+  request.cursor = 0;
+  skipPhase(request, branch.steps, REWRITE);
+}
+
+function failInCycle(request: Request): void {
   request.context.log.write('error', `rewrite or internal redirection cycle while processing "${request.uri}"`, request);
   request.inErrorPage = true;
   respondWithStatus(request, 500);
+}
+
+function countRedirect(request: Request): boolean {
+  request.internal = true;
+  if (++request.redirects <= MAX_REDIRECTS) return true;
+  failInCycle(request);
   return false;
 }
 
 function walk(request: Request): Result {
   if (request.stage === Stage.Server) {
-    const result = runSteps(request, request.server.steps);
+    const result = runSteps(request);
     if (result !== DECLINED) return result;
     request.stage = Stage.Location;
     request.cursor = -1;
@@ -65,7 +92,7 @@ function walk(request: Request): Result {
       const found = findLocation(request);
       if (found !== OK) return found;
     }
-    const result = runSteps(request, request.location.steps);
+    const result = runSteps(request);
     if (result !== DECLINED) return result;
     request.stage = Stage.Content;
   }
@@ -77,15 +104,14 @@ function walk(request: Request): Result {
 
 /** find-config: location selection and what the engine checks there. */
 function findLocation(request: Request): Result {
-  const { location, redirect, captures } = request.server.locations.find(request.uri);
-  if (location === undefined) return notFound(request);
+  const { location = request.server.fallback, redirect, captures } = request.server.locations.find(request.uri);
   choose(request, location);
   if (captures !== undefined) request.captures = captures;
   if (redirect) {
     request.response.set('Location', `${escapeUri(request.uri)}/${request.args === '' ? '' : `?${request.args}`}`);
     return 301;
   }
-  const { settings } = location;
+  const { settings } = request.location;
   if (settings.internal && !request.internal) return 404;
   const { body } = request;
   if (settings.clientMaxBodySize > 0 && request.contentLength > settings.clientMaxBodySize && body?.isDiscarded !== true) {
@@ -97,27 +123,36 @@ function findLocation(request: Request): Result {
 }
 
 function choose(request: Request, location: Location): void {
-  request.location = location;
+  const { limitExcept } = location;
+  request.location = limitExcept === undefined || limitExcept.methods.has(request.method) ? location : limitExcept.location;
+  request.wholeLocation = undefined;
+  request.rewritten = false;
   request.stage = Stage.Location;
   request.cursor = 0;
   request.refusal = 0;
 }
 
-function runSteps(request: Request, steps: Steps): Result {
-  const { handlers, phases } = steps;
-  while (request.cursor < handlers.length) {
-    const phase = phases[request.cursor];
+function runSteps(request: Request): Result {
+  let steps = stepsOf(request);
+  while (request.cursor < steps.handlers.length) {
+    const phase = steps.phases[request.cursor];
     if (request.refusal !== 0 && phase !== ACCESS) return leaveAccess(request);
-    const handler = handlers[request.cursor++];
+    const handler = steps.handlers[request.cursor++];
     // A subrequest may do what the request that makes it may.
     if (phase === ACCESS && request.parent !== undefined) continue;
     if (handler === undefined) break;
     const result = handler(request);
     if (typeof result !== 'number') return park(request, result);
+    // It may have entered an `if` block.
+    steps = stepsOf(request);
     const weighed = weigh(request, steps, phase ?? 0, result);
     if (weighed !== DECLINED) return weighed;
   }
   return leaveAccess(request);
+}
+
+function stepsOf(request: Request): Steps {
+  return request.stage === Stage.Server ? request.server.steps : request.location.steps;
 }
 
 /** What a handler's answer means in its phase: DECLINED goes on. */
@@ -174,7 +209,7 @@ function resume(request: Request, stage: Stage, cursor: number, result: Result):
     settle(request, contentResult(request, result));
     return;
   }
-  const steps = stage === Stage.Server ? request.server.steps : request.location.steps;
+  const steps = stepsOf(request);
   const weighed = weigh(request, steps, steps.phases[cursor - 1] ?? 0, result);
   if (weighed === DECLINED) run(request);
   else settle(request, weighed);

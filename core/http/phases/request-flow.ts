@@ -3,7 +3,7 @@ import { sendWhole } from '../response/response.js';
 import { StreamedResponse } from '../response/streamed-response.js';
 import { Delay } from './delay.js';
 import { respondWithStatus } from './error-response.js';
-import { enterLocation, enterNamedLocation } from './phase-runner.js';
+import { enterBranch, enterLocation, enterNamedLocation, relocate } from './phase-runner.js';
 import { startSubrequest } from './subrequest.js';
 
 /** The phases as the rooms below see them. */
@@ -15,4 +15,6 @@ export const requestFlow: RequestFlow = {
   enterLocation,
   enterNamedLocation,
   delay: (request, ms) => void (request.owner = new Delay(request, ms)),
+  relocate,
+  enterBranch,
 };

@@ -21,7 +21,10 @@ export function startSubrequest(parent: Request, uri: string, options: Subreques
     request.expectContinue = false;
     request.upgrade = false;
     request.host = parent.host;
-    request.serverCaptures = parent.serverCaptures;
+    // Variables are one set for both, as in nginx.
+    parent.assigned ??= new Map();
+    request.assigned = parent.assigned;
+    request.captures = parent.captures;
     request.uri = uri;
     request.args = options.args ?? '';
     request.uriChanged = true;

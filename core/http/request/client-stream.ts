@@ -115,4 +115,8 @@ export interface RequestFlow {
   subrequest(request: Request, uri: string, options: SubrequestOptions): Promise<Subrequest>;
   /** Continues with the next handler after so many milliseconds. */
   delay(request: Request, ms: number): void;
+  /** Chooses the location again by the path that a rewrite made. */
+  relocate(request: Request): void;
+  /** Continues with an `if` block of the location, by the id of its directive. */
+  enterBranch(request: Request, id: number): void;
 }

@@ -8,6 +8,7 @@ import { RequestUri } from '../../net/http1/uri.js';
 import type { TimerWheel } from '../../net/timers.js';
 import type { RequestFlow } from './client-stream.js';
 import type { Figures } from './figures.js';
+import { Generations } from './generations.js';
 import { IdleClients } from '../../net/idle-clients.js';
 import { ReadBuffers } from '../../net/buffers.js';
 
@@ -39,6 +40,7 @@ export class HttpContext {
   readonly uri = new RequestUri();
   readonly buffers = new ReadBuffers();
   readonly idleClients = new IdleClients();
+  readonly generations = new Generations();
   #commonSecond = 0;
   #commonToken = '';
   #common = '';

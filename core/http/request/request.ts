@@ -9,6 +9,7 @@ import {
   type Subrequest,
   type SubrequestOptions,
 } from '../../module/http.js';
+import type { Directive } from '../../module/tree.js';
 import { byteText } from '../../module/message-text.js';
 import type { HeadLimits } from '../../net/http1/message-head.js';
 import type { RequestHead } from '../../net/http1/request-head.js';
@@ -17,6 +18,7 @@ import { BodyCollector } from './body-collector.js';
 import { contentTypeOf } from '../site/content-types.js';
 import type { ClientStream, RequestOwner, ResponseSink } from './client-stream.js';
 import { type HttpContext, OwnField } from './context.js';
+import type { Generation } from './generations.js';
 import { HeaderList } from './header-list.js';
 import type { Location } from '../site/location.js';
 import type { UpstreamTrace } from './upstream-trace.js';
@@ -46,8 +48,12 @@ export class Request implements HttpRequest {
   host = '';
   server: VirtualServer;
   location: Location;
-  serverCaptures: RegExpExecArray | undefined = undefined;
-  captures: RegExpExecArray | undefined = undefined;
+  /** The location around, while {@link location} is an `if` block of it. */
+  wholeLocation: Location | undefined = undefined;
+  /** What variables of the configuration were given by `set` and by named groups. */
+  assigned: Map<string, string> | undefined = undefined;
+  /** Path and arguments were rewritten where it is now: what proxy_pass replaces is not there any more. */
+  rewritten = false;
   body: RequestBody | undefined = undefined;
   contentLength: number;
   expectContinue: boolean;
@@ -58,6 +64,9 @@ export class Request implements HttpRequest {
   /** Access phase under `satisfy any`: the status to respond with if no handler allows. */
   refusal = 0;
   redirects = 0;
+  /** How often the location was chosen again after a rewrite. */
+  relocations = 0;
+  #captures: RegExpExecArray | undefined = undefined;
   internal = false;
   /** The request that made this one; undefined: a client did. */
   parent: Request | undefined = undefined;
@@ -107,10 +116,14 @@ export class Request implements HttpRequest {
   #id = '';
   #state: Map<object, unknown> | undefined = undefined;
 
+  /** The configuration it began under: what that holds open stays until the log phase is over. */
+  readonly generation: Generation;
+
   /** @param head as it was just parsed: nothing of it is retained but its text */
   constructor(stream: ClientStream, server: VirtualServer, head: RequestHead) {
     this.stream = stream;
     this.protocol = stream.protocol ?? (head.minor === 1 ? 'HTTP/1.1' : 'HTTP/1.0');
+    this.generation = stream.context.generations.enter();
     this.text = head.text;
     this.headLimits = server.settings.headLimits;
     this.startTime = stream.context.clock.now;
@@ -145,6 +158,22 @@ export class Request implements HttpRequest {
 
   get scope(): Scope {
     return this.location.scope;
+  }
+
+  get captures(): RegExpExecArray | undefined {
+    return this.#captures;
+  }
+
+  /** Named groups that took part become variables, and stay when another expression matches. */
+  set captures(captures: RegExpExecArray | undefined) {
+    this.#captures = captures;
+    const groups = captures?.groups;
+    if (groups === undefined) return;
+    this.assigned ??= new Map();
+    for (const name of Object.keys(groups)) {
+      const value = groups[name];
+      if (value !== undefined) this.assigned.set(name, value);
+    }
   }
 
   get defaultType(): string {
@@ -232,6 +261,33 @@ export class Request implements HttpRequest {
   redirectNamed(name: string): Result {
     this.context.flow.enterNamedLocation(this, name);
     return DONE;
+  }
+
+  assign(variable: string, value: string): void {
+    if (variable === 'args') {
+      this.args = value;
+      this.uriChanged = true;
+      return;
+    }
+    this.assigned ??= new Map();
+    this.assigned.set(variable, value);
+  }
+
+  rewrite(uri: string, args: string): void {
+    this.uri = byteText(uri);
+    this.args = byteText(args);
+    this.uriChanged = true;
+    this.rewritten = true;
+    this.internal = true;
+  }
+
+  relocate(): Result {
+    this.context.flow.relocate(this);
+    return DONE;
+  }
+
+  enterBlock(block: Directive): void {
+    this.context.flow.enterBranch(this, block.id);
   }
 
   /** Responds with a status outside of the phases: something failed while the request waited. */

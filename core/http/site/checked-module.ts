@@ -3,7 +3,7 @@ import { wordHint } from '../../module/suggest.js';
 import type { HttpHandlers, Scope } from '../../module/http.js';
 import type { HttpModule, ModuleDeclaration, TlsSettings } from '../../module/manifest.js';
 import type { Log } from '../../module/services.js';
-import type { CompiledModule } from './compiler.js';
+import type { CompiledModule } from './unit-compiler.js';
 
 /** A module as it was loaded. */
 interface Unchecked extends CompiledModule {
@@ -14,7 +14,7 @@ type Step = 'compile' | 'compileServer' | 'compileTls';
 
 /** What each step may return: the rest would never run. */
 const HANDLERS = {
-  compile: ['rewrite', 'preaccess', 'access', 'precontent', 'content', 'limitsBody', 'header', 'log'],
+  compile: ['rewrite', 'preaccess', 'access', 'precontent', 'content', 'limitsBody', 'autoRedirect', 'header', 'log'],
   compileServer: ['post_read', 'server_rewrite'],
 } as const satisfies Partial<Record<Step, readonly (keyof HttpHandlers)[]>>;
 
@@ -68,7 +68,7 @@ export class CheckedModule implements CompiledModule {
       const hint = belongs ? `return it from "${other}"` : wordHint(name, ALL_HANDLERS);
       throw this.#mistake(scope, `"${step}" of module "${this.#name}" returns an unknown handler "${name}"`, hint);
     }
-    if (name !== 'limitsBody' && handler !== undefined && typeof handler !== 'function') {
+    if (name !== 'limitsBody' && name !== 'autoRedirect' && handler !== undefined && typeof handler !== 'function') {
       throw this.#mistake(scope, `handler "${name}" of module "${this.#name}" is no function`, 'it gets the request: (request) => …');
     }
   }

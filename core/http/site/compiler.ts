@@ -1,261 +1,279 @@
-import { isDeepStrictEqual } from 'node:util';
-import { errorAt } from '../../config/errors.js';
 import { ErrorCollector } from '../../config/error-collector.js';
-import { nodeTls } from '../../net/node-tls.js';
-import type { HttpHandlers } from '../../module/http.js';
-import type { HttpModule, ModuleDeclaration } from '../../module/manifest.js';
-import type { ArgContext } from '../../module/spec.js';
-import type { Block, Directive } from '../../module/tree.js';
-import { ContentTypeTables } from './content-types.js';
-import { coreDirectives, type CoreConf } from './core-module.js';
-import { HandlerSet } from './handler-set.js';
-import type { ListenOptions } from '../../net/listen-options.js';
+import { errorAt } from '../../config/errors.js';
+import { IdMap, type IdMapDraft } from '../../config/id-map.js';
+import { LayeredMap } from '../../config/layered-map.js';
+import type { Tree } from '../../config/tree.js';
+import type { Directive } from '../../module/tree.js';
 import { LocationTable } from './location-table.js';
-import type { Location, LocationMatch } from './location.js';
-import { ScopedReader, ScopeNode } from './scope.js';
-import {
-  checkErrorPage,
-  checkTemporaryPath,
-  listenOptions,
-  locationMatch,
-  locationSettings,
-  serverNames,
-  serverSettings,
-  type Product,
-} from './settings.js';
-import type { ServerTls, VirtualServer } from './virtual-server.js';
+import type { Location } from './location.js';
+import { checkPlace } from './place-rules.js';
+import { ScopeNode, type StaysOutside } from './scope.js';
+import { locationMatch } from './settings.js';
+import { touchedBy, type TouchedBlock, type TreeChange } from './touched.js';
+import type { UnitCompiler } from './unit-compiler.js';
+import type { Holdings } from './unit.js';
+import type { VirtualServer } from './virtual-server.js';
 
-/** A loaded module as the compiler needs it. */
-export interface CompiledModule {
-  readonly declaration: ModuleDeclaration;
-  readonly instance: HttpModule;
-}
-
-/** What one `http` block became. Kept until the next one, so that what did not change is taken over. */
+/** What the `http` block became. It never changes: a change makes another one that shares what is the same. */
 export interface HttpConfiguration {
-  readonly servers: readonly VirtualServer[];
-  readonly scopes: ReadonlyMap<number, ScopeNode>;
   readonly main: ScopeNode;
+  /** By the id of the `http` directive. */
+  readonly http: ReadonlyMap<number, ScopeNode>;
+  /** By the id of the `server` directive. */
+  readonly servers: IdMap<VirtualServer>;
+  /** Servers and locations by what they were made of besides their blocks, see {@link Holdings.inputs}. */
+  readonly users: LayeredMap<string, IdMap<true>>;
 }
 
-interface ModuleReader extends CompiledModule {
-  readonly reader: ScopedReader;
+/** A server that came (without `before`), went (without `after`), or is another one now. */
+export interface ServerChange {
+  readonly before: VirtualServer | undefined;
+  readonly after: VirtualServer | undefined;
 }
 
-/** Turns the `http` block of a tree into servers and locations. What is the same as in `previous` is the same object afterwards. */
-export class HttpCompiler {
-  readonly #modules: ModuleReader[];
-  readonly #core: ScopedReader;
-  readonly #contentTypes = new ContentTypeTables();
+export interface Compiled {
+  readonly configuration: HttpConfiguration;
+  /** All servers in the order of the configuration, where they were all looked at. */
+  readonly all: readonly VirtualServer[] | undefined;
+  /** Otherwise what became of those that the change concerns. */
+  readonly changes: readonly ServerChange[];
+  /** What servers and locations held that are out of force now. */
+  readonly retired: readonly Holdings[];
+}
 
-  constructor(
-    modules: Iterable<CompiledModule>,
-    private readonly args: ArgContext,
-    private readonly product: Product,
-  ) {
-    this.#modules = Array.from(modules, ({ declaration, instance }) => ({
-      declaration,
-      instance,
-      reader: new ScopedReader(declaration.manifest.directives ?? {}, args),
-    }));
-    this.#core = new ScopedReader(coreDirectives, args);
+/** What all servers and locations hold. */
+export function* holdingsOf(configuration: HttpConfiguration | undefined): Generator<Holdings> {
+  for (const { holdings, locations } of configuration?.servers.values() ?? []) {
+    yield holdings;
+    yield* heldIn(locations);
   }
+}
 
-  /**
-   * @param rereads certificates may have changed where the tree has not
-   * @throws ConfigErrors with everything that is wrong.
-   */
-  compile(root: Block, previous: HttpConfiguration | undefined, rereads: boolean): HttpConfiguration {
-    return new Compilation(this.#modules, this.#core, this.#contentTypes, this.args, this.product, previous, rereads).run(root);
-  }
-
-  /** The folders that a configuration has for temporary files. */
-  temporaryFolders({ scopes }: HttpConfiguration): Set<string> {
-    return new Set(Array.from(scopes.values(), (scope) => (this.#core.conf(scope) as CoreConf).client_body_temp_path.path));
+function* heldIn(locations: LocationTable): Generator<Holdings> {
+  for (const { holdings, nested } of locations.all()) {
+    yield holdings;
+    yield* heldIn(nested);
   }
 }
 
 /** One run of the compiler. */
-class Compilation {
-  readonly #mistakes = new ErrorCollector();
-  readonly #scopes = new Map<number, ScopeNode>();
-  /** By the ids of their directives. */
-  readonly #oldServers: ReadonlyMap<number, VirtualServer>;
+export class Compilation {
+  readonly #errors = new ErrorCollector();
+  readonly #retired: Holdings[] = [];
+  /** By input, the ids that use it from now on (true) or no longer do (false). */
+  readonly #uses = new Map<string, Map<number, boolean>>();
 
   constructor(
-    private readonly modules: readonly ModuleReader[],
-    private readonly core: ScopedReader,
-    private readonly contentTypes: ContentTypeTables,
-    private readonly args: ArgContext,
-    private readonly product: Product,
+    private readonly units: UnitCompiler,
+    private readonly staysOutside: StaysOutside,
+    private readonly change: TreeChange,
     private readonly previous: HttpConfiguration | undefined,
-    private readonly rereads: boolean,
-  ) {
-    this.#oldServers = new Map(previous?.servers.map((server) => [server.directive.id, server]));
+    /** Servers and locations to compile although their blocks are the same. */
+    private readonly again: ReadonlySet<number>,
+  ) {}
+
+  /** @throws ConfigErrors with everything that is wrong */
+  run(): Compiled {
+    const { previous } = this;
+    const touched = touchedBy(this.change, this.staysOutside, this.again);
+    const compiled = previous === undefined || touched.isEverything ? this.#everything(touched.http) : this.#parts(previous, touched.http);
+    this.#errors.throwIfAny();
+    return compiled;
   }
 
-  run(root: Block): HttpConfiguration {
-    const main = this.#reuse(new ScopeNode('http', 'main', undefined, root, undefined), this.previous?.main);
-    const servers: VirtualServer[] = [];
+  #everything({ inside }: TouchedBlock): Compiled {
+    const { root } = this.change.after;
+    const main = this.#node(new ScopeNode('http', 'main', undefined, root, undefined), this.previous?.main);
+    const https = new Map<number, ScopeNode>();
+    const all: VirtualServer[] = [];
     for (const http of root.named('http')) {
-      const scope = this.#scope('http', 'http', http, main);
+      const node = this.#node(new ScopeNode('http', 'http', http, http.block, main.outer), this.previous?.http.get(http.id));
+      https.set(http.id, node);
       for (const directive of http.block?.named('server') ?? []) {
-        const server = this.#mistakes.attempt(() => this.#server(directive, scope));
-        if (server !== undefined) servers.push(server);
+        const old = this.previous?.servers.get(directive.id);
+        const server = this.#errors.attempt(() => this.#server(directive, node, old, inside.get(directive.id)));
+        if (server !== undefined) all.push(server);
       }
     }
-    this.#mistakes.throwIfAny();
-    return { servers, scopes: this.#scopes, main };
+    const servers = IdMap.empty<VirtualServer>().edit();
+    for (const server of all) servers.set(server.directive.id, server);
+    for (const old of this.previous?.servers.values() ?? []) if (servers.get(old.directive.id) === undefined) this.#retireServer(old);
+    const configuration = { main, http: https, servers: servers.commit(), users: this.#users() };
+    return { configuration, all, changes: [], retired: this.#retired };
   }
 
-  /** A scope whose settings are those of the last time is the very object of the last time, and everything hung on it holds. */
-  #scope(kind: ScopeNode['kind'], context: ScopeNode['context'], directive: Directive, parent: ScopeNode): ScopeNode {
-    const scope = this.#reuse(new ScopeNode(kind, context, directive, directive.block, parent), this.previous?.scopes.get(directive.id));
-    this.#scopes.set(directive.id, scope);
-    return scope;
+  #parts(previous: HttpConfiguration, touched: TouchedBlock): Compiled {
+    const servers = previous.servers.edit();
+    const changes: ServerChange[] = [];
+    for (const [id, inside] of touched.inside) {
+      const change = this.#errors.attempt(() => this.#changedServer(id, inside, previous));
+      if (change === undefined) continue;
+      changes.push(change);
+      keep(servers, id, change.after);
+    }
+    const configuration = { ...previous, servers: servers.commit(), users: this.#users() };
+    const all = touched.reordered ? this.#inOrder(configuration.servers) : undefined;
+    return { configuration, all, changes, retired: this.#retired };
   }
 
-  #reuse(scope: ScopeNode, old: ScopeNode | undefined): ScopeNode {
-    return old !== undefined && scope.settlesLike(old) ? old : scope;
+  #inOrder(servers: IdMap<VirtualServer>): VirtualServer[] {
+    return serverIds(this.change.after).flatMap((id) => servers.get(id) ?? []);
   }
 
-  #server(directive: Directive, http: ScopeNode): VirtualServer {
-    const scope = this.#scope('server', 'server', directive, http);
-    const old = this.#oldServers.get(directive.id);
-    if (old?.directive === directive && this.previous?.scopes.get(directive.id) === scope)
-      return this.#withFreshTls(this.#keep(old), scope);
-    const block = directive.block;
-    const conf = this.#conf(scope);
-    const handlers = this.#handlers(scope, true);
-    return {
-      directive,
-      scope: this.core.view(scope),
-      ...serverNames([...(block?.named('server_name') ?? [])]),
-      listens: this.#mistakes.attempt(() => this.#listens(block)) ?? [],
-      settings: serverSettings(conf),
-      steps: handlers.steps('post_read', 'server_rewrite'),
-      modules: handlers.modules,
-      locations: this.#locations(directive, scope, old?.locations),
-      fallback: this.#location({ kind: 'prefix', name: '' }, scope, new LocationTable([])),
-      tls: this.#mistakes.attempt(() => this.#tls(scope)),
-    };
+  #changedServer(id: number, touched: TouchedBlock, previous: HttpConfiguration): ServerChange | undefined {
+    const { after } = this.change;
+    const [before, directive, parent] = [previous.servers.get(id), after.byId(id), after.parentOf(id)];
+    const http = parent && previous.http.get(parent.id);
+    if (directive === undefined || http === undefined) {
+      if (before !== undefined) this.#retireServer(before);
+      return before && { before, after: undefined };
+    }
+    const server = this.#server(directive, http, before, touched);
+    return server === before ? undefined : { before, after: server };
   }
 
-  #listens(block: Block | undefined): readonly ListenOptions[] {
-    const fallback = process.getuid?.() === 0 ? '80' : '8000';
-    return listenOptions([...(block?.named('listen') ?? [])], (text) => this.args.path(text), fallback);
+  #server(directive: Directive, http: ScopeNode, old: VirtualServer | undefined, touched: TouchedBlock | undefined): VirtualServer {
+    if (old !== undefined && touched?.asWhole === false) {
+      const locations = this.#edited(old.locations, directive, old.node, touched);
+      return locations === old.locations ? old : { ...old, directive, locations };
+    }
+    const node = this.#node(new ScopeNode('server', 'server', directive, directive.block, http.outer), old?.node);
+    if (old !== undefined && old.node === node && !this.again.has(directive.id)) {
+      const locations =
+        old.directive === directive && touched === undefined ? old.locations : this.#table(directive, node, old.locations, touched);
+      return locations === old.locations ? old : { ...old, directive, locations };
+    }
+    const unit = this.units.server(directive, node, this.#errors);
+    this.#replaced(directive.id, old?.holdings, unit.holdings);
+    return { ...unit, locations: this.#table(directive, node, old?.locations, touched) };
   }
 
-  /** Nothing in the server changed: its scopes are still those of the last run. */
-  #keep(server: VirtualServer): VirtualServer {
-    const keepIn = (directive: Directive): void => {
-      for (const child of directive.block?.named('location') ?? []) {
-        const scope = this.previous?.scopes.get(child.id);
-        if (scope !== undefined) this.#scopes.set(child.id, scope);
-        keepIn(child);
-      }
-    };
-    keepIn(server.directive);
-    return server;
-  }
-
-  /** A certificate that was renewed under its old name makes another server, with everything else of the old one. */
-  #withFreshTls(server: VirtualServer, scope: ScopeNode): VirtualServer {
-    if (!this.rereads || server.tls === undefined) return server;
-    const tls = this.#tls(scope);
-    return isDeepStrictEqual(tls?.settings, server.tls.settings) ? server : { ...server, tls };
-  }
-
-  #locations(parent: Directive, scope: ScopeNode, before: LocationTable | undefined): LocationTable {
+  /** The locations of a block that is looked at as a whole. */
+  #table(parent: Directive, scope: ScopeNode, old: LocationTable | undefined, touched: TouchedBlock | undefined): LocationTable {
     const locations: Location[] = [];
     const seen = new Set<string>();
     for (const directive of parent.block?.named('location') ?? []) {
-      const location = this.#mistakes.attempt(() => this.#directiveLocation(directive, scope, seen, before));
-      if (location !== undefined) locations.push(location);
+      const before = old?.byDirective(directive.id);
+      const location = this.#errors.attempt(() => this.#location(directive, scope, before, touched?.inside.get(directive.id)));
+      if (location === undefined) continue;
+      const place = placeOf(location);
+      if (location.match.kind !== 'regex' && seen.has(place)) this.#errors.add(duplicate(location));
+      seen.add(place);
+      locations.push(location);
     }
-    return new LocationTable(locations);
+    if (old === undefined) return tableOf(locations);
+    if (old.size === locations.length && locations.every((location) => old.byDirective(idOf(location)) === location)) return old;
+    const ids = new Set(locations.map(idOf));
+    for (const location of old.all()) if (!ids.has(idOf(location))) this.#retireLocation(location);
+    return tableOf(locations);
   }
 
-  #directiveLocation(directive: Directive, parent: ScopeNode, seen: Set<string>, before: LocationTable | undefined): Location {
-    const scope = this.#scope('location', 'location', directive, parent);
-    const old = before?.byDirective(directive.id);
+  /** The locations of a block of which only some are concerned. */
+  #edited(table: LocationTable, parent: Directive, scope: ScopeNode, { inside, reordered }: TouchedBlock): LocationTable {
+    const removed: Location[] = [];
+    const added: Location[] = [];
+    for (const [id, touched] of inside) {
+      const [old, directive] = [table.byDirective(id), this.change.after.byId(id)];
+      const location = directive && this.#errors.attempt(() => this.#location(directive, scope, old, touched));
+      if (old !== undefined && old !== location) removed.push(old);
+      if (old !== undefined && directive === undefined) this.#retireLocation(old);
+      if (location !== undefined && old !== location) added.push(location);
+    }
+    this.#assertUnique(table, removed, added);
+    const changed = removed.length === 0 && added.length === 0 ? table : table.change(removed, added, parent.block);
+    return reordered ? changed.inOrderOf(parent.block) : changed;
+  }
+
+  #assertUnique(table: LocationTable, removed: readonly Location[], added: readonly Location[]): void {
+    for (const [at, location] of added.entries()) {
+      const other = table.sameAs(location.match) ?? added.slice(0, at).find((earlier) => isSamePlace(earlier, location));
+      if (other !== undefined && !removed.includes(other)) this.#errors.add(duplicate(location));
+    }
+  }
+
+  #location(directive: Directive, parent: ScopeNode, old: Location | undefined, touched: TouchedBlock | undefined): Location {
+    if (old !== undefined && touched?.asWhole === false) {
+      const nested = this.#edited(old.nested, directive, old.node, touched);
+      return nested === old.nested ? old : { ...old, directive, nested };
+    }
+    const node = this.#node(new ScopeNode('location', 'location', directive, directive.block, parent.outer), old?.node);
+    if (old !== undefined && old.node === node && !this.again.has(directive.id)) {
+      const nested = old.directive === directive && touched === undefined ? old.nested : this.#table(directive, node, old.nested, touched);
+      return nested === old.nested ? old : { ...old, directive, nested };
+    }
     const match = locationMatch(directive);
-    this.#mistakes.attempt(() => checkPlace(directive, match, parent));
-    const identity = `${match.kind === 'prefix-only' ? 'prefix' : match.kind} ${match.name}`;
-    if (match.kind !== 'regex' && seen.has(identity)) {
-      this.#mistakes.add(errorAt(directive, `duplicate location "${match.name}"`, directive.args.at(-1)));
-    }
-    seen.add(identity);
-    if (old !== undefined && old.directive === directive && this.previous?.scopes.get(directive.id) === scope) return old;
-    return this.#location(match, scope, this.#locations(directive, scope, old?.nested));
+    this.#errors.attempt(() => checkPlace(directive, match, parent));
+    const unit = this.units.location(match, node, this.#errors);
+    this.#replaced(directive.id, old?.holdings, unit.holdings);
+    return { ...unit, nested: this.#table(directive, node, old?.nested, touched) };
   }
 
-  #location(match: LocationMatch, scope: ScopeNode, nested: LocationTable): Location {
-    for (const line of scope.linesInForce('error_page')) this.#mistakes.attempt(() => checkErrorPage(line));
-    for (const line of scope.linesInForce('client_body_temp_path')) this.#mistakes.attempt(() => checkTemporaryPath(line));
-    const handlers = this.#handlers(scope, false);
-    const autoRedirect = handlers.content !== undefined && match.name.endsWith('/') && match.kind !== 'regex';
-    const types = this.contentTypes.tableOf(scope.linesInForce('types'));
-    const settings = locationSettings(this.#conf(scope), this.product, types, autoRedirect);
-    return {
-      match,
-      directive: scope.directive,
-      scope: this.core.view(scope),
-      settings: handlers.limitsBody ? { ...settings, clientMaxBodySize: 0 } : settings,
-      steps: handlers.steps('rewrite', 'precontent'),
-      content: handlers.content,
-      headerFilters: handlers.headerFilters,
-      logHandlers: handlers.logHandlers,
-      modules: handlers.modules,
-      nested,
-    };
+  #node(node: ScopeNode, old: ScopeNode | undefined): ScopeNode {
+    return node.continuing(old, this.staysOutside);
   }
 
-  #conf(scope: ScopeNode): CoreConf {
-    return this.core.conf(scope) as CoreConf;
+  #retireServer(server: VirtualServer): void {
+    this.#replaced(server.directive.id, server.holdings, undefined);
+    for (const location of server.locations.all()) this.#retireLocation(location);
   }
 
-  #handlers(scope: ScopeNode, server: boolean): HandlerSet {
-    const set = new HandlerSet();
-    for (const { declaration, instance, reader } of this.modules) {
-      const handlers = this.#mistakes.attempt((): HttpHandlers | undefined =>
-        server ? instance.compileServer?.(reader.view(scope)) : instance.compile?.(reader.view(scope)),
-      );
-      if (handlers !== undefined) set.add(declaration, handlers, scope.directive);
-    }
-    return set;
+  #retireLocation(location: Location): void {
+    this.#replaced(idOf(location), location.holdings, undefined);
+    for (const nested of location.nested.all()) this.#retireLocation(nested);
   }
 
-  #tls(scope: ScopeNode): ServerTls | undefined {
-    for (const { instance, reader } of this.modules) {
-      const settings = instance.compileTls?.(reader.view(scope));
-      if (settings === undefined) continue;
-      try {
-        return { settings, context: nodeTls().createSecureContext(settings) };
-      } catch (error) {
-        const place = scope.lineInForce('ssl_certificate') ?? scope.directive;
-        const message = `cannot use certificate, key or ciphers: ${(error as Error).message}`;
-        if (place === undefined) throw error;
-        throw errorAt(place, message);
-      }
-    }
-    return undefined;
+  #replaced(id: number, before: Holdings | undefined, after: Holdings | undefined): void {
+    for (const input of before?.inputs ?? []) this.#useOf(input).set(id, false);
+    for (const input of after?.inputs ?? []) this.#useOf(input).set(id, true);
+    if (before !== undefined && before.resources.length > 0) this.#retired.push(before);
+  }
+
+  #useOf(input: string): Map<number, boolean> {
+    const known = this.#uses.get(input) ?? new Map<number, boolean>();
+    this.#uses.set(input, known);
+    return known;
+  }
+
+  #users(): HttpConfiguration['users'] {
+    const before = this.previous?.users ?? LayeredMap.of<string, IdMap<true>>([]);
+    if (this.#uses.size === 0) return before;
+    const changes = Array.from(this.#uses, ([input, ids]) => {
+      const users = (before.get(input) ?? IdMap.empty<true>()).edit();
+      for (const [id, uses] of ids) keep(users, id, uses || undefined);
+      const now = users.commit();
+      return [input, now.size > 0 ? now : undefined] as const;
+    });
+    return before.with(changes);
   }
 }
 
-/** nginx's rules for where locations may stand. */
-function checkPlace(directive: Directive, match: LocationMatch, parent: ScopeNode): void {
-  if (parent.kind !== 'location' || parent.directive === undefined) return;
-  const outer = locationMatch(parent.directive);
-  const shown = directive.args.map((word) => word.text).join(' ');
-  const refuse = (message: string): never => {
-    throw errorAt(directive, message, directive.args.at(-1));
-  };
-  if (match.kind === 'named') refuse(`named location "${shown}" can be on the server level only`);
-  if (outer.kind === 'exact') refuse(`location "${shown}" cannot be inside the exact location "${outer.name}"`);
-  if (outer.kind === 'named') refuse(`location "${shown}" cannot be inside the named location "${outer.name}"`);
-  // A prefix in a regular expression begins with its very text, whatever that matches.
-  if (match.kind !== 'regex' && !match.name.startsWith(outer.name)) {
-    refuse(`location "${match.name}" is outside location "${outer.name}"`);
-  }
+/** Servers in the order of the configuration. */
+export function serverIds({ root }: Tree): number[] {
+  const ids: number[] = [];
+  for (const http of root.named('http')) for (const { id } of http.block?.named('server') ?? []) ids.push(id);
+  return ids;
+}
+
+const idOf = ({ directive }: Location): number => directive?.id ?? 0;
+
+const tableOf = (locations: readonly Location[]): LocationTable =>
+  locations.length === 0 ? LocationTable.empty : LocationTable.empty.change([], locations, undefined);
+
+function keep<V>(map: IdMapDraft<V>, id: number, value: V | undefined): void {
+  if (value === undefined) map.delete(id);
+  else map.set(id, value);
+}
+
+/** What no two locations of a block may have in common, other than regular expressions. */
+function placeOf({ match: { kind, name } }: Location): string {
+  return `${kind === 'prefix-only' ? 'prefix' : kind} ${name}`;
+}
+
+function isSamePlace(a: Location, b: Location): boolean {
+  return a.match.kind !== 'regex' && placeOf(a) === placeOf(b);
+}
+
+function duplicate({ match, directive }: Location): Error {
+  const message = `duplicate location "${match.name}"`;
+  return directive === undefined ? new Error(message) : errorAt(directive, message, directive.args.at(-1));
 }

@@ -76,10 +76,18 @@ export const coreDirectives = {
     identity: words,
     doc: 'Settings for a part of the URIs.',
   }),
+  limit_except: directive({
+    in: ['location'],
+    args: { methods: rest(text('method')) },
+    block: 'limit_except',
+    inherit: 'none',
+    doc: 'Access rules, and other settings, for requests with methods other than these. GET includes HEAD.',
+  }),
   listen: directive({
     in: ['server'],
     args: { address: listenAddress, parameters: rest(listenParameter, 0) },
     many: true,
+    inherit: 'none',
     doc: 'Address and port of the server.',
   }),
   server_name: directive({ in: ['server'], args: { names: rest(serverName) }, many: true, inherit: 'none', doc: 'Names of the server.' }),

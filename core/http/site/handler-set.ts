@@ -22,6 +22,8 @@ export class HandlerSet {
   #content: { readonly module: string; readonly run: Handler } | undefined;
   /** The owner of the content sets the limit of request bodies itself. */
   limitsBody = false;
+  /** The owner of the content passes requests on. */
+  autoRedirect = false;
 
   /** @throws ConfigError when a second module claims the content of the location. */
   add({ manifest }: ModuleDeclaration, handlers: HttpHandlers, place: Directive | undefined): void {
@@ -35,6 +37,7 @@ export class HandlerSet {
     if (handlers.log) this.#log.push({ order: order('log'), run: handlers.log });
     if (handlers.content) this.#claim(manifest.name, handlers.content, place);
     if (handlers.limitsBody) this.limitsBody = true;
+    if (handlers.autoRedirect) this.autoRedirect = true;
   }
 
   get content(): Handler | undefined {

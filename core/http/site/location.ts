@@ -2,7 +2,9 @@ import type { Handler, HttpHandlers, Scope, Template } from '../../module/http.j
 import type { Directive } from '../../module/tree.js';
 import type { ContentTypes } from './content-types.js';
 import type { LocationTable } from './location-table.js';
+import type { ScopeNode } from './scope.js';
 import type { TemporaryPath } from './temporary-path.js';
+import type { Holdings } from './unit.js';
 
 /** How a location is chosen: its modifier and name. */
 export type LocationMatch =
@@ -53,10 +55,21 @@ export interface Steps {
   readonly phases: Uint8Array;
 }
 
-/** One compiled location: everything that a request needs there, flat. */
+/** `limit_except`: requests with other methods are in a scope of their own. */
+export interface LimitExcept {
+  readonly methods: ReadonlySet<string>;
+  readonly location: Location;
+}
+
+/** One compiled location: everything that a request needs there, flat. Or a part of one: a block of `if` or `limit_except`. */
 export interface Location {
   readonly match: LocationMatch;
   readonly directive: Directive | undefined;
+  readonly node: ScopeNode;
+  readonly holdings: Holdings;
+  /** The blocks of `if`, by the id of the directive. Undefined without any. */
+  readonly branches: ReadonlyMap<number, Location> | undefined;
+  readonly limitExcept: LimitExcept | undefined;
   readonly scope: Scope;
   readonly settings: LocationSettings;
   readonly steps: Steps;

@@ -1,9 +1,13 @@
 import { ConfReader } from '../../config/conf.js';
-import { errorAt } from '../../config/errors.js';
 import { ErrorCollector } from '../../config/error-collector.js';
+import { errorAt } from '../../config/errors.js';
+import { sameHead } from '../../config/operations.js';
+import { systemErrorText } from '../../config/system-error.js';
 import type { Scope } from '../../module/http.js';
+import type { InputFile, Resource } from '../../module/resource.js';
 import type { ArgContext, Conf, ContextName, Directives } from '../../module/spec.js';
 import type { Block, Directive } from '../../module/tree.js';
+import type { UnitRecorder } from './unit.js';
 
 /** Reads the configuration of one module, in every scope. */
 export class ScopedReader {
@@ -15,6 +19,7 @@ export class ScopedReader {
   constructor(
     specs: Directives,
     private readonly args: ArgContext,
+    readonly recorder: UnitRecorder,
   ) {
     this.#reader = new ConfReader(specs);
   }
@@ -38,15 +43,52 @@ export class ScopedReader {
   }
 }
 
+/** Which directives have no effect inside the blocks of the block they stand in. */
+export type StaysOutside = (name: string) => boolean;
+
 /** One block that settings are read for, with the blocks around it. The same for all modules. */
 export class ScopeNode {
+  /**
+   * The scope that inner ones have as their parent: this one, or an earlier one with the same settings for them, so that a change of what has
+   * no effect inside leaves them as they are.
+   */
+  readonly outer: ScopeNode;
+  #inner: Map<Directive, ScopeNode> | undefined;
+
   constructor(
     readonly kind: Scope['kind'],
     readonly context: ContextName,
     readonly directive: Directive | undefined,
     readonly block: Block | undefined,
     readonly parent: ScopeNode | undefined,
-  ) {}
+    outer?: ScopeNode,
+  ) {
+    this.outer = outer ?? this;
+  }
+
+  /** This scope, or what can be kept of `old`, which the same directive was before: all of it, or what inner scopes see of it. */
+  continuing(old: ScopeNode | undefined, staysOutside: StaysOutside): ScopeNode {
+    if (old === undefined || old.kind !== this.kind || old.parent !== this.parent) return this;
+    if (this.directive !== undefined && (old.directive === undefined || !sameHead(this.directive, old.directive))) return this;
+    if (old.block === this.block) return old;
+    const [settings, before] = [settingsOf(this.block), settingsOf(old.block)];
+    if (isSame(settings, before)) return old;
+    const reachesInside = ({ name }: Directive): boolean => !staysOutside(name);
+    if (!isSame(settings.filter(reachesInside), before.filter(reachesInside))) return this;
+    return new ScopeNode(this.kind, this.context, this.directive, this.block, this.parent, old.outer);
+  }
+
+  /** The scope of a block in this one that is compiled with it (`if`, `limit_except`). */
+  inner(directive: Directive): ScopeNode {
+    const known = this.#inner?.get(directive);
+    if (known !== undefined) return known;
+    const isIf = directive.name === 'if';
+    const context = isIf ? `if in ${this.kind === 'server' ? 'server' : 'location'}` : 'limit_except';
+    const node = new ScopeNode(isIf ? 'if' : 'limit_except', context, directive, directive.block, this);
+    this.#inner ??= new Map();
+    this.#inner.set(directive, node);
+    return node;
+  }
 
   /** The directives of that name in its block, or in the innermost block around it that has any. */
   linesInForce(name: string): readonly Directive[] {
@@ -58,28 +100,19 @@ export class ScopeNode {
   lineInForce(name: string): Directive | undefined {
     return this.linesInForce(name)[0];
   }
-
-  /** True if `other` is the same scope with the same settings of its own: blocks inside it may differ. */
-  settlesLike(other: ScopeNode | undefined): boolean {
-    if (other === undefined || other.kind !== this.kind || other.parent !== this.parent) return false;
-    if (other.block === this.block) return true;
-    return sameSettings(this.block, other.block);
-  }
 }
 
 /** Blocks that are scopes of their own, so that a change in them leaves the settings around them as they are. */
-const INNER = new Set(['server', 'location', 'upstream']);
-
-function sameSettings(a: Block | undefined, b: Block | undefined): boolean {
-  const left = settingsOf(a);
-  const right = settingsOf(b);
-  return left.length === right.length && left.every((directive, at) => directive === right[at]);
-}
+const SCOPES = new Set(['http', 'server', 'location', 'upstream']);
 
 function settingsOf(block: Block | undefined): Directive[] {
   const settings: Directive[] = [];
-  for (const directive of block ?? []) if (!INNER.has(directive.name)) settings.push(directive);
+  for (const directive of block ?? []) if (!SCOPES.has(directive.name)) settings.push(directive);
   return settings;
+}
+
+function isSame(a: readonly Directive[], b: readonly Directive[]): boolean {
+  return a.length === b.length && a.every((directive, at) => directive === b[at]);
 }
 
 class ModuleScope implements Scope {
@@ -111,6 +144,24 @@ class ModuleScope implements Scope {
 
   lines(name: string): readonly Directive[] {
     return this.#node.linesInForce(name);
+  }
+
+  inner(block: Directive): Scope {
+    return this.#reader.view(this.#node.inner(block));
+  }
+
+  file<T>(path: string, parse: (file: InputFile) => T, place?: string | Directive, message?: (reason: string) => string): T {
+    try {
+      return this.#reader.recorder.file(path, parse);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).syscall === undefined) throw error;
+      const reason = systemErrorText(error);
+      return this.fail(message?.(reason) ?? `open() "${path}" failed (${reason})`, place);
+    }
+  }
+
+  register(resource: Resource): void {
+    this.#reader.recorder.register(resource);
   }
 
   fail(message: string, place?: string | Directive, hint?: string): never {

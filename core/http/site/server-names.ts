@@ -1,3 +1,4 @@
+import { LayeredMap } from '../../config/layered-map.js';
 import { compilePattern } from '../../module/pattern.js';
 import { ArgError, type ArgType } from '../../module/spec.js';
 import type { VirtualServer } from './virtual-server.js';
@@ -17,25 +18,104 @@ export type ServerName =
   | { readonly kind: 'trailing'; readonly name: string }
   | { readonly kind: 'regex'; readonly name: string; readonly pattern: RegExp };
 
+/** A server that came, went, or is another object now. */
+interface Replaced {
+  readonly before: VirtualServer | undefined;
+  readonly after: VirtualServer | undefined;
+}
+
+type Kind = ServerName['kind'];
+type Names = LayeredMap<string, ServerFound>;
+interface NamedByPattern {
+  readonly pattern: RegExp;
+  readonly server: VirtualServer;
+}
+
 /**
  * The names of all servers behind one listening address, chosen as nginx does: exact, longest leading wildcard, longest trailing
- * wildcard, first regular expression, default server.
+ * wildcard, first regular expression, default server. It never changes: {@link change} makes another one that shares what is the same.
  */
 export class ServerNames {
-  readonly #exact = new Map<string, ServerFound>();
-  readonly #leading = new Map<string, ServerFound>();
-  readonly #trailing = new Map<string, ServerFound>();
-  readonly #regexes: { pattern: RegExp; server: VirtualServer }[] = [];
-  /** Names that an earlier server has, as they are written. */
-  readonly conflicts: string[] = [];
+  readonly #exact: Names;
+  readonly #leading: Names;
+  readonly #trailing: Names;
+  readonly #regexes: readonly NamedByPattern[];
   readonly #default: ServerFound;
   readonly #single: boolean;
 
-  /** @param servers in the order of the configuration; of two with one name the first wins. */
-  constructor(servers: readonly VirtualServer[], defaultServer: VirtualServer) {
+  private constructor(
+    names: Readonly<Record<Exclude<Kind, 'regex'>, Names>>,
+    regexes: readonly NamedByPattern[],
+    defaultServer: VirtualServer,
+    servers: number,
+    /** Names that an earlier server has, as they are written. */
+    readonly conflicts: readonly string[],
+  ) {
+    this.#exact = names.exact;
+    this.#leading = names.leading;
+    this.#trailing = names.trailing;
+    this.#regexes = regexes;
     this.#default = { server: defaultServer, captures: undefined };
-    for (const server of servers) for (const name of server.names) this.#add(name, server);
-    this.#single = servers.length === 1 && this.#regexes.length === 0;
+    this.#single = servers === 1 && regexes.length === 0;
+  }
+
+  /** @param servers in the order of the configuration; of two with one name the first wins. */
+  static of(servers: readonly VirtualServer[], defaultServer: VirtualServer): ServerNames {
+    const tables = {
+      exact: new Map<string, ServerFound>(),
+      leading: new Map<string, ServerFound>(),
+      trailing: new Map<string, ServerFound>(),
+    };
+    const regexes: NamedByPattern[] = [];
+    const conflicts: string[] = [];
+    for (const server of servers) {
+      const found = { server, captures: undefined };
+      for (const name of server.names) {
+        if (name.kind === 'regex') regexes.push({ pattern: name.pattern, server });
+        else if (tables[name.kind].has(name.name)) conflicts.push(written(name));
+        else tables[name.kind].set(name.name, found);
+      }
+    }
+    const names = { exact: LayeredMap.of(tables.exact), leading: LayeredMap.of(tables.leading), trailing: LayeredMap.of(tables.trailing) };
+    return new ServerNames(names, regexes, defaultServer, servers.length, conflicts);
+  }
+
+  /**
+   * The names after some servers became others. Costs what the change is, as long as no name is there twice and no regular expression
+   * comes or goes.
+   * @param servers as {@link of}, after the change
+   */
+  change(servers: readonly VirtualServer[], defaultServer: VirtualServer, changes: readonly Replaced[]): ServerNames {
+    const tables = {
+      exact: new Map<string, ServerFound | undefined>(),
+      leading: new Map<string, ServerFound | undefined>(),
+      trailing: new Map<string, ServerFound | undefined>(),
+    };
+    const before = { exact: this.#exact, leading: this.#leading, trailing: this.#trailing };
+    const successors = new Map<VirtualServer, VirtualServer>();
+    let isSimple = this.conflicts.length === 0;
+    for (const change of changes)
+      for (const name of change.before?.names ?? []) if (name.kind !== 'regex') tables[name.kind].set(name.name, undefined);
+    for (const change of changes) {
+      if (!sameRegexes(change)) isSimple = false;
+      if (change.after === undefined) continue;
+      if (change.before !== undefined) successors.set(change.before, change.after);
+      const found = { server: change.after, captures: undefined };
+      for (const { kind, name } of change.after.names) {
+        if (kind === 'regex') continue;
+        const table = tables[kind];
+        if (table.has(name) ? table.get(name) !== undefined : before[kind].get(name) !== undefined) isSimple = false;
+        table.set(name, found);
+      }
+    }
+    if (!isSimple) return ServerNames.of(servers, defaultServer);
+    const names = {
+      exact: this.#exact.with(tables.exact),
+      leading: this.#leading.with(tables.leading),
+      trailing: this.#trailing.with(tables.trailing),
+    };
+    const regexes = this.#regexes.map((named) => ({ ...named, server: successors.get(named.server) ?? named.server }));
+    return new ServerNames(names, regexes, defaultServer, servers.length, []);
   }
 
   get defaultServer(): VirtualServer {
@@ -72,22 +152,20 @@ export class ServerNames {
     }
     return undefined;
   }
+}
 
-  #add(name: ServerName, server: VirtualServer): void {
-    if (name.kind === 'regex') {
-      this.#regexes.push({ pattern: name.pattern, server });
-      return;
-    }
-    const found = { server, captures: undefined };
-    if (name.kind === 'exact') this.#take(this.#exact, name.name, found, name.name);
-    else if (name.kind === 'leading') this.#take(this.#leading, name.name, found, `*.${name.name}`);
-    else this.#take(this.#trailing, name.name, found, `${name.name}.*`);
-  }
+function written({ kind, name }: ServerName): string {
+  if (kind === 'leading') return `*.${name}`;
+  return kind === 'trailing' ? `${name}.*` : name;
+}
 
-  #take(names: Map<string, ServerFound>, name: string, found: ServerFound, written: string): void {
-    if (names.has(name)) this.conflicts.push(written);
-    else names.set(name, found);
-  }
+/** Regular expressions are asked in order: only where they stay the same do their places. */
+function sameRegexes({ before, after }: Replaced): boolean {
+  return regexesOf(before) === regexesOf(after);
+}
+
+function regexesOf(server: VirtualServer | undefined): string {
+  return (server?.names ?? []).flatMap(({ kind, name }) => (kind === 'regex' ? [name] : [])).join('\n');
 }
 
 /** One name of a `server_name` line. */

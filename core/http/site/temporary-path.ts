@@ -1,5 +1,5 @@
-import { mkdir, mkdirSync, open, unlink } from 'node:fs';
-import { join } from 'node:path';
+import { accessSync, constants, existsSync, mkdir, mkdirSync, open, unlink } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { ConfigError } from '../../config/errors.js';
 import { systemErrorText } from '../../config/system-error.js';
 
@@ -58,10 +58,20 @@ export function failureOf(call: string, path: string, error: unknown): string {
   return `${call}() "${path}" failed (${systemErrorText(error)})`;
 }
 
+/** Whether the folder is there or can be made, without making it. @throws ConfigError */
+export function checkTemporaryFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  refusing(folder, () => accessSync(dirname(folder), constants.W_OK | constants.X_OK));
+}
+
 /** Makes the folder itself, when a configuration is brought into force. @throws ConfigError */
 export function makeTemporaryFolder(folder: string): void {
+  refusing(folder, () => mkdirSync(folder, FOLDER_MODE));
+}
+
+function refusing(folder: string, step: () => void): void {
   try {
-    mkdirSync(folder, FOLDER_MODE);
+    step();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return;
     const hint = 'long request bodies are kept there: set "client_body_temp_path" to a folder that can be made';

@@ -6,7 +6,9 @@ import type { Directive } from '../../module/tree.js';
 import type { LocationTable } from './location-table.js';
 import type { Location, Steps } from './location.js';
 import type { ListenOptions } from '../../net/listen-options.js';
+import type { ScopeNode } from './scope.js';
 import type { ServerName } from './server-names.js';
+import type { Holdings } from './unit.js';
 
 /** What the engine needs of a server before a location is chosen. */
 export interface ServerSettings {
@@ -25,6 +27,9 @@ export interface ServerTls {
 /** One compiled `server` block. */
 export interface VirtualServer {
   readonly directive: Directive;
+  readonly node: ScopeNode;
+  /** Its own and those of {@link fallback}. */
+  readonly holdings: Holdings;
   readonly scope: Scope;
   /** First name of server_name as written: `$server_name`. */
   readonly name: string;
@@ -36,7 +41,7 @@ export interface VirtualServer {
   /** Which module a handler of them came from. */
   readonly modules: ReadonlyMap<unknown, string>;
   readonly locations: LocationTable;
-  /** Where a request is that no location matches, and that failed before one was chosen. */
+  /** Where a request is that no location matches, or that failed before one was chosen: the server's own settings and handlers. */
   readonly fallback: Location;
   /** Certificates and ciphers; undefined without any. */
   readonly tls: ServerTls | undefined;

@@ -138,7 +138,7 @@ function upstreamTarget(request: Request, plan: UriPlan): string {
     if (target !== '') return targetText(target);
   }
   if (plan.kind !== 'replace' && !request.uriChanged) return request.requestUri;
-  const path = plan.kind !== 'replace' ? escapeUri(request.uri) : plan.by + escapeUri(request.uri.slice(plan.length));
+  const path = plan.kind !== 'replace' || request.rewritten ? escapeUri(request.uri) : plan.by + escapeUri(request.uri.slice(plan.length));
   // Those of an internal redirect may be made of what was decoded, such as `$uri`.
   return request.args === '' ? path : targetText(`${path}?${request.args}`);
 }
@@ -156,10 +156,19 @@ export function splitAddress(text: string, defaultPort: number): { host: string;
   return { host: match[1].replace(/^\[|\]$/g, ''), port };
 }
 
+/** The names that a constant target may stand for: an upstream of that name, or of its host. */
+function namesIn(target: string | undefined): readonly string[] {
+  if (target === undefined) return [];
+  const [host = ''] = target.split(':', 1);
+  return host === target || target.startsWith('[') ? [target] : [target, host];
+}
+
 /** The {@link Exchanges} service. Collects what has to be resolved while a configuration is prepared. */
 export class HttpExchanges extends Exchanges {
   /** Something is passed on: requests may have bodies that need a place. */
   inUse = false;
+  /** Told of the names that targets stand for: what is compiled depends on whether an upstream has them. */
+  onUse: (name: string) => void = () => undefined;
   #lookups: Promise<void>[] = [];
 
   constructor(private readonly source: UpstreamSource) {
@@ -169,6 +178,7 @@ export class HttpExchanges extends Exchanges {
   compile(plan: ExchangePlan): (request: HttpRequest) => Result | Promise<Result> {
     const route = new ExchangeRoute(plan, this.source);
     this.inUse = true;
+    for (const name of namesIn(plan.target.constant)) this.onUse(name);
     if (!route.find()) {
       const lookup = route.lookUp();
       // What is wrong is asked for when all are compiled, which may be long after the name turned out to be unknown.
@@ -176,6 +186,16 @@ export class HttpExchanges extends Exchanges {
       this.#lookups.push(lookup);
     }
     return (request) => route.start(request);
+  }
+
+  /** True if the change that is being prepared gives a name another meaning. */
+  isChanging(name: string): boolean {
+    try {
+      return this.source.find(name) !== this.source.inForce(name);
+    } catch {
+      // It is rejected: whoever uses it says so as well.
+      return true;
+    }
   }
 
   /** Resolves when all names of the plans compiled since the last call were looked up. */

@@ -1,0 +1,16 @@
+import type { InputFile } from '../module/resource.js';
+import { ConfigError } from './errors.js';
+
+/** A file that a directive names. What is wrong with it is reported at its own lines. */
+export function inputFile(path: string, bytes: Buffer): InputFile {
+  return {
+    path,
+    bytes,
+    get text() {
+      return bytes.toString();
+    },
+    fail(line, message, hint) {
+      throw new ConfigError(message, { file: path, line, column: 1 }, 1, hint);
+    },
+  };
+}

@@ -1,0 +1,79 @@
+import { readFileSync } from 'node:fs';
+
+/** Files that directives name, by path. */
+export type FileContents = ReadonlyMap<string, Uint8Array>;
+
+const NONE: FileContents = new Map();
+
+/**
+ * The files that a configuration was made of. The process that checks a configuration reads them, once a change; its other threads are
+ * given what it read, so that all see the same bytes. A file that has not changed is the same Buffer as before.
+ */
+export class InputFiles {
+  #inForce = new Map<string, Buffer>();
+  /** Read for the change that is being prepared. */
+  #coming = new Map<string, Buffer>();
+  #given: FileContents | undefined;
+  #rereads = false;
+
+  /**
+   * Begins a change.
+   * @param rereads files in force may have other contents by now
+   * @param given what another thread has read for this change: nothing else is new
+   */
+  begin(rereads: boolean, given: FileContents | undefined): void {
+    this.#coming = new Map();
+    this.#rereads = rereads && given === undefined;
+    this.#given = given;
+  }
+
+  /** @throws the error of the system */
+  read(path: string): Buffer {
+    const known = this.#coming.get(path);
+    if (known !== undefined) return known;
+    const old = this.#inForce.get(path);
+    const given = this.#given?.get(path);
+    if (old !== undefined && given === undefined && !this.#rereads) return old;
+    const now = given ?? readFileSync(path);
+    const bytes = old?.equals(now) === true ? old : Buffer.from(now.buffer, now.byteOffset, now.byteLength);
+    this.#coming.set(path, bytes);
+    return bytes;
+  }
+
+  /** Those of the files that have changed since they were read for the configuration in force, or cannot be read any more. */
+  changed(paths: Iterable<string>): string[] {
+    const changed: string[] = [];
+    for (const path of paths) {
+      try {
+        if (this.read(path) !== this.#inForce.get(path)) changed.push(path);
+      } catch {
+        changed.push(path);
+      }
+    }
+    return changed;
+  }
+
+  /** What the change has brought: for other threads. */
+  get brought(): FileContents {
+    return new Map([...this.#coming].filter(([path, bytes]) => this.#inForce.get(path) !== bytes));
+  }
+
+  /** All that is in force: for a thread that starts. */
+  get inForce(): FileContents {
+    return this.#inForce;
+  }
+
+  commit(): void {
+    for (const [path, bytes] of this.#coming) this.#inForce.set(path, bytes);
+    this.abort();
+  }
+
+  abort(): void {
+    this.begin(false, NONE);
+  }
+
+  /** Keeps only what is still used. */
+  retain(isUsed: (path: string) => boolean): void {
+    for (const path of this.#inForce.keys()) if (!isUsed(path)) this.#inForce.delete(path);
+  }
+}

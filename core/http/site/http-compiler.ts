@@ -1,0 +1,42 @@
+import type { ArgContext, Directives } from '../../module/spec.js';
+import { Compilation, type Compiled, type HttpConfiguration } from './compiler.js';
+import { coreDirectives } from './core-module.js';
+import type { StaysOutside } from './scope.js';
+import type { Product } from './settings.js';
+import type { TreeChange } from './touched.js';
+import { UnitCompiler, type CompiledModule } from './unit-compiler.js';
+import type { UnitRecorder } from './unit.js';
+
+/** Turns the `http` block of a tree into servers and locations, for one set of modules. */
+export class HttpCompiler {
+  readonly #units: UnitCompiler;
+  readonly #staysOutside: StaysOutside;
+
+  constructor(modules: readonly CompiledModule[], args: ArgContext, product: Product, recorder: UnitRecorder) {
+    this.#units = new UnitCompiler(modules, args, product, recorder);
+    this.#staysOutside = withoutEffectInside([coreDirectives, ...modules.map(({ declaration }) => declaration.manifest.directives ?? {})]);
+  }
+
+  /**
+   * @param again see {@link Compilation}
+   * @throws ConfigErrors with everything that is wrong
+   */
+  compile(change: TreeChange, previous: HttpConfiguration | undefined, again: ReadonlySet<number>): Compiled {
+    return new Compilation(this.#units, this.#staysOutside, change, previous, again).run();
+  }
+
+  /** Folders for temporary files of the servers and locations compiled since the last call. */
+  takeTemporaryFolders(): ReadonlySet<string> {
+    return this.#units.takeTemporaryFolders();
+  }
+}
+
+/** Directives that inner blocks do not inherit, in any place they may stand in. */
+function withoutEffectInside(specs: readonly Directives[]): StaysOutside {
+  const inherited = new Map<string, boolean>();
+  for (const [key, spec] of specs.flatMap((directives) => Object.entries(directives))) {
+    const name = spec.name ?? key;
+    inherited.set(name, inherited.get(name) === true || spec.inherit !== 'none');
+  }
+  return (name) => inherited.get(name) === false;
+}

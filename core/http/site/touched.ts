@@ -1,0 +1,100 @@
+import type { Tree, TreeOperation } from '../../config/tree.js';
+import type { Directive } from '../../module/tree.js';
+import type { StaysOutside } from './scope.js';
+
+/** What a change does to the tree. */
+export interface TreeChange {
+  readonly before: Tree;
+  readonly after: Tree;
+  readonly operations: readonly TreeOperation[];
+}
+
+/** A block that a change concerns, with the servers and locations in it that it concerns. The others stay the same objects. */
+export class TouchedBlock {
+  readonly inside = new Map<number, TouchedBlock>();
+  /** More than the servers or locations in it: it is compiled as a whole, and takes over what is the same. */
+  asWhole = false;
+  /** Servers or locations in it changed places. */
+  reordered = false;
+
+  at(id: number): TouchedBlock {
+    const known = this.inside.get(id);
+    if (known !== undefined) return known;
+    const block = new TouchedBlock();
+    this.inside.set(id, block);
+    return block;
+  }
+}
+
+/**
+ * What of the `http` block a change concerns, found by its operations alone: it costs what the change is.
+ * @param again ids of servers and locations to compile although their blocks are the same
+ * @returns isEverything when settings change that all servers inherit: `http` has those of `again` then, and the rest is to be found out
+ */
+export function touchedBy(
+  change: TreeChange,
+  staysOutside: StaysOutside,
+  again: ReadonlySet<number>,
+): { readonly isEverything: boolean; readonly http: TouchedBlock } {
+  const http = new TouchedBlock();
+  const paths = pathsInHttp(change, staysOutside);
+  const isEverything = paths === undefined;
+  for (const path of paths ?? []) touch(http, path, false);
+  if (!isEverything)
+    for (const operation of change.operations) if (operation.op === 'move') reorder(http, change.after.pathOf(operation.id));
+  for (const id of again) touch(http, change.after.pathOf(id), isEverything);
+  return { isEverything, http };
+}
+
+/** The paths of what changes in servers; undefined if something changes that all of them inherit. */
+function pathsInHttp(change: TreeChange, staysOutside: StaysOutside): (readonly Directive[])[] | undefined {
+  const paths: (readonly Directive[])[] = [];
+  for (const path of pathsOf(change)) {
+    if (path === undefined) return undefined;
+    const [top, inHttp] = path;
+    if (top?.name !== 'http') continue;
+    if (inHttp === undefined) return undefined;
+    if (inHttp.name === 'server') paths.push(path);
+    else if (inHttp.name !== 'upstream' && !staysOutside(inHttp.name)) return undefined;
+  }
+  return paths;
+}
+
+/** From the outermost block to the directive of each operation, before and after; undefined for the whole tree. */
+function* pathsOf({ before, after, operations }: TreeChange): Generator<readonly Directive[] | undefined> {
+  for (const operation of operations) {
+    if (operation.op === 'root') yield undefined;
+    else if (operation.op === 'remove') yield before.pathOf(operation.id);
+    else yield after.pathOf(operation.op === 'move' ? operation.id : operation.directive.id);
+  }
+}
+
+/** @param path through a server; what is not in the tree has none */
+function touch(http: TouchedBlock, path: readonly Directive[], asWhole: boolean): void {
+  let block = http;
+  for (const { id, name } of path.slice(1)) {
+    if (name !== 'server' && name !== 'location') break;
+    block = block.at(id);
+    if (asWhole) block.asWhole = true;
+  }
+  // The innermost block has another setting, or came, went or was replaced itself.
+  if (block !== http) block.asWhole = true;
+}
+
+/** @param path to what has another place now */
+function reorder(http: TouchedBlock, path: readonly Directive[]): void {
+  const last = path.at(-1);
+  if (path[0]?.name !== 'http' || (last?.name !== 'server' && last?.name !== 'location')) return;
+  let block = http;
+  for (const { id } of path.slice(1, -1)) block = block.at(id);
+  block.reordered = true;
+}
+
+/** True if an operation is about something else than members and settings of upstreams. */
+export function touchesHttp(change: TreeChange): boolean {
+  for (const path of pathsOf(change)) {
+    if (path === undefined || path[0]?.name !== 'http') return true;
+    if (path[1]?.name !== 'upstream' || path.length <= 2) return true;
+  }
+  return false;
+}

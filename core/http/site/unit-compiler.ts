@@ -1,0 +1,180 @@
+import { errorAt } from '../../config/errors.js';
+import type { ErrorCollector } from '../../config/error-collector.js';
+import type { HttpHandlers } from '../../module/http.js';
+import type { HttpModule, ModuleDeclaration } from '../../module/manifest.js';
+import type { ArgContext } from '../../module/spec.js';
+import type { Block, Directive } from '../../module/tree.js';
+import type { ListenOptions } from '../../net/listen-options.js';
+import { ContentTypeTables } from './content-types.js';
+import { coreDirectives, type CoreConf } from './core-module.js';
+import { HandlerSet } from './handler-set.js';
+import { LocationTable } from './location-table.js';
+import type { LimitExcept, Location, LocationMatch } from './location.js';
+import { ScopedReader, type ScopeNode } from './scope.js';
+import {
+  checkErrorPage,
+  checkTemporaryPath,
+  limitedMethods,
+  listenOptions,
+  locationSettings,
+  serverNames,
+  serverSettings,
+  type Product,
+} from './settings.js';
+import { TlsContexts } from './tls-contexts.js';
+import type { Holdings, UnitRecorder } from './unit.js';
+import type { ServerTls, VirtualServer } from './virtual-server.js';
+
+/** A loaded module as the compiler needs it. */
+export interface CompiledModule {
+  readonly declaration: ModuleDeclaration;
+  readonly instance: HttpModule;
+}
+
+interface ModuleReader extends CompiledModule {
+  readonly reader: ScopedReader;
+}
+
+/** A server or location before what is in it is known. */
+type Without<T, K extends keyof T> = Omit<T, K>;
+
+/** Compiles single servers and locations, without the locations in them. One for each set of modules. */
+export class UnitCompiler {
+  readonly #modules: readonly ModuleReader[];
+  readonly #core: ScopedReader;
+  readonly #contentTypes = new ContentTypeTables();
+  readonly #contexts = new TlsContexts();
+  #temporaryFolders = new Set<string>();
+
+  constructor(
+    modules: Iterable<CompiledModule>,
+    private readonly args: ArgContext,
+    private readonly product: Product,
+    private readonly recorder: UnitRecorder,
+  ) {
+    this.#modules = Array.from(modules, ({ declaration, instance }) => ({
+      declaration,
+      instance,
+      reader: new ScopedReader(declaration.manifest.directives ?? {}, args, recorder),
+    }));
+    this.#core = new ScopedReader(coreDirectives, args, recorder);
+  }
+
+  server(directive: Directive, node: ScopeNode, errors: ErrorCollector): Without<VirtualServer, 'locations'> {
+    const { block } = directive;
+    const [server, holdings] = this.recorder.record(() => {
+      const handlers = this.#handlers(node, 'compileServer', errors);
+      return {
+        ...serverNames([...(block?.named('server_name') ?? [])]),
+        listens: errors.attempt(() => this.#listens(block)) ?? [],
+        settings: serverSettings(this.conf(node)),
+        steps: handlers.steps('post_read', 'server_rewrite'),
+        modules: handlers.modules,
+        tls: errors.attempt(() => this.#tls(node)),
+      };
+    });
+    const fallback = { ...this.location({ kind: 'prefix', name: '' }, node, errors), nested: LocationTable.empty };
+    return { directive, node, scope: this.#core.view(node), ...server, fallback, holdings: together(holdings, fallback.holdings) };
+  }
+
+  location(match: LocationMatch, node: ScopeNode, errors: ErrorCollector): Without<Location, 'nested'> {
+    const [location, holdings] = this.recorder.record(() => {
+      const whole = this.#part(match, node, errors, undefined);
+      const part = (directive: Directive): Location => this.#partOf(whole, directive, errors);
+      const isLocation = node.kind === 'location';
+      const branches = isLocation ? Array.from(node.block?.named('if') ?? [], (branch) => [branch.id, part(branch)] as const) : [];
+      const [limit] = isLocation ? (node.block?.named('limit_except') ?? []) : [];
+      return {
+        ...whole,
+        branches: branches.length > 0 ? new Map(branches) : undefined,
+        limitExcept: limit && this.#limitExcept(limit, part(limit), errors),
+      };
+    });
+    return { ...location, holdings };
+  }
+
+  /** Of the servers and locations compiled since the last call. */
+  takeTemporaryFolders(): ReadonlySet<string> {
+    const folders = this.#temporaryFolders;
+    this.#temporaryFolders = new Set();
+    return folders;
+  }
+
+  conf(node: ScopeNode): CoreConf {
+    return this.#core.conf(node) as CoreConf;
+  }
+
+  #limitExcept(directive: Directive, location: Location, errors: ErrorCollector): LimitExcept {
+    return { methods: errors.attempt(() => limitedMethods(directive)) ?? new Set(), location };
+  }
+
+  /** A block of `if` or `limit_except`: what it has no content of its own for is answered by that of the location. */
+  #partOf(whole: Without<Location, 'nested' | 'holdings'>, directive: Directive, errors: ErrorCollector): Location {
+    const part = this.#part(whole.match, whole.node.inner(directive), errors, whole);
+    return { ...part, holdings: { inputs: [], resources: [] }, nested: LocationTable.empty };
+  }
+
+  #part(
+    match: LocationMatch,
+    node: ScopeNode,
+    errors: ErrorCollector,
+    whole: Without<Location, 'nested' | 'holdings'> | undefined,
+  ): Without<Location, 'nested' | 'holdings'> {
+    for (const line of node.linesInForce('error_page')) errors.attempt(() => checkErrorPage(line));
+    for (const line of node.linesInForce('client_body_temp_path')) errors.attempt(() => checkTemporaryPath(line));
+    const handlers = this.#handlers(node, 'compile', errors);
+    const types = this.#contentTypes.tableOf(node.linesInForce('types'));
+    const autoRedirect = handlers.autoRedirect && match.name.endsWith('/') && match.kind !== 'regex';
+    const settings = locationSettings(this.conf(node), this.product, types, autoRedirect);
+    this.#temporaryFolders.add(settings.clientBodyTempPath.folder);
+    const limitsBody = handlers.limitsBody || (handlers.content === undefined && whole?.settings.clientMaxBodySize === 0);
+    return {
+      match,
+      directive: node.directive,
+      node,
+      scope: this.#core.view(node),
+      settings: limitsBody ? { ...settings, clientMaxBodySize: 0 } : settings,
+      steps: handlers.steps('rewrite', 'precontent'),
+      content: handlers.content ?? whole?.content,
+      headerFilters: handlers.headerFilters,
+      logHandlers: handlers.logHandlers,
+      modules: whole === undefined ? handlers.modules : new Map([...whole.modules, ...handlers.modules]),
+      branches: undefined,
+      limitExcept: undefined,
+    };
+  }
+
+  #listens(block: Block | undefined): readonly ListenOptions[] {
+    const fallback = process.getuid?.() === 0 ? '80' : '8000';
+    return listenOptions([...(block?.named('listen') ?? [])], (text) => this.args.path(text), fallback);
+  }
+
+  #handlers(node: ScopeNode, step: 'compile' | 'compileServer', errors: ErrorCollector): HandlerSet {
+    const set = new HandlerSet();
+    for (const { declaration, instance, reader } of this.#modules) {
+      const handlers = errors.attempt((): HttpHandlers | undefined => instance[step]?.(reader.view(node)));
+      if (handlers !== undefined) set.add(declaration, handlers, node.directive);
+    }
+    return set;
+  }
+
+  #tls(node: ScopeNode): ServerTls | undefined {
+    for (const { instance, reader } of this.#modules) {
+      const settings = instance.compileTls?.(reader.view(node));
+      if (settings === undefined) continue;
+      try {
+        return { settings, context: this.#contexts.of(settings) };
+      } catch (error) {
+        const place = node.lineInForce('ssl_certificate') ?? node.directive;
+        const message = `cannot use certificate, key or ciphers: ${(error as Error).message}`;
+        if (place === undefined) throw error;
+        throw errorAt(place, message);
+      }
+    }
+    return undefined;
+  }
+}
+
+function together(a: Holdings, b: Holdings): Holdings {
+  return { inputs: [...a.inputs, ...b.inputs], resources: [...a.resources, ...b.resources] };
+}
