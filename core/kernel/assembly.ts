@@ -42,6 +42,8 @@ export interface Assembly {
   readonly open: () => Promise<void>;
   /** Gives up what a worker had under way when it died. Master only. */
   readonly dropWorker: (worker: number) => void;
+  /** Requests that the workers of that number have been sent so far. Master only. */
+  readonly requestsOf: (worker: number) => number;
 }
 
 const UPSTREAM_ROLES = { master: 'master', worker: 'worker', control: 'alone', check: 'alone' } as const satisfies Record<
@@ -97,5 +99,6 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
       upstreams.dropWorker(dead);
       moduleZones.dropWorker(dead);
     },
+    requestsOf: (number) => figures.requestsOf(number),
   };
 }

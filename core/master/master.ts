@@ -74,6 +74,7 @@ export class Master {
       log,
       zones: this.#zones,
       release: (index) => this.#assembly.dropWorker(index),
+      requestsOf: (index) => this.#assembly.requestsOf(index),
       heapSize: () => this.#heapSize(),
       joining: (join) => this.#queue.between(join),
       start: (index) => this.#workerStart(index),

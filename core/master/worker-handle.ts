@@ -32,6 +32,8 @@ export class WorkerHandle implements Participant {
   readonly ready: Promise<void>;
   readonly ended: Promise<WorkerEnd>;
   readonly startedAt = Date.now();
+  /** Requests that the workers of this number had been sent when it started. */
+  readonly requestsBefore: number;
   /** It was told to end: it need not be replaced. */
   leaving = false;
   /** It has been given the state of one moment, and is told of every change since. */
@@ -39,6 +41,7 @@ export class WorkerHandle implements Participant {
   readonly #thread: Worker;
   /** Answers that are due, by `kind number`. */
   readonly #waiting = new Map<string, Waiting>();
+  readonly #zones: ZoneSet;
   #publications = 0;
   /** The newest zone that was shared with it. */
   #lastZone = 0;
@@ -53,11 +56,13 @@ export class WorkerHandle implements Participant {
     readonly index: number,
     start: WorkerStart,
     limits: { readonly maxOldGenerationSizeMb: number },
-    private readonly zones: ZoneSet,
+    { zones, requests }: { readonly zones: ZoneSet; readonly requests: number },
     /** Called when it has to be ended from outside, also if it was told to end: it would keep the server from ending. */
     onHang: (handle: WorkerHandle, reason: string) => void,
   ) {
     this.name = `worker ${index}`;
+    this.#zones = zones;
+    this.requestsBefore = requests;
     this.#watch = new HangWatch(
       () => this.#post({ kind: 'ping' }),
       (reason) => onHang(this, reason),
@@ -83,15 +88,15 @@ export class WorkerHandle implements Participant {
   async boot(state: WorkerState): Promise<void> {
     if (this.#gone || this.leaving) return;
     this.follows = true;
-    this.#lastZone = this.zones.last;
+    this.#lastZone = this.#zones.last;
     const booted = this.#answer('booted');
     this.#post({ kind: 'boot', state });
     await booted.catch(() => undefined);
   }
 
   prepare(tx: number, operations: string, rereads = false, files: FileContents = new Map()): Promise<void> {
-    const zones = this.zones.shares(this.#lastZone);
-    this.#lastZone = this.zones.last;
+    const zones = this.#zones.shares(this.#lastZone);
+    this.#lastZone = this.#zones.last;
     return this.#ask({ kind: 'prepare', tx, operations, rereads, files, zones }, `prepared ${tx}`);
   }
 

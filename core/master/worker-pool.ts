@@ -4,14 +4,11 @@ import { ParticipantGone, type Participant } from '../control/participant.js';
 import type { Log } from '../module/services.js';
 import type { WorkerStart, WorkerState } from '../worker/protocol.js';
 import type { ZoneSet } from '../zone/zone-set.js';
+import { BackOff } from './back-off.js';
 import { WATCH_MS } from './hang-watch.js';
 import { WorkerHandle, type WorkerEnd } from './worker-handle.js';
 
 const MEGABYTE = 1024 * 1024;
-const FIRST_DELAY_MS = 100;
-const LONGEST_DELAY_MS = 10_000;
-/** A worker that lived as long did not die at its start: its replacement comes at once. */
-const STEADY_MS = 10_000;
 
 export interface WorkerPoolOptions {
   readonly log: Log;
@@ -23,6 +20,8 @@ export interface WorkerPoolOptions {
   /** What is in force at this moment. */
   readonly state: () => WorkerState;
   readonly zones: ZoneSet;
+  /** Requests that the workers of that number have been sent so far. */
+  readonly requestsOf: (index: number) => number;
   /** Gives up what the worker of that number had under way when it died. */
   readonly release: (index: number) => void;
 }
@@ -33,7 +32,7 @@ export class WorkerPool {
   readonly #workers = new Map<number, WorkerHandle>();
   /** Those that answer their last requests; others may serve under their numbers already. */
   readonly #leaving = new Set<WorkerHandle>();
-  readonly #delays = new Map<number, number>();
+  readonly #backOff = new BackOff();
   readonly #timers = new Set<NodeJS.Timeout>();
   /** Started by {@link resize}, whose caller hears of their failure: they are not tried again. */
   readonly #onTrial = new Set<WorkerHandle>();
@@ -123,7 +122,8 @@ export class WorkerPool {
   #create(index: number): WorkerHandle {
     const { log, heapSize, start, zones } = this.options;
     const limits = { maxOldGenerationSizeMb: Math.ceil(heapSize() / MEGABYTE) };
-    const worker = new WorkerHandle(index, start(index), limits, zones, (handle, reason) => {
+    const requests = this.options.requestsOf(index);
+    const worker = new WorkerHandle(index, start(index), limits, { zones, requests }, (handle, reason) => {
       log.write('alert', `${handle.name} is ${handle.leaving ? 'cut off' : 'replaced'}: ${reason}`);
       void handle.terminate();
     });
@@ -145,16 +145,25 @@ export class WorkerPool {
     }
     // Whoever started it hears why it failed.
     if (this.#onTrial.has(worker)) return;
+    const isReplaced = !this.#closing && worker.index < this.#size;
+    const delay = isReplaced ? this.#delayAfter(worker) : 0;
     const reason = end.error ? `: ${end.error.message}` : '';
-    this.options.log.write('alert', `${worker.name} (thread ${worker.threadId}) exited with code ${end.code}${reason}`);
-    if (!this.#closing && worker.index < this.#size) this.#replace(worker);
+    const next = delay > 0 ? `, it is started again in ${delay} ms` : '';
+    this.options.log.write('alert', `${worker.name} (thread ${worker.threadId}) exited with code ${end.code}${reason}${next}`);
+    if (isReplaced) this.#replace(worker.index, delay);
   }
 
-  #replace(worker: WorkerHandle): void {
-    const { index } = worker;
-    const steady = Date.now() - worker.startedAt >= STEADY_MS;
-    const delay = steady ? 0 : (this.#delays.get(index) ?? 0);
-    this.#delays.set(index, Math.min(Math.max(delay * 2, FIRST_DELAY_MS), LONGEST_DELAY_MS));
+  /**
+   * Milliseconds until a worker is replaced. None for one that was at work, however often that happens: as long as no worker serves,
+   * clients are refused.
+   */
+  #delayAfter({ index, startedAt, requestsBefore }: WorkerHandle): number {
+    const served = this.options.requestsOf(index) > requestsBefore;
+    if (served) this.#backOff.reset(index);
+    return this.#backOff.next(index, Date.now() - startedAt);
+  }
+
+  #replace(index: number, delay: number): void {
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
       void this.#startAgain(index);

@@ -120,18 +120,36 @@ test('a replaced worker serves the configuration that is in force, not that of t
   await serves(t, srv, 'changed');
 });
 
-test('workers that die again and again are started more and more slowly, and the server lives', async (t) => {
+test('a worker that was at work is replaced at once, however often it dies', async (t) => {
   const srv = await start(t, 1);
-  for (let death = 1; death <= 3; death++) {
-    await waitFor('a worker to kill', () =>
-      get(srv.port('web'), '/exit').then(
-        () => true,
-        () => false,
-      ),
-    );
-    await waitFor(`death ${death}`, () => (srv.log().match(/exited with code 3/g) ?? []).length >= death);
+  const before = performance.now();
+  for (let death = 1; death <= 8; death++) {
+    await waitFor('a worker to kill', () => get(srv.port('web'), '/exit').catch(() => undefined));
+    await srv.waitForLog(new RegExp(`(exited with code 3[^]*){${death}}`));
   }
   await serves(t, srv, 'fine');
+  // With a back-off of 100 ms, 200 ms … 6.4 s it would be 12.7 s.
+  t.true(performance.now() - before < 10_000);
+  t.notRegex(srv.log(), /started again in/);
+});
+
+test('workers that die before they have served anything are started more and more slowly, and the server lives', async (t) => {
+  const files = {
+    'modules/mortal.js': plugin('mortal', {
+      body: `start(role) { if (role === 'worker') setTimeout(() => process.exit(4), 20); }`,
+    }),
+  };
+  const srv = await startSrv(
+    t,
+    conf(1)
+      .replace('trouble.js', 'mortal.js')
+      .replace(/location \/\w+ \{ trouble.*/g, ''),
+    {
+      files,
+      allowCrashes: true,
+    },
+  );
+  await srv.waitForLog(/exited with code 4\n[^]*started again in 100 ms[^]*started again in 200 ms[^]*started again in 400 ms/);
   t.true(srv.running);
 });
 

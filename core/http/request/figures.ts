@@ -53,6 +53,11 @@ export class Figures implements Statistics {
     this.#add(Slot.Reading, change);
   }
 
+  /** Requests that the worker of that number, and those that had it before, have been sent. */
+  requestsOf(worker: number): number {
+    return this.#cells[worker * LANE_CELLS + Slot.Requests] ?? 0;
+  }
+
   /** Connections of this worker alone. */
   get own(): number {
     return this.#cells[this.#lane + Slot.Active] ?? 0;
