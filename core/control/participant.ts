@@ -26,7 +26,12 @@ export interface Participant {
 
 /** The thread ended. Its replacement starts from the tree then in force, so for a transaction it does not count any more. */
 export class ParticipantGone extends Error {
-  constructor(name: string, reason?: string) {
+  /** @param cutOff it hung, and was ended from outside */
+  constructor(
+    name: string,
+    reason?: string,
+    readonly cutOff = false,
+  ) {
     super(reason === undefined ? `${name} is gone` : `${name} is gone: ${reason}`);
   }
 }

@@ -12,7 +12,18 @@ interface Failure {
   readonly error: unknown;
 }
 
-/** One transaction in all workers: every one is ready, or none does anything. One that died does not count. */
+/** What one worker made of the change. */
+type Outcome = 'ready' | Failure;
+
+/** Workers that may die of something else while they are the first to prepare a change. */
+const CHANCE_DEATHS = 1;
+
+/**
+ * One transaction in all workers: every one is ready, or none does anything.
+ *
+ * One worker prepares first, the others when it is ready: a change whose code hangs or ends a thread costs one worker, which is replaced,
+ * and never all of them. Later on a worker that dies does not count.
+ */
 export class WorkerRound {
   #ready: readonly Participant[] = [];
 
@@ -24,21 +35,37 @@ export class WorkerRound {
 
   /** @throws ConfigErrors with the reasons of all workers; ApiError 503 when one did not answer within `ms` milliseconds */
   async prepare(operations: readonly TreeOperation[], ms: number, rereads: boolean, files?: FileContents): Promise<void> {
-    const failures: Failure[] = [];
     const text = this.participants.length > 0 ? JSON.stringify(operations) : '';
-    const ready = await Promise.all(
-      this.participants.map((participant) =>
-        within(ms, participant.prepare(this.tx, text, rereads, files)).then(
-          () => [participant],
-          (error: unknown) => {
-            if (!(error instanceof ParticipantGone)) failures.push({ participant, error });
-            return [];
-          },
-        ),
-      ),
-    );
+    const until = performance.now() + ms;
+    const prepare = (participant: Participant): Promise<Outcome> =>
+      within(until - performance.now(), participant.prepare(this.tx, text, rereads, files)).then(
+        () => 'ready',
+        (error: unknown) => ({ participant, error }),
+      );
+    const others = [...this.participants];
+    const first = await this.#proven(others, prepare);
+    const outcomes = await Promise.all(others.map(prepare));
+    const failures = outcomes.filter((outcome) => outcome !== 'ready').filter(({ error }) => !(error instanceof ParticipantGone));
     if (failures.length > 0) throw this.#refusal(failures);
-    this.#ready = ready.flat();
+    this.#ready = [...first, ...others.filter((_, at) => outcomes[at] === 'ready')];
+  }
+
+  /**
+   * Finds out with one worker whether the change can be prepared at all.
+   * @param others loses those that have tried
+   * @returns the one that is ready; empty when there are no workers
+   */
+  async #proven(others: Participant[], prepare: (participant: Participant) => Promise<Outcome>): Promise<readonly Participant[]> {
+    for (let deaths = 0; ;) {
+      const participant = others.shift();
+      if (participant === undefined) return [];
+      const outcome = await prepare(participant);
+      if (outcome === 'ready') return [participant];
+      const { error } = outcome;
+      if (!(error instanceof ParticipantGone)) throw this.#refusal([outcome]);
+      if (!error.cutOff && ++deaths <= CHANCE_DEATHS && others.length > 0) continue;
+      throw unavailable(`lost ${participant.name} while it prepared the change (${error.message}); nothing was changed`);
+    }
   }
 
   /** Puts it in force in those that are ready. @throws ApiError 503 when one is late, see {@link inForceEverywhere} */

@@ -112,7 +112,7 @@ export class Master {
     log.write('notice', `srv/${installation.version}, Node.js ${process.versions.node}`);
     log.write('notice', `OS: ${type()} ${release()}`);
     applyProcessSettings(main, log);
-    await this.#workers.resize(this.#workerCount());
+    await this.#workers.start(this.#workerCount());
     try {
       commitJournal();
     } catch (error) {

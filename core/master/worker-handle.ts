@@ -51,6 +51,8 @@ export class WorkerHandle implements Participant {
   #gone = false;
   readonly #watch: HangWatch;
   #error: Error | undefined;
+  /** Why it was ended from outside. */
+  #hang: string | undefined;
 
   constructor(
     readonly index: number,
@@ -65,7 +67,7 @@ export class WorkerHandle implements Participant {
     this.requestsBefore = requests;
     this.#watch = new HangWatch(
       () => this.#post({ kind: 'ping' }),
-      (reason) => onHang(this, reason),
+      (reason) => onHang(this, (this.#hang = reason)),
     );
     this.#thread = new Worker(WORKER_FILE, {
       workerData: start,
@@ -197,13 +199,14 @@ export class WorkerHandle implements Participant {
   #end(code: number): WorkerEnd {
     this.#gone = true;
     this.#watch.answered();
-    const gone = new ParticipantGone(this.name, this.#causeOf(code));
+    const gone = new ParticipantGone(this.name, this.#causeOf(code), this.#hang !== undefined);
     for (const { reject } of this.#waiting.values()) reject(gone);
     this.#waiting.clear();
     return { code, error: this.#error };
   }
 
   #causeOf(code: number): string {
+    if (this.#hang !== undefined) return this.#hang;
     if (this.#error === undefined) return `exit code ${code}`;
     const { code: kind, message } = this.#error as NodeJS.ErrnoException;
     return kind === 'ERR_WORKER_OUT_OF_MEMORY' ? 'out of memory: raise "worker_heap_size"' : message;

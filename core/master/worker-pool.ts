@@ -34,7 +34,7 @@ export class WorkerPool {
   readonly #leaving = new Set<WorkerHandle>();
   readonly #backOff = new BackOff();
   readonly #timers = new Set<NodeJS.Timeout>();
-  /** Started by {@link resize}, whose caller hears of their failure: they are not tried again. */
+  /** Started by {@link start}, whose caller hears of their failure: they are not tried again. */
   readonly #onTrial = new Set<WorkerHandle>();
   #closing = false;
   /** How many workers there should be. */
@@ -51,16 +51,10 @@ export class WorkerPool {
     return this.#all.filter(({ follows }) => follows);
   }
 
-  /**
-   * Starts or ends workers until there are `count`.
-   * Resolves when those that were started serve traffic. Rejects with the reasons if one of them cannot; it is not tried again then.
-   */
-  async resize(count: number, shutdownTimeoutMs?: number): Promise<void> {
+  /** Starts the first workers. Resolves when they serve traffic. Rejects with the reasons if one of them cannot; it is not tried again then. */
+  async start(count: number): Promise<void> {
     this.#size = count;
-    this.#closing = false;
-    for (const worker of this.#workers.values()) if (worker.index >= count) void this.#dismiss(worker).quit(shutdownTimeoutMs);
-    const started: WorkerHandle[] = [];
-    for (let index = 0; index < count; index++) if (!this.#workers.has(index)) started.push(this.#create(index));
+    const started = Array.from({ length: count }, (_, index) => this.#create(index));
     for (const worker of started) this.#onTrial.add(worker);
     await this.#boot(started);
     const results = await Promise.allSettled(started.map((worker) => worker.ready));
@@ -68,6 +62,17 @@ export class WorkerPool {
     // One that was told to end meanwhile has not failed.
     const failed = results.find((result, at) => result.status === 'rejected' && started[at]?.leaving === false);
     if (failed?.status === 'rejected') throw failed.reason;
+  }
+
+  /**
+   * Starts or ends workers until there are `count`. Resolves when those that are new serve, or have failed: they are started again then,
+   * like any worker that dies.
+   */
+  async resize(count: number, shutdownTimeoutMs: number | undefined): Promise<void> {
+    this.#size = count;
+    this.#closing = false;
+    for (const worker of this.#workers.values()) if (worker.index >= count) void this.#dismiss(worker).quit(shutdownTimeoutMs);
+    await Promise.all(Array.from({ length: count }, (_, index) => this.#startAgain(index)));
   }
 
   /**

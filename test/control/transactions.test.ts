@@ -90,6 +90,34 @@ test('a worker that never answers prepare is a 503 in time, and nothing changed'
   t.is(members(first?.tree.root ?? ([] as never)).length, 3);
 });
 
+test('a change that the first worker dies of reaches one worker more at most, and is refused', async (t) => {
+  const { transactions, printed, workers } = await fakeMaster(t, { config: CONFIG, folder: tempFolder(t), workers: 4 });
+  const before = printed();
+  let asked = 0;
+  for (const worker of workers) {
+    worker.prepare = () => {
+      asked++;
+      return worker.die();
+    };
+  }
+  t.like(await t.throwsAsync(transactions.apply(add('server 10.0.0.3:80;'))), { status: 503, code: 'DataPlaneUnavailable' });
+  t.is(asked, 2);
+  t.is(printed(), before);
+});
+
+test('a change that the first worker hangs in reaches no other', async (t) => {
+  const { transactions, workers } = await fakeMaster(t, { config: CONFIG, folder: tempFolder(t), workers: 4, limits: { api: 50 } });
+  let asked = 0;
+  for (const worker of workers) {
+    worker.prepare = () => {
+      asked++;
+      return new Promise(() => {});
+    };
+  }
+  await t.throwsAsync(transactions.apply(add('server 10.0.0.3:80;')));
+  t.is(asked, 1);
+});
+
 test('a worker that dies while it prepares or commits does not count', async (t) => {
   const { transactions, workers, instance } = await fakeMaster(t, { config: CONFIG, folder: tempFolder(t), workers: 3 });
   const [first, second, third] = workers as [FakeWorker, FakeWorker, FakeWorker];
