@@ -58,9 +58,16 @@ export class Helper {
     });
     this.#child = child;
     this.#startedAt = Date.now();
-    child.once('error', (error) => this.log.write('alert', `${this.name} cannot be started: ${error.message}`));
+    child.on('error', (error) => {
+      // Of a process that runs it is about a message or a signal, and its end is told by `exit`.
+      if (child.pid === undefined) this.#failed(child, `cannot be started: ${error.message}`);
+    });
     child.on('message', (message: FromHelper) => this.#take(message));
-    child.once('exit', (code, signal) => this.#ended(child, code, signal));
+    child.once('exit', (code, signal) => {
+      this.#failed(child, `(process ${child.pid}) exited ${signal ? `on signal ${signal}` : `with code ${code}`}`);
+    });
+    // Descriptors may be short, or Node.js itself may be gone for a moment, while it is replaced.
+    if (child.pid === undefined) return;
     this.#tell({ kind: 'start', start: this.start });
     this.log.write('notice', `start ${this.name}, process ${child.pid}`);
   }
@@ -92,7 +99,7 @@ export class Helper {
     this.#watch.answered();
     clearTimeout(this.#timer);
     const child = this.#child;
-    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const ended = new Promise((resolve) => child.once('exit', resolve));
     if (child.connected) child.disconnect();
     const kill = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
@@ -110,13 +117,14 @@ export class Helper {
     if (this.#child?.connected) this.#child.send(message, () => undefined);
   }
 
-  #ended(child: ChildProcess, code: number | null, signal: NodeJS.Signals | null): void {
+  /** It has ended, or could not be started. */
+  #failed(child: ChildProcess, what: string): void {
     if (this.#child !== child || this.#stopping) return;
     this.#child = undefined;
     this.#watch.answered();
     if (Date.now() - this.#startedAt >= STEADY_MS) this.#delay = FIRST_DELAY_MS;
-    const how = signal ? `on signal ${signal}` : `with code ${code}`;
-    this.log.write('error', `${this.name} (process ${child.pid}) exited ${how}, it is started again in ${this.#delay} ms`);
+    this.log.write('error', `${this.name} ${what}, it is started again in ${this.#delay} ms`);
+    this.#settle({ name: this.name, addresses: [], reasons: [what] });
     this.#timer = setTimeout(() => this.run(), this.#delay);
     this.#delay = Math.min(this.#delay * 2, LONGEST_DELAY_MS);
   }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import test, { type ExecutionContext } from 'ava';
 import { get } from '../harness/client.js';
+import { descriptorLimit, limitDescriptors } from '../harness/descriptors.js';
 import { plugin } from '../harness/plugins.js';
 import { runSrv, startSrv, type Srv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
@@ -62,6 +63,23 @@ test('a helper that is killed is started again, and traffic goes on', async (t) 
   const second = await helperPid(srv, 2);
   t.not(second, first);
   t.regex(srv.log(), new RegExp(`helper broker \\(process ${first}\\) exited on signal SIGKILL, it is started again in \\d+ ms`));
+});
+
+test('a helper whose start fails for want of descriptors is started when there are some again, and at a reload', async (t) => {
+  const srv = await start(t);
+  const first = await helperPid(srv);
+  const { soft } = descriptorLimit(srv.pid);
+  limitDescriptors(srv.pid, 10);
+  process.kill(first, 'SIGKILL');
+  await srv.waitForLog(/(helper broker cannot be started: spawn .* EMFILE, it is started again in \d+ ms[^]*){3}/);
+  limitDescriptors(srv.pid, soft);
+  const second = await helperPid(srv, 2);
+  limitDescriptors(srv.pid, 10);
+  process.kill(second, 'SIGKILL');
+  await srv.waitForLog(/started again in 1600 ms/);
+  limitDescriptors(srv.pid, soft);
+  srv.signal('SIGHUP');
+  t.true(isAlive(await helperPid(srv, 3)));
 });
 
 test('a helper that hangs is killed and started again', async (t) => {
