@@ -2,7 +2,7 @@ import { action, ApiError, type ActionContext } from '../core/module/control.js'
 import type { HttpModule } from '../core/module/manifest.js';
 import { httpModule } from '../core/module/manifest.js';
 import type { HttpHandlers, Scope, VariablePrefix } from '../core/module/http.js';
-import { KeyValue, ServerInfo } from '../core/module/services.js';
+import { KeyValue, ServerInfo, type KeyValuePage } from '../core/module/services.js';
 import { directive } from '../core/module/spec.js';
 import { kvConf } from './srv_http_kv_module/kv-conf.js';
 
@@ -23,6 +23,9 @@ interface ListParams {
   readonly limit: number;
 }
 
+/** Bytes of keys and values after which a page ends: no call is to hold up the others. */
+const PAGE_BYTES = 1024 ** 2;
+
 /** Key-value pairs in traffic (`$kv_http_NAME`), and the actions that change them. Every worker reads its own copy. */
 @httpModule({ name: 'srv_http_kv_module', api: 1, plane: 'data', directives })
 export class KeyValuePairs implements HttpModule {
@@ -39,10 +42,10 @@ export class KeyValuePairs implements HttpModule {
   }
 
   @action('kv.get')
-  get({ key }: KeyParams): { value: string; version: string } {
-    const [value, version] = [this.pairs.get(key), this.pairs.version(key)];
-    if (value === undefined || version === undefined) throw notFound(key);
-    return { value, version };
+  get({ key }: KeyParams): { value: string; version: string; ttl: number } {
+    const [value, version, ttl] = [this.pairs.get(key), this.pairs.version(key), this.pairs.ttl(key)];
+    if (value === undefined || version === undefined || ttl === undefined) throw notFound(key);
+    return { value, version, ttl };
   }
 
   @action('kv.set')
@@ -57,8 +60,8 @@ export class KeyValuePairs implements HttpModule {
   }
 
   @action('kv.list')
-  list(params: ListParams): readonly { key: string; value: string }[] {
-    return this.pairs.list(params);
+  list(params: ListParams): KeyValuePage {
+    return this.pairs.list({ ...params, maxBytes: PAGE_BYTES });
   }
 }
 

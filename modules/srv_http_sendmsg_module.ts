@@ -1,55 +1,96 @@
-import { ApiError, DATA_PLANE_ERRORS, dryRunReply, route, type Call, type Reply } from '../core/module/control.js';
+import { ApiError, DATA_PLANE_ERRORS, dryRunReply, route, type ActionContext, type Call, type Reply } from '../core/module/control.js';
 import type { HttpHandlers, LocationScope } from '../core/module/http.js';
 import { controlModule, type HttpModule } from '../core/module/manifest.js';
 import { ApiRoutes, DataPlane } from '../core/module/services.js';
 import { directive } from '../core/module/spec.js';
-import { duration, durationOf, Type, type Static } from '../core/module/schema.js';
+import { duration, durationOf, durationText, Type, type Static } from '../core/module/schema.js';
 
 const directives = {
-  dyn_sendmsg_kv: directive({ in: ['location'], inherit: 'none', doc: 'The key-value API lies at this location as well.' }),
+  dyn_sendmsg_kv: directive({ in: ['location'], inherit: 'none', doc: 'Serves the key-value API at this location as well.' }),
 };
 
 const Key = Type.String({ minLength: 1, description: 'Any text; up to 1 KiB in UTF-8.' });
-const Pair = Type.Object({
-  key: Key,
-  value: Type.String({ description: 'Any text; up to 1 MiB in UTF-8. Empty is a value.' }),
-  ttl: Type.Optional(duration()),
-});
+const Value = Type.String({ description: 'Any text; up to 1 MiB in UTF-8. Empty is a value.' });
+const ttl = Type.Optional(duration());
+const NewPair = Type.Object({ key: Key, value: Value, ttl }, { title: 'NewPair' });
+const NewValue = Type.Object({ value: Value, ttl }, { title: 'NewValue' });
 const Question = Type.Object({
   key: Type.Optional(Key),
   prefix: Type.Optional(Type.String()),
-  after: Type.Optional(Type.String()),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
+  after: Type.Optional(Type.String({ description: 'Key that the page before ended with.' })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'Pairs of the page; 1 MiB of pairs end it earlier.' })),
 });
-const Value = Type.String({ contentMediaType: 'text/plain', description: 'The value of `key`, as it is.' });
-const Pairs = Type.Array(Type.Object({ key: Type.String(), value: Type.String() }), {
-  description: 'The pairs, where no `key` is asked for.',
+const PlainValue = Type.String({ contentMediaType: 'text/plain', description: 'The value of `key`, as it is.' });
+const Pairs = Type.Array(Type.Object({ key: Type.String(), value: Type.String() }, { title: 'Pair' }), {
+  description: 'The pairs, without the parameter `key`.',
 });
+const KeyState = Type.Object(
+  {
+    key: Type.String(),
+    value: Type.String(),
+    ttl: Type.String({ description: 'Time until the key expires; `0s`: never.' }),
+    version: Type.String(),
+  },
+  { title: 'KeyState' },
+);
 
+const WRITE_ERRORS = [...DATA_PLANE_ERRORS, 'KeyTooLong', 'ValueTooLarge', 'StoreFull'] as const;
 const get = {
-  summary: 'The value of a key, or the pairs whose keys start with a prefix',
+  summary: 'Get the value of a key, or list the pairs whose keys start with a prefix',
   query: Question,
-  answers: { 200: [Value, Pairs] },
+  responses: { 200: [PlainValue, Pairs] },
+  headers: ['ETag', 'Link'],
   errors: [...DATA_PLANE_ERRORS, 'KeyNotFound'],
 } as const;
 const post = {
-  summary: 'Sets a key',
-  body: Pair,
+  summary: 'Set a key',
+  body: NewPair,
   creates: true,
-  answers: { 200: null },
-  errors: [...DATA_PLANE_ERRORS, 'KeyTooLong', 'ValueTooLarge', 'StoreFull'],
+  responses: { 200: null },
+  headers: ['ETag'],
+  errors: WRITE_ERRORS,
 } as const;
 const remove = {
-  summary: 'Deletes a key',
+  summary: 'Delete a key',
   query: Type.Object({ key: Key }),
-  answers: { 200: null },
+  responses: { 200: null },
+  errors: [...DATA_PLANE_ERRORS, 'KeyNotFound', 'StoreFull'],
+} as const;
+const getKey = {
+  summary: 'Get a key with its value, remaining time and version',
+  responses: { 200: KeyState },
+  headers: ['ETag'],
+  errors: [...DATA_PLANE_ERRORS, 'KeyNotFound'],
+} as const;
+const putKey = {
+  summary: 'Set a key that the path names',
+  body: NewValue,
+  creates: true,
+  responses: { 200: null },
+  headers: ['ETag'],
+  errors: WRITE_ERRORS,
+} as const;
+const removeKey = {
+  summary: 'Delete a key that the path names',
+  responses: { 200: null },
   errors: [...DATA_PLANE_ERRORS, 'KeyNotFound', 'StoreFull'],
 } as const;
 
-/** Pairs in one answer, where the caller does not say. */
+/** Pairs of one page, where the caller does not say. */
 const PAGE = 100;
 
-/** The key-value API (`/v1/kv`). Pairs are kept by the data plane, on disk and in the memory of every worker. */
+interface KeyStateOfPlane {
+  readonly value: string;
+  readonly version: string;
+  /** Milliseconds until it expires; 0: never. */
+  readonly ttl: number;
+}
+interface PairPage {
+  readonly pairs: readonly { readonly key: string }[];
+  readonly more: boolean;
+}
+
+/** The key-value API (`/v1/kv`). The data plane stores pairs on disk and in the memory of every worker. */
 @controlModule({ name: 'srv_http_sendmsg_module', api: 1, key: 'kv', directives })
 export class KeyValueApi implements HttpModule {
   constructor(
@@ -58,38 +99,76 @@ export class KeyValueApi implements HttpModule {
   ) {}
 
   compile(scope: LocationScope<typeof directives>): HttpHandlers | undefined {
-    if (scope.conf.dyn_sendmsg_kv !== true) return undefined;
-    return { content: this.routes.content({ scope, root: '/v1/kv', allows: () => true }), limitsBody: true };
+    if (scope.conf.dyn_sendmsg_kv !== true || scope.directive === undefined) return undefined;
+    const root = '/v1/kv';
+    return {
+      content: this.routes.content({ scope, root, allows: () => true }),
+      error: this.routes.errors([{ location: scope.directive, root }]),
+      limitsBody: true,
+    };
   }
 
   @route('GET', '', get)
   async get({ query, ...call }: Call<typeof get>): Promise<Reply> {
     const { key, prefix = '', after = '', limit = PAGE } = query;
-    if (key === undefined) return { status: 200, body: await this.dataPlane.call('kv.list', { prefix, after, limit }, call) };
+    if (key === undefined) {
+      const { pairs, more } = await this.dataPlane.call<PairPage>('kv.list', { prefix, after, limit }, call);
+      const last = pairs.at(-1);
+      return { status: 200, body: pairs, ...(more && last && { next: last.key }) };
+    }
     assertAlone(query);
-    const { value, version } = await this.dataPlane.call<{ value: string; version: string }>('kv.get', { key }, call);
+    const { value, version } = await this.#state(key, call);
     return { status: 200, body: value, type: 'text/plain', version };
   }
 
   @route('POST', '', post)
-  async set({ body, ...call }: Call<typeof post>): Promise<Reply> {
-    const ttl = body.ttl === undefined ? 0 : durationOf(body.ttl, '/ttl');
-    const { version } = await this.dataPlane.call<{ version: string }>('kv.set', { key: body.key, value: body.value, ttl }, call);
-    return call.dryRun ? dryRunReply([`+ ${body.key}`]) : { status: 200, version };
+  set({ body: { key, ...pair }, ...call }: Call<typeof post>): Promise<Reply> {
+    return this.#set(key, pair, call);
   }
 
   @route('DELETE', '', remove)
-  async delete({ query, ...call }: Call<typeof remove>): Promise<Reply> {
-    await this.dataPlane.call('kv.delete', { key: query.key }, call);
-    return call.dryRun ? dryRunReply([`- ${query.key}`]) : { status: 200 };
+  delete({ query, ...call }: Call<typeof remove>): Promise<Reply> {
+    return this.#delete(query.key, call);
+  }
+
+  @route('GET', '/keys/:key', getKey)
+  async getKey({ params, ...call }: Call<typeof getKey>): Promise<Reply> {
+    const { key = '' } = params;
+    const { value, version, ttl } = await this.#state(key, call);
+    return { status: 200, body: { key, value, ttl: durationText(ttl), version }, version };
+  }
+
+  @route('PUT', '/keys/:key', putKey)
+  setKey({ params, body, ...call }: Call<typeof putKey>): Promise<Reply> {
+    return this.#set(params['key'] ?? '', body, call);
+  }
+
+  @route('DELETE', '/keys/:key', removeKey)
+  deleteKey({ params, ...call }: Call<typeof removeKey>): Promise<Reply> {
+    return this.#delete(params['key'] ?? '', call);
+  }
+
+  #state(key: string, call: ActionContext): Promise<KeyStateOfPlane> {
+    return this.dataPlane.call('kv.get', { key }, call);
+  }
+
+  async #set(key: string, { value, ttl = 0 }: Static<typeof NewValue>, call: ActionContext): Promise<Reply> {
+    const params = { key, value, ttl: durationOf(ttl, '/ttl') };
+    const { version } = await this.dataPlane.call<{ version: string }>('kv.set', params, call);
+    return call.dryRun ? dryRunReply([`+ ${key}`]) : { status: 200, version };
+  }
+
+  async #delete(key: string, call: ActionContext): Promise<Reply> {
+    await this.dataPlane.call('kv.delete', { key }, call);
+    return call.dryRun ? dryRunReply([`- ${key}`]) : { status: 200 };
   }
 }
 
-/** A call asks for a key or for a list. @throws ApiError 400 */
+/** A call gets a key or a list. @throws ApiError 400 */
 function assertAlone(query: Static<typeof Question>): void {
   const others = Object.keys(query).filter((name) => name !== 'key');
   if (others.length === 0) return;
-  const message = 'cannot stand beside key';
+  const message = 'not allowed together with "key"';
   throw new ApiError(
     400,
     'InvalidField',

@@ -3,30 +3,37 @@ import { controlModule } from '../core/module/manifest.js';
 import { DataPlane } from '../core/module/services.js';
 import * as schemas from './srv_http_upstream_api_module/schemas.js';
 
-/** What the data plane answers. */
-interface Versioned {
-  readonly value: unknown;
+/** What the data plane returns. */
+interface Versioned<T = unknown> {
+  readonly value: T;
   readonly version: string;
   readonly diff: readonly string[];
+  /** A list does not end here. */
   readonly more?: boolean;
 }
 
-/** Upstream groups and their members over HTTP: `/v1/upstream_api/http/upstreams/`. What a call means is known by the data plane. */
+/** Upstreams and their members over HTTP: `/v1/upstream_api/http/upstreams/`. The data plane knows what a call means. */
 @controlModule({ name: 'srv_http_upstream_api_module', api: 1, key: 'upstream_api' })
 export class UpstreamApi {
   constructor(private readonly dataPlane: DataPlane) {}
 
-  @route('GET', '/http/upstreams', schemas.listGroups)
-  groups(call: Call): Promise<Reply> {
-    return this.#read('upstream.groups', {}, call);
+  @route('GET', '/http/upstreams', schemas.listUpstreams)
+  async upstreams({ query, ...call }: Call<typeof schemas.listUpstreams>): Promise<Reply> {
+    const page = await this.dataPlane.call<Versioned<{ name: string }[]>>('upstream.groups', query, call);
+    return pageReply(page, page.value.at(-1)?.name);
   }
 
-  @route('GET', '/http/upstreams/:group', schemas.getGroup)
-  group(call: Call): Promise<Reply> {
+  @route('GET', '/http/upstreams/:group', schemas.getUpstream)
+  upstream(call: Call): Promise<Reply> {
     return this.#read('upstream.group', call.params, call);
   }
 
-  @route('DELETE', '/http/upstreams/:group', schemas.resetGroup)
+  @route('DELETE', '/http/upstreams/:group', schemas.resetUpstream)
+  delete(call: Call): Promise<Reply> {
+    return this.reset(call);
+  }
+
+  @route('POST', '/http/upstreams/:group/reset', schemas.resetUpstream)
   async reset(call: Call): Promise<Reply> {
     await this.dataPlane.call('upstream.reset', call.params, call);
     return call.dryRun ? dryRunReply([]) : { status: 204 };
@@ -34,10 +41,8 @@ export class UpstreamApi {
 
   @route('GET', '/http/upstreams/:group/servers', schemas.listMembers)
   async members({ query, ...call }: Call<typeof schemas.listMembers>): Promise<Reply> {
-    const params = { ...call.params, ...query };
-    const { value, version, more = false } = await this.dataPlane.call<Versioned>('upstream.members', params, call);
-    const last = (value as { id: number }[]).at(-1);
-    return { status: 200, body: value, version, ...(more && last && { next: String(last.id) }) };
+    const page = await this.dataPlane.call<Versioned<{ id: number }[]>>('upstream.members', { ...call.params, ...query }, call);
+    return pageReply(page, page.value.at(-1)?.id);
   }
 
   @route('GET', '/http/upstreams/:group/servers/:id', schemas.getMember)
@@ -62,12 +67,12 @@ export class UpstreamApi {
 
   @route('DELETE', '/http/upstreams/:group/servers/:id', schemas.removeMember)
   remove(call: Call): Promise<Reply> {
-    return this.#write('upstream.remove', call.params, call);
+    return this.#write('upstream.remove', { ...call.params, minimal: call.minimal }, call);
   }
 
   @route('PUT', '/http/upstreams/:group/servers', schemas.replaceMembers)
   replace({ body, ...call }: Call<typeof schemas.replaceMembers>): Promise<Reply> {
-    return this.#write('upstream.replace', { ...call.params, list: body }, call);
+    return this.#write('upstream.replace', { ...call.params, list: body, minimal: call.minimal }, call);
   }
 
   async #read(action: string, params: unknown, call: ActionContext): Promise<Reply> {
@@ -79,4 +84,9 @@ export class UpstreamApi {
     const { value, version, diff } = await this.dataPlane.call<Versioned>(action, params, call);
     return call.dryRun ? dryRunReply(diff) : { status: 200, body: value, version };
   }
+}
+
+/** @param last what the next page is to start after */
+function pageReply({ value, version, more = false }: Versioned, last: string | number | undefined): Reply {
+  return { status: 200, body: value, version, ...(more && last !== undefined && { next: String(last) }) };
 }

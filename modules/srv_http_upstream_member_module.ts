@@ -72,9 +72,12 @@ export class UpstreamMembers {
   ) {}
 
   @action('upstream.groups')
-  groups(): Versioned<unknown> {
-    const groups = Array.from(this.upstreams.all()).filter((group) => group.zone !== undefined);
-    return { value: groups.map(groupJson), version: String(this.transactions.version), diff: [] };
+  groups({ after, limit }: { readonly after?: string; readonly limit?: number }): Versioned<unknown> {
+    const all = Array.from(this.upstreams.all()).filter((group) => group.zone !== undefined);
+    const isPage = after !== undefined || limit !== undefined;
+    const rest = isPage ? all.filter(({ name }) => name > (after ?? '')).toSorted((a, b) => (a.name < b.name ? -1 : 1)) : all;
+    const page = rest.slice(0, limit);
+    return { value: page.map(groupJson), version: String(this.transactions.version), diff: [], more: page.length < rest.length };
   }
 
   @action('upstream.group')

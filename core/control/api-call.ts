@@ -1,22 +1,24 @@
-/** One call of the API as it comes, and the answer as it goes. */
+/** One call of the API as it comes, and the response as it goes. */
 export interface ApiCall {
   readonly method: string;
-  /** Path of the location that holds the API, without a slash at the end: `/api`. */
+  /** Path of the location that holds the API, percent-encoded, without a slash at the end: `/api`. */
   readonly base: string;
-  /** Path below `base`, decoded, with its leading slash: `/v1/kv`. */
-  readonly path: string;
-  /** What was asked for, decoded: `/api/v1/kv`. */
-  readonly uri: string;
+  /** The path below `base` in its parts, decoded: `v1`, `kv`. Undefined: it is not below `base`, or not UTF-8. */
+  readonly steps: readonly string[] | undefined;
+  /** The path as the client sent it, without the query: `/api/v1/kv/keys/gr%C3%BCn`. */
+  readonly href: string;
   /** Query without the question mark. */
   readonly query: string;
   readonly requestId: string;
+  /** Whether the client may use the method of this call on the routes of a module. */
+  allows(key: string): boolean;
   /** Header field by its name in lower case. */
   header(lowerName: string): string | undefined;
   /** Rejects with an ApiError 413 when it is longer than `limit` bytes. */
   body(limit: number): Promise<Buffer>;
 }
 
-export interface ApiAnswer {
+export interface ApiResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly type: string | undefined;

@@ -1,47 +1,53 @@
 import { ApiError } from '../module/control.js';
 import type { Handler, HttpRequest, Result, Scope } from '../module/http.js';
 import type { ApiPlace } from '../module/services.js';
-import type { ApiAnswer, ApiCall } from './api-call.js';
+import type { ApiCall, ApiResponse } from './api-call.js';
+import { basePath, pathOf, stepsBelow } from './api-path.js';
 import { BrowserGuard } from './browser-guard.js';
 
-/** Carries calls from a location to the router and its answers back. */
+/** Carries calls from a location to the router and its responses back. */
 export interface Router {
-  answer(call: ApiCall): Promise<ApiAnswer>;
-  /** The answer to a call that is refused before it is looked at. */
-  refuse(call: ApiCall, failure: ApiError): ApiAnswer;
+  respond(call: ApiCall): Promise<ApiResponse>;
+  /** The response to a call that is rejected before its path is looked up. */
+  reject(call: ApiCall, failure: ApiError): ApiResponse;
 }
 
 /** The content handler of a location that holds the API, or with a `root` a part of it. */
-export function apiContent(router: Router, { scope, root, allows }: ApiPlace): Handler {
-  const base = basePath(scope);
-  const guard = new BrowserGuard(serverNames(scope));
+export function apiContent(router: Router, place: ApiPlace): Handler {
+  const base = prefixOf(place.scope);
+  const guard = new BrowserGuard(serverNames(place.scope));
   return async (request) => {
-    const call = callOf(request, base, root);
-    const refusal = refused(request, call, guard, allows);
-    return send(request, refusal ? router.refuse(call, refusal) : await router.answer(call));
+    const call = callOf(request, base, place);
+    const { localAddress } = request.connection;
+    const rejection = guard.refusal({ header: (name) => request.header(name), localAddress });
+    return send(request, rejection ? router.reject(call, rejection) : await router.respond(call));
   };
 }
 
-function callOf(request: HttpRequest, base: string, root: string): ApiCall {
-  const { method, uri, args: query, requestId } = request;
+/** A request as a call. @param base of the location that holds the API */
+function callOf(request: HttpRequest, base: string, { root, allows }: Pick<ApiPlace, 'root' | 'allows'>): ApiCall {
+  const { method, args: query, requestId } = request;
+  const below = stepsBelow(request, base);
   return {
     method,
-    base,
-    path: root + uri.slice(base.length),
-    uri,
+    base: encodeURI(base),
+    steps: below && [...root.split('/').slice(1), ...below],
+    href: pathOf(request.requestUri),
     query,
     requestId,
+    allows: (key) => allows(key, method, request.connection.remoteAddress),
     header: (name) => request.header(name),
     body: (limit) => bodyOf(request, limit),
   };
 }
 
-/** Only of a location with a prefix it is known what lies below it. */
-function basePath(scope: Scope): string {
-  const [first = '', second] = scope.directive?.args.map((word) => word.text) ?? [];
-  if (second !== undefined && first !== '^~')
-    scope.fail('the API needs a location with a prefix', undefined, 'write: location /api { dyn_module_api; }');
-  return (second ?? first).replace(/\/$/, '');
+/** The path in front of the API. @throws ConfigError where the location has no prefix: what is below it is not known then */
+function prefixOf(scope: Scope): string {
+  const { directive } = scope;
+  const modifier = directive?.args.length === 2 ? directive.args[0]?.text : undefined;
+  if (directive === undefined || (modifier !== undefined && modifier !== '^~'))
+    return scope.fail('the API requires a prefix location', undefined, 'use: location /api { dyn_module_api; }');
+  return basePath(directive);
 }
 
 function serverNames(scope: Scope): string[] {
@@ -50,27 +56,17 @@ function serverNames(scope: Scope): string[] {
   return Array.from(server?.directive?.block?.named('server_name') ?? []).flatMap(({ args }) => args.map((word) => word.text));
 }
 
-function refused(request: HttpRequest, { path }: ApiCall, guard: BrowserGuard, allows: ApiPlace['allows']): ApiError | undefined {
-  const { remoteAddress, localAddress } = request.connection;
-  const failure = guard.refusal({ header: (name) => request.header(name), localAddress });
-  if (failure !== undefined) return failure;
-  const [, , key = ''] = path.split('/');
-  return allows(key, request.method, remoteAddress)
-    ? undefined
-    : new ApiError(403, 'AccessDenied', 'this client may not use this method here');
-}
-
 async function bodyOf(request: HttpRequest, limit: number): Promise<Buffer> {
   try {
     return await request.readBody(limit);
   } catch (error) {
     if (error instanceof ApiError) throw error;
     // The client went away, or took too long.
-    throw new ApiError(400, 'JsonError', 'the body ended too early');
+    throw new ApiError(400, 'JsonError', 'unexpected end of the request body');
   }
 }
 
-function send(request: HttpRequest, { status, headers, type, body }: ApiAnswer): Result {
+function send(request: HttpRequest, { status, headers, type, body }: ApiResponse): Result {
   for (const [name, value] of Object.entries(headers)) request.response.set(name, value);
   return request.send(status, body, type);
 }

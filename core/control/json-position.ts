@@ -1,9 +1,16 @@
 /**
- * Where a text stops being JSON (RFC 8259): offset of the first character that cannot stand there, or the length of a text that ends too
- * early. V8 tells it only for some mistakes.
+ * Where a text stops being JSON (RFC 8259): offset of the first character that is not allowed there, or the length of a text that ends
+ * too early. V8 reports it only for some errors.
  */
-export function jsonMistakeAt(text: string): number {
+export function jsonErrorAt(text: string): number {
   return new Scan(text).run();
+}
+
+/** A key that its object has already, and where it is. Undefined: there is none. `text` must be JSON. */
+export function firstDuplicate(text: string): { readonly position: number; readonly key: string } | undefined {
+  const scan = new Scan(text);
+  scan.run();
+  return scan.duplicate;
 }
 
 const BLANK = /[ \t\n\r]*/y;
@@ -17,6 +24,10 @@ class Scan {
   #at = 0;
   /** Open arrays and objects: the characters that close them. */
   readonly #open: string[] = [];
+  /** For each open object the keys that it has; for an array undefined. */
+  readonly #keys: (Set<string> | undefined)[] = [];
+  /** The first key that its object has already. */
+  duplicate: { readonly position: number; readonly key: string } | undefined;
 
   constructor(private readonly text: string) {}
 
@@ -33,16 +44,16 @@ class Scan {
     return this.#at;
   }
 
-  /** Undefined: the outermost value is complete. False: this character cannot stand here. */
+  /** Undefined: the outermost value is complete. False: this character is not allowed here. */
   #step(expect: Expect): Expect | undefined | false {
     const character = this.text[this.#at] ?? '';
-    if (expect === 'colon') return character === ':' && this.#take('value');
+    if (expect === 'colon') return character === ':' && this.#consume('value');
     if (expect === 'comma or end') {
-      if (character === ',') return this.#take(this.#open.at(-1) === '}' ? 'name' : 'value');
+      if (character === ',') return this.#consume(this.#open.at(-1) === '}' ? 'name' : 'value');
       return this.#end(character);
     }
     if (expect === 'name' || expect === 'name or end') {
-      if (character === '"') return this.#string() && 'colon';
+      if (character === '"') return this.#key() && 'colon';
       return expect === 'name or end' && this.#end(character);
     }
     if (character === ']' && expect === 'value or end') return this.#end(character);
@@ -52,7 +63,8 @@ class Scan {
   #value(character: string): Expect | undefined | false {
     if (character === '{' || character === '[') {
       this.#open.push(character === '{' ? '}' : ']');
-      return this.#take(character === '{' ? 'name or end' : 'value or end');
+      this.#keys.push(character === '{' ? new Set() : undefined);
+      return this.#consume(character === '{' ? 'name or end' : 'value or end');
     }
     const complete = character === '"' ? this.#string() : this.#skip(SCALAR) > 0;
     return complete && this.#after();
@@ -61,6 +73,7 @@ class Scan {
   #end(character: string): Expect | undefined | false {
     if (character === '' || character !== this.#open.at(-1)) return false;
     this.#open.pop();
+    this.#keys.pop();
     this.#at++;
     return this.#after();
   }
@@ -69,9 +82,20 @@ class Scan {
     return this.#open.length > 0 ? 'comma or end' : undefined;
   }
 
-  #take(next: Expect): Expect {
+  #consume(next: Expect): Expect {
     this.#at++;
     return next;
+  }
+
+  #key(): boolean {
+    const position = this.#at;
+    if (!this.#string()) return false;
+    const keys = this.#keys.at(-1);
+    // The same key may be written with other escapes.
+    const key = JSON.parse(this.text.slice(position, this.#at)) as string;
+    if (keys?.has(key) === true) this.duplicate ??= { position, key };
+    keys?.add(key);
+    return true;
   }
 
   #string(): boolean {

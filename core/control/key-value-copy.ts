@@ -23,6 +23,11 @@ export function isAlive({ expires }: PairData): boolean {
   return expires === 0 || expires > Date.now();
 }
 
+/** Milliseconds until a pair that is alive expires; 0: never. */
+export function ttlOf({ expires }: PairData): number {
+  return expires === 0 ? 0 : Math.max(1, expires - Date.now());
+}
+
 /** A worker's own copy of all pairs: reading one costs one look-up and asks nobody. */
 export class KeyValueCopy extends KeyValue implements Replica {
   readonly channel = PAIR_CHANNEL;
@@ -55,6 +60,11 @@ export class KeyValueCopy extends KeyValue implements Replica {
 
   delete(): Promise<never> {
     return Promise.reject(onlyInMaster());
+  }
+
+  ttl(key: string): number | undefined {
+    const pair = this.#pairs.get(key);
+    return pair !== undefined && isAlive(pair) ? ttlOf(pair) : undefined;
   }
 
   list(): never {

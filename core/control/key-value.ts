@@ -1,8 +1,8 @@
 import { ApiError, assertPreconditions } from '../module/control.js';
-import { KeyValue, type KeyValueSettings, type PairWrite, type Log } from '../module/services.js';
+import { KeyValue, type KeyValuePage, type KeyValueSettings, type PairWrite, type Log } from '../module/services.js';
 import { storeApiError } from './api-errors.js';
 import { inForceEverywhere } from './in-force.js';
-import { isAlive, PAIR_CHANNEL, type PairChange, type PairData } from './key-value-copy.js';
+import { isAlive, PAIR_CHANNEL, ttlOf, type PairChange, type PairData } from './key-value-copy.js';
 import type { Participant, Replicated } from './participant.js';
 import { Store } from './store.js';
 
@@ -12,6 +12,8 @@ const EXPIRY_EVERY = 1000;
 const HEAP_SHARE = 0.25;
 
 const DEFAULTS: KeyValueSettings = { folder: undefined, maxSize: 64 * 1024 ** 2, maxKey: 1024, maxValue: 1024 ** 2 };
+
+type ListOptions = Parameters<KeyValue['list']>[0];
 
 /**
  * The key-value pairs of this node. A write is on disk first, then in the copy of every worker, then answered.
@@ -79,14 +81,23 @@ export class MasterKeyValue extends KeyValue implements Replicated {
     return found;
   }
 
-  list({ prefix = '', after = '', limit }: { prefix?: string; after?: string; limit: number }): { key: string; value: string }[] {
+  ttl(key: string): number | undefined {
+    const pair = this.#alive(key);
+    return pair && ttlOf(pair);
+  }
+
+  list({ prefix = '', after = '', limit, maxBytes = Infinity }: ListOptions): KeyValuePage {
     this.#open();
-    const found: { key: string; value: string }[] = [];
+    const pairs: { key: string; value: string }[] = [];
+    let bytes = 0;
     for (const pair of this.#store.pairs.from(prefix, after)) {
-      if (found.length >= limit || !pair.key.startsWith(prefix)) break;
-      if (isAlive(pair)) found.push({ key: pair.key, value: pair.value });
+      if (!pair.key.startsWith(prefix)) break;
+      if (!isAlive(pair)) continue;
+      bytes += sizeOf(pair.key, pair.value);
+      if (pairs.length >= limit || (bytes > maxBytes && pairs.length > 0)) return { pairs, more: true };
+      pairs.push({ key: pair.key, value: pair.value });
     }
-    return found;
+    return { pairs, more: false };
   }
 
   close(): void {

@@ -1,5 +1,7 @@
 /** The OpenAPI 3.1 document of all routes, made of their schemas. */
+import { RESPONSE_HEADERS } from '../module/control.js';
 import { ERROR_CODES, type ErrorCode } from './error-codes.js';
+import { NamedSchemas } from './openapi-schemas.js';
 import { FLAG_VALUES } from './request-input.js';
 import type { Route } from './route-table.js';
 
@@ -11,28 +13,29 @@ const DRY_RUN_REFERENCE = { $ref: '#/components/schemas/DryRun' };
 /** @param base path before `/v1`; @param version of the server */
 export function openApi(routes: Iterable<Route>, base: string, version: string): Json {
   const paths: Record<string, Record<string, unknown>> = {};
+  const schemas = new NamedSchemas();
   for (const route of routes) {
     const path = route.path.replaceAll(/:(\w+)/g, '{$1}');
-    paths[path] = { ...paths[path], [route.verb.toLowerCase()]: operation(route) };
+    paths[path] = { ...paths[path], [route.verb.toLowerCase()]: operation(route, schemas) };
   }
   return {
     openapi: '3.1.0',
     info: { title: 'srv control API', version },
     servers: [{ url: base === '' ? '/' : base }],
     paths,
-    components: { schemas: { Error: ERROR, DryRun: DRY_RUN } },
+    components: { schemas: { ...schemas.all, Error: ERROR, DryRun: DRY_RUN }, headers: HEADERS },
   };
 }
 
-function operation(route: Route): Json {
+function operation(route: Route, named: NamedSchemas): Json {
   const { verb, path, key, schemas, body, query } = route;
   return {
     operationId: `${verb.toLowerCase()}${path.replaceAll(/[^A-Za-z0-9]+(.)?/g, (_, next: string | undefined) => next?.toUpperCase() ?? '')}`,
     summary: schemas.summary,
     tags: [key],
     parameters: [...pathParameters(path), ...queryParameters(query?.json), ...commonParameters(verb, schemas.creates ?? false)],
-    ...(body && { requestBody: { required: true, content: { 'application/json': { schema: body.json } } } }),
-    responses: responses(route),
+    ...(body && { requestBody: { required: true, content: { 'application/json': { schema: named.reference(body.json) } } } }),
+    responses: responses(route, named),
   };
 }
 
@@ -52,7 +55,7 @@ function commonParameters(verb: string, creates: boolean): Json[] {
         name: 'fields',
         in: 'query',
         required: false,
-        description: 'Fields the answer is to have, separated by commas.',
+        description: 'Fields of the response, separated by commas.',
         schema: { type: 'string' },
       },
     ];
@@ -62,12 +65,13 @@ function commonParameters(verb: string, creates: boolean): Json[] {
       name: 'dry_run',
       in: 'query',
       required: false,
-      description: 'Validate and say what would change; change nothing.',
+      description: 'Validate and return what would change; change nothing.',
       allowEmptyValue: true,
       schema: { type: 'string', enum: FLAG_VALUES },
     },
-    header('If-Match', 'The ETag that must still hold.'),
-    header('If-None-Match', `The ETag that must not hold${creates ? '; *: there must be nothing yet' : ''}.`),
+    header('If-Match', 'The ETag that must still be current.'),
+    header('If-None-Match', `The ETag that must not be current${creates ? '; *: the entry must not exist' : ''}.`),
+    header('Prefer', '`return=minimal`: a successful response is 204 without a body.'),
   ];
 }
 
@@ -75,36 +79,33 @@ function header(name: string, description: string): Json {
   return { name, in: 'header', required: false, description, schema: { type: 'string' } };
 }
 
-function responses(route: Route): Json {
+function responses(route: Route, named: NamedSchemas): Json {
   const found: Record<string, unknown> = {};
-  for (const [status, schemas] of answersOf(route)) {
-    const isEmpty = route.schemas.answers[Number(status)] === null;
+  for (const [status, schemas] of successesOf(route, named)) {
+    const isEmpty = route.schemas.responses[Number(status)] === null;
     const description = isEmpty ? 'Success; the body is empty (a dry run has one, with status 200).' : 'Success.';
-    found[status] = { description, ...(schemas.length > 0 && { content: contentOf(schemas) }) };
+    const content = schemas.length > 0 && { content: contentOf(schemas, named) };
+    found[status] = { description, ...headersOf(route.schemas.headers ?? []), ...content };
   }
+  if (route.verb !== 'GET') found['204'] ??= { description: 'Success, with `Prefer: return=minimal`.', ...headersOf(MINIMAL_HEADERS) };
   for (const [status, codes] of Map.groupBy(errorsOf(route), (code) => codeOf(code)?.status ?? 500)) {
     found[String(status)] = {
       description: codes.map((code) => `${code}: ${codeOf(code)?.meaning ?? ''}`).join(' '),
+      ...(status === 503 && headersOf(['Retry-After'])),
       content: errorContent({ allOf: [ERROR_REFERENCE, { properties: { error: { properties: { code: { enum: codes } } } } }] }),
     };
   }
-  return { ...found, default: { description: 'Any other failure.', content: errorContent(ERROR_REFERENCE) } };
+  return { ...found, default: { description: 'Any other failure.', ...headersOf(['Allow']), content: errorContent(ERROR_REFERENCE) } };
 }
 
-/** Schemas of the successful answers by status; none: the answer is empty. */
-function answersOf({ verb, schemas: { answers } }: Route): Map<string, readonly object[]> {
-  const found = new Map(Object.entries(answers).map(([status, answer]) => [status, [answer ?? []].flat()] as const));
-  if (verb === 'GET') return new Map(Array.from(found, ([status, schemas]) => [status, schemas.map(selectable)]));
+/** Schemas of the successful responses by status; none: the response is empty. */
+function successesOf({ verb, schemas: { responses: declared } }: Route, named: NamedSchemas): Map<string, readonly object[]> {
+  const found = new Map(Object.entries(declared).map(([status, schemas]) => [status, [schemas ?? []].flat() as object[]] as const));
+  if (verb === 'GET') return new Map(Array.from(found, ([status, schemas]) => [status, schemas.flatMap((one) => named.selectable(one))]));
   return found.set('200', [...(found.get('200') ?? []), DRY_RUN_REFERENCE]);
 }
 
-/** `fields` may leave out any field of an object, or of the entries of an array. */
-function selectable(schema: object): object {
-  if ('items' in schema) return { ...schema, items: selectable(schema.items as object) };
-  return Object.fromEntries(Object.entries(schema).filter(([name]) => name !== 'required'));
-}
-
-/** What the route names, and what is answered before it is called. */
+/** What the route declares, and what is checked before it is called. */
 function errorsOf({ verb, body, schemas: { errors = [] } }: Route): string[] {
   const ofBody = body ? ['JsonError', 'BodyTooLarge', 'UnsupportedMediaType'] : [];
   const ofConditions = verb === 'GET' ? [] : ['VersionMismatch'];
@@ -112,11 +113,11 @@ function errorsOf({ verb, body, schemas: { errors = [] } }: Route): string[] {
   return [...new Set([...errors, ...ofBody, ...ofConditions, ...ofAll])];
 }
 
-function contentOf(schemas: readonly object[]): Json {
-  const types = Array.from(Map.groupBy(schemas, schemaType), ([type, [schema, ...others]]) => [
-    type,
-    { schema: others.length === 0 ? schema : { anyOf: [schema, ...others] } },
-  ]);
+function contentOf(schemas: readonly object[], named: NamedSchemas): Json {
+  const types = Array.from(Map.groupBy(schemas, schemaType), ([type, alternatives]) => {
+    const [schema, ...others] = alternatives.map((one) => named.reference(one));
+    return [type, { schema: others.length === 0 ? schema : { anyOf: [schema, ...others] } }];
+  });
   return Object.fromEntries(types) as Json;
 }
 
@@ -131,9 +132,23 @@ function codeOf(code: string): ErrorCode | undefined {
   return (ERROR_CODES as Readonly<Record<string, ErrorCode>>)[code];
 }
 
+const text = { type: 'string' };
+const HEADERS = {
+  ...Object.fromEntries(Object.entries(RESPONSE_HEADERS).map(([name, description]) => [name, { description, schema: text }])),
+  Allow: { description: 'The methods of the path (405).', schema: text },
+  'Retry-After': { description: 'Seconds to wait before the next attempt.', schema: { type: 'integer' } },
+  'Preference-Applied': { description: '`return=minimal`', schema: text },
+} as const;
+const MINIMAL_HEADERS = ['ETag', 'Preference-Applied'];
+
+function headersOf(names: readonly string[]): Json {
+  if (names.length === 0) return {};
+  return { headers: Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }])) };
+}
+
 const DRY_RUN: Json = {
   type: 'object',
-  description: 'The answer to `dry_run`: what would change, as lines of a configuration diff.',
+  description: 'The response to `dry_run`: what would change, as lines of a configuration diff.',
   required: ['dry_run', 'diff'],
   properties: { dry_run: { const: true }, diff: { type: 'array', items: { type: 'string' } } },
 };
@@ -153,6 +168,6 @@ const ERROR: Json = {
       },
     },
     request_id: { type: 'string' },
-    href: { type: 'string' },
+    href: { type: 'string', description: 'The path of the request, as it was sent.' },
   },
 };

@@ -32,10 +32,13 @@ export function makeRoute(module: object, key: string, { verb, path, schemas, me
 /** The routes of one path. */
 interface Place {
   readonly steps: readonly string[];
+  readonly key: string;
   readonly routes: Map<Verb, Route>;
 }
 
 export interface Match {
+  /** Of the module whose path it is: what `api_limit_except` goes by. */
+  readonly key: string;
   readonly routes: ReadonlyMap<Verb, Route>;
   readonly params: Readonly<Record<string, string>>;
 }
@@ -45,35 +48,25 @@ export class RouteTable {
   readonly #places: Place[] = [];
 
   add(route: Route): void {
-    const steps = stepsOf(route.path);
+    const steps = route.path.split('/').slice(1);
     const known = this.#places.find((place) => place.steps.join('/') === steps.join('/'));
-    const place = known ?? { steps, routes: new Map<Verb, Route>() };
+    const place = known ?? { steps, key: route.key, routes: new Map<Verb, Route>() };
     if (!known) this.#places.push(place);
     place.routes.set(route.verb, route);
-  }
-
-  /** Takes out what a module brought. */
-  remove(key: string): void {
-    for (const { routes } of this.#places) for (const [verb, route] of routes) if (route.key === key) routes.delete(verb);
   }
 
   *[Symbol.iterator](): Iterator<Route> {
     for (const { routes } of this.#places) yield* routes.values();
   }
 
-  /** A slash at the end makes no difference. */
-  find(path: string): Match | undefined {
-    const given = stepsOf(path);
-    const matches = this.#places.filter(({ steps, routes }) => routes.size > 0 && fits(steps, given));
+  /** @param given the parts of a path, decoded: `v1`, `kv` */
+  find(given: readonly string[]): Match | undefined {
+    const matches = this.#places.filter(({ steps }) => fits(steps, given));
     const best = matches.toSorted((a, b) => variables(a) - variables(b)).at(0);
     if (best === undefined) return undefined;
     const params = best.steps.flatMap((step, i): [string, string][] => (step.startsWith(':') ? [[step.slice(1), given[i] ?? '']] : []));
-    return { routes: best.routes, params: Object.fromEntries(params) };
+    return { key: best.key, routes: best.routes, params: Object.fromEntries(params) };
   }
-}
-
-function stepsOf(path: string): string[] {
-  return path.replace(/^\//, '').replace(/\/$/, '').split('/');
 }
 
 function fits(steps: readonly string[], given: readonly string[]): boolean {

@@ -1,20 +1,32 @@
 import { ApiError, routesOf, type Reply } from '../module/control.js';
-import type { Handler } from '../module/http.js';
-import { ApiRoutes, type ApiPlace, type Log } from '../module/services.js';
-import type { ApiAnswer, ApiCall } from './api-call.js';
+import type { ErrorBody, Handler, HttpRequest } from '../module/http.js';
+import { ApiRoutes, type ApiBase, type ApiPlace, type Log } from '../module/services.js';
+import type { ApiCall, ApiResponse } from './api-call.js';
 import { apiContent } from './api-content.js';
+import { apiErrors } from './api-error-body.js';
+import { emptyResponse, errorResponse, responseOf, unlessUnwanted } from './api-response.js';
 import { openApi } from './openapi.js';
 import { readInput } from './request-input.js';
 import { makeRoute, RouteTable, type Match, type Route } from './route-table.js';
 import { invalidFields } from './schema.js';
 
-const JSON_TYPE = 'application/json';
-/** Answers change from call to call, and hold nothing that a browser may take for something else. */
-const COMMON_HEADERS = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
+/** The part of the path that the OpenAPI document has behind `/v1/`, and its key in `api_limit_except`. */
+const DOCUMENT = 'openapi.json';
+const DOCUMENT_METHODS = 'GET, HEAD, OPTIONS';
 
-/** The REST API: finds the route of a call, checks what it brings against the schemas, and makes one kind of answer of whatever happens. */
+/** A module at work. */
+interface RoutedModule {
+  readonly instance: object;
+  /** `key`: first part of its paths below `/v1/`. Undefined: it has no routes. */
+  readonly declaration: { readonly manifest: { readonly key?: string } };
+}
+
+/** The REST API: finds the route of a call, checks its input against the schemas, and makes one kind of response of every outcome. */
 export class ControlRouter extends ApiRoutes {
-  readonly #routes = new RouteTable();
+  #routes = new RouteTable();
+  #keys: ReadonlySet<string> = new Set([DOCUMENT]);
+  /** Of a change that is being prepared: what its configuration is checked against. */
+  #preparedKeys: ReadonlySet<string> | undefined;
 
   /** @param version of the server, for the OpenAPI document */
   constructor(
@@ -24,72 +36,120 @@ export class ControlRouter extends ApiRoutes {
     super();
   }
 
-  /** Takes the routes of a control module; those it had before are replaced. */
-  register(module: object, { key }: { readonly key: string }): void {
-    this.#routes.remove(key);
-    for (const declaration of routesOf(module)) this.#routes.add(makeRoute(module, key, declaration));
+  /** Prepares to serve the routes of these modules and no others. */
+  prepare(modules: Iterable<RoutedModule>): { commit(): void; abort(): void } {
+    const routes = new RouteTable();
+    const keys = new Set([DOCUMENT]);
+    for (const { instance, declaration } of modules) {
+      const { key } = declaration.manifest;
+      if (key === undefined) continue;
+      keys.add(key);
+      for (const declaration of routesOf(instance)) routes.add(makeRoute(instance, key, declaration));
+    }
+    this.#preparedKeys = keys;
+    return {
+      commit: () => {
+        this.#routes = routes;
+        this.#keys = keys;
+        this.#preparedKeys = undefined;
+      },
+      abort: () => void (this.#preparedKeys = undefined),
+    };
+  }
+
+  get keys(): ReadonlySet<string> {
+    return this.#preparedKeys ?? this.#keys;
   }
 
   content(place: ApiPlace): Handler {
     return apiContent(this, place);
   }
 
-  async answer(call: ApiCall): Promise<ApiAnswer> {
+  errors(places: readonly ApiBase[]): (request: HttpRequest, status: number) => ErrorBody {
+    return apiErrors(this, places);
+  }
+
+  async respond(call: ApiCall): Promise<ApiResponse> {
     try {
-      return await this.#answer(call);
+      return await this.#respond(call);
     } catch (error) {
       return this.#failure(call, error);
     }
   }
 
-  refuse(call: ApiCall, failure: ApiError): ApiAnswer {
+  reject(call: ApiCall, failure: ApiError): ApiResponse {
     return this.#failure(call, failure);
   }
 
-  async #answer(call: ApiCall): Promise<ApiAnswer> {
-    if (call.path.replace(/\/$/, '') === '/v1/openapi.json') return this.#document(call);
-    const match = this.#routes.find(call.path);
-    if (match === undefined) throw new ApiError(404, 'PathNotFound', `no such path: ${call.uri}`);
+  /** Methods of a path for `Allow`. Undefined: there is no such path. */
+  allowed(steps: readonly string[]): string | undefined {
+    if (isDocument(steps)) return DOCUMENT_METHODS;
+    const match = this.#routes.find(steps);
+    return match && methodsOf(match);
+  }
+
+  async #respond(call: ApiCall): Promise<ApiResponse> {
+    const { steps } = call;
+    if (steps !== undefined && isDocument(steps)) return this.#document(call);
+    const match = steps && this.#routes.find(steps);
+    if (match === undefined) throw new ApiError(404, 'PathNotFound', `path "${call.href}" not found`);
+    assertAllowed(call, match.key);
     const route = routeFor(call.method, match);
-    if (route === undefined) return notAllowed(call, allowOf(match));
-    const { body, query, dryRun, fields } = await readInput(call, route);
+    return route === undefined ? this.#notAllowed(call, methodsOf(match)) : this.#call(call, route, match);
+  }
+
+  async #call(call: ApiCall, route: Route, { params }: Match): Promise<ApiResponse> {
+    const { body, query, dryRun, minimal, fields } = await readInput(call, route);
     const reply = await route.handle({
       base: call.base,
-      params: match.params,
+      params,
       query: query as never,
       body: body as never,
       dryRun,
+      minimal,
       ifMatch: call.header('if-match'),
       ifNoneMatch: call.header('if-none-match'),
       requestId: call.requestId,
     });
-    if (fields !== undefined && reply.type !== undefined) throw invalidFields([{ pointer: '?fields', message: 'is for answers in JSON' }]);
-    const headers = { ...reply.headers, ...(reply.next !== undefined && { Link: linkTo(call, reply.next) }) };
-    return answerOf({ ...reply, headers, body: fields === undefined ? reply.body : selected(reply.body, fields) });
+    if (fields === undefined) return responseOf(call, minimal && !dryRun ? unlessUnwanted(reply) : reply);
+    if (reply.type !== undefined) throw invalidFields([{ pointer: '?fields', message: 'requires a JSON response' }]);
+    return responseOf(call, { ...reply, body: selected(reply.body, fields) } satisfies Reply);
   }
 
-  #document(call: ApiCall): ApiAnswer {
-    if (call.method !== 'GET' && call.method !== 'HEAD') return notAllowed(call, 'GET, HEAD, OPTIONS');
-    return answerOf({ status: 200, body: openApi(this.#routes, call.base, this.version) });
+  #document(call: ApiCall): ApiResponse {
+    assertAllowed(call, DOCUMENT);
+    if (call.method !== 'GET' && call.method !== 'HEAD') return this.#notAllowed(call, DOCUMENT_METHODS);
+    return responseOf(call, { status: 200, body: openApi(this.#routes, call.base, this.version) });
   }
 
-  #failure(call: ApiCall, error: unknown): ApiAnswer {
+  /** OPTIONS returns the methods of the path; any other method is an error. */
+  #notAllowed(call: ApiCall, allow: string): ApiResponse {
+    if (call.method === 'OPTIONS') return emptyResponse(204, { Allow: allow });
+    const failure = new ApiError(405, 'MethodNotAllowed', `method ${call.method} is not allowed, use one of: ${allow}`);
+    const response = this.#failure(call, failure);
+    return { ...response, headers: { ...response.headers, Allow: allow } };
+  }
+
+  #failure(call: ApiCall, error: unknown): ApiResponse {
     const known = error instanceof ApiError;
-    const failure = known ? error : new ApiError(500, 'InternalError', 'internal error; the error log of the server says more');
+    const failure = known ? error : new ApiError(500, 'InternalError', 'unexpected internal error, see the error log');
     const reason = known ? failure.message : error instanceof Error ? (error.stack ?? error.message) : String(error);
-    const { method, path, requestId } = call;
+    const { method, href, requestId } = call;
     this.log.write(
       failure.status >= 500 ? 'error' : 'info',
-      `api: ${method} ${path}: ${failure.status} ${failure.code}, request_id: ${requestId}: ${reason}`,
+      `api: ${method} ${href}: ${failure.status} ${failure.code}, request_id: ${requestId}: ${reason}`,
     );
-    return failureAnswer(call, failure);
+    return errorResponse(call, failure);
   }
 }
 
-/** The one error body. */
-function failureAnswer({ uri, requestId }: Pick<ApiCall, 'uri' | 'requestId'>, failure: ApiError): ApiAnswer {
-  const { status, code, message: text, details } = failure;
-  return answerOf({ status, body: { error: { status, code, text, details }, request_id: requestId, href: uri } });
+function isDocument(steps: readonly string[]): boolean {
+  return steps.length === 2 && steps[0] === 'v1' && steps[1] === DOCUMENT;
+}
+
+/** @throws ApiError 403 */
+function assertAllowed(call: ApiCall, key: string): void {
+  if (!call.allows(key)) throw new ApiError(403, 'AccessDenied', `method ${call.method} is not allowed for this client`);
 }
 
 function routeFor(method: string, { routes }: Match): Route | undefined {
@@ -97,33 +157,9 @@ function routeFor(method: string, { routes }: Match): Route | undefined {
   return undefined;
 }
 
-function allowOf({ routes }: Match): string {
+function methodsOf({ routes }: Match): string {
   const verbs = [...routes.keys()].flatMap((verb) => (verb === 'GET' ? ['GET', 'HEAD'] : [verb]));
   return [...verbs, 'OPTIONS'].join(', ');
-}
-
-/** OPTIONS is answered with what is allowed; anything else is an error that says so. */
-function notAllowed(call: ApiCall, allow: string): ApiAnswer {
-  if (call.method === 'OPTIONS') return { status: 204, headers: { ...COMMON_HEADERS, Allow: allow }, type: undefined, body: '' };
-  const answer = failureAnswer(
-    call,
-    new ApiError(405, 'MethodNotAllowed', `${call.method} is not possible here; these methods are: ${allow}`),
-  );
-  return { ...answer, headers: { ...answer.headers, Allow: allow } };
-}
-
-function answerOf({ status, body, type, headers, version }: Reply): ApiAnswer {
-  const all = { ...COMMON_HEADERS, ...headers, ...(version !== undefined && { ETag: `"${version}"` }) };
-  if (body === undefined) return { status, headers: all, type: undefined, body: '' };
-  if (typeof body === 'string' && type !== undefined) return { status, headers: all, type, body };
-  return { status, headers: all, type: JSON_TYPE, body: JSON.stringify(body) };
-}
-
-/** The same list, from another place on (RFC 8288). */
-function linkTo({ uri, query }: ApiCall, after: string): string {
-  const parameters = new URLSearchParams(query);
-  parameters.set('after', after);
-  return `<${uri}?${parameters.toString()}>; rel="next"`;
 }
 
 /** Only these fields of an object, or of each entry of an array. */

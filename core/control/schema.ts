@@ -1,46 +1,46 @@
-/** Checks what callers send against the schemas of routes, and tells everything that is wrong at once. */
+/** Checks the input of calls against the schemas of routes; reports all errors at once. */
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { TLocalizedValidationError } from 'typebox/error';
 import { Settings } from 'typebox/system';
 import { ApiError } from '../module/control.js';
 
-/** One thing that is wrong: a JSON pointer into the body, or `?name` for a query parameter. */
-export interface Fault {
+/** One error: a JSON pointer into the body, or `?name` for a query parameter. */
+export interface FieldError {
   readonly pointer: string;
   readonly message: string;
 }
 
-export function invalidFields(faults: readonly Fault[]): ApiError {
-  const [first] = faults;
-  const more = faults.length > 1 ? ` (and ${faults.length >= MOST_FAULTS ? 'many' : faults.length - 1} more)` : '';
-  return new ApiError(400, 'InvalidField', `${first?.pointer || 'the body'}: ${first?.message ?? ''}${more}`, faults);
+export function invalidFields(errors: readonly FieldError[]): ApiError {
+  const [first] = errors;
+  const more = errors.length > 1 ? ` (and ${errors.length >= MOST_ERRORS ? 'many' : errors.length - 1} more)` : '';
+  return new ApiError(400, 'InvalidField', `${first?.pointer || 'the body'}: ${first?.message ?? ''}${more}`, errors);
 }
 
-/** More mistakes than a person reads; without the setting typebox stops after 8. */
-const MOST_FAULTS = 200;
+/** More errors than a person reads; without the setting typebox stops after 8. */
+const MOST_ERRORS = 200;
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** A schema that refuses fields it does not name, and takes numbers that are written as text. */
+/** A schema that rejects fields it does not name, and accepts numbers written as text. */
 export class StrictSchema {
   readonly json: Json;
   readonly #validator: ReturnType<typeof Compile>;
 
   constructor(schema: TSchema) {
-    Settings.Set({ maxErrors: MOST_FAULTS });
+    Settings.Set({ maxErrors: MOST_ERRORS });
     this.json = strict(schema);
     this.#validator = Compile(this.json as TSchema);
   }
 
-  /** The value with numeric texts as numbers, or what is wrong with it. */
-  read(value: unknown): { readonly value: unknown } | { readonly faults: readonly Fault[] } {
+  /** The value with numeric texts as numbers, or its errors. */
+  read(value: unknown): { readonly value: unknown } | { readonly errors: readonly FieldError[] } {
     const converted = withNumbers(this.json, value);
     if (this.#validator.Check(converted)) return { value: converted };
-    return { faults: this.#validator.Errors(converted).flatMap((error) => this.#faults(error)) };
+    return { errors: this.#validator.Errors(converted).flatMap((error) => this.#errorsOf(error)) };
   }
 
-  #faults(error: TLocalizedValidationError): Fault[] {
+  #errorsOf(error: TLocalizedValidationError): FieldError[] {
     const { keyword, schemaPath, instancePath, message } = error;
     if (schemaPath.endsWith('/additionalProperties')) return [{ pointer: instancePath, message: 'unknown field' }];
     // Its fields are reported one by one, see above.

@@ -10,7 +10,6 @@ import { assemble, type Assembly } from '../kernel/assembly.js';
 import { checkConfiguration, type Configuration } from '../kernel/check-configuration.js';
 import { findInstallation } from '../kernel/installation.js';
 import { Instance } from '../kernel/instance.js';
-import type { RunningModules } from '../kernel/running-modules.js';
 import type { ErrorLog } from '../log/error-log.js';
 import type { AppendedLogFiles } from '../log/log-files.js';
 import { ApiRoutes, DataPlane, HelperHost } from '../module/services.js';
@@ -50,7 +49,7 @@ export class ControlServer extends HelperHost {
     instance.services.provide(DataPlane, this.#dataPlane);
     const router = new ControlRouter(log, instance.options.installation.version);
     instance.services.provide(ApiRoutes, router);
-    instance.follow({ prepare: ({ modules }) => ({ commit: () => registerRoutes(modules, router), abort: () => undefined }) });
+    instance.follow({ prepare: ({ modules }) => router.prepare(modules) });
     const memory = { zones: new ZoneSet('private'), figures: new SharedArrayBuffer(FIGURES_SIZE), workers: 1 };
     this.#assembly = assemble(instance, { role: 'control', files, errorLog, ...memory });
     const { tree } = await this.#read(instance);
@@ -75,13 +74,6 @@ export class ControlServer extends HelperHost {
 
   #read(instance: Instance): Promise<Configuration> {
     return checkConfiguration({ conf: this.conf, globals: undefined }, this.#ids, instance);
-  }
-}
-
-function registerRoutes(modules: RunningModules, router: ControlRouter): void {
-  for (const { declaration, instance } of modules) {
-    const { key } = declaration.manifest;
-    if (key !== undefined) router.register(instance, { key });
   }
 }
 

@@ -78,7 +78,9 @@ async function checkControl(conf: string, around: Around): Promise<readonly stri
   // Its schemas take long to load: only a start with a control plane needs them.
   const { ControlRouter } = await import('../control/router.js');
   const instance = new Instance({ ...around, role: 'control', worker: -1, confFolder: dirname(conf), validates: false });
-  instance.services.provide(ApiRoutes, new ControlRouter(around.log, around.installation.version));
+  const router = new ControlRouter(around.log, around.installation.version);
+  instance.services.provide(ApiRoutes, router);
+  instance.follow({ prepare: ({ modules }) => router.prepare(modules) });
   let read: readonly string[] = [];
   await compileAlone(instance, async () => {
     const { tree, files } = await checkConfiguration({ conf, globals: undefined }, new IdSource(), instance);

@@ -21,7 +21,11 @@ export interface Owned {
  */
 export function dropPrivileges(user: MainConf['user'], owned: Owned, log: Log): void {
   const { setgid, setuid, setgroups } = process;
-  if (user === undefined || !setgid || !setuid || !setgroups) return;
+  if (user === undefined) {
+    if (isRoot()) log.write('warn', 'the server runs with super-user privileges: set the "user" directive');
+    return;
+  }
+  if (!setgid || !setuid || !setgroups) return;
   if (!isRoot()) {
     log.write('warn', 'the "user" directive makes sense only if the main process runs with super-user privileges, ignored');
     return;

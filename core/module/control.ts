@@ -21,15 +21,34 @@ export interface RouteSchemas {
   readonly summary: string;
   /** Schema of the JSON body; absent: no body is read. */
   readonly body?: TSchema;
+  /** Bytes that the body may have (default 5 MiB). */
+  readonly maxBody?: number;
+  /**
+   * Errors of a body that a schema cannot name, reported together with those of the schema. The body may be of any form; the code of the
+   * first error counts where the schema finds none.
+   */
+  readonly check?: (body: unknown) => readonly ApiError[];
   /** Schema of the query parameters beside `dry_run` and `fields`. */
   readonly query?: TSchema;
-  /** Answers by status. `null` is an empty body; several are alternatives of different types (`contentMediaType`, JSON without it). */
-  readonly answers: Readonly<Record<number, TSchema | readonly TSchema[] | null>>;
+  /**
+   * Schemas of the responses by status. `null` is an empty body; several are alternatives of different types (`contentMediaType`, JSON
+   * without it). A schema with a `title` has that name in the document.
+   */
+  readonly responses: Readonly<Record<number, TSchema | readonly TSchema[] | null>>;
   /** A write of something that the caller names and that may be new: with `If-None-Match: *` it has to be. For the document. */
   readonly creates?: boolean;
-  /** Error codes this route may answer with, for the document; beside those of its form (`InvalidField` …), which every route has. */
+  /** Header fields of its successful responses, for the document. */
+  readonly headers?: readonly (keyof typeof RESPONSE_HEADERS)[];
+  /** Error codes of this route, for the document; beside those of its form (`InvalidField` …), which every route has. */
   readonly errors?: readonly string[];
 }
+
+/** Header fields that successful responses may have, and what they say. */
+export const RESPONSE_HEADERS = {
+  ETag: 'Version of the resource, for `If-Match` and `If-None-Match`.',
+  Location: 'Path of the new resource.',
+  Link: 'Path of the next page: `<…>; rel="next"`. Absent on the last one.',
+} as const;
 
 /** Error codes of a route that calls the data plane, beside those of the action. */
 export const DATA_PLANE_ERRORS = ['DataPlaneUnavailable', 'NotLoaded', 'AnswerTooLong'] as const;
@@ -37,7 +56,7 @@ export const DATA_PLANE_ERRORS = ['DataPlaneUnavailable', 'NotLoaded', 'AnswerTo
 type BodyOf<S extends RouteSchemas> = S extends { body: infer B extends TSchema } ? Static<B> : undefined;
 type QueryOf<S extends RouteSchemas> = S extends { query: infer Q extends TSchema } ? Static<Q> : Record<string, never>;
 
-/** What must hold of the version in force for a write to be made (RFC 9110, 13.1). Absent: nothing. */
+/** What must hold of the version in force for a write to be made (RFC 9110, 13.1). Absent: nothing. `If-Match` compares strongly. */
 export interface Preconditions {
   /** `If-Match`: versions, one of which it has to be; `*`: any. */
   readonly ifMatch?: string | undefined;
@@ -52,9 +71,9 @@ export interface Preconditions {
 export function assertPreconditions({ ifMatch, ifNoneMatch }: Preconditions, current: () => string | undefined): void {
   if (ifMatch === undefined && ifNoneMatch === undefined) return;
   const version = current();
-  if (ifMatch !== undefined && !names(ifMatch, version))
+  if (ifMatch !== undefined && !names(ifMatch, version, false))
     throw mismatch(version === undefined ? 'it does not exist' : 'it was changed meanwhile', version);
-  if (ifNoneMatch !== undefined && names(ifNoneMatch, version))
+  if (ifNoneMatch !== undefined && names(ifNoneMatch, version, true))
     throw mismatch(ifNoneMatch.trim() === '*' ? 'it exists already' : 'it still has that version', version);
 }
 
@@ -62,9 +81,12 @@ function mismatch(text: string, version: string | undefined): ApiError {
   return new ApiError(412, 'VersionMismatch', text, version === undefined ? [] : [{ version }]);
 }
 
-function names(tags: string, version: string | undefined): boolean {
+/** @param weak `W/"5"` names the version 5 as well (RFC 9110, 8.8.3.2) */
+function names(tags: string, version: string | undefined, weak: boolean): boolean {
   if (version === undefined) return false;
-  return tags.trim() === '*' || tags.split(',').some((tag) => tag.trim().replace(/^"(.*)"$/, '$1') === version);
+  if (tags.trim() === '*') return true;
+  const form = weak ? /^(?:W\/)?"(.*)"$/ : /^"(.*)"$/;
+  return tags.split(',').some((tag) => tag.trim().replace(form, '$1') === version);
 }
 
 /** One call of a route, validated. */
@@ -77,6 +99,8 @@ export interface Call<S extends RouteSchemas = RouteSchemas> extends Preconditio
   readonly body: BodyOf<S>;
   /** `?dry_run=1`: validate and say what would change; change nothing. */
   readonly dryRun: boolean;
+  /** `Prefer: return=minimal` on a write: its body is not sent, so it need not be made. */
+  readonly minimal: boolean;
   readonly requestId: string;
 }
 

@@ -21,3 +21,8 @@ export function durationOf(value: Duration, pointer: string): number {
   const message = `must be ${DURATION_FORM}`;
   throw new ApiError(400, 'InvalidField', `${pointer}: ${message}`, [{ pointer, message }]);
 }
+
+/** The text of a time in responses: `90s` in whole seconds, else `1500ms`. NGINX Plus clients read no other units. @param ms milliseconds */
+export function durationText(ms: number): string {
+  return ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`;
+}

@@ -28,6 +28,11 @@ export interface HttpHandlers extends Partial<Record<Phase, Handler>> {
   /** The content handler passes requests on: in a location `/name/` a request for `/name` is redirected there, as with nginx's proxy_pass. */
   autoRedirect?: true;
   /**
+   * The body of an error response that the server makes (4xx, 5xx) where no `error_page` applies; it may set header fields as well. Of a
+   * server it is for requests that no location was found for. The first module that has one decides.
+   */
+  error?: (request: HttpRequest, status: number) => ErrorBody;
+  /**
    * Changes status and fields of the response before they are sent, in the order of the manifests. It sees the final Content-Type and
    * Content-Length. To change the body as well it returns a {@link BodyFilter} made for this one response; nothing returned costs nothing.
    */
@@ -94,6 +99,12 @@ export interface Subrequest {
   readonly body: Buffer;
   /** For templates: variables such as `$upstream_http_x` have the subrequest's values. */
   readonly request: HttpRequest;
+}
+
+/** The body of an error response and its content type. */
+export interface ErrorBody {
+  readonly type: string;
+  readonly body: string;
 }
 
 /** Text with variables, compiled once. */

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { DURATION_FORM, TOO_LONG, type Duration } from './duration.js';
 
-export { durationOf, type Duration } from './duration.js';
+export { durationOf, durationText, type Duration } from './duration.js';
 export { Type, type Static, type TSchema } from 'typebox';
 
 /** The schema of a {@link Duration}. */

@@ -3,7 +3,7 @@
  * `constructor(private readonly log: Log)`.
  */
 import type { ActionContext, Preconditions } from './control.js';
-import type { Handler, HttpRequest, Result, Scope, Template } from './http.js';
+import type { ErrorBody, Handler, HttpRequest, Result, Scope, Template } from './http.js';
 import type { Block, Directive } from './tree.js';
 
 export type LogLevel = 'debug' | 'info' | 'notice' | 'warn' | 'error' | 'crit' | 'alert' | 'emerg';
@@ -101,8 +101,18 @@ export abstract class DataPlane {
 
 /** The REST API of this control-plane process: all routes of all loaded control modules. */
 export abstract class ApiRoutes {
+  /** Keys of the control modules: the first parts of paths below `/v1/`. */
+  abstract readonly keys: ReadonlySet<string>;
   /** The content handler of a location that holds the API or a part of it. */
   abstract content(place: ApiPlace): Handler;
+  /** The error handler of a location that holds the API, or of a server with such locations: the one error body. */
+  abstract errors(places: readonly ApiBase[]): (request: HttpRequest, status: number) => ErrorBody;
+}
+/** A location that holds the API, or a part of it. */
+export interface ApiBase {
+  readonly location: Directive;
+  /** See {@link ApiPlace.root}. */
+  readonly root: string;
 }
 /** Where the API is reached. */
 export interface ApiPlace {
@@ -143,10 +153,17 @@ export abstract class KeyValue {
   abstract set(key: string, value: string, options?: PairWrite & { ttl?: number }): Promise<void>;
   /** False if there was no such key. */
   abstract delete(key: string, options?: PairWrite): Promise<boolean>;
-  /** Keys in order, those after `after`, with their values. */
-  abstract list(options: { prefix?: string; after?: string; limit: number }): readonly { key: string; value: string }[];
+  /** Milliseconds until a key expires, 0: never. Undefined: there is no such key. */
+  abstract ttl(key: string): number | undefined;
+  /** Keys in order, those after `after`, with their values: at most `limit`, and one at least however many bytes it has. */
+  abstract list(options: { prefix?: string; after?: string; limit: number; maxBytes?: number }): KeyValuePage;
   /** Where it lies and what it holds at most. Another folder counts from the next start on. */
   abstract configure(settings: KeyValueSettings): void;
+}
+export interface KeyValuePage {
+  readonly pairs: readonly { readonly key: string; readonly value: string }[];
+  /** There are further keys behind the last one. */
+  readonly more: boolean;
 }
 export interface PairWrite extends Preconditions {
   readonly dryRun?: boolean;

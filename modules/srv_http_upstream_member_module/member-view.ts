@@ -1,8 +1,8 @@
 import type { UpstreamView } from '../../core/module/services.js';
+import { durationText } from '../../core/module/duration.js';
 import type { Directive } from '../../core/module/tree.js';
 import { memberAddress } from './address.js';
 import { readServerLine } from './server-line.js';
-import { timeText } from './time-text.js';
 
 /** A member as the API shows it. */
 export interface MemberView {
@@ -49,8 +49,8 @@ function viewOf(directive: Directive, group: UpstreamView): MemberView {
     weight: settings.weight,
     max_conns: settings.max_conns,
     max_fails: settings.max_fails,
-    fail_timeout: timeText(fail_timeout),
-    slow_start: timeText(slow_start),
+    fail_timeout: durationText(fail_timeout),
+    slow_start: durationText(slow_start),
     route: settings.route,
     backup: settings.backup,
     down: settings.down,

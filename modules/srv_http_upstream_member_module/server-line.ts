@@ -1,6 +1,6 @@
 import { parseTime } from '../../core/module/args.js';
+import { durationText } from '../../core/module/duration.js';
 import { directiveText, type Directive } from '../../core/module/tree.js';
-import { timeText } from './time-text.js';
 
 /** Settings of a member. Times in milliseconds. */
 export interface ServerSettings {
@@ -59,7 +59,7 @@ export function readServerLine({ args }: Directive): ServerSettings {
 export function serverLine(settings: ServerSettings): string {
   const words = [settings.server];
   for (const name of NUMBERS) if (settings[name] !== DEFAULTS[name]) words.push(`${name}=${settings[name]}`);
-  for (const name of TIMES) if (settings[name] !== DEFAULTS[name]) words.push(`${name}=${timeText(settings[name])}`);
+  for (const name of TIMES) if (settings[name] !== DEFAULTS[name]) words.push(`${name}=${durationText(settings[name])}`);
   for (const name of TEXTS) if (settings[name] !== DEFAULTS[name]) words.push(`${name}=${settings[name]}`);
   for (const name of WORDS) if (settings[name]) words.push(name);
   return directiveText('server', words);

@@ -166,6 +166,17 @@ if (isRoot) {
     await waitFor('the end of the server', () => !existsSync(`${prefix}/logs/srv.pid`));
   });
 
+  test('a start as root without the directive is warned of, and one with it is not', async (t) => {
+    const warning = /\[warn\] .*the server runs with super-user privileges: set the "user" directive/;
+    const without = await startSrv(t, conf('root').replace('user root;', ''));
+    t.truthy(await without.waitForLog(warning));
+    const prefix = tempFolder(t);
+    chmodSync(prefix, 0o755);
+    const dropped = await startSrv(t, conf('daemon'), { prefix });
+    t.is((await get(dropped.port('web'), '/')).body, 'ok');
+    t.notRegex(dropped.log(), warning);
+  });
+
   for (const [user, message] of [
     ['no-such-user', 'getpwnam("no-such-user") failed'],
     ['daemon no-such-group', 'getgrnam("no-such-group") failed'],

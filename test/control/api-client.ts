@@ -1,4 +1,5 @@
-import type { ApiAnswer } from '../../core/control/api-call.js';
+import type { ApiResponse } from '../../core/control/api-call.js';
+import { stepsBelow } from '../../core/control/api-path.js';
 import { ApiError } from '../../core/module/control.js';
 import type { ControlRouter } from '../../core/control/router.js';
 
@@ -13,17 +14,18 @@ export function callRouter(
   method: string,
   path: string,
   { body = '', headers = {} }: CallOptions = {},
-): Promise<ApiAnswer> {
+): Promise<ApiResponse> {
   const [plain = '', query = ''] = path.split('?', 2);
   const bytes = Buffer.from(body);
   const all = { ...(bytes.length > 0 && { 'content-type': 'application/json' }), ...headers };
-  return router.answer({
+  return router.respond({
     method,
     base: '/api',
-    path: plain,
-    uri: `/api${plain}`,
+    steps: stepsBelow({ requestUri: `/api${plain}`, uri: decodeURI(`/api${plain}`) }, '/api'),
+    href: `/api${plain}`,
     query,
     requestId: 'r1',
+    allows: () => true,
     header: (name) => (all as Readonly<Record<string, string>>)[name],
     body: (limit) =>
       bytes.length > limit ? Promise.reject(new ApiError(413, 'BodyTooLarge', `a body may have ${limit} bytes`)) : Promise.resolve(bytes),

@@ -1,6 +1,6 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { jsonMistakeAt } from '../../core/control/json-position.js';
+import { jsonErrorAt } from '../../core/control/json-position.js';
 
 test('the place of a mistake is named', (t) => {
   const cases: [string, number][] = [
@@ -22,11 +22,11 @@ test('the place of a mistake is named', (t) => {
     ['tru', 0],
     ['[}', 1],
   ];
-  for (const [text, position] of cases) t.is(jsonMistakeAt(text), position, JSON.stringify(text));
+  for (const [text, position] of cases) t.is(jsonErrorAt(text), position, JSON.stringify(text));
 });
 
 test('deep nesting is no danger', (t) => {
-  t.is(jsonMistakeAt('['.repeat(1_000_000)), 1_000_000);
+  t.is(jsonErrorAt('['.repeat(1_000_000)), 1_000_000);
 });
 
 test('it agrees with JSON.parse about what is JSON', (t) => {
@@ -43,7 +43,7 @@ test('it agrees with JSON.parse about what is JSON', (t) => {
       } catch {
         valid = false;
       }
-      return (jsonMistakeAt(text) === text.length && valid) || (!valid && jsonMistakeAt(text) <= text.length);
+      return (jsonErrorAt(text) === text.length && valid) || (!valid && jsonErrorAt(text) <= text.length);
     }),
     { numRuns: 2000 },
   );

@@ -93,7 +93,7 @@ test('limits count bytes, and what is replaced or deleted makes room', async (t)
 test('keys are listed in order, by prefix, page by page', async (t) => {
   const { master } = pairs(t);
   for (const key of ['b', 'a:2', 'a:10', 'a:1', 'a', 'ä', '🙂', 'a:\uffff']) await master.set(key, key);
-  const keys = (options: Parameters<typeof master.list>[0]) => master.list(options).map(({ key }) => key);
+  const keys = (options: Parameters<typeof master.list>[0]) => master.list(options).pairs.map(({ key }) => key);
   t.deepEqual(keys({ limit: 100 }), ['a', 'a:1', 'a:10', 'a:2', 'a:\uffff', 'b', 'ä', '🙂']);
   t.deepEqual(keys({ prefix: 'a:', limit: 2 }), ['a:1', 'a:10']);
   t.deepEqual(keys({ prefix: 'a:', after: 'a:10', limit: 2 }), ['a:2', 'a:\uffff']);
@@ -110,7 +110,7 @@ test('a pair with a ttl is gone for everybody when its time is over, and is forg
   await waitFor('the end of its time', () => worker.copy.get('short') === undefined);
   t.is(master.get('short'), undefined);
   t.is(master.version('short'), undefined);
-  t.false(master.list({ limit: 9 }).some(({ key }) => key === 'short'));
+  t.false(master.list({ limit: 9 }).pairs.some(({ key }) => key === 'short'));
   await waitFor('the pair to be forgotten', () => !(master.snapshot() as { key: string }[]).some(({ key }) => key === 'short'));
   t.is(worker.copy.get('kept'), 'y');
 });

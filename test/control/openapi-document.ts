@@ -3,10 +3,11 @@ import { Compile } from 'typebox/compile';
 import { StrictSchema } from '../../core/control/schema.js';
 import { get, type Answer } from '../harness/client.js';
 
+type Components = Readonly<Record<string, Readonly<Record<string, object>>>>;
 type Content = Readonly<Record<string, { readonly schema: object }>>;
 interface Operation {
   readonly parameters: readonly { readonly name: string; readonly in: string; readonly schema: object; readonly description?: string }[];
-  readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
+  readonly responses: Readonly<Record<string, { readonly content?: Content; readonly headers?: object }>>;
 }
 
 /** The OpenAPI document of a running node, to hold its answers against. */
@@ -18,17 +19,24 @@ export class OpenApiDocument {
     private readonly t: ExecutionContext,
     private readonly port: number,
     readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>,
+    readonly components: Components,
   ) {}
 
   static async of(t: ExecutionContext, port: number): Promise<OpenApiDocument> {
     const { components, paths } = JSON.parse((await get(port, '/api/v1/openapi.json')).body) as {
-      components: { schemas: Record<string, object> };
+      components: Components;
       paths: OpenApiDocument['paths'];
     };
-    const resolved = JSON.parse(JSON.stringify(paths), (_, value: unknown) =>
-      value instanceof Object && '$ref' in value ? components.schemas[String(value.$ref).split('/').at(-1) ?? ''] : value,
-    ) as OpenApiDocument['paths'];
-    return new OpenApiDocument(t, port, resolved);
+    const resolved = (value: unknown): unknown => {
+      if (Array.isArray(value)) return value.map(resolved);
+      if (!(value instanceof Object)) return value;
+      if (!('$ref' in value)) return Object.fromEntries(Object.entries(value).map(([name, entry]) => [name, resolved(entry)]));
+      const [, , kind = '', name = ''] = String(value.$ref).split('/');
+      const found = components[kind]?.[name];
+      t.truthy(found, `${String(value.$ref)} is not in the document`);
+      return resolved(found);
+    };
+    return new OpenApiDocument(t, port, resolved(paths) as OpenApiDocument['paths'], components);
   }
 
   /** All operations: `GET /v1/kv`. */

@@ -12,16 +12,20 @@ test('the document names every path of the loaded modules', async (t) => {
   const document = await OpenApiDocument.of(t, node.srv.port('api'));
   t.deepEqual(document.operations.toSorted(), [
     'DELETE /v1/kv',
+    'DELETE /v1/kv/keys/{key}',
     'DELETE /v1/upstream_api/http/upstreams/{group}',
     'DELETE /v1/upstream_api/http/upstreams/{group}/servers/{id}',
     'GET /v1/kv',
+    'GET /v1/kv/keys/{key}',
     'GET /v1/upstream_api/http/upstreams',
     'GET /v1/upstream_api/http/upstreams/{group}',
     'GET /v1/upstream_api/http/upstreams/{group}/servers',
     'GET /v1/upstream_api/http/upstreams/{group}/servers/{id}',
     'PATCH /v1/upstream_api/http/upstreams/{group}/servers/{id}',
     'POST /v1/kv',
+    'POST /v1/upstream_api/http/upstreams/{group}/reset',
     'POST /v1/upstream_api/http/upstreams/{group}/servers',
+    'PUT /v1/kv/keys/{key}',
     'PUT /v1/upstream_api/http/upstreams/{group}/servers',
   ]);
   t.deepEqual(Object.keys(document.paths['/v1/kv']?.['get']?.responses['200']?.content ?? {}), ['text/plain', 'application/json']);
@@ -37,7 +41,37 @@ test('If-None-Match: * is offered where the caller names what may be new', async
         : [],
     ),
   );
-  t.deepEqual(offers, ['post /v1/kv']);
+  t.deepEqual(offers, ['post /v1/kv', 'put /v1/kv/keys/{key}']);
+});
+
+test('schemas have names, and responses their header fields', async (t) => {
+  const node = await startNode(t);
+  const { paths, components } = await OpenApiDocument.of(t, node.srv.port('api'));
+  t.deepEqual(Object.keys(components['schemas'] ?? {}), [
+    'KeyState',
+    'ListedMember',
+    'Member',
+    'MemberPatch',
+    'NewMember',
+    'NewPair',
+    'NewValue',
+    'Pair',
+    'Peer',
+    'SelectedKeyState',
+    'SelectedMember',
+    'SelectedPair',
+    'SelectedUpstream',
+    'Upstream',
+    'Error',
+    'DryRun',
+  ]);
+  const fields = (verb: string, path: string, status: string) => Object.keys(paths[`/v1${path}`]?.[verb]?.responses[status]?.headers ?? {});
+  const servers = `${GROUPS}/{group}/servers`;
+  t.deepEqual(fields('post', servers, '201'), ['ETag', 'Location']);
+  t.deepEqual(fields('get', servers, '200'), ['ETag', 'Link']);
+  t.deepEqual(fields('put', servers, '204'), ['ETag', 'Preference-Applied']);
+  t.deepEqual(fields('get', servers, '503'), ['Retry-After']);
+  t.deepEqual(fields('get', servers, 'default'), ['Allow']);
 });
 
 test('answers have the form that the document says: whole, selected and dry', async (t) => {
@@ -55,13 +89,18 @@ test('answers have the form that the document says: whole, selected and dry', as
     await api.call(200, 'PUT', `${SERVERS}${dry}`, await node.members());
     await api.call(isDry ? 200 : 204, 'DELETE', `${DEMO}${dry}`);
     await api.call(200, 'POST', `/kv${dry}`, { key: 'color', value: 'red' });
+    await api.call(isDry ? 200 : 204, 'POST', `${DEMO}/reset${dry}`);
+    await api.call(200, 'PUT', `/kv/keys/shape${dry}`, { value: 'round', ttl: '1h' });
     if (!isDry) await api.call(200, 'DELETE', `/kv${dry}&key=color`.replace(/kv&/, 'kv?'));
+    if (!isDry) await api.call(200, 'DELETE', `/kv/keys/shape${dry}`);
   }
   await api.call(200, 'POST', '/kv', { key: 'color', value: 'red' });
   await api.call(200, 'DELETE', '/kv?key=color&dry_run=1');
   await api.call(200, 'GET', '/kv?key=color');
   await api.call(400, 'GET', '/kv?key=color&fields=key');
   for (const fields of ['', '?fields=', '?fields=key', '?fields=value,key']) await api.call(200, 'GET', `/kv${fields}`);
+  await api.call(200, 'PUT', '/kv/keys/a%2Fb', { value: '' });
+  for (const fields of ['', '?fields=key,ttl']) await api.call(200, 'GET', `/kv/keys/a%2Fb${fields}`);
   for (const fields of ['', '?fields=name,peers', '?fields=keepalive']) {
     await api.call(200, 'GET', `${GROUPS}${fields}`);
     await api.call(200, 'GET', `${DEMO}${fields}`);
@@ -87,6 +126,7 @@ test('refusals have a status and a code that the document names', async (t) => {
     ['GET', `${GROUPS}/`],
     ['GET', DEMO],
     ['DELETE', DEMO],
+    ['POST', `${DEMO}/reset`],
     ['GET', SERVERS],
     ['GET', `${SERVERS}/0`],
     ['POST', SERVERS, { server: '10.0.0.1' }],
@@ -106,7 +146,7 @@ test('refusals have a status and a code that the document names', async (t) => {
     if (path.endsWith('/0')) await api.call(400, method, path.replace(/0$/, 'x'), body);
     if (body === undefined) continue;
     await api.call(400, method, path, '{');
-    await api.call(413, method, path, ' '.repeat(5 * 1024 * 1024 + 1));
+    await api.call(413, method, path, ' '.repeat((method === 'PUT' ? 32 : 5) * 1024 * 1024 + 1));
     await api.call(415, method, path, body, { 'content-type': 'text/plain' });
   }
   await api.call(409, 'POST', SERVERS, { server: '127.0.0.1:1' });
@@ -145,6 +185,10 @@ test('a data plane that is away is a 503 that the document names', async (t) => 
       api.call(503, 'GET', '/kv'),
       api.call(503, 'POST', '/kv', { key: 'a', value: '' }),
       api.call(503, 'DELETE', '/kv?key=a'),
+      api.call(503, 'POST', `${DEMO}/reset`),
+      api.call(503, 'GET', '/kv/keys/a'),
+      api.call(503, 'PUT', '/kv/keys/a', { value: '' }),
+      api.call(503, 'DELETE', '/kv/keys/a'),
     ]);
   } finally {
     node.srv.signal('SIGCONT');

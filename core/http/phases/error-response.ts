@@ -1,4 +1,5 @@
 import { byteText, targetText } from '../../module/message-text.js';
+import type { ErrorBody } from '../../module/http.js';
 import type { ErrorPage } from '../site/location.js';
 import type { Request } from '../request/request.js';
 import { sendFailure, sendWhole } from '../response/response.js';
@@ -34,9 +35,25 @@ export function respondWithStatus(request: Request, status: number): void {
       return;
     }
   }
+  const own = status >= 400 ? ownErrorBody(request, status) : undefined;
+  if (own !== undefined) {
+    sendWhole(request, Buffer.from(own.body), own.type);
+    return;
+  }
   // A failed header of an earlier attempt must not leak into the page; Location and WWW-Authenticate were set for this very answer.
   const page = status >= 300 || status === 0 ? Buffer.from(specialPage(status, request.location.settings.serverToken)) : Buffer.alloc(0);
   sendWhole(request, page, page.length > 0 ? 'text/html' : undefined);
+}
+
+/** What the module of the location, or of the server, has to say of an error. */
+function ownErrorBody(request: Request, status: number): ErrorBody | undefined {
+  const { error } = request.location;
+  try {
+    return error?.(request, status);
+  } catch (failure) {
+    logFailure(request, failure, error);
+    return undefined;
+  }
 }
 
 /** Error pages do not nest without recursive_error_pages, and not for ever with it. */

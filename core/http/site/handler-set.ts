@@ -20,6 +20,7 @@ export class HandlerSet {
   /** Which module each of them came from: for the log. */
   readonly modules = new Map<unknown, string>();
   #content: { readonly module: string; readonly run: Handler } | undefined;
+  error: HttpHandlers['error'];
   /** The owner of the content sets the limit of request bodies itself. */
   limitsBody = false;
   /** The owner of the content passes requests on. */
@@ -38,6 +39,7 @@ export class HandlerSet {
     if (handlers.content) this.#claim(manifest.name, handlers.content, place);
     if (handlers.limitsBody) this.limitsBody = true;
     if (handlers.autoRedirect) this.autoRedirect = true;
+    this.error ??= handlers.error;
   }
 
   get content(): Handler | undefined {

@@ -74,6 +74,8 @@ export interface Location {
   readonly settings: LocationSettings;
   readonly steps: Steps;
   readonly content: Handler | undefined;
+  /** Makes the body of error responses. */
+  readonly error: HttpHandlers['error'];
   readonly headerFilters: readonly NonNullable<HttpHandlers['header']>[];
   readonly logHandlers: readonly NonNullable<HttpHandlers['log']>[];
   /** Which module a handler came from. */

@@ -136,6 +136,7 @@ export class UnitCompiler {
       settings: limitsBody ? { ...settings, clientMaxBodySize: 0 } : settings,
       steps: handlers.steps('rewrite', 'precontent'),
       content: handlers.content ?? whole?.content,
+      error: handlers.error ?? whole?.error,
       headerFilters: handlers.headerFilters,
       logHandlers: handlers.logHandlers,
       modules: whole === undefined ? handlers.modules : new Map([...whole.modules, ...handlers.modules]),

@@ -1,0 +1,50 @@
+import { ApiError } from '../module/control.js';
+import type { ErrorBody, HttpRequest } from '../module/http.js';
+import type { ApiBase } from '../module/services.js';
+import { basePath, pathOf, stepsBelow } from './api-path.js';
+import { errorResponse } from './api-response.js';
+
+/** What the server itself rejects, before or instead of a call. */
+const REJECTIONS: readonly { readonly status: number; readonly code: string; readonly text: string }[] = [
+  { status: 400, code: 'BadRequest', text: 'malformed request' },
+  { status: 403, code: 'AccessDenied', text: 'access denied' },
+  { status: 404, code: 'PathNotFound', text: 'path not found' },
+  { status: 405, code: 'MethodNotAllowed', text: 'method is not allowed' },
+  { status: 408, code: 'RequestTimeout', text: 'the request did not arrive in time' },
+  { status: 413, code: 'BodyTooLarge', text: 'the request body is too large' },
+  { status: 414, code: 'UriTooLong', text: 'the request line is too long' },
+];
+/** nginx's own statuses (too long a header, TLS trouble), which clients see as 400. */
+const SHOWN_AS_400 = [494, 495, 496, 497];
+
+/** What knows the methods of a path. */
+interface Paths {
+  allowed(steps: readonly string[]): string | undefined;
+}
+
+/** Gives errors of the server itself (a malformed request, TRACE, `deny` in the location) the error body of the API. */
+export function apiErrors(paths: Paths, places: readonly ApiBase[]): (request: HttpRequest, status: number) => ErrorBody {
+  const bases = places.map(({ location, root }) => ({ base: basePath(location), root: root.split('/').slice(1) }));
+  const allowed = (request: HttpRequest): string => {
+    for (const { base, root } of bases) {
+      const below = stepsBelow(request, base);
+      const found = below && paths.allowed([...root, ...below]);
+      if (found !== undefined) return found;
+    }
+    return 'GET, HEAD, OPTIONS';
+  };
+  return (request, status) => {
+    const href = pathOf(request.requestUri);
+    const { headers, type = '', body } = errorResponse({ href, requestId: request.requestId }, failureOf(status));
+    for (const [name, value] of Object.entries(headers)) request.response.set(name, value);
+    if (status === 405) request.response.set('Allow', allowed(request));
+    return { type, body };
+  };
+}
+
+function failureOf(status: number): ApiError {
+  const shown = SHOWN_AS_400.includes(status) ? 400 : status;
+  const known = REJECTIONS.find((rejection) => rejection.status === shown);
+  if (known !== undefined) return new ApiError(shown, known.code, known.text);
+  return status < 500 ? new ApiError(shown, 'BadRequest', 'request rejected') : new ApiError(shown, 'InternalError', 'internal error');
+}
