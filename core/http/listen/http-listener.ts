@@ -29,8 +29,8 @@ export class HttpListener {
   #accepted = 0;
   /** Connections to a TLS port that are not secure yet. */
   #handshakes = 0;
-  /** When the log was last told that connections are short. */
-  readonly #warned = { warn: 0, alert: 0 };
+  /** When the log was last told that connections are short, by level. */
+  readonly #warned = { warn: 0, alert: 0, crit: 0 };
 
   constructor(
     readonly options: ListenOptions,
@@ -195,6 +195,11 @@ export class HttpListener {
     this.#accepted++;
     context.clock.refresh();
     context.figures.countAccepted();
+    if (context.descriptors.isBeyondLimit(socket)) {
+      this.#warn('crit', 'accept4() failed (24: Too many open files)');
+      socket.destroy();
+      return;
+    }
     if (context.figures.own >= context.connectionLimit && !this.#makeRoom()) {
       socket.destroy();
       return;
@@ -217,16 +222,21 @@ export class HttpListener {
 
   /** Closes the connection that is idle longest (nginx: ngx_drain_connections). False: all are at work. */
   #makeRoom(): boolean {
-    const { clock, log, connectionLimit, idleClients } = this.context;
+    const { connectionLimit, idleClients } = this.context;
     const idle = idleClients.takeOldest();
     idle?.drain();
-    const level = idle === undefined ? 'alert' : 'warn';
-    // At most once a second: the log must not be what ends the server.
-    if (clock.now - this.#warned[level] >= 1000) {
-      this.#warned[level] = clock.now;
-      log.write(level, `${connectionLimit} worker_connections are not enough${idle === undefined ? '' : ', reusing connections'}`);
-    }
+    const text = `${connectionLimit} worker_connections are not enough`;
+    if (idle === undefined) this.#warn('alert', text);
+    else this.#warn('warn', `${text}, reusing connections`);
     return idle !== undefined;
+  }
+
+  /** At most once a second: the log must not be what ends the server. */
+  #warn(level: 'warn' | 'alert' | 'crit', text: string): void {
+    const { clock, log } = this.context;
+    if (clock.now - this.#warned[level] < 1000) return;
+    this.#warned[level] = clock.now;
+    log.write(level, text);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Log } from '../../module/services.js';
 import type { Clock } from '../../net/clock.js';
+import { Descriptors } from '../../net/descriptors.js';
 import { HeadEnd } from '../../net/http1/head-end.js';
 import type { HeadLimits } from '../../net/http1/message-head.js';
 import { parseRequestHead, RequestHead } from '../../net/http1/request-head.js';
@@ -40,6 +41,7 @@ export class HttpContext {
   readonly uri = new RequestUri();
   readonly buffers = new ReadBuffers();
   readonly idleClients = new IdleClients();
+  readonly descriptors: Descriptors;
   readonly generations = new Generations();
   #commonSecond = 0;
   #commonToken = '';
@@ -55,7 +57,9 @@ export class HttpContext {
     /** Connections a worker may have at once, to clients and upstreams (worker_connections). */
     public connectionLimit: number,
     readonly flow: RequestFlow,
-  ) {}
+  ) {
+    this.descriptors = new Descriptors(clock);
+  }
 
   /** The fields of `owner` in the scratch of the parser. */
   headOf(owner: HeadOwner): RequestHead {

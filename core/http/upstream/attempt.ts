@@ -107,7 +107,7 @@ export class Attempt implements AttemptFacts {
     const connection = this.giveConnection();
     this.peer = undefined;
     if (peer !== undefined) {
-      upstream.finished(peer, this.sent, this.received, failed ? -1 : this.elapsed);
+      upstream.finished(peer, this.sent, this.received, failed || this.headerTime < 0 ? -1 : this.elapsed);
       upstream.free(peer, failed);
     }
     if (connection === undefined) return;

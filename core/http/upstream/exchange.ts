@@ -190,6 +190,10 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
   /** The connection ended before there was an answer. */
   #closedBefore(reason: string): void {
     const attempt = this.#attempt;
+    if (attempt?.connection?.outOfDescriptors === true) {
+      this.#couldNotTry(attempt, `${reason} while connecting to upstream`);
+      return;
+    }
     // RFC 9112, 9.3.1: a member may close an idle connection while a request is on its way. That is nobody's fault and costs no try.
     if (attempt?.reused === true && attempt.peer !== undefined && attempt.partial === undefined && this.#mayRepeat()) {
       attempt.repeat();
@@ -202,6 +206,14 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
         ? 'upstream prematurely closed connection while reading response header from upstream'
         : `${reason} while ${this.#doing()} upstream`;
     this.#fail(Failure.Error, text);
+  }
+
+  /** The server itself has no means to ask a member: no failure of the member, and another one could not be asked either. */
+  #couldNotTry(attempt: Attempt, text: string): void {
+    this.request.context.log.write('alert', text, this.request);
+    attempt.failed(500);
+    this.#release(false, false);
+    this.#giveUp(500);
   }
 
   /** The request may be sent once more: nothing of it is lost, and repeating it does no harm. */

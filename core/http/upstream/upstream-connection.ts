@@ -2,6 +2,7 @@ import net, { type Socket } from 'node:net';
 import type { IdleConnection } from '../../upstream/keepalive.js';
 import type { Peer } from '../../upstream/peer.js';
 import { systemErrorText } from '../../config/system-error.js';
+import { isOutOfDescriptors } from '../../net/descriptors.js';
 import { nodeTls } from '../../net/node-tls.js';
 import type { Timed } from '../../net/timers.js';
 import type { HttpContext } from '../request/context.js';
@@ -33,6 +34,8 @@ export class UpstreamConnection implements Timed, IdleConnection {
   bytesSent = 0;
   readonly createdAt: number;
   connected = false;
+  /** There was no descriptor for it: the member has nothing to do with that. */
+  outOfDescriptors = false;
   #reason = '';
   #own: Buffer | undefined = undefined;
   #wantsOwn = false;
@@ -57,7 +60,9 @@ export class UpstreamConnection implements Timed, IdleConnection {
     if (secure) this.socket.on('data', (chunk: Buffer) => this.#deliver(chunk, false));
     this.socket.on('end', () => this.#ended());
     this.socket.on('error', (error) => {
-      this.#reason = `${this.connected ? 'recv()' : 'connect()'} failed (${systemErrorText(error)})`;
+      this.outOfDescriptors = isOutOfDescriptors(error);
+      const call = this.outOfDescriptors ? 'socket()' : this.connected ? 'recv()' : 'connect()';
+      this.#reason = `${call} failed (${systemErrorText(error)})`;
     });
     this.socket.on('close', () => this.#closed());
     this.socket.on('drain', () => {
