@@ -1,7 +1,7 @@
-import { choice, optional, param, rest, size, template, text, time } from '../core/module/args.js';
+import { choice, number, optional, param, rest, size, template, text, time, word } from '../core/module/args.js';
 import type { HttpHandlers, HttpRequest, LocationScope, Template, VariableGetter } from '../core/module/http.js';
 import { httpModule } from '../core/module/manifest.js';
-import { LogFiles, ServerInfo, type LogFile } from '../core/module/services.js';
+import { Log, LogFiles, ServerInfo, type NamedLogFiles } from '../core/module/services.js';
 import { ArgError, directive, type ArgType, type ConfValue } from '../core/module/spec.js';
 import type { Directive } from '../core/module/tree.js';
 
@@ -50,8 +50,15 @@ const directives = {
   }),
   open_log_file_cache: directive({
     in: ['http', 'server', 'location'],
-    args: { words: rest(text()) },
-    doc: 'Accepted: log files stay open.',
+    args: {
+      off: word('off'),
+      max: param('max', number({ min: 1 })),
+      inactive: param('inactive', time(), 10_000),
+      minUses: param('min_uses', number(), 1),
+      valid: param('valid', time(), 60_000),
+    },
+    default: 'off',
+    doc: 'Keeps log files open whose names contain variables: at most `max`, as long as each gets `min_uses` lines in the time of `inactive`. After `valid` it is checked that the file still has its name.',
   }),
 };
 
@@ -80,7 +87,7 @@ function hex(character: string): string {
 }
 
 interface Line {
-  readonly file: (request: HttpRequest) => LogFile;
+  readonly append: (request: HttpRequest, text: string) => void;
   readonly parts: Parts;
   readonly escape: Escape;
   /** What a variable without a value shows. */
@@ -91,13 +98,22 @@ interface Line {
 /** Access logs (ngx_http_log_module). */
 @httpModule({ name: 'srv_http_log_module', api: 1, directives })
 export class AccessLog {
+  /** Without open_log_file_cache. */
+  readonly #uncached: NamedLogFiles;
+  /** All scopes that one line holds for share what is open. */
+  readonly #caches = new WeakMap<Directive, NamedLogFiles>();
+
   constructor(
     private readonly files: LogFiles,
     private readonly info: ServerInfo,
-  ) {}
+    private readonly log: Log,
+  ) {
+    this.#uncached = files.named();
+  }
 
   compileServer(scope: LogScope): undefined {
     assertFormats(scope);
+    this.#namedFiles(scope);
   }
 
   compile(scope: LogScope): HttpHandlers | undefined {
@@ -121,7 +137,7 @@ export class AccessLog {
       scope.fail(`unknown log format "${format}"`, written, 'define it with log_format in http');
     const escape = found?.escape ?? 'default';
     return {
-      file: this.#file(scope, path, written),
+      append: this.#appender(scope, path, written),
       parts: found === undefined ? COMBINED_NAMES.map(combinedPart) : found.strings.flat(),
       escape: ESCAPES[escape],
       missing: escape === 'default' ? '-' : '',
@@ -129,14 +145,34 @@ export class AccessLog {
     };
   }
 
-  #file(scope: LogScope, path: Template, written: Directive | undefined): (request: HttpRequest) => LogFile {
-    if (path.constant === undefined) return (request) => this.files.open(this.info.path(path.of(request)));
-    try {
-      const file = this.files.open(this.info.path(path.constant));
-      return () => file;
-    } catch (error) {
-      return scope.fail((error as Error).message, written);
+  #appender(scope: LogScope, path: Template, written: Directive | undefined): Line['append'] {
+    if (path.constant !== undefined) {
+      try {
+        const file = this.files.open(this.info.path(path.constant));
+        return (_, line) => file.write(line);
+      } catch (error) {
+        return scope.fail((error as Error).message, written);
+      }
     }
+    const files = this.#namedFiles(scope);
+    return (request, line) => {
+      try {
+        files.write(this.info.path(path.of(request)), line);
+      } catch (error) {
+        this.log.write('crit', `${(error as Error).message} while logging request`, request);
+      }
+    };
+  }
+
+  #namedFiles(scope: LogScope): NamedLogFiles {
+    const [line] = scope.lines('open_log_file_cache');
+    const cache = scope.conf.open_log_file_cache;
+    if (line === undefined || cache === undefined || cache.off) return this.#uncached;
+    const { max, inactive, minUses, valid } = cache;
+    if (max === undefined) return scope.fail('"open_log_file_cache" must have "max" parameter', line);
+    const files = this.#caches.get(line) ?? this.files.named({ max, inactiveMs: inactive, minUses, validMs: valid });
+    this.#caches.set(line, files);
+    return files;
   }
 }
 
@@ -157,6 +193,8 @@ function assertWords(scope: LogScope, line: Directive): void {
   if (path === 'off' && others[0] !== undefined) scope.fail(`invalid parameter "${others[0]}"`, line, '"off" stands alone');
   if (/^(?:buffer|flush|if)=/.test(others[0] ?? ''))
     scope.fail(`unknown log format "${others[0]}"`, line, `the format comes first: access_log ${path} combined ${others[0]}`);
+  if (path.includes('$') && others.some((option) => option.startsWith('buffer=')))
+    scope.fail('buffered logs cannot have variables in name', line);
   const isFlushed = others.some((word) => word.startsWith('flush='));
   if (isFlushed && !others.some((word) => word.startsWith('buffer='))) scope.fail(`no buffer is defined for access_log "${path}"`, line);
 }
@@ -176,5 +214,5 @@ function writeLine(line: Line, request: HttpRequest): void {
       text += value === undefined ? line.missing : line.escape(value);
     }
   }
-  line.file(request).write(text);
+  line.append(request, text);
 }

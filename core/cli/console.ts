@@ -4,7 +4,8 @@ import { threadId } from 'node:worker_threads';
 import { configErrorsOf, byPosition } from '../config/errors.js';
 import { formatConfigErrors, messageWithPlace } from '../config/error-report.js';
 import { ErrorLog } from '../log/error-log.js';
-import { AppendedLogFiles, LogFileError } from '../log/log-files.js';
+import { LogFileError } from '../log/log-file-error.js';
+import { AppendedLogFiles } from '../log/log-files.js';
 import type { LogLevel } from '../module/services.js';
 
 const PROGRAM = 'srv';

@@ -1,6 +1,6 @@
 import type { Request } from '../http/request/request.js';
 import { ErrorLog, type ErrorLogSinks } from '../log/error-log.js';
-import { LogFileError } from '../log/log-files.js';
+import { LogFileError } from '../log/log-file-error.js';
 import type { HttpHandlers, HttpRequest, Scope } from '../module/http.js';
 import { coreModule } from '../module/manifest.js';
 import type { Directive } from '../module/tree.js';

@@ -1,7 +1,7 @@
 import { ownDirectives } from '../config/conf.js';
 import { ConfigErrors, errorAt } from '../config/errors.js';
 import type { ErrorLog, ErrorLogTarget } from '../log/error-log.js';
-import { LogFileError } from '../log/log-files.js';
+import { LogFileError } from '../log/log-file-error.js';
 import type { Change, Follower, Prepared } from './follower.js';
 
 /** Keeps the error log where the main level's `error_log` lines say. */

@@ -1,14 +1,8 @@
 import { closeSync, existsSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { LogFiles, type LogFile } from '../module/services.js';
-import { systemErrorText } from '../config/system-error.js';
-
-/** A log file could not be opened. The message is nginx's. */
-export class LogFileError extends Error {
-  constructor(path: string, cause: unknown) {
-    super(`open() "${path}" failed (${systemErrorText(cause)})`, { cause });
-  }
-}
+import { LogFiles, type LogFile, type LogFileCache, type NamedLogFiles } from '../module/services.js';
+import { LogFileError } from './log-file-error.js';
+import { NamedFiles } from './named-files.js';
 
 /** Bytes (about) that may wait for the end of the turn before they are written at once. */
 const BUFFER_LIMIT = 65_536;
@@ -90,6 +84,7 @@ export class LogPaths {
 /** The log files of one thread. */
 export class AppendedLogFiles extends LogFiles {
   readonly #files = new Map<string, AppendedFile>();
+  readonly #named = new Set<NamedFiles>();
   #scheduled: AppendedFile[] = [];
 
   /** @param paths also those of files that are closed again */
@@ -112,6 +107,12 @@ export class AppendedLogFiles extends LogFiles {
     return file;
   }
 
+  named(cache?: LogFileCache): NamedLogFiles {
+    const files = new NamedFiles(cache);
+    this.#named.add(files);
+    return files;
+  }
+
   /** As {@link open}, and makes the missing directories. For the default files, which must work in an empty prefix. */
   openMakingDirectories(path: string): LogFile {
     if (!this.#files.has(path) && standardStream(path) === undefined) {
@@ -127,6 +128,7 @@ export class AppendedLogFiles extends LogFiles {
   /** Opens every file anew, so that a rotated one is let go. Returns the reasons of those that could not: they go on in the old file. */
   reopen(): readonly LogFileError[] {
     const failures: LogFileError[] = [];
+    for (const files of this.#named) files.close();
     for (const file of this.#files.values()) {
       try {
         file.reopen();
@@ -141,11 +143,13 @@ export class AppendedLogFiles extends LogFiles {
   /** Writes what waits. Called at the end of a thread, where no later turn comes. */
   flush(): void {
     for (const file of this.#files.values()) file.flush();
+    for (const files of this.#named) files.flush();
     this.#scheduled = [];
   }
 
   close(): void {
     for (const file of this.#files.values()) file.close();
+    for (const files of this.#named) files.close();
     this.#files.clear();
     this.#scheduled = [];
   }

@@ -55,9 +55,26 @@ export abstract class ServerInfo {
 export abstract class LogFiles {
   /** @throws Error in nginx's words, for {@link Scope.fail}: `open() "/nodir/a.log" failed (2: No such file or directory)` */
   abstract open(path: string): LogFile;
+  /** Files whose names are known with each line only. Without a cache they are opened for the line, and closed after it. */
+  abstract named(cache?: LogFileCache): NamedLogFiles;
 }
 export interface LogFile {
   write(line: string): void;
+}
+/** How long such files stay open (open_log_file_cache). */
+export interface LogFileCache {
+  /** Files that may be open; then the one used longest ago is closed. */
+  readonly max: number;
+  /** Time without a line after which a file is closed. */
+  readonly inactiveMs: number;
+  /** Lines within that time that a file needs to stay open. */
+  readonly minUses: number;
+  /** Time after which it is checked that the file still has its name. */
+  readonly validMs: number;
+}
+export interface NamedLogFiles {
+  /** @throws Error in nginx's words: `open() "/nodir/a.log" failed (2: No such file or directory)` */
+  write(path: string, line: string): void;
 }
 
 /** What a transaction does to the tree. `text` is one directive with its block, parsed alone: it cannot reach outside. */

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import test from 'ava';
-import { AppendedLogFiles, LogFileError } from '../../core/log/log-files.js';
+import { LogFileError } from '../../core/log/log-file-error.js';
+import { AppendedLogFiles } from '../../core/log/log-files.js';
 import { tempFolder } from '../harness/temp.js';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
