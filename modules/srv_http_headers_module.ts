@@ -1,4 +1,5 @@
-import { fieldName, optional, parseTime, template, word } from '../core/module/args.js';
+import { fieldName, optional, template, word } from '../core/module/args.js';
+import { parseTime } from '../core/module/duration.js';
 import {
   isSuccess,
   type HttpHandlers,

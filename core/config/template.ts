@@ -67,13 +67,16 @@ export function compileTemplate(source: string, lookup: Lookup): Template {
   }
   const [before = '', between = '', after = ''] = texts;
   const [first, second, third] = getters;
-  if (first === undefined) return new ConstantTemplate(before);
-  if (second === undefined) return new OneVariable(before, first, between);
-  return third === undefined ? new TwoVariables(before, first, between, second, after) : new ManyVariables(texts, getters);
+  if (first === undefined) return new ConstantTemplate(source, before);
+  if (second === undefined) return new OneVariable(source, before, first, between);
+  return third === undefined ? new TwoVariables(source, before, first, between, second, after) : new ManyVariables(source, texts, getters);
 }
 
 class ConstantTemplate implements Template {
-  constructor(readonly constant: string) {}
+  constructor(
+    readonly source: string,
+    readonly constant: string,
+  ) {}
 
   of(): string {
     return this.constant;
@@ -84,6 +87,7 @@ class OneVariable implements Template {
   readonly constant = undefined;
 
   constructor(
+    readonly source: string,
     private readonly before: string,
     private readonly getter: VariableGetter,
     private readonly after: string,
@@ -98,6 +102,7 @@ class TwoVariables implements Template {
   readonly constant = undefined;
 
   constructor(
+    readonly source: string,
     private readonly before: string,
     private readonly first: VariableGetter,
     private readonly between: string,
@@ -114,6 +119,7 @@ class ManyVariables implements Template {
   readonly constant = undefined;
 
   constructor(
+    readonly source: string,
     /** One more than there are variables. */
     private readonly texts: readonly string[],
     private readonly getters: readonly VariableGetter[],

@@ -16,6 +16,9 @@ const CHECKS: Readonly<Record<string, Check>> = {
   default: textErrors,
   identity: functionErrors,
   doc: textErrors,
+  argDocs: () => [],
+  dynamic: () => [],
+  defines: functionErrors,
   keyed: trueErrors,
   holds: textErrors,
 };
@@ -45,6 +48,48 @@ function* specErrors(spec: unknown): ManifestErrors {
   yield* unknownKeys('key', spec, Object.keys(CHECKS));
   if (spec['in'] === undefined) yield* contextsErrors(undefined);
   for (const [key, check] of Object.entries(CHECKS)) if (spec[key] !== undefined) yield* check(spec[key], key);
+  yield* dynamicErrors(spec);
+  yield* argDocsErrors(spec);
+}
+
+/** Names of arguments, and their types; the value itself has an empty name. */
+function argTypes(args: unknown): readonly (readonly [name: string, type: unknown])[] {
+  if (isArgType(args)) return [['', args]];
+  return isRecord(args) ? Object.entries(args) : [];
+}
+
+function* dynamicErrors({ dynamic, args }: Readonly<Record<string, unknown>>): ManifestErrors {
+  if (dynamic === undefined) return;
+  const types = argTypes(args).filter(([, type]) => isArgType(type));
+  const names = types.map(([name]) => name);
+  if (dynamic !== true && !isTexts(dynamic))
+    return yield new ManifestError(
+      '"dynamic" must be true or an array of argument names',
+      "write it as dynamic: true, or dynamic: ['size']",
+    );
+  for (const name of dynamic === true ? [] : dynamic)
+    if (!names.includes(name)) yield new ManifestError(`"dynamic" names an unknown argument "${name}"`, wordHint(name, names));
+  for (const [name, type] of types)
+    if ((dynamic === true || dynamic.includes(name)) && !isWritten(type))
+      yield new ManifestError(`${name === '' ? '"args"' : `argument "${name}"`} of a dynamic directive must have "print" and "json"`);
+}
+
+/** A bare word is its own text. */
+function isWritten(type: unknown): boolean {
+  if (!isRecord(type)) return false;
+  if (isRecord(type['of'])) return isWritten(type['of']);
+  return isRecord(type['json']) && (type['kind'] === 'word' || typeof type['print'] === 'function');
+}
+
+function* argDocsErrors({ argDocs, args }: Readonly<Record<string, unknown>>): ManifestErrors {
+  if (argDocs === undefined) return;
+  if (!isRecord(argDocs))
+    return yield new ManifestError('"argDocs" must be an object', "write it as argDocs: { size: 'Bytes of the buffer.' }");
+  const names = argTypes(args).map(([name]) => name);
+  for (const [name, doc] of Object.entries(argDocs)) {
+    if (!names.includes(name)) yield new ManifestError(`"argDocs" names an unknown argument "${name}"`, wordHint(name, names));
+    yield* textErrors(doc, `argDocs.${name}`);
+  }
 }
 
 function* contextsErrors(contexts: unknown): ManifestErrors {

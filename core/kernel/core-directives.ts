@@ -154,7 +154,7 @@ export const mainDirectives = {
   lock_file: directive({ in: ['main'], args: path(), doc: 'Accepted; no lock file is needed.' }),
   error_log: directive({
     in: ['main', 'http', 'server', 'location'],
-    args: { path: logPath(), level: optional<LogLevel, LogLevel>(logLevel(), 'error') },
+    args: { path: logPath(), level: optional<LogLevel, unknown, LogLevel>(logLevel(), 'error') },
     many: true,
     doc: 'Where messages of this level and more severe ones are written.',
   }),

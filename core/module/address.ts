@@ -1,5 +1,6 @@
 /** Addresses of members, as `server` lines and the API name them. */
 import { isIPv4, isIPv6 } from 'node:net';
+import { ArgError, type ArgType } from './spec.js';
 
 /** Where a member listens. */
 export type Address = { readonly host: string; readonly port: number } | { readonly path: string };
@@ -111,4 +112,31 @@ function isHostName(host: string): boolean {
     /^([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.?$/i.test(host) &&
     !/^[\d.]+$/.test(host)
   );
+}
+
+/**
+ * The address of a server, as {@link parseAddress} reads it; the value is its text.
+ * @param defaultPort undefined: a port is needed (stream)
+ */
+export function address(defaultPort: number | undefined): ArgType<string, string> {
+  const description = 'an address: ip:port, [v6]:port, unix:/path or name:port';
+  return {
+    kind: 'text',
+    form: 'address',
+    parse(value) {
+      try {
+        parseAddress(value, defaultPort);
+      } catch (error) {
+        throw error instanceof AddressError ? new ArgError(error.message, description) : error;
+      }
+      return value;
+    },
+    print: (value) => value,
+    json: {
+      schema: { type: 'string', maxLength: 300, pattern: String.raw`^[^\x00-\x1f\x7f]*$`, description },
+      shown: { type: 'string' },
+      show: (value) => value,
+      text: (value) => value,
+    },
+  };
 }

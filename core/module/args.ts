@@ -1,15 +1,30 @@
 /** The argument types a directive spec is made of. Units and forms are nginx's (configuration file measurement units). */
-import { ArgError, type ArgType } from './spec.js';
+import { ArgError, type ArgType, type JsonForm, type JsonSchema } from './spec.js';
+import { durationMs, durationText, DURATION_SCHEMA, parseTime, timeText, type Duration } from './duration.js';
 import type { Template } from './http.js';
 import { isToken } from './message-text.js';
 
-/** Any text. */
-export function text(form = 'text'): ArgType<string> {
-  return { kind: 'text', form, parse: (value) => value };
+/** Characters that would end a line of the configuration, or a header, are no text that the API accepts. */
+const NO_CONTROLS = String.raw`^[^\x00-\x1f\x7f]*$`;
+
+const asIs = (value: string): string => value;
+
+function textForm<T extends string>(schema: JsonSchema): JsonForm<T, string> {
+  return { schema: { type: 'string', ...schema }, show: asIs, text: asIs };
+}
+
+/**
+ * Any text.
+ * @param options.max the most characters of a value that comes from the API
+ * @param options.description completes "must be …", for the API
+ */
+export function text(form = 'text', { max = 1000, description = 'text without control characters' } = {}): ArgType<string, string> {
+  const json = textForm({ maxLength: max, pattern: NO_CONTROLS, description });
+  return { kind: 'text', form, parse: asIs, print: asIs, json };
 }
 
 /** Name of a header field (RFC 9110, 5.1). */
-export function fieldName(): ArgType<string> {
+export function fieldName(): ArgType<string, string> {
   return {
     kind: 'text',
     form: 'field',
@@ -17,13 +32,15 @@ export function fieldName(): ArgType<string> {
       if (isToken(value)) return value;
       throw new ArgError(`invalid header name "${value}"`, "letters, digits and !#$%&'*+-.^_`|~ may stand in it");
     },
+    print: asIs,
+    json: textForm({ pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$", description: 'the name of a header field' }),
   };
 }
 
 const LARGEST = 2 ** 31 - 1;
 
 /** A whole number from `min` to `max` (both included). */
-export function number({ min = 0, max = LARGEST } = {}): ArgType<number> {
+export function number({ min = 0, max = LARGEST } = {}): ArgType<number, number> {
   const form = min < 0 ? /^-?\d{1,15}$/ : /^\d{1,15}$/;
   return {
     kind: 'number',
@@ -35,16 +52,18 @@ export function number({ min = 0, max = LARGEST } = {}): ArgType<number> {
       const range = max === LARGEST ? `equal to or greater than ${min}` : `between ${min} and ${max}`;
       throw new ArgError(`value "${value}" must be ${range}`);
     },
+    print: String,
+    json: { schema: { type: 'integer', minimum: min, maximum: max }, show: (value) => value, text: String },
   };
 }
 
 const SIZE_UNITS: Readonly<Record<string, number>> = { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 };
 
 /**
- * Bytes: `512`, `8k`, `1m`, `2g`.
+ * Bytes: `512`, `8k`, `1m`, `2g`. In the API the same, or a number of bytes.
  * @param options.min the least size, in the same form
  */
-export function size({ min = '0' } = {}): ArgType<number> {
+export function size({ min = '0' } = {}): ArgType<number, string | number> {
   const least = bytesOf(min);
   return {
     kind: 'size',
@@ -54,56 +73,45 @@ export function size({ min = '0' } = {}): ArgType<number> {
       if (result < least) throw new ArgError(`value "${value}" must be equal to or greater than ${min}`);
       return result;
     },
+    print: sizeText,
+    json: {
+      shown: { type: 'string' },
+      schema: { type: ['string', 'integer'], pattern: SIZE.source, minimum: least, description: 'a size: 512, 8k, 1m' },
+      show: sizeText,
+      text: String,
+    },
   };
 }
 
-const SIZE = /^(\d{1,12})([kKmMgG]?)$/;
+const SIZE = /^(\d{1,16})([kKmMgG]?)$/;
 
 function bytesOf(value: string): number {
-  const match = SIZE.exec(value);
-  if (!match)
+  const bytes = parseSize(value);
+  if (bytes === undefined)
     throw new ArgError(`invalid value "${value}"`, 'a size is a number of bytes, or has one of the suffixes k, m, g: 512, 8k, 1m');
-  const result = Number(match[1]) * (SIZE_UNITS[(match[2] ?? '').toLowerCase()] ?? 1);
-  if (!Number.isSafeInteger(result)) throw new ArgError(`invalid value "${value}"`, 'value is too large');
-  return result;
+  if (bytes === Infinity) throw new ArgError(`invalid value "${value}"`, 'value is too large');
+  return bytes;
 }
 
-const TIME_UNITS: Readonly<Record<string, number>> = {
-  y: 31536e6,
-  M: 2592e6,
-  w: 6048e5,
-  d: 864e5,
-  h: 36e5,
-  m: 6e4,
-  s: 1e3,
-  ms: 1,
-  '': 1e3,
-};
-const TIME_ORDER = ['y', 'M', 'w', 'd', 'h', 'm', 's', 'ms'];
+/** Bytes. Undefined: malformed; infinite: too large to be exact. */
+function parseSize(value: string): number | undefined {
+  const [, digits, unit = ''] = SIZE.exec(value) ?? [];
+  if (digits === undefined) return undefined;
+  const bytes = Number(digits) * (SIZE_UNITS[unit.toLowerCase()] ?? 1);
+  return Number.isSafeInteger(bytes) ? bytes : Infinity;
+}
 
-/** Milliseconds of a time such as `500ms`, `10s`, `1h 30m`, `1d12h`; a bare number is seconds. Undefined if malformed. */
-export function parseTime(value: string): number | undefined {
-  if (!/^\s*\d/.test(value)) return undefined;
-  let total = 0;
-  let last = -1;
-  const part = /\s*(\d{1,12})(ms|[yMwdhms]?)/y;
-  while (part.lastIndex < value.length) {
-    const match = part.exec(value);
-    if (!match) return undefined;
-    const unit = match[2] ?? '';
-    const order = TIME_ORDER.indexOf(unit === '' ? 's' : unit);
-    if (order <= last) return undefined;
-    last = order;
-    total += Number(match[1]) * (TIME_UNITS[unit] ?? 0);
-  }
-  return Number.isSafeInteger(total) ? total : undefined;
+/** Bytes in the largest unit that gives a whole number: `8k`, `1025`. */
+function sizeText(bytes: number): string {
+  const unit = ['g', 'm', 'k'].find((name) => bytes > 0 && bytes % (SIZE_UNITS[name] ?? 1) === 0) ?? '';
+  return `${bytes / (SIZE_UNITS[unit] ?? 1)}${unit}`;
 }
 
 /**
  * Milliseconds. A bare number is seconds, as in nginx.
  * @param options.calendar months and years are units too: where nginx counts in seconds, and not in milliseconds
  */
-export function time({ calendar = false } = {}): ArgType<number> {
+export function time({ calendar = false } = {}): ArgType<number, Duration> {
   return {
     kind: 'time',
     form: 'time',
@@ -112,11 +120,19 @@ export function time({ calendar = false } = {}): ArgType<number> {
       if (result === undefined) throw new ArgError(`invalid value "${value}"`, 'a time is written like 500ms, 10s, 1m, 1h 30m, 1d');
       return result;
     },
+    print: timeText,
+    json: { schema: DURATION_SCHEMA, shown: { type: 'string' }, show: durationText, text: (value) => timeText(durationMs(value)) },
   };
 }
 
+const SWITCH: JsonForm<boolean, boolean> = {
+  schema: { type: 'boolean' },
+  show: (value) => value,
+  text: (value) => (value ? 'on' : 'off'),
+};
+
 /** `on` or `off`. */
-export function flag(): ArgType<boolean> {
+export function flag(): ArgType<boolean, boolean> {
   return {
     kind: 'flag',
     form: 'on | off',
@@ -126,11 +142,13 @@ export function flag(): ArgType<boolean> {
       if (lower === 'off') return false;
       throw new ArgError(`invalid value "${value}"`, 'it must be "on" or "off"');
     },
+    print: (value) => (value ? 'on' : 'off'),
+    json: SWITCH,
   };
 }
 
 /** One of the given words. */
-export function choice<const T extends string>(...words: readonly T[]): ArgType<T> {
+export function choice<const T extends string>(...words: readonly T[]): ArgType<T, string> {
   return {
     kind: 'choice',
     form: words.join(' | '),
@@ -139,6 +157,8 @@ export function choice<const T extends string>(...words: readonly T[]): ArgType<
       if (found === undefined) throw new ArgError(`invalid value "${value}"`, `one of: ${words.join(', ')}`);
       return found;
     },
+    print: asIs,
+    json: textForm({ enum: words }),
   };
 }
 
@@ -153,18 +173,25 @@ export interface ZoneSize {
  * A zone of shared memory as `limit_req_zone`, `limit_conn_zone` and `proxy_cache_path` write it: `zone=name:size`, as
  * `requiredParam('zone', zone())`.
  */
-export function zone({ min = '32k' } = {}): ArgType<ZoneSize> {
+export function zone({ min = '32k' } = {}): ArgType<ZoneSize, string> {
   const least = bytesOf(min);
+  const print = ({ name, size }: ZoneSize): string => `${name}:${sizeText(size)}`;
   return {
     kind: 'zone',
     form: 'name:size',
     parse(value, _context, written = value) {
       const [, name, text = ''] = /^([^:]+):(.*)$/s.exec(value) ?? [];
-      const bytes = SIZE.test(text) ? bytesOf(text) : undefined;
-      if (name === undefined || bytes === undefined)
+      const bytes = parseSize(text) ?? Infinity;
+      if (name === undefined || bytes === Infinity)
         throw new ArgError(`invalid zone size "${written}"`, 'a zone is a name and a size: one:10m');
       if (bytes < least) throw new ArgError(`zone "${written}" is too small`, `at least ${min}`);
       return { name, size: bytes };
+    },
+    print,
+    json: {
+      schema: { type: 'string', pattern: String.raw`^[^\x00-\x1f\x7f:]+:\d{1,16}[kKmMgG]?$`, description: 'a name and a size: one:10m' },
+      show: print,
+      text: asIs,
     },
   };
 }
@@ -172,7 +199,7 @@ export function zone({ min = '32k' } = {}): ArgType<ZoneSize> {
 const RATE_SECONDS: Readonly<Record<string, number>> = { 'r/s': 1, 'r/m': 60, '': 1 };
 
 /** Requests per second or minute, `10r/s`, `30r/m`, in thousandths of a request per second, rounded down as nginx does (`limit_req_zone`). */
-export function requestRate(): ArgType<number> {
+export function requestRate(): ArgType<number, string> {
   return {
     kind: 'text',
     form: 'rate',
@@ -181,49 +208,73 @@ export function requestRate(): ArgType<number> {
       if (Number(count) < 1) throw new ArgError(`invalid rate "${written}"`, 'requests per second or minute: 10r/s, 30r/m');
       return Math.floor((Number(count) * 1000) / (RATE_SECONDS[unit] ?? 1));
     },
+    print: rateText,
+    json: {
+      schema: { type: 'string', pattern: String.raw`^0*[1-9]\d{0,8}(r/[sm])?$`, description: 'a rate: 10r/s, 30r/m' },
+      show: rateText,
+      text: asIs,
+    },
   };
 }
 
-/** Text with variables, compiled once. */
-export function template(form = 'string'): ArgType<Template> {
-  return { kind: 'template', form, parse: (value, context) => context.template(value) };
+function rateText(thousandths: number): string {
+  return thousandths % 1000 === 0 ? `${thousandths / 1000}r/s` : `${Math.ceil((thousandths * 60) / 1000)}r/m`;
 }
 
+/** Templates hold bytes, as requests do. */
+function sourceOf({ source = '' }: Template): string {
+  return Buffer.from(source, 'latin1').toString();
+}
+
+/** Text with variables, compiled once. */
+export function template(form = 'string'): ArgType<Template, string> {
+  const schema = { type: 'string', pattern: NO_CONTROLS, description: 'text without control characters' };
+  return {
+    kind: 'template',
+    form,
+    parse: (value, context) => context.template(value),
+    print: sourceOf,
+    json: { schema, show: sourceOf, text: asIs },
+  };
+}
+
+const PATH_JSON = textForm({ maxLength: 4096, pattern: NO_CONTROLS, description: 'a path' });
+
 /** A path of the file system; relative ones are under the prefix. */
-export function path(): ArgType<string> {
-  return { kind: 'path', form: 'path', parse: (value, context) => context.path(value) };
+export function path(): ArgType<string, string> {
+  return { kind: 'path', form: 'path', parse: (value, context) => context.path(value), print: asIs, json: PATH_JSON };
 }
 
 /** A path of a file that belongs to the configuration, as certificates do; relative ones are under the folder of the configuration file. */
-export function confPath(): ArgType<string> {
-  return { kind: 'path', form: 'path', parse: (value, context) => context.path(value, 'conf') };
+export function confPath(): ArgType<string, string> {
+  return { kind: 'path', form: 'path', parse: (value, context) => context.path(value, 'conf'), print: asIs, json: PATH_JSON };
 }
 
 /** A positional argument that may be missing. */
-export function optional<T>(type: ArgType<T>): ArgType<T | undefined>;
-export function optional<T, const A>(type: ArgType<T>, absent: A): ArgType<T | A>;
-export function optional<T, A>(type: ArgType<T>, absent?: A): ArgType<T | A | undefined> {
+export function optional<T, J>(type: ArgType<T, J>): ArgType<T | undefined, J>;
+export function optional<T, J, const A>(type: ArgType<T, J>, absent: A): ArgType<T | A, J>;
+export function optional<T, J, A>(type: ArgType<T, J>, absent?: A): ArgType<T | A | undefined, J> {
   return { kind: 'optional', form: `[${type.form}]`, parse: type.parse, absent, of: type };
 }
 
 /** All arguments that follow, at least `least` of them. Stands last among the positional ones. */
-export function rest<T>(type: ArgType<T>, least = 1): ArgType<readonly T[]> {
+export function rest<T, J>(type: ArgType<T, J>, least = 1): ArgType<readonly T[], readonly J[]> {
   return { kind: 'rest', form: `${type.form} ...`, parse: (value, context) => [type.parse(value, context)], least, absent: [], of: type };
 }
 
 /** The bare word `key`, anywhere after the positional arguments: present or not. */
-export function word(key: string): ArgType<boolean> {
-  return { kind: 'word', form: `[${key}]`, key, parse: () => true, absent: false };
+export function word(key: string): ArgType<boolean, boolean> {
+  return { kind: 'word', form: `[${key}]`, key, parse: () => true, absent: false, json: SWITCH };
 }
 
 /** `key=value`, anywhere after the positional arguments. */
-export function param<T>(key: string, type: ArgType<T>): ArgType<T | undefined>;
-export function param<T, const A>(key: string, type: ArgType<T>, absent: A): ArgType<T | A>;
-export function param<T, A>(key: string, type: ArgType<T>, absent?: A): ArgType<T | A | undefined> {
+export function param<T, J>(key: string, type: ArgType<T, J>): ArgType<T | undefined, J>;
+export function param<T, J, const A>(key: string, type: ArgType<T, J>, absent: A): ArgType<T | A, J>;
+export function param<T, J, A>(key: string, type: ArgType<T, J>, absent?: A): ArgType<T | A | undefined, J> {
   return { kind: 'param', form: `[${key}=${type.form}]`, key, parse: type.parse, absent, of: type };
 }
 
 /** `key=value` that has to be there: `limit_req_zone $key zone=one:10m rate=1r/s`. */
-export function requiredParam<T>(key: string, type: ArgType<T>): ArgType<T> {
+export function requiredParam<T, J>(key: string, type: ArgType<T, J>): ArgType<T, J> {
   return { kind: 'param', form: `${key}=${type.form}`, key, parse: type.parse, required: true, of: type };
 }

@@ -109,6 +109,8 @@ export interface ErrorBody {
 
 /** Text with variables, compiled once. */
 export interface Template {
+  /** As it is written in the configuration; absent: it was made by code. */
+  readonly source?: string;
   /** The whole text when it holds no variable. */
   readonly constant: string | undefined;
   /** The text for this request. An unset variable is the empty string. */

@@ -2,7 +2,7 @@
  * Directive specs: what a module declares about its directives. The parser's checks, the typed configuration, the error hints and
  * the dynamic API all read the same data.
  */
-import type { Directive } from './tree.js';
+import type { Directive, Written } from './tree.js';
 import type { Template, VariableGetter } from './http.js';
 
 /** What an argument parser may ask of its surroundings. */
@@ -32,8 +32,26 @@ export class ArgError extends Error {
   }
 }
 
-/** One kind of argument. `kind` and `form` are data for docs and hints; `parse` throws {@link ArgError}. */
-export interface ArgType<T> {
+/** A JSON schema, as plain data. `description` completes the sentence "must be …". */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** An argument in the JSON of the API. */
+export interface JsonForm<T, J> {
+  /** What the API accepts. */
+  readonly schema: JsonSchema;
+  /** What it shows, where that is less. */
+  readonly shown?: JsonSchema;
+  /** The value as the API shows it. */
+  show(value: T): J;
+  /** The text of a value that fits the schema, for {@link ArgType.parse}. @throws ArgError */
+  text(value: J): string;
+}
+
+/**
+ * One kind of argument. `kind` and `form` are data for docs and hints; `parse` throws {@link ArgError}.
+ * `T` is the type of its value, `J` that of its JSON.
+ */
+export interface ArgType<T, J = unknown> {
   readonly kind:
     | 'text'
     | 'zone'
@@ -52,6 +70,10 @@ export interface ArgType<T> {
   readonly form: string;
   /** @param written the whole word, for messages that quote it: `key=text` of a parameter */
   readonly parse: (text: string, context: ArgContext, written?: string) => T;
+  /** The text that `parse` gives this value for: the same for equal values, however they were written. Absent: values cannot be written. */
+  print?(value: T): string;
+  /** Absent: the API has no form for such values. */
+  readonly json?: JsonForm<T, J>;
   /** For `param` and `word`: the name before `=`, or the word itself. These may stand anywhere after the positional arguments. */
   readonly key?: string;
   /** For `rest`: the least number of arguments it takes. */
@@ -115,8 +137,17 @@ export interface DirectiveSpec {
   readonly default?: string;
   /** Two of these in one block are the same thing when this gives the same text: what a diff of two trees goes by. */
   readonly identity?: (directive: Directive) => string;
-  /** nginx's or this project's one-line meaning, for docs. */
+  /** What it does for its users, in a sentence or two. */
   readonly doc?: string;
+  /** The same for single arguments, by their names in `args`. */
+  readonly argDocs?: Readonly<Record<string, string>>;
+  /**
+   * What the API may change of it while the server runs. `true`: such directives may come and go, and change. A list: arguments that may
+   * change, by their names in `args`. Absent: nothing. Every argument that may change has a text and a JSON form.
+   */
+  readonly dynamic?: true | readonly string[];
+  /** The variables that this very directive creates (`map $a $b`: `b`), by name without the dollar. */
+  readonly defines?: (directive: Written) => readonly string[];
   /** Each of these gets a lasting number (`Directive.key`), unique in its block and never used again: members of an upstream. */
   readonly keyed?: true;
   /**
@@ -128,6 +159,12 @@ export interface DirectiveSpec {
 
 type ArgValue<A> =
   A extends ArgType<infer T> ? T : A extends ArgRecord ? { readonly [K in keyof A]: A[K] extends ArgType<infer T> ? T : never } : true;
+/** The typed value of one line of a directive. */
+export type DirectiveValue<S extends DirectiveSpec> = ArgValue<S['args']>;
+/** The arguments of one line of a directive in the JSON of the API. */
+export type DirectiveJson<S extends DirectiveSpec> = S['args'] extends ArgRecord
+  ? { readonly [K in keyof S['args']]: S['args'][K] extends { readonly json?: JsonForm<never, infer J> } ? J : never }
+  : never;
 /** The typed value of a directive: an array with `many`, never undefined with a default. */
 export type ConfValue<S extends DirectiveSpec> = S extends { many: true }
   ? readonly ArgValue<S['args']>[]

@@ -38,16 +38,3 @@ export interface Block extends Iterable<Directive> {
   /** The directives called `name`, in order. */
   named(name: string): Iterable<Directive>;
 }
-
-/**
- * A directive without a block as configuration text. Each word stays one word, whatever characters it has.
- */
-export function directiveText(name: string, words: readonly string[]): string {
-  return `${[name, ...words.map(quoted)].join(' ')};`;
-}
-
-function quoted(word: string): string {
-  if (/^[\w.:/=@%+*?,~[\]-]+$/.test(word)) return word;
-  const escaped = word.replaceAll('\\', '\\\\').replaceAll('"', '\\"');
-  return `"${escaped.replaceAll('\n', '\\n').replaceAll('\r', '\\r').replaceAll('\t', '\\t')}"`;
-}

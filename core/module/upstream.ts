@@ -3,14 +3,17 @@
  * them, so they are declared here; the module of each engine names them in its manifest, the core reads groups by them.
  */
 import { number, optional, param, size, text, time, word } from './args.js';
-import { AddressError, canonicalAddress, parseAddress } from './address.js';
+import { address, AddressError, canonicalAddress, parseAddress } from './address.js';
+import { DirectiveCodec } from './directive-codec.js';
 import { directive, type ArgType, type Conf, type ConfValue } from './spec.js';
 
 const WHOLE = 2 ** 31 - 1;
 const HTTP_PORT = 80;
+const ROUTE = { max: 32, description: 'text of up to 32 characters without control characters' };
+const SERVICE = { max: 253, description: 'the name of a service, without control characters' };
 
 /** A parameter that is kept for a version to come. */
-function withoutEffect<T>(type: ArgType<T>, why: string): ArgType<T> {
+function withoutEffect<T, J>(type: ArgType<T, J>, why: string): ArgType<T, J> {
   return {
     ...type,
     parse(value, context) {
@@ -25,23 +28,37 @@ export const upstreamDirectives = {
     in: ['upstream'],
     many: true,
     keyed: true,
+    dynamic: true,
     // With other parameters it is the same member, and so it is in another form of its address.
     identity: ({ args }) => addressIdentity(args[0]?.text ?? ''),
     args: {
-      address: text('address'),
+      server: address(HTTP_PORT),
       weight: param('weight', number({ min: 1, max: 65535 }), 1),
       max_conns: param('max_conns', number({ max: WHOLE }), 0),
       max_fails: param('max_fails', number({ max: WHOLE }), 1),
       fail_timeout: param('fail_timeout', time({ calendar: true }), 10_000),
       slow_start: withoutEffect(param('slow_start', time(), 0), 'a member has its full weight at once'),
-      route: withoutEffect(param('route', text('string'), ''), 'there are no sticky sessions'),
-      service: withoutEffect(param('service', text('name'), ''), 'SRV records are not looked up'),
+      route: withoutEffect(param('route', text('string', ROUTE), ''), 'there are no sticky sessions'),
+      service: withoutEffect(param('service', text('name', SERVICE), ''), 'SRV records are not looked up'),
       resolve: withoutEffect(word('resolve'), 'names are looked up at start and at reload'),
       backup: word('backup'),
       down: word('down'),
       drain: word('drain'),
     },
-    doc: 'A member of the group. slow_start, route, service and resolve are kept, and have no effect yet.',
+    doc: 'A server of the upstream. slow_start, route, service and resolve are accepted, and have no effect yet.',
+    argDocs: {
+      weight: 'Share of the requests, relative to the other servers.',
+      max_conns: 'Connections at the same time, over all workers; 0: no limit.',
+      max_fails: 'Failed attempts within fail_timeout that make the server unavailable; 0: it never is.',
+      fail_timeout: 'Period in which failed attempts are counted, and how long the server is unavailable after them.',
+      slow_start: 'Time in which the server gets back its weight.',
+      route: 'Name of the server for sticky sessions.',
+      service: 'Name of the service whose SRV records are looked up.',
+      resolve: 'Looks the name up again and again.',
+      backup: 'Gets requests only when the other servers are unavailable.',
+      down: 'Gets no requests.',
+      drain: 'Gets only the requests of sessions that it has already.',
+    },
   }),
   zone: directive({
     in: ['upstream'],
@@ -68,6 +85,8 @@ export const upstreamDirectives = {
 export type UpstreamConf = Conf<typeof upstreamDirectives>;
 /** One typed `server` line. Times in milliseconds. */
 export type ServerLine = ConfValue<typeof upstreamDirectives.server>[number];
+/** Reads and writes `server` lines. */
+export const serverLines = new DirectiveCodec('server', upstreamDirectives.server);
 
 /** Of what is no address, the text: its refusal comes later. In `stream` nothing is without a port. */
 function addressIdentity(text: string): string {

@@ -10,6 +10,11 @@ export function quoteWord(text: string, quote?: '"' | "'"): string {
   return inQuotes(text, quote ?? (text.includes('"') && !text.includes("'") ? "'" : '"'));
 }
 
+/** A directive without a block as configuration text. Each word stays one word, whatever characters it has. */
+export function directiveText(name: string, words: readonly string[]): string {
+  return `${[name, ...words].map((word) => quoteWord(word)).join(' ')};`;
+}
+
 /** Blanks and `;` end a word; `{` does, unless it opens a variable's name; some characters mean something else at the start of one. */
 function isBare(text: string): boolean {
   return text !== '' && !/[ \t\r\n;]|^["'#{}\uFEFF]|(?<!\$)\{|\\\$\{/.test(text);

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { MAX_SOCKET_PATH } from '../module/address.js';
-import { parseTime } from '../module/args.js';
+import { parseTime } from '../module/duration.js';
 import { ArgError, type ArgType } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
 

@@ -62,7 +62,7 @@ export class ServerEntry {
   static read(directive: Directive, { server, args, defaultPort, parameters }: LineContext): ServerEntry {
     const line = readDirective(server.signature, directive, args) as ServerLine;
     try {
-      return new ServerEntry(directive, line.address, parameters.of(line), parseAddress(line.address, defaultPort));
+      return new ServerEntry(directive, line.server, parameters.of(line), parseAddress(line.server, defaultPort));
     } catch (error) {
       if (error instanceof AddressError) throw errorAt(directive, error.message, directive.args[0]);
       throw error;

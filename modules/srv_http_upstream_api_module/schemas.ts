@@ -1,50 +1,35 @@
 /** Schemas of the member API: input and responses. */
 import { DATA_PLANE_ERRORS } from '../../core/module/control.js';
-import { duration, Type } from '../../core/module/schema.js';
+import { argSchemas, Type } from '../../core/module/schema.js';
+import { upstreamDirectives } from '../../core/module/upstream.js';
 import { memberErrors } from './check-members.js';
 
-const WHOLE = 2 ** 31 - 1;
-/** Characters that would end a line of the configuration or a header are not text. */
-const Text = (maxLength: number, description: string) => Type.String({ maxLength, pattern: String.raw`^[^\x00-\x1f\x7f]*$`, description });
-
-const fields = {
-  weight: Type.Integer({ minimum: 1, maximum: 65535 }),
-  max_conns: Type.Integer({ minimum: 0, maximum: WHOLE, description: '0: no limit' }),
-  max_fails: Type.Integer({ minimum: 0, maximum: WHOLE, description: '0: never marked failed' }),
-  fail_timeout: duration(),
-  slow_start: duration(),
-  route: Text(32, 'text of up to 32 characters without control characters'),
-  service: Text(253, 'the name of a service, without control characters'),
-  backup: Type.Boolean(),
-  down: Type.Boolean(),
-  drain: Type.Boolean(),
-};
-const server = Text(300, 'an address: ip:port, [v6]:port, unix:/path or name:port');
+const { accepted, shown } = argSchemas(upstreamDirectives.server);
+// Whether a name is looked up again and again follows from the address.
+const { server, resolve: _accepted, ...settings } = accepted;
+const { resolve: _shown, service, ...shownSettings } = shown;
 
 const Member = Type.Object(
   {
     id: Type.Integer(),
-    server: Type.String(),
-    weight: fields.weight,
-    max_conns: fields.max_conns,
-    max_fails: fields.max_fails,
-    fail_timeout: Type.String(),
-    slow_start: Type.String(),
-    route: Type.String(),
-    backup: Type.Boolean(),
-    down: Type.Boolean(),
-    drain: Type.Boolean(),
-    service: Type.Optional(Type.String()),
+    ...shownSettings,
+    service: Type.Optional(service),
     host: Type.Optional(Type.String({ description: 'Host name that the address was resolved from.' })),
     parent: Type.Optional(Type.Integer({ description: 'Id of the first server of the same host name.' })),
   },
   { title: 'Member' },
 );
-const NewMember = Type.Object({ server, ...Type.Partial(Type.Object(fields)).properties }, { title: 'NewMember' });
+const NewMember = Type.Object({ server, ...Type.Partial(Type.Object(settings)).properties }, { title: 'NewMember' });
 /** Read-only fields, so that what GET returned can be edited and sent back. */
-const shown = { id: Type.Integer(), host: Type.String(), parent: Type.Integer() };
-const MemberPatch = Type.Object({ ...Type.Partial(Type.Object({ server, ...fields, ...shown })).properties }, { title: 'MemberPatch' });
-const ListedMember = Type.Object({ server, ...Type.Partial(Type.Object({ ...fields, ...shown })).properties }, { title: 'ListedMember' });
+const readOnly = { id: Type.Integer(), host: Type.String(), parent: Type.Integer() };
+const MemberPatch = Type.Object(
+  { ...Type.Partial(Type.Object({ server, ...settings, ...readOnly })).properties },
+  { title: 'MemberPatch' },
+);
+const ListedMember = Type.Object(
+  { server, ...Type.Partial(Type.Object({ ...settings, ...readOnly })).properties },
+  { title: 'ListedMember' },
+);
 /** Members in one response, where the caller does not say less. */
 const MOST_MEMBERS = 100_000;
 /** So that what GET returns of that many fits. */

@@ -1,9 +1,9 @@
 import { ApiError } from '../../core/module/control.js';
 import type { Directive } from '../../core/module/tree.js';
+import { serverLines } from '../../core/module/upstream.js';
 import type { GroupTurn } from './member-edits.js';
 import { memberAddress } from './address.js';
 import { fault, newMember, replacedMember, type MemberFields, type Wanted } from './member-fields.js';
-import { readServerLine } from './server-line.js';
 
 /** The entries of a list that is to be the whole of a group, and the members that they are already. */
 export class ListedMembers {
@@ -62,7 +62,7 @@ export class ListedMembers {
     const member = key === undefined ? undefined : index.get(key);
     if (key === undefined || member === undefined) return { wanted: newMember(fields, rules), member: undefined };
     this.#kept.add(key);
-    return { wanted: replacedMember(readServerLine(member), fields, rules), member };
+    return { wanted: replacedMember(serverLines.read(member), fields, rules), member };
   }
 
   /** An entry with the `host` that GET shows is the member of that name; its `server` is an address that the name was resolved to. */

@@ -1,10 +1,10 @@
 import type { Edit } from '../../core/module/services.js';
 import type { Directive } from '../../core/module/tree.js';
+import { serverLines } from '../../core/module/upstream.js';
 import { memberAddress } from './address.js';
 import { alreadyThere, ListedMembers } from './listed-members.js';
 import { changedMember, newMember, type GroupRules, type MemberFields, type Wanted } from './member-fields.js';
 import type { MemberIndex } from './member-index.js';
-import { readServerLine, sameSettings, serverLine } from './server-line.js';
 
 /** A group while a transaction has its turn. */
 export interface GroupTurn {
@@ -19,12 +19,12 @@ export interface GroupTurn {
 export function additionOf(fields: MemberFields, { directive, index, rules }: GroupTurn): Edit {
   assertFree(fields, index);
   const wanted = newMember(fields, rules);
-  return { op: 'add', parent: directive, text: serverLine(wanted.settings) };
+  return { op: 'add', parent: directive, text: serverLines.print(wanted.settings) };
 }
 
 /** Nothing where the change changes nothing. @throws ApiError 400, 409 */
 export function changeOf(member: Directive, fields: MemberFields, { index, rules }: GroupTurn): Edit[] {
-  const before = readServerLine(member);
+  const before = serverLines.read(member);
   // A file may name an address twice: each of the two can be changed.
   if (!index.isAt(member.key ?? -1, memberAddress(fields.server ?? before.server).canonical)) assertFree(fields, index);
   const wanted = changedMember(before, fields, rules);
@@ -42,7 +42,7 @@ export function replacementOf(list: readonly MemberFields[], turn: GroupTurn): E
   for (const [position, fields] of list.entries()) {
     const { member, wanted } = chosen.take(position, fields) ?? {};
     if (wanted === undefined) continue;
-    if (member === undefined) edits.push({ op: 'add', parent: directive, text: serverLine(wanted.settings) });
+    if (member === undefined) edits.push({ op: 'add', parent: directive, text: serverLines.print(wanted.settings) });
     else edits.push(...unlessSame(member, wanted));
   }
   chosen.assertRight();
@@ -51,7 +51,9 @@ export function replacementOf(list: readonly MemberFields[], turn: GroupTurn): E
 }
 
 function unlessSame(member: Directive, { settings }: Wanted): Edit[] {
-  return sameSettings(readServerLine(member), settings) ? [] : [{ op: 'replace', target: member, text: serverLine(settings) }];
+  return serverLines.areSame(serverLines.read(member), settings)
+    ? []
+    : [{ op: 'replace', target: member, text: serverLines.print(settings) }];
 }
 
 function assertFree({ server = '' }: MemberFields, index: MemberIndex): void {

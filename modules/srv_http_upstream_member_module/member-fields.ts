@@ -1,28 +1,22 @@
 import type { MemberAddress } from '../../core/module/address.js';
 import { ApiError } from '../../core/module/control.js';
-import { durationOf, type Duration } from '../../core/module/duration.js';
+import type { DirectiveJson } from '../../core/module/spec.js';
+import { serverLines, type ServerLine, type upstreamDirectives } from '../../core/module/upstream.js';
 import { badAddress, isBelow, memberAddress } from './address.js';
 import type { MemberView } from './member-view.js';
-import { DEFAULTS, type ServerSettings } from './server-line.js';
+
+type Settings = Omit<DirectiveJson<typeof upstreamDirectives.server>, 'resolve'>;
 
 /** A member, or a part of one, as a caller sends it: of the right types already. */
-export interface MemberFields {
-  readonly server?: string;
-  readonly weight?: number;
-  readonly max_conns?: number;
-  readonly max_fails?: number;
-  readonly fail_timeout?: Duration;
-  readonly slow_start?: Duration;
-  readonly route?: string;
-  readonly service?: string;
-  readonly backup?: boolean;
-  readonly down?: boolean;
-  readonly drain?: boolean;
+export interface MemberFields extends Partial<Settings> {
   /** Read-only: accepted as GET shows them. */
   readonly id?: number;
   readonly host?: string;
   readonly parent?: number;
 }
+
+/** A server that is not there yet. */
+const NONE: ServerLine = { ...serverLines.create({}), server: '' };
 
 /** What an upstream allows. */
 export interface GroupRules {
@@ -35,7 +29,7 @@ export interface GroupRules {
 
 /** A member as it is to be. */
 export interface Wanted {
-  readonly settings: ServerSettings;
+  readonly settings: ServerLine;
   readonly address: MemberAddress;
 }
 
@@ -44,14 +38,14 @@ export interface Wanted {
  * @throws ApiError 400
  */
 export function newMember(fields: MemberFields, rules: GroupRules): Wanted {
-  return settingsOf({ server: '', ...DEFAULTS }, fields, rules, '');
+  return settingsOf(NONE, fields, rules, '');
 }
 
 /**
  * The settings of a member after a change of some.
  * @throws ApiError 400
  */
-export function changedMember(before: ServerSettings, fields: MemberFields, rules: GroupRules): Wanted {
+export function changedMember(before: ServerLine, fields: MemberFields, rules: GroupRules): Wanted {
   return settingsOf(before, fields, rules, before.service);
 }
 
@@ -59,9 +53,9 @@ export function changedMember(before: ServerSettings, fields: MemberFields, rule
  * The settings of a member that is described anew: fields that are left out have their defaults again.
  * @throws ApiError 400
  */
-export function replacedMember(before: ServerSettings, fields: MemberFields, rules: GroupRules): Wanted {
+export function replacedMember(before: ServerLine, fields: MemberFields, rules: GroupRules): Wanted {
   const { server, resolve } = before;
-  return settingsOf({ ...DEFAULTS, server, resolve }, fields, rules, before.service);
+  return settingsOf({ ...NONE, server, resolve }, fields, rules, before.service);
 }
 
 /**
@@ -76,10 +70,10 @@ export function unlessShown(fields: MemberFields, shown: MemberView): MemberFiel
 }
 
 /** @param service that it has already: it needs no resolver to stay */
-function settingsOf(base: ServerSettings, fields: MemberFields, rules: GroupRules, service: string): Wanted {
-  const { fail_timeout: _fail, slow_start: _slow, id: _id, host: _host, parent: _parent, ...same } = fields;
-  const written = { ...base, ...same, ...times(fields) };
-  const address = memberAddress(written.server);
+function settingsOf(base: ServerLine, fields: MemberFields, rules: GroupRules, service: string): Wanted {
+  const { id: _id, host: _host, parent: _parent, server = base.server, ...settings } = fields;
+  const written = serverLines.merge(base, settings);
+  const address = memberAddress(server);
   const stays = base.server !== '' && memberAddress(base.server).canonical === address.canonical;
   if (!stays) assertAllowed(address, rules);
   if (written.service !== '' && !address.isName) throw fault('/service', 'must not be set for a server with an address');
@@ -101,15 +95,6 @@ function assertAllowed({ canonical, isName, path }: MemberAddress, { hasResolver
 function withoutResolver(pointer: string, reason: string): ApiError {
   const message = `no resolver defined in the upstream: ${reason}`;
   return new ApiError(400, 'UpstreamConfNoResolver', message, [{ pointer, message }]);
-}
-
-function times(fields: MemberFields): Partial<ServerSettings> {
-  const read: Record<string, number> = {};
-  for (const name of ['fail_timeout', 'slow_start'] as const) {
-    const value = fields[name];
-    if (value !== undefined) read[name] = durationOf(value, `/${name}`);
-  }
-  return read;
 }
 
 export function fault(pointer: string, message: string): ApiError {

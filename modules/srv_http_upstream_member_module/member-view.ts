@@ -1,22 +1,14 @@
 import type { UpstreamView } from '../../core/module/services.js';
-import { durationText } from '../../core/module/duration.js';
+import type { DirectiveJson } from '../../core/module/spec.js';
 import type { Directive } from '../../core/module/tree.js';
+import { serverLines, type upstreamDirectives } from '../../core/module/upstream.js';
 import { memberAddress } from './address.js';
-import { readServerLine } from './server-line.js';
+
+type Shown = Omit<DirectiveJson<typeof upstreamDirectives.server>, 'resolve' | 'service'>;
 
 /** A member as the API shows it. */
-export interface MemberView {
+export interface MemberView extends Shown {
   readonly id: number;
-  readonly server: string;
-  readonly weight: number;
-  readonly max_conns: number;
-  readonly max_fails: number;
-  readonly fail_timeout: string;
-  readonly slow_start: string;
-  readonly route: string;
-  readonly backup: boolean;
-  readonly down: boolean;
-  readonly drain: boolean;
   readonly service?: string;
   /** The name that the address came from. */
   readonly host?: string;
@@ -41,22 +33,9 @@ export function memberViews(directive: Directive, group: UpstreamView): MemberVi
 }
 
 function viewOf(directive: Directive, group: UpstreamView): MemberView {
-  const { server, fail_timeout, slow_start, service, drain, ...settings } = readServerLine(directive);
+  const { resolve: _resolve, service, ...shown } = serverLines.show(serverLines.read(directive));
   const id = directive.key ?? 0;
-  return {
-    id,
-    ...shownAddress(server, id, group),
-    weight: settings.weight,
-    max_conns: settings.max_conns,
-    max_fails: settings.max_fails,
-    fail_timeout: durationText(fail_timeout),
-    slow_start: durationText(slow_start),
-    route: settings.route,
-    backup: settings.backup,
-    down: settings.down,
-    drain,
-    ...(service !== '' && { service }),
-  };
+  return { id, ...shown, ...shownAddress(shown.server, id, group), ...(service !== '' && { service }) };
 }
 
 /** The figures know what a name was resolved to. */

@@ -90,6 +90,24 @@ const IS_REFUSED: readonly (readonly [what: string, source: PluginSource, reason
     'directive "greet": unknown key "defualt"',
     'did you mean "default"?',
   ],
+  [
+    'dynamic with an argument that has no JSON form',
+    spec(`{ in: ['http'], dynamic: true, args: { kind: { kind: 'text', form: 'kind', parse: (text) => text } } }`),
+    'directive "greet": argument "kind" of a dynamic directive must have "print" and "json"',
+    '',
+  ],
+  [
+    'dynamic with an unknown argument',
+    spec(`{ in: ['http'], dynamic: ['sise'], args: { size: flag() } }`),
+    'directive "greet": "dynamic" names an unknown argument "sise"',
+    'did you mean "size"?',
+  ],
+  [
+    'documentation of an unknown argument',
+    spec(`{ in: ['http'], args: { size: flag() }, argDocs: { sise: 'Bytes.' } }`),
+    'directive "greet": "argDocs" names an unknown argument "sise"',
+    'did you mean "size"?',
+  ],
   ['many: false', spec(`{ in: ['http'], many: false }`), 'directive "greet": "many" must be true', 'leave it out instead'],
   [
     'a directive name with a character that has a meaning',
