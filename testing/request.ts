@@ -57,6 +57,7 @@ const CONNECTION: ClientConnection = {
   localAddress: '127.0.0.1',
   localPort: 80,
   secure: false,
+  proxy: undefined,
   requests: 1,
 };
 

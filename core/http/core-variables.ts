@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { binaryAddress } from '../module/binary-address.js';
 import type { HttpRequest, VariableGetter, VariablePrefix } from '../module/http.js';
+import { tlvReader } from '../net/prelude/proxy-tlv.js';
 import { cookieValue } from './request/cookies.js';
 import { CAPTURE, type HttpVariables } from './site/variables.js';
 import type { Request } from './request/request.js';
@@ -42,6 +43,10 @@ const GETTERS: Readonly<Record<string, VariableGetter>> = {
   remote_addr: (request) => request.connection.remoteAddress,
   remote_user: (request) => basicUser(request.header('authorization')),
   remote_port: (request) => portText(request.connection.remotePort),
+  proxy_protocol_addr: (request) => request.connection.proxy?.source?.address,
+  proxy_protocol_port: (request) => request.connection.proxy?.source?.port.toString(),
+  proxy_protocol_server_addr: (request) => request.connection.proxy?.destination?.address,
+  proxy_protocol_server_port: (request) => request.connection.proxy?.destination?.port.toString(),
   connection: (request) => String(request.connection.id),
   connection_requests: (request) => String(request.connection.requests),
   content_length: own((request) => request.header('content-length') ?? lengthInChunks(request)),
@@ -62,6 +67,10 @@ const PREFIXES: Readonly<Record<string, VariablePrefix>> = {
     return (request) => request.header(name);
   },
   sent_http_: sentHeader,
+  proxy_protocol_tlv_: (rest) => {
+    const read = tlvReader(rest);
+    return ({ connection: { proxy } }) => (proxy === undefined ? undefined : read?.(proxy.tlvs));
+  },
   arg_: (rest) => (request) => argument(request.args, rest),
   cookie_: (rest) => (request) => cookieValue(request.header('cookie'), rest),
   [CAPTURE]: (rest) => {

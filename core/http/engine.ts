@@ -268,7 +268,7 @@ export class HttpEngine implements Follower {
         this.#listeners.delete(before?.key ?? '');
         void this.#retire(old);
       }
-      if (after !== undefined) this.#listeners.get(after.key)?.serve(after.names, variables);
+      if (after !== undefined) this.#listeners.get(after.key)?.use(after.options, after.names, variables);
     }
     this.#groups = groups;
     for (const [key, listener] of opened) {

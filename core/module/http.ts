@@ -133,6 +133,22 @@ export interface ResponseHeaders {
   remove(name: string): void;
 }
 
+/** One end of a connection. */
+export interface ConnectionEnd {
+  readonly address: string;
+  readonly port: number;
+}
+
+/** What a header of the PROXY protocol says (`listen … proxy_protocol`). */
+export interface ProxyHeader {
+  /** The client of the proxy. Undefined: the proxy speaks for itself (LOCAL), or of something else than TCP over IP (UNKNOWN). */
+  readonly source: ConnectionEnd | undefined;
+  /** Where that client connected to. */
+  readonly destination: ConnectionEnd | undefined;
+  /** The TLVs of version 2 as bytes. */
+  readonly tlvs: Buffer;
+}
+
 /** The client's connection. */
 export interface ClientConnection {
   readonly id: number;
@@ -144,6 +160,8 @@ export interface ClientConnection {
   readonly secure: boolean;
   /** Requests read on it so far, this one included. */
   readonly requests: number;
+  /** What came in front of its first request by the PROXY protocol; undefined: nothing is expected there. */
+  readonly proxy: ProxyHeader | undefined;
 }
 
 /** One request of a client. Valid until its log phase is over. */

@@ -16,12 +16,28 @@ export interface ListenOptions {
   readonly secure: boolean;
   readonly backlog: number | undefined;
   readonly ipv6Only: boolean;
-  readonly keepAlive: boolean;
+  /** so_keepalive; undefined: off. */
+  readonly keepAlive: KeepAlive | undefined;
+  /** Each connection begins with a header of the PROXY protocol. */
+  readonly proxyProtocol: boolean;
   /** Options of the socket stand in this line. */
   readonly setsSocket: boolean;
   /** Undefined: no line says where the server listens. */
   readonly line?: Directive;
 }
+
+/** When the system looks whether the other side of a silent connection is still there. */
+export interface KeepAlive {
+  /** Milliseconds of silence before the first probe; 0: all values are the system's. */
+  readonly idle: number;
+  /** Milliseconds between probes. */
+  readonly interval: number | undefined;
+  /** Probes without an answer that end the connection. */
+  readonly count: number | undefined;
+}
+
+/** Linux's values, for those that a line with others leaves out: Node sets all or none. */
+const SYSTEM_KEEP_ALIVE = { idle: 7_200_000, interval: 75_000, count: 9 };
 
 /** What follows `key=` of an option of the socket. */
 type SocketOption = (parameter: string, value: string, options: Parameters) => void;
@@ -89,24 +105,34 @@ interface Parameters {
   secure: boolean;
   backlog: number | undefined;
   ipv6Only: boolean;
-  keepAlive: boolean;
+  keepAlive: KeepAlive | undefined;
+  proxyProtocol: boolean;
   setsSocket: boolean;
 }
 
 function defaultParameters(): Parameters {
-  return { defaultServer: false, secure: false, backlog: undefined, ipv6Only: true, keepAlive: false, setsSocket: false };
+  return {
+    defaultServer: false,
+    secure: false,
+    backlog: undefined,
+    ipv6Only: true,
+    keepAlive: undefined,
+    proxyProtocol: false,
+    setsSocket: false,
+  };
 }
 
 function applyParameter(parameter: string, options: Parameters): void {
   if (parameter === 'default_server' || parameter === 'default') options.defaultServer = true;
   else if (parameter === 'ssl') options.secure = true;
+  else if (parameter === 'proxy_protocol') options.proxyProtocol = true;
   else {
     const [, key = '', value = ''] = /^([^=]*)=(.*)$/s.exec(parameter) ?? [];
     const option = Object.hasOwn(SOCKET_OPTIONS, key) ? SOCKET_OPTIONS[key] : undefined;
     if (option === undefined && !SOCKET_WORDS.has(parameter)) {
       throw new ArgError(
         `invalid parameter "${parameter}"`,
-        'accepted: default_server, ssl, backlog=number, ipv6only=on|off, so_keepalive=on|off',
+        'accepted: default_server, ssl, proxy_protocol, backlog=number, ipv6only=on|off, so_keepalive=on|off',
       );
     }
     option?.(parameter, value, options);
@@ -126,15 +152,20 @@ function parseOnOff(parameter: string, value: string): boolean {
   return value === 'on';
 }
 
-/** `on`, `off`, or times and a number that the system's settings stand in for. */
-function parseKeepAlive(value: string): boolean {
-  const [idle = '', interval = '', count = '', ...others] = value.split(':');
-  const isDetailed = value.includes(':') && `${idle}${interval}${count}` !== '' && others.length === 0;
-  const isValid = isDetailed
-    ? [idle, interval].every((text) => text === '' || parseTime(text) !== undefined) && /^\d{0,9}$/.test(count)
-    : value === 'on' || value === 'off';
-  if (!isValid) throw new ArgError(`invalid so_keepalive value: "${value}"`, 'it is "on", "off" or [idle]:[interval]:[count]');
-  return value !== 'off';
+/** `on`, `off`, or `[idle]:[interval]:[count]`. */
+function parseKeepAlive(value: string): KeepAlive | undefined {
+  if (value === 'on') return { idle: 0, interval: undefined, count: undefined };
+  if (value === 'off') return undefined;
+  const [, idle = '', interval = '', count = ''] = /^([^:]*):([^:]*)(?::(\d{0,9}))?$/.exec(value) ?? [];
+  const times = [idle, interval].map((text) => (text === '' ? undefined : (parseTime(text) ?? NaN)));
+  if (`${idle}${interval}${count}` === '' || times.some(Number.isNaN)) {
+    throw new ArgError(`invalid so_keepalive value: "${value}"`, 'it is "on", "off" or [idle]:[interval]:[count]');
+  }
+  return {
+    idle: times[0] ?? SYSTEM_KEEP_ALIVE.idle,
+    interval: times[1] ?? SYSTEM_KEEP_ALIVE.interval,
+    count: count === '' ? SYSTEM_KEEP_ALIVE.count : Number(count),
+  };
 }
 
 function assertBufferSize(name: string, parameter: string, value: string): void {

@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { connect as connectTls, type PeerCertificate, type TLSSocket } from 'node:tls';
 import test, { type ExecutionContext } from 'ava';
 import { httpBackend } from '../harness/backends.js';
@@ -123,6 +123,47 @@ test('versions of TLS are those of ssl_protocols', async (t) => {
   t.is(await protocol('tls', { maxVersion: 'TLSv1.2' }), 'TLSv1.2');
   t.is(await protocol('tls12', {}), 'TLSv1.2');
   await t.throwsAsync(protocol('tls12', { minVersion: 'TLSv1.3' }));
+});
+
+test('versions of TLS are those of the server that the client names', async (t) => {
+  const { cert, key } = selfSigned('a.example');
+  const srv = await startSrv(
+    t,
+    `events {} http { ssl_certificate a.pem; ssl_certificate_key a.key;
+      server { listen 127.0.0.1:%%PORT_tls%% ssl; server_name old.example; ssl_protocols TLSv1.2; return 200 old; }
+      server { listen 127.0.0.1:%%PORT_tls%% ssl; server_name new.example; ssl_protocols TLSv1.3; return 200 new; }
+      server { listen 127.0.0.1:%%PORT_tls%% ssl; server_name *.both.example; return 200 both; } }`,
+    { files: { 'conf/a.pem': cert, 'conf/a.key': key } },
+  );
+  const protocol = async (options: object): Promise<string> =>
+    ((await connectRawTls(t, srv.port('tls'), options)).socket as TLSSocket).getProtocol() ?? '';
+  t.is(await protocol({}), 'TLSv1.2', 'the default server');
+  t.is(await protocol({ servername: 'old.example' }), 'TLSv1.2');
+  t.is(await protocol({ servername: 'New.example' }), 'TLSv1.3');
+  t.is(await protocol({ servername: 'x.both.example' }), 'TLSv1.3');
+  t.is(await protocol({ servername: 'x.both.example', maxVersion: 'TLSv1.2' }), 'TLSv1.2');
+  await t.throwsAsync(protocol({ servername: 'new.example', maxVersion: 'TLSv1.2' }));
+  await t.throwsAsync(protocol({ servername: 'old.example', minVersion: 'TLSv1.3' }));
+});
+
+test('garbage behind the handshake ends the connection, and nothing else', async (t) => {
+  const srv = await start(t, 1);
+  let toServer: Socket | undefined;
+  const relay = createServer((client) => {
+    toServer = connect(srv.port('tls'), '127.0.0.1');
+    client.pipe(toServer).pipe(client);
+    for (const socket of [client, toServer]) socket.on('error', () => undefined);
+  });
+  t.teardown(() => relay.close());
+  await new Promise<void>((resolve) => relay.listen(0, '127.0.0.1', resolve));
+  const client = await connectRawTls(t, (relay.address() as AddressInfo).port);
+  client.send('GET / HTTP/1.1\r\nHost: a.example\r\n\r\n');
+  await client.receive(/a https on/);
+  toServer?.write('\x17\x03\x03\x00\x20garbage-garbage-garbage-garbage!', 'latin1');
+  await client.receiveAll();
+  const good = await connectRawTls(t, srv.port('tls'));
+  good.send(GET);
+  t.regex(await good.receiveAll(), /a https on/);
 });
 
 test('plain HTTP on a TLS port gets an answer', async (t) => {

@@ -1,5 +1,5 @@
-import type { Socket } from 'node:net';
-import type { ClientConnection } from '../../module/http.js';
+import type { ClientConnection, ProxyHeader } from '../../module/http.js';
+import type { AcceptedConnection } from '../../net/accepted-connection.js';
 import type { ServerNames } from '../site/server-names.js';
 import type { HttpVariables } from '../site/variables.js';
 
@@ -20,21 +20,25 @@ export class SocketClient implements ClientConnection {
 
   constructor(
     readonly id: number,
-    private readonly socket: Socket,
-    private readonly listener: ConnectionListener,
-    /** As it was when the connection was accepted: the socket forgets it with a reset, and access rules depend on it. */
-    readonly remoteAddress: string,
-    /** It speaks TLS. On a TLS listener all do but those that are told so. */
-    readonly secure: boolean,
+    private readonly accepted: AcceptedConnection,
   ) {}
 
+  get remoteAddress(): string {
+    return this.accepted.remoteAddress;
+  }
   get remotePort(): number {
-    return this.socket.remotePort ?? 0;
+    return this.accepted.remotePort;
   }
   get localAddress(): string {
-    return this.listener.isUnix ? this.listener.address : (this.socket.localAddress ?? '');
+    return this.accepted.localAddress;
   }
   get localPort(): number {
-    return this.socket.localPort ?? 0;
+    return this.accepted.localPort;
+  }
+  get secure(): boolean {
+    return this.accepted.secure;
+  }
+  get proxy(): ProxyHeader | undefined {
+    return this.accepted.proxy;
   }
 }

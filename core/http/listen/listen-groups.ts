@@ -153,7 +153,8 @@ function merged(lines: readonly ListenOptions[], first: ListenOptions): ListenOp
     secure: lines.some((line) => line.secure),
     backlog: lines.find((line) => line.backlog !== undefined)?.backlog,
     ipv6Only: lines.every((line) => line.ipv6Only),
-    keepAlive: lines.some((line) => line.keepAlive),
+    keepAlive: lines.find((line) => line.keepAlive !== undefined)?.keepAlive,
+    proxyProtocol: lines.some((line) => line.proxyProtocol),
   };
 }
 

@@ -1,18 +1,18 @@
-import { createSecureContext, type SecureContext } from 'node:tls';
 import type { TlsSettings } from '../../module/manifest.js';
+import { serverTls, type ServerTls } from './server-tls.js';
 
 /** TLS contexts by what they are made of: a thousand servers with one certificate share one. */
 export class TlsContexts {
-  readonly #contexts = new Map<string, WeakRef<SecureContext>>();
+  readonly #contexts = new Map<string, WeakRef<ServerTls>>();
   readonly #numbers = new WeakMap<object, number>();
   #last = 0;
 
   /** @throws the error of OpenSSL */
-  of(settings: TlsSettings): SecureContext {
+  of(settings: TlsSettings): ServerTls {
     const key = JSON.stringify(Object.entries(settings).map(([name, value]) => [name, this.#keyOf(value)]));
     const known = this.#contexts.get(key)?.deref();
     if (known !== undefined) return known;
-    const context = createSecureContext(settings);
+    const context = serverTls(settings);
     for (const [old, reference] of this.#contexts) if (reference.deref() === undefined) this.#contexts.delete(old);
     this.#contexts.set(key, new WeakRef(context));
     return context;

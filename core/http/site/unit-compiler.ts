@@ -23,7 +23,8 @@ import {
 } from './settings.js';
 import { TlsContexts } from './tls-contexts.js';
 import type { Holdings, UnitRecorder } from './unit.js';
-import type { ServerTls, VirtualServer } from './virtual-server.js';
+import type { ServerTls } from './server-tls.js';
+import type { VirtualServer } from './virtual-server.js';
 
 /** A loaded module as the compiler needs it. */
 export interface CompiledModule {
@@ -164,7 +165,7 @@ export class UnitCompiler {
       const settings = instance.compileTls?.(reader.view(node));
       if (settings === undefined) continue;
       try {
-        return { settings, context: this.#contexts.of(settings) };
+        return this.#contexts.of(settings);
       } catch (error) {
         const place = node.lineInForce('ssl_certificate') ?? node.directive;
         const message = `cannot use certificate, key or ciphers: ${(error as Error).message}`;

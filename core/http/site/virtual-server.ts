@@ -1,5 +1,3 @@
-import type { SecureContext } from 'node:tls';
-import type { TlsSettings } from '../../module/manifest.js';
 import type { Scope } from '../../module/http.js';
 import type { HeadLimits } from '../../net/http1/message-head.js';
 import type { Directive } from '../../module/tree.js';
@@ -7,6 +5,7 @@ import type { LocationTable } from './location-table.js';
 import type { Location, Steps } from './location.js';
 import type { ListenOptions } from '../../net/listen-options.js';
 import type { ScopeNode } from './scope.js';
+import type { ServerTls } from './server-tls.js';
 import type { ServerName } from './server-names.js';
 import type { Holdings } from './unit.js';
 
@@ -16,12 +15,6 @@ export interface ServerSettings {
   /** large_client_header_buffers, max_headers. */
   readonly headLimits: HeadLimits;
   readonly mergeSlashes: boolean;
-}
-
-/** Certificates and ciphers of a server, checked. */
-export interface ServerTls {
-  readonly settings: TlsSettings;
-  readonly context: SecureContext;
 }
 
 /** One compiled `server` block. */

@@ -11,7 +11,7 @@ import { Stage } from '../../request/stage.js';
 import { onResponseDrained } from '../../response/response.js';
 import { startRequest } from '../request-start.js';
 import type { ConnectionListener, SocketClient } from '../socket-client.js';
-import type { ClientSocket, SocketUser } from '../socket-user.js';
+import type { ClientSocket, SocketUser } from '../../../net/socket-user.js';
 import { ClientInput } from './client-input.js';
 import { HeadReader, Reading } from './head-reader.js';
 import { headText } from './head-text.js';

@@ -1,5 +1,5 @@
 import type { Tunnel } from '../../request/client-stream.js';
-import type { ClientSocket, SocketUser } from '../socket-user.js';
+import type { ClientSocket, SocketUser } from '../../../net/socket-user.js';
 
 /** The client's end of a tunnel: its socket carries bytes, no requests. */
 export class TunnelEnd implements SocketUser {

@@ -1,0 +1,194 @@
+import net, { type Server, type Socket } from 'node:net';
+import { setImmediate, setTimeout } from 'node:timers/promises';
+import { acceptInto } from './accept.js';
+import { AcceptedConnection } from './accepted-connection.js';
+import type { ListenOptions } from './listen-options.js';
+import type { NetContext } from './net-context.js';
+import type { Prelude, PreludeEnd } from './prelude/prelude.js';
+import { ProxyProtocol } from './prelude/proxy-protocol.js';
+import { TlsHandshake } from './prelude/tls-handshake.js';
+import { attach, onData, onRead, type ClientSocket, type SocketUser } from './socket-user.js';
+import type { TlsIdentities } from './tls-identity.js';
+
+/** A turn of the event loop that took no longer left no time for a connection to come. Milliseconds. */
+const CALM_TURN = 0.1;
+/** Under a load that never pauses the socket is closed after as many milliseconds. */
+const CALM_LIMIT = 500;
+/** How long preludes may take that are under way when the socket is closed, and how often one looks. */
+const PRELUDE_TIME = 1000;
+const PRELUDE_POLL = 20;
+
+/** The traffic engine behind a listener. */
+export interface ConnectionServer extends TlsIdentities {
+  /** A connection was accepted. False: there is no room for it, and it is closed. */
+  admit(socket: Socket): boolean;
+  /** Milliseconds for each prelude. */
+  readonly preludeTimeout: number;
+  /** An admitted connection ended in a prelude. */
+  onPreludeFailed(): void;
+  /**
+   * Takes over a connection whose preludes are finished.
+   * @returns who handles its socket from now on
+   */
+  serve(connection: AcceptedConnection): SocketUser;
+}
+
+/**
+ * One listening socket of one thread: it accepts connections and hands them to its engine when their preludes are over, in this order: PROXY
+ * protocol, TLS with ALPN.
+ */
+export class Listener implements PreludeEnd {
+  #server: Server | undefined;
+  #accepted = 0;
+  /** Connections that are not the engine's yet. */
+  readonly #preludes = new Set<AcceptedConnection>();
+  /** What each connection goes through, in order. */
+  #row: readonly ((connection: AcceptedConnection) => Prelude)[] = [];
+  #options: ListenOptions;
+
+  constructor(
+    options: ListenOptions,
+    private readonly context: NetContext,
+    private readonly engine: ConnectionServer,
+  ) {
+    this.#options = options;
+    this.configure(options);
+  }
+
+  /** Other options for connections to come. Address, kind of socket and `ssl` are the same as before. */
+  configure(options: ListenOptions): void {
+    const { context, engine } = this;
+    const row: ((connection: AcceptedConnection) => Prelude)[] = [];
+    if (options.proxyProtocol) row.push((connection) => new ProxyProtocol(connection, context, this));
+    if (options.secure) row.push((connection) => new TlsHandshake(connection, context, this, engine));
+    this.#options = options;
+    this.#row = row;
+  }
+
+  /** It is closed, and has no connections that are not the engine's. */
+  get isDone(): boolean {
+    return this.#server === undefined && this.#preludes.size === 0;
+  }
+
+  /**
+   * Opens the socket.
+   * @param shared SO_REUSEPORT: every worker has one of its own on this address.
+   * @throws Error of the system: EADDRINUSE, EACCES …
+   */
+  open(shared: boolean): Promise<void> {
+    const server = this.#create();
+    const { address, host, port, path, backlog, ipv6Only } = this.#options;
+    this.#server = server;
+    return new Promise((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(
+        path === undefined ? { host, port, reusePort: shared, ipv6Only, backlog: backlog ?? 511, exclusive: true } : { path },
+        () => {
+          server.off('error', reject);
+          server.on('error', (error) => this.context.log.write('alert', `accept() on ${address} failed: ${error.message}`));
+          resolve();
+        },
+      );
+    });
+  }
+
+  /** Accepts no more. Connections live on. */
+  close(): void {
+    this.#server?.close();
+    this.#server = undefined;
+  }
+
+  /** Accepts no more. Resolves when the socket is closed and every accepted connection is the engine's, or has had its time. */
+  async drain(): Promise<void> {
+    await this.#closeWhenCalm();
+    const { clock } = this.context;
+    for (const until = clock.refresh() + PRELUDE_TIME; this.#preludes.size > 0 && clock.refresh() < until;) await setTimeout(PRELUDE_POLL);
+  }
+
+  /** Closes at once what is not the engine's yet. */
+  destroy(): void {
+    this.close();
+    for (const connection of this.#preludes) connection.socket.destroy();
+  }
+
+  done(connection: AcceptedConnection, rest: Buffer | undefined): void {
+    const makePrelude = this.#row[connection.preludes++];
+    if (makePrelude === undefined) {
+      this.#preludes.delete(connection);
+      this.#serve(connection, rest);
+      return;
+    }
+    const prelude = makePrelude(connection);
+    prelude.start(this.engine.preludeTimeout);
+    if (rest !== undefined) prelude.onData(rest, false);
+  }
+
+  failed(connection: AcceptedConnection, level: 'info' | 'error', reason: string | undefined): void {
+    this.#preludes.delete(connection);
+    if (reason !== undefined) {
+      this.context.log.write(level, `${reason}, client: ${connection.remoteAddress}, server: ${this.#options.address}`);
+    }
+    connection.socket.destroy();
+    this.engine.onPreludeFailed();
+  }
+
+  /**
+   * The system resets what waits in the queue of a socket that is closed, also when other workers listen on the same address. So the socket
+   * goes on accepting until a turn of the event loop has found the queue empty and was over at once.
+   */
+  async #closeWhenCalm(): Promise<void> {
+    const { clock } = this.context;
+    const until = clock.refresh() + CALM_LIMIT;
+    for (let calm = false; !calm && clock.refresh() < until;) {
+      const [accepted, since] = [this.#accepted, performance.now()];
+      await setImmediate();
+      calm = accepted === this.#accepted && performance.now() - since < CALM_TURN;
+    }
+    this.close();
+  }
+
+  #create(): Server {
+    const server = net.createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+      socket.on('data', onData);
+      this.#accept(socket);
+    });
+    // What TLS wraps has to be a socket of the usual kind.
+    if (!this.#options.secure)
+      server.once('listening', () => acceptInto(server, this.context.buffers.shared, onRead, (socket) => this.#accept(socket)));
+    return server;
+  }
+
+  #accept(socket: ClientSocket): void {
+    this.#accepted++;
+    this.context.clock.refresh();
+    if (!this.engine.admit(socket)) {
+      socket.destroy();
+      return;
+    }
+    const { path, address, keepAlive } = this.#options;
+    const remoteAddress = path === undefined ? socket.remoteAddress : 'unix:';
+    if (remoteAddress === undefined) {
+      // Reset by now. What it sent must not be worked on: a rule for addresses would have nothing to go by.
+      socket.destroy();
+      this.engine.onPreludeFailed();
+      return;
+    }
+    if (keepAlive !== undefined) socket.setKeepAlive(true, keepAlive.idle, keepAlive.interval, keepAlive.count);
+    const connection = new AcceptedConnection(socket, remoteAddress, path === undefined ? undefined : address);
+    attach(socket);
+    if (this.#row.length === 0) {
+      socket.client = this.engine.serve(connection);
+      return;
+    }
+    this.#preludes.add(connection);
+    this.done(connection, undefined);
+  }
+
+  #serve(connection: AcceptedConnection, rest: Buffer | undefined): void {
+    const { socket } = connection;
+    socket.client = this.engine.serve(connection);
+    // The socket of TLS has no reader before.
+    if (connection.secure) socket.on('data', onData);
+    if (rest !== undefined) socket.client.onData(rest, false);
+  }
+}

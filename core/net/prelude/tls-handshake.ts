@@ -1,0 +1,85 @@
+import type { Server } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import type { AcceptedConnection } from '../accepted-connection.js';
+import type { NetContext } from '../net-context.js';
+import { nodeTls } from '../node-tls.js';
+import { attach, detach } from '../socket-user.js';
+import type { TlsIdentities } from '../tls-identity.js';
+import { helloServerName } from './client-hello.js';
+import { Prelude, type PreludeEnd } from './prelude.js';
+
+/** First byte of a TLS handshake (RFC 8446, 5.1), and the bit by which SSLv2 began. */
+const HANDSHAKE = 0x16;
+const SSL2_BIT = 0x80;
+
+/**
+ * The handshake on a TLS port. It reads the host name out of the first message before OpenSSL sees it, because OpenSSL decides about versions
+ * and sessions before it asks for a certificate: all of them are those of the server that the client means. What begins no handshake passes
+ * as it is: the engine tells a client that speaks plain HTTP so.
+ */
+export class TlsHandshake extends Prelude {
+  #held: Buffer | undefined = undefined;
+  #error = '';
+
+  constructor(
+    connection: AcceptedConnection,
+    context: NetContext,
+    next: PreludeEnd,
+    private readonly identities: TlsIdentities,
+  ) {
+    super(connection, context, next, 'while SSL handshaking');
+  }
+
+  onData(chunk: Buffer): void {
+    const bytes = this.#held === undefined ? chunk : Buffer.concat([this.#held, chunk]);
+    const first = bytes[0] as number;
+    if (first !== HANDSHAKE && (first & SSL2_BIT) === 0) {
+      this.finish(bytes);
+      return;
+    }
+    const serverName = helloServerName(bytes);
+    if (serverName === undefined) this.#held = bytes;
+    else this.#begin(bytes, serverName);
+  }
+
+  override onEnd(): void {
+    const what = this.#error === '' ? 'peer closed connection in SSL handshake' : `SSL_do_handshake() failed (${this.#error})`;
+    this.fail('info', `${what} while SSL handshaking`);
+  }
+
+  #begin(hello: Buffer, serverName: string): void {
+    const { connection } = this;
+    const identity = this.identities.tlsFor(serverName);
+    if (identity === undefined) {
+      this.fail('info', 'no certificate for the server name while SSL handshaking');
+      return;
+    }
+    const raw = connection.socket;
+    detach(raw);
+    raw.pause();
+    // The handshake reads it again.
+    raw.unshift(hello);
+    const secure = new (nodeTls().TLSSocket)(raw, {
+      isServer: true,
+      secureContext: identity.context,
+      ALPNProtocols: identity.alpn,
+      // All that is asked of a server here is to emit the events of sessions.
+      ...(identity.sessions === undefined ? {} : { server: identity.sessions as Server }),
+    });
+    connection.socket = secure;
+    connection.socket.client = this;
+    attach(connection.socket);
+    secure.once('error', (error) => (this.#error ||= error.message.trim()));
+    secure.once('secure', () => this.#secured(secure, serverName));
+  }
+
+  #secured(socket: TLSSocket, serverName: string): void {
+    const { connection } = this;
+    // An error of TLS ends the connection also from now on, see TLSSocket in Node's lib/_tls_wrap.js.
+    socket.on('_tlsError', (error: Error) => socket.destroy(error));
+    connection.secure = true;
+    connection.alpn = socket.alpnProtocol || undefined;
+    connection.serverName = serverName || undefined;
+    this.finish(undefined);
+  }
+}
