@@ -77,12 +77,16 @@ export class FakeRequest implements HttpRequest {
   captures: RegExpExecArray | undefined;
   status: number;
   readonly response = new FakeHeaders();
+  /** What the upstream would get instead of the client's fields. */
+  readonly upstream = new FakeHeaders();
   readonly scope: Scope;
   readonly defaultType: string;
   readonly bytesSent = 0;
   readonly bodyBytesSent = 0;
   /** What {@link send} was called with. */
   sent: Sent | undefined;
+  /** What {@link reject} was called with. */
+  rejected: Sent | undefined;
   /** What {@link respond} was called with, and what was written. */
   streamed: FakeResponseBody | undefined;
   /** URIs of subrequests. */
@@ -95,6 +99,7 @@ export class FakeRequest implements HttpRequest {
   redirected: string | undefined;
   /** Milliseconds of the last {@link delay}. */
   delayed: number | undefined;
+  readonly #aborting = new AbortController();
   readonly #endSteps: ((request: HttpRequest) => void)[] = [];
   readonly #headers: ReadonlyMap<string, string>;
   readonly #body: Buffer;
@@ -164,6 +169,20 @@ export class FakeRequest implements HttpRequest {
   redirectNamed(name: string): Result {
     this.redirected = name;
     return DONE;
+  }
+
+  get signal(): AbortSignal {
+    return this.#aborting.signal;
+  }
+
+  /** The client is gone. */
+  abort(): void {
+    this.#aborting.abort();
+  }
+
+  reject(status: number, body: string | Buffer, contentType?: string): Result {
+    this.rejected = { status, body: body.toString(), contentType };
+    return status;
   }
 
   delay(ms: number): Result {

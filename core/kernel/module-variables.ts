@@ -1,4 +1,6 @@
+import { inspect } from 'node:util';
 import type { HttpVariables } from '../http/site/variables.js';
+import type { HttpRequest, VariableGetter } from '../module/http.js';
 import { variablesErrors } from './check-manifest.js';
 import { ManifestError, type ManifestErrors } from './manifest-error.js';
 import type { RunningModule } from './running-module.js';
@@ -10,15 +12,16 @@ export class VariableDefiner {
   constructor(private readonly variables: HttpVariables) {}
 
   /** @returns what keeps some of them from being defined */
-  *define({ name: module, declaration, instance }: RunningModule): ManifestErrors {
+  *define({ name: module, declaration, instance, isShipped }: RunningModule): ManifestErrors {
     const { variables, variablePrefixes } = instance;
     yield* variablesErrors(variables);
     yield* variablesErrors(variablePrefixes);
+    const checked = (name: string, getter: VariableGetter): VariableGetter => (isShipped ? getter : checkedGetter(module, name, getter));
     for (const [name, getter] of Object.entries({ ...declaration.manifest.variables, ...variables })) {
-      yield* this.#attempt(module, name, () => this.variables.define(name, getter));
+      yield* this.#attempt(module, name, () => this.variables.define(name, checked(name, getter)));
     }
     for (const [prefix, make] of Object.entries(variablePrefixes ?? {})) {
-      yield* this.#attempt(module, prefix, () => this.variables.definePrefix(prefix, make));
+      yield* this.#attempt(module, prefix, () => this.variables.definePrefix(prefix, (rest) => checked(prefix + rest, make(rest))));
     }
   }
 
@@ -35,4 +38,15 @@ export class VariableDefiner {
       );
     }
   }
+}
+
+/** Nobody checks the types of a module that is written in JavaScript. */
+function checkedGetter(module: string, name: string, getter: VariableGetter): VariableGetter {
+  return (request: HttpRequest) => {
+    const value: unknown = getter(request);
+    if (value === undefined || typeof value === 'string') return value;
+    // Its rejection is told by this error.
+    if (value instanceof Promise) value.catch(() => undefined);
+    throw new TypeError(`variable "${name}" of module "${module}" must be a string or undefined, not ${inspect(value, { depth: 0 })}`);
+  };
 }

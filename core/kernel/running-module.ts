@@ -13,6 +13,8 @@ export interface RunningModule {
   readonly file: string;
   readonly declaration: ModuleDeclaration;
   readonly instance: HttpModule & Lifecycle;
+  /** It comes with srv. */
+  readonly isShipped: boolean;
   readonly life: ModuleLife;
   /** The services of other modules that its constructor was given, by name. */
   readonly needs: ReadonlyMap<string, object>;
@@ -47,7 +49,7 @@ export function runModule(module: LoadedModule, others: ModuleServices, { servic
     needs.set(token.service, service);
   }
   const instance = services.construct(moduleClass, PLACES[role], own);
-  return { name, file, declaration, instance, needs, life: new ModuleLife(name, instance, tasks, log) };
+  return { name, file, declaration, instance, needs, isShipped: module.isShipped, life: new ModuleLife(name, instance, tasks, log) };
 }
 
 /** True if the object of a module still has the services that it would be given now. */

@@ -3,25 +3,31 @@ import type { InputFile, Resource } from './resource.js';
 import type { Conf, Directives } from './spec.js';
 import type { Directive } from './tree.js';
 
-/** A handler's answer: the next handler of the phase decides. */
+/** Result of a handler: the next handler of the phase decides. */
 export const DECLINED = -1;
-/** A handler's answer: it has taken the request over and will finish it (`request.send`, an exchange, a redirect). */
+/**
+ * Result of a handler: it has responded, or will (`request.send`, `request.respond`, an exchange, a redirect). A response that does not
+ * come within `handler_timeout` is a 504.
+ */
 export const DONE = -2;
-/** A handler's answer: this phase is passed (in `access`: allowed). */
+/** Result of a handler: this phase is passed (in `access`: allowed). In `content` it is as {@link DONE}. */
 export const OK = 0;
-/** {@link DECLINED}, {@link DONE}, {@link OK}, or the HTTP status to answer with (its error page is made by the engine). */
+/** {@link DECLINED}, {@link DONE}, {@link OK}, or the HTTP status to respond with (the engine makes its error page). */
 export type Result = number;
 
 /** The phases of a request in their order. `content` has one owner a location; header and body filters follow the answer. */
 export const PHASES = ['post_read', 'server_rewrite', 'rewrite', 'preaccess', 'access', 'precontent'] as const;
 export type Phase = (typeof PHASES)[number];
 
-/** Synchronous; a promise only when it really waits: the engine parks the request until then. */
+/**
+ * Synchronous; a promise only when it really waits: the request is parked until then, for `handler_timeout` at most. What a handler throws,
+ * or returns instead of a {@link Result}, costs its request a 500 and is logged with the name of the module.
+ */
 export type Handler = (request: HttpRequest) => Result | Promise<Result>;
 
 /** What a module runs in one scope. Everything is optional; an absent part costs nothing. */
 export interface HttpHandlers extends Partial<Record<Phase, Handler>> {
-  /** Owns the answer of the location. Two modules that claim one location are a configuration error. */
+  /** Makes the response of the location. Two modules that claim one location are a configuration error. */
   content?: Handler;
   /** The content handler reads the request body with a limit of its own: `client_max_body_size` is not for it. */
   limitsBody?: true;
@@ -37,7 +43,7 @@ export interface HttpHandlers extends Partial<Record<Phase, Handler>> {
    * Content-Length. To change the body as well it returns a {@link BodyFilter} made for this one response; nothing returned costs nothing.
    */
   header?: (request: HttpRequest) => BodyFilter | undefined | void;
-  /** After the response is sent or the client is gone. */
+  /** After the response is sent or the client is gone. A promise is not waited for; its rejection is logged. */
   log?: (request: HttpRequest) => void;
 }
 
@@ -122,7 +128,10 @@ export type VariableGetter = (request: HttpRequest) => string | undefined;
 /** The getter of a family of variables such as `$http_*`: called once with the rest of the name, as it is written, when a template is compiled. */
 export type VariablePrefix = (rest: string) => VariableGetter;
 
-/** Header fields of the answer, in order, names in the case they were given. */
+/**
+ * Header fields of the response, in order, names in the case they were given. Those that frame the message are the engine's: `set` and
+ * `append` of Content-Length, Transfer-Encoding, Connection, Keep-Alive and Date have no effect.
+ */
 export interface ResponseHeaders {
   /** First value, or undefined. `name` in any case. */
   get(name: string): string | undefined;
@@ -147,6 +156,14 @@ export interface ProxyHeader {
   readonly destination: ConnectionEnd | undefined;
   /** The TLVs of version 2 as bytes. */
   readonly tlvs: Buffer;
+}
+
+/** Fields of the request that an upstream gets, where they differ from those of the client and of the configuration. */
+export interface UpstreamHeaders {
+  /** Replaces all fields of that name by one. Those that frame the message, such as Content-Length and Connection, are the engine's: no effect. */
+  set(name: string, value: string): void;
+  /** The upstream gets no field of that name. */
+  remove(name: string): void;
 }
 
 /** The client's connection. */
@@ -191,6 +208,10 @@ export interface HttpRequest {
   /** Status of the answer; a header filter may change it. */
   status: number;
   readonly response: ResponseHeaders;
+  /** Changes what a proxied request sends to its upstream. For handlers before `content`. */
+  readonly upstream: UpstreamHeaders;
+  /** Aborted when the client is gone or `handler_timeout` is over: for what a handler waits for, as in `fetch(url, { signal: request.signal })`. */
+  readonly signal: AbortSignal;
   /** The location it is in, or the server before one is chosen. `scope.directive` identifies it. */
   readonly scope: Scope;
   /** Content type of an answer that has none of its own: by the extension of the path (types), else default_type. */
@@ -206,8 +227,14 @@ export interface HttpRequest {
   variable(name: string): string | undefined;
   /** The whole request body; rejects with status 413 when it is longer than `limit` bytes. Others may read it after that as well: proxy_pass sends it on. */
   readBody(limit: number): Promise<Buffer>;
-  /** Sends a complete answer; the headers of {@link response} go with it. A string is sent as UTF-8; values of templates are bytes (latin1). Returns {@link DONE}. */
+  /** Sends a complete response with the fields of {@link response}. A string is sent as UTF-8; values of templates are bytes (latin1). Returns {@link DONE}. */
   send(status: number, body: string | Buffer, contentType?: string): Result;
+  /**
+   * The result of a handler that rejects the request with a body of its own, as `return request.reject(401, 'log in first')`. As with a mere
+   * status, another `access` handler may allow the request (`satisfy any`), and an `error_page` for the status takes the place of the body.
+   * @param contentType default `text/plain`
+   */
+  reject(status: number, body: string | Buffer, contentType?: string): Result;
   /**
    * Starts a response whose body follows in pieces: server-sent events, generated files. The handler returns {@link DONE} after that.
    * @param length bytes of the body, if known: the Content-Length

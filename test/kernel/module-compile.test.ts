@@ -34,7 +34,21 @@ const IS_REFUSED: readonly (readonly [what: string, body: string, reason: string
     'compile() { return { whenever: () => -1 }; }',
     '"compile" of module "acme" returns an unknown handler "whenever"',
     5,
-    'one of: post_read, server_rewrite, rewrite, preaccess, access, precontent, content, limitsBody, autoRedirect, header, log',
+    'one of: post_read, server_rewrite, rewrite, preaccess, access, precontent, content, limitsBody, error, autoRedirect, header, log',
+  ],
+  [
+    'a promise that rejects',
+    `async compile() { throw new Error('no'); }`,
+    '"compile" of module "acme" must return handlers',
+    5,
+    'an object like { log: (request) => … } is expected',
+  ],
+  [
+    'a limit that is no yes',
+    'compile() { return { limitsBody: false }; }',
+    '"limitsBody" of module "acme" must be true',
+    5,
+    'leave it out instead',
   ],
   [
     'a misspelt handler of servers in a location',
@@ -60,14 +74,14 @@ const IS_REFUSED: readonly (readonly [what: string, body: string, reason: string
   [
     'a handler that is no function',
     `compile() { return { content: 'hello' }; }`,
-    'handler "content" of module "acme" is no function',
+    'handler "content" of module "acme" must be a function',
     5,
     'it gets the request: (request) => …',
   ],
   [
     'a promise',
     'async compile() { return {}; }',
-    '"compile" of module "acme" returns no handlers',
+    '"compile" of module "acme" must return handlers',
     5,
     'an object like { log: (request) => … } is expected',
   ],
@@ -160,4 +174,20 @@ test('a stack names the lines of the source that the module was built from', asy
   ];
   const { prefix } = await runSrv(t, ['-t'], CONF, { files: { 'modules/acme.mjs': lines.join('\n') } });
   t.regex(readFileSync(join(prefix, 'logs/error.log'), 'utf8'), /"compile" of module "acme" failed: TypeError.*acme\.mts:42:1/);
+});
+
+test('a variable that is no text costs its request a 500, and is logged with the name of the module', async (t) => {
+  const source = plugin('acme', {
+    manifest: `variables: { acme_number: () => 5, acme_later: async () => { throw new Error('later'); }, acme_fine: () => 'fine' }`,
+    body: 'variablePrefixes = { acme_of_: (rest) => () => rest === "text" ? rest : null };',
+  });
+  const names = ['acme_number', 'acme_later', 'acme_of_x', 'acme_fine', 'acme_of_text'];
+  const places = names.map((name) => `location /${name} { return 200 $${name}; }`);
+  const conf = `load_module modules/acme.mjs; events {} http { server { listen 127.0.0.1:%%PORT_web%%; ${places.join(' ')} } }`;
+  const srv = await startSrv(t, conf, { files: { 'modules/acme.mjs': source } });
+  for (const name of names.slice(0, 3)) {
+    t.is((await get(srv.port('web'), `/${name}`)).status, 500, name);
+    await srv.waitForLog(new RegExp(`variable "${name}" of module "acme" must be a string or undefined, not (5|null|Promise)`));
+  }
+  for (const name of names.slice(3)) t.is((await get(srv.port('web'), `/${name}`)).status, 200, name);
 });

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { byteText, targetText } from '../../module/message-text.js';
 import type { ErrorBody } from '../../module/http.js';
 import type { ErrorPage } from '../site/location.js';
@@ -35,12 +36,17 @@ export function respondWithStatus(request: Request, status: number): void {
       return;
     }
   }
+  const { rejection } = request;
+  if (rejection?.status === status) {
+    sendWhole(request, rejection.body, rejection.contentType);
+    return;
+  }
   const own = status >= 400 ? ownErrorBody(request, status) : undefined;
   if (own !== undefined) {
     sendWhole(request, Buffer.from(own.body), own.type);
     return;
   }
-  // A failed header of an earlier attempt must not leak into the page; Location and WWW-Authenticate were set for this very answer.
+  // A failed header of an earlier attempt must not leak into the page; Location and WWW-Authenticate were set for this very response.
   const page = status >= 300 || status === 0 ? Buffer.from(specialPage(status, request.location.settings.serverToken)) : Buffer.alloc(0);
   sendWhole(request, page, page.length > 0 ? 'text/html' : undefined);
 }
@@ -49,11 +55,22 @@ export function respondWithStatus(request: Request, status: number): void {
 function ownErrorBody(request: Request, status: number): ErrorBody | undefined {
   const { error } = request.location;
   try {
-    return error?.(request, status);
+    const own = error?.(request, status);
+    assertErrorBody(own);
+    return own;
   } catch (failure) {
     logFailure(request, failure, error);
     return undefined;
   }
+}
+
+/** Nobody checks the types of a module that is written in JavaScript. */
+function assertErrorBody(own: Partial<ErrorBody> | null | undefined): void {
+  if (own === undefined) return;
+  // Its rejection is told by this error.
+  if (own instanceof Promise) own.catch(() => undefined);
+  if ((typeof own?.body === 'string' || Buffer.isBuffer(own?.body)) && typeof own?.type === 'string') return;
+  throw new TypeError(`the handler of errors returned ${inspect(own, { depth: 0 })}: it must return { body, type }`);
 }
 
 /** Error pages do not nest without recursive_error_pages, and not for ever with it. */
@@ -64,6 +81,7 @@ function mayShowErrorPage({ inErrorPage, redirects, location }: Request): boolea
 /** error_page: another URI or named location answers; a full URL becomes a redirect (default 302). */
 function showErrorPage(request: Request, status: number, page: ErrorPage): void {
   request.inErrorPage = true;
+  request.rejection = undefined;
   const target = targetOf(request, page);
   if (target === undefined) {
     sendFailure(request);

@@ -10,10 +10,11 @@ export function runLogHandlers(request: Request): void {
   request.generation.leave();
 }
 
-function runEach(request: Request, handlers: readonly ((request: Request) => void)[]): void {
+function runEach(request: Request, handlers: readonly ((request: Request) => unknown)[]): void {
   for (const handler of handlers) {
     try {
-      handler(request);
+      const returned = handler(request);
+      if (returned instanceof Promise) returned.catch((error: unknown) => logFailure(request, error, handler));
     } catch (error) {
       logFailure(request, error, handler);
     }

@@ -2,6 +2,7 @@ import { inspect } from 'node:util';
 import { DECLINED, DONE, OK, PHASES, type Result } from '../../module/http.js';
 import { escapeUri } from '../../net/http1/uri.js';
 import { respondWithStatus } from './error-response.js';
+import { HandlerWait } from './handler-wait.js';
 import { logFailure, presentHandler } from '../request/handler-failure.js';
 import type { Location, Steps } from '../site/location.js';
 import type { Request } from '../request/request.js';
@@ -47,6 +48,7 @@ export function enterNamedLocation(request: Request, name: string): void {
 
 /** Chooses the location again by the path that a rewrite made. */
 export function relocate(request: Request): void {
+  endWait(request);
   if (++request.relocations > MAX_REDIRECTS) {
     failInCycle(request);
     return;
@@ -67,6 +69,11 @@ export function enterBranch(request: Request, id: number): void {
   skipPhase(request, branch.steps, REWRITE);
 }
 
+/** What a handler does after it has sent the request elsewhere is of no interest. */
+function endWait({ owner }: Request): void {
+  if (owner instanceof HandlerWait) owner.end();
+}
+
 function failInCycle(request: Request): void {
   request.context.log.write('error', `rewrite or internal redirection cycle while processing "${request.uri}"`, request);
   request.inErrorPage = true;
@@ -75,6 +82,7 @@ function failInCycle(request: Request): void {
 
 function countRedirect(request: Request): boolean {
   request.internal = true;
+  endWait(request);
   if (++request.redirects <= MAX_REDIRECTS) return true;
   failInCycle(request);
   return false;
@@ -170,7 +178,7 @@ function weigh(request: Request, steps: Steps, phase: number, result: Result): R
     return DECLINED;
   }
   if (result !== 401 && result !== 403) return result;
-  // To be asked who one is says more than to be sent away.
+  // 401 takes precedence over 403.
   if (request.refusal !== 401) request.refusal = result;
   return DECLINED;
 }
@@ -185,23 +193,34 @@ function skipPhase(request: Request, steps: Steps, phase: number): void {
   while (steps.phases[request.cursor] === phase) request.cursor++;
 }
 
-/** The handler waits for something: the request rests until then. Only this path makes closures. */
+/** The handler waits for something: the request is parked until then. Only this path makes closures. */
 function park(request: Request, waiting: Promise<Result>): Result {
   if (!(waiting instanceof Promise)) throw notAResult(waiting);
   const { stage, cursor, redirects } = request;
   const handler = presentHandler(request);
+  // What the handler has started already, such as a streamed response, has time limits of its own.
+  const wait = request.owner === undefined && !request.finished ? startWait(request, handler) : undefined;
+  /** False: the request has gone on without the handler, or is over. */
+  const settled = (): boolean => {
+    wait?.end();
+    return !request.finished && request.redirects === redirects;
+  };
   waiting.then(
     (result) => {
-      if (request.finished || request.redirects !== redirects) return;
+      if (!settled()) return;
       request.context.clock.refresh();
       if (isResult(result)) resume(request, stage, cursor, result);
       else failed(request, notAResult(result), handler);
     },
     (error: unknown) => {
-      if (!request.finished) failed(request, error, handler);
+      if (settled()) failed(request, error, handler);
     },
   );
   return DONE;
+}
+
+function startWait(request: Request, handler: unknown): HandlerWait {
+  return new HandlerWait(request, handler, respondWithStatus).start();
 }
 
 function resume(request: Request, stage: Stage, cursor: number, result: Result): void {
@@ -226,7 +245,11 @@ function notFound(request: Request): Result {
 }
 
 function settle(request: Request, result: Result): void {
-  if (result === DONE) return;
+  if (result === DONE) {
+    // Somebody has promised a response and is not known to be at work on it.
+    if (request.owner === undefined && !request.finished) startWait(request, presentHandler(request));
+    return;
+  }
   if (isResult(result)) respondWithStatus(request, result);
   else failed(request, notAResult(result));
 }
@@ -238,7 +261,7 @@ function isResult(value: unknown): value is Result {
 
 function notAResult(value: unknown): TypeError {
   return new TypeError(
-    `the handler gave ${inspect(value, { depth: 0 })}: it has to return DECLINED, DONE, OK, a status, or a promise of one of them`,
+    `the handler returned ${inspect(value, { depth: 0 })}: it must return DECLINED, DONE, OK, a status, or a promise of one of them`,
   );
 }
 

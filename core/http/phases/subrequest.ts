@@ -1,5 +1,5 @@
 import type { ClientConnection, Subrequest, SubrequestOptions } from '../../module/http.js';
-import type { ClientStream, Lender, RequestListener, RequestOwner } from '../request/client-stream.js';
+import type { ClientStream, Lender, RequestListener } from '../request/client-stream.js';
 import type { HttpContext } from '../request/context.js';
 import { Request } from '../request/request.js';
 import { runLogHandlers } from './log-handlers.js';
@@ -48,7 +48,6 @@ class SubrequestStream implements ClientStream {
   #request: Request | undefined = undefined;
   #pieces: Buffer[] = [];
   #bytes = 0;
-  #owner: SubrequestOwner | undefined = undefined;
 
   constructor(
     private readonly parent: Request,
@@ -65,13 +64,12 @@ class SubrequestStream implements ClientStream {
 
   begin(request: Request): void {
     this.#request = request;
-    this.#owner = ownerOf(this.parent);
-    this.#owner?.children.add(this);
+    // Without the parent's client nobody needs it.
+    this.parent.atEnd(() => void (this.parent.completed || this.#cancel()));
     enterLocation(request);
   }
 
-  /** Without the parent's client nobody needs it. */
-  cancel(): void {
+  #cancel(): void {
     const request = this.#request;
     if (request === undefined || request.finished) return;
     request.owner?.abort();
@@ -129,7 +127,6 @@ class SubrequestStream implements ClientStream {
   #end(request: Request, error: Error | undefined): void {
     request.finished = true;
     request.owner = undefined;
-    this.#owner?.remove(this, this.parent);
     runLogHandlers(request);
     if (error === undefined) this.resolve({ status: request.status, body: Buffer.concat(this.#pieces, this.#bytes), request });
     else this.reject(error);
@@ -140,34 +137,4 @@ class SubrequestStream implements ClientStream {
     this.#pieces = [];
     this.#bytes = 0;
   }
-}
-
-/** Owns a request while it waits for its subrequests: they end with its client. */
-class SubrequestOwner implements RequestOwner {
-  readonly outlivesClient = false;
-  readonly children = new Set<SubrequestStream>();
-
-  constructor(private readonly parent: Request) {}
-
-  remove(child: SubrequestStream, parent: Request): void {
-    this.children.delete(child);
-    if (this.children.size === 0 && parent.owner === this) parent.owner = undefined;
-  }
-
-  abort(): void {
-    this.parent.context.log.write('info', 'client prematurely closed connection while waiting for a subrequest', this.parent);
-    this.discard();
-  }
-
-  discard(): void {
-    for (const child of this.children) child.cancel();
-  }
-
-  onDrain(): void {}
-}
-
-/** Undefined: the parent has an owner of another kind, which does not tell. */
-function ownerOf(parent: Request): SubrequestOwner | undefined {
-  if (parent.owner === undefined) parent.owner = new SubrequestOwner(parent);
-  return parent.owner instanceof SubrequestOwner ? parent.owner : undefined;
 }

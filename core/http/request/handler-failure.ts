@@ -1,13 +1,16 @@
 import type { Request } from './request.js';
 import { Stage } from './stage.js';
 
-/** Notes in the error log that something of a module threw. It costs this request an answer, and nobody else anything. */
+/** Logs what a module has thrown. It costs this request its response, and others nothing. */
 export function logFailure(request: Request, error: unknown, handler: unknown): void {
-  const { location, server } = request;
-  const module = location.modules.get(handler) ?? server.modules.get(handler);
   const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  const who = module === undefined ? 'a handler' : `a handler of "${module}"`;
-  request.context.log.write('crit', `${who} failed: ${reason}`, request);
+  request.context.log.write('crit', `${handlerName(request, handler)} failed: ${reason}`, request);
+}
+
+/** `a handler of "acme_http_x_module"`, for the log. */
+export function handlerName({ location, server }: Request, handler: unknown): string {
+  const module = location.modules.get(handler) ?? server.modules.get(handler);
+  return module === undefined ? 'a handler' : `a handler of "${module}"`;
 }
 
 /** The handler that a request is in, or has just come from. */

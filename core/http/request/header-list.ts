@@ -55,7 +55,7 @@ export class HeaderList implements ResponseHeaders {
       this.#setLeading(leading, fieldLine(name, value));
       return;
     }
-    if (isContentLength(name)) return;
+    if (isFraming(name)) return;
     const lines = this.#split();
     const at = lines.findIndex((line) => isNamed(line, name));
     if (at < 0) {
@@ -69,7 +69,7 @@ export class HeaderList implements ResponseHeaders {
   append(name: string, value: string): void {
     const leading = leadingField(name);
     if (leading !== LeadingField.None) this.#setLeading(leading, fieldLine(name, value));
-    else if (isContentLength(name)) return;
+    else if (isFraming(name)) return;
     else if (this.#lines === null) this.#text += fieldLine(name, value);
     else this.#lines.push(fieldLine(name, value));
   }
@@ -78,6 +78,7 @@ export class HeaderList implements ResponseHeaders {
     const leading = leadingField(name);
     if (leading !== LeadingField.None) this.#setLeading(leading, '');
     else if (isContentLength(name)) this.length = -1;
+    else if (isFraming(name)) return;
     else if (this.#text !== '' || this.#lines !== null) this.#lines = this.#split().filter((line) => !isNamed(line, name));
   }
 
@@ -130,6 +131,22 @@ function leadingField(name: string): LeadingField {
 }
 
 const isContentLength = (name: string): boolean => name.length === 14 && name.toLowerCase() === 'content-length';
+
+/** Fields that the engine writes itself, because they frame the message: no module sets or removes them. */
+function isFraming(name: string): boolean {
+  switch (name.length) {
+    case 4:
+      return name.toLowerCase() === 'date';
+    case 10:
+      return /^(?:connection|keep-alive)$/i.test(name);
+    case 14:
+      return isContentLength(name);
+    case 17:
+      return name.toLowerCase() === 'transfer-encoding';
+    default:
+      return false;
+  }
+}
 
 function valueOf(line: string, name: string): string | undefined {
   return line === '' ? undefined : line.slice(name.length + 1, -2).trim();

@@ -8,6 +8,7 @@ import {
   type Scope,
   type Subrequest,
   type SubrequestOptions,
+  type UpstreamHeaders,
 } from '../../module/http.js';
 import type { Directive } from '../../module/tree.js';
 import { byteText } from '../../module/message-text.js';
@@ -26,7 +27,15 @@ import type { RequestBody } from './request-body.js';
 import { ApiError } from '../../module/control.js';
 import { Stage } from './stage.js';
 import { isStatus } from './status.js';
+import { UpstreamFields } from './upstream-fields.js';
 import type { VirtualServer } from '../site/virtual-server.js';
+
+/** A response that a handler has chosen instead of the engine's page for a status. */
+interface Rejection {
+  readonly status: number;
+  readonly body: Buffer;
+  readonly contentType: string;
+}
 
 /**
  * One request of one client. It keeps the head as the text it came in; fields are looked up when somebody asks. All parts of core/http
@@ -74,7 +83,9 @@ export class Request implements HttpRequest {
   uriChanged = false;
   owner: RequestOwner | undefined = undefined;
   /** What happened between this request and its upstream; stays for the log. */
-  upstream: UpstreamTrace | undefined = undefined;
+  upstreamTrace: UpstreamTrace | undefined = undefined;
+  /** Fields that handlers have changed for the upstream. */
+  upstreamFields: UpstreamFields | undefined = undefined;
 
   /** Its head was rejected, or did not get whole: of it there is the request line alone, if that is sound. */
   rejected = false;
@@ -86,6 +97,8 @@ export class Request implements HttpRequest {
   status = 0;
   /** Status that an error page keeps (error_page without `=`); 0: the page's own. */
   errorStatus = 0;
+  /** Body of a response that a handler has rejected the request with, see {@link reject}. */
+  rejection: Rejection | undefined = undefined;
   /** The status whose error page is being made; error pages do not nest. */
   inErrorPage = false;
   readonly response = new HeaderList();
@@ -114,6 +127,7 @@ export class Request implements HttpRequest {
   endSteps: ((request: HttpRequest) => void)[] | undefined = undefined;
 
   #id = '';
+  #abort: AbortController | undefined = undefined;
   #state: Map<object, unknown> | undefined = undefined;
 
   /** The configuration it began under: what that holds open stays until the log phase is over. */
@@ -188,12 +202,31 @@ export class Request implements HttpRequest {
 
   /** For the error log. */
   get upstreamUrl(): string | undefined {
-    return this.upstream?.url;
+    return this.upstreamTrace?.url;
   }
 
   get requestId(): string {
     if (this.#id === '') this.#id = process.getBuiltinModule('node:crypto').randomBytes(16).toString('hex');
     return this.#id;
+  }
+
+  get upstream(): UpstreamHeaders {
+    this.upstreamFields ??= new UpstreamFields();
+    return this.upstreamFields;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#abort === undefined) {
+      this.#abort = new AbortController();
+      if (this.finished && !this.completed) this.abortSignal();
+      else this.atEnd(() => void (this.completed || this.abortSignal()));
+    }
+    return this.#abort.signal;
+  }
+
+  /** Nobody waits for a response of this request's handlers any more. */
+  abortSignal(): void {
+    this.#abort?.abort();
   }
 
   header(lowerName: string): string | undefined {
@@ -248,6 +281,12 @@ export class Request implements HttpRequest {
 
   subrequest(uri: string, options: SubrequestOptions = {}): Promise<Subrequest> {
     return this.context.flow.subrequest(this, byteText(uri), options);
+  }
+
+  reject(status: number, body: string | Buffer, contentType = 'text/plain'): Result {
+    assertStatus(status);
+    this.rejection = { status, body: typeof body === 'string' ? Buffer.from(body) : body, contentType };
+    return status;
   }
 
   redirect(uri: string, args = ''): Result {

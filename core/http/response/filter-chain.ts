@@ -13,6 +13,7 @@ export class FilterChain implements ResponseSink, RequestOwner {
   readonly #links: Link[] = [];
   #paused = 0;
   #over = false;
+  #delivered = 0;
 
   constructor(
     readonly request: Request,
@@ -47,18 +48,30 @@ export class FilterChain implements ResponseSink, RequestOwner {
     this.#links[0]?.finish();
   }
 
-  /** Bytes behind the last filter. */
-  deliver(piece: Buffer): boolean {
+  /** Bytes behind the last filter, whose handler that is. */
+  deliver(piece: Buffer, handler: unknown): boolean {
     const { request } = this;
     if (this.#over || piece.length === 0) return true;
+    this.#delivered += piece.length;
+    if (request.sentLength >= 0 && this.#delivered > request.sentLength) {
+      this.failed(new RangeError(`the body filters wrote more than the ${request.sentLength} bytes of Content-Length`), handler);
+      return true;
+    }
     request.stream.write(request, piece, 0, piece.length, undefined);
     return !request.stream.isBehind;
   }
 
   /** The last filter has ended. */
-  complete(): void {
+  complete(handler: unknown): void {
     const { request } = this;
     if (this.#over) return;
+    if (this.#delivered < request.sentLength) {
+      this.failed(
+        new RangeError(`the body filters wrote ${this.#delivered} of the ${request.sentLength} bytes of Content-Length`),
+        handler,
+      );
+      return;
+    }
     this.#over = true;
     request.owner = undefined;
     request.stream.end(request);
@@ -123,7 +136,7 @@ class Link implements BodyOutput {
   accept(piece: Buffer): void {
     if (this.chain.isOver) return;
     try {
-      this.filter.write(piece, this);
+      assertSynchronous(this.filter.write(piece, this));
     } catch (error) {
       this.chain.failed(error, this.handler);
     }
@@ -132,7 +145,7 @@ class Link implements BodyOutput {
   finish(): void {
     if (this.chain.isOver) return;
     try {
-      this.filter.end(this);
+      assertSynchronous(this.filter.end(this));
     } catch (error) {
       this.chain.failed(error, this.handler);
     }
@@ -141,7 +154,7 @@ class Link implements BodyOutput {
   drain(): void {
     if (this.chain.isOver) return;
     try {
-      this.filter.drain?.(this);
+      assertSynchronous(this.filter.drain?.(this));
     } catch (error) {
       this.chain.failed(error, this.handler);
     }
@@ -150,7 +163,7 @@ class Link implements BodyOutput {
   destroy(): void {
     this.#ended = true;
     try {
-      this.filter.destroy?.();
+      assertSynchronous(this.filter.destroy?.());
     } catch (error) {
       logFailure(this.chain.request, error, this.handler);
     }
@@ -158,8 +171,12 @@ class Link implements BodyOutput {
 
   write(piece: Buffer): boolean {
     if (this.#ended || this.chain.isOver) return true;
-    if (!Buffer.isBuffer(piece)) throw new TypeError(`a body filter must write Buffers, not ${inspect(piece, { depth: 0 })}`);
-    if (this.next === undefined) return this.chain.deliver(piece);
+    if (!Buffer.isBuffer(piece)) {
+      // Not thrown: the filter may write from a callback of its own, where nobody would catch it.
+      this.chain.failed(new TypeError(`a body filter must write Buffers, not ${inspect(piece, { depth: 0 })}`), this.handler);
+      return true;
+    }
+    if (this.next === undefined) return this.chain.deliver(piece, this.handler);
     this.next.accept(piece);
     return !this.chain.request.stream.isBehind;
   }
@@ -168,7 +185,7 @@ class Link implements BodyOutput {
     if (this.#ended) return;
     this.#ended = true;
     this.resume();
-    if (this.next === undefined) this.chain.complete();
+    if (this.next === undefined) this.chain.complete(this.handler);
     else this.next.finish();
   }
 
@@ -189,10 +206,22 @@ class Link implements BodyOutput {
   }
 }
 
+/** A method that is `async` would lose its errors, and the order of pieces. */
+function assertSynchronous(returned: unknown): void {
+  if (!(returned instanceof Promise)) return;
+  // Its rejection is told by this error.
+  returned.catch(() => undefined);
+  throw new TypeError('a method of a body filter must not return a promise: it writes to `out`, now or later');
+}
+
 /** Nobody checks the types of a module that is written in JavaScript. */
 function assertFilter(filter: unknown): void {
   const candidate = filter as Partial<BodyFilter> | null;
-  if (typeof candidate === 'object' && typeof candidate?.write === 'function' && typeof candidate.end === 'function') return;
+  if (typeof candidate === 'object' && typeof candidate?.write === 'function' && typeof candidate.end === 'function') {
+    const { length = 0 } = candidate;
+    if (Number.isSafeInteger(length) && length >= 0) return;
+    throw new TypeError(`the length of a body filter must be a number of bytes, not ${inspect(length, { depth: 0 })}`);
+  }
   // Its rejection is told by this error.
   if (filter instanceof Promise) filter.catch(() => undefined);
   throw new TypeError(

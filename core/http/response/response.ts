@@ -1,8 +1,9 @@
 /** The way of every response, whatever its source: header filters, body filters, the client's stream. */
+import { inspect } from 'node:util';
 import type { Lender } from '../request/client-stream.js';
 import { logFailure } from '../request/handler-failure.js';
 import type { Request } from '../request/request.js';
-import { isBodiless, publicStatus, specialPage } from '../request/status.js';
+import { isBodiless, isStatus, publicStatus, specialPage } from '../request/status.js';
 import { FilterChain } from './filter-chain.js';
 
 /**
@@ -85,7 +86,9 @@ function runHeaderFilters(request: Request): boolean {
   let at = 0;
   try {
     for (; at < headerFilters.length; at++) {
+      const { status } = request;
       const filter = headerFilters[at]?.(request);
+      if (request.status !== status) assertFinalStatus(request.status);
       if (filter === undefined) continue;
       chain ??= new FilterChain(request, sendFailure);
       chain.add(filter, headerFilters[at]);
@@ -99,6 +102,12 @@ function runHeaderFilters(request: Request): boolean {
     logFailure(request, error, headerFilters[at]);
     return false;
   }
+}
+
+/** @throws TypeError for what a header filter may not make of the status: an interim one, or none. */
+function assertFinalStatus(status: unknown): void {
+  if (isStatus(status) && status >= 200) return;
+  throw new TypeError(`the status of a response must be a number from 200 to 999, not ${inspect(status, { depth: 0 })}`);
 }
 
 function dropFilters(request: Request): void {

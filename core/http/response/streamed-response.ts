@@ -9,11 +9,15 @@ export class StreamedResponse implements ResponseBody, RequestOwner {
   readonly outlivesClient = false;
   readonly #handler: unknown;
   #closed = false;
+  /** Bytes of the body as the module has announced them, -1: it has not; and those that it gave. */
+  readonly #length: number;
+  #given = 0;
   #waiting: (() => void)[] = [];
   #listeners: (() => void)[] = [];
 
   constructor(private readonly request: Request) {
     this.#handler = presentHandler(request);
+    this.#length = request.response.length;
   }
 
   /** Sends the head. */
@@ -38,6 +42,11 @@ export class StreamedResponse implements ResponseBody, RequestOwner {
     if (this.#closed) return true;
     const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece;
     if (!Buffer.isBuffer(bytes)) throw new TypeError('a body must be written as Buffers or strings');
+    this.#given += bytes.length;
+    if (this.#length >= 0 && this.#given > this.#length) {
+      this.#failed(new RangeError(`more than the ${this.#length} bytes of the response's length were written`));
+      return true;
+    }
     writeResponse(request, bytes, 0, bytes.length, undefined);
     // Writing may have ended it: a filter that failed.
     return this.closed || !this.#isBehind();
@@ -51,6 +60,10 @@ export class StreamedResponse implements ResponseBody, RequestOwner {
   end(): void {
     const { request } = this;
     if (this.#closed) return;
+    if (this.#given < this.#length) {
+      this.#failed(new RangeError(`${this.#given} of the ${this.#length} bytes of the response's length were written`));
+      return;
+    }
     this.#close();
     request.owner = undefined;
     endResponse(request);

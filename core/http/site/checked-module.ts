@@ -18,11 +18,14 @@ const HANDLERS = {
   compileServer: ['post_read', 'server_rewrite'],
 } as const satisfies Partial<Record<Step, readonly (keyof HttpHandlers)[]>>;
 
+/** No handlers, but properties of `content`. */
+const isMark = (name: string): boolean => name === 'limitsBody' || name === 'autoRedirect';
+
 /** In the order of the table in docs/modules.md. */
 const ALL_HANDLERS = [...HANDLERS.compileServer, ...HANDLERS.compile];
 
 /**
- * A module between its author's code and the compiler: what it throws, and handlers that nobody would call, are mistakes at the block that it
+ * A module between its author's code and the compiler: what it throws, and handlers that nobody would call, are errors at the block that it
  * was to compile, with its name.
  */
 export class CheckedModule implements CompiledModule {
@@ -41,7 +44,7 @@ export class CheckedModule implements CompiledModule {
     this.instance = {
       ...(instance.compile && { compile: (scope) => this.#handlers('compile', instance, scope) }),
       ...(instance.compileServer && { compileServer: (scope) => this.#handlers('compileServer', instance, scope) }),
-      ...(instance.compileTls && { compileTls: (scope) => this.#run('compileTls', instance, scope) as TlsSettings | undefined }),
+      ...(instance.compileTls && { compileTls: (scope) => this.#tls(instance, scope) }),
     };
   }
 
@@ -50,14 +53,21 @@ export class CheckedModule implements CompiledModule {
     // Plain JavaScript has more ways to say that there is nothing: `on && { … }`.
     if (!handlers) return undefined;
     if (typeof handlers !== 'object' || handlers instanceof Promise) {
-      throw this.#mistake(
+      throw this.#error(
         scope,
-        `"${step}" of module "${this.#name}" returns no handlers`,
+        `"${step}" of module "${this.#name}" must return handlers`,
         'an object like { log: (request) => … } is expected',
       );
     }
     for (const [name, handler] of Object.entries(handlers)) this.#check(step, scope, name, handler);
     return handlers;
+  }
+
+  #tls(instance: HttpModule, scope: Scope): TlsSettings | undefined {
+    const settings = this.#run('compileTls', instance, scope);
+    if (!settings) return undefined;
+    if (typeof settings === 'object' && !(settings instanceof Promise)) return settings;
+    throw this.#error(scope, `"compileTls" of module "${this.#name}" must return settings`, 'an object like { cert, key } is expected');
   }
 
   #check(step: keyof typeof HANDLERS, scope: Scope, name: string, handler: unknown): void {
@@ -66,22 +76,27 @@ export class CheckedModule implements CompiledModule {
       const other = step === 'compile' ? 'compileServer' : 'compile';
       const belongs = (HANDLERS[other] as readonly string[]).includes(name);
       const hint = belongs ? `return it from "${other}"` : wordHint(name, ALL_HANDLERS);
-      throw this.#mistake(scope, `"${step}" of module "${this.#name}" returns an unknown handler "${name}"`, hint);
+      throw this.#error(scope, `"${step}" of module "${this.#name}" returns an unknown handler "${name}"`, hint);
     }
-    if (name !== 'limitsBody' && name !== 'autoRedirect' && handler !== undefined && typeof handler !== 'function') {
-      throw this.#mistake(scope, `handler "${name}" of module "${this.#name}" is no function`, 'it gets the request: (request) => …');
+    if (isMark(name) && handler !== undefined && handler !== true)
+      throw this.#error(scope, `"${name}" of module "${this.#name}" must be true`, 'leave it out instead');
+    if (!isMark(name) && handler !== undefined && typeof handler !== 'function') {
+      throw this.#error(scope, `handler "${name}" of module "${this.#name}" must be a function`, 'it gets the request: (request) => …');
     }
   }
 
   #run(step: Step, instance: HttpModule, scope: Scope): unknown {
     try {
-      return instance[step]?.(scope);
+      const returned: unknown = instance[step]?.(scope);
+      // Refused below, or by what uses it; its rejection would end the thread.
+      if (returned instanceof Promise) returned.catch(() => undefined);
+      return returned;
     } catch (error) {
       if (configErrorsOf(error)) throw error;
       const [reason, stack] = error instanceof Error ? [error.message, error.stack] : [String(error), undefined];
       const failed = `"${step}" of module "${this.#name}" failed`;
       this.#logOnce(`${failed}: ${stack ?? reason}`);
-      throw this.#mistake(scope, `${failed}: ${reason}`, 'the code of the module has thrown this: the error log has the stack');
+      throw this.#error(scope, `${failed}: ${reason}`, 'the code of the module has thrown this: the error log has the stack');
     }
   }
 
@@ -91,7 +106,7 @@ export class CheckedModule implements CompiledModule {
     this.#logged = failure;
   }
 
-  #mistake({ directive }: Scope, message: string, hint: string): Error {
+  #error({ directive }: Scope, message: string, hint: string): Error {
     return directive === undefined ? new Error(message) : errorAt(directive, message, undefined, `${hint} (${this.#file})`);
   }
 

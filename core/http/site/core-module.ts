@@ -142,6 +142,12 @@ export const coreDirectives = {
     default: '1h',
     doc: 'Age at which a connection is closed after its current request.',
   }),
+  handler_timeout: directive({
+    in: ANYWHERE,
+    args: time(),
+    default: '60s',
+    doc: 'How long a request waits for a handler of a module before it gets 504; 0 is no limit.',
+  }),
   lingering_timeout: directive({ in: ANYWHERE, args: time(), default: '5s', doc: 'How long a closing connection is read from.' }),
   satisfy: directive({
     in: ANYWHERE,

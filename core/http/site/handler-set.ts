@@ -71,9 +71,9 @@ export class HandlerSet {
       this.#content = { module, run };
       return;
     }
-    const message = `both "${other.module}" and "${module}" want to answer in this location`;
+    const message = `conflicting content handlers "${other.module}" and "${module}"`;
     if (place === undefined) throw new Error(message);
-    throw errorAt(place, message, undefined, 'keep one of their directives here and put the other into a location of its own');
+    throw errorAt(place, message, undefined, 'move one of them to another location');
   }
 }
 

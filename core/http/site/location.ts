@@ -26,6 +26,8 @@ export interface LocationSettings {
   readonly keepaliveTime: number;
   readonly sendTimeout: number;
   readonly lingeringTimeout: number;
+  /** Milliseconds; 0: no limit. */
+  readonly handlerTimeout: number;
   readonly satisfyAny: boolean;
   readonly internal: boolean;
   readonly contentTypes: ContentTypes;

@@ -32,6 +32,7 @@ export function locationSettings(conf: CoreConf, product: Product, contentTypes:
     keepaliveTime: conf.keepalive_time,
     sendTimeout: conf.send_timeout,
     lingeringTimeout: conf.lingering_timeout,
+    handlerTimeout: conf.handler_timeout,
     satisfyAny: conf.satisfy === 'any',
     internal: conf.internal === true,
     contentTypes,

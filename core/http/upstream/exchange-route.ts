@@ -91,10 +91,13 @@ export class ExchangeRoute {
     const { plan } = this;
     const method = plan.method === undefined ? request.method : methodOf(plan.method.of(request));
     const line = `${method} ${upstreamTarget(request, plan.uri)} HTTP/${plan.version}\r\n`;
-    if (!plan.passFields) return line + plan.fields(request);
-    const own = plan.fields(request);
+    const { upstreamFields } = request;
+    const own = upstreamFields === undefined ? plan.fields(request) : upstreamFields.applyTo(plan.fields(request));
+    if (!plan.passFields) return line + own;
+    const replaced =
+      upstreamFields === undefined ? this.#replaced : new FieldFilter([...FRAMING, ...plan.replaced, ...upstreamFields.names]);
     const { head } = request;
-    return line + own + keptFields(head.text, head, this.#replaced);
+    return line + own + keptFields(head.text, head, replaced);
   }
 
   /** A target with variables that is no upstream's name: an address, or a name that must be resolved for this request. */

@@ -38,7 +38,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
     head: string,
   ) {
     this.#startedAt = request.context.clock.now;
-    this.attempts = request.upstream === undefined ? [] : [...request.upstream.attempts];
+    this.attempts = request.upstreamTrace === undefined ? [] : [...request.upstreamTrace.attempts];
     this.#before = this.attempts.length;
     this.responseHead = '';
     this.#feed = new RequestFeed(request, route, head, this);
@@ -46,7 +46,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
 
   start(): void {
     this.request.owner = this;
-    this.request.upstream = this;
+    this.request.upstreamTrace = this;
     this.#feed.start();
   }
 

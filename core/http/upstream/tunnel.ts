@@ -15,7 +15,7 @@ export function openTunnel(exchange: Exchange, head: ResponseHead, connection: U
   request.status = 101;
   request.response.appendLines(keptFields(head.text, head, route.hidden));
   request.response.set('Upgrade', upgrade);
-  request.response.set('Connection', 'upgrade');
+  request.response.appendLines('Connection: upgrade\r\n');
   if (!startResponse(request)) {
     exchange.filterFailed();
     return;

@@ -66,5 +66,5 @@ function responseValues(request: HttpRequest, lowerName: string): string[] {
 }
 
 function traceOf(request: HttpRequest): UpstreamTrace | undefined {
-  return (request as Request).upstream;
+  return (request as Request).upstreamTrace;
 }

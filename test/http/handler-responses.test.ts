@@ -1,0 +1,182 @@
+/** What handlers and filters may do to a response, and what stays the engine's. */
+import test, { type ExecutionContext } from 'ava';
+import { httpBackend } from '../harness/backends.js';
+import { exchange, get } from '../harness/client.js';
+import { plugin } from '../harness/plugins.js';
+import { startSrv, type Srv } from '../harness/srv.js';
+
+const MODULE = plugin('acme', {
+  manifest: `directives: { does: directive({ in: ['location'], args: text(), many: true }) }`,
+  imports: `import { DECLINED } from 'srv/module/http.js';`,
+  body: `
+    compile(scope) {
+      const names = scope.conf.does ?? [];
+      return names.length === 0 ? undefined : Object.assign({}, ...names.map((name) => HANDLERS[name]));
+    }`,
+}).concat(`
+const FRAMING = { 'Content-Length': '3', 'Transfer-Encoding': 'gzip', Connection: 'upgrade', 'Keep-Alive': 'x', Date: 'never' };
+const filter = (length) => ({ length, write: (piece, out) => out.write(piece), end: (out) => out.end() });
+const HANDLERS = {
+  set_framing: { header: ({ response }) => { for (const [name, value] of Object.entries(FRAMING)) response.set(name, value); } },
+  append_framing: { header: ({ response }) => { for (const [name, value] of Object.entries(FRAMING)) response.append(name, value); } },
+  remove_framing: { header: ({ response }) => { for (const name of Object.keys(FRAMING)) if (name !== 'Content-Length') response.remove(name); } },
+  no_content: { header: (request) => { request.status = 204; } },
+  not_modified: { header: (request) => { request.status = 304; } },
+  interim: { header: (request) => { request.status = 100; } },
+  no_status: { header: (request) => { request.status = 'fine'; } },
+  longer: { header: () => filter(3) },
+  shorter: { header: () => filter(30) },
+  no_length: { header: () => filter('4') },
+  async_header: { header: async () => { throw new Error('async header'); } },
+  async_body: { header: () => ({ ...filter(), write: async () => { throw new Error('async body'); } }) },
+  async_end: { header: () => ({ ...filter(), end: async () => { throw new Error('async end'); } }) },
+  late_text: { header: () => ({ ...filter(), end: (out) => setTimeout(() => { out.write('text'); out.end(); }, 1) }) },
+  async_log: { log: async () => { throw new Error('async log'); } },
+  fields: { access: ({ response }) => { response.set('X-Before', 'kept'); response.set('Content-Type', 'text/mine'); response.append('Set-Cookie', 'a=1'); return DECLINED; } },
+  upstream: { access: ({ upstream }) => {
+    upstream.set('X-New', 'new'); upstream.set('X-Client', 'changed'); upstream.remove('X-Gone'); upstream.set('Host', 'other');
+    upstream.set('Content-Length', '7'); upstream.set('Connection', 'x'); upstream.set('X-Conf', 'module');
+    return DECLINED;
+  } },
+  reject: { access: (request) => { request.response.set('WWW-Authenticate', 'Basic'); return request.reject(401, 'log in first'); } },
+  allow: { access: () => 0 },
+  reject_type: { access: (request) => request.reject(403, '{}', 'application/json') },
+  reject_bad: { access: (request) => request.reject('403', '{}') },
+};`);
+
+function start(t: ExecutionContext, locations: string): Promise<Srv> {
+  return startSrv(
+    t,
+    `load_module modules/acme.mjs; error_log logs/error.log info; events {}
+    http { server { listen 127.0.0.1:%%PORT_web%%; ${locations} } }`,
+    { files: { 'modules/acme.mjs': MODULE } },
+  );
+}
+
+const location = (name: string): string => `location /${name} { does ${name}; return 200 "hello"; }`;
+
+test('fields that frame a response are the engine’s', async (t) => {
+  const srv = await start(t, ['set_framing', 'append_framing', 'remove_framing'].map(location).join('\n'));
+  for (const name of ['set_framing', 'append_framing', 'remove_framing']) {
+    const received = await exchange(t, srv.port('web'), `GET /${name} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
+    t.regex(
+      received,
+      /^HTTP\/1\.1 200 OK\r\nServer: .*\r\nDate: \w{3}, .*\r\n(?:Content-Type: .*\r\n)?Content-Length: 5\r\nConnection: close\r\n\r\nhello$/,
+    );
+  }
+});
+
+test('a status without a body drops the body, for the client and for what follows on the connection', async (t) => {
+  const srv = await start(t, ['no_content', 'not_modified'].map(location).join('\n'));
+  for (const [name, status] of [
+    ['no_content', 204],
+    ['not_modified', 304],
+  ] as const) {
+    const request = `GET /${name} HTTP/1.1\r\nHost: a\r\n\r\n`;
+    const received = await exchange(t, srv.port('web'), request + request.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'));
+    t.regex(received, new RegExp(`^HTTP/1\\.1 ${status} [^]*\r\n\r\nHTTP/1\\.1 ${status} [^]*\r\n\r\n$`));
+    t.notRegex(received, /hello/);
+  }
+});
+
+const COSTS_500: readonly (readonly [name: string, reason: RegExp])[] = [
+  ['interim', /the status of a response must be a number from 200 to 999, not 100/],
+  ['no_status', /the status of a response must be a number from 200 to 999, not 'fine'/],
+  ['no_length', /the length of a body filter must be a number of bytes, not '4'/],
+  ['longer', /the body filters wrote more than the 3 bytes of Content-Length/],
+  ['async_header', /the header filter returned Promise/],
+  ['async_body', /a method of a body filter must not return a promise/],
+  ['reject_bad', /the status of a response must be a number from 0 to 999, not '403'/],
+];
+
+test('what filters and handlers do wrong costs their request a 500, and is logged with the name of the module', async (t) => {
+  const backend = await httpBackend(t, (_, response) => response.end('hello'));
+  const places = COSTS_500.map(([name]) => `location /${name} { does ${name}; proxy_pass http://127.0.0.1:${backend.port}; }`);
+  const srv = await start(t, `${places.join('\n')} location / { return 200 fine; }`);
+  for (const [name, reason] of COSTS_500) {
+    t.is((await get(srv.port('web'), `/${name}`)).status, 500, name);
+    await srv.waitForLog(new RegExp(`\\[crit\\] .*a handler of "acme" failed: [^\n]*${reason.source}`));
+    t.is((await get(srv.port('web'), '/')).body, 'fine');
+  }
+});
+
+const CUTS_OFF: readonly (readonly [name: string, reason: RegExp])[] = [
+  ['shorter', /the body filters wrote 5 of the 30 bytes of Content-Length/],
+  ['async_end', /a method of a body filter must not return a promise/],
+  ['late_text', /a body filter must write Buffers, not 'text'/],
+];
+
+test('a body filter that fails when bytes are out cuts its response off', async (t) => {
+  const srv = await start(t, `${CUTS_OFF.map(([name]) => location(name)).join('\n')} location / { return 200 fine; }`);
+  for (const [name, reason] of CUTS_OFF) {
+    await t.throwsAsync(get(srv.port('web'), `/${name}`), { message: /aborted|socket hang up/ }, name);
+    await srv.waitForLog(new RegExp(`\\[crit\\] .*a handler of "acme" failed: [^\n]*${reason.source}`));
+    t.is((await get(srv.port('web'), '/')).body, 'fine');
+  }
+});
+
+test('a log handler that rejects is logged, and costs nobody anything', async (t) => {
+  const srv = await start(t, location('async_log'));
+  t.is((await get(srv.port('web'), '/async_log')).body, 'hello');
+  await srv.waitForLog(/\[crit\] .*a handler of "acme" failed: Error: async log/);
+  t.is((await get(srv.port('web'), '/async_log')).body, 'hello');
+});
+
+test('fields that are set before a member responds survive its response', async (t) => {
+  const backend = await httpBackend(t, (_, response) => response.setHeader('Set-Cookie', 'b=2').end('member'));
+  const srv = await start(t, `location / { does fields; proxy_pass http://127.0.0.1:${backend.port}; }`);
+  const { headers, body } = await get(srv.port('web'), '/');
+  t.is(body, 'member');
+  t.is(headers['x-before'], 'kept');
+  t.is(headers['content-type'], 'text/mine');
+  t.deepEqual(headers['set-cookie'], ['a=1', 'b=2']);
+});
+
+test('request.upstream changes what a member gets, apart from what frames the request', async (t) => {
+  const backend = await httpBackend(t, (request, response) => {
+    request.resume();
+    response.end(JSON.stringify(request.headers));
+  });
+  const srv = await start(
+    t,
+    `location / { does upstream; proxy_pass http://127.0.0.1:${backend.port}; proxy_set_header X-Conf conf; proxy_set_header X-Kept kept; }`,
+  );
+  const headers = { 'x-client': 'client', 'x-gone': 'client', 'x-other': 'client' };
+  const { body } = await get(srv.port('web'), '/', { method: 'POST', headers, body: 'four' });
+  t.like(JSON.parse(body), {
+    host: 'other',
+    'x-new': 'new',
+    'x-client': 'changed',
+    'x-gone': undefined,
+    'x-other': 'client',
+    'x-conf': 'module',
+    'x-kept': 'kept',
+    'content-length': '4',
+  });
+  t.not((JSON.parse(body) as { connection?: string }).connection, 'x');
+});
+
+test('a rejection has its body, unless satisfy or error_page say something else', async (t) => {
+  const backend = await httpBackend(t, (_, response) => response.end('member'));
+  const pass = `proxy_pass http://127.0.0.1:${backend.port};`;
+  const srv = await start(
+    t,
+    `location /plain { does reject; ${pass} }
+    location /typed { does reject_type; ${pass} }
+    location /page { does reject; error_page 401 = /own; ${pass} }
+    location /any { does reject; satisfy any; allow all; ${pass} }
+    location /none { does reject; satisfy any; deny all; ${pass} }
+    location /all { does reject; allow all; ${pass} }
+    location /own { return 401 "own page"; }`,
+  );
+  const ask = async (path: string): Promise<string> => {
+    const { status, headers, body } = await get(srv.port('web'), path);
+    return `${status} ${headers['content-type'] ?? ''} ${headers['www-authenticate'] ?? ''} ${body}`;
+  };
+  t.is(await ask('/plain'), '401 text/plain Basic log in first');
+  t.is(await ask('/typed'), '403 application/json  {}');
+  t.regex(await ask('/page'), /^401 .* own page$/);
+  t.regex(await ask('/any'), /^200 .* member$/);
+  t.is(await ask('/none'), '401 text/plain Basic log in first');
+  t.is(await ask('/all'), '401 text/plain Basic log in first');
+});
