@@ -15,6 +15,7 @@ import { ArgError, directive, type ArgType } from '../core/module/spec.js';
 type Expires = { readonly kind: 'off' | 'epoch' | 'max' } | { readonly kind: 'after' | 'daily'; readonly milliseconds: number };
 
 const OFF: Expires = { kind: 'off' };
+const MIDNIGHT: Expires = { kind: 'daily', milliseconds: 0 };
 const DAY = 86_400_000;
 
 /** Undefined for what is none. @throws ArgError for a time of day that no day has */
@@ -44,6 +45,12 @@ function expiry(form: string): ArgType<Expires | Template | 'modified'> {
   };
 }
 
+/** The time behind `modified`. A time of day is none there, whatever it says. */
+function expiryBehindModified(): ArgType<Expires | Template | 'modified'> {
+  const type = expiry('time');
+  return { ...type, parse: (value, context) => (value.startsWith('@') ? MIDNIGHT : type.parse(value, context)) };
+}
+
 /** The name of a field; one with variables is known with the request. */
 function fieldTemplate(): ArgType<Template> {
   const name = template('name');
@@ -63,11 +70,11 @@ const directives = {
     in: ['http', 'server', 'location', 'if in location'],
     args: { name: fieldTemplate(), value: template('value'), always: word('always') },
     many: true,
-    doc: 'Adds a field to answers with status 200, 201, 204, 206, 301-304, 307, 308; with always to all.',
+    doc: 'Adds a field to answers with status 200, 201, 204, 206, 301-304, 307, 308; with always to all. Last-Modified and ETag replace those of the response; an empty value removes them.',
   }),
   expires: directive({
     in: ['http', 'server', 'location', 'if in location'],
-    args: { first: expiry('modified | [-]time | @time | epoch | max | off'), second: optional(expiry('time')) },
+    args: { first: expiry('modified | [-]time | @time | epoch | max | off'), second: optional(expiryBehindModified()) },
     default: 'off',
     doc: 'Sets Expires and Cache-Control; "modified": counted from Last-Modified.',
   }),
@@ -90,12 +97,21 @@ export class Headers {
         if (success) expires?.(request);
         for (const { name, value, always } of lines) {
           if (!always && !success) continue;
-          const text = value.of(request);
-          if (text !== '') request.response.append(name.of(request), text);
+          addField(request.response, name.of(request), value.of(request));
         }
       },
     };
   }
+}
+
+/** Fields of which a response has one. */
+const SINGLE = /^(?:etag|last-modified)$/i;
+
+function addField(response: ResponseHeaders, name: string, value: string): void {
+  if (!SINGLE.test(name)) {
+    if (value !== '') response.append(name, value);
+  } else if (value === '') response.remove(name);
+  else response.set(name, value);
 }
 
 /** What `expires` does with an answer; undefined: nothing. */

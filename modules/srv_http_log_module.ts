@@ -73,13 +73,22 @@ type Escape = (value: string) => string;
 
 const ESCAPES: Readonly<Record<'default' | 'json' | 'none', Escape>> = {
   default: (value) => (/["\\\x00-\x1f\x7f-\uffff]/.test(value) ? value.replace(/["\\\x00-\x1f\x7f-\uffff]/g, hex) : value),
-  json: (value) => (/^[\x20-\x21\x23-\x5b\x5d-\x7e]*$/.test(value) ? value : JSON.stringify(characters(value)).slice(1, -1)),
+  json: (value) => (/^[\x20-\x21\x23-\x5b\x5d-\x7e]*$/.test(value) ? value : jsonText(characters(value))),
   none: (value) => (/^[\x00-\x7f]*$/.test(value) ? value : characters(value)),
 };
 
 /** Values of requests are strings of bytes; files are written in UTF-8. */
 function characters(value: string): string {
   return Buffer.from(value, 'latin1').toString();
+}
+
+/** What stands between the quotes of a JSON string, with hexadecimal digits in upper case as nginx writes them. */
+function jsonText(value: string): string {
+  return JSON.stringify(value)
+    .slice(1, -1)
+    .replaceAll(/\\(?:u([0-9a-f]{4})|.)/g, (escape, digits: string | undefined) =>
+      digits === undefined ? escape : `\\u${digits.toUpperCase()}`,
+    );
 }
 
 function hex(character: string): string {

@@ -99,7 +99,7 @@ function sentHeader(rest: string): VariableGetter {
   if (name === 'content-length') return own((request) => (request.sentLength < 0 ? undefined : String(request.sentLength)));
   if (name === 'connection') return own(({ status, keepAlive }) => (status === 101 ? 'upgrade' : keepAlive ? 'keep-alive' : 'close'));
   if (name === 'transfer-encoding') return own((request) => (request.chunked ? 'chunked' : undefined));
-  return (request) => request.response.get(name);
+  return own((request) => request.response.all(name));
 }
 
 /** Of a body whose length no field tells: known when it is here. */

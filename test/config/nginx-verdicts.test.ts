@@ -107,6 +107,8 @@ const REFUSED: readonly (readonly [http: string, message: string])[] = [
   ['server { listen 127.0.0.1:PORT; expires foo; }', '"expires" directive invalid value'],
   ['server { listen 127.0.0.1:PORT; expires modified epoch; }', '"expires" directive invalid value'],
   ['server { listen 127.0.0.1:PORT; expires modified @3h; }', '"expires" directive daily time cannot be used with "modified" parameter'],
+  ['server { listen 127.0.0.1:PORT; expires modified @epoch; }', '"expires" directive daily time cannot be used with "modified" parameter'],
+  ['server { listen 127.0.0.1:PORT; expires 1h @2h; }', '"expires" directive invalid value'],
   ['server { listen 127.0.0.1:PORT; expires @25h; }', '"expires" directive daily time value must be less than 24 hours'],
   ['upstream u { server http://1.2.3.4; } server { listen 127.0.0.1:PORT; }', 'invalid host in upstream "http://1.2.3.4"'],
   ['upstream u { server 127.0.0.1:80/; } server { listen 127.0.0.1:PORT; }', 'invalid host in upstream "127.0.0.1:80/"'],

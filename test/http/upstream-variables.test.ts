@@ -16,6 +16,22 @@ const ANSWER = [
   'hello',
 ].join('\r\n');
 
+test('a cookie of the upstream is all up to its semicolon, as in nginx', async (t) => {
+  const cookies = ['a=v1\t; Path=/', 'b = v2  ;x', 'c=\tv 3', 'abc=no', 'd', 'e='].map((line) => `Set-Cookie: ${line}\r\n`).join('');
+  const backend = await rawBackend(t, (socket) => {
+    socket.on('data', () => socket.write(`HTTP/1.1 200 OK\r\n${cookies}Content-Length: 0\r\n\r\n`));
+  });
+  const names = ['a', 'B', 'c', 'd', 'e', 'bc'];
+  const srv = await startSrv(
+    t,
+    `events {} http { log_format cookies escape=none "${names.map((name) => `[$upstream_cookie_${name}]`).join('')}";
+      server { listen 127.0.0.1:%%PORT_web%%; access_log logs/cookies.log cookies; location / { proxy_pass http://127.0.0.1:${backend.port}; } } }`,
+  );
+  await get(srv.port('web'), '/');
+  await srv.waitForLog(/\n/, 'logs/cookies.log');
+  t.is(srv.read('logs/cookies.log'), '[v1\t][v2  ][\tv 3][][][]\n');
+});
+
 test('variables of the upstream', async (t) => {
   const backend = await rawBackend(t, (socket) => {
     socket.on('data', () => socket.write(ANSWER));

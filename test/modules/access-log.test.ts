@@ -88,6 +88,16 @@ test('escape=default, json, none', async (t) => {
   t.is(srv.read('logs/none.log'), '[a"b\\cé][/"\\\nü\x7f][]\n');
 });
 
+test('escape=json writes control characters as nginx does', async (t) => {
+  const srv = await startSrv(
+    t,
+    `events {} http { log_format json escape=json '$uri'; server { listen 127.0.0.1:%%PORT_web%%; access_log logs/json.log json; return 200; } }`,
+  );
+  await exchange(t, srv.port('web'), 'GET /%01%1f%0b%0a%09%5cu001f%5c%5c%22%7f HTTP/1.0\r\n\r\n');
+  const [json = ''] = await lines(srv, 'logs/json.log', 1);
+  t.is(json, String.raw`/\u0001\u001F\u000B\n\t\\u001f\\\\\"` + '\x7f');
+});
+
 test('what is logged of requests that did not go well', async (t) => {
   const srv = await startSrv(
     t,

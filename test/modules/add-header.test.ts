@@ -56,3 +56,46 @@ test('add_header: values, order, inheritance', async (t) => {
   t.deepEqual(await ask('/proxied'), ['x-a: backend', 'X-A: added']);
   t.deepEqual(await ask('/injected%0d%0aX-Evil:1'), ['X-Path: /injected  X-Evil:1']);
 });
+
+test('add_header of Last-Modified and ETag replaces; an empty value removes', async (t) => {
+  const backend = await httpBackend(t, (_, response) => {
+    response.setHeader('last-modified', 'Mon, 01 Jan 2024 00:00:00 GMT');
+    response.setHeader('etag', '"backend"');
+    response.setHeader('x-a', 'backend');
+    response.end('ok');
+  });
+  const srv = await startSrv(
+    t,
+    `events {} http { server { listen 127.0.0.1:%%PORT_web%%;
+      location / { proxy_pass http://127.0.0.1:${backend.port}; add_header etag '"own"'; add_header Last-Modified now; }
+      location /cleared { proxy_pass http://127.0.0.1:${backend.port}; add_header ETag "$arg_none"; add_header $arg_name ""; add_header X-A ""; }
+      location /own { add_header ETag '"one"'; add_header ETag '"two"'; return 200; } } }`,
+  );
+  const ask = async (path: string): Promise<string[]> => {
+    const { rawHeaders } = await get(srv.port('web'), path);
+    return rawHeaders
+      .flatMap((name, at) =>
+        at % 2 === 0 && /^(?:etag|last-modified|x-a)$/i.test(name) ? `${name.toLowerCase()}: ${rawHeaders[at + 1]}` : [],
+      )
+      .sort();
+  };
+  t.deepEqual(await ask('/'), ['etag: "own"', 'last-modified: now', 'x-a: backend']);
+  t.deepEqual(await ask('/cleared?name=Last-Modified'), ['x-a: backend']);
+  t.deepEqual(await ask('/own'), ['etag: "two"']);
+});
+
+test('$sent_http_NAME joins the fields of one name', async (t) => {
+  const backend = await httpBackend(t, (_, response) => {
+    response.setHeader('link', ['<a>', '<b>']);
+    response.end('ok');
+  });
+  const srv = await startSrv(
+    t,
+    `events {} http { log_format sent escape=none '$sent_http_link|$sent_http_x_a|$sent_http_x_none';
+      server { listen 127.0.0.1:%%PORT_web%%; access_log logs/sent.log sent;
+        location / { proxy_pass http://127.0.0.1:${backend.port}; add_header X-A 1; add_header Link <c>; add_header X-A 2; } } }`,
+  );
+  await get(srv.port('web'), '/');
+  await srv.waitForLog(/\n/, 'logs/sent.log');
+  t.is(srv.read('logs/sent.log'), '<a>, <b>, <c>|1, 2|\n');
+});

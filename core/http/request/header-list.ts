@@ -49,6 +49,13 @@ export class HeaderList implements ResponseHeaders {
     return valueOf(this.#split().find((candidate) => isNamed(candidate, name)) ?? '', name);
   }
 
+  /** The values of all fields of that name, joined with commas (RFC 9110, 5.3). */
+  all(name: string): string | undefined {
+    if (leadingField(name) !== LeadingField.None || isContentLength(name)) return this.get(name);
+    const values = this.#split().flatMap((line) => (isNamed(line, name) ? [valueOf(line, name)] : []));
+    return values.length === 0 ? undefined : values.join(', ');
+  }
+
   set(name: string, value: string): void {
     const leading = leadingField(name);
     if (leading !== LeadingField.None) {

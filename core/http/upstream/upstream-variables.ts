@@ -1,5 +1,4 @@
 import type { HttpRequest, VariableGetter, VariablePrefix } from '../../module/http.js';
-import { cookieValue } from '../request/cookies.js';
 import type { Request } from '../request/request.js';
 import type { AttemptFacts, UpstreamTrace } from '../request/upstream-trace.js';
 import type { HttpVariables } from '../site/variables.js';
@@ -47,20 +46,24 @@ const responseField: VariablePrefix = (rest) => {
   };
 };
 
-/** Value of a cookie that the answer sets. */
-const responseCookie: VariablePrefix = (name) => (request) => {
-  for (const line of responseValues(request, 'set-cookie')) {
-    const value = cookieValue(line.split(';', 1)[0], name);
-    if (value !== undefined) return value;
-  }
-  return undefined;
+/** Value of a cookie that the response sets. As in nginx, it is all up to the semicolon; spaces around `=` are not part of it. */
+const responseCookie: VariablePrefix = (name) => {
+  const start = new RegExp(`^${name} *= *([^;]*)`, 'i');
+  return (request) => {
+    for (const line of responseValues(request, 'set-cookie')) {
+      const value = start.exec(line)?.[1];
+      if (value !== undefined) return value;
+    }
+    return undefined;
+  };
 };
 
 function responseValues(request: HttpRequest, lowerName: string): string[] {
   const values: string[] = [];
   for (const line of traceOf(request)?.responseHead.split('\r\n').slice(1) ?? []) {
     const colon = line.indexOf(':');
-    if (colon > 0 && line.slice(0, colon).toLowerCase() === lowerName) values.push(line.slice(colon + 1).trim());
+    if (colon > 0 && line.slice(0, colon).toLowerCase() === lowerName)
+      values.push(line.slice(colon + 1).replaceAll(/^[ \t]+|[ \t]+$/g, ''));
   }
   return values;
 }
