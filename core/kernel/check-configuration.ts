@@ -4,13 +4,12 @@ import { ConfigTree, type DirectiveData, type IdSource } from '../config/tree.js
 import type { Parsed } from '../config/parser.js';
 import { check } from '../config/validate.js';
 import { defineCaptureVariables } from '../http/site/capture-variables.js';
-import { furtherMistakes } from './further-mistakes.js';
 import type { Instance, RunningModulesLoad } from './instance.js';
 import { readConfiguration, type ConfigurationSource } from './read-configuration.js';
 import type { RunningModules } from './running-modules.js';
 import { withHints } from './shipped-modules.js';
 
-/** An empty file, or one that was given by mistake, is no configuration: with it a reload would drop everything that is served. */
+/** An empty file, or the wrong one, is no configuration: with it a reload would drop everything that is served. */
 const NO_EVENTS = new ConfigError('no "events" section in configuration', undefined, 1, 'add "events { }"');
 
 /** A configuration as it stands in the file, with the modules it asks for. */
@@ -22,8 +21,9 @@ export interface Configuration {
 }
 
 /**
- * Reads a configuration, loads its modules and checks every directive.
- * @throws ConfigErrors with all mistakes, in the order of the text
+ * Reads a configuration, loads its modules and checks every directive by its spec. What only shows when it is compiled is reported then: a
+ * text with errors is not compiled.
+ * @throws ConfigErrors with all errors, in the order of the text
  */
 export function checkConfiguration(source: ConfigurationSource, ids: IdSource, instance: Instance): Promise<Configuration> {
   return checkParsed(readConfiguration(source, ids), instance);
@@ -35,18 +35,15 @@ export async function checkParsed(parsed: Parsed, instance: Instance): Promise<C
   const load = await instance.modulesFor(tree);
   const { modules, errors } = load;
   const captures = defineCaptureVariables(parsed.directives, modules.variables);
-  const mistakes = [...errors, ...captures, ...(await directiveMistakes(parsed, load, instance))];
+  const found = [...errors, ...captures, ...(await directiveErrors(parsed, load, instance))];
   // Where the text itself is broken it may have been lost.
-  if (parsed.errors.length === 0 && !parsed.directives.some(hasEvents)) mistakes.push(NO_EVENTS);
-  if (mistakes.length > 0) {
-    const further = await furtherMistakes(parsed, mistakes, instance.options);
-    throw new ConfigErrors([...mistakes, ...further].toSorted(byPosition));
-  }
+  if (parsed.errors.length === 0 && !parsed.directives.some(hasEvents)) found.push(NO_EVENTS);
+  if (found.length > 0) throw new ConfigErrors(found.toSorted(byPosition));
   return { tree, modules, files: parsed.files };
 }
 
-/** What is wrong with the directives by their specs. What is taken but probably not meant so is warned of. */
-async function directiveMistakes(parsed: Parsed, { modules, errors }: RunningModulesLoad, instance: Instance): Promise<ConfigError[]> {
+/** Errors of the directives by their specs. Valid but probably unintended settings produce warnings. */
+async function directiveErrors(parsed: Parsed, { modules, errors }: RunningModulesLoad, instance: Instance): Promise<ConfigError[]> {
   const { registry, args, set } = modules;
   let warnings: string[] = [];
   const unchecked = new Set<string>();

@@ -87,15 +87,20 @@ function cpuMaskOrAuto(): ArgType<string> {
   return { ...mask, form: 'mask | auto', parse: (value, context) => (value === 'auto' ? value : mask.parse(value, context)) };
 }
 
-/** Methods that nginx has on one system or another. */
-const EVENT_METHODS: ReadonlySet<string> = new Set(['epoll', 'kqueue', 'eventport', '/dev/poll', 'poll', 'select']);
+/** Methods that nginx has on this system. */
+function eventMethods(platform: NodeJS.Platform): readonly string[] {
+  if (platform === 'linux') return ['epoll', 'poll', 'select'];
+  if (platform === 'darwin' || platform === 'freebsd') return ['kqueue', 'poll', 'select'];
+  return platform === 'sunos' ? ['eventport', '/dev/poll', 'poll', 'select'] : ['poll', 'select'];
+}
 
 function eventMethod(): ArgType<string> {
+  const methods = eventMethods(process.platform);
   return {
     kind: 'text',
     form: 'method',
     parse(value) {
-      if (!EVENT_METHODS.has(value)) throw new ArgError(`invalid event type "${value}"`, `one of: ${[...EVENT_METHODS].join(', ')}`);
+      if (!methods.includes(value)) throw new ArgError(`invalid event type "${value}"`, `one of: ${methods.join(', ')}`);
       return value;
     },
   };

@@ -168,6 +168,7 @@ const ACCEPTED: readonly string[] = [
 const OUTSIDE: readonly (readonly [outside: string, message: string])[] = [
   ['events { use foo; }', 'invalid event type "foo"'],
   ['events { use epoll; }', ''],
+  ...(process.platform === 'linux' ? [['events { use kqueue; }', 'invalid event type "kqueue"'] as const] : []),
   ['worker_cpu_affinity 0x; events {}', 'invalid character "x" in "worker_cpu_affinity"'],
   ['worker_cpu_affinity 01 auto; events {}', 'invalid character "o" in "worker_cpu_affinity"'],
   ['worker_cpu_affinity auto 0101; events {}', ''],
