@@ -17,11 +17,14 @@ export class ActionServer {
     private readonly log: Log,
   ) {}
 
-  /** Makes the actions of a module instance callable. */
-  register(module: object): void {
-    for (const [name, method] of actionsOf(module)) {
-      const carryOut = (module as Record<string, Action>)[method];
-      if (carryOut) this.#actions.set(name, (params, context) => carryOut.call(module, params, context));
+  /** Makes the actions of these modules callable, and no others. */
+  serve(modules: Iterable<object>): void {
+    this.#actions.clear();
+    for (const module of modules) {
+      for (const [name, method] of actionsOf(module)) {
+        const carryOut = (module as Record<string, Action>)[method];
+        if (carryOut) this.#actions.set(name, (params, context) => carryOut.call(module, params, context));
+      }
     }
   }
 

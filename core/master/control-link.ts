@@ -26,7 +26,7 @@ export class ControlLink {
       this.#bus = undefined;
       throw error;
     });
-    for (const { instance } of modules) server.register(instance);
+    server.serve(Array.from(modules, ({ instance }) => instance));
     return endpoint.file;
   }
 

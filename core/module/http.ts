@@ -225,7 +225,10 @@ export interface HttpRequest {
   headers(): [name: string, value: string][];
   /** Value of a variable by its name without the dollar. */
   variable(name: string): string | undefined;
-  /** The whole request body; rejects with status 413 when it is longer than `limit` bytes. Others may read it after that as well: proxy_pass sends it on. */
+  /**
+   * The whole request body. When it is longer than `limit` bytes it rejects with an ApiError, which is a 413 if the handler does not catch it.
+   * Others may read the body after that as well: proxy_pass sends it on.
+   */
   readBody(limit: number): Promise<Buffer>;
   /** Sends a complete response with the fields of {@link response}. A string is sent as UTF-8; values of templates are bytes (latin1). Returns {@link DONE}. */
   send(status: number, body: string | Buffer, contentType?: string): Result;

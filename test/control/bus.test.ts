@@ -59,7 +59,7 @@ async function bus(t: ExecutionContext, limit = 5000) {
   const log = new MemoryLog();
   const running = await broker(t, endpoint);
   const server = new ActionServer(new BusClient(endpoint, 'master', log), log);
-  server.register(new Shop());
+  server.serve([new Shop()]);
   server.start();
   const plane = new BusDataPlane(new BusClient(readBusEndpoint(endpoint.file), 'ctrl', log), log, limit);
   plane.start();

@@ -124,3 +124,11 @@ test('a slow upload is not the handler’s fault', async (t) => {
   }
   t.regex(await client.receiveAll(), /^HTTP\/1\.1 200 [^]*\r\n\r\n8$/);
 });
+
+test('a body that is too long for its handler is a 413', async (t) => {
+  const srv = await start(t, '');
+  t.is((await get(srv.port('web'), '/reads', { method: 'POST', body: 'x'.repeat(1000) })).body, '1000');
+  t.is((await get(srv.port('web'), '/reads', { method: 'POST', body: 'x'.repeat(1001) })).status, 413);
+  await srv.waitForLog(/\[error\] .*client intended to send too large body: the request body is longer than 1000 bytes/);
+  t.notRegex(srv.log(), /a handler of "acme" failed/);
+});

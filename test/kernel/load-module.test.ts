@@ -45,7 +45,7 @@ test('one file may hold both halves of a feature, and each plane loads its own',
     import { controlModule } from 'srv/module/manifest.js';
     import { route } from 'srv/module/control.js';
     export class Control { hello() { return { status: 200, body: 'control' }; } }
-    route('GET', '', { summary: 'Hello', answers: { 200: null } })(Control.prototype, 'hello', {});
+    route('GET', '', { summary: 'Hello', responses: { 200: null } })(Control.prototype, 'hello', {});
     controlModule({ name: 'both', api: 1, key: 'both' })(Control);`;
   const body = `compile({ own }) { return { content: (request) => request.send(200, 'data') }; }`;
   const control = `load_module modules/both.mjs;\n${EVENTS} http { server { listen 127.0.0.1:%%PORT_ctrl%%; location /api { dyn_module_api; } } }`;
@@ -62,6 +62,37 @@ test('one file may hold both halves of a feature, and each plane loads its own',
     ),
   );
   t.is((await get(srv.port('ctrl'), '/api/v1/both')).body, '"control"');
+});
+
+test('the actions of a module that a reload takes out are gone', async (t) => {
+  const imports = `
+    import { action } from 'srv/module/control.js';
+    import { controlModule } from 'srv/module/manifest.js';
+    import { route } from 'srv/module/control.js';
+    import { DataPlane } from 'srv/module/services.js';
+    export class Control {
+      static services = [DataPlane];
+      constructor(plane) { this.plane = plane; }
+      async hello(call) { return { status: 200, body: await this.plane.call('acme.hello', {}, call) }; }
+    }
+    route('GET', '', { summary: 'Hello', responses: { 200: null } })(Control.prototype, 'hello', {});
+    controlModule({ name: 'both', api: 1, key: 'both' })(Control);`;
+  const source = `${plugin('both', { imports, body: `hello() { return 'from the master'; }` })}\naction('acme.hello')(Plugin.prototype, 'hello', {});`;
+  const control = `load_module modules/both.mjs;\n${EVENTS} http { server { listen 127.0.0.1:%%PORT_ctrl%%; location /api { dyn_module_api; } } }`;
+  const files = { 'modules/both.mjs': source, 'conf/ctrl.conf': control, 'conf/broker.conf': '' };
+  const rest = `error_log logs/error.log notice;
+    helper broker modules/srv_helper_broker_module.js conf/broker.conf; helper ctrl modules/srv_helper_ctrl_module.js conf/ctrl.conf;\n${EVENTS}`;
+  const srv = await startSrv(t, `load_module modules/both.mjs; ${rest}`, { files });
+  const ask = (): Promise<string> =>
+    get(srv.port('ctrl'), '/api/v1/both').then(
+      ({ body }) => body,
+      () => '',
+    );
+  await waitFor('the action', async () => (await ask()) === '"from the master"');
+  await srv.configure(rest);
+  srv.signal('SIGHUP');
+  await srv.waitForLog(/reconfigured/);
+  t.regex(await waitFor('the end of the action', async () => /NotLoaded/.exec(await ask())?.input), /NotLoaded/);
 });
 
 test('a name ending in .so finds the .js or .mjs', async (t) => {

@@ -5,7 +5,7 @@ import { respondWithStatus } from './error-response.js';
 import { HandlerWait } from './handler-wait.js';
 import { logFailure, presentHandler } from '../request/handler-failure.js';
 import type { Location, Steps } from '../site/location.js';
-import type { Request } from '../request/request.js';
+import { BodyTooLarge, type Request } from '../request/request.js';
 import { MAX_REDIRECTS, Stage } from '../request/stage.js';
 import { isStatus } from '../request/status.js';
 
@@ -266,8 +266,10 @@ function notAResult(value: unknown): TypeError {
 }
 
 function failed(request: Request, error: unknown, handler = presentHandler(request)): void {
-  logFailure(request, error, handler);
-  request.owner?.abort();
+  const isTooLarge = error instanceof BodyTooLarge;
+  if (isTooLarge) request.context.log.write('error', `client intended to send too large body: ${error.message}`, request);
+  else logFailure(request, error, handler);
+  request.owner?.discard();
   request.owner = undefined;
-  if (!request.finished) respondWithStatus(request, 500);
+  if (!request.finished) respondWithStatus(request, isTooLarge ? 413 : 500);
 }

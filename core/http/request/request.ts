@@ -30,6 +30,13 @@ import { isStatus } from './status.js';
 import { UpstreamFields } from './upstream-fields.js';
 import type { VirtualServer } from '../site/virtual-server.js';
 
+/** A request body is longer than its reader allows. A handler that does not catch it responds with its status. */
+export class BodyTooLarge extends ApiError {
+  constructor(limit: number) {
+    super(413, 'BodyTooLarge', `the request body is longer than ${limit} bytes`);
+  }
+}
+
 /** A response that a handler has chosen instead of the engine's page for a status. */
 interface Rejection {
   readonly status: number;
@@ -355,9 +362,9 @@ export class Request implements HttpRequest {
   }
 
   /** The rest of the body is not worth reading for the sake of the connection. */
-  #tooLarge(limit: number): ApiError {
+  #tooLarge(limit: number): BodyTooLarge {
     this.keepAlive = false;
-    return new ApiError(413, 'BodyTooLarge', `the request body is longer than ${limit} bytes`);
+    return new BodyTooLarge(limit);
   }
 }
 
