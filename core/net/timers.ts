@@ -13,13 +13,16 @@ const TICK = 100;
 const SLOTS = 1024;
 
 /**
- * Coarse timers of one thread: a hashed wheel with one system timer, which runs only while something is armed. Resolution 100 ms, never
- * early. What has arrived is worked on first (as in nginx): after a stall nobody is late who only was not read.
+ * Coarse timers of one thread: a hashed wheel with one system timer, which sleeps until the next slot that holds something: a thread whose
+ * connections are all idle does nothing. Resolution 100 ms, never early. What has arrived is worked on first (as in nginx): after a stall nobody is late who only was not read.
  */
 export class TimerWheel {
   readonly #slots: Set<Timed>[] = Array.from({ length: SLOTS }, () => new Set<Timed>());
   #timer: NodeJS.Timeout | undefined;
+  /** Every slot up to this tick has been visited, or was empty. */
   #tick: number;
+  /** The tick at which the system timer fires. */
+  #planned = Infinity;
   #armed = 0;
 
   constructor(private readonly clock: Clock) {
@@ -28,7 +31,8 @@ export class TimerWheel {
 
   /** Arms or moves the deadline of `entry` to `after` milliseconds from now. */
   arm(entry: Timed, after: number): void {
-    const deadline = this.clock.now + after;
+    // While everything slept the clock stood still.
+    const deadline = this.clock.refresh() + after;
     // Later than the next look at its slot: that look finds out. Earlier: it has to move.
     if (entry.slot >= 0 && Math.ceil(deadline / TICK) < this.#visitOf(entry.slot)) this.#leave(entry);
     entry.deadline = deadline;
@@ -49,6 +53,7 @@ export class TimerWheel {
   stop(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    this.#planned = Infinity;
     for (const slot of this.#slots) {
       for (const entry of slot) entry.slot = -1;
       slot.clear();
@@ -57,12 +62,15 @@ export class TimerWheel {
   }
 
   #enter(entry: Timed): void {
-    if (this.#armed++ === 0) this.#run();
-    const tick = Math.max(Math.ceil(entry.deadline / TICK), this.#tick + 1);
+    this.#armed++;
+    // What lies before the planned tick is empty.
+    this.#tick = Math.max(this.#tick, Math.min(Math.floor(this.clock.now / TICK), this.#planned - 1));
     // Deadlines beyond one round wait in the slot that comes last and are looked at again there.
-    const slot = (tick - this.#tick >= SLOTS ? this.#tick + SLOTS - 1 : tick) % SLOTS;
+    const tick = Math.min(Math.max(Math.ceil(entry.deadline / TICK), this.#tick + 1), this.#tick + SLOTS - 1);
+    const slot = tick % SLOTS;
     entry.slot = slot;
     this.#slots[slot]?.add(entry);
+    if (tick < this.#planned) this.#plan(tick);
   }
 
   #leave(entry: Timed): void {
@@ -77,21 +85,29 @@ export class TimerWheel {
     return next + ((slot - (next % SLOTS) + SLOTS) % SLOTS);
   }
 
-  #run(): void {
-    this.#tick = Math.floor(this.clock.now / TICK);
-    this.#timer ??= setInterval(() => setImmediate(() => this.#advance()), TICK).unref();
+  #plan(tick: number): void {
+    this.#planned = tick;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => setImmediate(() => this.#advance()), Math.max(tick * TICK - this.clock.now, 1)).unref();
+  }
+
+  /** The first tick after the present one whose slot holds something; there is one. */
+  #next(): number {
+    let tick = this.#tick + 1;
+    while (this.#slots[tick % SLOTS]?.size === 0) tick++;
+    return tick;
   }
 
   #advance(): void {
     const current = Math.floor(this.clock.refresh() / TICK);
     // A long stall needs one round at most: every slot is visited once.
     const from = Math.max(this.#tick + 1, current - SLOTS + 1);
-    this.#tick = current;
+    // What is armed meanwhile is planned below.
+    this.#planned = -Infinity;
+    this.#tick = Math.max(this.#tick, current);
     for (let tick = from; tick <= current; tick++) this.#visit(tick % SLOTS);
-    if (this.#armed === 0) {
-      clearInterval(this.#timer);
-      this.#timer = undefined;
-    }
+    this.#planned = Infinity;
+    if (this.#armed > 0) this.#plan(this.#next());
   }
 
   #visit(index: number): void {

@@ -85,3 +85,29 @@ test('what is disarmed or forgotten does not ring', async (t) => {
     'after',
   );
 });
+
+test('a deadline that comes before all others is in time, whatever the wheel slept for', async (t) => {
+  const { timers, clock } = wheel(t);
+  const [far, near, between] = [new Alarm(), new Alarm(), new Alarm()];
+  timers.arm(far, 60_000);
+  await new Promise((resolve) => setTimeout(resolve, 350));
+  // The clock stood still meanwhile: nothing refreshed it.
+  const start = Date.now();
+  timers.arm(between, 600);
+  timers.arm(near, 200);
+  t.true((await near.rang) - start >= 200);
+  t.true((await between.rang) - start >= 600);
+  t.true(clock.refresh() - start < 5000);
+});
+
+test('deadlines beyond one round of the wheel, and many at once, ring all of them', async (t) => {
+  const { timers, clock } = wheel(t);
+  const start = clock.refresh();
+  const soon = Array.from({ length: 300 }, () => new Alarm());
+  for (const [at, alarm] of soon.entries()) timers.arm(alarm, 1 + at * 3);
+  const late = new Alarm();
+  timers.arm(late, 200_000);
+  t.true(late.slot >= 0);
+  for (const [at, alarm] of soon.entries()) t.true((await alarm.rang) - start >= 1 + at * 3);
+  t.true(late.deadline > 0);
+});

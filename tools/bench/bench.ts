@@ -13,6 +13,7 @@ import { report, type Run } from './report.js';
 import { faultsOf, type Result, serversOf } from './results.js';
 import { measureRounds } from './rounds.js';
 import type { Scenario } from './scenario.js';
+import { soak } from './soak.js';
 import { allScenarios } from './scenarios/all.js';
 import { installedServers, type ServerKind } from './servers.js';
 
@@ -45,6 +46,11 @@ async function main(): Promise<number> {
   if (options.profile !== undefined) {
     say(await profileServer(lab, options.profile, options.profileOut));
     return 0;
+  }
+  if (options.soak !== undefined) {
+    const { text, grows } = await soak(lab, options.soak, say);
+    say(`\n${text}`);
+    return grows ? 1 : 0;
   }
   return measure(lab, programs, options);
 }

@@ -2,10 +2,12 @@ import { tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
 
 export const usage = `Usage: npm run bench -- [options]
+       npm run bench -- soak [--minutes N]
 
   --quick           one short round: shows that the benchmark works, not what the servers can do
   --rounds N        rounds of every measurement (default 5)
-  --only a,b        only these measurements: 1k, 10m, conn, tls, idle, start, workers, members
+  --only a,b        only these measurements: 1k, 10m, conn, tls, 640rps, 2400rps, 9600rps,
+                    idle, start, workers, members
   --servers a,b     the servers to measure (default srv,nginx,haproxy)
   --ours NAME       put another server in the place of srv; "--ours nginx" measures nginx against itself,
                     which shows how far two equal servers lie apart on this machine
@@ -15,6 +17,8 @@ export const usage = `Usage: npm run bench -- [options]
   --install         install what is missing with apt-get (needs root on Debian)
   --profile NAME    profile srv under one load (1k, 10m, conn, tls) and print where its time goes
   --profile-out DIR keep the .cpuprofile files of --profile
+  soak              load srv with all kinds of traffic in turn and tell how its memory grows
+  --minutes N       how long (default 10)
   --help            this text
 `;
 
@@ -31,13 +35,16 @@ export interface Options {
   readonly install: boolean;
   readonly profile: string | undefined;
   readonly profileOut: string | undefined;
+  /** Minutes of a soak test, or undefined when none is wanted. */
+  readonly soak: number | undefined;
   readonly help: boolean;
 }
 
 /** Reads the command line. Throws an error with a text for the user when it makes no sense. */
 export function parseOptions(args: readonly string[]): Options {
-  const { values } = parseArgs({
+  const { values, positionals } = parseArgs({
     args: [...args],
+    allowPositionals: true,
     options: {
       quick: { type: 'boolean', default: false },
       rounds: { type: 'string' },
@@ -50,6 +57,7 @@ export function parseOptions(args: readonly string[]): Options {
       install: { type: 'boolean', default: false },
       profile: { type: 'string' },
       'profile-out': { type: 'string' },
+      minutes: { type: 'string', default: '10' },
       help: { type: 'boolean', default: false },
     },
   });
@@ -65,6 +73,7 @@ export function parseOptions(args: readonly string[]): Options {
     install: values.install,
     profile: values.profile,
     profileOut: values['profile-out'],
+    soak: parseSoak(positionals, values.minutes),
     help: values.help,
   };
 }
@@ -74,6 +83,14 @@ function parseRounds(text: string | undefined, quick: boolean): number {
   const rounds = Number(text);
   if (!Number.isInteger(rounds) || rounds < 1) throw new Error(`--rounds needs a whole number of at least 1, not "${text}"`);
   return rounds;
+}
+
+function parseSoak([what, ...more]: readonly string[], minutes: string): number | undefined {
+  if (what === undefined) return undefined;
+  if (what !== 'soak' || more.length > 0) throw new Error(`"${[what, ...more].join(' ')}" is not known, see --help`);
+  const count = Number(minutes);
+  if (!(count > 0)) throw new Error(`--minutes needs a number above 0, not "${minutes}"`);
+  return count;
 }
 
 function names(list: string): string[] {

@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs';
 import { processTree, readProc } from './process-tree.js';
 
 /** /proc counts processor time in ticks of USER_HZ, which is 100 a second on every Linux that Node runs on. */
@@ -24,6 +25,28 @@ export function cpuTime(pid: number): CpuTime {
 export function cpuSince(before: CpuTime, pid: number): number {
   const now = cpuTime(pid);
   return now.user + now.system - before.user - before.system;
+}
+
+/**
+ * Seconds that all threads of a server have run so far, to the nanosecond: what {@link cpuTime} rounds to hundredths. Threads that have
+ * ended do not count any more.
+ */
+export function runTime(pid: number): number {
+  let nanoseconds = 0;
+  for (const stat of processTree(pid)) {
+    for (const thread of threadsOf(stat.pid)) {
+      nanoseconds += Number(readProc(`/proc/${stat.pid}/task/${thread}/schedstat`)?.split(' ')[0] ?? 0);
+    }
+  }
+  return nanoseconds / 1e9;
+}
+
+function threadsOf(pid: number): readonly string[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`);
+  } catch {
+    return [];
+  }
 }
 
 /**

@@ -1,9 +1,17 @@
 import type { Scenario } from '../scenario.js';
 import { idleScenario } from './idle.js';
 import { membersScenario } from './members.js';
+import { partLoadScenarios } from './part-load.js';
 import { startUpScenario } from './start-up.js';
 import { throughputScenarios } from './throughput.js';
 import { workersScenario } from './workers.js';
 
 /** Every measurement, in the order of the report. */
-export const allScenarios: readonly Scenario[] = [...throughputScenarios, idleScenario, startUpScenario, workersScenario, membersScenario];
+export const allScenarios: readonly Scenario[] = [
+  ...throughputScenarios,
+  ...partLoadScenarios,
+  idleScenario,
+  startUpScenario,
+  workersScenario,
+  membersScenario,
+];

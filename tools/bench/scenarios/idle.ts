@@ -7,13 +7,16 @@ import { load } from '../load.js';
 import type { Started } from '../processes.js';
 import { type RunningSite, withSite } from '../running-site.js';
 import type { Figures, Scenario } from '../scenario.js';
-import { residentBytes } from '../usage.js';
+import { residentBytes, runTime } from '../usage.js';
 
 /** Client processes that share the connections, so that none of them needs many files. */
 const CLIENTS = 4;
 
 /** Files that a server needs besides those of its idle connections. */
 const OTHER_FILES = 300;
+
+/** How long it is watched what an idle server does. */
+const IDLE_SECONDS = 5;
 
 interface ClientReport {
   readonly open: number;
@@ -25,12 +28,13 @@ export const idleScenario: Scenario = {
   title: 'Idle keep-alive connections',
   how:
     'Resident memory of a warmed-up server before and after the connections were opened and answered one request each, ' +
-    'divided by their number. Memory of the kernel is not in it.',
+    'divided by their number. Memory of the kernel is not in it. Then, how busy the server is while nothing happens.',
   columns: [
     { key: 'each', title: 'memory per connection', unit: 'KiB', digits: 2 },
     { key: 'connections', title: 'connections', unit: '', digits: 0 },
     { key: 'before', title: 'memory before', unit: 'MiB', digits: 1 },
     { key: 'after', title: 'memory after', unit: 'MiB', digits: 1 },
+    { key: 'busy', title: 'core busy', unit: '%', digits: 3 },
   ],
   compared: 'each',
   obstacle: () => undefined,
@@ -48,11 +52,14 @@ async function measureMemory(lab: Lab, site: RunningSite, faults: string[]): Pro
   const clients = await openConnections(lab, site, connections);
   try {
     await delay(lab.pace.restSeconds * 1000);
+    const worked = runTime(site.process.pid);
+    await delay(IDLE_SECONDS * 1000);
+    const busy = ((runTime(site.process.pid) - worked) / IDLE_SECONDS) * 100;
     const after = residentBytes(site.process.pid);
     const reports = await Promise.all(clients.map(askClient));
     const open = reports.reduce((sum, report) => sum + report.open, 0);
     if (open < connections) faults.push(`${connections - open} of ${connections} connections failed or were closed`);
-    return { each: (after - before) / connections / 1024, connections, before: before / 2 ** 20, after: after / 2 ** 20 };
+    return { each: (after - before) / connections / 1024, connections, before: before / 2 ** 20, after: after / 2 ** 20, busy };
   } finally {
     for (const client of clients) await lab.processes.stop(client, 'SIGKILL');
   }
