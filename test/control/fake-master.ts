@@ -114,6 +114,7 @@ export interface FakeMaster {
   readonly drift: (config: string) => readonly string[];
   /** As a kill would: nothing is written any more. */
   readonly kill: () => void;
+  readonly end: () => Promise<void>;
 }
 
 export interface FakeMasterOptions {
@@ -124,8 +125,15 @@ export interface FakeMasterOptions {
   readonly workers?: number;
 }
 
-/** A master without threads and sockets: the real transactions, journal and store over a fake instance. */
-export async function fakeMaster(t: ExecutionContext, { config, folder, limits, workers = 2 }: FakeMasterOptions): Promise<FakeMaster> {
+/** A master without threads and sockets: the real transactions, journal and store over a fake instance. It ends with the test. */
+export async function fakeMaster(t: ExecutionContext, options: FakeMasterOptions): Promise<FakeMaster> {
+  const master = await startMaster(options);
+  t.teardown(() => master.end());
+  return master;
+}
+
+/** The same for a process of its own. */
+export async function startMaster({ config, folder, limits, workers = 2 }: FakeMasterOptions): Promise<FakeMaster> {
   const log = new MemoryLog();
   const store = Store.open(folder);
   const ids = new IdSource();
@@ -164,10 +172,10 @@ export async function fakeMaster(t: ExecutionContext, { config, folder, limits, 
     if (open) store.close();
     open = false;
   };
-  t.teardown(async () => {
+  const end = async (): Promise<void> => {
     if (open) await transactions.close();
     kill();
-  });
+  };
   return {
     log,
     store,
@@ -179,6 +187,7 @@ export async function fakeMaster(t: ExecutionContext, { config, folder, limits, 
     drift,
     printed: () => printTree(instance.tree.root),
     kill,
+    end,
   };
 }
 
