@@ -79,6 +79,7 @@ export class StateBlock {
       key,
       text,
       written,
+      next: undefined,
       place: place ?? old?.place ?? 0,
       born: old?.born ?? (written === undefined ? version : 0),
       changed: text !== written && since <= this.options.version ? version : since,
@@ -115,11 +116,13 @@ export class StateBlock {
 /** A removed line is remembered for files of older versions; one that is gone from the file is none any more. */
 function forget(store: Store, line: StateLine): void {
   if (line.text !== undefined) store.stateLines.delete(line.block, line.key);
-  else if (line.written !== undefined) store.stateLines.put({ ...line, written: undefined });
+  else if (line.written !== undefined) store.stateLines.put({ ...line, written: undefined, next: undefined });
 }
 
 function isSame(a: StateLine, b: StateLine): boolean {
-  return a.text === b.text && a.written === b.written && a.place === b.place && a.born === b.born && a.changed === b.changed;
+  return (
+    a.text === b.text && a.next === b.next && a.written === b.written && a.place === b.place && a.born === b.born && a.changed === b.changed
+  );
 }
 
 /** The difference between a line in force and what the file says of it, as a row of the journal; undefined if there is none. */

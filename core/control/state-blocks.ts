@@ -98,7 +98,7 @@ export class StateBlocks {
     // The file has them as they were written, for the case that the block gets it back.
     for (const line of this.#releasedLines()) {
       if (line.written === undefined) store.stateLines.delete(line.block, line.key);
-      else store.stateLines.put({ ...line, text: line.written });
+      else store.stateLines.put({ ...line, text: line.written, next: undefined });
     }
   }
 

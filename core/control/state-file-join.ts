@@ -30,6 +30,7 @@ export function versionOf({ content: { header, digest }, row }: StateFileInput):
 
 /** What a file of this version says of a line; undefined: nothing. */
 export function textIn(line: StateLine, version: number): string | undefined {
+  if (line.next?.version === version) return line.next.text;
   return line.changed <= version ? line.text : line.written;
 }
 

@@ -12,9 +12,9 @@ import type { Block } from '../module/tree.js';
 import { Addresses } from './address.js';
 import type { Journal } from './journal.js';
 import { fileMark, removeUnfinished, replaceFile } from './replace-file.js';
-import { printStateFile } from './state-file-content.js';
+import { printStateFile, readStateFile } from './state-file-content.js';
+import { announce, conclude, concludeInterrupted } from './state-file-record.js';
 import { stateFileOf, type FileMarks, type StateFile } from './state-files.js';
-import type { FileVersion, StateLine } from './state-tables.js';
 import type { Store } from './store.js';
 
 const DELAY_MS = 100;
@@ -142,9 +142,9 @@ export class StateFileWriter {
     const file = stateFileOf(directive.block, context, { registry, args });
     if (file === undefined) return;
     const address = new Addresses(tree, registry, journal.removed).of(id);
+    if (store.stateFiles.get(address)?.next !== undefined) concludeInterrupted(store, address, readStateFile(file.path, new Map()));
     const pending = store.stateLines.pending(address);
-    const isBetween = store.stateFiles.get(address)?.next !== undefined;
-    if (pending.length === 0 && !isBetween) {
+    if (pending.length === 0 && store.stateFiles.get(address)?.next === undefined) {
       // The file has everything. What lies beside it is of a process that was killed while it wrote.
       await removeUnfinished(file.path);
       return;
@@ -154,40 +154,15 @@ export class StateFileWriter {
       return;
     }
     const printed = await printStateFile(directive.block, file.holds, version);
-    this.#announce(address, printed);
+    announce(store, address, printed, pending);
     const mark = await replaceFile(file.path, printed.text, () => !this.#isEdited(file));
     if (mark === undefined) {
       this.#reportEdited(file);
       return;
     }
     this.#marks.set(file.path, mark);
-    this.#conclude(address, printed, pending);
+    conclude(store, address, printed);
     if (this.#failing.delete(id)) log.write('notice', `state file "${file.path}" is written again`);
-  }
-
-  /** Before the file gets its name: whichever the next start finds, it knows both. */
-  #announce(block: string, { version, digest }: FileVersion): void {
-    const { store } = this.options;
-    const written = store.stateFiles.get(block)?.written ?? { version: 0, digest: '' };
-    store.transaction(() => {
-      store.stateFiles.put({ block, written, next: { version, digest } });
-      // Later changes have later versions, also after a restart.
-      store.version = Math.max(store.version, version);
-    });
-  }
-
-  /** @param pending what the file has now, and did not have before; some of it may have changed again meanwhile */
-  #conclude(block: string, { version, digest }: FileVersion, pending: readonly StateLine[]): void {
-    const { store } = this.options;
-    store.transaction(() => {
-      for (const { key, text } of pending) {
-        const now = store.stateLines.get(block, key);
-        if (now !== undefined) store.stateLines.put({ ...now, written: text });
-      }
-      store.stateLines.trim(block);
-      store.keys.clear(block);
-      store.stateFiles.put({ block, written: { version, digest }, next: undefined });
-    });
   }
 
   /** One that is gone is made anew: what it held is in force. */

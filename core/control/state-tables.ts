@@ -14,6 +14,8 @@ export interface StateLine {
   readonly text: string | undefined;
   /** What the file says of it, as far as known; undefined: nothing. */
   readonly written: string | undefined;
+  /** What the version of the file that was being written last says of it; undefined: the same as before, or as now. */
+  readonly next: NextText | undefined;
   /** Order in the block. */
   readonly place: number;
   /** The version in which the API added it; 0: it came with the file. */
@@ -22,9 +24,19 @@ export interface StateLine {
   readonly changed: number;
 }
 
-type StoredStateLine = Omit<StateLine, 'text' | 'written'> & { readonly text: string | null; readonly written: string | null };
+export interface NextText {
+  readonly version: number;
+  readonly text: string | undefined;
+}
 
-const COLUMNS = 'block, key, text, written, place, born, changed';
+interface StoredStateLine extends Omit<StateLine, 'text' | 'written' | 'next'> {
+  readonly text: string | null;
+  readonly written: string | null;
+  readonly next_text: string | null;
+  readonly next_version: number | null;
+}
+
+const COLUMNS = 'block, key, text, written, next_text, next_version, place, born, changed';
 
 /** Removed lines that are remembered in each block, for a file that was edited from an older version. */
 const REMEMBERED = 1000;
@@ -34,6 +46,7 @@ export class StateLineTable {
   readonly #all: StatementSync;
   readonly #get: StatementSync;
   readonly #pending: StatementSync;
+  readonly #announced: StatementSync;
   readonly #delete: StatementSync;
   readonly #trim: StatementSync;
 
@@ -42,6 +55,7 @@ export class StateLineTable {
     this.#all = database.prepare(`SELECT ${COLUMNS} FROM state_lines ORDER BY block, place`);
     this.#get = database.prepare(`SELECT ${COLUMNS} FROM state_lines WHERE block = ? AND key = ?`);
     this.#pending = database.prepare(`SELECT ${COLUMNS} FROM state_lines WHERE block = ? AND text IS NOT written`);
+    this.#announced = database.prepare(`SELECT ${COLUMNS} FROM state_lines WHERE block = ? AND next_version = ?`);
     this.#delete = database.prepare('DELETE FROM state_lines WHERE block = ? AND key = ?');
     this.#trim = database.prepare(
       `DELETE FROM state_lines WHERE block = ? AND text IS NULL AND written IS NULL AND key NOT IN (
@@ -59,13 +73,18 @@ export class StateLineTable {
     return found && stateLine(found);
   }
 
-  /** Lines of a block that its file does not have as they are. */
+  /** Lines of a block that its file did not have as they are, when it was written last. */
   pending(block: string): StateLine[] {
     return (this.#pending.all(block) as unknown as StoredStateLine[]).map(stateLine);
   }
 
-  put(line: StateLine): void {
-    this.table.put(line.block, line.key, line.text ?? null, line.written ?? null, line.place, line.born, line.changed);
+  /** Lines of a block in which this version of its file differs from the one before. */
+  announced(block: string, version: number): StateLine[] {
+    return (this.#announced.all(block, version) as unknown as StoredStateLine[]).map(stateLine);
+  }
+
+  put({ block, key, text, written, next, place, born, changed }: StateLine): void {
+    this.table.put(block, key, text ?? null, written ?? null, next?.text ?? null, next?.version ?? null, place, born, changed);
   }
 
   delete(block: string, key: number): void {
@@ -78,10 +97,11 @@ export class StateLineTable {
   }
 }
 
-const stateLine = (stored: StoredStateLine): StateLine => ({
+const stateLine = ({ text, written, next_text: nextText, next_version: nextVersion, ...stored }: StoredStateLine): StateLine => ({
   ...stored,
-  text: stored.text ?? undefined,
-  written: stored.written ?? undefined,
+  text: text ?? undefined,
+  written: written ?? undefined,
+  next: nextVersion === null ? undefined : { version: nextVersion, text: nextText ?? undefined },
 });
 
 /** What a state file says of itself. */

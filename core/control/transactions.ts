@@ -29,6 +29,7 @@ import { assertHeapRoom } from './heap-room.js';
 import { Journal } from './journal.js';
 import { NewKeys } from './new-keys.js';
 import { unavailable } from './rpc-messages.js';
+import { isFull } from './sqlite.js';
 import { StateFileWriter } from './state-file-writer.js';
 import type { LoadedConfiguration, ModuleSpecs, TransactionLimits, TransactionOptions } from './transaction-options.js';
 import { WorkerRound } from './worker-round.js';
@@ -93,12 +94,15 @@ export class TransactionQueue extends Transactions {
   started(effective: Effective): void {
     const { store } = this.options;
     const version = ++this.#version;
-    if (effective.hasChanges) {
+    try {
       store.transaction(() => {
         effective.save(version);
         store.version = version;
       });
       this.#journal.reread();
+    } catch (error) {
+      // That there was a start is nothing to lose.
+      if (effective.hasChanges || !isFull(error)) throw error;
     }
     this.#report(effective);
     this.#stateFiles.catchUp(effective.stateFiles);

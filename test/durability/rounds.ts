@@ -50,6 +50,7 @@ export class KillRounds {
       await this.#compare();
       await this.target.kill();
     } catch (error) {
+      await this.target.kill();
       throw new Error(`round ${this.figures.rounds + 1}: ${(error as Error).message}\n${this.target.log()}`, { cause: error });
     }
   }
