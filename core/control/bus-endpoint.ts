@@ -1,12 +1,14 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { BusAccess } from '../module/services.js';
 
 /** Who speaks on the bus. A client's id starts with its role: `ctrl-5f3a…`. */
 export type BusRole = 'master' | 'ctrl';
 
+const FILE_NAME = 'bus.json';
+const SOCKET_NAME = 'bus.sock';
 /** Bytes a socket path may have (sun_path of unix(7) without the final zero). */
 const LONGEST_SOCKET_PATH = 107;
 /** Messages are cut into frames that stay well below it. */
@@ -18,6 +20,8 @@ export const ANSWER_TOPIC = 'srv/answer';
 
 interface EndpointData {
   readonly socket: string;
+  /** A folder of the system for temporary files, if the data folder cannot hold all of it. */
+  readonly temporary: string | undefined;
   readonly passwords: Readonly<Record<BusRole, string>>;
 }
 
@@ -62,7 +66,7 @@ export class BusEndpoint extends BusAccess {
   remove(): void {
     rmSync(this.file, { force: true });
     rmSync(this.socket, { force: true });
-    if (dirname(this.socket) !== dirname(this.file)) rmSync(dirname(this.socket), { recursive: true, force: true });
+    if (this.data.temporary !== undefined) rmSync(this.data.temporary, { recursive: true, force: true });
   }
 }
 
@@ -73,20 +77,33 @@ const isBelow = (topic: string, parent: string): boolean => topic.startsWith(`${
 
 /**
  * Makes fresh credentials in `folder`, which is private to this user (the data folder). The socket lies beside them; where that path would be
- * longer than the system allows, in a private temporary folder.
+ * longer than the system allows, in a private temporary folder. On a full disk both are there.
  */
 export function createBusEndpoint(folder: string): BusEndpoint {
-  const beside = join(folder, 'bus.sock');
-  const fits = Buffer.byteLength(beside) <= LONGEST_SOCKET_PATH;
-  const data: EndpointData = {
-    socket: fits ? beside : join(mkdtempSync(join(tmpdir(), 'srv-')), 'bus.sock'),
-    passwords: { master: randomBytes(24).toString('base64url'), ctrl: randomBytes(24).toString('base64url') },
-  };
-  const file = join(folder, 'bus.json');
+  const passwords = { master: randomBytes(24).toString('base64url'), ctrl: randomBytes(24).toString('base64url') };
+  const beside = join(folder, SOCKET_NAME);
+  const temporary = Buffer.byteLength(beside) <= LONGEST_SOCKET_PATH ? undefined : temporaryFolder();
+  const data = { socket: temporary === undefined ? beside : join(temporary, SOCKET_NAME), temporary, passwords };
+  try {
+    return write(join(folder, FILE_NAME), data);
+  } catch (error) {
+    if (!isDiskFull(error)) throw error;
+    const elsewhere = temporary ?? temporaryFolder();
+    return write(join(elsewhere, FILE_NAME), { socket: join(elsewhere, SOCKET_NAME), temporary: elsewhere, passwords });
+  }
+}
+
+const temporaryFolder = (): string => mkdtempSync(join(tmpdir(), 'srv-'));
+
+function write(file: string, data: EndpointData): BusEndpoint {
   // A file that a killed server left behind keeps the mode it had: make it anew.
   rmSync(file, { force: true });
   writeFileSync(file, JSON.stringify(data), { mode: 0o600, flag: 'wx' });
   return new BusEndpoint(file, data);
+}
+
+function isDiskFull(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
 }
 
 /** What a helper process does with the path it was given. */

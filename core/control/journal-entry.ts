@@ -178,7 +178,8 @@ export class JournalEntry {
   /** A new line comes last: no key in its block was greater than its own. @param text undefined: it is removed */
   #putLine({ key = -1 }: Directive, block: string, text: string | undefined): void {
     const { store, version } = this;
-    const known = store.stateLines.get(block, key) ?? { block, key, written: undefined, next: undefined, place: key, born: version };
+    const none = { written: undefined, since: 0, old: undefined, next: undefined };
+    const known = store.stateLines.get(block, key) ?? { block, key, ...none, place: key, born: version };
     store.stateLines.put({ ...known, text, changed: version });
   }
 

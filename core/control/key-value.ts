@@ -150,6 +150,7 @@ export class MasterKeyValue extends KeyValue implements Replicated {
   #write(work: (store: Store) => void): void {
     const store = this.#store;
     try {
+      store.keep();
       store.transaction(() => work(store));
     } catch (error) {
       this.log.write('error', `a key-value change cannot be kept: ${error instanceof Error ? error.message : String(error)}`);

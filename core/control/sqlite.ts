@@ -17,11 +17,15 @@ export function loadSqlite(): typeof Sqlite {
   }
 }
 
-/** Result codes of SQLite that mean something to an operator (sqlite.org/rescode.html). */
+/** Result codes of SQLite that mean something to an operator (sqlite.org/rescode.html). The first: a table or a column is missing. */
+const ERROR = 1;
 const BUSY = 5;
 const CORRUPT = 11;
 const FULL = 13;
 const NOT_A_DATABASE = 26;
+
+/** Extended code: the shared memory of the log (`-shm`) cannot be made. */
+const NO_SHARED_MEMORY = 4874;
 
 function codeOf(error: unknown): number | undefined {
   return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : undefined;
@@ -31,4 +35,7 @@ function codeOf(error: unknown): number | undefined {
 export const isSqliteError = (error: unknown): error is Error => codeOf(error) !== undefined;
 export const isBusy = (error: unknown): boolean => codeOf(error) === BUSY;
 export const isFull = (error: unknown): boolean => codeOf(error) === FULL;
-export const isDamaged = (error: unknown): boolean => codeOf(error) === CORRUPT || codeOf(error) === NOT_A_DATABASE;
+export const isDamaged = (error: unknown): boolean => [ERROR, CORRUPT, NOT_A_DATABASE].includes(codeOf(error) ?? -1);
+/** Whether a database could be used without shared memory, which a full disk has no room for. */
+export const lacksSharedMemory = (error: unknown): boolean =>
+  isFull(error) || (error instanceof Error && 'errcode' in error && error.errcode === NO_SHARED_MEMORY);

@@ -5,7 +5,7 @@ import { textIn, type StateFileInput } from './state-file-join.js';
 import type { StateFile } from './state-files.js';
 import type { Store } from './store.js';
 import type { KeyRow, OverlayRow } from './store-tables.js';
-import type { StateLine } from './state-tables.js';
+import type { StateFileRow, StateLine } from './state-tables.js';
 
 /** A line in force, and what the file says of it. */
 interface LineState {
@@ -44,7 +44,8 @@ export class StateBlock {
 
   /** Whether {@link save} writes anything. */
   get hasChanges(): boolean {
-    return this.options.edited !== undefined || this.#hasJournalRows;
+    if (this.options.edited === undefined && !this.#hasJournalRows) return false;
+    return this.#hasJournalRows || this.#changedRow() !== undefined || this.#changedLines(0).length + this.#goneLines().length > 0;
   }
 
   /** What the file does not have yet, in the form of rows of the journal. */
@@ -57,34 +58,51 @@ export class StateBlock {
   /** @param version of the configuration that comes into force */
   save(store: Store, version: number): void {
     const { draft, input, nextKey, edited, missing } = this.options;
-    const old = new Map(input.lines.map((line) => [line.key, line]));
-    const lines = this.#lines();
-    for (const [key, state] of lines) this.#saveLine(store, key, state, old.get(key), version);
-    for (const line of old.values()) if (!lines.has(line.key)) forget(store, line);
+    for (const line of this.#changedLines(version)) store.stateLines.put(line);
+    for (const line of this.#goneLines()) forget(store, line);
+    const row = this.#changedRow();
+    if (row !== undefined) store.stateFiles.put(row);
     store.keys.setNext(draft.address, nextKey);
-    if (edited === undefined) return;
-    store.stateFiles.put({
-      block: draft.address,
-      written: { version: this.options.version, digest: input.content.digest },
-      next: undefined,
-    });
-    if (input.content.exists) store.keys.clear(draft.address);
-    for (const row of missing) store.keys.put(draft.address, row);
+    if (edited !== undefined && input.content.exists) store.keys.clear(draft.address);
+    for (const key of missing) store.keys.put(draft.address, key);
   }
 
-  #saveLine(store: Store, key: number, { text, written, place }: LineState, old: StateLine | undefined, version: number): void {
+  /** The file as it was read, if the store knows another one. */
+  #changedRow(): StateFileRow | undefined {
+    const { draft, input, version } = this.options;
+    const { row, content } = input;
+    if ((row?.written.digest ?? '') === content.digest) return undefined;
+    return { block: draft.address, written: { version, digest: content.digest }, next: undefined };
+  }
+
+  /** Lines that the store has otherwise. */
+  #changedLines(version: number): StateLine[] {
+    const old = new Map(this.options.input.lines.map((line) => [line.key, line]));
+    const lines = Array.from(this.#lines(), ([key, state]) => this.#lineOf(key, state, old.get(key), version));
+    return lines.filter((line) => !isSame(line, old.get(line.key)));
+  }
+
+  /** Lines of the store that are neither in force nor in the file. */
+  #goneLines(): StateLine[] {
+    const lines = this.#lines();
+    return this.options.input.lines.filter(({ key, text, written }) => !lines.has(key) && (text !== undefined || written !== undefined));
+  }
+
+  #lineOf(key: number, { text, written, place }: LineState, old: StateLine | undefined, version: number): StateLine {
     const since = old?.changed ?? 0;
-    const line: StateLine = {
+    return {
       block: this.options.draft.address,
       key,
       text,
       written,
+      ...(old?.written === written && old !== undefined
+        ? { since: old.since, old: old.old }
+        : { since: this.options.version, old: undefined }),
       next: undefined,
       place: place ?? old?.place ?? 0,
       born: old?.born ?? (written === undefined ? version : 0),
       changed: text !== written && since <= this.options.version ? version : since,
     };
-    if (old === undefined || !isSame(line, old)) store.stateLines.put(line);
   }
 
   /** By key: every line that is in force or in the file. */
@@ -116,13 +134,14 @@ export class StateBlock {
 /** A removed line is remembered for files of older versions; one that is gone from the file is none any more. */
 function forget(store: Store, line: StateLine): void {
   if (line.text !== undefined) store.stateLines.delete(line.block, line.key);
-  else if (line.written !== undefined) store.stateLines.put({ ...line, written: undefined, next: undefined });
+  else store.stateLines.put({ ...line, written: undefined, next: undefined });
 }
 
-function isSame(a: StateLine, b: StateLine): boolean {
-  return (
-    a.text === b.text && a.next === b.next && a.written === b.written && a.place === b.place && a.born === b.born && a.changed === b.changed
-  );
+/** `next` says nothing about the line that is in force. */
+function isSame(line: StateLine, old: StateLine | undefined): boolean {
+  if (old === undefined) return false;
+  const { text, written, place, born, changed } = line;
+  return text === old.text && written === old.written && place === old.place && born === old.born && changed === old.changed;
 }
 
 /** The difference between a line in force and what the file says of it, as a row of the journal; undefined if there is none. */

@@ -18,7 +18,7 @@ export interface StateFileContent {
   /** The file, with its first line; empty if there is no file. */
   readonly text: string;
   readonly exists: boolean;
-  /** Of everything but the line that says it. */
+  /** Of everything but the line that says it; empty if there is no file. */
   readonly digest: string;
   /** What the first line says, if it is one of ours. */
   readonly header: FileVersion | undefined;
@@ -42,7 +42,7 @@ export function readStateFile(path: string, marks: FileMarks): StateFileContent 
   return {
     text: text ?? '',
     exists: text !== undefined,
-    digest: digestOf((text ?? '').slice(line.length)),
+    digest: text === undefined ? '' : digestOf(text.slice(line.length)),
     header: version === undefined || digest === undefined ? undefined : { version: Number(version), digest },
   };
 }

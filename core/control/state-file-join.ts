@@ -28,10 +28,17 @@ export function versionOf({ content: { header, digest }, row }: StateFileInput):
   return { version: isKnown ? header.version : (row?.written.version ?? 0), edited: true };
 }
 
-/** What a file of this version says of a line; undefined: nothing. */
+/** What a file of this version says of a line; undefined: nothing, or it {@link isKnownIn is not known} any more. */
 export function textIn(line: StateLine, version: number): string | undefined {
   if (line.next?.version === version) return line.next.text;
-  return line.changed <= version ? line.text : line.written;
+  if (line.changed <= version) return line.text;
+  if (line.since <= version) return line.written;
+  return line.old !== undefined && line.old.since <= version ? line.old.text : undefined;
+}
+
+/** Whether it is known what a file of this version says of a line: it was not changed too often since. */
+function isKnownIn({ next, changed, since, old }: StateLine, version: number): boolean {
+  return next?.version === version || Math.min(changed, since, old?.since ?? Infinity) <= version;
 }
 
 /** One line of the block as it comes into force. */
@@ -68,7 +75,7 @@ export function joinLines(directives: readonly Directive[], { lines }: StateFile
   const later = lines.filter(({ changed }) => changed > version).toSorted((a, b) => a.changed - b.changed || a.place - b.place);
   for (const line of later) {
     if (line.text === undefined) joined.delete(line.key);
-    else if (joined.has(line.key) || line.born > version) joined.set(line.key, options.parse(line.text));
+    else if (joined.has(line.key) || line.born > version || !isKnownIn(line, version)) joined.set(line.key, options.parse(line.text));
     else dropped.push(line);
   }
   return { inFile, inForce: Array.from(joined, ([key, directive]) => ({ key, directive })), dropped };

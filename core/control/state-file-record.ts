@@ -28,8 +28,11 @@ export function announce(store: Store, block: string, { version, digest }: FileV
 export function conclude(store: Store, block: string, written: FileVersion): void {
   const { stateLines } = store;
   store.transaction(() => {
-    for (const line of stateLines.announced(block, written.version))
-      stateLines.put({ ...line, written: textIn(line, written.version), next: undefined });
+    for (const line of stateLines.announced(block, written.version)) {
+      const [text, old] = [textIn(line, written.version), { text: line.written, since: line.since }];
+      const news = text === line.written ? {} : { written: text, since: written.version, old };
+      stateLines.put({ ...line, ...news, next: undefined });
+    }
     stateLines.trim(block);
     store.keys.clear(block);
     store.stateFiles.put({ block, written: { version: written.version, digest: written.digest }, next: undefined });

@@ -14,6 +14,10 @@ export interface StateLine {
   readonly text: string | undefined;
   /** What the file says of it, as far as known; undefined: nothing. */
   readonly written: string | undefined;
+  /** The first version of the file that says so. */
+  readonly since: number;
+  /** What the file said before that. */
+  readonly old: FormerText | undefined;
   /** What the version of the file that was being written last says of it; undefined: the same as before, or as now. */
   readonly next: NextText | undefined;
   /** Order in the block. */
@@ -24,19 +28,27 @@ export interface StateLine {
   readonly changed: number;
 }
 
+export interface FormerText {
+  readonly text: string | undefined;
+  /** The first version of the file that said so. */
+  readonly since: number;
+}
+
 export interface NextText {
   readonly version: number;
   readonly text: string | undefined;
 }
 
-interface StoredStateLine extends Omit<StateLine, 'text' | 'written' | 'next'> {
+interface StoredStateLine extends Omit<StateLine, 'text' | 'written' | 'old' | 'next'> {
   readonly text: string | null;
   readonly written: string | null;
+  readonly old_text: string | null;
+  readonly old_since: number | null;
   readonly next_text: string | null;
   readonly next_version: number | null;
 }
 
-const COLUMNS = 'block, key, text, written, next_text, next_version, place, born, changed';
+const COLUMNS = 'block, key, text, written, since, old_text, old_since, next_text, next_version, place, born, changed';
 
 /** Removed lines that are remembered in each block, for a file that was edited from an older version. */
 const REMEMBERED = 1000;
@@ -83,8 +95,10 @@ export class StateLineTable {
     return (this.#announced.all(block, version) as unknown as StoredStateLine[]).map(stateLine);
   }
 
-  put({ block, key, text, written, next, place, born, changed }: StateLine): void {
-    this.table.put(block, key, text ?? null, written ?? null, next?.text ?? null, next?.version ?? null, place, born, changed);
+  put({ block, key, text, written, since, old, next, place, born, changed }: StateLine): void {
+    const former = [old?.text ?? null, old?.since ?? null];
+    const following = [next?.text ?? null, next?.version ?? null];
+    this.table.put(block, key, text ?? null, written ?? null, since, ...former, ...following, place, born, changed);
   }
 
   delete(block: string, key: number): void {
@@ -97,12 +111,16 @@ export class StateLineTable {
   }
 }
 
-const stateLine = ({ text, written, next_text: nextText, next_version: nextVersion, ...stored }: StoredStateLine): StateLine => ({
-  ...stored,
-  text: text ?? undefined,
-  written: written ?? undefined,
-  next: nextVersion === null ? undefined : { version: nextVersion, text: nextText ?? undefined },
-});
+function stateLine(stored: StoredStateLine): StateLine {
+  const { text, written, old_text: oldText, old_since: oldSince, next_text: nextText, next_version: nextVersion, ...rest } = stored;
+  return {
+    ...rest,
+    text: text ?? undefined,
+    written: written ?? undefined,
+    old: oldSince === null ? undefined : { text: oldText ?? undefined, since: oldSince },
+    next: nextVersion === null ? undefined : { version: nextVersion, text: nextText ?? undefined },
+  };
+}
 
 /** What a state file says of itself. */
 export interface FileVersion {

@@ -1,10 +1,10 @@
 /** The files of a store in its folder. */
-import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { loadSqlite } from './sqlite.js';
+import { lacksSharedMemory, loadSqlite } from './sqlite.js';
 import { STORE_FILE, StoreError, StoreGone, WITHOUT_IT } from './store-error.js';
-import { checkSchema, makeDatabase, touchPrivate } from './store-schema.js';
+import { checkSchema, fillDatabase, makeDatabase, touchPrivate } from './store-schema.js';
 import { isWalDamaged } from './wal-damage.js';
 
 const LOCK_FILE = 'srv.lock';
@@ -24,7 +24,8 @@ export function takeLock(folder: string): DatabaseSync {
   const { DatabaseSync } = loadSqlite();
   const lock = new DatabaseSync(path, { timeout: 0 });
   try {
-    lock.exec('BEGIN EXCLUSIVE');
+    // Nothing is ever written into it: it needs no journal, which a full disk has no room for.
+    lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
     return lock;
   } catch (error) {
     lock.close();
@@ -40,9 +41,20 @@ export function openDatabase(folder: string): DatabaseSync {
   if (!existsSync(path)) makeDatabase(path);
   // SQLite gives its other files the mode of this one.
   for (const file of [path, `${path}-wal`, `${path}-shm`]) closeToOthers(file);
+  try {
+    return connect(path, 'NORMAL');
+  } catch (error) {
+    if (!lacksSharedMemory(error)) throw error;
+    // A full disk: the index of the log is kept in the heap then, and "srv -T" cannot look at the store meanwhile.
+    return connect(path, 'EXCLUSIVE');
+  }
+}
+
+function connect(path: string, locking: 'NORMAL' | 'EXCLUSIVE'): DatabaseSync {
   const { DatabaseSync } = loadSqlite();
   const database = new DatabaseSync(path, { timeout: 2000 });
   try {
+    database.exec(`PRAGMA locking_mode = ${locking}`);
     checkSchema(database, path);
     // FULL: a commit is on disk before it returns, so that what was answered survives a power cut as well.
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
@@ -51,6 +63,24 @@ export function openDatabase(folder: string): DatabaseSync {
     database.close();
     throw error;
   }
+}
+
+/** A database that goes away with this process. */
+export function openVolatileDatabase(): DatabaseSync {
+  const { DatabaseSync } = loadSqlite();
+  const database = new DatabaseSync(':memory:');
+  fillDatabase(database);
+  return database;
+}
+
+/** Makes the file of a database that was volatile so far. @throws Error of the system or of SQLite */
+export function keepDatabase(database: DatabaseSync, folder: string): void {
+  const path = join(folder, STORE_FILE);
+  const unfinished = `${path}.new`;
+  rmSync(unfinished, { force: true });
+  touchPrivate(unfinished);
+  database.prepare('VACUUM INTO ?').run(unfinished);
+  renameSync(unfinished, path);
 }
 
 /** Opens it for reading. Undefined if there is none. @throws StoreError, or what SQLite says */
@@ -93,19 +123,27 @@ function assertWholeLog(path: string): void {
 
 /** Watches that the files which SQLite has open are those in the folder: it would go on in files without a name. */
 export class FolderWatch {
-  readonly #files: { readonly path: string; readonly mark: string }[] = [];
+  /** By path. The log may not be there before the first transaction. */
+  readonly #marks = new Map<string, string>();
+  readonly #paths: readonly string[];
 
-  /** @param folder of a database that is open, with its log */
+  /** @param folder of a database that is open */
   constructor(folder: string) {
-    for (const name of [STORE_FILE, `${STORE_FILE}-wal`]) {
-      const path = join(folder, name);
-      this.#files.push({ path, mark: identityOf(path) ?? '' });
+    this.#paths = [STORE_FILE, `${STORE_FILE}-wal`].map((name) => join(folder, name));
+    this.note();
+  }
+
+  /** After a transaction. */
+  note(): void {
+    for (const path of this.#paths) {
+      const mark = identityOf(path);
+      if (mark !== undefined && !this.#marks.has(path)) this.#marks.set(path, mark);
     }
   }
 
   /** @throws StoreGone */
   assertInPlace(): void {
-    for (const { path, mark } of this.#files) if (identityOf(path) !== mark) throw new StoreGone(path);
+    for (const [path, mark] of this.#marks) if (identityOf(path) !== mark) throw new StoreGone(path);
   }
 }
 

@@ -16,8 +16,8 @@ const SCHEMA = `
     sum INTEGER NOT NULL
   ) WITHOUT ROWID;
   CREATE TABLE state_lines (
-    block TEXT NOT NULL, key INTEGER NOT NULL, text TEXT, written TEXT, next_text TEXT, next_version INTEGER, place INTEGER NOT NULL,
-    born INTEGER NOT NULL, changed INTEGER NOT NULL, sum INTEGER NOT NULL, PRIMARY KEY (block, key)
+    block TEXT NOT NULL, key INTEGER NOT NULL, text TEXT, written TEXT, since INTEGER NOT NULL, old_text TEXT,
+    old_since INTEGER, next_text TEXT, next_version INTEGER, place INTEGER NOT NULL, born INTEGER NOT NULL, changed INTEGER NOT NULL, sum INTEGER NOT NULL, PRIMARY KEY (block, key)
   ) WITHOUT ROWID;
   CREATE TABLE state_files (
     block TEXT PRIMARY KEY, version INTEGER NOT NULL, digest TEXT NOT NULL, next_version INTEGER, next_digest TEXT, sum INTEGER NOT NULL
@@ -50,13 +50,18 @@ export function makeDatabase(path: string): void {
   const { DatabaseSync } = loadSqlite();
   const database = new DatabaseSync(unfinished);
   try {
-    database.exec(`BEGIN; ${SCHEMA} PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}`);
-    countersOf(database).put('id', randomInt(2 ** 48 - 1));
-    database.exec('COMMIT');
+    fillDatabase(database);
   } finally {
     database.close();
   }
   renameSync(unfinished, path);
+}
+
+/** Makes the tables of an empty database. */
+export function fillDatabase(database: DatabaseSync): void {
+  database.exec(`BEGIN; ${SCHEMA} PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}`);
+  countersOf(database).put('id', randomInt(2 ** 48 - 1));
+  database.exec('COMMIT');
 }
 
 /** @throws StoreError when the file is not a sound database of this version */

@@ -230,6 +230,7 @@ export class TransactionQueue extends Transactions {
     const { store, log } = this.options;
     const version = this.#version + 1;
     try {
+      if (origin !== RELOAD) store.keep();
       store.transaction(() => {
         const changes = JSON.stringify(record(version));
         store.version = version;

@@ -190,7 +190,8 @@ export class Master {
   async #bringIntoForce(parsed: Parsed): Promise<() => void> {
     const { ids, log } = this.options;
     const { tree: file, modules } = await checkWithHelpers(parsed, this.#instance);
-    this.#store = Store.open(readSettings(file.root, modules.args).main.data_folder);
+    const { data_folder: folder, helper } = readSettings(file.root, modules.args).main;
+    this.#store = helper.length > 0 ? Store.open(folder) : Store.openIfThere(folder);
     const participants = (): WorkerPool['participants'] => this.#workers.participants;
     const heapSize = (): number => this.#heapSize();
     const queue = new TransactionQueue({ instance: this.#instance, store: this.#store, participants, ids, log, heapSize });
@@ -262,6 +263,7 @@ export class Master {
   async #followHelpers(): Promise<void> {
     const { prefix, errorLog } = this.options;
     const lines = this.main.helper;
+    if (lines.length > 0) this.#store?.keep();
     const bus = lines.length === 0 ? '' : await this.#link.open(this.main.data_folder, this.#instance.modules);
     this.#helpers.follow(lines.map(({ kind, module, conf }): HelperStart => ({ kind, module, conf, prefix, errorLog, bus })));
   }

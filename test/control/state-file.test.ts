@@ -1,11 +1,11 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { ConfigErrors } from '../../core/config/errors.js';
 import { tempFolder } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
-import { add, fakeMaster, members, remove, replace, restart } from './fake-master.js';
+import { add, fakeMaster, type FakeMaster, members, remove, replace, restart } from './fake-master.js';
 import { stateLines } from './state-lines.js';
 
 /** The lines of the state file without comments. */
@@ -171,4 +171,95 @@ test('the same when it is killed in the moment after the file got its name', asy
   await master.transactions.apply(replace('10.0.0.2:80', 'server 10.0.0.1:80;'));
   while (!linesOf(folder).includes('server 10.0.0.9:80;')) await turn();
   t.deepEqual(members(await restart(t, master, WITH_STATE, folder)), ['10.0.0.9:80@0', '10.0.0.1:80@1']);
+});
+
+/** A master with members 1 and 2 in the file, of which the second came by API; and the text of the file then. */
+async function exported(t: ExecutionContext): Promise<{ master: FakeMaster; folder: string; path: string; text: string }> {
+  const folder = tempFolder(t, { 'demo.state': 'server 10.0.0.1:80;\n' });
+  const master = await fakeMaster(t, { config: WITH_STATE, folder });
+  await master.transactions.apply(add('server 10.0.0.2:80;'));
+  await waitFor('the file', () => linesOf(folder).length === 2);
+  await waitFor('the store', () => master.store.stateFiles.get(DEMO)?.next === undefined);
+  const path = join(folder, 'demo.state');
+  return { master, folder, path, text: readFileSync(path, 'utf8') };
+}
+
+test('the file says from which version of the configuration it is', async (t) => {
+  const { master, text } = await exported(t);
+  t.regex(text, /^# Written by srv from version \d+, digest [0-9a-f]{16}\. An edit takes effect at the next reload\.\n/);
+  t.true(text.includes(`version ${master.transactions.version},`));
+});
+
+test('an editor that has an older version open takes back nothing that the API did meanwhile', async (t) => {
+  const { master, folder, path, text } = await exported(t);
+  await master.transactions.apply(replace('10.0.0.1:80', 'server 10.0.0.1:80 weight=5;'));
+  await master.transactions.apply(replace('10.0.0.2:80', 'server 10.0.0.9:80;'));
+  await master.transactions.apply(add('server 10.0.0.3:80;'));
+  await waitFor('the file', () => linesOf(folder).length === 3);
+  writeFileSync(path, `${text}server 10.0.0.4:80;\n`);
+  await master.transactions.reload(() => master.parse(WITH_STATE));
+  const expected = ['10.0.0.1:80 weight=5@0', '10.0.0.9:80@1', '10.0.0.4:80@3', '10.0.0.3:80@2'];
+  t.deepEqual(members(master), expected);
+  await waitFor('the file', () => linesOf(folder).length === 4);
+  t.deepEqual(members(await restart(t, master, WITH_STATE, folder)), expected);
+});
+
+test('a member that the API removed does not come back with a file that was edited from an older version', async (t) => {
+  const { master, folder, path, text } = await exported(t);
+  await master.transactions.apply(remove('10.0.0.2:80'));
+  await waitFor('the file', () => linesOf(folder).length === 1);
+  writeFileSync(path, text.replace('server 10.0.0.1:80;', 'server 10.0.0.1:80 weight=7;'));
+  await master.transactions.reload(() => master.parse(WITH_STATE));
+  t.deepEqual(members(master), ['10.0.0.1:80 weight=7@0']);
+});
+
+test('an older file that is put back as it was counts, as does one without its first line', async (t) => {
+  const { master, folder, path, text } = await exported(t);
+  await master.transactions.apply(replace('10.0.0.1:80', 'server 10.0.0.1:80 weight=5;'));
+  await waitFor('the file', () => linesOf(folder).includes('server 10.0.0.1:80 weight=5;'));
+  writeFileSync(path, text);
+  await master.transactions.reload(() => master.parse(WITH_STATE));
+  t.deepEqual(members(master), ['10.0.0.1:80@0', '10.0.0.2:80@1']);
+  writeFileSync(path, 'server 10.0.0.2:80;\n');
+  t.deepEqual(members(await restart(t, master, WITH_STATE, folder)), ['10.0.0.2:80@1']);
+});
+
+test('members move between the block and a state file with their ids, and with what the API changed last', async (t) => {
+  const { master, folder, path } = await exported(t);
+  mkdirSync(`${path}.new`);
+  await master.transactions.apply(replace('10.0.0.2:80', 'server 10.0.0.2:80 weight=5;'));
+  await waitFor('the failure', () => master.log.lines.length > 0);
+  const inBlock = 'http { upstream demo { zone demo 64k; server 10.0.0.1:80; server 10.0.0.2:80; } }';
+  await master.transactions.reload(() => master.parse(inBlock));
+  const expected = ['10.0.0.1:80@0', '10.0.0.2:80 weight=5@1'];
+  t.deepEqual(members(master), expected);
+  const second = await restart(t, master, inBlock, folder);
+  t.deepEqual(members(second), expected);
+  rmdirSync(`${path}.new`);
+  const back = await restart(t, second, WITH_STATE, folder);
+  t.deepEqual(members(back), expected);
+  await waitFor('the file', () => linesOf(folder).join('') === 'server 10.0.0.1:80;server 10.0.0.2:80 weight=5;');
+  t.deepEqual(back.drift(WITH_STATE), []);
+});
+
+test('what a file does not have yet is shown as the difference to it', async (t) => {
+  const { master, path } = await exported(t);
+  mkdirSync(`${path}.new`);
+  await master.transactions.apply(replace('10.0.0.1:80', 'server 10.0.0.1:80 weight=5;'));
+  await master.transactions.apply(remove('10.0.0.2:80'));
+  t.deepEqual(master.drift(WITH_STATE), [
+    'http / upstream demo',
+    '- server 10.0.0.1:80;',
+    '+ server 10.0.0.1:80 weight=5;',
+    '- server 10.0.0.2:80;',
+  ]);
+});
+
+test('a change to a member whose line an operator removed meanwhile is dropped and named', async (t) => {
+  const { master, path, text } = await exported(t);
+  await master.transactions.apply(replace('10.0.0.2:80', 'server 10.0.0.2:80 weight=5;'));
+  writeFileSync(path, text.replace('server 10.0.0.2:80;\n', ''));
+  await master.transactions.reload(() => master.parse(WITH_STATE));
+  t.deepEqual(members(master), ['10.0.0.1:80@0']);
+  t.regex(master.log.lines.join('\n'), /dropped[^]*: http \/ upstream demo \/ server@1: replace "server 10\.0\.0\.2:80 weight=5;"/);
 });

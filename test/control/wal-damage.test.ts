@@ -1,4 +1,4 @@
-import { copyFileSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { Store } from '../../core/control/store.js';
@@ -7,8 +7,15 @@ import { tempFolder } from '../harness/temp.js';
 
 const FRAME = 24 + 4096;
 
-/** A store as a kill leaves it after as many transactions. */
-function killed(t: ExecutionContext, transactions: number): { folder: string; log: string; frames: number[]; lastBegins: number } {
+/**
+ * A store as a kill leaves it after as many transactions.
+ * @param mark with the number of the last commit beside it; a power cut may have taken that
+ */
+function killed(
+  t: ExecutionContext,
+  transactions: number,
+  mark = false,
+): { folder: string; log: string; frames: number[]; lastBegins: number } {
   const alive = tempFolder(t);
   const store = Store.open(alive);
   for (let n = 1; n <= transactions; n++) {
@@ -18,7 +25,7 @@ function killed(t: ExecutionContext, transactions: number): { folder: string; lo
     });
   }
   const folder = tempFolder(t);
-  for (const file of ['srv.db', 'srv.db-wal']) copyFileSync(join(alive, file), join(folder, file));
+  for (const file of ['srv.db', 'srv.db-wal', ...(mark ? ['srv.commit'] : [])]) copyFileSync(join(alive, file), join(folder, file));
   store.close();
   const log = join(folder, 'srv.db-wal');
   const bytes = readFileSync(log);
@@ -80,4 +87,46 @@ test('what a log before this one has left behind is no damage', (t) => {
   const { folder, frames } = killed(t, 700);
   t.true(frames.length > 300);
   t.is(versionIn(folder), 700);
+});
+
+const LOST: readonly (readonly [what: string, spoil: (store: ReturnType<typeof killed>) => void, lost: RegExp])[] = [
+  ['damage in the last transaction', ({ log, lastBegins }) => flipBit(log, lastBegins + 100), /lacks the last change that was made/],
+  [
+    'a log that was cut short',
+    ({ log, frames }) => truncateSync(log, frames[frames.length - 4]),
+    /lacks the last \d changes that were made/,
+  ],
+  ['a log that was emptied', ({ log }) => truncateSync(log, 0), /lacks the last 5 changes/],
+  ['a log that was removed', ({ log }) => rmSync(log), /lacks the last 5 changes/],
+];
+
+for (const [what, spoil, lost] of LOST) {
+  test(`${what} is told from one that a power cut interrupted, by the number of the last commit`, (t) => {
+    const store = killed(t, 5, true);
+    spoil(store);
+    t.throws(() => Store.open(store.folder), { instanceOf: StoreError, message: lost });
+    t.throws(() => Store.openReadOnly(store.folder), {
+      instanceOf: StoreError,
+      message: /srv\.db" lacks [^]*to start without them, remove ".*srv\.commit"/,
+    });
+    rmSync(join(store.folder, 'srv.commit'));
+    t.true(versionIn(store.folder) < 5);
+  });
+}
+
+test('an older copy of the database is not taken for the last one', (t) => {
+  const folder = tempFolder(t);
+  const commit = (version: number): void => {
+    const store = Store.open(folder);
+    store.transaction(() => (store.version = version));
+    store.close();
+  };
+  commit(1);
+  copyFileSync(join(folder, 'srv.db'), join(folder, 'copy'));
+  commit(2);
+  copyFileSync(join(folder, 'copy'), join(folder, 'srv.db'));
+  t.throws(() => Store.open(folder), { instanceOf: StoreError, message: /lacks the last change[^]*or it is an older copy/ });
+  // That of another database says nothing.
+  rmSync(join(folder, 'srv.db'));
+  t.is(versionIn(folder), 0);
 });

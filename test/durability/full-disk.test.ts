@@ -1,0 +1,41 @@
+import test from 'ava';
+import { errorOf } from '../control/api-client.js';
+import { nodeConf, startNode } from '../control/node.js';
+import { smallDisk } from '../harness/full-disk.js';
+
+const HTTP = 'upstream demo { zone demo 256k; server 127.0.0.1:1; } upstream kept { zone kept 256k; state kept.state; }';
+
+test('on a full disk changes are refused, and reloads and restarts that write nothing work', async (t) => {
+  const disk = smallDisk(t);
+  if (disk === undefined) {
+    t.log('this user may not mount a file system');
+    t.pass();
+    return;
+  }
+  const main = `data_folder ${disk.folder}/data;`;
+  const options = { http: HTTP.replace('kept.state', `${disk.folder}/kept.state`), main };
+  const node = await startNode(t, options);
+  for (const group of ['demo', 'kept']) await node.upstreams('POST', `/${group}/servers/`, { server: '127.0.0.1:2' });
+  await node.srv.waitForLog(/start helper ctrl/);
+  disk.fill();
+
+  const refused = await node.upstreams('POST', '/kept/servers/', { server: `127.0.0.1:3` });
+  t.is(refused.status, 507);
+  t.is(errorOf(refused).code, 'StoreFull');
+  t.is((await node.call('POST', '/kv', { key: 'long', value: 'x'.repeat(50_000) })).status, 507);
+  node.srv.signal('SIGHUP');
+  await node.srv.waitForLog(/reconfigured/);
+  // Also one that changes something which the store has no part in.
+  await node.srv.configure(nodeConf({ ...options, server: 'location / { return 200 changed; }' }));
+  node.srv.signal('SIGHUP');
+  await node.srv.waitForLog(/reconfigured[^]*reconfigured/);
+  t.is((await node.web()).body, 'changed');
+  await node.srv.stop();
+
+  const again = await startNode(t, { ...options, prefix: node.srv.prefix });
+  t.deepEqual([...(await again.list()), ...(await again.list('kept'))], ['0 127.0.0.1:1', '1 127.0.0.1:2', '0 127.0.0.1:2']);
+  t.is(errorOf(await again.upstreams('POST', '/kept/servers/', { server: '127.0.0.1:3' })).code, 'StoreFull');
+  disk.empty();
+  t.is((await again.upstreams('POST', '/kept/servers/', { server: '127.0.0.1:3' })).status, 201);
+  t.deepEqual(await again.list('kept'), ['0 127.0.0.1:2', '1 127.0.0.1:3']);
+});
