@@ -1,96 +1,197 @@
-import { optional, template } from '../core/module/args.js';
-import type { Handler, HttpHandlers, HttpRequest, Result, Scope, Template } from '../core/module/http.js';
+import { flag as onOff, optional, rest, template, text } from '../core/module/args.js';
+import {
+  DECLINED,
+  type Handler,
+  type HttpHandlers,
+  type HttpRequest,
+  type Scope,
+  type Template,
+  type VariableGetter,
+} from '../core/module/http.js';
 import { httpModule } from '../core/module/manifest.js';
-import { targetText } from '../core/module/message-text.js';
+import { compilePattern, namedGroups } from '../core/module/pattern.js';
+import { Log } from '../core/module/services.js';
 import { ArgError, directive, type ArgType } from '../core/module/spec.js';
+import type { Directive } from '../core/module/tree.js';
+import { compileCondition, type Condition } from './srv_http_rewrite_module/condition.js';
+import { isUrlWithText, returnHandler, statusOrUrl } from './srv_http_rewrite_module/return.js';
+import { flag, replacement, rewriteStep } from './srv_http_rewrite_module/rewrite.js';
+import { BREAK, CHANGED, LAST, NEXT, runSteps, type Outcome, type Step } from './srv_http_rewrite_module/script.js';
 
-const STATUS = /^\d{1,3}$/;
+const IN = ['server', 'location', 'if in server', 'if in location'] as const;
+const ANYWHERE = ['http', ...IN] as const;
 
-/** A status, or the URL of a 302. */
-function statusOrUrl(): ArgType<number | Template> {
-  const url = template('URL');
+function pattern(): ArgType<{ readonly source: string; readonly pattern: RegExp }> {
+  return { kind: 'text', form: 'regex', parse: (source) => ({ source, pattern: compilePattern(source, false) }) };
+}
+
+function variableName(): ArgType<string> {
   return {
     kind: 'text',
-    form: 'code | URL',
-    parse(value, context) {
-      if (STATUS.test(value)) return Number(value);
-      if (/^(https?:\/\/|\$scheme)/.test(value)) return url.parse(value, context);
-      throw new ArgError(
-        `invalid return code "${value}"`,
-        'a status from 0 to 999, or a URL that begins with http://, https:// or $scheme',
-      );
+    form: '$variable',
+    parse(word) {
+      if (/^\$\w+$/.test(word)) return word.slice(1).toLowerCase();
+      throw new ArgError(`invalid variable name "${word}"`, 'a variable is written $name');
     },
   };
 }
 
+const groupsOf = ({ args }: Directive): readonly string[] => args.flatMap((word) => namedGroups(word.text));
+
+function ifSpec<const C extends 'server' | 'location'>(context: C) {
+  return directive({
+    name: 'if',
+    in: [context],
+    args: { condition: rest(text('(condition)')) },
+    block: `if in ${context}`,
+    many: true,
+    inherit: 'none',
+    defines: groupsOf,
+    doc: 'Directives for requests that meet a condition; in a location also settings for them.',
+  });
+}
+
 const directives = {
+  break: directive({ in: IN, many: true, inherit: 'none', doc: 'Ends the directives of this module; the request stays in its location.' }),
+  ifInServer: ifSpec('server'),
+  ifInLocation: ifSpec('location'),
   return: directive({
-    in: ['server', 'location', 'if in server', 'if in location'],
+    in: IN,
     args: { first: statusOrUrl(), second: optional(template('text | URL')) },
     many: true,
     inherit: 'none',
-    doc: 'Stops processing and answers with a status, a text or a redirect. Of several the first counts.',
+    doc: 'Stops processing and responds with a status, a text or a redirect.',
+  }),
+  rewrite: directive({
+    in: IN,
+    args: { regex: pattern(), replacement: replacement(), flag: optional(flag()) },
+    many: true,
+    inherit: 'none',
+    defines: groupsOf,
+    doc: 'Replaces a path that matches the regular expression, or redirects. Arguments are appended unless the replacement ends with "?".',
+  }),
+  rewrite_log: directive({ in: ANYWHERE, args: onOff(), default: 'off', doc: 'Log how these directives work, at the level notice.' }),
+  set: directive({
+    in: IN,
+    args: { variable: variableName(), value: template('value') },
+    many: true,
+    inherit: 'none',
+    defines: ({ args }) => (args[0]?.text.startsWith('$') === true ? [args[0].text.slice(1)] : []),
+    doc: 'Sets a variable.',
+  }),
+  uninitialized_variable_warn: directive({
+    in: ANYWHERE,
+    args: onOff(),
+    default: 'on',
+    doc: 'Log a warning when a variable is used that nothing has set.',
   }),
 };
 
-const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+type RewriteScope = Scope<typeof directives>;
 
-/** Answers without a backend (ngx_http_rewrite_module; its rewrite, set and if come with the HTTP directives in full). */
+/** Changes paths and variables, redirects, and responds without a backend, in the order the directives are written (ngx_http_rewrite_module). */
 @httpModule({ name: 'srv_http_rewrite_module', api: 1, directives })
 export class Rewrite {
-  compileServer(scope: Scope<typeof directives>): HttpHandlers | undefined {
-    const handler = this.#return(scope);
-    return handler && { server_rewrite: handler };
+  /** Blocks with `uninitialized_variable_warn off`. */
+  readonly #quiet = new WeakSet<Directive>();
+
+  constructor(private readonly log: Log) {}
+
+  compileServer(scope: RewriteScope): HttpHandlers | undefined {
+    const run = this.#script(scope);
+    return run && { server_rewrite: run };
   }
 
-  compile(scope: Scope<typeof directives>): HttpHandlers | undefined {
-    if (scope.kind === 'server') return undefined;
-    const handler = this.#return(scope);
-    return handler && { rewrite: handler };
+  compile(scope: RewriteScope): HttpHandlers | undefined {
+    if (scope.directive !== undefined && !scope.conf.uninitialized_variable_warn) this.#quiet.add(scope.directive);
+    if (scope.kind !== 'location') return undefined;
+    const run = this.#script(scope);
+    return run && { rewrite: run };
   }
 
-  #return(scope: Scope<typeof directives>): Handler | undefined {
-    if (!scope.own('return')) return undefined;
-    assertNothingBehindUrl(scope);
-    // What follows the first one is never reached.
-    const [line] = scope.conf.return;
-    if (line === undefined) return undefined;
-    const { first, second } = line;
-    if (typeof first !== 'number') return (request) => redirect(request, 302, first);
-    if (second === undefined) return (request) => bare(request, first);
-    if (REDIRECTS.has(first)) return (request) => redirect(request, first, second);
-    return answer(first, second);
+  /** The value of what `set` may set, before it did. */
+  compileVariables({ name, args }: Directive): Readonly<Record<string, VariableGetter>> | undefined {
+    const variable = args[0]?.text.slice(1).toLowerCase();
+    if (name !== 'set' || variable === undefined) return undefined;
+    return { [variable]: (request) => this.#uninitialized(variable, request) };
+  }
+
+  #uninitialized(name: string, request: HttpRequest): string {
+    const { directive: block } = request.scope;
+    if (block === undefined || !this.#quiet.has(block)) this.log.write('warn', `using uninitialized "${name}" variable`, request);
+    return '';
+  }
+
+  #script(scope: RewriteScope): Handler | undefined {
+    const steps = this.#steps(scope);
+    const [only] = steps;
+    if (only === undefined) return undefined;
+    const inLocation = scope.kind === 'location';
+    const end = (request: HttpRequest, outcome: Outcome): Outcome => {
+      if (outcome === NEXT || outcome === BREAK) return DECLINED;
+      if (outcome === CHANGED || outcome === LAST) return inLocation ? request.relocate() : DECLINED;
+      return outcome;
+    };
+    return steps.length === 1 ? (request) => end(request, only(request)) : (request) => end(request, runSteps(steps, request));
+  }
+
+  /** The directives of this very block in their order. */
+  #steps(scope: RewriteScope): Step[] {
+    const { conf } = scope;
+    const [returns, rewrites, sets] = [[...conf.return], [...conf.rewrite], [...conf.set]];
+    const log = conf.rewrite_log ? this.log : undefined;
+    const steps = scope.each(scope.directive?.block ?? [], (line): Step | undefined => {
+      switch (line.name) {
+        case 'break':
+          return () => BREAK;
+        case 'if':
+          return this.#if(scope, line, log);
+        case 'return': {
+          if (isUrlWithText(line.args.map((word) => word.text)))
+            scope.fail(`invalid return code "${line.args[0]?.text}"`, line, 'a URL is the only argument, or follows a status');
+          const next = returns.shift();
+          return next && returnHandler(next);
+        }
+        case 'rewrite': {
+          const next = rewrites.shift();
+          return next && rewriteStep(next, this.log, log);
+        }
+        case 'set': {
+          const next = sets.shift();
+          return next && setStep(next.variable, next.value);
+        }
+        default:
+          return undefined;
+      }
+    });
+    return steps.filter((step) => step !== undefined);
+  }
+
+  #if(scope: RewriteScope, line: Directive, log: Log | undefined): Step {
+    const condition = conditionOf(scope, line);
+    const steps = this.#steps(scope.inner(line));
+    if (scope.kind === 'server') return (request) => (condition(request, log) ? runSteps(steps, request) : NEXT);
+    return (request) => {
+      if (!condition(request, log)) return NEXT;
+      request.enterBlock(line);
+      return runSteps(steps, request);
+    };
   }
 }
 
-/** A URL stands alone. */
-function assertNothingBehindUrl(scope: Scope<typeof directives>): void {
-  for (const line of scope.directive?.block?.named('return') ?? []) {
-    const [first = '', second] = line.args.map((word) => word.text);
-    if (second !== undefined && !STATUS.test(first))
-      scope.fail(`invalid return code "${first}"`, line, 'a URL stands alone, or behind a status');
+function conditionOf(scope: RewriteScope, line: Directive): Condition {
+  const words = line.args.map((word) => word.text);
+  try {
+    return compileCondition(words, scope.args);
+  } catch (error) {
+    if (error instanceof ArgError) return scope.fail(error.message, line, error.hint);
+    throw error;
   }
 }
 
-function bare(request: HttpRequest, status: number): Result {
-  if (status >= 400 || REDIRECTS.has(status)) return status;
-  return request.send(status, '', request.defaultType);
-}
-
-function redirect(request: HttpRequest, status: number, url: Template): Result {
-  request.response.set('Location', targetText(url.of(request)));
-  return status;
-}
-
-/** Values of templates are strings of bytes. A constant body is made once. */
-function answer(status: number, body: Template): Handler {
-  if (body.constant === undefined) return (request) => answerOf(request, status, body);
-  const bytes = Buffer.from(body.constant, 'latin1');
-  return (request) => request.send(status, bytes, request.defaultType);
-}
-
-function answerOf(request: HttpRequest, status: number, body: Template): Result {
-  // The text may hold $status.
-  request.status = status;
-  return request.send(status, Buffer.from(body.of(request), 'latin1'), request.defaultType);
+function setStep(variable: string, value: Template): Step {
+  return (request) => {
+    request.assign(variable, value.of(request));
+    return NEXT;
+  };
 }

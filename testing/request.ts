@@ -268,6 +268,7 @@ export function fakeScope<C extends object>(conf: C): Omit<Scope, 'conf'> & { re
     conf,
     directive: undefined,
     parent: undefined,
+    args: { template: (text) => ({ constant: text, of: () => text }), parts: (text) => [text], path: (text) => text },
     own: (name) => name in conf,
     lines: (): readonly Directive[] => [],
     fail: (message): never => {

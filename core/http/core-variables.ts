@@ -3,7 +3,7 @@ import { binaryAddress } from '../module/binary-address.js';
 import type { HttpRequest, VariableGetter, VariablePrefix } from '../module/http.js';
 import { tlvReader } from '../net/prelude/proxy-tlv.js';
 import { cookieValue } from './request/cookies.js';
-import { CAPTURE, type HttpVariables } from './site/variables.js';
+import type { HttpVariables } from './site/variables.js';
 import type { Request } from './request/request.js';
 import { publicStatus } from './request/status.js';
 import { defineUpstreamVariables, seconds } from './upstream/upstream-variables.js';
@@ -73,10 +73,6 @@ const PREFIXES: Readonly<Record<string, VariablePrefix>> = {
   },
   arg_: (rest) => (request) => argument(request.args, rest),
   cookie_: (rest) => (request) => cookieValue(request.header('cookie'), rest),
-  [CAPTURE]: (rest) => {
-    const name = rest.toLowerCase();
-    return own((request) => capture(request, name));
-  },
 };
 
 export function defineCoreVariables(variables: HttpVariables): void {
@@ -105,11 +101,6 @@ function sentHeader(rest: string): VariableGetter {
 /** Of a body whose length no field tells: known when it is here. */
 function lengthInChunks({ body }: Request): string | undefined {
   return body?.complete === true ? String(body.received) : undefined;
-}
-
-/** By number, or by the name of the group in lower case: patterns are compiled with such names. */
-function capture(request: Request, name: string): string | undefined {
-  return request.captures?.[Number(name)] ?? request.assigned?.get(name);
 }
 
 /** First argument of that name, as it was sent; names are compared without case as nginx does. */

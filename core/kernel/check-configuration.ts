@@ -3,7 +3,7 @@ import { byPosition, ConfigError, ConfigErrors } from '../config/errors.js';
 import { ConfigTree, type DirectiveData, type IdSource } from '../config/tree.js';
 import type { Parsed } from '../config/parser.js';
 import { check } from '../config/validate.js';
-import { defineCaptureVariables } from '../http/site/capture-variables.js';
+import { withVariablesOf } from './configuration-variables.js';
 import type { Instance, RunningModulesLoad } from './instance.js';
 import { readConfiguration, type ConfigurationSource } from './read-configuration.js';
 import type { RunningModules } from './running-modules.js';
@@ -34,8 +34,11 @@ export async function checkParsed(parsed: Parsed, instance: Instance): Promise<C
   const tree = ConfigTree.fromData(parsed.directives);
   const load = await instance.modulesFor(tree);
   const { modules, errors } = load;
-  const captures = defineCaptureVariables(parsed.directives, modules.variables);
-  const found = [...errors, ...captures, ...(await directiveErrors(parsed, load, instance))];
+  const found = await withVariablesOf(parsed.directives, modules, async (reserved) => [
+    ...errors,
+    ...reserved,
+    ...(await directiveErrors(parsed, load, instance)),
+  ]);
   // Where the text itself is broken it may have been lost.
   if (parsed.errors.length === 0 && !parsed.directives.some(hasEvents)) found.push(NO_EVENTS);
   if (found.length > 0) throw new ConfigErrors(found.toSorted(byPosition));

@@ -2,10 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { ConfigError, ConfigErrors, errorAt } from '../config/errors.js';
 import { ErrorCollector } from '../config/error-collector.js';
 import { InputFiles, type FileContents } from '../config/input-files.js';
-import { ConfigTree, type DirectiveData, type Tree, type TreeOperation } from '../config/tree.js';
-import { defineCaptureVariables } from '../http/site/capture-variables.js';
+import { ConfigTree, type Tree, type TreeOperation } from '../config/tree.js';
 import { ErrorLog } from '../log/error-log.js';
 import { Log, ServerInfo } from '../module/services.js';
+import { beginVariables, compileVariables } from './configuration-variables.js';
 import type { Change, Follower, Prepared } from './follower.js';
 import { loadModuleLines, loadModules } from './load-modules.js';
 import { SEE_LOG } from './module-load-error.js';
@@ -105,16 +105,27 @@ export class Instance {
     const load = await this.modulesFor(after);
     const { modules, errors } = load;
     if (errors.length > 0) throw new ConfigErrors(errors);
-    const unseen = load === this.#inForce ? operations.flatMap(broughtBy) : after.root;
-    const captures = defineCaptureVariables(unseen, modules.variables);
-    if (captures.length > 0) throw new ConfigErrors(captures);
+    const { variables } = modules;
+    try {
+      return await this.#prepareWith(load, { before, after, operations, rereads });
+    } catch (error) {
+      variables.abort();
+      throw error;
+    }
+  }
+
+  async #prepareWith(
+    load: RunningModulesLoad,
+    change: Pick<Change, 'before' | 'operations' | 'rereads'> & { readonly after: ConfigTree },
+  ): Promise<PreparedChange> {
+    const { modules } = load;
+    const { after, operations } = change;
+    const mentions = beginVariables(change, modules, load !== this.#inForce);
     if (this.options.validates) await this.#validate(after, operations, modules);
+    compileVariables(mentions, after, modules);
     const settings = readSettings(after.root, modules.args);
     const parts = await this.#prepareFollowers({
-      before,
-      after,
-      operations,
-      rereads,
+      ...change,
       modules,
       ...settings,
       warn: (message) => this.warn(message),
@@ -127,6 +138,7 @@ export class Instance {
       files: this.files.brought,
       commit: () => {
         this.files.commit();
+        modules.variables.commit();
         this.#tree = after;
         this.#settings = settings;
         const replaced = this.#inForce;
@@ -136,6 +148,7 @@ export class Instance {
       },
       abort: () => {
         this.files.abort();
+        modules.variables.abort();
         for (const part of parts.toReversed()) part.abort();
         this.#loaded = undefined;
         void this.#stopModules(started);
@@ -194,7 +207,9 @@ export class Instance {
   }
 
   async #validate(after: ConfigTree, operations: readonly TreeOperation[], modules: RunningModules): Promise<void> {
-    const find = (): ConfigError[] => validateChange(this.#tree, after, operations, modules);
+    // What uses a variable may be anywhere: without its last definition all is looked at again.
+    const all = modules.variables.hasOrphans ? [{ op: 'root', block: [] } as const] : operations;
+    const find = (): ConfigError[] => validateChange(this.#tree, after, all, modules);
     const errors = await withHints(find, modules.set, this.options.installation);
     if (errors.length > 0) throw new ConfigErrors(errors);
   }
@@ -265,10 +280,4 @@ export class Instance {
 
 function livesOf(modules: Iterable<RunningModule>): ReadonlySet<ModuleLife> {
   return new Set(Array.from(modules, ({ life }) => life));
-}
-
-/** The directives that an operation brings. */
-function broughtBy(operation: TreeOperation): readonly DirectiveData[] {
-  if (operation.op === 'remove' || operation.op === 'move') return [];
-  return operation.op === 'root' ? operation.block : [operation.directive];
 }

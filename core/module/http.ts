@@ -1,6 +1,6 @@
 /** What a feature of the HTTP engine sees: requests, handlers, phases, scopes, variables. */
 import type { InputFile, Resource } from './resource.js';
-import type { Conf, Directives } from './spec.js';
+import type { ArgContext, Conf, Directives } from './spec.js';
 import type { Directive } from './tree.js';
 
 /** Result of a handler: the next handler of the phase decides. */
@@ -281,6 +281,8 @@ export interface Scope<D extends Directives = Directives> {
   /** The block itself; undefined only for what the engine makes up. */
   readonly directive: Directive | undefined;
   readonly parent: Scope | undefined;
+  /** Compiles texts as arguments are compiled, where a directive is not read word by word. What they reject is an ArgError. */
+  readonly args: ArgContext;
   /** True if a directive of that name stands in this very block (not inherited). */
   own(name: string): boolean;
   /** The directives of that name in force here: those in this very block, else those in the innermost block around it that has any. */

@@ -3,7 +3,8 @@ import 'reflect-metadata';
 import type { SecureContextOptions } from 'node:tls';
 import { injectable } from 'tsyringe';
 import type { Phase, Scope, HttpHandlers, VariableGetter, VariablePrefix } from './http.js';
-import type { Directives } from './spec.js';
+import type { ArgContext, Directives } from './spec.js';
+import type { Directive } from './tree.js';
 
 /** The version of this contract. A module with another one, or with a later minor, is refused by name. */
 export const API_VERSION = 1;
@@ -63,6 +64,12 @@ export interface Lifecycle {
 /** Certificate, protocols and ciphers of one server, as `tls.createSecureContext` takes them. */
 export type TlsSettings = SecureContextOptions;
 
+/** What a module compiles variables with. */
+export interface DefinitionContext extends ArgContext {
+  /** Rejects the configuration at a directive: the one that defines, or an entry of its block. Throws. */
+  fail(message: string, place?: Directive, hint?: string): never;
+}
+
 /** What an HTTP module may implement. */
 export interface HttpModule extends Lifecycle {
   /** Called once for each location (and `if`, `limit_except`) when the tree changes. Nothing returned: nothing runs there. */
@@ -71,6 +78,11 @@ export interface HttpModule extends Lifecycle {
   compileServer?(scope: Scope): HttpHandlers | undefined;
   /** Called once for each server that listens with TLS; the first module that returns something decides. */
   compileTls?(scope: Scope): TlsSettings | undefined;
+  /**
+   * The values of variables that a directive defines (`defines` of its spec), for requests that were assigned none: of a `map`. Called when
+   * the directive comes or changes; in force with the configuration.
+   */
+  compileVariables?(directive: Directive, context: DefinitionContext): Readonly<Record<string, VariableGetter>> | undefined;
   /** Variables that need the module's services. Same form as in the manifest. */
   readonly variables?: Readonly<Record<string, VariableGetter>>;
   /** Families of variables: `{ http_: rest => request => … }`. */

@@ -23,6 +23,11 @@ export function compilePattern(source: string, caseless: boolean): RegExp {
   }
 }
 
+/** The names of the groups of an expression: names of variables. */
+export function namedGroups(source: string): readonly string[] {
+  return Array.from(source.matchAll(/\(\?(?:P?<|')([A-Za-z_]\w*)[>']/g), ([, name = '']) => name);
+}
+
 const OPENING =
   /^\((?:\?(?:(?<kind>:|=|!|<=|<!)|(?:P?<|')(?<name>\w*)[>']|P=(?<reference>\w+)\)|(?<on>[is]*)(?:-(?<off>[is]*))?(?<end>[:)])))?/;
 

@@ -2,7 +2,7 @@
  * Directive specs: what a module declares about its directives. The parser's checks, the typed configuration, the error hints and
  * the dynamic API all read the same data.
  */
-import type { Directive, Written } from './tree.js';
+import type { Directive } from './tree.js';
 import type { Template, VariableGetter } from './http.js';
 
 /** What an argument parser may ask of its surroundings. */
@@ -147,7 +147,7 @@ export interface DirectiveSpec {
    */
   readonly dynamic?: true | readonly string[];
   /** The variables that this very directive creates (`map $a $b`: `b`), by name without the dollar. */
-  readonly defines?: (directive: Written) => readonly string[];
+  readonly defines?: (directive: Directive) => readonly string[];
   /** Each of these gets a lasting number (`Directive.key`), unique in its block and never used again: members of an upstream. */
   readonly keyed?: true;
   /**

@@ -1,6 +1,6 @@
 import { choice, fieldName, flag, number, optional, rest, size, template, time } from '../../core/module/args.js';
 import type { LocationScope, Template } from '../../core/module/http.js';
-import { compilePattern } from '../../core/module/pattern.js';
+import { compilePattern, namedGroups } from '../../core/module/pattern.js';
 import { ArgError, directive, type ArgType } from '../../core/module/spec.js';
 
 const ANYWHERE = ['http', 'server', 'location'] as const;
@@ -92,6 +92,7 @@ export const directives = {
     in: ANYWHERE,
     args: { from: redirectWord(), to: optional(template('replacement')) },
     many: true,
+    defines: ({ args }) => args.flatMap(({ text }) => namedGroups(text)),
     doc: 'Rewrites Location and Refresh of the answer.',
   }),
   proxy_connect_timeout: directive({ in: ANYWHERE, args: time(), default: '60s', doc: 'Time for a connection to be made.' }),

@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import { assertFolderAround } from '../../config/folder-around.js';
 import { choice, flag, number, optional, path, rest, size, template, text, time } from '../../module/args.js';
+import { namedGroups } from '../../module/pattern.js';
 import { httpModule } from '../../module/manifest.js';
 import { ArgError, directive, type ArgType, type Conf } from '../../module/spec.js';
 import type { Directive } from '../../module/tree.js';
@@ -8,6 +9,8 @@ import { listenAddress, listenParameter } from '../../net/listen-options.js';
 import { serverName } from './server-names.js';
 
 const words = (node: Directive): string => node.args.map((word) => word.text).join(' ');
+
+const groupsInArguments = ({ args }: Directive): readonly string[] => args.flatMap(({ text }) => namedGroups(text));
 
 /** What makes two servers of two configurations the same one: where it listens and its names. */
 function serverIdentity(server: Directive): string {
@@ -74,6 +77,7 @@ export const coreDirectives = {
     block: 'location',
     many: true,
     identity: words,
+    defines: groupsInArguments,
     doc: 'Settings for a part of the URIs.',
   }),
   limit_except: directive({
@@ -90,7 +94,14 @@ export const coreDirectives = {
     inherit: 'none',
     doc: 'Address and port of the server.',
   }),
-  server_name: directive({ in: ['server'], args: { names: rest(serverName) }, many: true, inherit: 'none', doc: 'Names of the server.' }),
+  server_name: directive({
+    in: ['server'],
+    args: { names: rest(serverName) },
+    many: true,
+    inherit: 'none',
+    defines: groupsInArguments,
+    doc: 'Names of the server.',
+  }),
   client_header_timeout: directive({ in: ['http', 'server'], args: time(), default: '60s', doc: 'Time for a whole request head.' }),
   client_header_buffer_size: directive({ in: ['http', 'server'], args: size(), default: '1k', doc: 'Accepted: heads are read in place.' }),
   large_client_header_buffers: directive({

@@ -18,7 +18,7 @@ export class ScopedReader {
 
   constructor(
     specs: Directives,
-    private readonly args: ArgContext,
+    readonly args: ArgContext,
     readonly recorder: UnitRecorder,
   ) {
     this.#reader = new ConfReader(specs);
@@ -132,6 +132,9 @@ class ModuleScope implements Scope {
   }
   get directive(): Directive | undefined {
     return this.#node.directive;
+  }
+  get args(): ArgContext {
+    return this.#reader.args;
   }
   get parent(): Scope | undefined {
     return this.#node.parent && this.#reader.view(this.#node.parent);

@@ -1,0 +1,245 @@
+/**
+ * The named values of the requests of one traffic engine: those that the engine and its modules have, and those that the configuration
+ * defines (`set`, `map`, named groups). The latter belong to the configuration: they come into force with it and end with it.
+ */
+import { IdMap } from './id-map.js';
+import { LayeredMap } from './layered-map.js';
+
+/** `undefined` is "not found": empty in text, `-` in logs. */
+export type Getter<R> = (request: R) => string | undefined;
+/** The getters of a family such as `$http_*`, by the rest of the name as it is written. */
+export type GetterFamily<R> = (rest: string) => Getter<R>;
+
+/** What a directive has to do with variables. Names are without the dollar. */
+export interface VariableMention {
+  /** Id of the directive. */
+  readonly id: number;
+  readonly defines: readonly string[];
+  readonly uses: readonly string[];
+}
+
+/** A variable of the configuration. Templates keep its getter, so it is one object as long as a directive defines it. */
+class DefinedVariable<R> {
+  /** Gives the value where the request was assigned none, and neither the engine nor a module has a variable of the name: of a `map`. */
+  fallback: Getter<R> | undefined = undefined;
+  readonly getter: Getter<R>;
+
+  constructor(name: string, assigned: (request: R, name: string) => string | undefined, other: Getter<R> | undefined) {
+    this.getter = (request) => assigned(request, name) ?? (other === undefined ? this.fallback?.(request) : other(request));
+  }
+}
+
+interface Definition<R> {
+  readonly variable: DefinedVariable<R>;
+  /** The directives that define it. */
+  readonly by: IdMap<true>;
+  /** Getters that some of these directives bring. */
+  readonly getters: ReadonlyMap<number, Getter<R>>;
+}
+
+/** The variables of one configuration. Immutable. */
+interface Defined<R> {
+  readonly definitions: LayeredMap<string, Definition<R>>;
+  /** How often each name is used, in whatever text. */
+  readonly uses: LayeredMap<string, { readonly count: number }>;
+}
+
+const NO_NAMES: readonly string[] = [];
+
+export class Variables<R> {
+  readonly #getters = new Map<string, Getter<R>>();
+  readonly #families = new Map<string, GetterFamily<R>>();
+  /** Getters made by families, so that a second use costs nothing. */
+  readonly #made = new Map<string, Getter<R>>();
+  #inForce: Defined<R> = { definitions: LayeredMap.of([]), uses: LayeredMap.of([]) };
+  /** Of the configuration that is being prepared. */
+  #coming: Defined<R> | undefined;
+  /** Names whose definitions the coming configuration changes. */
+  #touched: Iterable<string> = NO_NAMES;
+
+  /**
+   * @param assigned what a request was assigned for a name
+   * @param capture the getter of `$1` … `$9`
+   * @param isFixed true for the name of a variable that a configuration cannot define although no module has it by its full name
+   * @param isChangeable true for the name of a variable of the engine or a module that a configuration may define as well
+   */
+  constructor(
+    private readonly assigned: (request: R, name: string) => string | undefined,
+    private readonly capture: GetterFamily<R>,
+    private readonly isFixed: (name: string) => boolean,
+    private readonly isChangeable: (name: string) => boolean,
+  ) {}
+
+  /** @throws RangeError when two modules define one name. */
+  define(name: string, getter: Getter<R>): void {
+    const key = name.toLowerCase();
+    if (this.#getters.has(key)) throw duplicate(name);
+    this.#getters.set(key, getter);
+  }
+
+  definePrefix(prefix: string, make: GetterFamily<R>): void {
+    const key = prefix.toLowerCase();
+    if (this.#families.has(key)) throw duplicate(prefix);
+    this.#families.set(key, make);
+  }
+
+  /** Names are the same in any case. Undefined for a name that nobody defines. */
+  getter(name: string): Getter<R> | undefined {
+    const { definitions } = this.#coming ?? this.#inForce;
+    if (definitions.size > 0) {
+      const defined = definitions.get(name.toLowerCase());
+      if (defined !== undefined) return defined.variable.getter;
+    }
+    return this.#getters.get(name) ?? this.#made.get(name) ?? this.#find(name);
+  }
+
+  value(name: string, request: R): string | undefined {
+    return this.getter(name)?.(request);
+  }
+
+  /** True if the configuration may define this name: no variable of the engine or a module has it, or it is a changeable one. */
+  mayDefine(name: string): boolean {
+    const key = name.toLowerCase();
+    return this.isChangeable(key) || (!this.#getters.has(key) && !this.isFixed(key));
+  }
+
+  /**
+   * Begins a change of the configuration: from now on {@link getter} knows the names that will be in force.
+   * @param removed what is in force now and goes; undefined: everything
+   */
+  begin(removed: Iterable<VariableMention> | undefined, added: Iterable<VariableMention>): void {
+    const before: Defined<R> = removed === undefined ? { definitions: LayeredMap.of([]), uses: LayeredMap.of([]) } : this.#inForce;
+    const draft = new DefinedDraft(before, (name) => this.#reuse(name));
+    for (const mention of removed ?? []) draft.remove(mention);
+    for (const mention of added) draft.add(mention);
+    this.#coming = draft.defined();
+    this.#touched = draft.names;
+  }
+
+  /** True if a name that the coming configuration uses lost its last definition: what uses it has to be looked at again. */
+  get hasOrphans(): boolean {
+    const { definitions, uses } = this.#coming ?? this.#inForce;
+    for (const name of this.#touched)
+      if (definitions.get(name) === undefined && uses.get(name) !== undefined && this.#findStatic(name) === undefined) return true;
+    return false;
+  }
+
+  /** The getter that a directive of the coming configuration brings for a variable that it defines. */
+  bring(id: number, name: string, getter: Getter<R>): void {
+    const coming = this.#coming;
+    const definition = coming?.definitions.get(name.toLowerCase());
+    if (coming === undefined || definition === undefined) return;
+    const brought = { ...definition, getters: new Map([...definition.getters, [id, getter]]) };
+    this.#coming = { ...coming, definitions: coming.definitions.with([[name.toLowerCase(), brought]]) };
+  }
+
+  commit(): void {
+    const coming = this.#coming;
+    if (coming === undefined) return;
+    for (const name of this.#touched) {
+      const definition = coming.definitions.get(name);
+      if (definition !== undefined) definition.variable.fallback = [...definition.getters.values()].at(-1);
+    }
+    this.#inForce = coming;
+    this.abort();
+  }
+
+  abort(): void {
+    this.#coming = undefined;
+    this.#touched = NO_NAMES;
+  }
+
+  #reuse(name: string): DefinedVariable<R> {
+    return this.#inForce.definitions.get(name)?.variable ?? new DefinedVariable(name, this.assigned, this.#findStatic(name));
+  }
+
+  #findStatic(name: string): Getter<R> | undefined {
+    return this.#getters.get(name) ?? this.#made.get(name) ?? this.#find(name);
+  }
+
+  #find(name: string): Getter<R> | undefined {
+    const getter = this.#getters.get(name.toLowerCase());
+    if (getter !== undefined) return getter;
+    if (/^[1-9]$/.test(name)) return this.#remember(name, this.capture(name));
+    return this.#fromFamily(name);
+  }
+
+  #fromFamily(name: string): Getter<R> | undefined {
+    for (let underscore = name.lastIndexOf('_', name.length - 2); underscore > 0; underscore = name.lastIndexOf('_', underscore - 1)) {
+      const make = this.#families.get(name.slice(0, underscore + 1).toLowerCase());
+      if (make !== undefined) return this.#remember(name, make(name.slice(underscore + 1)));
+    }
+    return undefined;
+  }
+
+  #remember(name: string, getter: Getter<R>): Getter<R> {
+    this.#made.set(name, getter);
+    return getter;
+  }
+}
+
+/** One change of the variables of a configuration. */
+class DefinedDraft<R> {
+  readonly #definitions = new Map<string, Definition<R> | undefined>();
+  readonly #uses = new Map<string, number>();
+
+  constructor(
+    private readonly before: Defined<R>,
+    private readonly variableOf: (name: string) => DefinedVariable<R>,
+  ) {}
+
+  add({ id, defines, uses }: VariableMention): void {
+    for (const name of uses) this.#count(name, 1);
+    for (const written of defines) {
+      const name = written.toLowerCase();
+      const known = this.#definition(name) ?? { variable: this.variableOf(name), by: IdMap.empty<true>(), getters: new Map() };
+      const by = known.by.edit();
+      by.set(id, true);
+      this.#definitions.set(name, { ...known, by: by.commit() });
+    }
+  }
+
+  remove({ id, defines, uses }: VariableMention): void {
+    for (const name of uses) this.#count(name, -1);
+    for (const written of defines) {
+      const name = written.toLowerCase();
+      const known = this.#definition(name);
+      if (known === undefined) continue;
+      const by = known.by.edit();
+      by.delete(id);
+      const now = by.commit();
+      const getters = new Map([...known.getters].filter(([other]) => other !== id));
+      this.#definitions.set(name, now.size > 0 ? { ...known, by: now, getters } : undefined);
+    }
+  }
+
+  /** Those whose definitions have changed. */
+  get names(): Iterable<string> {
+    return this.#definitions.keys();
+  }
+
+  defined(): Defined<R> {
+    const { definitions, uses } = this.before;
+    const counts = Array.from(this.#uses, ([name, by]) => {
+      const count = (uses.get(name)?.count ?? 0) + by;
+      return [name, count > 0 ? { count } : undefined] as const;
+    });
+    return {
+      definitions: this.#definitions.size > 0 ? definitions.with(this.#definitions) : definitions,
+      uses: counts.length > 0 ? uses.with(counts) : uses,
+    };
+  }
+
+  #definition(name: string): Definition<R> | undefined {
+    return this.#definitions.has(name) ? this.#definitions.get(name) : this.before.definitions.get(name);
+  }
+
+  #count(name: string, by: number): void {
+    const key = name.toLowerCase();
+    this.#uses.set(key, (this.#uses.get(key) ?? 0) + by);
+  }
+}
+
+function duplicate(name: string): RangeError {
+  return new RangeError(`the duplicate "${name}" variable`);
+}

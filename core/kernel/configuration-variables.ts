@@ -1,0 +1,80 @@
+import { ErrorCollector } from '../config/error-collector.js';
+import { ConfigErrors, configErrorsOf, errorAt } from '../config/errors.js';
+import type { Tree, TreeOperation } from '../config/tree.js';
+import type { DefinitionContext } from '../module/manifest.js';
+import { ArgError } from '../module/spec.js';
+import type { Directive } from '../module/tree.js';
+import type { RunningModules } from './running-modules.js';
+import { mentionsIn, mentionsOf, reservedNames, type Mention, type Mentioning } from './variable-mentions.js';
+
+/** A change as far as variables are concerned. */
+interface Changed {
+  readonly before: Tree;
+  readonly after: Tree;
+  readonly operations: readonly TreeOperation[];
+}
+
+/**
+ * Makes the variables known that a changed configuration defines. They come into force, or are forgotten, with `modules.variables`.
+ * @param isNew the modules have seen no configuration yet
+ * @returns the directives that the change brings and that have to do with variables
+ * @throws ConfigErrors for names that are taken
+ */
+export function beginVariables(
+  { before, after, operations }: Changed,
+  { registry, variables }: RunningModules,
+  isNew: boolean,
+): readonly Mention[] {
+  const { removed, added } = isNew
+    ? { removed: undefined, added: [...mentionsIn(after.root, 'main', registry)] }
+    : mentionsOf(before, after, operations, registry);
+  const errors = reservedNames(added, (name) => variables.mayDefine(name));
+  if (errors.length > 0) throw new ConfigErrors(errors);
+  variables.begin(removed, added);
+  return added;
+}
+
+/** Does a step with the variables that directives define, which are not in force. */
+export async function withVariablesOf<T>(
+  directives: Iterable<Mentioning>,
+  { registry, variables }: RunningModules,
+  step: (reserved: ReturnType<typeof reservedNames>) => Promise<T>,
+): Promise<T> {
+  const mentions = [...mentionsIn(directives, 'main', registry)];
+  variables.begin(undefined, mentions);
+  try {
+    return await step(reservedNames(mentions, (name) => variables.mayDefine(name)));
+  } finally {
+    variables.abort();
+  }
+}
+
+/** Compiles what directives give their variables for values. @throws ConfigErrors */
+export function compileVariables(mentions: readonly Mention[], after: Tree, modules: RunningModules): void {
+  const errors = new ErrorCollector();
+  const byName = new Map(Array.from(modules, ({ name, instance }) => [name, instance]));
+  for (const { id, defines, module } of mentions) {
+    const instance = defines.length > 0 && module !== undefined ? byName.get(module) : undefined;
+    const directive = after.byId(id);
+    if (instance?.compileVariables === undefined || directive === undefined) continue;
+    const getters = errors.attempt(() =>
+      compileOf(directive, module ?? '', (context) => instance.compileVariables?.(directive, context), modules),
+    );
+    for (const [name, getter] of Object.entries(getters ?? {})) modules.variables.bring(id, name, getter);
+  }
+  errors.throwIfAny();
+}
+
+function compileOf<T>(directive: Directive, module: string, compile: (context: DefinitionContext) => T, { args }: RunningModules): T {
+  const fail = (message: string, place = directive, hint?: string): never => {
+    throw errorAt(place, message, undefined, hint);
+  };
+  try {
+    return compile({ ...args, fail });
+  } catch (error) {
+    if (error instanceof ArgError) return fail(error.message, directive, error.hint);
+    if (configErrorsOf(error) !== undefined) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    return fail(`"compileVariables" of module "${module}" failed: ${reason}`);
+  }
+}

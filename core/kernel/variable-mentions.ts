@@ -1,0 +1,79 @@
+import type { VariableMention } from '../config/variables.js';
+import type { SpecRegistry } from '../config/registry.js';
+import { errorAt, type ConfigError } from '../config/errors.js';
+import type { Tree, TreeOperation } from '../config/tree.js';
+import type { ContextName } from '../module/spec.js';
+import type { Directive, Written } from '../module/tree.js';
+
+/** A directive of a tree, or one as plain data. */
+export type Mentioning = Written & { readonly id: number; readonly block?: Iterable<Mentioning> | undefined };
+
+export interface Mention extends VariableMention {
+  readonly directive: Mentioning;
+  readonly module: string | undefined;
+}
+
+const USE = /\$(?:\{(\w+)\}|([A-Za-z_]\w*))/g;
+const NONE: readonly string[] = [];
+
+/** What directives have to do with variables, without those that have nothing to do with any. */
+export function* mentionsIn(
+  directives: Iterable<Mentioning>,
+  context: ContextName | undefined,
+  registry: SpecRegistry,
+): Generator<Mention> {
+  for (const directive of directives) {
+    const known = context === undefined ? undefined : registry.find(context, directive.name);
+    const inner = known?.spec.block;
+    const defines = known?.spec.defines === undefined ? NONE : [...known.spec.defines(directive as Directive)];
+    const uses = usesOf(directive);
+    if (inner === 'entries') for (const entry of directive.block ?? []) uses.push(...usesOf(entry), ...usesIn(entry.name));
+    if (defines.length > 0 || uses.length > 0) yield { id: directive.id, defines, uses, directive, module: known?.module };
+    if (directive.block !== undefined && inner !== 'entries') yield* mentionsIn(directive.block, inner, registry);
+  }
+}
+
+/** What a change takes out of the configuration, and what it brings; `removed` undefined: everything is new. */
+export function mentionsOf(
+  before: Tree,
+  after: Tree,
+  operations: readonly TreeOperation[],
+  registry: SpecRegistry,
+): { readonly removed: Iterable<Mention> | undefined; readonly added: readonly Mention[] } {
+  if (operations.some(({ op }) => op === 'root')) return { removed: undefined, added: [...mentionsIn(after.root, 'main', registry)] };
+  const removed: Mention[] = [];
+  const added: Mention[] = [];
+  const note = (tree: Tree, id: number, to: Mention[]): void => {
+    const directive = tree.byId(id);
+    if (directive !== undefined) to.push(...mentionsIn([directive], registry.contextOf(tree, id), registry));
+  };
+  for (const operation of operations) {
+    if (operation.op === 'remove' || operation.op === 'replace')
+      note(before, operation.op === 'remove' ? operation.id : operation.directive.id, removed);
+    if (operation.op === 'add' || operation.op === 'replace') note(after, operation.directive.id, added);
+  }
+  return { removed, added };
+}
+
+/** Definitions of names that are not for a configuration to define. */
+export function reservedNames(mentions: Iterable<Mention>, mayDefine: (name: string) => boolean): ConfigError[] {
+  const errors: ConfigError[] = [];
+  for (const { defines, directive } of mentions) {
+    for (const name of defines) {
+      if (mayDefine(name)) continue;
+      const word = directive.args.find(({ text }) => text.includes(name));
+      errors.push(errorAt(directive, `the duplicate "${name}" variable`, word, 'choose a name that no other variable has'));
+    }
+  }
+  return errors;
+}
+
+function usesOf({ args }: Mentioning): string[] {
+  const uses: string[] = [];
+  for (const { text } of args) if (text.includes('$')) uses.push(...usesIn(text));
+  return uses;
+}
+
+function usesIn(text: string): string[] {
+  return text.includes('$') ? Array.from(text.matchAll(USE), ([, braced, plain]) => braced ?? plain ?? '') : [];
+}

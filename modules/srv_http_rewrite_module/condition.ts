@@ -1,0 +1,87 @@
+import { statSync, type Stats } from 'node:fs';
+import type { HttpRequest, Template } from '../../core/module/http.js';
+import { compilePattern } from '../../core/module/pattern.js';
+import type { Log } from '../../core/module/services.js';
+import { ArgError, type ArgContext } from '../../core/module/spec.js';
+
+/** The condition of an `if`. */
+export type Condition = (request: HttpRequest, log: Log | undefined) => boolean;
+
+const FILE_TESTS: Readonly<Record<string, (stats: Stats) => boolean>> = {
+  '-f': (stats) => stats.isFile(),
+  '-d': (stats) => stats.isDirectory(),
+  '-e': () => true,
+  // Whether its owner may execute it, as nginx asks.
+  '-x': (stats) => (stats.mode & 0o100) !== 0,
+};
+
+/**
+ * Compiles the words of `if (…)`: a variable alone, compared with `=` or `!=`, matched with `~`, `~*`, `!~`, `!~*`, or a test of a file.
+ * @throws ArgError in nginx's words
+ */
+export function compileCondition(written: readonly string[], context: ArgContext): Condition {
+  const words = withoutParentheses(written);
+  const [first = '', operator, value] = words;
+  const test = first.replace(/^!/, '');
+  if (Object.hasOwn(FILE_TESTS, test)) return fileCondition(test, first.startsWith('!'), words.slice(1), context);
+  if (!/^\$./.test(first) || words.length === 2 || words.length > 3) throw invalid(first);
+  const [variable] = context.parts(first);
+  if (typeof variable !== 'function' || context.parts(first).length !== 1) throw invalid(first);
+  const read = (request: HttpRequest): string => variable(request) ?? '';
+  if (operator === undefined || value === undefined) return (request) => isTrue(read(request));
+  switch (operator) {
+    case '=':
+      return equals(read, context.template(value), true);
+    case '!=':
+      return equals(read, context.template(value), false);
+    case '~':
+    case '~*':
+    case '!~':
+    case '!~*':
+      return matches(read, value, operator.endsWith('*'), !operator.startsWith('!'));
+    default:
+      throw new ArgError(`unexpected "${operator}" in condition`, 'one of: =, !=, ~, ~*, !~, !~*');
+  }
+}
+
+const invalid = (word: string): ArgError => new ArgError(`invalid condition "${word}"`, 'a condition is written ($variable = value)');
+
+function withoutParentheses(words: readonly string[]): readonly string[] {
+  const [first = ''] = words;
+  const last = words.at(-1) ?? '';
+  if (!first.startsWith('(')) throw invalid(first);
+  if (!last.endsWith(')')) throw invalid(last);
+  const inner = words.map((word, at) => word.slice(at === 0 ? 1 : 0, at === words.length - 1 ? -1 : undefined));
+  // A parenthesis may be a word of its own.
+  return inner.filter((word, at) => word !== '' || (at > 0 && at < inner.length - 1));
+}
+
+function isTrue(value: string): boolean {
+  return value !== '' && value !== '0';
+}
+
+function equals(read: (request: HttpRequest) => string, value: Template, wanted: boolean): Condition {
+  return (request) => (read(request) === value.of(request)) === wanted;
+}
+
+function matches(read: (request: HttpRequest) => string, source: string, caseless: boolean, wanted: boolean): Condition {
+  const pattern = compilePattern(source, caseless);
+  return (request, log) => {
+    const value = read(request);
+    const captures = pattern.exec(value);
+    log?.write('notice', `"${source}" ${captures === null ? 'does not match' : 'matches'} "${value}"`, request);
+    if (captures !== null) request.captures = captures;
+    return (captures !== null) === wanted;
+  };
+}
+
+function fileCondition(test: string, negated: boolean, [path, ...more]: readonly string[], context: ArgContext): Condition {
+  if (path === undefined || more.length > 0) throw invalid(test);
+  const file = context.template(path);
+  return (request) => {
+    // Paths are strings of bytes; relative ones are under the prefix.
+    const text = Buffer.from(file.of(request), 'latin1').toString();
+    const stats = statSync(context.path(text), { throwIfNoEntry: false });
+    return (stats !== undefined && FILE_TESTS[test]?.(stats) === true) !== negated;
+  };
+}
