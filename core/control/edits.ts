@@ -5,6 +5,7 @@ import { ApiError } from '../module/control.js';
 import type { Edit } from '../module/services.js';
 import type { ContextName } from '../module/spec.js';
 import { addressIn, stepOf, type Addresses } from './address.js';
+import { assertChangeable, assertDynamic } from './assert-dynamic.js';
 import { parseDirective, toDirectives } from './parse-directive.js';
 
 /** An edit as operations on the tree. */
@@ -27,6 +28,7 @@ export interface EditSurroundings {
 
 /**
  * @throws ConfigErrors when its text is not one directive
+ * @throws ConfigError when the spec of its directive does not say that it is `dynamic`
  * @throws ApiError 409 when its directive is not in the tree in force
  */
 export function resolveEdit(edit: Edit, around: EditSurroundings): ResolvedEdit {
@@ -34,6 +36,7 @@ export function resolveEdit(edit: Edit, around: EditSurroundings): ResolvedEdit 
   if (edit.op === 'replace') return resolveReplace(edit, around);
   const { id } = edit.target;
   assertInForce(id, around);
+  assertDynamic(edit.target, around.registry.contextOf(around.tree, id), around.registry);
   return { op: 'remove', id, operations: [{ op: 'remove', id }] };
 }
 
@@ -42,6 +45,7 @@ function resolveAdd({ parent, text }: Edit & { op: 'add' }, around: EditSurround
   const { tree, registry } = around;
   const parsed = parseDirective(text, around.ids);
   const context = registry.contextWithin(tree, parent.id);
+  assertDynamic(parsed, context, registry);
   const directive = withKeys(parsed, context, around, () => around.addresses.of(parent.id));
   return { op: 'add', id: directive.id, operations: [{ op: 'add', parent: parent.id, directive }] };
 }
@@ -53,6 +57,7 @@ function resolveReplace({ target, text }: Edit & { op: 'replace' }, around: Edit
   const [now] = toDirectives([parseDirective(text, around.ids)]);
   if (now === undefined) throw new Error('a directive was parsed to nothing');
   const context = registry.contextOf(tree, target.id);
+  assertChangeable(old, now, context, registry);
   const operations = diffDirective(old, now, context, registry).map((operation) => keyedOperation(operation, around));
   return { op: 'replace', id: target.id, operations };
 }

@@ -7,6 +7,13 @@ import { directiveText } from './words.js';
 
 type Values = Readonly<Record<string, unknown>>;
 
+/** The typed value of a directive where nothing is compiled: templates are only their source. Undefined if the spec rejects it. */
+export function readPlain(spec: DirectiveSpec, directive: Written): unknown {
+  let isRejected = false;
+  const value = readArguments(new Signature(spec), directive, PLAIN, () => (isRejected = true));
+  return isRejected ? undefined : value;
+}
+
 /**
  * Where nothing is compiled: paths stay as they are written, and templates are only their source.
  */

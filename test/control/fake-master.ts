@@ -10,7 +10,7 @@ import { ParticipantGone, type Participant } from '../../core/control/participan
 import { Store } from '../../core/control/store.js';
 import type { MasterInstance, TransactionLimits } from '../../core/control/transaction-options.js';
 import { TransactionQueue } from '../../core/control/transactions.js';
-import { flag, number, path, rest, text } from '../../core/module/args.js';
+import { flag, number, param, path, rest, size, text } from '../../core/module/args.js';
 import type { ArgContext } from '../../core/module/spec.js';
 import type { Edit } from '../../core/module/services.js';
 import { directive } from '../../core/module/spec.js';
@@ -27,14 +27,16 @@ export function registry(): SpecRegistry {
   registry.register('main', {
     http: directive({ in: ['main'], block: 'http' }),
     ...upstreamDirectives,
-    upstream: directive({ in: ['http'], args: text(), many: true, block: 'upstream', identity: first }),
+    upstream: directive({ in: ['http'], args: text(), many: true, dynamic: true, block: 'upstream', identity: first }),
     state: directive({ in: ['upstream'], args: path(), holds: 'server' }),
-    vhost: directive({ in: ['http'], many: true, block: 'vhost', identity: names }),
-    server_name: directive({ in: ['vhost'], args: rest(text()), many: true }),
-    location: directive({ in: ['vhost'], args: text(), many: true, block: 'location', identity: first }),
-    allow: directive({ in: ['location'], args: text(), many: true }),
-    status: directive({ in: ['location'], args: number({ min: 100, max: 999 }) }),
-    gzip: directive({ in: ['http', 'location'], args: flag() }),
+    vhost: directive({ in: ['http'], many: true, dynamic: true, block: 'vhost', identity: names }),
+    server_name: directive({ in: ['vhost'], args: rest(text()), many: true, dynamic: true }),
+    location: directive({ in: ['vhost'], args: text(), many: true, dynamic: true, block: 'location', identity: first }),
+    allow: directive({ in: ['location'], args: text(), many: true, dynamic: true }),
+    status: directive({ in: ['location'], args: number({ min: 100, max: 999 }), dynamic: true }),
+    label: directive({ in: ['location'], args: text() }),
+    cache: directive({ in: ['location'], args: { name: text(), size: param('size', size(), 1024) }, many: true, dynamic: ['size'] }),
+    gzip: directive({ in: ['http', 'location'], args: flag(), dynamic: true }),
   });
   return registry;
 }
