@@ -71,6 +71,11 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
     timers,
     onUnavailable: (peer, upstream) =>
       log.write('warn', `upstream server temporarily disabled: "${peer.member.name}" in upstream "${upstream.name}"`),
+    onBalancerError: (module, error, upstream) =>
+      log.write(
+        'error',
+        `${module}: balancer of upstream "${upstream.name}" failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+      ),
   });
   const moduleZones = new ModuleZones({ zones, clock, worker, workers });
   const exchanges = new HttpExchanges(upstreams);

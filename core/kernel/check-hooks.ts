@@ -4,7 +4,7 @@ import { actionsOf, routesOf } from '../module/control.js';
 import { ManifestError, type ManifestErrors } from './manifest-error.js';
 
 /** What srv calls. */
-const HOOKS = ['start', 'stop', 'compile', 'compileServer', 'compileTls', 'compileVariables'];
+const HOOKS = ['start', 'stop', 'compile', 'compileServer', 'compileTls', 'compileVariables', 'balancer'];
 /** What it reads. */
 const FIELDS = ['variables', 'variablePrefixes'];
 

@@ -3,6 +3,7 @@ import 'reflect-metadata';
 import type { SecureContextOptions } from 'node:tls';
 import { injectable } from 'tsyringe';
 import type { Phase, Scope, HttpHandlers, VariableGetter, VariablePrefix } from './http.js';
+import type { BalancingMethod, UpstreamScope } from './balancer.js';
 import type { ArgContext, Directives } from './spec.js';
 import type { Directive } from './tree.js';
 
@@ -83,6 +84,8 @@ export interface HttpModule extends Lifecycle {
    * the directive comes or changes; in force with the configuration.
    */
   compileVariables?(directive: Directive, context: DefinitionContext): Readonly<Record<string, VariableGetter>> | undefined;
+  /** Called once for each `upstream` block with a directive of the module: the method it balances by. The last one in the block decides. */
+  balancer?(scope: UpstreamScope): BalancingMethod | undefined;
   /** Variables that need the module's services. Same form as in the manifest. */
   readonly variables?: Readonly<Record<string, VariableGetter>>;
   /** Families of variables: `{ http_: rest => request => … }`. */

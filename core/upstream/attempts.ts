@@ -1,5 +1,5 @@
 import type { UpstreamMemory } from './upstream-memory.js';
-import { F, W } from './layout.js';
+import { F, Order, UNIT, W } from './layout.js';
 import { numberOf, wordOf } from '../zone/offsets.js';
 
 /** What becomes of the requests that a worker sends to members: passive failure detection as nginx has it. Called with the zone's lock held. */
@@ -18,7 +18,7 @@ export class Attempts {
     f64[numberOf(record) + F.selected] = now;
     u32[words + W.active]!++;
     if (this.#counts) u32[words + W.perWorker + this.worker]!++;
-    if (u32[words + W.maxConns] !== 0) this.memory.rotationOf(record).settle(record, now);
+    if (u32[words + W.maxConns] !== 0 || this.memory.order === Order.load) this.memory.rotationOf(record).settle(record, now);
   }
 
   /** A request goes to the same member once more. */
@@ -37,7 +37,7 @@ export class Attempts {
     let disabled = false;
     if (failed) disabled = this.#fail(record, now);
     else if (u32[words + W.fails] !== 0 && f64[numbers + F.accessed]! < f64[numbers + F.checked]!) memory.tally.available(record, now);
-    else if (u32[words + W.maxConns] === 0) return false;
+    else if (u32[words + W.maxConns] === 0 && memory.order !== Order.load) return false;
     memory.rotationOf(record).settle(record, now);
     return disabled;
   }
@@ -59,7 +59,7 @@ export class Attempts {
     f64[numberOf(record) + F.checked] = now;
     const maxFails = u32[words + W.maxFails]!;
     if (maxFails === 0) return false;
-    const loss = Math.floor(u32[words + W.weight]! / maxFails);
+    const loss = Math.floor(u32[words + W.weight]! / UNIT / maxFails) * UNIT;
     u32[words + W.effective] = Math.max(u32[words + W.effective]! - loss, 0);
     if (fails < maxFails) return false;
     memory.tally.unavailable(record, now);

@@ -1,28 +1,87 @@
-import type { UpstreamMemory } from './upstream-memory.js';
-import type { Peer } from './peer.js';
+import type { BalancedUpstream, Balancer, BalancingMethod } from '../module/balancer.js';
+import type { Directive } from '../module/tree.js';
+import type { Choice } from './choice.js';
+import { Peer } from './peer.js';
 
-/**
- * A method of choosing members. One object for each upstream and thread. It is told about every change of the members as it comes into force
- * in this thread, so that a change costs what it is and not what the upstream is; what it shares with other threads is in the upstream's memory.
- */
-export interface Balancer {
-  /**
-   * The member for a request, or undefined when none may be chosen. Called with the zone's lock held.
-   *
-   * @param now epoch milliseconds
-   * @param tried members that this request had before
-   * @param key what the method chooses by (hash, ip_hash), made by the engine
-   */
-  pick(now: number, tried: readonly Peer[] | undefined, key: string | undefined): Peer | undefined;
-  added?(peer: Peer): void;
-  removed?(peer: Peer): void;
-  /** Weight, limits or flags of the member have changed. */
-  changed?(peer: Peer): void;
+/** Proposals for one choice, before the next member in turn is taken instead. */
+const MOST_PROPOSALS = 20;
+
+/** The balancing method of an `upstream` block, and who gave it. */
+export interface ChosenMethod extends BalancingMethod {
+  /** Name of the module. */
+  readonly module: string;
+  /** The lines of the block that it follows from: the same ones mean the same method. */
+  readonly lines: readonly Directive[];
 }
 
-/** What a balancer knows of its upstream. */
-export interface BalancerUpstream {
-  readonly memory: UpstreamMemory;
-  /** The peer whose record is at this offset; undefined if this thread does not know it. */
-  peerAt(record: number): Peer | undefined;
+/** An upstream that members can be claimed of. */
+export interface ClaimableUpstream extends BalancedUpstream {
+  /** Counts a request on a member, if that may have one more. */
+  claim(peer: Peer): boolean;
+  /** Gives a member back that was claimed and is not needed. */
+  unclaim(peer: Peer): void;
+  /** The next member in the order of the upstream, claimed. */
+  next(choice: Choice): Peer | undefined;
+  readonly onBalancerError: (module: string, error: unknown) => void;
+}
+
+/** Asks the balancer of a module for members. Nothing that the module's code does or throws reaches further. */
+export class ModuleBalancer {
+  readonly #balancer: Balancer | undefined;
+
+  constructor(
+    private readonly upstream: ClaimableUpstream,
+    private readonly method: ChosenMethod,
+  ) {
+    this.#balancer = this.#guard(() => method.create?.(upstream));
+  }
+
+  /** A member, claimed; undefined: none may be chosen. */
+  pick(choice: Choice): Peer | undefined {
+    for (let proposals = 0; proposals < MOST_PROPOSALS; proposals++) {
+      const peer = this.#proposal(choice);
+      const { claimed } = choice;
+      choice.claimed = undefined;
+      if (claimed !== undefined && claimed === peer) return peer;
+      if (claimed !== undefined) this.upstream.unclaim(claimed);
+      if (peer === undefined) break;
+      if (this.upstream.claim(peer)) return peer;
+      choice.refused.push(peer);
+    }
+    const next = this.upstream.next(choice);
+    choice.claimed = undefined;
+    return next;
+  }
+
+  added(peer: Peer): void {
+    this.#guard(() => this.#balancer?.added?.(peer));
+  }
+
+  changed(peer: Peer): void {
+    this.#guard(() => this.#balancer?.changed?.(peer));
+  }
+
+  removed(peer: Peer): void {
+    this.#guard(() => this.#balancer?.removed?.(peer));
+  }
+
+  #proposal(choice: Choice): Peer | undefined {
+    try {
+      const proposed = this.#balancer?.propose(choice);
+      if (proposed === undefined || proposed instanceof Peer) return proposed;
+      throw new TypeError('"propose" must return a peer of the upstream, or undefined');
+    } catch (error) {
+      this.upstream.onBalancerError(this.method.module, error);
+      return undefined;
+    }
+  }
+
+  #guard<T>(step: () => T): T | undefined {
+    try {
+      return step();
+    } catch (error) {
+      this.upstream.onBalancerError(this.method.module, error);
+      return undefined;
+    }
+  }
 }

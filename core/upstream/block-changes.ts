@@ -5,8 +5,9 @@ import type { Change, Prepared } from '../kernel/follower.js';
 import type { Directive } from '../module/tree.js';
 import { upstreamDirectives, type UpstreamConf } from '../module/upstream.js';
 import { prepareAll } from './prepare-all.js';
-import { checkServers, prepareServers } from './server-changes.js';
+import { assertBackup, checkServers, prepareServers } from './server-changes.js';
 import type { LineContext } from './server-line.js';
+import { isSameMethod, Methods } from './methods.js';
 import { keepaliveOf, UpstreamBlock, type BlockOptions } from './upstream-block.js';
 import { ZonePlan, type ZoneChoice } from './zone-plan.js';
 
@@ -28,6 +29,7 @@ export class BlockChanges {
   retired: readonly UpstreamBlock[] = [];
   readonly #reader = new ConfReader(upstreamDirectives);
   readonly #plan: ZonePlan;
+  readonly #methods: Methods;
 
   constructor(
     private readonly blocks: Map<number, UpstreamBlock>,
@@ -38,6 +40,7 @@ export class BlockChanges {
   ) {
     this.names = new Map(names);
     this.#plan = new ZonePlan(change.after, this.#reader, context.args);
+    this.#methods = new Methods(change.modules, change.warn);
   }
 
   /** @param touched ids of blocks @throws ConfigErrors */
@@ -105,21 +108,35 @@ export class BlockChanges {
       if (line !== undefined && block.servers.get(id)?.directive === line) lines.delete(id);
       else lines.add(id);
     }
+    const method = this.#prepareMethod(block, directive);
     const prepared = await prepareServers(block, lines, this.change.after, this.context, true);
     return {
       commit: () => {
+        method?.commit();
         prepared.commit();
         block.directive = directive;
         block.upstream.keepalive.configure(keepaliveOf(conf));
       },
-      abort: () => prepared.abort(),
+      abort: () => {
+        prepared.abort();
+        method?.abort();
+      },
     };
+  }
+
+  /** Undefined: the method stays the same. @throws ConfigError */
+  #prepareMethod(block: UpstreamBlock, directive: Directive): Pick<Prepared, 'commit' | 'abort'> | undefined {
+    if (isSameMethod(block.method, this.#methods.linesOf(directive))) return undefined;
+    const method = this.#methods.of(directive);
+    for (const line of directive.block!.named('server')) assertBackup(line, method);
+    return block.prepareMethod(method);
   }
 
   /** Nobody finds the upstream before the change is in force, so its members may be so at once. */
   async #prepareNew(directive: Directive, conf: UpstreamConf, choice: ZoneChoice | undefined): Promise<Prepared> {
     const block = UpstreamBlock.create(directive, conf, choice, directive.block!.size, this.options);
     try {
+      this.#prepareMethod(block, directive)?.commit();
       const lines = [...directive.block!.named('server')].map(({ id }) => id);
       (await prepareServers(block, lines, this.change.after, this.context, false)).commit();
     } catch (error) {

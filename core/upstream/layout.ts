@@ -5,7 +5,7 @@
 
 /** A member's record: numbers. */
 export const enum F {
-  /** Current weight; in a class: what it was in round 0 of the rotation. */
+  /** Current weight; in a class: what it was in round 0 of the rotation; in a heap: its place among those of equal load. */
   key = 0,
   checked,
   accessed,
@@ -24,12 +24,13 @@ export const enum F {
 
 /** A member's record: words, behind its numbers. */
 export const enum W {
-  /** Links in the list it stands in. */
+  /** Links in the list it stands in; in a heap {@link W.next} is its place there. */
   next = F.COUNT * 2,
   before,
   /** Which list that is ({@link Home}). */
   home,
   flags,
+  /** In units of 1/{@link UNIT}, as the effective one is: failures and a slow start lower that. */
   weight,
   effective,
   /** Place in the configuration: of two equal members the first one is chosen. */
@@ -55,12 +56,18 @@ export const enum W {
   codes,
   /** Its address as text, if that came from a name. */
   address,
+  /** For the method of the upstream: what a module's balancer keeps of a member, in all threads. */
+  spare,
+  spare2,
   /** Requests that each worker has on it: {@link MIN_WORKERS} words at least. */
   perWorker,
 }
 
+/** Parts of a weight of 1. */
+export const UNIT = 256;
+
 /** So many words fill the size class of 256 bytes. */
-export const MIN_WORKERS = 11;
+export const MIN_WORKERS = 9;
 
 export const recordBytes = (workers: number): number => (W.perWorker + workers) * 4;
 
@@ -91,6 +98,16 @@ export const enum Home {
   suspect,
   /** It failed too often and waits for its fail_timeout. */
   resting,
+  /** The heap of a rotation that goes by load. */
+  heap,
+}
+
+/** What a rotation goes by. */
+export const enum Order {
+  /** Smooth weighted round robin. */
+  turns = 0,
+  /** Fewest active requests for its weight. */
+  load,
 }
 
 /** A class of weight: all members in full health that have it, the one to be chosen next first. */
@@ -106,7 +123,7 @@ export const enum WeightClass {
 
 /** A rotation (primary or backup members): numbers. */
 export const enum RotationF {
-  /** How often one was chosen. */
+  /** How often one was chosen; by load: the largest key of one that was chosen. */
   rounds = 0,
   /** Weights of all members in the classes. */
   total,
@@ -119,6 +136,12 @@ export const enum RotationW {
   resting,
   /** Where the search for rested members goes on. */
   hand,
+  /** {@link Order} */
+  order,
+  /** Offset of the heap, an array of records; how many it has room for; how many are in it. */
+  heap,
+  heapRoom,
+  heapSize,
   COUNT,
 }
 

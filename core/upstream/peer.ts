@@ -1,8 +1,10 @@
 import type { Directive } from '../module/tree.js';
 import { formatAddress, type Address } from '../module/address.js';
-import type { MemberSettings } from './upstream-memory.js';
+import type { UpstreamPeer } from '../module/balancer.js';
+import { numberOf, wordOf } from '../zone/offsets.js';
+import type { MemberSettings, UpstreamMemory } from './upstream-memory.js';
 import type { IdleEntry } from './idle-entry.js';
-import { memberId } from './layout.js';
+import { F, memberId, UNIT, W } from './layout.js';
 
 /** The parameters of a `server` line. Lines that say the same share one object. Times in milliseconds. */
 export interface MemberParameters extends MemberSettings {
@@ -29,7 +31,7 @@ export interface Member {
  * A member of an upstream, as one thread knows it. Its figures and its place in the rotation are in the upstream's memory, at {@link offset}.
  * With another address it would be another member, so this one's never changes.
  */
-export class Peer {
+export class Peer implements UpstreamPeer {
   readonly id: number;
   readonly address: Address;
   /** `ip:port`, `[v6]:port`, `unix:/path`. */
@@ -46,6 +48,7 @@ export class Peer {
     readonly offset: number,
     /** Its place in the tables of every thread. */
     readonly slot: number,
+    private readonly home: PeerHome,
   ) {
     this.id = memberId(member.key, member.addressIndex);
     this.address = member.address;
@@ -53,4 +56,65 @@ export class Peer {
     // One string in memory where both are the same.
     this.server = text === member.name ? member.name : text;
   }
+
+  get name(): string {
+    return this.member.name;
+  }
+
+  get weight(): number {
+    return this.member.settings.weight;
+  }
+
+  get backup(): boolean {
+    return this.member.settings.backup;
+  }
+
+  get order(): number {
+    return this.#word(W.order);
+  }
+
+  get effectiveWeight(): number {
+    return this.#word(W.effective) / UNIT;
+  }
+
+  get active(): number {
+    return this.#word(W.active);
+  }
+
+  get headerTime(): number {
+    return this.home.memory.zone.f64[numberOf(this.offset) + F.headerTime]!;
+  }
+
+  get responseTime(): number {
+    return this.home.memory.zone.f64[numberOf(this.offset) + F.responseTime]!;
+  }
+
+  get isUsable(): boolean {
+    const { memory, now } = this.home;
+    return !this.removed && memory.rotationOf(this.offset).isUsable(this.offset, now);
+  }
+
+  spare(index: number): number {
+    return this.removed ? 0 : this.#word(W.spare + spareIndex(index));
+  }
+
+  setSpare(index: number, value: number): void {
+    if (!this.removed) this.home.memory.zone.u32[wordOf(this.offset) + W.spare + spareIndex(index)] = value;
+  }
+
+  #word(word: number): number {
+    return this.home.memory.zone.u32[wordOf(this.offset) + word]!;
+  }
+}
+
+/** The upstream of a peer. */
+export interface PeerHome {
+  readonly memory: UpstreamMemory;
+  /** Epoch milliseconds. */
+  readonly now: number;
+}
+
+function spareIndex(index: number): number {
+  if (index !== 0 && index !== 1) throw new RangeError(`a peer has spare words 0 and 1, not ${index}`);
+  return index;
 }

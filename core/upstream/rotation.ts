@@ -1,5 +1,6 @@
 import type { Zone } from '../zone/zone.js';
-import { F, Flag, Home, RotationF, RotationW, W, WeightClass } from './layout.js';
+import { F, Flag, Home, Order, RotationF, RotationW, UNIT, W, WeightClass } from './layout.js';
+import { LoadHeap } from './load-heap.js';
 import { insertBetween, unlink } from './record-list.js';
 import { WeightClasses } from './weight-classes.js';
 import { numberOf, wordOf } from '../zone/offsets.js';
@@ -7,7 +8,7 @@ import { numberOf, wordOf } from '../zone/offsets.js';
 /** How many resting members one choice looks at. */
 const LOOKS = 16;
 /** Rounds after which the keys are set to the present, long before they lose digits. */
-const MAX_ROUNDS = 2 ** 31;
+const MAX_ROUNDS = 2 ** 24;
 
 /** A member that a request has tried. */
 export interface Tried {
@@ -30,6 +31,7 @@ export interface Tried {
  */
 export class Rotation {
   readonly classes: WeightClasses;
+  readonly #heap: LoadHeap;
   /** Word and number indices of the head. */
   readonly #words: number;
   readonly #numbers: number;
@@ -43,6 +45,28 @@ export class Rotation {
     this.#words = wordOf(head);
     this.#numbers = numberOf(head);
     this.classes = new WeightClasses(zone, this.#words + RotationW.classes);
+    this.#heap = new LoadHeap(zone, this.#words);
+  }
+
+  get order(): Order {
+    return this.zone.u32[this.#words + RotationW.order] === 0 ? Order.turns : Order.load;
+  }
+
+  /** Makes room for `records` in an order, by default the one in force. False: the zone is full. */
+  reserve(records: number, order = this.order): boolean {
+    return order === Order.turns || this.#heap.reserve(records);
+  }
+
+  /** Goes by another order from now on. Nobody is in the rotation meanwhile. */
+  setOrder(order: Order): void {
+    this.clear();
+    if (order === Order.turns) this.#heap.release();
+    this.zone.u32[this.#words + RotationW.order] = order;
+  }
+
+  /** Gives its memory back. */
+  release(): void {
+    this.#heap.release();
   }
 
   /** Chooses a member that was not tried, or 0. @param now epoch milliseconds */
@@ -58,7 +82,10 @@ export class Rotation {
   /** Moves a member to the list where it belongs after something happened to it. Its place stays if that is where it is. */
   settle(record: number, now: number): void {
     const home = this.#homeOf(record, now);
-    if (home === this.zone.u32[wordOf(record) + W.home]) return;
+    if (home === this.zone.u32[wordOf(record) + W.home]) {
+      if (home === Home.heap) this.#heap.update(record);
+      return;
+    }
     this.leave(record);
     this.#enter(record, home);
   }
@@ -74,7 +101,8 @@ export class Rotation {
       this.classes.take(record);
       f64[numberOf(record) + F.key]! += weight * f64[this.#numbers + RotationF.rounds]!;
       f64[this.#numbers + RotationF.total]! -= weight;
-    } else if (home === Home.suspect) unlink(this.zone, record, this.#words + RotationW.suspects, 0);
+    } else if (home === Home.heap) this.#heap.remove(record);
+    else if (home === Home.suspect) unlink(this.zone, record, this.#words + RotationW.suspects, 0);
     else if (home === Home.resting) {
       if (u32[this.#words + RotationW.hand] === record) u32[this.#words + RotationW.hand] = u32[words + W.next]!;
       unlink(this.zone, record, this.#words + RotationW.resting, 0);
@@ -90,6 +118,7 @@ export class Rotation {
     u32[this.#words + RotationW.resting] = 0;
     u32[this.#words + RotationW.hand] = 0;
     this.classes.clear();
+    this.#heap.clear();
   }
 
   restore(record: number, now: number): void {
@@ -108,6 +137,26 @@ export class Rotation {
   }
 
   #choose(now: number): number {
+    return this.order === Order.load ? this.#chooseByLoad(now) : this.#chooseByTurns(now);
+  }
+
+  /** The least loaded one. Its key grows by its share of a round, from where the others are at least, so that nobody saves turns up. */
+  #chooseByLoad(now: number): number {
+    const { u32, f64 } = this.zone;
+    const chosen = this.#heap.top;
+    if (chosen === 0) return 0;
+    const words = wordOf(chosen);
+    const reached = Math.max(f64[numberOf(chosen) + F.key]!, f64[this.#numbers + RotationF.rounds]!);
+    const effective = Math.max(u32[words + W.effective]!, 1);
+    f64[this.#numbers + RotationF.rounds] = reached;
+    f64[numberOf(chosen) + F.key] = reached + UNIT / effective;
+    u32[words + W.effective] = Math.min(effective + UNIT, u32[words + W.weight]!);
+    this.#heap.update(chosen);
+    this.beginTrial(chosen, now);
+    return chosen;
+  }
+
+  #chooseByTurns(now: number): number {
     const { u32, f64 } = this.zone;
     const rounds = f64[this.#numbers + RotationF.rounds]! + 1;
     let best = 0;
@@ -132,8 +181,8 @@ export class Rotation {
       const current = f64[numberOf(record) + F.key]! + effective;
       f64[numberOf(record) + F.key] = current;
       total += effective;
-      if (effective < u32[words + W.weight]!) u32[words + W.effective] = effective + 1;
-      if (effective + 1 >= u32[words + W.weight]!) recovered = true;
+      if (effective < u32[words + W.weight]!) u32[words + W.effective] = Math.min(effective + UNIT, u32[words + W.weight]!);
+      if (effective + UNIT >= u32[words + W.weight]!) recovered = true;
       if (current > highest || (current === highest && this.#isBefore(record, best))) {
         best = record;
         highest = current;
@@ -150,15 +199,23 @@ export class Rotation {
   /** Takes the total off the chosen one, and moves it behind the others of its class. */
   #take(record: number, total: number, now: number): void {
     const { u32, f64 } = this.zone;
-    const words = wordOf(record);
-    const numbers = numberOf(record);
-    f64[numbers + F.key]! -= total;
-    if (u32[words + W.home] === Home.weightClass) this.classes.fallBack(record);
-    // A new window for counting failures; and a member that failed too often has this one trial in it.
-    if (now - f64[numbers + F.checked]! > u32[words + W.failTimeout]!) {
-      f64[numbers + F.checked] = now;
-      if (u32[words + W.fails] !== 0) this.settle(record, now);
-    }
+    f64[numberOf(record) + F.key]! -= total;
+    if (u32[wordOf(record) + W.home] === Home.weightClass) this.classes.fallBack(record);
+    this.beginTrial(record, now);
+  }
+
+  /** A member was chosen: begins a new window for counting failures, in which a member that failed too often has this one trial. */
+  beginTrial(record: number, now: number): void {
+    const { u32, f64 } = this.zone;
+    if (now - f64[numberOf(record) + F.checked]! <= u32[wordOf(record) + W.failTimeout]!) return;
+    f64[numberOf(record) + F.checked] = now;
+    if (u32[wordOf(record) + W.fails] !== 0) this.settle(record, now);
+  }
+
+  /** Whether a member may be chosen now. */
+  isUsable(record: number, now: number): boolean {
+    const home = this.#homeOf(record, now);
+    return home !== Home.none && home !== Home.resting;
   }
 
   /** Members whose weight is whole again go back to their class. */
@@ -203,6 +260,7 @@ export class Rotation {
     const maxFails = u32[words + W.maxFails]!;
     if (maxFails !== 0 && u32[words + W.fails]! >= maxFails && now - f64[numberOf(record) + F.checked]! <= u32[words + W.failTimeout]!)
       return Home.resting;
+    if (this.order === Order.load) return Home.heap;
     return u32[words + W.effective]! < u32[words + W.weight]! ? Home.suspect : Home.weightClass;
   }
 
@@ -215,6 +273,10 @@ export class Rotation {
       f64[numberOf(record) + F.key]! -= weight * f64[this.#numbers + RotationF.rounds]!;
       f64[this.#numbers + RotationF.total]! += weight;
       this.classes.place(record);
+    } else if (home === Home.heap) {
+      // It does not make up for the time in which it was not there.
+      f64[numberOf(record) + F.key] = Math.max(f64[numberOf(record) + F.key]!, f64[this.#numbers + RotationF.rounds]!);
+      this.#heap.add(record);
     } else if (home === Home.suspect) this.#push(record, this.#words + RotationW.suspects);
     else if (home === Home.resting) this.#push(record, this.#words + RotationW.resting);
   }

@@ -1,29 +1,41 @@
-import type { Balancer, BalancerUpstream } from './balancer.js';
 import type { Peer } from './peer.js';
 import type { Rotation, Tried } from './rotation.js';
+import type { UpstreamMemory } from './upstream-memory.js';
 
-/** Smooth weighted round robin (the default), the same sequence for all workers of an upstream with a zone. Backup members only when no other is left. */
-export class RoundRobin implements Balancer {
-  constructor(private readonly upstream: BalancerUpstream) {}
+/** What knows the peers of records. */
+interface PeerTable {
+  readonly memory: UpstreamMemory;
+  /** The peer whose record is at this offset; undefined if this thread does not know it. */
+  peerAt(record: number): Peer | undefined;
+}
 
-  pick(now: number, tried: readonly Peer[] | undefined): Peer | undefined {
-    const { primary, backup } = this.upstream.memory;
-    return this.#pickFrom(primary, now, tried) ?? this.#pickFrom(backup, now, tried);
-  }
+/**
+ * The next member in the order of an upstream, the same sequence for all workers of one with a zone: smooth weighted round robin (the default)
+ * or the least loaded. Backup members only when no other is left. Called with the zone's lock held.
+ */
+export function nextPeer(table: PeerTable, now: number, tried: readonly Peer[] | undefined): Peer | undefined {
+  const { primary, backup } = table.memory;
+  return nextOf(table, primary, now, tried) ?? nextOf(table, backup, now, tried);
+}
 
-  #pickFrom(rotation: Rotation, now: number, tried: readonly Peer[] | undefined): Peer | undefined {
-    const record = rotation.pick(now, tried);
-    return record === 0 ? undefined : (this.upstream.peerAt(record) ?? this.#pickKnown(rotation, now, tried, record));
-  }
+function nextOf(table: PeerTable, rotation: Rotation, now: number, tried: readonly Peer[] | undefined): Peer | undefined {
+  const record = rotation.pick(now, tried);
+  return record === 0 ? undefined : (table.peerAt(record) ?? nextKnown(table, rotation, now, tried, record));
+}
 
-  /** The rotation holds a member that this thread does not know. A change is prepared everywhere before it is in force, so it should not. */
-  #pickKnown(rotation: Rotation, now: number, tried: readonly Peer[] | undefined, unknown: number): Peer | undefined {
-    const skipped: Tried[] = [...(tried ?? []), { offset: unknown, removed: false }];
-    for (;;) {
-      const record = rotation.pick(now, skipped);
-      const peer = record === 0 ? undefined : this.upstream.peerAt(record);
-      if (record === 0 || peer !== undefined) return peer;
-      skipped.push({ offset: record, removed: false });
-    }
+/** The rotation holds a member that this thread does not know. A change is prepared everywhere before it is in force, so it should not. */
+function nextKnown(
+  table: PeerTable,
+  rotation: Rotation,
+  now: number,
+  tried: readonly Peer[] | undefined,
+  unknown: number,
+): Peer | undefined {
+  const skipped: Tried[] = [...(tried ?? []), { offset: unknown, removed: false }];
+  for (;;) {
+    const record = rotation.pick(now, skipped);
+    const peer = record === 0 ? undefined : table.peerAt(record);
+    if (record === 0 || peer !== undefined) return peer;
+    skipped.push({ offset: record, removed: false });
   }
 }

@@ -3,7 +3,8 @@ import type { Directive } from '../module/tree.js';
 import type { UpstreamConf } from '../module/upstream.js';
 import { Zone } from '../zone/zone.js';
 import { ZoneUseError, type ZoneSet } from '../zone/zone-set.js';
-import { Upstream, type UpstreamOptions } from './upstream.js';
+import type { ChosenMethod } from './balancer.js';
+import { Upstream, ZoneFull, type PreparedMember, type UpstreamOptions } from './upstream.js';
 import { UpstreamMemory } from './upstream-memory.js';
 import type { KeepaliveSettings } from './keepalive.js';
 import { recordBytes } from './layout.js';
@@ -41,6 +42,8 @@ export function keepaliveOf(conf: UpstreamConf): KeepaliveSettings {
 /** An `upstream` block: its upstream, and which line made which member. */
 export class UpstreamBlock {
   readonly servers = new Map<number, ServerInForce>();
+  /** Undefined: round robin. */
+  method: ChosenMethod | undefined = undefined;
 
   private constructor(
     public directive: Directive,
@@ -74,6 +77,24 @@ export class UpstreamBlock {
       zone,
       options,
     );
+  }
+
+  /** Makes another balancing method ready. @throws ZoneFullError */
+  prepareMethod(method: ChosenMethod | undefined): Pick<PreparedMember, 'commit' | 'abort'> {
+    try {
+      const { commit, abort } = this.upstream.prepareMethod(method);
+      return {
+        commit: () => {
+          commit();
+          this.method = method;
+        },
+        abort,
+      };
+    } catch (error) {
+      if (error instanceof ZoneFull)
+        throw new ZoneFullError(this.directive, `zone "${this.zone?.name ?? ''}" is too small: it has no room for the balancing method`);
+      throw error;
+    }
   }
 
   /** True if the upstream lives where `choice` says. */

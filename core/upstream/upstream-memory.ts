@@ -1,5 +1,5 @@
 import type { Zone } from '../zone/zone.js';
-import { F, Flag, UpstreamW, Home, MIN_WORKERS, W, upstreamBytes, recordBytes } from './layout.js';
+import { F, Flag, UpstreamW, Home, type Order, MIN_WORKERS, UNIT, W, upstreamBytes, recordBytes } from './layout.js';
 import { MemberTable } from './member-table.js';
 import { Rotation } from './rotation.js';
 import { Tally } from './tally.js';
@@ -102,12 +102,13 @@ export class UpstreamMemory {
   /** A record that is in the table and in no rotation yet. 0: the zone is full. @param address text to keep for the other threads */
   add(key: number, addressIndex: number, slot: number, settings: MemberSettings, address: string | undefined): number {
     const { slab } = this.zone;
-    const record = slab.calloc(recordBytes(this.workers));
+    const rotation = this.#rotationFor(settings);
+    const record = rotation.reserve(this.#records + 1) ? slab.calloc(recordBytes(this.workers)) : 0;
     if (record === 0) return 0;
     const text = address === undefined ? 0 : this.#keepText(address);
-    const weightClass = this.#rotationFor(settings).classes.join(settings.weight);
+    const weightClass = rotation.classes.join(settings.weight * UNIT);
     if (weightClass === 0 || (text === 0 && address !== undefined)) {
-      if (weightClass !== 0) this.#rotationFor(settings).classes.quit(weightClass);
+      if (weightClass !== 0) rotation.classes.quit(weightClass);
       if (text !== 0) slab.release(text);
       slab.release(record);
       return 0;
@@ -119,7 +120,7 @@ export class UpstreamMemory {
     u32[words + W.slot] = slot;
     u32[words + W.address] = text;
     u32[words + W.weightClass] = weightClass;
-    u32[words + W.effective] = settings.weight;
+    u32[words + W.effective] = settings.weight * UNIT;
     u32[words + W.order] = u32[this.#words + UpstreamW.nextOrder]!++;
     this.#store(record, settings);
     u32[words + W.flags]! |= Flag.PENDING;
@@ -174,7 +175,8 @@ export class UpstreamMemory {
 
   /** Reserves what a change of weight or role needs. 0: the zone is full. Hand it to {@link change}, or give it back with {@link cancel}. */
   reserve(settings: MemberSettings): number {
-    return this.#rotationFor(settings).classes.join(settings.weight);
+    if (!this.#rotationFor(settings).reserve(this.#records)) return 0;
+    return this.#rotationFor(settings).classes.join(settings.weight * UNIT);
   }
 
   cancel(settings: MemberSettings, weightClass: number): void {
@@ -189,10 +191,10 @@ export class UpstreamMemory {
     before.leave(record);
     before.classes.quit(u32[words + W.weightClass]!);
     const wasBackup = (u32[words + W.flags]! & Flag.BACKUP) !== 0;
-    if (u32[words + W.weight] !== settings.weight || wasBackup !== settings.backup) {
+    if (u32[words + W.weight] !== settings.weight * UNIT || wasBackup !== settings.backup) {
       // With another weight it starts like a new one, instead of working off what it was owed under the old one.
       f64[numberOf(record) + F.key] = 0;
-      u32[words + W.effective] = settings.weight;
+      u32[words + W.effective] = settings.weight * UNIT;
     }
     u32[words + W.weightClass] = weightClass;
     this.#store(record, settings);
@@ -201,6 +203,26 @@ export class UpstreamMemory {
     // Fewer failures are tolerated now than it has had: it gets no requests from here on, and says so.
     if (!tolerated && now - f64[numberOf(record) + F.checked]! <= settings.failTimeout) this.tally.unavailable(record, now);
     this.rotationOf(record).settle(record, now);
+  }
+
+  /** What members are chosen by. */
+  get order(): Order {
+    return this.primary.order;
+  }
+
+  /** Makes room for another order. False: the zone is full. */
+  reserveOrder(order: Order): boolean {
+    return this.primary.reserve(this.#records, order) && this.backup.reserve(this.#records, order);
+  }
+
+  /** Puts another order in force, for which there is room. All members begin anew in it. */
+  setOrder(order: Order, now: number): void {
+    if (order === this.order) return;
+    const records = Array.from(this.#all());
+    for (const record of records) this.rotationOf(record).leave(record);
+    this.primary.setOrder(order);
+    this.backup.setOrder(order);
+    for (const record of records) this.rotationOf(record).restore(record, now);
   }
 
   /** The text kept with {@link add}, or undefined. */
@@ -246,9 +268,15 @@ export class UpstreamMemory {
       this.#release(record);
     }
     this.table.release();
+    this.primary.release();
+    this.backup.release();
     this.zone.slab.release(this.head);
     this.zone.directory.remove(name);
     return true;
+  }
+
+  get #records(): number {
+    return this.zone.u32[this.#words + UpstreamW.records]!;
   }
 
   *#all(): Generator<number> {
@@ -266,7 +294,7 @@ export class UpstreamMemory {
     const words = wordOf(record);
     const roles = (settings.backup ? Flag.BACKUP : 0) | (settings.down ? Flag.DOWN : 0) | (settings.drain ? Flag.DRAIN : 0);
     u32[words + W.flags] = (u32[words + W.flags]! & ~(Flag.BACKUP | Flag.DOWN | Flag.DRAIN)) | roles;
-    u32[words + W.weight] = settings.weight;
+    u32[words + W.weight] = settings.weight * UNIT;
     u32[words + W.maxConns] = settings.maxConns;
     u32[words + W.maxFails] = settings.maxFails;
     u32[words + W.failTimeout] = Math.min(settings.failTimeout, 2 ** 32 - 1);

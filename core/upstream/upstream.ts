@@ -1,14 +1,17 @@
+import type { HttpRequest } from '../module/http.js';
 import type { Clock } from '../net/clock.js';
 import type { TimerWheel } from '../net/timers.js';
 import { Slab } from '../zone/slab.js';
 import { Attempts } from './attempts.js';
-import type { Balancer, BalancerUpstream } from './balancer.js';
+import { ModuleBalancer, type ChosenMethod, type ClaimableUpstream } from './balancer.js';
+import { Choice } from './choice.js';
 import { formatAddress } from '../module/address.js';
 import type { UpstreamMemory } from './upstream-memory.js';
 import { KeepalivePool, type KeepaliveSettings } from './keepalive.js';
-import { W, recordBytes } from './layout.js';
-import { Peer, type Member } from './peer.js';
-import { RoundRobin } from './round-robin.js';
+import { Order, W, recordBytes } from './layout.js';
+import { Peer, type Member, type PeerHome } from './peer.js';
+import { nextPeer } from './round-robin.js';
+import { WeightIndex } from './weight-index.js';
 import { wordOf } from '../zone/offsets.js';
 
 /** Half of a change: nothing of it is in force yet. Exactly one of the two is called, and neither throws. */
@@ -35,6 +38,8 @@ export interface UpstreamOptions {
   readonly keepalive: KeepaliveSettings;
   /** A member failed so often that it gets no requests for its fail_timeout. */
   readonly onUnavailable: (peer: Peer, upstream: Upstream) => void;
+  /** The balancer of a module has thrown. */
+  readonly onBalancerError?: (module: string, error: unknown, upstream: Upstream) => void;
 }
 
 /**
@@ -43,13 +48,16 @@ export interface UpstreamOptions {
  * For each {@link pick} there is exactly one {@link free}; in between {@link answered} when the head of an answer came, and
  * {@link finished} when the exchange is over.
  */
-export class Upstream implements BalancerUpstream {
+export class Upstream implements ClaimableUpstream, PeerHome {
   readonly keepalive: KeepalivePool;
   readonly #peers = new Map<number, Peer>();
   /** By {@link Peer.slot}. */
   readonly #slots: (Peer | undefined)[] = [];
   readonly #freeSlots: number[] = [];
-  readonly #balancer: Balancer;
+  /** Undefined: the order of the upstream decides. */
+  #balancer: ModuleBalancer | undefined;
+  /** Made when a balancer asks for it. */
+  #weights: WeightIndex | undefined;
   readonly #attempts: Attempts;
   /** Members in force that are `down`. */
   #down = 0;
@@ -61,7 +69,6 @@ export class Upstream implements BalancerUpstream {
     private readonly options: UpstreamOptions,
   ) {
     this.keepalive = new KeepalivePool(options.keepalive, memory, options.worker, options.clock, options.timers);
-    this.#balancer = new RoundRobin(this);
     this.#attempts = new Attempts(memory, options.worker);
   }
 
@@ -95,19 +102,55 @@ export class Upstream implements BalancerUpstream {
     return peer?.offset === record ? peer : undefined;
   }
 
+  get now(): number {
+    return this.options.clock.now;
+  }
+
+  /** What the members for a request are chosen with; undefined: not needed before one of them has failed. */
+  choiceFor(request: HttpRequest): Choice | undefined {
+    return this.#balancer === undefined ? undefined : new Choice(request);
+  }
+
   /** Chooses a member, which has one more request then. Undefined: none may be chosen. */
-  pick(tried?: readonly Peer[], key?: string): Peer | undefined {
-    const { memory } = this;
-    const { now } = this.options.clock;
-    if (now > this.#lastPick) return undefined;
+  pick(choice?: Choice): Peer | undefined {
+    if (this.now > this.#lastPick) return undefined;
+    return this.#balancer === undefined ? this.#next(choice) : this.#balancer.pick(choice ?? new Choice(undefined));
+  }
+
+  next(choice: Choice): Peer | undefined {
+    if (choice.claimed !== undefined) this.unclaim(choice.claimed);
+    choice.claimed = this.#next(choice);
+    return choice.claimed;
+  }
+
+  claim(peer: Peer): boolean {
+    const { memory, now } = this;
     memory.enter(now);
-    const peer = this.#balancer.pick(now, tried, key);
-    if (peer !== undefined) {
-      peer.picked++;
+    const rotation = memory.rotationOf(peer.offset);
+    const usable = !peer.removed && this.peerAt(peer.offset) === peer && rotation.isUsable(peer.offset, now);
+    if (usable) {
+      rotation.beginTrial(peer.offset, now);
       this.#attempts.begin(peer.offset, now);
+      peer.picked++;
     }
     memory.leave();
-    return peer;
+    return usable;
+  }
+
+  unclaim(peer: Peer): void {
+    this.free(peer, false);
+  }
+
+  get totalWeight(): number {
+    return this.#weightIndex.total;
+  }
+
+  peerAtWeight(point: number): Peer | undefined {
+    return this.#weightIndex.at(point);
+  }
+
+  onBalancerError(module: string, error: unknown): void {
+    this.options.onBalancerError?.(module, error, this);
   }
 
   /** The request on this member was sent once more, over another connection. */
@@ -164,7 +207,8 @@ export class Upstream implements BalancerUpstream {
         if (this.options.owner) this.#locked((now) => this.memory.link(peer.offset, now));
         this.#peers.set(peer.id, peer);
         if (peer.member.settings.down) this.#down++;
-        this.#balancer.added?.(peer);
+        if (!peer.backup) this.#weights?.add(peer);
+        this.#balancer?.added(peer);
       },
       abort: () => {
         if (this.#slots[peer.slot] === peer) this.#slots[peer.slot] = undefined;
@@ -186,7 +230,8 @@ export class Upstream implements BalancerUpstream {
         if (options.owner) this.#locked((now) => memory.change(peer.offset, member.settings, weightClass, now));
         this.#down += Number(member.settings.down) - Number(peer.member.settings.down);
         peer.member = member;
-        this.#balancer.changed?.(peer);
+        this.#weights?.change(peer);
+        this.#balancer?.changed(peer);
       },
       abort: () => {
         if (options.owner) this.#locked(() => memory.cancel(member.settings, weightClass));
@@ -208,8 +253,29 @@ export class Upstream implements BalancerUpstream {
           this.#peers.delete(peer.id);
           if (peer.member.settings.down) this.#down--;
         }
-        this.#balancer.removed?.(peer);
+        this.#weights?.remove(peer);
+        this.#balancer?.removed(peer);
         this.keepalive.drop(peer);
+      },
+      abort: () => {},
+    };
+  }
+
+  /**
+   * Another balancing method, which knows all members before it is in force. Committed before changes of members are.
+   * @param method undefined: round robin
+   * @throws ZoneFull
+   */
+  prepareMethod(method: ChosenMethod | undefined): Pick<PreparedMember, 'commit' | 'abort'> {
+    const { memory, options } = this;
+    const order = method?.order === 'load' ? Order.load : Order.turns;
+    if (options.owner && !this.#locked(() => memory.reserveOrder(order))) throw new ZoneFull();
+    const balancer = method?.create === undefined || options.worker < 0 ? undefined : new ModuleBalancer(this, method);
+    for (const peer of this.peers) balancer?.added(peer);
+    return {
+      commit: () => {
+        if (options.owner) this.#locked((now) => memory.setOrder(order, now));
+        this.#balancer = balancer;
       },
       abort: () => {},
     };
@@ -257,6 +323,26 @@ export class Upstream implements BalancerUpstream {
     return !this.options.owner || this.#locked(() => this.memory.reap());
   }
 
+  #next(choice: Choice | undefined): Peer | undefined {
+    const { memory, now } = this;
+    memory.enter(now);
+    const peer = nextPeer(this, now, choice?.tried);
+    if (peer !== undefined) {
+      peer.picked++;
+      this.#attempts.begin(peer.offset, now);
+    }
+    memory.leave();
+    return peer;
+  }
+
+  get #weightIndex(): WeightIndex {
+    return (this.#weights ??= new WeightIndex(this.#primaries()));
+  }
+
+  *#primaries(): Generator<Peer> {
+    for (const peer of this.peers) if (!peer.backup) yield peer;
+  }
+
   #allocate(member: Member): Peer {
     const slot = this.#freeSlots.pop() ?? this.#slots.length;
     // What a name means is decided once for all threads.
@@ -266,13 +352,13 @@ export class Upstream implements BalancerUpstream {
       this.#freeSlots.push(slot);
       throw new ZoneFull();
     }
-    return new Peer(member, record, slot);
+    return new Peer(member, record, slot, this);
   }
 
   #attach(member: Member, pending: boolean): Peer {
     const record = this.#locked(() => this.memory.table.find(member.key, member.addressIndex, pending));
     if (record === 0) throw new Error(`member ${member.name} of upstream "${this.name}" is not in its zone`);
-    return new Peer(member, record, this.memory.zone.u32[wordOf(record) + W.slot]!);
+    return new Peer(member, record, this.memory.zone.u32[wordOf(record) + W.slot]!, this);
   }
 
   /**

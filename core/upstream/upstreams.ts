@@ -30,6 +30,8 @@ export interface UpstreamSetOptions {
   readonly timers?: TimerWheel;
   /** A member failed so often that it gets no requests for its fail_timeout. */
   readonly onUnavailable: (peer: Peer, upstream: Upstream) => void;
+  /** The balancer of a module has thrown. */
+  readonly onBalancerError?: (module: string, error: unknown, upstream: Upstream) => void;
   readonly lookup?: HostLookup;
 }
 
@@ -53,9 +55,25 @@ export class UpstreamSet extends Upstreams implements Follower {
   readonly #options: BlockOptions;
   readonly #lookup: HostLookup;
 
-  constructor({ role, worker = 0, workers, zones, clock, timers, onUnavailable, lookup = systemLookup }: UpstreamSetOptions) {
+  constructor({
+    role,
+    worker = 0,
+    workers,
+    zones,
+    clock,
+    timers,
+    onUnavailable,
+    onBalancerError,
+    lookup = systemLookup,
+  }: UpstreamSetOptions) {
     super();
-    const upstream = { clock, worker: role === 'master' ? -1 : worker, onUnavailable, ...(timers && { timers }) };
+    const upstream = {
+      clock,
+      worker: role === 'master' ? -1 : worker,
+      onUnavailable,
+      ...(timers && { timers }),
+      ...(onBalancerError && { onBalancerError }),
+    };
     this.#options = { zones, owner: role !== 'worker', workers, upstream };
     this.#lookup = lookup;
     this.#implicit = new ImplicitUpstreams({ ...upstream, owner: true, keepalive: DEFAULT_KEEPALIVE }, lookup);

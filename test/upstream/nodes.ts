@@ -83,7 +83,12 @@ export class TestNode {
 
   async apply(operations: readonly TreeOperation[], fate: 'commit' | 'abort' = 'commit'): Promise<void> {
     const after = this.tree.apply(operations);
-    const change = { before: this.tree, after, operations, modules: { registry: this.registry, args } } as unknown as Change;
+    const change = {
+      before: this.tree,
+      after,
+      operations,
+      modules: Object.assign([], { registry: this.registry, args }),
+    } as unknown as Change;
     const prepared: Prepared[] = [await this.master.prepare(change)];
     for (const [index, worker] of this.workers.entries()) {
       this.workerZones[index]?.adopt(this.zones.shares(this.#seen[index]));

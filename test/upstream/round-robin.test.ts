@@ -2,7 +2,7 @@ import test from 'ava';
 import * as fc from 'fast-check';
 import type { Peer } from '../../core/upstream/peer.js';
 import { Zone } from '../../core/zone/zone.js';
-import { upstreamOf, member } from './upstreams.js';
+import { after, upstreamOf, member } from './upstreams.js';
 import { NginxModel, type ModelPeer } from './nginx-model.js';
 
 /** Keys of the next `count` choices; each request ends at once. */
@@ -25,8 +25,8 @@ test('backup members get requests only when no other is left', (t) => {
   t.deepEqual(sequence(upstream, 4), [1, 2, 1, 2]);
   const one = upstream.peer(1) as Peer;
   const two = upstream.peer(2) as Peer;
-  t.is(upstream.pick([one, two])?.member.key, 3);
-  t.is(upstream.pick([one, two, upstream.peer(3) as Peer]), undefined);
+  t.is(upstream.pick(after(one, two))?.member.key, 3);
+  t.is(upstream.pick(after(one, two, upstream.peer(3) as Peer)), undefined);
 });
 
 const peers = fc.array(
@@ -87,7 +87,7 @@ for (const shared of [true, false]) {
             model.free(done.twin, step.failed, clock.now);
           } else {
             const tried = step.pick.flatMap((key) => upstream.peer(key) ?? []);
-            const peer = upstream.pick(tried);
+            const peer = upstream.pick(after(...tried));
             const twin = model.pick(clock.now, new Set(tried.map((one) => one.member.key)));
             if (peer?.member.key !== twin?.name) throw new Error(`chose ${peer?.member.key}, nginx ${twin?.name}`);
             if (peer && twin) busy.push({ peer, twin });

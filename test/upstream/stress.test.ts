@@ -10,10 +10,11 @@ import type { StressData } from './stress-thread.js';
 
 const MEMBERS = 12;
 
-function stage(settings: Parameters<typeof member>[1] = {}) {
+function stage(settings: Parameters<typeof member>[1] = {}, order: 'turns' | 'load' = 'turns') {
   const zone = Zone.create('g', 64 * 1024);
   const list = Array.from({ length: MEMBERS }, (_, index) => member(index + 1, { weight: (index % 3) + 1, ...settings }));
   const { upstream, clock } = upstreamOf(list, { zone, worker: -1 });
+  upstream.prepareMethod({ module: 'test', lines: [], order }).commit();
   const start = (worker: number, requests: number, failing = 0): Worker =>
     new Worker(new URL('./stress-thread.js', import.meta.url), {
       workerData: { zone: zone.buffer as SharedArrayBuffer, members: MEMBERS, worker, requests, failing } satisfies StressData,
@@ -68,32 +69,52 @@ test.serial('workers count exactly and share one sequence', async (t) => {
   t.notThrows(() => assertSound(zone));
 });
 
-test.serial('workers that die anywhere leave no request behind, and all members in the game', async (t) => {
-  const { zone, upstream, clock, start } = stage({ maxConns: 4, maxFails: 2, failTimeout: 3 });
-  const random = new Random(3);
-  let broken = 0;
-  for (let round = 0; round < 12; round++) {
-    const workers = [start(0, 1e9, 4), start(1, 1e9, 4)];
-    const ids = workers.map(({ threadId }) => threadId);
-    await Promise.all(workers.map((worker) => once(worker, 'message')));
-    await new Promise((resolve) => setTimeout(resolve, 5 + random.below(20)));
-    for (const [index, worker] of workers.entries()) {
-      await worker.terminate();
-      if (zone.releaseOf(ids[index]!)) broken++;
-      upstream.dropWorker(index);
-    }
-    t.deepEqual([...new Set(figures(upstream).map(({ active }) => active))], [0], `round ${round}`);
-    t.notThrows(() => assertSound(zone));
-  }
-  t.log(`${broken} of 24 died with the lock`);
-  // Long after all failures, everyone gets requests again.
-  clock.now += 1e12;
-  const chosen = new Set<number>();
-  for (let request = 0; request < 200; request++) {
-    const peer = upstream.pick();
-    if (!peer) continue;
-    chosen.add(peer.id);
-    upstream.free(peer, false);
-  }
-  t.is(chosen.size, MEMBERS);
+test.serial('workers share one order by load', async (t) => {
+  const { zone, upstream, start } = stage({}, 'load');
+  const results = await Promise.all(
+    [0, 1, 2].map(async (worker) => {
+      const thread = start(worker, 20_000);
+      await once(thread, 'message');
+      const [answer] = await Promise.all([once(thread, 'message') as Promise<[number[]]>, once(thread, 'exit')]);
+      return answer[0];
+    }),
+  );
+  const all = figures(upstream);
+  t.deepEqual(
+    all.map(({ requests }) => requests),
+    Array.from({ length: MEMBERS }, (_, index) => results.reduce((sum, counts) => sum + counts[index]!, 0)),
+  );
+  t.true(all.every(({ active }) => active === 0));
+  t.notThrows(() => assertSound(zone));
 });
+
+for (const order of ['turns', 'load'] as const)
+  test.serial(`workers that die anywhere leave no request behind, and all members in the game: ${order}`, async (t) => {
+    const { zone, upstream, clock, start } = stage({ maxConns: 4, maxFails: 2, failTimeout: 3 }, order);
+    const random = new Random(3);
+    let broken = 0;
+    for (let round = 0; round < 12; round++) {
+      const workers = [start(0, 1e9, 4), start(1, 1e9, 4)];
+      const ids = workers.map(({ threadId }) => threadId);
+      await Promise.all(workers.map((worker) => once(worker, 'message')));
+      await new Promise((resolve) => setTimeout(resolve, 5 + random.below(20)));
+      for (const [index, worker] of workers.entries()) {
+        await worker.terminate();
+        if (zone.releaseOf(ids[index]!)) broken++;
+        upstream.dropWorker(index);
+      }
+      t.deepEqual([...new Set(figures(upstream).map(({ active }) => active))], [0], `round ${round}`);
+      t.notThrows(() => assertSound(zone));
+    }
+    t.log(`${broken} of 24 died with the lock`);
+    // Long after all failures, everyone gets requests again.
+    clock.now += 1e12;
+    const chosen = new Set<number>();
+    for (let request = 0; request < 200; request++) {
+      const peer = upstream.pick();
+      if (!peer) continue;
+      chosen.add(peer.id);
+      upstream.free(peer, false);
+    }
+    t.is(chosen.size, MEMBERS);
+  });

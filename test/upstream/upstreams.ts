@@ -1,8 +1,9 @@
 import { Clock } from '../../core/net/clock.js';
+import { Choice } from '../../core/upstream/choice.js';
 import { Upstream, type UpstreamOptions } from '../../core/upstream/upstream.js';
 import { UpstreamMemory } from '../../core/upstream/upstream-memory.js';
 import { DEFAULT_KEEPALIVE } from '../../core/upstream/keepalive.js';
-import type { Member } from '../../core/upstream/peer.js';
+import type { Member, Peer } from '../../core/upstream/peer.js';
 import { Zone } from '../../core/zone/zone.js';
 
 /** A clock that stands until it is told to go on. */
@@ -37,6 +38,13 @@ export function member(key: number, settings: Partial<Member['settings']> = {}):
     settings: whole,
     directive: undefined,
   };
+}
+
+/** The choice for a request that has tried these. */
+export function after(...tried: readonly Peer[]): Choice {
+  const choice = new Choice(undefined);
+  choice.tried.push(...tried);
+  return choice;
 }
 
 export interface TestGroup {

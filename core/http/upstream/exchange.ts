@@ -1,4 +1,5 @@
 import type { ResponseHead } from '../../net/http1/response-head.js';
+import { Choice } from '../../upstream/choice.js';
 import type { Upstream } from '../../upstream/upstream.js';
 import type { Peer } from '../../upstream/peer.js';
 import { Relayed, ResponseRelay } from './response-relay.js';
@@ -26,7 +27,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
   readonly #startedAt: number;
   readonly #feed: RequestFeed;
   #attempt: Attempt | undefined = undefined;
-  #tried: Peer[] | undefined = undefined;
+  #choice: Choice | undefined;
   #tries = 0;
   /** From the moment on in which the client gets this member's answer. */
   #relay: ResponseRelay | undefined = undefined;
@@ -42,6 +43,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
     this.#before = this.attempts.length;
     this.responseHead = '';
     this.#feed = new RequestFeed(request, route, head, this);
+    this.#choice = upstream.choiceFor(request);
   }
 
   start(): void {
@@ -150,7 +152,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
   #next(): void {
     const { request, upstream } = this;
     const { context } = request;
-    const peer = upstream.pick(this.#tried);
+    const peer = upstream.pick(this.#choice);
     const attempt = new Attempt(upstream, peer, this.attempts.length === this.#before, context.clock);
     this.attempts.push(attempt);
     if (peer === undefined) {
@@ -262,7 +264,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
 
   /** It is not asked again for this request. */
   #exclude(peer: Peer): void {
-    (this.#tried ??= []).push(peer);
+    (this.#choice ??= new Choice(this.request)).tried.push(peer);
   }
 
   // The answer.

@@ -1,0 +1,93 @@
+/** How a module chooses the member of an upstream that a request is sent to. */
+import type { Address } from './address.js';
+import type { HttpRequest } from './http.js';
+import type { Conf, Directives } from './spec.js';
+import type { Directive } from './tree.js';
+
+/** A member of an upstream. What changes is read from shared memory without a lock, so it may be a moment old. */
+export interface UpstreamPeer {
+  /** Identity of the member in its upstream, lasting and the same in all workers. */
+  readonly id: number;
+  /** Grows with every member that comes: the order of the configuration, the same in all workers. */
+  readonly order: number;
+  readonly address: Address;
+  /** The address, `ip:port`, `[v6]:port` or `unix:/path`. */
+  readonly server: string;
+  /** The address as it is written in the configuration. */
+  readonly name: string;
+  /** As configured. */
+  readonly weight: number;
+  readonly backup: boolean;
+  /** Weight in force, 0 to {@link weight} in steps of 1/256: failures lower it for a while. */
+  readonly effectiveWeight: number;
+  /** Requests on it now, of all workers. */
+  readonly active: number;
+  /** Moving averages over all workers, in milliseconds: to the head of the response, and to its end. */
+  readonly headerTime: number;
+  readonly responseTime: number;
+  /** False while it is down, draining, has `max_conns` requests, or waits for its `fail_timeout`. */
+  readonly isUsable: boolean;
+  /** A whole number from 0 to 2^32-1 that the balancer keeps with the member, the same in all workers. 0 at first. @param index 0 or 1 */
+  spare(index: number): number;
+  setSpare(index: number, value: number): void;
+}
+
+/** The choice for one request. The same object again when the request is sent on to another member. */
+export interface Pick {
+  /** Undefined if it is no request of HTTP. */
+  readonly request: HttpRequest | undefined;
+  /** True for a member that this request has tried, or that could not be claimed for it. */
+  wasTried(peer: UpstreamPeer): boolean;
+  /** What the balancer keeps for this request between its proposals. */
+  state: unknown;
+}
+
+/**
+ * A method in one thread. Members are told to it as they come, change and go, so that a change costs what it is. What it throws is logged, and
+ * the request goes to the next member in turn.
+ */
+export interface Balancer {
+  /**
+   * Proposes a member. No lock is held. The member is claimed then; if it cannot be, because another worker has taken its last place, the
+   * balancer is asked again. Undefined: the next one in the order of the upstream, backup members last.
+   */
+  propose(pick: Pick): UpstreamPeer | undefined;
+  /** A new member. */
+  added?(peer: UpstreamPeer): void;
+  /** Weight or other parameters of a member have changed. */
+  changed?(peer: UpstreamPeer): void;
+  removed?(peer: UpstreamPeer): void;
+}
+
+/** An upstream as its balancer sees it. */
+export interface BalancedUpstream {
+  readonly name: string;
+  /** Members in force. */
+  readonly size: number;
+  readonly peers: Iterable<UpstreamPeer>;
+  /** Weights of all members that are not backup. */
+  readonly totalWeight: number;
+  /** The member that holds unit `point` of {@link totalWeight}, members in their order. Costs O(log n). @param point from 0 */
+  peerAtWeight(point: number): UpstreamPeer | undefined;
+  /** Claims the next usable member in the order of the upstream, for {@link Balancer.propose} to return. Backup members last. */
+  next(pick: Pick): UpstreamPeer | undefined;
+}
+
+/** What `balancer` of a module returns. */
+export interface BalancingMethod {
+  /** `turns` (default): smooth weighted round robin. `load`: the fewest active requests for the weight, of all workers; ties in turn. */
+  readonly order?: 'turns' | 'load';
+  /** False: the method knows no backup members, and the configuration is rejected where there are some. Default: true. */
+  readonly backup?: boolean;
+  /** Makes the balancer of one thread. Its members are told to it afterwards. Absent: the order alone decides. */
+  create?(upstream: BalancedUpstream): Balancer;
+}
+
+/** The `upstream` block that a module is asked to balance. */
+export interface UpstreamScope<D extends Directives = Directives> {
+  readonly name: string;
+  readonly conf: Conf<D>;
+  readonly directive: Directive;
+  /** Rejects the configuration at the directive called `place` in the block, or at the block. Throws. */
+  fail(message: string, place?: string, hint?: string): never;
+}

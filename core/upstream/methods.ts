@@ -1,0 +1,85 @@
+import { ConfReader, ownDirectives } from '../config/conf.js';
+import { configErrorsOf, errorAt } from '../config/errors.js';
+import type { Change } from '../kernel/follower.js';
+import type { BalancingMethod, UpstreamScope } from '../module/balancer.js';
+import type { HttpModule } from '../module/manifest.js';
+import type { Directives } from '../module/spec.js';
+import type { Directive } from '../module/tree.js';
+import type { ChosenMethod } from './balancer.js';
+
+/** A module that may give the method of an upstream. */
+interface MethodModule {
+  readonly name: string;
+  readonly instance: HttpModule;
+  /** Names of its directives that may stand in an `upstream` block. */
+  readonly names: readonly string[];
+  readonly reader: ConfReader<Directives>;
+}
+
+/** A method, and the last line that it follows from. */
+interface FoundMethod {
+  readonly line: Directive;
+  readonly method: ChosenMethod;
+}
+
+/** The balancing methods that the modules of a configuration have. */
+export class Methods {
+  readonly #modules: readonly MethodModule[];
+
+  constructor(
+    private readonly modules: Change['modules'],
+    private readonly warn: (message: string) => void,
+  ) {
+    this.#modules = Array.from(modules).flatMap(({ name, instance, declaration }) => {
+      const directives = declaration.manifest.directives ?? {};
+      const names = Object.entries(directives).flatMap(([key, spec]) => (spec.in.includes('upstream') ? [spec.name ?? key] : []));
+      return instance.balancer === undefined ? [] : [{ name, instance, names, reader: new ConfReader(directives) }];
+    });
+  }
+
+  /** The lines of a block that its method follows from. */
+  linesOf(block: Directive): readonly Directive[] {
+    return this.#modules.flatMap(({ names }) => names.flatMap((name) => ownDirectives(block.block!, name)));
+  }
+
+  /** The method of a block; undefined: round robin. @throws ConfigError */
+  of(block: Directive): ChosenMethod | undefined {
+    const lines = this.linesOf(block);
+    if (lines.length === 0) return undefined;
+    const found = this.#modules.flatMap((module) => this.#ask(module, block, lines));
+    if (found.length < 2) return found[0]?.method;
+    this.warn(`load balancing method redefined in upstream "${block.args[0]?.text ?? ''}"`);
+    const order = [...block.block!];
+    return found.reduce((one, other) => (order.indexOf(other.line) > order.indexOf(one.line) ? other : one)).method;
+  }
+
+  #ask({ name, instance, names, reader }: MethodModule, block: Directive, lines: readonly Directive[]): FoundMethod[] {
+    const line = lines.findLast((candidate) => names.includes(candidate.name));
+    if (line === undefined) return [];
+    const conf = reader.read({ context: 'upstream', block: block.block }, undefined, this.modules.args);
+    const method = balancerOf(instance, name, { name: block.args[0]?.text ?? '', conf, directive: block, fail: failAt(block) });
+    return method === undefined ? [] : [{ line, method: { ...method, module: name, lines } }];
+  }
+}
+
+function balancerOf(instance: HttpModule, module: string, scope: UpstreamScope): BalancingMethod | undefined {
+  try {
+    return instance.balancer?.(scope) ?? undefined;
+  } catch (error) {
+    if (configErrorsOf(error)) throw error;
+    throw errorAt(scope.directive, `"balancer" of module "${module}" failed: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+const failAt =
+  (block: Directive): UpstreamScope['fail'] =>
+  (message, place, hint) => {
+    const line = place === undefined ? undefined : ownDirectives(block.block!, place)[0];
+    throw errorAt(line ?? block, message, undefined, hint);
+  };
+
+/** True if the method is the same: it follows from the very same lines. */
+export function isSameMethod(one: ChosenMethod | undefined, lines: readonly Directive[]): boolean {
+  const before = one?.lines ?? [];
+  return before.length === lines.length && before.every((line, at) => line === lines[at]);
+}

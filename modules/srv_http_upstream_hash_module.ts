@@ -1,0 +1,27 @@
+import { optional, template, choice } from '../core/module/args.js';
+import type { BalancingMethod, UpstreamScope } from '../core/module/balancer.js';
+import { httpModule } from '../core/module/manifest.js';
+import { directive } from '../core/module/spec.js';
+import { KetamaHash } from './srv_http_upstream_hash_module/ketama.js';
+import { ModuloHash } from './srv_http_upstream_hash_module/modulo.js';
+
+const directives = {
+  hash: directive({
+    in: ['upstream'],
+    args: { key: template('key'), consistent: optional(choice('consistent')) },
+    doc: 'Sends requests with the same key to the same server. With consistent, a server that comes or goes moves only its share of the keys.',
+  }),
+};
+
+/** By the hash of a key (ngx_http_upstream_hash_module). */
+@httpModule({ name: 'srv_http_upstream_hash_module', api: 1, directives })
+export class Hash {
+  balancer({ conf: { hash } }: UpstreamScope<typeof directives>): BalancingMethod | undefined {
+    if (hash === undefined) return undefined;
+    const { key, consistent } = hash;
+    return {
+      backup: false,
+      create: (upstream) => (consistent === undefined ? new ModuloHash(upstream, key) : new KetamaHash(key)),
+    };
+  }
+}
