@@ -63,7 +63,7 @@ const CONNECTION: ClientConnection = {
 
 /** A request that notes what is done with it. */
 export class FakeRequest implements HttpRequest {
-  readonly connection: ClientConnection;
+  connection: ClientConnection;
   readonly method: string;
   uri: string;
   args: string;
@@ -215,6 +215,10 @@ export class FakeRequest implements HttpRequest {
 
   enterBlock(block: Directive): void {
     this.entered = block;
+  }
+
+  setClientAddress(remoteAddress: string, remotePort: number): void {
+    this.connection = { ...this.connection, remoteAddress, remotePort };
   }
 
   get(key: object): unknown {

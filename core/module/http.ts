@@ -269,6 +269,8 @@ export interface HttpRequest {
   relocate(): Result;
   /** Continues with the settings and handlers of an `if` block of the location: those of the phases after this one. */
   enterBlock(block: Directive): void;
+  /** Another client than the one that is connected, for this request and those it is redirected to: for access rules, logs and variables. */
+  setClientAddress(address: string, port: number): void;
   /** A module's own state of this request. `key` is any object of the module, by identity. */
   get(key: object): unknown;
   set(key: object, value: unknown): void;

@@ -20,6 +20,7 @@ import { contentTypeOf } from '../site/content-types.js';
 import type { ClientStream, RequestOwner, ResponseSink } from './client-stream.js';
 import { type HttpContext, OwnField } from './context.js';
 import type { Generation } from './generations.js';
+import { ForwardedClient } from './forwarded-client.js';
 import { HeaderList } from './header-list.js';
 import type { Location } from '../site/location.js';
 import type { UpstreamTrace } from './upstream-trace.js';
@@ -136,6 +137,7 @@ export class Request implements HttpRequest {
   #id = '';
   #abort: AbortController | undefined = undefined;
   #state: Map<object, unknown> | undefined = undefined;
+  #client: ClientConnection | undefined = undefined;
 
   /** The configuration it began under: what that holds open stays until the log phase is over. */
   readonly generation: Generation;
@@ -160,7 +162,11 @@ export class Request implements HttpRequest {
   }
 
   get connection(): ClientConnection {
-    return this.stream.client;
+    return this.#client ?? this.stream.client;
+  }
+
+  setClientAddress(address: string, port: number): void {
+    this.#client = new ForwardedClient(this.stream.client, address, port);
   }
 
   get context(): HttpContext {

@@ -1,0 +1,29 @@
+import type { ClientConnection, ProxyHeader } from '../../module/http.js';
+
+/** The client of a request that came through a proxy: everything but its address is the proxy's connection. */
+export class ForwardedClient implements ClientConnection {
+  constructor(
+    private readonly connection: ClientConnection,
+    readonly remoteAddress: string,
+    readonly remotePort: number,
+  ) {}
+
+  get id(): number {
+    return this.connection.id;
+  }
+  get localAddress(): string {
+    return this.connection.localAddress;
+  }
+  get localPort(): number {
+    return this.connection.localPort;
+  }
+  get secure(): boolean {
+    return this.connection.secure;
+  }
+  get requests(): number {
+    return this.connection.requests;
+  }
+  get proxy(): ProxyHeader | undefined {
+    return this.connection.proxy;
+  }
+}

@@ -1,0 +1,115 @@
+import { flag, text } from '../core/module/args.js';
+import { DECLINED, type Handler, type HttpHandlers, type HttpRequest, type LocationScope } from '../core/module/http.js';
+import { httpModule } from '../core/module/manifest.js';
+import { clients, parseClientAddress, type AddressAndPort, type Clients } from '../core/module/network.js';
+import { directive } from '../core/module/spec.js';
+
+const IN = ['http', 'server', 'location'] as const;
+
+const directives = {
+  set_real_ip_from: directive({
+    in: IN,
+    args: clients(),
+    many: true,
+    doc: 'Trusted addresses: what they tell of the client is believed.',
+  }),
+  real_ip_header: directive({
+    in: IN,
+    args: text('field | X-Real-IP | X-Forwarded-For | proxy_protocol'),
+    default: 'X-Real-IP',
+    doc: 'Request field, or PROXY protocol header, that tells the address of the client.',
+  }),
+  real_ip_recursive: directive({
+    in: IN,
+    args: flag(),
+    default: 'off',
+    doc: 'Whether the last address that is not trusted is chosen, instead of the last one.',
+  }),
+};
+
+type Conf = LocationScope<typeof directives>;
+
+/** The address of the connection itself, kept with the request. */
+const CONNECTED = {};
+
+/** What a request was sent from, before its client became another one. */
+function connected(request: HttpRequest): AddressAndPort {
+  const original = request.get(CONNECTED) as AddressAndPort | undefined;
+  return original ?? { address: request.connection.remoteAddress, port: request.connection.remotePort };
+}
+
+/** The client's address as a proxy in front tells it (ngx_http_realip_module). */
+@httpModule({
+  name: 'srv_http_realip_module',
+  api: 1,
+  directives,
+  // Before limits, which look at the address.
+  phases: { post_read: 10, preaccess: 10 },
+  variables: {
+    realip_remote_addr: (request) => connected(request).address,
+    realip_remote_port: (request) => String(connected(request).port || ''),
+  },
+})
+export class RealIp {
+  compileServer(scope: Conf): HttpHandlers | undefined {
+    const replace = replacement(scope);
+    return replace && { post_read: replace };
+  }
+
+  /** What a location says comes too late for the server's phases, and has nothing to add where they have acted. */
+  compile(scope: Conf): HttpHandlers | undefined {
+    if (!saysMore(scope)) return undefined;
+    const replace = replacement(scope);
+    return replace && { preaccess: replace };
+  }
+}
+
+/** Whether a location, or one around it, has directives that its server does not have. */
+function saysMore(scope: Conf): boolean {
+  for (let level: Conf | undefined = scope; level !== undefined && level.kind !== 'server'; level = level.parent as Conf | undefined) {
+    if (Object.keys(directives).some((name) => level?.own(name))) return true;
+  }
+  return false;
+}
+
+function replacement({ conf }: Conf): Handler | undefined {
+  const trusted = conf.set_real_ip_from;
+  if (trusted.length === 0) return undefined;
+  const isTrusted: Clients = (address) => trusted.some((network) => network(address));
+  const field = conf.real_ip_header.toLowerCase();
+  const isRecursive = conf.real_ip_recursive;
+  const find =
+    field === 'proxy_protocol'
+      ? (request: HttpRequest) => fromProxyProtocol(request, isTrusted)
+      : (request: HttpRequest) => fromField(request, field, isTrusted, isRecursive);
+  return (request) => {
+    if (request.get(CONNECTED) !== undefined) return DECLINED;
+    const found = find(request);
+    if (found !== undefined) {
+      request.set(CONNECTED, connected(request));
+      request.setClientAddress(found.address, found.port);
+    }
+    return DECLINED;
+  };
+}
+
+function fromProxyProtocol({ connection }: HttpRequest, isTrusted: Clients): AddressAndPort | undefined {
+  return isTrusted(connection.remoteAddress) ? connection.proxy?.source : undefined;
+}
+
+/** Addresses in a field stand in the order of the proxies: the last one was added by the one that is connected. */
+function fromField(request: HttpRequest, field: string, isTrusted: Clients, isRecursive: boolean): AddressAndPort | undefined {
+  let { remoteAddress: address } = request.connection;
+  if (!isTrusted(address)) return undefined;
+  const addresses = request.header(field)?.split(/[ ,]+/) ?? [];
+  let found: AddressAndPort | undefined;
+  for (const text of addresses.filter((each) => each !== '').reverse()) {
+    if (!isTrusted(address)) break;
+    const next = parseClientAddress(text);
+    if (next === undefined) break;
+    found = next;
+    if (!isRecursive) break;
+    ({ address } = next);
+  }
+  return found;
+}
