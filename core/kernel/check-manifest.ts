@@ -1,8 +1,8 @@
 /** Checks what a module declares about itself. Its author may have built it with other types, or with none: nothing is assumed. */
 import { wordHint } from '../module/suggest.js';
-import { PHASES } from '../module/http.js';
 import { HELPERS, PLANES, type ModuleDeclaration, type ModuleKind } from '../module/manifest.js';
 import { directivesErrors } from './check-directives.js';
+import { HANDLER_PARTS } from './module-order.js';
 import { isModuleService } from './module-services.js';
 import { isRecord, isTexts, ManifestError, unknownKeys, type ManifestErrors } from './manifest-error.js';
 
@@ -63,7 +63,7 @@ function* namesErrors(names: unknown = [], key: string): ManifestErrors {
 
 function* phasesErrors(phases: unknown = {}): ManifestErrors {
   if (!isRecord(phases)) return yield new ManifestError('"phases" must be an object', 'write it as phases: { access: 50 }');
-  yield* unknownKeys('phase', phases, [...PHASES, 'header', 'log']);
+  yield* unknownKeys('phase', phases, HANDLER_PARTS);
   for (const [phase, order] of Object.entries(phases)) {
     if (!Number.isFinite(order))
       yield new ManifestError(`the order in phase "${phase}" must be a number`, 'lower ones come first, 100 is the default');

@@ -5,7 +5,8 @@ import type { HttpManifest, Manifest } from '../module/manifest.js';
 import { ManifestError, type ManifestErrors } from './manifest-error.js';
 
 const DEFAULT_ORDER = 100;
-const PARTS = [...PHASES, 'header', 'log'] as const;
+/** What has an order among the modules: the phases, header filters, log handlers. */
+export const HANDLER_PARTS = [...PHASES, 'header', 'log'] as const;
 
 type Ordered = Manifest & Pick<HttpManifest, 'phases' | 'after' | 'before'>;
 
@@ -43,12 +44,12 @@ export class ModuleOrder {
   }
 
   /** The positions of a module among all of them. Only without {@link errors}. */
-  ranksOf(name: string): Readonly<Record<(typeof PARTS)[number], number>> {
-    const entries = PARTS.map((part) => [part, this.#sorted(part).indexOf(name)] as const);
-    return Object.fromEntries(entries) as Record<(typeof PARTS)[number], number>;
+  ranksOf(name: string): Readonly<Record<(typeof HANDLER_PARTS)[number], number>> {
+    const entries = HANDLER_PARTS.map((part) => [part, this.#sorted(part).indexOf(name)] as const);
+    return Object.fromEntries(entries) as Record<(typeof HANDLER_PARTS)[number], number>;
   }
 
-  #sorted(part: (typeof PARTS)[number]): readonly string[] {
+  #sorted(part: (typeof HANDLER_PARTS)[number]): readonly string[] {
     const rest = this.manifests
       .toSorted((a, b) => (a.phases?.[part] ?? DEFAULT_ORDER) - (b.phases?.[part] ?? DEFAULT_ORDER))
       .map(({ name }) => name);

@@ -1,20 +1,20 @@
-/** The sketches of docs/modules.md, built and used. */
+/** The modules in docs/modules.md and docs/module-recipes.md, built and used. */
 import { execFile } from 'node:child_process';
 import { copyFileSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
-import { get, json } from '../harness/client.js';
+import { connectRaw, get, json, type Answer } from '../harness/client.js';
 import { startSrv, type Srv } from '../harness/srv.js';
-import { tempFolder } from '../harness/temp.js';
+import { tempFolder, writeInto } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
 import { ROOT, TEMPLATE } from './readme.js';
 
 const run = promisify(execFile);
 
-/** Name and source of the files on the page. */
+/** Name and source of the files on the pages. */
 function sketches(): readonly (readonly [path: string, source: string])[] {
-  const page = readFileSync(join(ROOT, 'docs/modules.md'), 'utf8');
+  const page = ['docs/modules.md', 'docs/module-recipes.md'].map((file) => readFileSync(join(ROOT, file), 'utf8')).join('\n');
   return [...page.matchAll(/^```ts\n\/\/ (?<path>\S+)\n(?<source>[^]*?)^```/gm)].map(
     ({ groups }) => [groups?.['path'] ?? '', groups?.['source'] ?? ''] as const,
   );
@@ -50,7 +50,7 @@ const DATA = `
   }`;
 const CONTROL = `
   load_module modules/srv_http_sendmsg_module.js;
-  load_module modules/acme_http_drain_api_module.mjs;
+  load_module modules/acme_http_drain_module.mjs;
   events {}
   http { server { listen 127.0.0.1:%%PORT_ctrl%%; location /api { dyn_module_api; } } }`;
 
@@ -94,4 +94,61 @@ test('the sketches are built and do what the page says', async (t) => {
   t.is((await json(ctrl, 'POST', '/api/v1/acme_drain', { upstream: 1 })).status, 400);
   const document = await json(ctrl, 'GET', '/api/v1/openapi.json');
   t.regex(document.body, /"\/v1\/acme_drain"/);
+});
+
+const RECIPES = `
+  load_module modules/acme_http_html_note_module.mjs;
+  load_module modules/acme_http_keys_module.mjs;
+  load_module modules/acme_http_clock_module.mjs;
+  load_module modules/acme_http_sessions_module.mjs;
+  load_module modules/acme_http_session_user_module.mjs;
+  load_module modules/acme_http_visits_module.mjs;
+  error_log logs/error.log notice;
+  worker_processes 2;
+  events {}
+  http {
+    visits $binary_remote_addr zone=visits:1m;
+    html_note "<!-- note -->";
+    server {
+      listen 127.0.0.1:%%PORT_web%%;
+      location /page { proxy_pass http://127.0.0.1:%%PORT_back%%; }
+      location /text { default_type text/plain; return 200 "text"; }
+      location /keys { api_keys conf/keys.txt; proxy_pass http://127.0.0.1:%%PORT_back%%; }
+      location /clock { clock 20ms; }
+      location /user { return 200 "$session_user"; }
+      location /visits { add_header X-Visits $visits; proxy_pass http://127.0.0.1:%%PORT_back%%; }
+    }
+    server { listen 127.0.0.1:%%PORT_back%%; html_note ""; location / { default_type text/html; return 200 "<p>page</p>"; } }
+  }`;
+
+test('the recipes are built and do what the page says', async (t) => {
+  const modules = await build(t);
+  const srv = await startSrv(t, RECIPES, { files: { ...modules, 'conf/keys.txt': 'one\ntwo\n' } });
+  const web = srv.port('web');
+  const page = await get(web, '/page');
+  t.is(page.body, '<p>page</p><!-- note -->');
+  t.is(page.headers['content-length'], '24');
+  t.is((await get(web, '/text')).body, 'text');
+
+  const key = (value: string): Promise<Answer> => get(web, '/keys', { headers: { 'x-api-key': value } });
+  t.is((await key('two')).status, 200);
+  t.like(await get(web, '/keys'), { status: 401, body: 'X-Api-Key is missing or unknown\n' });
+  writeInto(srv.prefix, 'conf/keys.txt', 'two\nth ree\n');
+  srv.signal('SIGHUP');
+  await srv.waitForLog(/a key must not contain spaces in .*keys\.txt:2/);
+  t.is((await key('one')).status, 200, 'the keys in force stay');
+  writeInto(srv.prefix, 'conf/keys.txt', 'two\nthree\n');
+  srv.signal('SIGHUP');
+  await srv.waitForLog(/reconfigured/);
+  t.deepEqual([(await key('one')).status, (await key('three')).status], [401, 200]);
+
+  const clock = await connectRaw(t, web);
+  clock.send('GET /clock HTTP/1.1\r\nHost: a\r\n\r\n');
+  t.regex((await clock.receive(/(data: \d{4}-[^]*){3}/)).input, /\r\nContent-Type: text\/event-stream\r\n/);
+  clock.socket.destroy();
+
+  t.is((await get(web, '/user', { headers: { cookie: 'session=5e55' } })).body, 'ada');
+  t.is((await get(web, '/user')).body, '');
+  const counts = await Promise.all(Array.from({ length: 5 }, () => get(web, '/visits').then(({ headers }) => Number(headers['x-visits']))));
+  t.is(new Set(counts).size, 5, 'every request has a number of its own, whatever worker it came to');
 });
