@@ -103,11 +103,13 @@ const RECIPES = `
   load_module modules/acme_http_sessions_module.mjs;
   load_module modules/acme_http_session_user_module.mjs;
   load_module modules/acme_http_visits_module.mjs;
+  load_module modules/acme_http_two_choices_module.mjs;
   error_log logs/error.log notice;
   worker_processes 2;
   events {}
   http {
     visits $binary_remote_addr zone=visits:1m;
+    upstream two { zone two 64k; two_choices; server 127.0.0.1:%%PORT_back%%; server 127.0.0.1:%%PORT_next%%; }
     html_note "<!-- note -->";
     server {
       listen 127.0.0.1:%%PORT_web%%;
@@ -115,9 +117,11 @@ const RECIPES = `
       location /text { default_type text/plain; return 200 "text"; }
       location /keys { api_keys conf/keys.txt; proxy_pass http://127.0.0.1:%%PORT_back%%; }
       location /clock { clock 20ms; }
+      location /two { proxy_pass http://two; }
       location /user { return 200 "$session_user"; }
       location /visits { add_header X-Visits $visits; proxy_pass http://127.0.0.1:%%PORT_back%%; }
     }
+    server { listen 127.0.0.1:%%PORT_next%%; location / { return 200 "next"; } }
     server { listen 127.0.0.1:%%PORT_back%%; html_note ""; location / { default_type text/html; return 200 "<p>page</p>"; } }
   }`;
 
@@ -146,6 +150,9 @@ test('the recipes are built and do what the page says', async (t) => {
   clock.send('GET /clock HTTP/1.1\r\nHost: a\r\n\r\n');
   t.regex((await clock.receive(/(data: \d{4}-[^]*){3}/)).input, /\r\nContent-Type: text\/event-stream\r\n/);
   clock.socket.destroy();
+
+  const members = await Promise.all(Array.from({ length: 40 }, () => get(web, '/two').then(({ body }) => body)));
+  t.is(new Set(members).size, 2);
 
   t.is((await get(web, '/user', { headers: { cookie: 'session=5e55' } })).body, 'ada');
   t.is((await get(web, '/user')).body, '');
