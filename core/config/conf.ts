@@ -18,6 +18,8 @@ interface Slot {
   readonly name: string;
   readonly spec: DirectiveSpec;
   readonly signature: Signature;
+  /** What reads the directives of its typed block. */
+  readonly inside: { readonly context: ContextName; readonly reader: ConfReader<Directives> } | undefined;
 }
 
 type LevelClass = new (scope: ConfScope, parent: Level | undefined, args: ArgContext) => Level;
@@ -36,7 +38,13 @@ export class ConfReader<D extends Directives> {
   private readonly level: LevelClass;
 
   constructor(specs: D) {
-    this.slots = Object.entries(specs).map(([key, spec]) => ({ key, name: spec.name ?? key, spec, signature: new Signature(spec) }));
+    this.slots = Object.entries(specs).map(([key, spec]) => ({
+      key,
+      name: spec.name ?? key,
+      spec,
+      signature: new Signature(spec),
+      inside: typeof spec.block === 'object' ? { context: spec.block.context, reader: new ConfReader(spec.block.directives) } : undefined,
+    }));
     this.slotsByName = Map.groupBy(this.slots, (slot) => slot.name);
     this.level = levelClass(this.slots);
   }
@@ -103,7 +111,7 @@ class Level {
     const outer = spec.inherit === 'none' ? undefined : level.#parent;
     if (directives.length === 0) return outer === undefined ? fallback(slot, level.#args) : Level.value(outer, index, slot);
 
-    const values = directives.map((directive) => readDirective(slot.signature, directive, level.#args));
+    const values = directives.map((directive) => readSlot(slot, directive, level.#args));
     if (spec.many === undefined) return values.at(-1);
     if (spec.inherit !== 'append' || outer === undefined) return values;
     return [...(Level.value(outer, index, slot) as readonly unknown[]), ...values];
@@ -127,9 +135,10 @@ function levelClass(slots: readonly Slot[]): LevelClass {
 }
 
 /** The value of a directive that stands nowhere. */
-function fallback({ spec, name, signature }: Slot, args: ArgContext): unknown {
+function fallback(slot: Slot, args: ArgContext): unknown {
+  const { spec, name } = slot;
   if (spec.default === undefined) return spec.many === undefined ? undefined : NONE;
-  const value = readDirective(signature, defaultDirective(name, spec.default), args);
+  const value = readSlot(slot, defaultDirective(name, spec.default), args);
   return spec.many === undefined ? value : [value];
 }
 
@@ -155,13 +164,21 @@ export function ownDirective(block: Block, name: string): Directive | undefined 
 }
 
 /**
- * The typed value of one directive.
- * @throws ConfigError at the first argument that is refused
+ * The typed value of one directive, without that of a typed block.
+ * @throws ConfigError at the first argument that is rejected
  */
 export function readDirective(signature: Signature, directive: Written, args: ArgContext): unknown {
   return readArguments(signature, directive, args, (message, word, hint) => {
     throw errorAt(directive, message, word, hint);
   });
+}
+
+/** With the block, if its directives are typed. */
+function readSlot({ signature, inside }: Slot, directive: Written & Pick<Directive, 'block'>, args: ArgContext): unknown {
+  const value = readDirective(signature, directive, args);
+  if (inside === undefined) return value;
+  const block = inside.reader.read({ context: inside.context, block: directive.block }, undefined, args);
+  return typeof value === 'object' ? { ...value, block } : { block };
 }
 
 /** A default is written as in a configuration file, so that it is read by the same rules. */

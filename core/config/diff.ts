@@ -2,7 +2,7 @@
  * Finds what turns one tree into another. Directives that mean the same thing keep their id and key, so that what hangs on them (open
  * connections, counters, member ids) stays.
  */
-import type { ContextName } from '../module/spec.js';
+import { blockContext, type ContextName } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
 import { longestIncreasing } from './increasing.js';
 import { printDirective } from './print.js';
@@ -60,7 +60,8 @@ class Pairing {
   pair(now: Directive, old: Directive | undefined, context: ContextName | undefined): Pair {
     if (old === undefined) return { now };
     if (now.block === undefined) return { now, old };
-    const inner = context && this.specs.find(context, now.name)?.spec.block;
+    const known = context && this.specs.find(context, now.name);
+    const inner = known && blockContext(known.spec);
     return { now, old, inside: this.block(old.block ?? EMPTY, now.block, inner) };
   }
 

@@ -1,5 +1,5 @@
 /** All directives a server knows: those of its loaded modules, and the names that shipped modules would bring. */
-import type { ContextName, DirectiveSpec, Directives } from '../module/spec.js';
+import { blockContext, type ContextName, type DirectiveSpec, type Directives } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
 import { Signature } from '../module/arguments.js';
 import type { Tree } from './tree.js';
@@ -28,8 +28,10 @@ export class SpecRegistry {
     for (const [key, spec] of Object.entries(directives)) {
       const name = spec.name ?? key;
       const entry = { name, spec, signature: new Signature(spec), module };
-      if (spec.block !== undefined) this.opened.add(spec.block);
+      const inner = blockContext(spec);
+      if (inner !== undefined) this.opened.add(inner);
       for (const context of spec.in) faults.push(...this.add(context, entry));
+      if (typeof spec.block === 'object') faults.push(...this.register(module, spec.block.directives));
     }
     return faults;
   }
@@ -70,7 +72,8 @@ export class SpecRegistry {
 
   /** The context that the children of a directive stand in; undefined if it is unknown there or opens no block. */
   contextInside(context: ContextName, name: string): ContextName | undefined {
-    return this.find(context, name)?.spec.block;
+    const found = this.find(context, name);
+    return found && blockContext(found.spec);
   }
 
   /** The context a directive of a tree stands in; undefined if something around it is unknown. */

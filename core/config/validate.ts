@@ -1,5 +1,5 @@
 /** Checks directives against the specs of the loaded modules. Everything that is wrong is reported, in the order of the text. */
-import type { ArgContext, ContextName } from '../module/spec.js';
+import { blockContext, type ArgContext, type ContextName } from '../module/spec.js';
 import type { Word, Written } from '../module/tree.js';
 import { readArguments, synopsis } from '../module/arguments.js';
 import { byPosition, errorAt, type ConfigError } from './errors.js';
@@ -90,8 +90,8 @@ class Validator {
 
   private directive(directive: Checked, known: RegisteredSpec, context: ContextName): void {
     if (!this.garbled.has(directive.id)) this.line(directive, known, context);
-    const { block } = known.spec;
-    if (block !== undefined && directive.block !== undefined) this.inside(directive.block, block);
+    const inner = blockContext(known.spec);
+    if (inner !== undefined && directive.block !== undefined) this.inside(directive.block, inner);
   }
 
   /** The directive without what stands in its block. */

@@ -3,7 +3,7 @@ import type { SpecRegistry } from '../config/registry.js';
 import type { ConfigTree, DirectiveData, IdSource, TreeOperation } from '../config/tree.js';
 import { ApiError } from '../module/control.js';
 import type { Edit } from '../module/services.js';
-import type { ContextName } from '../module/spec.js';
+import { blockContext, type ContextName } from '../module/spec.js';
 import { addressIn, stepOf, type Addresses } from './address.js';
 import { assertChangeable, assertDynamic } from './assert-dynamic.js';
 import { parseDirective, toDirectives } from './parse-directive.js';
@@ -80,10 +80,11 @@ function withKeys(data: DirectiveData, context: ContextName | undefined, around:
   const spec = context && registry.find(context, data.name)?.spec;
   const key = data.key ?? (spec?.keyed === true ? around.nextKey(block()) : undefined);
   const keyed = { ...data, ...(key !== undefined && { key }) };
-  if (data.block === undefined || spec?.block === undefined || spec.block === 'entries') return keyed;
+  const inner = spec && blockContext(spec);
+  if (data.block === undefined || inner === undefined || inner === 'entries') return keyed;
   const inside = (): string => {
     const [directive] = toDirectives([keyed]);
     return directive === undefined || context === undefined ? block() : addressIn(block(), stepOf(directive, context, registry).text);
   };
-  return { ...keyed, block: data.block.map((child) => withKeys(child, spec.block, around, inside)) };
+  return { ...keyed, block: data.block.map((child) => withKeys(child, inner, around, inside)) };
 }

@@ -7,6 +7,7 @@ import { ManifestError, type ManifestErrors } from './manifest-error.js';
 export function* defaultErrors(directives: Directives, args: ArgContext): ManifestErrors {
   const conf = new ConfReader(directives).read({ context: 'main', block: undefined }, undefined, args);
   for (const [key, spec] of Object.entries(directives)) {
+    if (typeof spec.block === 'object') yield* defaultErrors(spec.block.directives, args);
     try {
       // Values are read when they are asked for.
       void conf[key];

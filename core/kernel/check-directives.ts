@@ -12,7 +12,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   args: argsErrors,
   many: trueErrors,
   inherit: inheritErrors,
-  block: textErrors,
+  block: blockErrors,
   default: textErrors,
   identity: functionErrors,
   doc: textErrors,
@@ -49,6 +49,8 @@ function* specErrors(spec: unknown): ManifestErrors {
   if (spec['in'] === undefined) yield* contextsErrors(undefined);
   for (const [key, check] of Object.entries(CHECKS)) if (spec[key] !== undefined) yield* check(spec[key], key);
   yield* dynamicErrors(spec);
+  if (isRecord(spec['block']) && isArgType(spec['args']))
+    yield new ManifestError('"args" of a directive with a typed block must be an object', "write it as args: { name: text('name') }");
   yield* argDocsErrors(spec);
 }
 
@@ -117,6 +119,20 @@ function notArgType(what: string): ManifestError {
 function* inheritErrors(inherit: unknown): ManifestErrors {
   if (!INHERITANCES.some((one) => one === inherit))
     yield new ManifestError(`unknown "inherit" value "${String(inherit)}"`, wordHint(String(inherit), INHERITANCES));
+}
+
+function* blockErrors(block: unknown): ManifestErrors {
+  if (typeof block === 'string') return;
+  if (!isRecord(block) || typeof block['context'] !== 'string' || !isRecord(block['directives']))
+    return yield new ManifestError(
+      '"block" must be a context, or a context with its directives',
+      "write it as block: { context: 'acme', directives }",
+    );
+  const { context, directives } = block;
+  yield* directivesErrors(directives);
+  for (const [name, spec] of Object.entries(directives))
+    if (isRecord(spec) && isTexts(spec['in']) && !spec['in'].includes(context))
+      yield new ManifestError(`directive "${name}" of the block must have "${context}" in its "in"`);
 }
 
 function* textErrors(value: unknown, key: string): ManifestErrors {

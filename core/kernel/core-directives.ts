@@ -118,6 +118,21 @@ function assignment(): ArgType<{ readonly name: string; readonly value: string |
   };
 }
 
+export const eventsDirectives = {
+  worker_connections: directive({
+    in: ['events'],
+    args: number({ min: 1 }),
+    default: '512',
+    doc: 'Connections one worker may have at once.',
+  }),
+  accept_mutex: directive({ in: ['events'], args: flag(), doc: 'Accepted: the kernel spreads connections over the workers.' }),
+  accept_mutex_delay: directive({ in: ['events'], args: time(), doc: 'Accepted; has no effect.' }),
+  multi_accept: directive({ in: ['events'], args: flag(), doc: 'Accepted: every waiting connection is taken at once.' }),
+  use: directive({ in: ['events'], args: eventMethod(), doc: 'Accepted: the best method of the system is used.' }),
+  debug_connection: directive({ in: ['events'], args: text('address'), many: true, doc: 'Accepted; has no effect.' }),
+  worker_aio_requests: directive({ in: ['events'], args: number({ min: 1 }), doc: 'Accepted; has no effect.' }),
+};
+
 export const mainDirectives = {
   daemon: directive({ in: ['main'], args: flag(), default: 'on', doc: 'Whether the server goes into the background.' }),
   master_process: directive({
@@ -191,22 +206,11 @@ export const mainDirectives = {
   pcre_jit: directive({ in: ['main'], args: flag(), doc: 'Accepted: regular expressions are always compiled.' }),
   timer_resolution: directive({ in: ['main'], args: time(), doc: 'Accepted; has no effect.' }),
   ssl_engine: directive({ in: ['main'], args: text('device'), doc: 'Accepted; has no effect.' }),
-  events: directive({ in: ['main'], block: 'events', doc: 'Connection processing.' }),
-};
-
-export const eventsDirectives = {
-  worker_connections: directive({
-    in: ['events'],
-    args: number({ min: 1 }),
-    default: '512',
-    doc: 'Connections one worker may have at once.',
+  events: directive({
+    in: ['main'],
+    block: { context: 'events', directives: eventsDirectives },
+    doc: 'Connection processing.',
   }),
-  accept_mutex: directive({ in: ['events'], args: flag(), doc: 'Accepted: the kernel spreads connections over the workers.' }),
-  accept_mutex_delay: directive({ in: ['events'], args: time(), doc: 'Accepted; has no effect.' }),
-  multi_accept: directive({ in: ['events'], args: flag(), doc: 'Accepted: every waiting connection is taken at once.' }),
-  use: directive({ in: ['events'], args: eventMethod(), doc: 'Accepted: the best method of the system is used.' }),
-  debug_connection: directive({ in: ['events'], args: text('address'), many: true, doc: 'Accepted; has no effect.' }),
-  worker_aio_requests: directive({ in: ['events'], args: number({ min: 1 }), doc: 'Accepted; has no effect.' }),
 };
 
 /** What the main level says. */

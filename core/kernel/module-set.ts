@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { SpecRegistry } from '../config/registry.js';
 import { nearest } from '../module/suggest.js';
 import type { Plane } from '../module/manifest.js';
-import { CONTEXTS, type ContextName, type Directives } from '../module/spec.js';
+import { blockContext, CONTEXTS, type ContextName, type Directives } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
 import { ManifestError, type ManifestErrors } from './manifest-error.js';
 import type { Installation } from './installation.js';
@@ -60,7 +60,7 @@ export class ModuleSet implements Iterable<LoadedModule> {
     const missing = (declaration.manifest.needs ?? []).filter((need) => typeof need === 'string' && !this.#modules.has(need)) as string[];
     if (missing.length > 0) throw needsOthers(name, missing);
     const directives = declaration.manifest.directives ?? {};
-    for (const { block } of Object.values(directives)) if (block !== undefined && block !== 'entries') this.#contexts.add(block);
+    for (const context of openedContexts(directives)) this.#contexts.add(context);
     const strange = [...this.#unknownContexts(directives)];
     if (strange.length > 0) throw new ModuleErrors(module.file, strange);
     const faults = this.registry.register(name, directives);
@@ -71,11 +71,21 @@ export class ModuleSet implements Iterable<LoadedModule> {
 
   *#unknownContexts(directives: Directives): ManifestErrors {
     for (const [name, spec] of Object.entries(directives)) {
+      if (typeof spec.block === 'object') yield* this.#unknownContexts(spec.block.directives);
       for (const context of spec.in) {
         if (this.#contexts.has(context)) continue;
         yield new ManifestError(`directive "${name}": unknown context "${context}"`, contextHint(context, this.#contexts));
       }
     }
+  }
+}
+
+/** The contexts that the blocks of directives open, also those inside of typed blocks. */
+function* openedContexts(directives: Directives): Generator<ContextName> {
+  for (const spec of Object.values(directives)) {
+    const context = blockContext(spec);
+    if (context !== undefined && context !== 'entries') yield context;
+    if (typeof spec.block === 'object') yield* openedContexts(spec.block.directives);
   }
 }
 

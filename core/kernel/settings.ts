@@ -1,4 +1,4 @@
-import { ConfReader, ownDirective } from '../config/conf.js';
+import { ConfReader } from '../config/conf.js';
 import type { ArgContext } from '../module/spec.js';
 import type { Block } from '../module/tree.js';
 import { eventsDirectives, mainDirectives, type EventsConf, type MainConf } from './core-directives.js';
@@ -10,13 +10,11 @@ export interface Settings {
 }
 
 const MAIN = new ConfReader(mainDirectives);
+/** Without an `events` block. */
 const EVENTS = new ConfReader(eventsDirectives);
 
 /** Cheap: values are parsed when they are first asked for. */
 export function readSettings(root: Block, args: ArgContext): Settings {
-  const events = ownDirective(root, 'events')?.block;
-  return {
-    main: MAIN.read({ context: 'main', block: root }, undefined, args),
-    events: EVENTS.read({ context: 'events', block: events }, undefined, args),
-  };
+  const main = MAIN.read({ context: 'main', block: root }, undefined, args);
+  return { main, events: main.events?.block ?? EVENTS.read({ context: 'events', block: undefined }, undefined, args) };
 }

@@ -2,7 +2,7 @@ import type { VariableMention } from '../config/variables.js';
 import type { SpecRegistry } from '../config/registry.js';
 import { errorAt, type ConfigError } from '../config/errors.js';
 import type { Tree, TreeOperation } from '../config/tree.js';
-import type { ContextName } from '../module/spec.js';
+import { blockContext, type ContextName } from '../module/spec.js';
 import type { Directive, Written } from '../module/tree.js';
 
 /** A directive of a tree, or one as plain data. */
@@ -24,7 +24,7 @@ export function* mentionsIn(
 ): Generator<Mention> {
   for (const directive of directives) {
     const known = context === undefined ? undefined : registry.find(context, directive.name);
-    const inner = known?.spec.block;
+    const inner = known && blockContext(known.spec);
     const defines = known?.spec.defines === undefined ? NONE : [...known.spec.defines(directive as Directive)];
     const uses = usesOf(directive);
     if (inner === 'entries') for (const entry of directive.block ?? []) uses.push(...usesOf(entry), ...usesIn(entry.name));

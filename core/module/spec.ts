@@ -120,6 +120,16 @@ export const INHERITANCES = ['value', 'append', 'none'] as const;
 type ArgRecord = Readonly<Record<string, ArgType<unknown>>>;
 type Args = ArgType<unknown> | ArgRecord | undefined;
 
+/**
+ * A block whose directives are part of the value: checked, typed and defaulted as those of any scope, and declared with the directive itself.
+ * The value of the directive has them as `block`, beside its arguments, which are a record or absent.
+ */
+export interface TypedBlock {
+  /** The context of these directives, `in` of each of them. Modules may declare others for it. */
+  readonly context: ContextName;
+  readonly directives: Directives;
+}
+
 /** The declaration of one directive. */
 export interface DirectiveSpec {
   /** The directive's name where it is not the key of its spec: two specs of one name for different contexts (`if`). */
@@ -131,8 +141,11 @@ export interface DirectiveSpec {
   /** May stand several times in one block; the value is an array. */
   readonly many?: true;
   readonly inherit?: Inherit;
-  /** It opens a block: the context its children stand in, or `entries` for free lines (`types`, `map`), which are not checked as directives. */
-  readonly block?: ContextName | 'entries';
+  /**
+   * It opens a block: the context of the directives inside, `entries` for free lines (`types`, `map`), which are not checked as directives,
+   * or a {@link TypedBlock}.
+   */
+  readonly block?: ContextName | 'entries' | TypedBlock;
   /** Value when it stands nowhere, written as in a configuration file: `default: '60s'`. It has to be one that `args` accepts. */
   readonly default?: string;
   /** Two of these in one block are the same thing when this gives the same text: what a diff of two trees goes by. */
@@ -160,20 +173,27 @@ export interface DirectiveSpec {
 type ArgValue<A> =
   A extends ArgType<infer T> ? T : A extends ArgRecord ? { readonly [K in keyof A]: A[K] extends ArgType<infer T> ? T : never } : true;
 /** The typed value of one line of a directive. */
-export type DirectiveValue<S extends DirectiveSpec> = ArgValue<S['args']>;
+export type DirectiveValue<S extends DirectiveSpec> = S extends { block: { directives: infer D extends Directives } }
+  ? (S['args'] extends ArgRecord ? ArgValue<S['args']> : unknown) & { readonly block: Conf<D> }
+  : ArgValue<S['args']>;
 /** The arguments of one line of a directive in the JSON of the API. */
 export type DirectiveJson<S extends DirectiveSpec> = S['args'] extends ArgRecord
   ? { readonly [K in keyof S['args']]: S['args'][K] extends { readonly json?: JsonForm<never, infer J> } ? J : never }
   : never;
 /** The typed value of a directive: an array with `many`, never undefined with a default. */
 export type ConfValue<S extends DirectiveSpec> = S extends { many: true }
-  ? readonly ArgValue<S['args']>[]
+  ? readonly DirectiveValue<S>[]
   : S extends { default: string }
-    ? ArgValue<S['args']>
-    : ArgValue<S['args']> | undefined;
+    ? DirectiveValue<S>
+    : DirectiveValue<S> | undefined;
 /** The typed configuration of a module in one scope, inheritance applied. */
 export type Conf<D extends Readonly<Record<string, DirectiveSpec>>> = { readonly [K in keyof D]: ConfValue<D[K]> };
 export type Directives = Readonly<Record<string, DirectiveSpec>>;
+
+/** The context of the directives in the block of a directive; undefined: it has no block. */
+export function blockContext({ block }: DirectiveSpec): ContextName | 'entries' | undefined {
+  return typeof block === 'object' ? block.context : block;
+}
 
 /** Keeps the literal types of a spec, so that {@link Conf} can be derived from it. */
 export function directive<const S extends DirectiveSpec>(spec: S): S {

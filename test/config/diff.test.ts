@@ -277,7 +277,7 @@ function manyServers(answer: string): string {
 }
 
 test('ten thousand servers are compared quickly', (t) => {
-  const start = performance.now();
+  const start = process.threadCpuUsage();
   t.is(new Case(manyServers('200'), manyServers('404')).kinds, 'replace');
-  t.true(performance.now() - start < 3000);
+  t.true(process.threadCpuUsage(start).user < 3_000_000);
 });

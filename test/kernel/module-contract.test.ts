@@ -97,6 +97,18 @@ const IS_REFUSED: readonly (readonly [what: string, source: PluginSource, reason
     '',
   ],
   [
+    'a directive of a typed block that is not for that block',
+    spec(`{ in: ['http'], block: { context: 'farm', directives: { cow: { in: ['frm'] } } } }`),
+    'directive "greet": directive "cow" of the block must have "farm" in its "in"',
+    '',
+  ],
+  [
+    'a typed block beside a single argument',
+    spec(`{ in: ['http'], args: flag(), block: { context: 'farm', directives: {} } }`),
+    'directive "greet": "args" of a directive with a typed block must be an object',
+    "write it as args: { name: text('name') }",
+  ],
+  [
     'dynamic with an unknown argument',
     spec(`{ in: ['http'], dynamic: ['sise'], args: { size: flag() } }`),
     'directive "greet": "dynamic" names an unknown argument "sise"',

@@ -1,6 +1,6 @@
 /** The pages of docs/directives: one for each module, and an index. */
 import { Signature, synopsis } from '../../core/module/arguments.js';
-import type { DirectiveSpec, Inherit } from '../../core/module/spec.js';
+import { blockContext, type Directives, type DirectiveSpec, type Inherit } from '../../core/module/spec.js';
 import type { DocumentedModule, Loading } from './all-modules.js';
 import { handlerOrder } from './handler-order.js';
 
@@ -73,7 +73,7 @@ const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
 /** Some specs name contexts that directives of other modules will open. */
 function openedContexts(modules: readonly DocumentedModule[]): ReadonlySet<string> {
-  return new Set(['main', ...modules.flatMap(documented).map(({ spec }) => spec.block ?? '')]);
+  return new Set(['main', ...modules.flatMap(documented).map(({ spec }) => blockContext(spec) ?? '')]);
 }
 
 function modulePage(module: DocumentedModule, contexts: ReadonlySet<string>): string {
@@ -94,12 +94,20 @@ function modulePage(module: DocumentedModule, contexts: ReadonlySet<string>): st
 
 /** The directives of a module. Specs of one name that differ only in where they stand are one directive. */
 function documented({ declaration }: DocumentedModule): readonly Documented[] {
-  const specs = Object.entries(declaration.manifest.directives ?? {}).map(([key, spec]) => ({ name: spec.name ?? key, spec }));
+  const specs = [...specsOf(declaration.manifest.directives ?? {})];
   const same = Map.groupBy(specs, ({ name, spec }) => `${synopsis(name, new Signature(spec))}\0${spec.doc ?? ''}`);
   return Array.from(same.values(), (group) => {
     const [{ name, spec }] = group as [Documented];
     return { name, spec: { ...spec, in: group.flatMap((one) => one.spec.in) } };
   });
+}
+
+/** Those of a typed block after the directive that opens it. */
+function* specsOf(directives: Directives): Generator<Documented> {
+  for (const [key, spec] of Object.entries(directives)) {
+    yield { name: spec.name ?? key, spec };
+    if (typeof spec.block === 'object') yield* specsOf(spec.block.directives);
+  }
 }
 
 function directiveSection({ name, spec }: Documented, contexts: ReadonlySet<string>): string {
