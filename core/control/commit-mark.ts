@@ -1,6 +1,7 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { crc32 } from 'node:zlib';
 
-/** Digits of each of the two numbers: the text always has the same length, and so never needs room on a full disk. */
+/** Digits of each number: text of the same length needs no room on a full disk. */
 const DIGITS = 16;
 
 /**
@@ -25,7 +26,7 @@ export class CommitMark {
 
   write(commits: number): void {
     try {
-      writeSync(this.#file, `${digits(this.id)} ${digits(commits)}\n`, 0);
+      writeSync(this.#file, textOf(this.id, commits), 0);
     } catch {
       // Then it is behind, as after a power cut.
     }
@@ -36,15 +37,22 @@ export class CommitMark {
   }
 }
 
+/** Always of the same length. Ends with a checksum: a damaged mark says nothing. */
+function textOf(id: number, commits: number): string {
+  const numbers = `${digits(id)} ${digits(commits)}`;
+  return `${numbers} ${digits(crc32(numbers))}\n`;
+}
+
 const digits = (number: number): string => String(number).padStart(DIGITS, '0');
 
 /** How many commits the database of this id has had at least, as the file at `path` says; 0: it says nothing. */
 export function markedCommits(path: string, id: number): number {
-  const [, ofId, commits] = /^(\d{16}) (\d{16})\n$/.exec(textOf(path)) ?? [];
-  return Number(ofId) === id ? Number(commits) : 0;
+  const text = contentOf(path);
+  const commits = Number(text.slice(DIGITS + 1, 2 * DIGITS + 1));
+  return text === textOf(id, commits) ? commits : 0;
 }
 
-function textOf(path: string): string {
+function contentOf(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {

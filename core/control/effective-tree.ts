@@ -123,8 +123,8 @@ class Composition {
       const block = this.#find(stepsIn(address));
       if (block?.inside !== 'upstream' || block.children?.some(({ directive }) => directive.name === 'zone') === true) return [];
       return [
-        `${readable(address)} has no zone any more, and what was changed in it by API stays in force: to take it back, give it a zone again ` +
-          'until that is done by API, or write into the file what is in force ("srv -T" prints it)',
+        `${readable(address)} has no zone any more, and API changes in it stay in force: add a zone to revert them by API, or write what is in ` +
+          'force into the file ("srv -T" prints it)',
       ];
     });
   }

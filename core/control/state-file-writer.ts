@@ -119,7 +119,7 @@ export class StateFileWriter {
     if (this.#failing.has(id)) return;
     this.#failing.add(id);
     const reason = error instanceof Error ? error.message : String(error);
-    this.options.log.write('error', `cannot write state file, the changes are safe in the data folder, trying again: ${reason}`);
+    this.options.log.write('error', `cannot write state file, trying again; API changes are safe in the data folder: ${reason}`);
   }
 
   #retry(failed: readonly number[]): void {
@@ -176,7 +176,7 @@ export class StateFileWriter {
     this.#edited.add(path);
     this.options.log.write(
       'warn',
-      `state file "${path}" was edited: it is not written before the next reload reads it; changes made by API are safe in the data folder`,
+      `state file "${path}" was edited and is not written until the next reload reads it; API changes are safe in the data folder`,
     );
   }
 }

@@ -252,8 +252,7 @@ export class TransactionQueue extends Transactions {
 
   #report({ dropped, warnings }: Effective): void {
     const { log } = this.options;
-    for (const line of dropped)
-      log.write('warn', `a change made by API was dropped, the configuration has no place for it any more: ${line}`);
+    for (const line of dropped) log.write('warn', `dropped API change: its target is no longer in the configuration: ${line}`);
     for (const line of warnings) log.write('warn', line);
   }
 }

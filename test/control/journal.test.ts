@@ -78,7 +78,7 @@ test('a removal is dropped with its group and named; a line that the operator to
   t.deepEqual(
     master.log.lines.filter((line) => line.startsWith('[warn]')),
     [
-      '[warn] a change made by API was dropped, the configuration has no place for it any more: ' +
+      '[warn] dropped API change: its target is no longer in the configuration: ' +
         'http / upstream demo / server@1: remove "server 10.0.0.2:80;"',
     ],
   );

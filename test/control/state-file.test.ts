@@ -87,7 +87,7 @@ test('what an operator writes into a state file while a change is on its way to 
   await transactions.apply(add('server 10.0.0.2:80;'));
   appendFileSync(path, 'server 10.0.0.3:80;\n');
   await waitFor('the warning', () => log.lines.length > 0);
-  t.regex(log.lines[0] ?? '', /^\[warn\] state file ".*demo\.state" was edited: it is not written before the next reload/);
+  t.regex(log.lines[0] ?? '', /^\[warn\] state file ".*demo\.state" was edited and is not written until the next reload reads it/);
   await transactions.apply(replace('10.0.0.1:80', 'server 10.0.0.1:80 weight=5;'));
   await transactions.reload(() => master.parse(WITH_STATE));
   t.deepEqual(members(master), ['10.0.0.1:80 weight=5@0', '10.0.0.3:80@2', '10.0.0.2:80@1']);
