@@ -1,27 +1,40 @@
-import type { SecureContextOptions, SecureVersion } from 'node:tls';
+import type { SecureVersion } from 'node:tls';
 import { choice, confPath, flag, rest, size, text, time } from '../core/module/args.js';
 import type { Scope } from '../core/module/http.js';
 import type { InputFile } from '../core/module/resource.js';
-import { httpModule, type TlsSettings } from '../core/module/manifest.js';
+import { httpModule, type TlsSessions, type TlsSettings } from '../core/module/manifest.js';
+import { ServerInfo } from '../core/module/services.js';
 import { ArgError, directive, type ArgType } from '../core/module/spec.js';
+import { SessionCaches } from './srv_http_ssl_module/session-caches.js';
 
 const IN = ['http', 'server'] as const;
 const VERSIONS = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const satisfies readonly SecureVersion[];
 
 /** Smaller ones hold no session: eight pages of memory. */
 const LEAST_CACHE = 32 * 1024;
+/** OpenSSL's own cache holds this many sessions if nothing is said, of about so many bytes. */
+const BUILTIN_SESSIONS = 20_480;
+const SESSION_BYTES = 300;
 
-function sessionCache(): ArgType<string> {
+/** A word of `ssl_session_cache`. */
+type CacheWord =
+  | { readonly kind: 'off' | 'none' }
+  | { readonly kind: 'builtin'; readonly size: number }
+  | { readonly kind: 'shared'; readonly name: string; readonly size: number };
+
+function sessionCache(): ArgType<CacheWord> {
   return {
     kind: 'text',
     form: 'off | none | builtin[:size] | shared:name:size',
     parse(value) {
-      if (/^(?:off|none|builtin(?::\d+)?)$/.test(value)) return value;
-      const [, amount, unit = ''] = /^shared:[^:]+:(\d{1,9})([km]?)$/i.exec(value) ?? [];
+      if (value === 'off' || value === 'none') return { kind: value };
+      const [builtin, sessions = BUILTIN_SESSIONS] = /^builtin(?::(\d{1,9}))?$/.exec(value) ?? [];
+      if (builtin !== undefined) return { kind: 'builtin', size: Number(sessions) * SESSION_BYTES };
+      const [, name = '', amount, unit = ''] = /^shared:([^:]+):(\d{1,9})([km]?)$/i.exec(value) ?? [];
       if (amount === undefined) throw new ArgError(`invalid session cache "${value}"`, 'a cache is written like shared:SSL:10m');
       const bytes = Number(amount) * { '': 1, k: 1024, m: 1024 ** 2 }[unit.toLowerCase() as '' | 'k' | 'm'];
       if (bytes < LEAST_CACHE) throw new ArgError(`session cache "${value}" is too small`, 'it is 32k at least');
-      return value;
+      return { kind: 'shared', name, size: bytes };
     },
   };
 }
@@ -52,9 +65,16 @@ const directives = {
   ssl_session_cache: directive({
     in: IN,
     args: { words: rest(sessionCache()) },
-    doc: 'Accepted: sessions are resumed by tickets.',
+    default: 'none',
+    doc: 'Keeps the sessions of TLS 1.2 that clients resume without tickets; a shared cache is known to all workers.',
   }),
-  ssl_session_tickets: directive({ in: IN, args: flag(), default: 'on', doc: 'Whether sessions are resumed.' }),
+  ssl_session_tickets: directive({ in: IN, args: flag(), default: 'on', doc: 'Whether sessions are resumed with tickets.' }),
+  ssl_session_ticket_key: directive({
+    in: IN,
+    args: confPath(),
+    many: true,
+    doc: 'File with 48 or 80 random bytes that tickets are encrypted with, for several servers; the first one is used.',
+  }),
   ssl_buffer_size: directive({ in: IN, args: size(), doc: 'Accepted; has no effect.' }),
 };
 
@@ -68,6 +88,20 @@ const NO_TICKET = 0x4000;
   directives,
 })
 export class Ssl {
+  readonly #caches = new SessionCaches();
+  /** Made ones by the certificates they are for: with the same keys servers share their TLS context. */
+  readonly #ticketKeysMade = new Map<string, Buffer>();
+
+  constructor(private readonly info: ServerInfo) {}
+
+  start(role: 'master' | 'worker' | 'control'): void {
+    if (role === 'worker') this.#caches.connect(this.info.secret('srv_http_ssl_module: sessions', 16).toString('hex'));
+  }
+
+  stop(): void {
+    this.#caches.close();
+  }
+
   compileTls(scope: Scope<typeof directives>): TlsSettings | undefined {
     const { conf } = scope;
     if (conf.ssl_certificate.length === 0) return undefined;
@@ -79,17 +113,52 @@ export class Ssl {
         'every ssl_certificate needs its ssl_certificate_key',
       );
     }
-    const settings: SecureContextOptions = {
-      cert: conf.ssl_certificate.map((file) => read(scope, file, 'ssl_certificate')),
+    const cert = conf.ssl_certificate.map((file) => read(scope, file, 'ssl_certificate'));
+    const sessions = this.#sessions(conf.ssl_session_cache.words);
+    const settings: TlsSettings = {
+      cert,
       key: conf.ssl_certificate_key.map((file) => read(scope, file, 'ssl_certificate_key')),
       ciphers: ciphers(conf.ssl_ciphers),
       honorCipherOrder: conf.ssl_prefer_server_ciphers,
       ecdhCurve: conf.ssl_ecdh_curve,
       sessionTimeout: Math.ceil(conf.ssl_session_timeout / 1000),
       ...versions(conf.ssl_protocols.versions),
+      // A session is good for the certificate that it was made with.
+      sessionIdContext: fingerprint(cert).slice(0, 32),
+      ticketKeys: this.#ticketKeyOf(scope) ?? this.#madeTicketKeys(fingerprint(cert)),
+      ...(!conf.ssl_session_tickets && { secureOptions: NO_TICKET }),
+      ...(sessions && { sessions }),
     };
-    if (!conf.ssl_session_tickets) settings.secureOptions = NO_TICKET;
     return settings;
+  }
+
+  #sessions(words: readonly CacheWord[]): TlsSessions | undefined {
+    const shared = words.find((word) => word.kind === 'shared');
+    if (shared !== undefined) return this.#caches.shared(shared.name, shared.size);
+    const builtin = words.find((word) => word.kind === 'builtin');
+    return builtin && this.#caches.builtin(builtin.size);
+  }
+
+  /** In the form of Node: 16 bytes each of name, HMAC key, AES key. */
+  #ticketKeyOf(scope: Scope<typeof directives>): Buffer | undefined {
+    const [first] = scope.each(scope.conf.ssl_session_ticket_key, (file) => {
+      const keys = scope.file(
+        file,
+        ticketKeys,
+        'ssl_session_ticket_key',
+        (reason) => `cannot load session ticket key "${file}": ${reason}`,
+      );
+      return keys ?? scope.fail(`"${file}" must be 48 or 80 bytes`, 'ssl_session_ticket_key');
+    });
+    return first;
+  }
+
+  /** The same in all workers. */
+  #madeTicketKeys(certificates: string): Buffer {
+    const known = this.#ticketKeysMade.get(certificates);
+    const keys = known ?? this.info.secret(`srv_http_ssl_module: tickets ${certificates}`, TICKET_KEYS);
+    if (known === undefined) this.#ticketKeysMade.set(certificates, keys);
+    return keys;
   }
 }
 
@@ -106,6 +175,24 @@ function versions(wanted: readonly string[]): { minVersion: SecureVersion; maxVe
 function read(scope: Scope<typeof directives>, file: string, name: string): Buffer {
   const what = name === 'ssl_certificate' ? 'certificate' : 'certificate key';
   return scope.file(file, bytesOf, name, (reason) => `cannot load ${what} "${file}": ${reason}`);
+}
+
+/** Bytes of name, HMAC key and AES key. */
+const TICKET_KEYS = 48;
+
+/** nginx's files hold name, AES key and HMAC key. Of the longer keys in files of 80 bytes Node takes a part. */
+function ticketKeys({ bytes }: InputFile): Buffer | undefined {
+  if (bytes.length !== 48 && bytes.length !== 80) return undefined;
+  if (bytes.length === TICKET_KEYS) return Buffer.concat([bytes.subarray(0, 16), bytes.subarray(32), bytes.subarray(16, 32)]);
+  return Buffer.concat([bytes.subarray(0, 16), bytes.subarray(16, 32), bytes.subarray(48, 64)]);
+}
+
+/** In hexadecimal digits. */
+function fingerprint(certificates: readonly Buffer[]): string {
+  // Loaded when it is used: servers without TLS need none.
+  const hash = process.getBuiltinModule('node:crypto').createHash('sha256');
+  for (const certificate of certificates) hash.update(certificate);
+  return hash.digest('hex');
 }
 
 const bytesOf = ({ bytes }: InputFile): Buffer => bytes;

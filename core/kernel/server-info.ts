@@ -11,6 +11,13 @@ export interface Identity {
   readonly prefix: string;
   /** Folder of the configuration file. */
   readonly confFolder: string;
+  /** Random bytes that the threads of one server share; absent: this one is alone. */
+  readonly secret?: Uint8Array;
+}
+
+/** What the secrets of one server are derived from. */
+export function newSecret(): Uint8Array {
+  return process.getBuiltinModule('node:crypto').randomBytes(32);
 }
 
 /** Who and where a server is, as its modules see it. */
@@ -19,10 +26,11 @@ export class InstanceInfo extends ServerInfo {
   readonly prefix: string;
   readonly role: ServerInfo['role'];
   readonly worker: number;
+  #secret: Uint8Array | undefined;
 
   /** @param main the configuration in force, if there is one yet */
   constructor(
-    { role, worker, installation, prefix }: Identity,
+    { role, worker, installation, prefix, secret }: Identity,
     private readonly main: () => MainConf | undefined,
   ) {
     super();
@@ -30,6 +38,7 @@ export class InstanceInfo extends ServerInfo {
     this.prefix = prefix;
     this.role = role;
     this.worker = worker;
+    this.#secret = secret;
   }
 
   get clusterName(): string {
@@ -42,5 +51,11 @@ export class InstanceInfo extends ServerInfo {
 
   path(relative: string): string {
     return resolve(this.prefix, relative);
+  }
+
+  secret(purpose: string, length: number): Buffer {
+    this.#secret ??= newSecret();
+    // Loaded when it is used: most threads need no cryptography of their own.
+    return Buffer.from(process.getBuiltinModule('node:crypto').hkdfSync('sha256', this.#secret, '', purpose, length));
   }
 }

@@ -14,6 +14,7 @@ import type { MainConf } from '../kernel/core-directives.js';
 import { checkWithHelpers } from '../kernel/helper-configurations.js';
 import type { Installation } from '../kernel/installation.js';
 import { Instance } from '../kernel/instance.js';
+import { newSecret } from '../kernel/server-info.js';
 import { loadModuleLines } from '../kernel/load-modules.js';
 import { readConfiguration, type ConfigurationSource } from '../kernel/read-configuration.js';
 import { readSettings } from '../kernel/settings.js';
@@ -58,11 +59,12 @@ export class Master {
   #keyValue: MasterKeyValue | undefined;
   #pidFile: string | undefined;
   #running = false;
+  readonly #secret = newSecret();
   #ending: 'no' | 'gracefully' | 'now' = 'no';
 
   constructor(private readonly options: MasterOptions) {
     const { installation, prefix, source, log, files, errorLog, workers } = options;
-    const identity = { role: 'master', worker: -1, installation, prefix, confFolder: dirname(source.conf) } as const;
+    const identity = { role: 'master', worker: -1, installation, prefix, confFolder: dirname(source.conf), secret: this.#secret } as const;
     this.#instance = new Instance({ ...identity, log, validates: true });
     this.#instance.services.provideLater(Transactions, () => this.#transactions);
     this.#instance.services.provideLater(KeyValue, () => this.#keyValue);
@@ -248,6 +250,7 @@ export class Master {
       modules: loadModuleLines(this.#instance.tree.root).map(({ id, name, args, source: place }) => ({ id, name, args, source: place })),
       figures: this.#figures,
       workers,
+      secret: this.#secret,
     };
   }
 

@@ -62,8 +62,18 @@ export interface Lifecycle {
   stop?(): void | Promise<void>;
 }
 
+/** Keeps the sessions of TLS 1.2 that clients resume by their ids. Ids are strings of bytes (latin1). */
+export interface TlsSessions {
+  /** @param timeout milliseconds */
+  store(id: string, session: Buffer, timeout: number): void;
+  find(id: string): Buffer | undefined;
+}
+
 /** Certificate, protocols and ciphers of one server, as `tls.createSecureContext` takes them. */
-export type TlsSettings = SecureContextOptions;
+export interface TlsSettings extends SecureContextOptions {
+  /** Absent: clients resume with tickets or not at all. */
+  readonly sessions?: TlsSessions;
+}
 
 /** What a module compiles variables with. */
 export interface DefinitionContext extends ArgContext {

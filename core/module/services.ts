@@ -49,6 +49,8 @@ export abstract class ServerInfo {
   abstract readonly nodeName: string;
   /** An absolute path for one that may be relative to the prefix. */
   abstract path(relative: string): string;
+  /** Bytes for one purpose that all threads of this server have in common and nobody else knows: others after each start. */
+  abstract secret(purpose: string, length: number): Buffer;
 }
 
 /** Files that are appended to line by line, shared by path, reopened on USR1. Writes of one turn of the event loop leave together. */

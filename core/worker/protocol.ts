@@ -18,6 +18,8 @@ export interface WorkerStart {
   readonly figures: SharedArrayBuffer;
   /** Workers that shared state has places for. */
   readonly workers: number;
+  /** See {@link Identity.secret}. */
+  readonly secret: Uint8Array;
 }
 
 /** What is in force at one moment between two transactions. */

@@ -31,8 +31,8 @@ export class WorkerThread {
     private readonly log: ErrorLog,
     private readonly files: AppendedLogFiles,
   ) {
-    const { index, prefix, confFolder, errorLog, figures, workers } = start;
-    const identity = { role: 'worker', worker: index, installation: findInstallation(), prefix, confFolder } as const;
+    const { index, prefix, confFolder, errorLog, figures, workers, secret } = start;
+    const identity = { role: 'worker', worker: index, installation: findInstallation(), prefix, confFolder, secret } as const;
     this.#instance = new Instance({ ...identity, log, validates: false });
     this.#assembly = assemble(this.#instance, { role: 'worker', files, errorLog, zones: this.#zones, figures, workers });
   }

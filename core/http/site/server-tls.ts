@@ -1,5 +1,6 @@
+import { EventEmitter } from 'node:events';
 import type { SecureContext } from 'node:tls';
-import type { TlsSettings } from '../../module/manifest.js';
+import type { TlsSessions, TlsSettings } from '../../module/manifest.js';
 import { nodeTls } from '../../net/node-tls.js';
 import { alpnList, type TlsIdentity } from '../../net/tls-identity.js';
 
@@ -14,6 +15,20 @@ const PROTOCOLS = alpnList(['http/1.1', 'http/1.0']);
 
 /** @throws Error of OpenSSL for certificates, keys and ciphers that cannot be used */
 export function serverTls(settings: TlsSettings): ServerTls {
-  const context: SecureContext = nodeTls().createSecureContext(settings);
-  return { settings, identity: { context, alpn: PROTOCOLS, sessions: undefined } };
+  const { sessions, ...options } = settings;
+  const context: SecureContext = nodeTls().createSecureContext(options);
+  return { settings, identity: { context, alpn: PROTOCOLS, sessions: sessions && sessionEvents(sessions, options.sessionTimeout ?? 0) } };
+}
+
+/** The events by which Node asks for sessions. @param timeout seconds */
+function sessionEvents(sessions: TlsSessions, timeout: number): EventEmitter {
+  const events = new EventEmitter();
+  events.on('newSession', (id: Buffer, session: Buffer, done: () => void) => {
+    sessions.store(id.latin1Slice(), session, timeout * 1000);
+    done();
+  });
+  events.on('resumeSession', (id: Buffer, done: (error: null, session: Buffer | null) => void) => {
+    done(null, sessions.find(id.latin1Slice()) ?? null);
+  });
+  return events;
 }

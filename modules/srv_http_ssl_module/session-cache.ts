@@ -1,0 +1,66 @@
+import type { TlsSessions } from '../../core/module/manifest.js';
+
+/** What an entry costs besides its bytes. */
+const OVERHEAD = 100;
+
+interface Entry {
+  readonly session: Buffer;
+  /** Epoch milliseconds. */
+  readonly expires: number;
+}
+
+/**
+ * Sessions by id, for clients that resume without tickets (TLS 1.2). The one stored first gives way when the size is used up. Sessions of TLS
+ * 1.3 are not kept: Node looks for those in tickets only.
+ */
+export class SessionCache implements TlsSessions {
+  readonly #entries = new Map<string, Entry>();
+  #bytes = 0;
+
+  /**
+   * @param size bytes
+   * @param onStored tells the other workers
+   */
+  constructor(
+    private readonly size: number,
+    private readonly onStored: (id: string, session: Buffer, expires: number) => void,
+  ) {}
+
+  store(id: string, session: Buffer, timeout: number): void {
+    if (isTls13(session)) return;
+    const expires = Date.now() + timeout;
+    this.adopt(id, session, expires);
+    this.onStored(id, session, expires);
+  }
+
+  find(id: string): Buffer | undefined {
+    const entry = this.#entries.get(id);
+    return entry === undefined || entry.expires <= Date.now() ? undefined : entry.session;
+  }
+
+  /** Keeps what another worker has stored. */
+  adopt(id: string, session: Buffer, expires: number): void {
+    this.#delete(id);
+    this.#entries.set(id, { session, expires });
+    this.#bytes += cost(id, session);
+    for (const oldest of this.#entries.keys()) {
+      if (this.#bytes <= this.size) return;
+      this.#delete(oldest);
+    }
+  }
+
+  #delete(id: string): void {
+    const entry = this.#entries.get(id);
+    if (entry === undefined) return;
+    this.#entries.delete(id);
+    this.#bytes -= cost(id, entry.session);
+  }
+}
+
+const cost = (id: string, session: Buffer): number => id.length + session.length + OVERHEAD;
+
+/** OpenSSL's form of a session: a DER sequence that begins with the integers 1 and the version of TLS. */
+function isTls13(session: Buffer): boolean {
+  const lengthBytes = (session[1] ?? 0) > 0x80 ? (session[1] ?? 0) - 0x80 : 0;
+  return session.subarray(2 + lengthBytes, 2 + lengthBytes + 7).equals(Buffer.from([2, 1, 1, 2, 2, 3, 4]));
+}

@@ -1,0 +1,107 @@
+import { randomBytes } from 'node:crypto';
+import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
+import test, { type ExecutionContext } from 'ava';
+import { selfSigned } from '../harness/certificate.js';
+import { runSrv, startSrv, type Srv } from '../harness/srv.js';
+
+/** A server with several workers: a session that one of them made is to be resumed by any other. */
+function start(t: ExecutionContext, directives: string, files: Record<string, string> = {}): Promise<Srv> {
+  const [a, b] = [selfSigned('a.example'), selfSigned('b.example')];
+  return startSrv(
+    t,
+    `worker_processes 3;
+    events {} http { ${directives}
+      server { listen 127.0.0.1:%%PORT_tls%% ssl; server_name a.example; ssl_certificate a.pem; ssl_certificate_key a.key; return 200 a; }
+      server { listen 127.0.0.1:%%PORT_tls%% ssl; server_name b.example; ssl_certificate b.pem; ssl_certificate_key b.key; return 200 b; } }`,
+    { files: { 'conf/a.pem': a.cert, 'conf/a.key': a.key, 'conf/b.pem': b.cert, 'conf/b.key': b.key, ...files } },
+  );
+}
+
+interface Visit {
+  readonly session: Buffer;
+  readonly isReused: boolean;
+  readonly body: string;
+}
+
+/** One request on a connection of its own. The session is the last that the server gave. */
+function visit(t: ExecutionContext, port: number, options: ConnectionOptions): Promise<Visit> {
+  return new Promise((resolve, reject) => {
+    const socket: TLSSocket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false, servername: 'a.example', ...options });
+    t.teardown(() => socket.destroy());
+    let received = '';
+    let session: Buffer = Buffer.alloc(0);
+    let isReused = false;
+    socket.on('session', (given: Buffer) => (session = given));
+    socket.once('secureConnect', () => (isReused = socket.isSessionReused()));
+    socket.on('data', (chunk: Buffer) => (received += chunk.toString()));
+    socket.once('error', reject);
+    socket.once('close', () => resolve({ session, isReused, body: received.split('\r\n\r\n')[1] ?? '' }));
+    socket.write(`GET / HTTP/1.1\r\nHost: ${options.servername ?? 'a.example'}\r\nConnection: close\r\n\r\n`);
+  });
+}
+
+/** How many of ten connections with the session of a first one resume it. */
+async function resumed(t: ExecutionContext, srv: Srv, options: ConnectionOptions, later: ConnectionOptions = options): Promise<number> {
+  const { session } = await visit(t, srv.port('tls'), options);
+  // The other workers hear of a session a moment later.
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  let count = 0;
+  for (let at = 0; at < 10; at++) if ((await visit(t, srv.port('tls'), { ...later, session })).isReused) count++;
+  return count;
+}
+
+const TLS12 = { maxVersion: 'TLSv1.2' } as const;
+
+test('with tickets sessions are resumed in every worker, in both versions', async (t) => {
+  const srv = await start(t, '');
+  t.is(await resumed(t, srv, {}), 10, 'TLS 1.3');
+  t.is(await resumed(t, srv, TLS12), 10, 'TLS 1.2');
+});
+
+test('without tickets sessions of TLS 1.2 are resumed from a shared cache in every worker', async (t) => {
+  const srv = await start(t, 'ssl_session_tickets off; ssl_session_cache builtin:1000 shared:SSL:1m;');
+  t.is(await resumed(t, srv, TLS12), 10);
+  t.is((await visit(t, srv.port('tls'), {})).body, 'a', 'TLS 1.3 is spoken all the same');
+});
+
+test('without cache and tickets no session is resumed', async (t) => {
+  for (const cache of ['', 'ssl_session_cache off;', 'ssl_session_cache none;']) {
+    const srv = await start(t, `ssl_session_tickets off; ${cache}`);
+    t.is(await resumed(t, srv, TLS12), 0, cache);
+    t.is(await resumed(t, srv, {}), 0, cache);
+  }
+});
+
+test('a session is over after ssl_session_timeout', async (t) => {
+  const srv = await start(t, 'ssl_session_tickets off; ssl_session_cache shared:SSL:1m; ssl_session_timeout 1s;');
+  const { session } = await visit(t, srv.port('tls'), TLS12);
+  await new Promise((resolve) => setTimeout(resolve, 2100));
+  t.false((await visit(t, srv.port('tls'), { ...TLS12, session })).isReused);
+});
+
+test('a session is good for the server that it was made with', async (t) => {
+  for (const directives of ['', 'ssl_session_tickets off; ssl_session_cache shared:SSL:1m;']) {
+    const srv = await start(t, directives);
+    t.is(await resumed(t, srv, TLS12, { ...TLS12, servername: 'b.example' }), 0, directives);
+  }
+});
+
+test('ssl_session_ticket_key: servers with one file resume the sessions of each other', async (t) => {
+  const { cert, key } = selfSigned('a.example');
+  const files = { 'conf/a.pem': cert, 'conf/a.key': key, 'conf/ticket.key': randomBytes(36).toString('base64') };
+  const one = await start(t, 'ssl_session_ticket_key ticket.key;', files);
+  const other = await start(t, 'ssl_session_ticket_key ticket.key;', files);
+  const stranger = await start(t, '', files);
+  const { session } = await visit(t, one.port('tls'), TLS12);
+  t.true((await visit(t, other.port('tls'), { ...TLS12, session })).isReused);
+  t.false((await visit(t, stranger.port('tls'), { ...TLS12, session })).isReused);
+});
+
+test('ssl_session_ticket_key: a file of another length is rejected', async (t) => {
+  const { cert, key } = selfSigned('a.example');
+  const conf =
+    'events {} http { ssl_session_ticket_key short.key; server { listen 127.0.0.1:%%PORT_tls%% ssl; ssl_certificate a.pem; ssl_certificate_key a.key; } }';
+  const files = { 'conf/a.pem': cert, 'conf/a.key': key, 'conf/short.key': 'short' };
+  const { stderr } = await runSrv(t, ['-t'], conf, { files });
+  t.regex(stderr, /\[emerg\] ".*short\.key" must be 48 or 80 bytes/);
+});
