@@ -1,4 +1,4 @@
-import { flag as onOff, optional, rest, template, text } from '../core/module/args.js';
+import { flag as onOff, optional, rest, template, text, variableName } from '../core/module/args.js';
 import {
   DECLINED,
   type Handler,
@@ -23,17 +23,6 @@ const ANYWHERE = ['http', ...IN] as const;
 
 function pattern(): ArgType<{ readonly source: string; readonly pattern: RegExp }> {
   return { kind: 'text', form: 'regex', parse: (source) => ({ source, pattern: compilePattern(source, false) }) };
-}
-
-function variableName(): ArgType<string> {
-  return {
-    kind: 'text',
-    form: '$variable',
-    parse(word) {
-      if (/^\$\w+$/.test(word)) return word.slice(1).toLowerCase();
-      throw new ArgError(`invalid variable name "${word}"`, 'a variable is written $name');
-    },
-  };
 }
 
 const groupsOf = ({ args }: Directive): readonly string[] => args.flatMap((word) => namedGroups(word.text));

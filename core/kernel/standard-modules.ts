@@ -12,6 +12,7 @@ export const BUILT_IN_MODULES: readonly ModuleClass[] = [CoreModule, HttpCoreMod
 export const STANDARD_MODULES: readonly string[] = [
   'srv_http_log_module',
   'srv_http_realip_module',
+  'srv_http_map_module',
   'srv_http_rewrite_module',
   'srv_http_limit_req_module',
   'srv_http_limit_conn_module',

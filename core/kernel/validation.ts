@@ -2,6 +2,7 @@ import { ownDirective } from '../config/conf.js';
 import type { ConfigError } from '../config/errors.js';
 import { ROOT_ID, type Tree, type TreeOperation } from '../config/tree.js';
 import { validate } from '../config/validate.js';
+import type { Directive } from '../module/tree.js';
 import type { RunningModules } from './running-modules.js';
 
 /** The mistakes in what a change brings, checked by the specs of the modules that will be in force. Looks at nothing that it leaves alone. */
@@ -9,11 +10,19 @@ export function validateChange(before: Tree, after: Tree, operations: readonly T
   return operations.flatMap((operation) => validateOperation(before, after, operation, modules));
 }
 
+function validateIn(tree: Tree, directive: Directive, { registry, args }: Pick<RunningModules, 'registry' | 'args'>): ConfigError[] {
+  const context = registry.contextOf(tree, directive.id);
+  return validate([directive], { registry, args, ...(context !== undefined && { context }) });
+}
+
 function validateOperation(before: Tree, after: Tree, operation: TreeOperation, { registry, args }: RunningModules): ConfigError[] {
   if (operation.op === 'remove' || operation.op === 'move') return [];
   if (operation.op === 'root') return validate(after.root, { registry, args });
   const { directive } = operation;
   const context = registry.contextOf(after, directive.id);
+  const holder = context === 'entries' ? after.parentOf(directive.id) : undefined;
+  // An entry of `map` or `types` is a part of the directive that it is in.
+  if (holder !== undefined) return validateIn(after, holder, { registry, args });
   const options = { registry, args, ...(context !== undefined && { context }) };
   if (operation.op === 'replace') return validate([directive], options);
   const block = operation.parent === ROOT_ID ? before.root : before.byId(operation.parent)?.block;

@@ -41,18 +41,37 @@ export function mentionsOf(
   registry: SpecRegistry,
 ): { readonly removed: Iterable<Mention> | undefined; readonly added: readonly Mention[] } {
   if (operations.some(({ op }) => op === 'root')) return { removed: undefined, added: [...mentionsIn(after.root, 'main', registry)] };
-  const removed: Mention[] = [];
-  const added: Mention[] = [];
-  const note = (tree: Tree, id: number, to: Mention[]): void => {
-    const directive = tree.byId(id);
-    if (directive !== undefined) to.push(...mentionsIn([directive], registry.contextOf(tree, id), registry));
-  };
+  const gone = new Set<number>();
+  const come = new Set<number>();
   for (const operation of operations) {
-    if (operation.op === 'remove' || operation.op === 'replace')
-      note(before, operation.op === 'remove' ? operation.id : operation.directive.id, removed);
-    if (operation.op === 'add' || operation.op === 'replace') note(after, operation.directive.id, added);
+    if (operation.op === 'root') continue;
+    const id = operation.op === 'add' || operation.op === 'replace' ? operation.directive.id : operation.id;
+    // An entry is a part of the directive that it is in.
+    const whole = holderOf(after, id, registry) ?? holderOf(before, id, registry);
+    if (whole !== undefined) {
+      gone.add(whole);
+      come.add(whole);
+      continue;
+    }
+    if (operation.op === 'remove' || operation.op === 'replace') gone.add(id);
+    if (operation.op === 'add' || operation.op === 'replace') come.add(id);
   }
-  return { removed, added };
+  return { removed: [...mentionsOfIds(before, gone, registry)], added: [...mentionsOfIds(after, come, registry)] };
+}
+
+function* mentionsOfIds(tree: Tree, ids: ReadonlySet<number>, registry: SpecRegistry): Generator<Mention> {
+  for (const id of ids) {
+    const directive = tree.byId(id);
+    if (directive !== undefined) yield* mentionsIn([directive], registry.contextOf(tree, id), registry);
+  }
+}
+
+/** The directive whose entries (`map`, `types`) this one is among. */
+function holderOf(tree: Tree, id: number, registry: SpecRegistry): number | undefined {
+  const parent = tree.parentOf(id);
+  if (parent === undefined) return undefined;
+  const context = registry.contextOf(tree, parent.id);
+  return context !== undefined && registry.find(context, parent.name)?.spec.block === 'entries' ? parent.id : undefined;
 }
 
 /** Definitions of names that are not for a configuration to define. */

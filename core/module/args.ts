@@ -37,6 +37,18 @@ export function fieldName(): ArgType<string, string> {
   };
 }
 
+/** The name of a variable to define, in lower case and without its dollar. */
+export function variableName(): ArgType<string> {
+  return {
+    kind: 'text',
+    form: '$variable',
+    parse(value) {
+      if (/^\$\w+$/.test(value)) return value.slice(1).toLowerCase();
+      throw new ArgError(`invalid variable name "${value}"`, 'a variable is written $name');
+    },
+  };
+}
+
 const LARGEST = 2 ** 31 - 1;
 
 /** A whole number from `min` to `max` (both included). */
