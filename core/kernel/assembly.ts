@@ -7,7 +7,9 @@ import { HttpExchanges } from '../http/upstream/exchange-route.js';
 import { Figures } from '../http/request/figures.js';
 import type { AppendedLogFiles } from '../log/log-files.js';
 import { Exchanges, KeyValue, LogFiles, Statistics, Upstreams } from '../module/services.js';
+import { Metrics } from '../module/metrics.js';
 import { Zones } from '../module/zones.js';
+import { ZoneMetrics } from '../zone/metrics.js';
 import { Clock } from '../net/clock.js';
 import { TimerWheel } from '../net/timers.js';
 import { UpstreamSet, type UpstreamSetOptions } from '../upstream/upstreams.js';
@@ -78,6 +80,9 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
       ),
   });
   const moduleZones = new ModuleZones({ zones, clock, worker, workers });
+  const onFull = (name: string): void => log.write('error', `no memory for metric "${name}": it counts in this worker only`);
+  const metrics = new ZoneMetrics({ zones, worker, workers, onFull });
+  if (role !== 'worker') metrics.open();
   const exchanges = new HttpExchanges(upstreams);
   const product = { name: 'srv', version: installation.version };
   const http = new HttpEngine(exchanges, context, instance.files, { role, servesUnixSockets: worker <= 0, product });
@@ -89,6 +94,7 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
   services.provide(Upstreams, upstreams);
   services.provide(Exchanges, exchanges);
   services.provide(Zones, moduleZones);
+  services.provide(Metrics, metrics);
   // Ends last: all others have timers.
   instance.follow({ prepare: () => NOTHING_TO_DO, stop: () => timers.stop() });
   instance.follow(new LogSettings(log, { path: errorLog, level: 'error' }));
@@ -103,6 +109,7 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
     dropWorker: (dead) => {
       upstreams.dropWorker(dead);
       moduleZones.dropWorker(dead);
+      metrics.dropWorker(dead);
     },
     requestsOf: (number) => figures.requestsOf(number),
   };

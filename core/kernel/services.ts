@@ -1,4 +1,5 @@
 import * as contract from '../module/services.js';
+import { Metrics } from '../module/metrics.js';
 import { Zones } from '../module/zones.js';
 import { container as rootContainer, type DependencyContainer, type InjectionToken } from 'tsyringe';
 import type { ModuleClass } from '../module/manifest.js';
@@ -75,7 +76,7 @@ export function missingService(name: string): ManifestError {
   return new ManifestError(`it needs the service "${name}", which no module provides`, 'load the module that provides it before this one');
 }
 
-const SERVICE_TOKENS: ReadonlySet<unknown> = new Set([...Object.values(contract), Zones]);
+const SERVICE_TOKENS: ReadonlySet<unknown> = new Set([...Object.values(contract), Metrics, Zones]);
 
 function isServiceToken(value: unknown): value is ServiceToken<object> {
   return SERVICE_TOKENS.has(value);

@@ -35,15 +35,21 @@ const DATA = `
   load_module modules/acme_http_maintenance_module.mjs;
   load_module modules/acme_http_client_kind_module.mjs;
   load_module modules/acme_http_drain_module.mjs;
+  load_module modules/acme_http_visits_module.mjs;
+  load_module modules/acme_http_hits_module.mjs;
+  load_module modules/acme_http_two_choices_module.mjs;
   helper broker modules/srv_helper_broker_module.js conf/broker.conf;
   helper ctrl modules/srv_helper_ctrl_module.js conf/ctrl.conf;
   worker_processes 2;
   events {}
   http {
+    visits $binary_remote_addr zone=visits:1m;
+    upstream pair { two_choices; server 127.0.0.1:%%PORT_one%%; server 127.0.0.1:%%PORT_two%%; }
     upstream shop { zone shop 64k; server 127.0.0.1:%%PORT_one%% weight=2; server 127.0.0.1:%%PORT_two%%; }
     server {
       listen 127.0.0.1:%%PORT_web%%;
       location / { return 200 $client_kind; }
+      location /pair { add_header X-Visits $visits; proxy_pass http://pair; }
       location /shop { maintenance closed retry=10m; proxy_pass http://shop; }
     }
     server { listen 127.0.0.1:%%PORT_one%%; listen 127.0.0.1:%%PORT_two%%; location / { return 200 "shop"; } }
@@ -75,6 +81,9 @@ test('the sketches are built and do what the page says', async (t) => {
 
   t.is((await get(web, '/', { headers: { 'user-agent': 'Examplebot/1.0' } })).body, 'robot');
   t.is((await get(web, '/')).body, 'person');
+
+  const before = Number((await get(web, '/pair')).headers['x-visits']);
+  for (let more = 1; more <= 5; more++) t.like(await get(web, '/pair'), { body: 'shop', headers: { 'x-visits': String(before + more) } });
 
   t.is((await get(web, '/shop')).status, 200);
   await json(ctrl, 'POST', '/api/v1/kv', { key: 'closed', value: 'on' });
