@@ -8,7 +8,7 @@ import type { Instance } from './instance.js';
 type Block = readonly DirectiveData[];
 
 /**
- * Compiles a configuration and forgets the result: for the mistakes that only show then. Ends the instance, and leaves nothing open; but
+ * Compiles a configuration and forgets the result: for the errors that only show then. Ends the instance, and leaves nothing open; but
  * the thread knows the log files, so that it can hand them over when it becomes another user.
  * @param read gives the configuration; called when the instance has its services
  * @throws ConfigErrors, and what `read` throws

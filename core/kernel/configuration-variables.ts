@@ -4,6 +4,8 @@ import type { Tree, TreeOperation } from '../config/tree.js';
 import type { DefinitionContext } from '../module/manifest.js';
 import { ArgError } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
+import { variablesErrors } from './check-manifest.js';
+import { checkedGetter } from './module-variables.js';
 import type { RunningModules } from './running-modules.js';
 import { mentionsIn, mentionsOf, reservedNames, type Mention, type Mentioning } from './variable-mentions.js';
 
@@ -52,17 +54,26 @@ export async function withVariablesOf<T>(
 /** Compiles what directives give their variables for values. @throws ConfigErrors */
 export function compileVariables(mentions: readonly Mention[], after: Tree, modules: RunningModules): void {
   const errors = new ErrorCollector();
-  const byName = new Map(Array.from(modules, ({ name, instance }) => [name, instance]));
+  const byName = new Map(Array.from(modules, (module) => [module.name, module]));
   for (const { id, defines, module } of mentions) {
-    const instance = defines.length > 0 && module !== undefined ? byName.get(module) : undefined;
+    const owner = defines.length > 0 && module !== undefined ? byName.get(module) : undefined;
     const directive = after.byId(id);
-    if (instance?.compileVariables === undefined || directive === undefined) continue;
+    if (owner?.instance.compileVariables === undefined || directive === undefined) continue;
     const getters = errors.attempt(() =>
-      compileOf(directive, module ?? '', (context) => instance.compileVariables?.(directive, context), modules),
+      compileOf(directive, owner.name, (context) => checkedVariables(owner.instance.compileVariables?.(directive, context)), modules),
     );
-    for (const [name, getter] of Object.entries(getters ?? {})) modules.variables.bring(id, name, getter);
+    for (const [name, getter] of Object.entries(getters ?? {})) modules.variables.bring(id, name, checkedGetter(owner, name, getter));
   }
   errors.throwIfAny();
+}
+
+/** @throws TypeError for anything else than functions by name, or nothing */
+function checkedVariables<T>(variables: T): T {
+  // Its rejection is told by this error.
+  if (variables instanceof Promise) variables.catch(() => undefined);
+  const [error] = variables instanceof Promise ? [new TypeError('it must return an object of functions')] : variablesErrors(variables);
+  if (error !== undefined) throw error;
+  return variables;
 }
 
 function compileOf<T>(directive: Directive, module: string, compile: (context: DefinitionContext) => T, { args }: RunningModules): T {

@@ -1,5 +1,5 @@
 /**
- * The configurations that `helper` lines name, checked with the one that names them: a helper with a mistake in its own would be started
+ * The configurations that `helper` lines name, checked with the one that names them: a helper with an error in its own would be started
  * again and again, and the server would have no API.
  */
 import { dirname, resolve } from 'node:path';
@@ -23,42 +23,42 @@ type Around = Pick<InstanceOptions, 'log' | 'prefix' | 'installation'>;
 
 /** What a look at one `helper` line found. */
 interface Checked {
-  readonly mistakes: readonly ConfigError[];
+  readonly errors: readonly ConfigError[];
   /** Every file of its configuration. */
   readonly files: readonly string[];
 }
 
-const NOTHING: Checked = { mistakes: [], files: [] };
+const NOTHING: Checked = { errors: [], files: [] };
 
 /**
  * As {@link checkParsed}, together with the configurations of the helpers, whose files are among those of the result.
- * @throws ConfigErrors with the mistakes of all of them
+ * @throws ConfigErrors with the errors of all of them
  */
 export async function checkWithHelpers(parsed: Parsed, instance: Instance): Promise<Configuration> {
-  const mistakes = new ErrorCollector();
-  const configuration = await checkParsed(parsed, instance).catch((error: unknown) => mistakes.add(error));
+  const collector = new ErrorCollector();
+  const configuration = await checkParsed(parsed, instance).catch((error: unknown) => collector.add(error));
   const { root } = ConfigTree.fromData(parsed.directives);
   const helpers = await Promise.all(ownDirectives(root, 'helper').map((line) => checkHelper(line, instance.options)));
-  for (const mistake of helpers.flatMap((helper) => helper.mistakes)) mistakes.add(mistake);
-  mistakes.throwIfAny();
+  for (const error of helpers.flatMap((helper) => helper.errors)) collector.add(error);
+  collector.throwIfAny();
   const { tree, modules, files } = configuration as Configuration;
   return { tree, modules, files: [...new Set([...files, ...helpers.flatMap((helper) => helper.files)])] };
 }
 
-/** A mistake without a place of its own gets that of the `helper` line. */
+/** An error without a place of its own gets that of the `helper` line. */
 async function checkHelper(line: Directive, around: Around): Promise<Checked> {
   const [kind, module, conf] = line.args;
-  // Too few words are the main configuration's own mistake.
+  // Too few words are the main configuration's own error.
   if (kind === undefined || module === undefined || conf === undefined) return NOTHING;
   const path = resolve(around.prefix, conf.text);
   const files: string[] = [];
   const check = kind.text === 'ctrl' ? checkControl : checkEmpty;
   const found = await Promise.all([
-    mistakesIn(() => loadHelperModule(kind.text, module.text, around.prefix, around.installation)),
-    mistakesIn(async () => files.push(...(await check(path, around)))),
+    errorsIn(() => loadHelperModule(kind.text, module.text, around.prefix, around.installation)),
+    errorsIn(async () => files.push(...(await check(path, around)))),
   ]);
-  const mistakes = found.flatMap((some, at) => some.map((mistake) => placed(mistake, line, at === 0 ? module : conf, path)));
-  return { mistakes, files };
+  const errors = found.flatMap((some, at) => some.map((error) => placed(error, line, at === 0 ? module : conf, path)));
+  return { errors, files };
 }
 
 /**
@@ -94,25 +94,25 @@ async function checkControl(conf: string, around: Around): Promise<readonly stri
 function checkEmpty(conf: string): readonly string[] {
   const { directives, errors, files } = readConfiguration({ conf, globals: undefined }, new IdSource());
   const unknown = directives.map((directive) => errorAt(directive, `unknown directive "${directive.name}"`));
-  const mistakes = [...errors, ...unknown];
-  if (mistakes.length > 0) throw new ConfigErrors(mistakes);
+  const all = [...errors, ...unknown];
+  if (all.length > 0) throw new ConfigErrors(all);
   return files;
 }
 
-async function mistakesIn(check: () => unknown): Promise<readonly ConfigError[]> {
+async function errorsIn(check: () => unknown): Promise<readonly ConfigError[]> {
   try {
     await check();
     return [];
   } catch (error) {
     if (error instanceof ModuleLoadError) return [new ConfigError(error.message, undefined, 1, error.hint)];
-    const mistakes = configErrorsOf(error);
-    if (!mistakes) throw error;
-    return mistakes;
+    const errors = configErrorsOf(error);
+    if (!errors) throw error;
+    return errors;
   }
 }
 
-function placed(mistake: ConfigError, line: Directive, word: Word, path: string): ConfigError {
-  if (mistake.source !== undefined) return mistake;
-  const { message, hint } = mistake;
+function placed(error: ConfigError, line: Directive, word: Word, path: string): ConfigError {
+  if (error.source !== undefined) return error;
+  const { message, hint } = error;
   return errorAt(line, message.startsWith('no "events"') ? `${message} "${path}"` : message, word, hint);
 }

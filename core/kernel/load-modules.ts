@@ -5,7 +5,7 @@ import type { Log } from '../module/services.js';
 import type { Block, Directive } from '../module/tree.js';
 import { findModules } from './find-module.js';
 import type { Installation } from './installation.js';
-import { loadMistakes } from './load-mistakes.js';
+import { loadErrors } from './load-errors.js';
 import { importModule, moduleOf, shippedModule } from './module-file.js';
 import { ModuleLoadError } from './module-load-error.js';
 import { ModuleSet } from './module-set.js';
@@ -43,7 +43,7 @@ export async function loadModules(root: Block, source: ModuleSource): Promise<Mo
     try {
       await addNamed(set, name.text, line, source);
     } catch (error) {
-      errors.push(...loadMistakes(error, line, source.log));
+      errors.push(...loadErrors(error, line, source.log));
     }
   }
   return { set, errors };
@@ -58,7 +58,7 @@ async function addStandardModules(set: ModuleSet, { installation, log, plane }: 
       if (result.status === 'rejected') throw result.reason;
       if (set.fits(result.value)) set.add(result.value);
     } catch (error) {
-      errors.push(...loadMistakes(error, undefined, log));
+      errors.push(...loadErrors(error, undefined, log));
     }
   }
 }

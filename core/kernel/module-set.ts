@@ -63,8 +63,8 @@ export class ModuleSet implements Iterable<LoadedModule> {
     for (const context of openedContexts(directives)) this.#contexts.add(context);
     const strange = [...this.#unknownContexts(directives)];
     if (strange.length > 0) throw new ModuleErrors(module.file, strange);
-    const faults = this.registry.register(name, directives);
-    if (faults.length > 0) throw new ModuleLoadError(`module "${name}" cannot be loaded: ${faults.join('; ')}`);
+    const conflicts = this.registry.register(name, directives);
+    if (conflicts.length > 0) throw new ModuleLoadError(`module "${name}" cannot be loaded: ${conflicts.join('; ')}`);
     this.#modules.set(name, module);
     if (line) this.#lines.set(name, line);
   }

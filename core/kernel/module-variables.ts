@@ -12,16 +12,18 @@ export class VariableDefiner {
   constructor(private readonly variables: HttpVariables) {}
 
   /** @returns what keeps some of them from being defined */
-  *define({ name: module, declaration, instance, isShipped }: RunningModule): ManifestErrors {
+  *define(owner: RunningModule): ManifestErrors {
+    const { name: module, declaration, instance } = owner;
     const { variables, variablePrefixes } = instance;
     yield* variablesErrors(variables);
     yield* variablesErrors(variablePrefixes);
-    const checked = (name: string, getter: VariableGetter): VariableGetter => (isShipped ? getter : checkedGetter(module, name, getter));
     for (const [name, getter] of Object.entries({ ...declaration.manifest.variables, ...variables })) {
-      yield* this.#attempt(module, name, () => this.variables.define(name, checked(name, getter)));
+      yield* this.#attempt(module, name, () => this.variables.define(name, checkedGetter(owner, name, getter)));
     }
     for (const [prefix, make] of Object.entries(variablePrefixes ?? {})) {
-      yield* this.#attempt(module, prefix, () => this.variables.definePrefix(prefix, (rest) => checked(prefix + rest, make(rest))));
+      yield* this.#attempt(module, prefix, () =>
+        this.variables.definePrefix(prefix, (rest) => checkedGetter(owner, prefix + rest, make(rest))),
+      );
     }
   }
 
@@ -40,8 +42,9 @@ export class VariableDefiner {
   }
 }
 
-/** Nobody checks the types of a module that is written in JavaScript. */
-function checkedGetter(module: string, name: string, getter: VariableGetter): VariableGetter {
+/** A getter whose value is checked: nobody else looks at the types of a module that is written in JavaScript. */
+export function checkedGetter({ name: module, isShipped }: RunningModule, name: string, getter: VariableGetter): VariableGetter {
+  if (isShipped) return getter;
   return (request: HttpRequest) => {
     const value: unknown = getter(request);
     if (value === undefined || typeof value === 'string') return value;

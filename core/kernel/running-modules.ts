@@ -10,7 +10,7 @@ import type { ArgContext } from '../module/spec.js';
 import { defaultErrors } from './check-defaults.js';
 import { hookErrors } from './check-hooks.js';
 import { ManifestError } from './manifest-error.js';
-import { loadMistakes } from './load-mistakes.js';
+import { loadErrors } from './load-errors.js';
 import type { LoadedModule } from './module-file.js';
 import { ModuleErrors, ModuleLoadError, SEE_LOG } from './module-load-error.js';
 import { ModuleConflicts } from './module-conflicts.js';
@@ -71,7 +71,7 @@ export class RunningModules implements Iterable<RunningModule> {
     // After all variables are known: a default may have some.
     const checkDefaults = (module: LoadedModule): void =>
       throwErrors(module, defaultErrors(module.declaration.manifest.directives ?? {}, this.args));
-    this.errors = [...mistakesOf(start, set, log), ...mistakesOf(checkDefaults, set, log)];
+    this.errors = [...errorsOf(start, set, log), ...errorsOf(checkDefaults, set, log)];
     if (order.hasNames) this.#modules = this.#modules.map((module) => ranked(module, order.ranksOf(module.name)));
   }
 
@@ -96,13 +96,13 @@ function ranked(module: RunningModule, phases: HttpManifest['phases']): RunningM
 }
 
 /** Does a step with each module, and tells of those that it failed for. */
-function mistakesOf(step: (module: LoadedModule) => void, set: ModuleSet, log: Log): ConfigError[] {
+function errorsOf(step: (module: LoadedModule) => void, set: ModuleSet, log: Log): ConfigError[] {
   return [...set].flatMap((module) => {
     try {
       step(module);
       return [];
     } catch (error) {
-      return loadMistakes(error, set.lineOf(module), log);
+      return loadErrors(error, set.lineOf(module), log);
     }
   });
 }

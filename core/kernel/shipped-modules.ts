@@ -6,7 +6,7 @@ import { importModule, shippedModule } from './module-file.js';
 import type { ModuleSet } from './module-set.js';
 
 /**
- * Looks for mistakes again with the names of all shipped modules at hand, if any mistake is an unknown directive: the answer names the
+ * Looks for errors again with the names of all shipped modules at hand, if any error is an unknown directive: the hint names the
  * `load_module` line then.
  */
 export async function withHints(find: () => ConfigError[], set: ModuleSet, installation: Installation): Promise<ConfigError[]> {
@@ -22,7 +22,7 @@ function isUnknownDirective({ message }: ConfigError): boolean {
 
 /**
  * Tells the registry which directives the modules would bring that come with the program and are not loaded, so that an unknown directive
- * can be answered with the line to add. Imports all of them: only called when something is unknown already.
+ * has the line to add as its hint. Imports all of them: only called when something is unknown already.
  */
 async function registerShippedModules(set: ModuleSet, installation: Installation): Promise<void> {
   const folder = dirname(shippedModule(installation, 'any'));

@@ -104,7 +104,7 @@ export interface Call<S extends RouteSchemas = RouteSchemas> extends Preconditio
   readonly requestId: string;
 }
 
-/** An answer. `body` undefined: empty. A string with `type` goes out as it is; everything else as JSON. */
+/** A response. `body` undefined: empty. A string with `type` goes out as it is; everything else as JSON. */
 export interface Reply {
   readonly status: number;
   readonly body?: unknown;
@@ -116,7 +116,7 @@ export interface Reply {
   readonly next?: string;
 }
 
-/** The answer of a write that was only tried (`?dry_run=1`): the change as lines of a configuration diff. */
+/** The response to a write that was only tried (`?dry_run=1`): the change as lines of a configuration diff. */
 export function dryRunReply(diff: readonly string[]): Reply {
   return { status: 200, body: { dry_run: true, diff } };
 }

@@ -15,7 +15,7 @@ export const OK = 0;
 /** {@link DECLINED}, {@link DONE}, {@link OK}, or the HTTP status to respond with (the engine makes its error page). */
 export type Result = number;
 
-/** The phases of a request in their order. `content` has one owner a location; header and body filters follow the answer. */
+/** The phases of a request in their order. `content` has one owner a location; header and body filters follow the response. */
 export const PHASES = ['post_read', 'server_rewrite', 'rewrite', 'preaccess', 'access', 'precontent'] as const;
 export type Phase = (typeof PHASES)[number];
 
@@ -205,7 +205,7 @@ export interface HttpRequest {
   readonly internal: boolean;
   /** What the last regular expression that matched has captured: `$1`, `$name`. A module that matches one sets it. */
   captures: RegExpExecArray | undefined;
-  /** Status of the answer; a header filter may change it. */
+  /** Status of the response; a header filter may change it. */
   status: number;
   readonly response: ResponseHeaders;
   /** Changes what a proxied request sends to its upstream. For handlers before `content`. */
@@ -214,7 +214,7 @@ export interface HttpRequest {
   readonly signal: AbortSignal;
   /** The location it is in, or the server before one is chosen. `scope.directive` identifies it. */
   readonly scope: Scope;
-  /** Content type of an answer that has none of its own: by the extension of the path (types), else default_type. */
+  /** Content type of a response that has none of its own: by the extension of the path (types), else default_type. */
   readonly defaultType: string;
   /** Bytes sent to the client: all, and without the head. */
   readonly bytesSent: number;
@@ -311,7 +311,7 @@ export interface Scope<D extends Directives = Directives> {
 /** For modules that only care about locations: every request is handled in one. */
 export type LocationScope<D extends Directives = Directives> = Scope<D>;
 
-/** True for the answers that header directives without `always` apply to (add_header). */
+/** True for the responses that header directives without `always` apply to (add_header). */
 export function isSuccess(status: number): boolean {
   return (
     status === 200 ||

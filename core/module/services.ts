@@ -295,9 +295,9 @@ export interface ExchangePlan {
   readonly sendTimeout: number;
   readonly readTimeout: number;
   readonly next: NextUpstream;
-  /** HTTP version spoken: 1.0 closes after each answer. */
+  /** HTTP version spoken: 1.0 closes after each response. */
   readonly version: '1.0' | '1.1';
-  /** Field names of the answer, lower case, that are not passed on. */
+  /** Field names of the response, lower case, that are not passed on. */
   readonly hidden: ReadonlySet<string>;
   /** Rewrites Location (proxy_redirect); undefined: it stays as it is. */
   readonly rewriteLocation: ((location: string, request: HttpRequest) => string | undefined) | undefined;

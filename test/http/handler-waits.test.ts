@@ -26,6 +26,7 @@ const MODULE = plugin('acme', {
         late: { content: async (request) => { await sleep(800); throw new Error('too late'); } },
         slow: { content: async (request) => { await sleep(50); return request.send(200, 'slow'); } },
         later: { content: (request) => { setTimeout(() => request.send(200, 'later'), 50); return DONE; } },
+        sub: { content: async (request) => { await request.subrequest('/aborted'); return request.send(200, 'sub'); } },
         reads: { content: async (request) => request.send(200, String((await request.readBody(1000)).length)) },
         moves: { precontent: async (request) => { await sleep(1); request.redirect('/never-there'); return DONE; } },
         aside: { preaccess: async (request) => { await sleep(1); return DECLINED; } },
@@ -35,7 +36,7 @@ const MODULE = plugin('acme', {
     compileServer(scope) { return scope.own('does') ? { server_rewrite: () => new Promise(() => {}) } : undefined; }`,
 });
 
-const NAMES = ['done', 'ok', 'never', 'never_access', 'aborted', 'late', 'slow', 'later', 'reads', 'moves'];
+const NAMES = ['done', 'ok', 'never', 'never_access', 'aborted', 'late', 'slow', 'later', 'reads', 'moves', 'sub'];
 
 function start(t: ExecutionContext, timeout: string, backend = 1): Promise<Srv> {
   return startSrv(
@@ -92,7 +93,7 @@ test('what a handler does after its time has no effect, on an error page either'
   t.notRegex(srv.log(), /too late/);
 });
 
-for (const path of ['/done', '/never', '/aborted']) {
+for (const path of ['/done', '/never', '/aborted', '/sub']) {
   test(`a request ends with its client, and is logged as 499: ${path}`, async (t) => {
     const srv = await start(t, '');
     const client = await connectRaw(t, srv.port('web'));
@@ -101,7 +102,7 @@ for (const path of ['/done', '/never', '/aborted']) {
     client.socket.destroy();
     t.truthy(await srv.waitForLog(/\[info\] .*client prematurely closed connection while waiting for a handler of "acme"/));
     await srv.waitForLog(new RegExp(`^${path} 499$`, 'm'), 'logs/access.log');
-    if (path === '/aborted') await srv.waitForLog(/acme: aborted \/aborted/);
+    if (path === '/aborted' || path === '/sub') await srv.waitForLog(/acme: aborted \/aborted/);
   });
 }
 

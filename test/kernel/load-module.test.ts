@@ -1,7 +1,8 @@
 import test from 'ava';
+import { check } from '../harness/check.js';
 import { get } from '../harness/client.js';
 import { plugin } from '../harness/plugins.js';
-import { runSrv, startSrv } from '../harness/srv.js';
+import { startSrv } from '../harness/srv.js';
 import { writeInto } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
 
@@ -34,8 +35,8 @@ test('services are the same objects for a module outside of the installation', a
 });
 
 test('a module that needs an earlier minor version of the contract is loaded', async (t) => {
-  const { code, stderr } = await runSrv(t, ['-t'], `load_module modules/new.js;\n${EVENTS}`, {
-    files: { 'modules/new.js': plugin('new', { manifest: `api: '1.1'` }) },
+  const { code, stderr } = await check(t, `load_module modules/new.js;\n${EVENTS}`, {
+    'modules/new.js': plugin('new', { manifest: `api: '1.1'` }),
   });
   t.is(code, 0, stderr);
 });
@@ -97,12 +98,12 @@ test('the actions of a module that a reload takes out are gone', async (t) => {
 
 test('a name ending in .so finds the .js or .mjs', async (t) => {
   const files = { 'modules/mine.js': plugin('mine'), 'modules/yours.mjs': plugin('yours') };
-  const { code, stderr } = await runSrv(t, ['-tq'], `load_module modules/mine.so; load_module modules/yours.so;\n${EVENTS}`, { files });
+  const { code, stderr } = await check(t, `load_module modules/mine.so; load_module modules/yours.so;\n${EVENTS}`, files);
   t.is(code, 0, stderr);
 });
 
 test('a module that the prefix does not have is looked for in the installation', async (t) => {
-  const { code, stderr } = await runSrv(t, ['-tq'], `load_module modules/srv_http_multi_header_module.so;\n${EVENTS}`);
+  const { code, stderr } = await check(t, `load_module modules/srv_http_multi_header_module.so;\n${EVENTS}`);
   t.is(code, 0, stderr);
 });
 
@@ -189,6 +190,15 @@ const FAULTS: readonly Fault[] = [
     message: /cannot load module ".*b\.js": action "acme\.x" is declared by both "a" and "b" in .*:2$/m,
   },
   {
+    what: 'a key of routes that another module has',
+    files: {
+      'modules/a.js': plugin('a', { kind: 'control', manifest: `plane: 'data', key: 'acme'` }),
+      'modules/b.js': plugin('b', { kind: 'control', manifest: `plane: 'data', key: 'acme'` }),
+    },
+    lines: 'load_module modules/a.js;\nload_module modules/b.js;',
+    message: /cannot load module ".*b\.js": key "acme" is declared by both "a" and "b" in .*:2$/m,
+  },
+  {
     what: 'a module that it needs is missing',
     files: { 'modules/needy.js': plugin('needy', { manifest: `needs: ['srv_http_captcha_module']` }) },
     lines: 'load_module modules/needy.js;',
@@ -234,20 +244,20 @@ const FAULTS: readonly Fault[] = [
 
 for (const { what, files = {}, lines, message } of FAULTS) {
   test(`refused: ${what}`, async (t) => {
-    const { code, stderr } = await runSrv(t, ['-t'], `${lines}\n${EVENTS}`, { files });
+    const { code, stderr } = await check(t, `${lines}\n${EVENTS}`, files);
     t.is(code, 1);
     t.regex(stderr, message);
   });
 }
 
 test('every module that cannot be loaded is told in one run', async (t) => {
-  const { stderr } = await runSrv(t, ['-t'], `load_module modules/x.so;\nload_module modules/y.so;\n${EVENTS}`);
+  const { stderr } = await check(t, `load_module modules/x.so;\nload_module modules/y.so;\n${EVENTS}`);
   t.regex(stderr, /"modules\/x\.so" .*:1$/m);
   t.regex(stderr, /"modules\/y\.so" .*:2$/m);
 });
 
 test('an unknown directive that a shipped module provides is answered with the line to add', async (t) => {
-  const { stderr } = await runSrv(t, ['-t'], `${EVENTS}http { add_more_header a b; }\n`);
+  const { stderr } = await check(t, `${EVENTS}http { add_more_header a b; }\n`);
   t.regex(
     stderr,
     /unknown directive "add_more_header" in .*:2\n[^]*add "load_module modules\/srv_http_multi_header_module\.js;" at the top/,
@@ -288,7 +298,7 @@ test('a reload can load a module, and let go of it again', async (t) => {
 
 test('a module that never finishes loading is refused after a while', async (t) => {
   const files = { 'package.json': '{ "type": "module" }', 'modules/never.js': 'await new Promise(() => {});\n' };
-  const { code, stderr } = await runSrv(t, ['-t'], `load_module modules/never.js;\n${EVENTS}`, { files });
+  const { code, stderr } = await check(t, `load_module modules/never.js;\n${EVENTS}`, files);
   t.is(code, 1);
   t.regex(stderr, /^srv: \[emerg\] cannot load module ".*\/never\.js": it did not finish loading within 10 s in .*srv\.conf:1$/m);
 });

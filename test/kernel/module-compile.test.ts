@@ -2,9 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { check, type Check } from '../harness/check.js';
 import { get } from '../harness/client.js';
 import { plugin } from '../harness/plugins.js';
-import { runSrv, startSrv, type Run } from '../harness/srv.js';
+import { startSrv } from '../harness/srv.js';
 
 const MANIFEST = `directives: { greet: directive({ in: ['server', 'location'] }) }`;
 
@@ -17,8 +18,8 @@ http {
   }
 }`;
 
-function load(t: ExecutionContext, body: string): Promise<Run> {
-  return runSrv(t, ['-t'], CONF, { files: { 'modules/acme.mjs': plugin('acme', { manifest: MANIFEST, body }) } });
+function load(t: ExecutionContext, body: string): Promise<Check> {
+  return check(t, CONF, { 'modules/acme.mjs': plugin('acme', { manifest: MANIFEST, body }) });
 }
 
 const IS_REFUSED: readonly (readonly [what: string, body: string, reason: string, line: number, hint: string])[] = [
@@ -136,7 +137,7 @@ test('what it refuses is said at the directives meant, all of it', async (t) => 
   }`,
   });
   const conf = CONF.replace('greet;', 'greet /nodir/a; greet /nodir/b;');
-  const { stderr, prefix } = await runSrv(t, ['-t'], conf, { files: { 'modules/acme.mjs': source } });
+  const { stderr, prefix } = await check(t, conf, { 'modules/acme.mjs': source });
   for (const file of ['/nodir/a', '/nodir/b']) {
     const message = `open() "${file}" failed (2: No such file or directory)`;
     t.true(stderr.includes(`srv: [emerg] ${message} in ${prefix}/conf/srv.conf:4\n`), stderr);
@@ -172,8 +173,8 @@ test('a stack names the lines of the source that the module was built from', asy
     `httpModule({ name: 'acme', api: 1, directives: { greet: { in: ['server', 'location'] } } })(Plugin);`,
     `//# sourceMappingURL=data:application/json;base64,${Buffer.from(JSON.stringify(map)).toString('base64')}`,
   ];
-  const { prefix } = await runSrv(t, ['-t'], CONF, { files: { 'modules/acme.mjs': lines.join('\n') } });
-  t.regex(readFileSync(join(prefix, 'logs/error.log'), 'utf8'), /"compile" of module "acme" failed: TypeError.*acme\.mts:42:1/);
+  const checked = await check(t, CONF, { 'modules/acme.mjs': lines.join('\n') });
+  t.regex(checked.log(), /"compile" of module "acme" failed: TypeError.*acme\.mts:42:1/);
 });
 
 test('a variable that is no text costs its request a 500, and is logged with the name of the module', async (t) => {
@@ -191,3 +192,20 @@ test('a variable that is no text costs its request a 500, and is logged with the
   }
   for (const name of names.slice(3)) t.is((await get(srv.port('web'), `/${name}`)).status, 200, name);
 });
+
+for (const [what, returned, reason] of [
+  ['a promise', 'Promise.reject(new Error("no"))', 'it must return an object of functions'],
+  ['no functions', '({ acme_shade: 5 })', 'variable "acme_shade" must be a function'],
+] as const) {
+  test(`refused: values of variables that are ${what}`, async (t) => {
+    const source = plugin('acme', {
+      manifest: `directives: { shade: { in: ['http'], args: text(), defines: () => ['acme_shade'] } }`,
+      body: `compileVariables() { return ${returned}; }`,
+    });
+    const conf =
+      'load_module modules/acme.mjs; events {} http { shade x; server { listen 127.0.0.1:%%PORT_web%%; return 200 $acme_shade; } }';
+    const { code, stderr } = await check(t, conf, { 'modules/acme.mjs': source });
+    t.is(code, 1);
+    t.true(stderr.startsWith(`srv: [emerg] "compileVariables" of module "acme" failed: ${reason} in `), stderr);
+  });
+}

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
+import { check } from '../harness/check.js';
 import { plugin, type PluginSource } from '../harness/plugins.js';
 import { runSrv } from '../harness/srv.js';
 
@@ -41,7 +42,7 @@ const IS_REFUSED: readonly (readonly [what: string, source: PluginSource, reason
 for (const [what, source, reason, hint] of IS_REFUSED) {
   test(`refused: ${what}`, async (t) => {
     const files = { 'modules/acme.mjs': plugin('acme', source) };
-    const { code, stderr, prefix } = await runSrv(t, ['-t'], 'load_module modules/acme.mjs;\nevents {}', { files });
+    const { code, stderr, prefix } = await check(t, 'load_module modules/acme.mjs;\nevents {}', files);
     t.is(code, 1);
     t.true(
       stderr.startsWith(`srv: [emerg] cannot load module "${prefix}/modules/acme.mjs": ${reason} in ${prefix}/conf/srv.conf:1\n`),

@@ -1,11 +1,11 @@
 /** What a module says wrongly about itself is said when it is loaded: with its file, the line that loads it, and what would be right. */
 import test, { type ExecutionContext } from 'ava';
+import { check, type Check } from '../harness/check.js';
 import { plugin, type PluginSource } from '../harness/plugins.js';
-import { runSrv, type Run } from '../harness/srv.js';
 
 /** Tests a configuration without an `http` block that loads the module: nothing of it is ever asked for. */
-function load(t: ExecutionContext, source: string, more = ''): Promise<Run> {
-  return runSrv(t, ['-t'], `load_module modules/acme.mjs; ${more}\nevents {}`, { files: { 'modules/acme.mjs': source } });
+function load(t: ExecutionContext, source: string, more = ''): Promise<Check> {
+  return check(t, `load_module modules/acme.mjs; ${more}\nevents {}`, { 'modules/acme.mjs': source });
 }
 
 const spec = (text: string): PluginSource => ({
@@ -259,7 +259,7 @@ test('refused: a variable that another module has, declared or a field', async (
     'modules/first.mjs': plugin('first', { manifest: `variables: { shade: () => 'x' }` }),
     'modules/second.mjs': plugin('second', { body: `variables = { shade: () => 'y' }; variablePrefixes = { http_: () => () => 'z' };` }),
   };
-  const { code, stderr } = await runSrv(t, ['-t'], 'load_module modules/first.mjs;\nload_module modules/second.mjs;\nevents {}', { files });
+  const { code, stderr } = await check(t, 'load_module modules/first.mjs;\nload_module modules/second.mjs;\nevents {}', files);
   t.is(code, 1);
   t.regex(stderr, /second\.mjs": the duplicate "shade" variable in .*:2\n[^]*choose another name: "first" has a variable of this one\n/);
   t.regex(stderr, /second\.mjs": the duplicate "http_" variable in .*:2\n[^]*choose another name: srv has a variable of this one\n/);

@@ -1,8 +1,9 @@
 /** The order of handlers: by number, by the order of loading, and by name above both. */
 import test, { type ExecutionContext } from 'ava';
+import { check, type Check } from '../harness/check.js';
 import { get } from '../harness/client.js';
 import { plugin } from '../harness/plugins.js';
-import { runSrv, startSrv, type Run } from '../harness/srv.js';
+import { startSrv } from '../harness/srv.js';
 
 /** A module that notes its name when its handler and its filter run. */
 const noting = (name: string, manifest: string): string =>
@@ -35,26 +36,26 @@ test('names go before numbers, and numbers before the order of loading', async (
   t.deepEqual((await orders(t, manifests))[1], 'd b c a');
 });
 
-function check(t: ExecutionContext, manifests: Readonly<Record<string, string>>): Promise<Run> {
+function ordered(t: ExecutionContext, manifests: Readonly<Record<string, string>>): Promise<Check> {
   const files = Object.fromEntries(
     Object.entries(manifests).map(([name, manifest]) => [`modules/${name}.mjs`, plugin(name, { manifest })]),
   );
-  return runSrv(t, ['-t'], `${lines(...Object.keys(manifests))}\nevents {}`, { files });
+  return check(t, `${lines(...Object.keys(manifests))}\nevents {}`, files);
 }
 
 test('a module that comes with srv need not be loaded to be named', async (t) => {
-  const { code, stderr } = await check(t, { a: `after: ['srv_http_multi_header_module', 'srv_http_access_module']` });
+  const { code, stderr } = await ordered(t, { a: `after: ['srv_http_multi_header_module', 'srv_http_access_module']` });
   t.is(code, 0, stderr);
 });
 
 test('refused: an unknown name', async (t) => {
-  const { code, stderr } = await check(t, { a: `after: 'srv_http_acces_module'` });
+  const { code, stderr } = await ordered(t, { a: `after: 'srv_http_acces_module'` });
   t.is(code, 1);
   t.regex(stderr, /a\.mjs": unknown module "srv_http_acces_module" in "after" in .*:1\n[^]*did you mean "srv_http_access_module"\?/);
 });
 
 test('refused: a circle', async (t) => {
-  const { code, stderr } = await check(t, { a: `after: 'b'`, b: `after: 'c'`, c: `before: 'd', after: 'a'`, d: '' });
+  const { code, stderr } = await ordered(t, { a: `after: 'b'`, b: `after: 'c'`, c: `before: 'd', after: 'a'`, d: '' });
   t.is(code, 1);
   t.regex(stderr, /a\.mjs": modules cannot be ordered: a after b after c after a in .*:1\n/);
 });

@@ -1,8 +1,9 @@
 /** Modules in npm packages. */
 import test, { type ExecutionContext } from 'ava';
+import { check, type Check } from '../harness/check.js';
 import { get } from '../harness/client.js';
 import { plugin } from '../harness/plugins.js';
-import { runSrv, startSrv, type Run } from '../harness/srv.js';
+import { startSrv } from '../harness/srv.js';
 
 const EVENTS = 'events {}';
 const greeting = plugin('acme_http_greeting_module', {
@@ -21,8 +22,8 @@ function packaged(name: string, srv: unknown): Readonly<Record<string, string>> 
 
 const MODULES = ['dist/acme_http_greeting_module.mjs', 'dist/acme_http_greeting_api_module.mjs'];
 
-function check(t: ExecutionContext, srv: unknown, name = 'srv-greeting'): Promise<Run> {
-  return runSrv(t, ['-t'], `load_module ${name};\n${EVENTS}`, { files: packaged('srv-greeting', srv) });
+function load(t: ExecutionContext, srv: unknown, name = 'srv-greeting'): Promise<Check> {
+  return check(t, `load_module ${name};\n${EVENTS}`, packaged('srv-greeting', srv));
 }
 
 for (const name of ['srv-greeting', '@acme/srv-greeting']) {
@@ -61,14 +62,14 @@ const IS_REFUSED: readonly (readonly [what: string, srv: unknown, message: RegEx
 
 for (const [what, srv, message] of IS_REFUSED) {
   test(`refused: ${what}`, async (t) => {
-    const { code, stderr } = await check(t, srv);
+    const { code, stderr } = await load(t, srv);
     t.is(code, 1);
     t.regex(stderr, message);
   });
 }
 
 test('refused: a package that is not installed', async (t) => {
-  const { code, stderr, prefix } = await check(t, {}, 'srv-farewell');
+  const { code, stderr, prefix } = await load(t, {}, 'srv-farewell');
   t.is(code, 1);
   t.regex(stderr, /cannot load module "srv-farewell" \(2: No such file or directory\) in .*:1\n/);
   t.true(stderr.includes(`${prefix}/node_modules/srv-farewell`), stderr);

@@ -1,8 +1,9 @@
 /** Services that one module provides and another needs. */
 import test, { type ExecutionContext } from 'ava';
+import { check, type Check } from '../harness/check.js';
 import { get } from '../harness/client.js';
 import { plugin } from '../harness/plugins.js';
-import { runSrv, startSrv, type Run } from '../harness/srv.js';
+import { startSrv } from '../harness/srv.js';
 
 /** Each file declares the service for itself, as modules of different authors do. */
 const SERVICE = `class Greeter { static service = 'acme.greeter'; }`;
@@ -28,8 +29,8 @@ const files = {
 const site = (lines: string): string =>
   `${lines} error_log logs/error.log notice; events {} http { server { listen 127.0.0.1:%%PORT_web%%; location / { greet you; } } }`;
 
-function check(t: ExecutionContext, lines: string): Promise<Run> {
-  return runSrv(t, ['-t'], `${lines}\nevents {}`, { files });
+function loaded(t: ExecutionContext, lines: string): Promise<Check> {
+  return check(t, `${lines}\nevents {}`, files);
 }
 
 test('a module has the service of another one, also after a reload that brings another provider', async (t) => {
@@ -47,7 +48,7 @@ for (const [what, lines] of [
   ['is needed without being used', 'load_module modules/wanting.mjs;'],
 ] as const) {
   test(`refused: a service that ${what}`, async (t) => {
-    const { code, stderr } = await check(t, lines);
+    const { code, stderr } = await loaded(t, lines);
     t.is(code, 1);
     t.regex(stderr, /(needy|wanting)\.mjs": it needs the service "acme\.greeter", which no module provides in .*:1\n/);
     t.regex(stderr, /\n {4}load the module that provides it before this one\n/);
@@ -55,7 +56,7 @@ for (const [what, lines] of [
 }
 
 test('refused: a service of two modules', async (t) => {
-  const { code, stderr } = await check(t, 'load_module modules/hello.mjs;\nload_module modules/moin.mjs;');
+  const { code, stderr } = await loaded(t, 'load_module modules/hello.mjs;\nload_module modules/moin.mjs;');
   t.is(code, 1);
   t.regex(stderr, /moin\.mjs": service "acme\.greeter" is provided by both "hello" and "moin" in .*:2\n/);
 });

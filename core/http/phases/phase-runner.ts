@@ -196,14 +196,14 @@ function skipPhase(request: Request, steps: Steps, phase: number): void {
 /** The handler waits for something: the request is parked until then. Only this path makes closures. */
 function park(request: Request, waiting: Promise<Result>): Result {
   if (!(waiting instanceof Promise)) throw notAResult(waiting);
-  const { stage, cursor, redirects } = request;
+  const { stage, cursor, redirects, relocations } = request;
   const handler = presentHandler(request);
   // What the handler has started already, such as a streamed response, has time limits of its own.
   const wait = request.owner === undefined && !request.finished ? startWait(request, handler) : undefined;
   /** False: the request has gone on without the handler, or is over. */
   const settled = (): boolean => {
     wait?.end();
-    return !request.finished && request.redirects === redirects;
+    return !request.finished && request.redirects === redirects && request.relocations === relocations;
   };
   waiting.then(
     (result) => {

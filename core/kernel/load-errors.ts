@@ -4,11 +4,11 @@ import type { Directive } from '../module/tree.js';
 import { ModuleErrors, ModuleLoadError } from './module-load-error.js';
 
 /**
- * Why a module cannot be loaded, as mistakes at the line that asks for it. What the module itself has thrown goes to the log with its stack.
+ * Why a module cannot be loaded, as errors at the line that asks for it. What the module itself has thrown goes to the log with its stack.
  * @param line undefined: the module is loaded by default
  * @throws `failure` if it is something else
  */
-export function loadMistakes(failure: unknown, line: Directive | undefined, log: Log): ConfigError[] {
+export function loadErrors(failure: unknown, line: Directive | undefined, log: Log): ConfigError[] {
   if (!(failure instanceof ModuleLoadError)) throw failure;
   const { message, cause } = failure;
   if (cause instanceof Error) log.write('crit', `${message}: ${cause.stack ?? cause.message}`);
