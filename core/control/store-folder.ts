@@ -1,8 +1,9 @@
 /** The files of a store in its folder. */
-import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { lacksSharedMemory, loadSqlite } from './sqlite.js';
+import { makeFolder } from '../config/make-folder.js';
 import { STORE_FILE, StoreError, StoreGone, WITHOUT_IT } from './store-error.js';
 import { checkSchema, fillDatabase, makeDatabase, touchPrivate } from './store-schema.js';
 import { isWalDamaged } from './wal-damage.js';
@@ -10,7 +11,7 @@ import { isWalDamaged } from './wal-damage.js';
 const LOCK_FILE = 'srv.lock';
 
 export function makePrivate(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder, 0o700);
   chmodSync(folder, 0o700);
 }
 

@@ -5,7 +5,7 @@ import type { InputFiles } from '../config/input-files.js';
 import { systemErrorText } from '../config/system-error.js';
 import type { Change, Follower, Prepared } from '../kernel/follower.js';
 import type { Resource } from '../module/resource.js';
-import { bindProbe } from '../net/bind-probe.js';
+import { bindCheck, bindProbe } from '../net/bind-probe.js';
 import { HttpListener } from './listen/http-listener.js';
 import { changedGroups, listenGroups, NO_GROUPS, type ChangedGroups, type ListenGroups } from './listen/listen-groups.js';
 import type { HttpContext } from './request/context.js';
@@ -252,7 +252,10 @@ export class HttpEngine implements Follower {
 
   async #bind(listener: HttpListener, held: boolean): Promise<void> {
     const { role, servesUnixSockets } = this.options;
-    if (role === 'check') return;
+    if (role === 'check') {
+      if (!held) await bindCheck(listener.options);
+      return;
+    }
     // SO_REUSEPORT lets a second server bind unnoticed: the master asks for the address alone first.
     if (role === 'master') {
       if (!held) await bindProbe(listener.options);

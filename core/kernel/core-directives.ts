@@ -1,6 +1,8 @@
+import { opendirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname } from 'node:path';
 import { assertFolderAround } from '../config/folder-around.js';
+import { systemErrorText } from '../config/system-error.js';
 import { choice, flag, number, optional, path, rest, size, text, time } from '../module/args.js';
 import { ArgError, directive, type ArgType, type Conf } from '../module/spec.js';
 import { LOG_LEVELS } from '../log/levels.js';
@@ -106,6 +108,23 @@ function eventMethod(): ArgType<string> {
   };
 }
 
+/** A folder that a process can change to. */
+function workingFolder(): ArgType<string> {
+  const folder = path();
+  return {
+    ...folder,
+    parse(value, context) {
+      const full = folder.parse(value, context);
+      try {
+        opendirSync(full).closeSync();
+      } catch (error) {
+        throw new ArgError(`chdir("${full}") failed (${systemErrorText(error)})`);
+      }
+      return full;
+    },
+  };
+}
+
 /** `name` or `name=value`. */
 function assignment(): ArgType<{ readonly name: string; readonly value: string | undefined }> {
   return {
@@ -185,7 +204,7 @@ export const mainDirectives = {
     doc: 'Loads a module; from the prefix, else from the installation.',
   }),
   env: directive({ in: ['main'], args: assignment(), many: true, doc: 'Sets an environment variable.' }),
-  working_directory: directive({ in: ['main'], args: path(), doc: 'Current folder of the server.' }),
+  working_directory: directive({ in: ['main'], args: workingFolder(), doc: 'Current folder of the server.' }),
   cluster_name: directive({ in: ['main'], args: text('name'), doc: 'Name of the cluster this node belongs to.' }),
   node_name: directive({ in: ['main'], args: text('name'), doc: 'Name of this node in its cluster; by default the host name.' }),
   helper: directive({

@@ -1,6 +1,7 @@
-import { closeSync, existsSync, mkdirSync, openSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { LogFiles, type LogFile, type LogFileCache, type NamedLogFiles } from '../module/services.js';
+import { makeFolder } from '../config/make-folder.js';
 import { LogFileError } from './log-file-error.js';
 import { NamedFiles } from './named-files.js';
 
@@ -117,7 +118,7 @@ export class AppendedLogFiles extends LogFiles {
   openMakingDirectories(path: string): LogFile {
     if (!this.#files.has(path) && standardStream(path) === undefined) {
       try {
-        this.#makeFolder(dirname(path));
+        makeFolder(dirname(path), undefined, (made) => this.paths.add(made, true));
       } catch (error) {
         throw new LogFileError(path, error);
       }
@@ -157,14 +158,6 @@ export class AppendedLogFiles extends LogFiles {
   /** Called by a file whose first line of this turn has come. */
   schedule(file: AppendedFile): void {
     if (this.#scheduled.push(file) === 1) setImmediate(() => this.#flushScheduled());
-  }
-
-  /** As `mkdir -p`. Node.js's own recursive mkdir never returns where a folder exists but refuses to have another one in it (/proc). */
-  #makeFolder(path: string): void {
-    if (existsSync(path)) return;
-    this.#makeFolder(dirname(path));
-    mkdirSync(path);
-    this.paths.add(path, true);
   }
 
   #flushScheduled(): void {

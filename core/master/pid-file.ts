@@ -1,5 +1,6 @@
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync, mkdirSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { makeFolder } from '../config/make-folder.js';
 import { systemErrorText } from '../config/system-error.js';
 
 /**
@@ -10,7 +11,7 @@ export function writePidFile(path: string): void {
   const temporary = `${path}.${process.pid}`;
   try {
     // Where the folder may be missing the configuration has not been refused: it is the one of the default.
-    if (!existsSync(dirname(path))) mkdirSync(dirname(path), { recursive: true });
+    makeFolder(dirname(path));
     writeFileSync(temporary, `${process.pid}\n`, { mode: 0o644 });
     renameSync(temporary, path);
   } catch (error) {

@@ -1,5 +1,6 @@
-import { existsSync, unlinkSync } from 'node:fs';
+import { accessSync, constants, existsSync, unlinkSync } from 'node:fs';
 import net from 'node:net';
+import { dirname } from 'node:path';
 import type { ListenOptions } from './listen-options.js';
 
 /**
@@ -20,6 +21,20 @@ export async function bindProbe({ host, port, path, ipv6Only }: ListenOptions): 
   await new Promise<void>((resolve) => {
     server.close(() => resolve());
   });
+}
+
+/**
+ * As {@link bindProbe}, for a check of the configuration: the address may be in use, by the server that the check is for, and what lies in the
+ * way of a unix socket stays.
+ * @throws Error of the system: EADDRNOTAVAIL, EACCES …
+ */
+export async function bindCheck(options: ListenOptions): Promise<void> {
+  try {
+    if (options.path === undefined) await bindProbe(options);
+    else accessSync(dirname(options.path), constants.W_OK);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+  }
 }
 
 async function clearSocketFile(path: string): Promise<void> {
