@@ -173,6 +173,21 @@ test('the same when it is killed in the moment after the file got its name', asy
   t.deepEqual(members(await restart(t, master, WITH_STATE, folder)), ['10.0.0.9:80@0', '10.0.0.1:80@1']);
 });
 
+test('an edit after that kill is joined with what was in the file then', async (t) => {
+  const folder = tempFolder(t, { 'demo.state': 'server 10.0.0.1:80;\nserver 10.0.0.2:80;\n' });
+  const master = await fakeMaster(t, { config: WITH_STATE, folder });
+  await master.transactions.apply(replace('10.0.0.1:80', 'server 10.0.0.9:80;'));
+  await master.transactions.apply(replace('10.0.0.2:80', 'server 10.0.0.1:80;'));
+  while (!existsSync(join(folder, 'demo.state.new'))) await turn();
+  await master.transactions.apply(replace('10.0.0.9:80', 'server 10.0.0.8:80;'));
+  while (!linesOf(folder).includes('server 10.0.0.9:80;')) await turn();
+  master.kill();
+  appendFileSync(join(folder, 'demo.state'), 'server 10.0.0.7:80;\n');
+  const second = await restart(t, master, WITH_STATE, folder);
+  t.deepEqual(members(second), ['10.0.0.8:80@0', '10.0.0.1:80@1', '10.0.0.7:80@2']);
+  t.deepEqual(second.log.lines, []);
+});
+
 /** A master with members 1 and 2 in the file, of which the second came by API; and the text of the file then. */
 async function exported(t: ExecutionContext): Promise<{ master: FakeMaster; folder: string; path: string; text: string }> {
   const folder = tempFolder(t, { 'demo.state': 'server 10.0.0.1:80;\n' });

@@ -6,7 +6,7 @@ import { Store } from '../../core/control/store.js';
 import { tempFolder } from '../harness/temp.js';
 
 /** Bits to flip: all of them take an hour. */
-const FLIPS = Number(process.env['SRV_FLIPPED_BITS'] ?? 250);
+const FLIPS = Number(process.env['SRV_FLIPPED_BITS'] ?? 150);
 
 function fill(folder: string): void {
   const store = Store.open(folder);

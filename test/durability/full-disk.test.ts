@@ -2,6 +2,7 @@ import test from 'ava';
 import { errorOf } from '../control/api-client.js';
 import { nodeConf, startNode } from '../control/node.js';
 import { smallDisk } from '../harness/full-disk.js';
+import { runSrv } from '../harness/srv.js';
 
 const HTTP = 'upstream demo { zone demo 256k; server 127.0.0.1:1; } upstream kept { zone kept 256k; state kept.state; }';
 
@@ -13,12 +14,14 @@ test('on a full disk changes are refused, and reloads and restarts that write no
     return;
   }
   const main = `data_folder ${disk.folder}/data;`;
-  const options = { http: HTTP.replace('kept.state', `${disk.folder}/kept.state`), main };
+  const logged = `access_log ${disk.folder}/access.log;`;
+  const options = { http: `${logged} ${HTTP.replace('kept.state', `${disk.folder}/kept.state`)}`, main };
   const node = await startNode(t, options);
   for (const group of ['demo', 'kept']) await node.upstreams('POST', `/${group}/servers/`, { server: '127.0.0.1:2' });
   await node.srv.waitForLog(/start helper ctrl/);
   disk.fill();
 
+  t.is((await node.web()).status, 502);
   const refused = await node.upstreams('POST', '/kept/servers/', { server: `127.0.0.1:3` });
   t.is(refused.status, 507);
   t.is(errorOf(refused).code, 'StoreFull');
@@ -31,10 +34,14 @@ test('on a full disk changes are refused, and reloads and restarts that write no
   await node.srv.waitForLog(/reconfigured[^]*reconfigured/);
   t.is((await node.web()).body, 'changed');
   await node.srv.stop();
+  // What the end has made room for.
+  disk.fill();
 
   const again = await startNode(t, { ...options, prefix: node.srv.prefix });
   t.deepEqual([...(await again.list()), ...(await again.list('kept'))], ['0 127.0.0.1:1', '1 127.0.0.1:2', '0 127.0.0.1:2']);
   t.is(errorOf(await again.upstreams('POST', '/kept/servers/', { server: '127.0.0.1:3' })).code, 'StoreFull');
+  const { stderr } = await runSrv(t, ['-T'], undefined, { prefix: node.srv.prefix });
+  t.regex(stderr, /data folder ".*" is in use by another srv/);
   disk.empty();
   t.is((await again.upstreams('POST', '/kept/servers/', { server: '127.0.0.1:3' })).status, 201);
   t.deepEqual(await again.list('kept'), ['0 127.0.0.1:2', '1 127.0.0.1:3']);

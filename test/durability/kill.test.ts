@@ -6,12 +6,12 @@ import { NodeTarget } from './node-target.js';
 import { KillRounds, type Figures } from './rounds.js';
 
 /** Rounds to play with the part that keeps changes, and with a whole server; the suite plays few. See CONTRIBUTING.md. */
-const ROUNDS = Number(process.env['SRV_KILL_ROUNDS'] ?? 30);
-const NODE_ROUNDS = Number(process.env['SRV_KILL_NODE_ROUNDS'] ?? 3);
+const ROUNDS = Number(process.env['SRV_KILL_ROUNDS'] ?? 25);
+const NODE_ROUNDS = Number(process.env['SRV_KILL_NODE_ROUNDS'] ?? 2);
 
 test.serial('kill -9 at any moment loses nothing that was answered, and gives no id to another member', async (t) => {
   t.timeout(ROUNDS * 10_000);
-  const rounds = new KillRounds(new MasterTarget(tempFolder(t)), { rounds: ROUNDS, startTime: 150, roundTime: 300 });
+  const rounds = new KillRounds(new MasterTarget(tempFolder(t)), { rounds: ROUNDS, startTime: 150, roundTime: 250 });
   await rounds.play();
   t.log(JSON.stringify(rounds.figures));
   t.is(rounds.figures.rounds, ROUNDS);
