@@ -58,7 +58,9 @@ export class JournalEntry {
       return;
     }
     const [old, now] = [before.byId(edit.id), after.byId(edit.id)];
-    if (edit.op === 'add' && now !== undefined) this.#add(now);
+    const line = now ?? old;
+    if (line !== undefined && this.#isStateLine(line)) this.#recordLine(line, old, now);
+    else if (edit.op === 'add' && now !== undefined) this.#add(now);
     else if (edit.op === 'replace' && old !== undefined && now !== undefined) this.#replace(old, now);
     else if (edit.op === 'remove' && old !== undefined) this.#remove(old);
     if (old?.block !== undefined || now?.block !== undefined) this.#after.forget();
@@ -91,11 +93,6 @@ export class JournalEntry {
 
   #add(now: Directive): void {
     const address = this.#after.of(now.id);
-    if (this.#isStateLine(now)) {
-      this.#putLine(now, this.#after.around(now.id), printDirective(now));
-      this.changes.push({ address, after: printDirective(now) });
-      return;
-    }
     const known = this.store.overlay.get(address);
     const op = known?.op === 'remove' && known.was !== undefined ? 'replace' : 'add';
     const text = printDirective(now);
@@ -108,11 +105,6 @@ export class JournalEntry {
     const address = this.#before.of(old.id);
     const known = this.store.overlay.get(address);
     const text = printDirective(now);
-    if (this.#isStateLine(old)) {
-      this.#putLine(old, this.#before.around(old.id), text);
-      this.changes.push({ address, before: printDirective(old), after: text });
-      return;
-    }
     const was = known === undefined ? printDirective(old) : known.was;
     this.#forgetBelow(address);
     if (text === was) this.store.overlay.delete(address);
@@ -135,11 +127,6 @@ export class JournalEntry {
     const address = this.#before.of(old.id);
     const known = this.store.overlay.get(address);
     const text = printDirective(old);
-    if (this.#isStateLine(old)) {
-      this.#putLine(old, this.#before.around(old.id), undefined);
-      this.changes.push({ address, before: text });
-      return;
-    }
     this.#forgetBelow(address);
     // Equal directives that are counted need the row until they are read again.
     if (known?.op === 'add' && !this.#isCounted(old)) this.store.overlay.delete(address);
@@ -175,12 +162,20 @@ export class JournalEntry {
     return block && context && stateFileOf(block, context, this.change)?.holds;
   }
 
-  /** A new line comes last: no key in its block was greater than its own. @param text undefined: it is removed */
-  #putLine({ key = -1 }: Directive, block: string, text: string | undefined): void {
+  /** A new line comes last: no key in its block was greater than its own. */
+  #recordLine({ id, key = -1 }: Directive, old: Directive | undefined, now: Directive | undefined): void {
     const { store, version } = this;
+    const addresses = now === undefined ? this.#before : this.#after;
+    const block = addresses.around(id);
     const none = { written: undefined, since: 0, old: undefined, next: undefined };
     const known = store.stateLines.get(block, key) ?? { block, key, ...none, place: key, born: version };
+    const text = now && printDirective(now);
     store.stateLines.put({ ...known, text, changed: version });
+    this.changes.push({
+      address: addresses.of(id),
+      ...(old && { before: printDirective(old) }),
+      ...(text !== undefined && { after: text }),
+    });
   }
 
   #isCounted(directive: Directive): boolean {

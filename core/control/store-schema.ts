@@ -16,8 +16,9 @@ const SCHEMA = `
     sum INTEGER NOT NULL
   ) WITHOUT ROWID;
   CREATE TABLE state_lines (
-    block TEXT NOT NULL, key INTEGER NOT NULL, text TEXT, written TEXT, since INTEGER NOT NULL, old_text TEXT,
-    old_since INTEGER, next_text TEXT, next_version INTEGER, place INTEGER NOT NULL, born INTEGER NOT NULL, changed INTEGER NOT NULL, sum INTEGER NOT NULL, PRIMARY KEY (block, key)
+    block TEXT NOT NULL, key INTEGER NOT NULL, text TEXT, written TEXT, since INTEGER NOT NULL, old_text TEXT, old_since INTEGER,
+    next_text TEXT, next_version INTEGER, place INTEGER NOT NULL, born INTEGER NOT NULL, changed INTEGER NOT NULL, sum INTEGER NOT NULL,
+    PRIMARY KEY (block, key)
   ) WITHOUT ROWID;
   CREATE TABLE state_files (
     block TEXT PRIMARY KEY, version INTEGER NOT NULL, digest TEXT NOT NULL, next_version INTEGER, next_digest TEXT, sum INTEGER NOT NULL
