@@ -67,6 +67,7 @@ class Composition {
   readonly #changed: OverlayRow[] = [];
   readonly #forgotten: string[] = [];
   readonly #parsed = new Map<OverlayRow, Directive>();
+
   constructor(
     file: Tree,
     private readonly store: Store | undefined,

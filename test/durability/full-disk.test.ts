@@ -1,4 +1,6 @@
 import test from 'ava';
+import { StoreError } from '../../core/control/store-error.js';
+import { Store } from '../../core/control/store.js';
 import { errorOf } from '../control/api-client.js';
 import { nodeConf, startNode } from '../control/node.js';
 import { smallDisk } from '../harness/full-disk.js';
@@ -45,4 +47,24 @@ test('on a full disk changes are refused, and reloads and restarts that write no
   disk.empty();
   t.is((await again.upstreams('POST', '/kept/servers/', { server: '127.0.0.1:3' })).status, 201);
   t.deepEqual(await again.list('kept'), ['0 127.0.0.1:2', '1 127.0.0.1:3']);
+});
+
+test('a start says that the file system of the data folder is read-only', async (t) => {
+  const disk = smallDisk(t);
+  if (disk === undefined) {
+    t.log('this user may not mount a file system');
+    t.pass();
+    return;
+  }
+  const folder = `${disk.folder}/data`;
+  const store = Store.open(folder);
+  store.transaction(() => (store.version = 1));
+  store.close();
+  disk.remount('ro');
+  const error = t.throws(() => Store.open(folder), { instanceOf: StoreError });
+  t.regex(error.message, /data folder ".*\/data" cannot be used: EROFS/);
+  disk.remount('rw');
+  const again = Store.open(folder);
+  t.teardown(() => again.close());
+  t.is(again.version, 1);
 });

@@ -25,6 +25,11 @@ export class SmallDisk {
     }
   }
 
+  /** @param mode `ro` or `rw` */
+  remount(mode: string): void {
+    spawnSync('mount', ['-o', `remount,${mode}`, this.folder]);
+  }
+
   empty(): void {
     rmSync(join(this.folder, 'filler'), { force: true });
   }
