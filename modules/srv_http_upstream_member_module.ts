@@ -1,5 +1,5 @@
 import { path, rest } from '../core/module/args.js';
-import { action, ApiError, assertPreconditions, type ActionContext, type Preconditions } from '../core/module/control.js';
+import { action, ApiError, assertPreconditions, moreTime, type ActionContext, type Preconditions } from '../core/module/control.js';
 import { coreModule } from '../core/module/manifest.js';
 import { ServerInfo, Transactions, Upstreams, type Applied, type Edit, type UpstreamView } from '../core/module/services.js';
 import { directive } from '../core/module/spec.js';
@@ -53,6 +53,11 @@ interface Versioned<T> {
   /** A list goes on behind the last of these. */
   readonly more?: boolean;
 }
+
+/** Members of a list that is compared within the time that every call has. */
+const LONG_LIST = 1000;
+/** What comparing one more may take (ms), many times of what it should take. */
+const PER_MEMBER = 0.2;
 
 /** Balancing methods for which there is no second row of members. */
 const WITHOUT_BACKUP = ['hash', 'ip_hash', 'random'];
@@ -150,7 +155,8 @@ export class UpstreamMembers {
     { group, list, minimal }: WriteParams & { list: readonly MemberFields[] },
     context: ActionContext,
   ): Promise<Versioned<readonly MemberView[]>> {
-    const applied = await this.#apply(group, context, (turn) => {
+    const patient = list.length < LONG_LIST ? context : await moreTime(context, list.length * PER_MEMBER);
+    const applied = await this.#apply(group, patient, (turn) => {
       this.#assertVersion(turn.directive, context);
       return replacementOf(list, turn);
     });

@@ -15,7 +15,7 @@ const REJECTIONS: readonly { readonly status: number; readonly code: string; rea
   { status: 414, code: 'UriTooLong', text: 'the request line is too long' },
 ];
 /** nginx's own statuses (too long a header, TLS trouble), which clients see as 400. */
-const SHOWN_AS_400 = [494, 495, 496, 497];
+const SHOWN_AS_400 = new Set([494, 495, 496, 497]);
 
 /** What knows the methods of a path. */
 interface Paths {
@@ -43,7 +43,7 @@ export function apiErrors(paths: Paths, places: readonly ApiBase[]): (request: H
 }
 
 function failureOf(status: number): ApiError {
-  const shown = SHOWN_AS_400.includes(status) ? 400 : status;
+  const shown = SHOWN_AS_400.has(status) ? 400 : status;
   const known = REJECTIONS.find((rejection) => rejection.status === shown);
   if (known !== undefined) return new ApiError(shown, known.code, known.text);
   return status < 500 ? new ApiError(shown, 'BadRequest', 'request rejected') : new ApiError(shown, 'InternalError', 'internal error');

@@ -1,6 +1,5 @@
 /** How long a change of the API may take: what every call has, and more for each edit of a large one. */
-import { setImmediate } from 'node:timers/promises';
-import type { ActionContext } from '../module/control.js';
+import { moreTime, type ActionContext } from '../module/control.js';
 import { unavailable } from './rpc-messages.js';
 
 /** What one edit more may take in each of the steps (ms), many times of what it should take. */
@@ -22,11 +21,8 @@ export async function timeFor(edits: number, limit: number, context: Partial<Act
   const { deadline = Infinity, extendDeadline } = context;
   const extra = edits * PER_EDIT;
   if (extendDeadline === undefined || extra * STEPS < WORTH_TELLING) return { limit: limit + extra, deadline };
-  const later = deadline + extra * STEPS;
-  extendDeadline(later - Date.now());
-  // What follows holds this thread up: the message has to leave before.
-  await setImmediate();
-  return { limit: limit + extra, deadline: later };
+  const later = await moreTime({ dryRun: false, requestId: '', ...context }, extra * STEPS);
+  return { limit: limit + extra, deadline: later.deadline ?? Infinity };
 }
 
 /** @throws ApiError 503 when the caller does not wait any more */

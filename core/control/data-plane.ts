@@ -3,10 +3,13 @@ import { DataPlane, type Log } from '../module/services.js';
 import { ANSWER_TOPIC, CALL_TOPIC } from './bus-endpoint.js';
 import type { BusClient } from './bus.js';
 import { Assembler, MessageTooLong, split } from './frames.js';
-import { CALL_LIMIT, decode, encode, HELLO, toError, unavailable, type ReturnMessage } from './rpc-messages.js';
+import { CALL_LIMIT, decode, encodeCall, HELLO, toError, unavailable, type ReturnMessage } from './rpc-messages.js';
 
 /** How often the control process asks whether the master is on the bus as well (ms). */
 const HELLO_EVERY = 50;
+
+/** How slowly a long call may travel: a list of 100,000 members takes its time on a busy machine. */
+const BYTES_PER_MS = 4096;
 
 interface Pending {
   readonly resolve: (value: unknown) => void;
@@ -49,11 +52,13 @@ export class BusDataPlane extends DataPlane {
   }
 
   async call<T>(action: string, params: unknown, context: ActionContext): Promise<T> {
-    const deadline = Date.now() + this.limit;
+    const called = Date.now();
     if (!(await this.#whenPresent(this.limit))) throw unavailable('is not connected');
     const { dryRun, ifMatch, ifNoneMatch, requestId } = context;
     const id = `${this.client.id}.${++this.#calls}`;
-    const frames = splitCall(id, encode({ action, params, context: { dryRun, ifMatch, ifNoneMatch, requestId, deadline } }));
+    const body = JSON.stringify(params ?? null);
+    const deadline = called + this.limit + body.length / BYTES_PER_MS;
+    const frames = splitCall(id, encodeCall(action, body, { dryRun, ifMatch, ifNoneMatch, requestId, deadline }));
     const answer = this.#expect(id, Math.max(0, deadline - Date.now()));
     for (const frame of frames) {
       if (!this.client.publish(`${CALL_TOPIC}/${this.client.id}`, frame)) this.#settle(id)?.reject(unavailable('is not connected'));

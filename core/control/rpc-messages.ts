@@ -23,7 +23,12 @@ export const CALL_LIMIT = 2000;
 /** Id of the message with which a control process asks whether the master is there, and of its answer. */
 export const HELLO = 'hello';
 
-export function encode(message: CallMessage | ReturnMessage): Buffer {
+/** A {@link CallMessage}. @param params as JSON */
+export function encodeCall(action: string, params: string, context: CallMessage['context']): Buffer {
+  return Buffer.from(`{"action":${JSON.stringify(action)},"params":${params},"context":${JSON.stringify(context)}}`);
+}
+
+export function encode(message: ReturnMessage): Buffer {
   return Buffer.from(JSON.stringify(message));
 }
 

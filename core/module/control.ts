@@ -1,5 +1,6 @@
 /** What a module of the control plane sees: routes with schemas, calls, replies, errors. */
 import 'reflect-metadata';
+import { setImmediate } from 'node:timers/promises';
 import type { Static, TSchema } from 'typebox';
 
 /** A failure of an API call. `code` is stable and in the catalogue; `text` is for people and names no path of the server. */
@@ -155,6 +156,21 @@ export interface ActionContext extends Preconditions {
   readonly deadline?: number;
   /** Tells the caller that this takes long: it waits until so many milliseconds from now. */
   readonly extendDeadline?: (ms: number) => void;
+}
+
+/**
+ * Gives an action more time before work that holds up its thread: its caller is told, and waits.
+ * @param ms milliseconds
+ * @returns the context with the later deadline
+ */
+export async function moreTime(context: ActionContext, ms: number): Promise<ActionContext> {
+  const { deadline = Infinity, extendDeadline } = context;
+  if (extendDeadline === undefined) return context;
+  const later = deadline + ms;
+  extendDeadline(later - Date.now());
+  // The message has to leave first.
+  await setImmediate();
+  return { ...context, deadline: later };
 }
 
 /**

@@ -66,7 +66,8 @@ export class DirectiveCodec<const S extends DirectiveSpec> {
 
   /** True if both mean the same, however they are written. */
   areSame(one: DirectiveValue<S>, other: DirectiveValue<S>): boolean {
-    return this.print(one) === this.print(other);
+    const sameValues = this.#signature.fields.every(({ name }) => (one as Values)[name] === (other as Values)[name]);
+    return sameValues || this.print(one) === this.print(other);
   }
 
   /** All arguments as the API shows them. */

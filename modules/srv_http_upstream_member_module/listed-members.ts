@@ -1,9 +1,16 @@
 import { ApiError } from '../../core/module/control.js';
 import type { Directive } from '../../core/module/tree.js';
-import { serverLines } from '../../core/module/upstream.js';
+import { serverLines, type ServerLine } from '../../core/module/upstream.js';
 import type { GroupTurn } from './member-edits.js';
 import { memberAddress } from './address.js';
 import { fault, newMember, replacedMember, type MemberFields, type Wanted } from './member-fields.js';
+
+/** An entry of a list. */
+interface ListedMember {
+  readonly wanted: Wanted;
+  /** The member that it is about, and its line; undefined: it is a new one. */
+  readonly present: { readonly member: Directive; readonly line: ServerLine } | undefined;
+}
 
 /** The entries of a list that is to be the whole of a group, and the members that they are already. */
 export class ListedMembers {
@@ -21,7 +28,7 @@ export class ListedMembers {
   }
 
   /** What an entry asks for, and the member that it is about unless it is a new one. Undefined: nothing to do, or it is wrong. */
-  take(position: number, fields: MemberFields): { readonly wanted: Wanted; readonly member: Directive | undefined } | undefined {
+  take(position: number, fields: MemberFields): ListedMember | undefined {
     try {
       return this.#take(position, fields);
     } catch (error) {
@@ -44,7 +51,7 @@ export class ListedMembers {
     throw new ApiError(first.status, first.code, `${first.message}${more}`, details);
   }
 
-  #take(position: number, entry: MemberFields): { wanted: Wanted; member: Directive | undefined } | undefined {
+  #take(position: number, entry: MemberFields): ListedMember | undefined {
     const { index, rules } = this.turn;
     if (entry.parent !== undefined) {
       // The further addresses of a name come with the member that has the name.
@@ -52,17 +59,21 @@ export class ListedMembers {
       return undefined;
     }
     const fields = this.#byName(entry);
-    const { canonical } = memberAddress(fields.server ?? '');
-    const named = fields.id !== undefined && index.isAt(fields.id, canonical) && !this.#kept.has(fields.id);
-    const key = named ? fields.id : index.at(canonical);
+    const address = memberAddress(fields.server ?? '');
+    const { canonical } = address;
+    const found = index.at(canonical);
+    // A file may have an address twice: the id says which of the two is meant.
+    const named = fields.id !== undefined && fields.id !== found && index.isAt(fields.id, canonical) && !this.#kept.has(fields.id);
+    const key = named ? fields.id : found;
     const first = this.#positions.get(canonical);
     if (first !== undefined && (key === undefined || this.#kept.has(key)))
       throw alreadyThere(canonical, { pointers: [`/${first}`, `/${position}`] });
     this.#positions.set(canonical, first ?? position);
     const member = key === undefined ? undefined : index.get(key);
-    if (key === undefined || member === undefined) return { wanted: newMember(fields, rules), member: undefined };
+    if (key === undefined || member === undefined) return { wanted: newMember(fields, rules, address), present: undefined };
     this.#kept.add(key);
-    return { wanted: replacedMember(serverLines.read(member), fields, rules), member };
+    const line = serverLines.read(member);
+    return { wanted: replacedMember(line, fields, rules, address), present: { member, line } };
   }
 
   /** An entry with the `host` that GET shows is the member of that name; its `server` is an address that the name was resolved to. */

@@ -1,6 +1,6 @@
 import type { Edit } from '../../core/module/services.js';
 import type { Directive } from '../../core/module/tree.js';
-import { serverLines } from '../../core/module/upstream.js';
+import { serverLines, type ServerLine } from '../../core/module/upstream.js';
 import { memberAddress } from './address.js';
 import { alreadyThere, ListedMembers } from './listed-members.js';
 import { changedMember, newMember, type GroupRules, type MemberFields, type Wanted } from './member-fields.js';
@@ -28,7 +28,7 @@ export function changeOf(member: Directive, fields: MemberFields, { index, rules
   // A file may name an address twice: each of the two can be changed.
   if (!index.isAt(member.key ?? -1, memberAddress(fields.server ?? before.server).canonical)) assertFree(fields, index);
   const wanted = changedMember(before, fields, rules);
-  return unlessSame(member, wanted);
+  return unlessSame(member, before, wanted);
 }
 
 /**
@@ -40,20 +40,18 @@ export function replacementOf(list: readonly MemberFields[], turn: GroupTurn): E
   const edits: Edit[] = [];
   const chosen = new ListedMembers(list, turn);
   for (const [position, fields] of list.entries()) {
-    const { member, wanted } = chosen.take(position, fields) ?? {};
+    const { present, wanted } = chosen.take(position, fields) ?? {};
     if (wanted === undefined) continue;
-    if (member === undefined) edits.push({ op: 'add', parent: directive, text: serverLines.print(wanted.settings) });
-    else edits.push(...unlessSame(member, wanted));
+    if (present === undefined) edits.push({ op: 'add', parent: directive, text: serverLines.print(wanted.settings) });
+    else edits.push(...unlessSame(present.member, present.line, wanted));
   }
   chosen.assertRight();
   for (const member of directive.block?.named('server') ?? []) if (!chosen.keeps(member)) edits.push({ op: 'remove', target: member });
   return edits;
 }
 
-function unlessSame(member: Directive, { settings }: Wanted): Edit[] {
-  return serverLines.areSame(serverLines.read(member), settings)
-    ? []
-    : [{ op: 'replace', target: member, text: serverLines.print(settings) }];
+function unlessSame(member: Directive, before: ServerLine, { settings }: Wanted): Edit[] {
+  return serverLines.areSame(before, settings) ? [] : [{ op: 'replace', target: member, text: serverLines.print(settings) }];
 }
 
 function assertFree({ server = '' }: MemberFields, index: MemberIndex): void {

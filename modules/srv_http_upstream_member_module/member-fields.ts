@@ -37,8 +37,8 @@ export interface Wanted {
  * The settings of a new member: fields that are left out have their defaults.
  * @throws ApiError 400
  */
-export function newMember(fields: MemberFields, rules: GroupRules): Wanted {
-  return settingsOf(NONE, fields, rules, '');
+export function newMember(fields: MemberFields, rules: GroupRules, address = memberAddress(fields.server ?? '')): Wanted {
+  return settingsOf(NONE, fields, rules, address, '');
 }
 
 /**
@@ -46,16 +46,16 @@ export function newMember(fields: MemberFields, rules: GroupRules): Wanted {
  * @throws ApiError 400
  */
 export function changedMember(before: ServerLine, fields: MemberFields, rules: GroupRules): Wanted {
-  return settingsOf(before, fields, rules, before.service);
+  return settingsOf(before, fields, rules, memberAddress(fields.server ?? before.server), before.service);
 }
 
 /**
  * The settings of a member that is described anew: fields that are left out have their defaults again.
  * @throws ApiError 400
  */
-export function replacedMember(before: ServerLine, fields: MemberFields, rules: GroupRules): Wanted {
+export function replacedMember(before: ServerLine, fields: MemberFields, rules: GroupRules, address: MemberAddress): Wanted {
   const { server, resolve } = before;
-  return settingsOf({ ...NONE, server, resolve }, fields, rules, before.service);
+  return settingsOf({ ...NONE, server, resolve }, fields, rules, address, before.service);
 }
 
 /**
@@ -64,17 +64,16 @@ export function replacedMember(before: ServerLine, fields: MemberFields, rules: 
  */
 export function unlessShown(fields: MemberFields, shown: MemberView): MemberFields {
   const { id: _id, host: _host, parent: _parent, server, ...others } = fields;
-  const [changed] = (['id', 'host', 'parent'] as const).filter((name) => fields[name] !== undefined && fields[name] !== shown[name]);
+  const changed = (['id', 'host', 'parent'] as const).find((name) => fields[name] !== undefined && fields[name] !== shown[name]);
   if (changed !== undefined) throw fault(`/${changed}`, 'is read-only');
   return server === undefined || server === shown.server ? others : { ...others, server };
 }
 
-/** @param service that it has already: it needs no resolver to stay */
-function settingsOf(base: ServerLine, fields: MemberFields, rules: GroupRules, service: string): Wanted {
-  const { id: _id, host: _host, parent: _parent, server = base.server, ...settings } = fields;
+/** @param address of its `server`; @param service that it has already: it needs no resolver to stay */
+function settingsOf(base: ServerLine, fields: MemberFields, rules: GroupRules, address: MemberAddress, service: string): Wanted {
+  const { id: _id, host: _host, parent: _parent, server: _server, ...settings } = fields;
   const written = serverLines.merge(base, settings);
-  const address = memberAddress(server);
-  const stays = base.server !== '' && memberAddress(base.server).canonical === address.canonical;
+  const stays = base.server === address.canonical || (base.server !== '' && memberAddress(base.server).canonical === address.canonical);
   if (!stays) assertAllowed(address, rules);
   if (written.service !== '' && !address.isName) throw fault('/service', 'must not be set for a server with an address');
   if (written.service !== '' && written.service !== service && !rules.hasResolver)

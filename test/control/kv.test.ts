@@ -1,5 +1,5 @@
 import test from 'ava';
-import { get } from '../harness/client.js';
+import { get, type Answer } from '../harness/client.js';
 import { runSrv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
 import { errorOf } from './api-client.js';
@@ -74,6 +74,40 @@ test('wrong calls are refused with every reason', async (t) => {
   t.is((await node.call('DELETE', '/kv?key=%ff')).status, 400);
   t.is((await get(node.srv.port('api'), '/api/v1/kv?key=%ef%bf%bd')).status, 200);
   t.is((await node.call('PUT', '/kv', {})).status, 405);
+});
+
+test('a page of large pairs ends early, and Link leads through all of them', async (t) => {
+  const node = await startNode(t, { server: SERVER });
+  const keys = Array.from({ length: 6 }, (_, n) => `größe ${n}`);
+  for (const key of keys) await node.call('POST', '/kv', { key, value: 'x'.repeat(700_000) });
+  const seen: string[] = [];
+  let path: string | undefined = '/api/v1/kv?prefix=gr%C3%B6%C3%9Fe&limit=1000';
+  while (path !== undefined) {
+    const page: Answer = await get(node.srv.port('api'), path);
+    t.true(page.body.length < 2 * 1024 * 1024);
+    seen.push(...(JSON.parse(page.body) as { key: string }[]).map(({ key }) => key));
+    path = /^<(.*)>; rel="next"$/.exec(String(page.headers['link'] ?? ''))?.[1];
+  }
+  t.deepEqual(seen, keys);
+});
+
+test('a key has a path of its own, with its remaining time and version', async (t) => {
+  const node = await startNode(t, { server: SERVER });
+  const set = await node.call('PUT', '/kv/keys/color', { value: 'red' });
+  t.is(`${set.status} ${set.body}`, '200 ');
+  const read = await node.call('GET', '/kv/keys/color');
+  t.is(read.headers['etag'], set.headers['etag']);
+  t.deepEqual(read.json, { key: 'color', value: 'red', ttl: '0s', version: String(set.headers['etag']).replaceAll('"', '') });
+  t.is((await node.web()).body, '[red]');
+
+  await node.call('PUT', '/kv/keys/color', { value: 'blue', ttl: '1h' });
+  const { ttl } = (await node.call('GET', '/kv/keys/color')).json as { ttl: string };
+  t.regex(ttl, /^(3600s|35\d\d\d\d\dms|35\d\ds)$/);
+  t.is((await node.call('PUT', '/kv/keys/color', { value: '' }, { 'if-match': String(set.headers['etag']) })).status, 412);
+  t.is((await node.call('PUT', '/kv/keys/color', { value: '' }, { 'if-none-match': '*' })).status, 412);
+  t.deepEqual((await node.call('DELETE', '/kv/keys/color?dry_run=1')).json, { dry_run: true, diff: ['- color'] });
+  t.is((await node.call('DELETE', '/kv/keys/color')).status, 200);
+  t.is(errorOf(await node.call('GET', '/kv/keys/color')).code, 'KeyNotFound');
 });
 
 test('compare and set, dry runs and the end of a ttl', async (t) => {

@@ -1,32 +1,50 @@
 import test from 'ava';
 import { get, type Answer } from '../harness/client.js';
-import { startNode } from './node.js';
+import { startNode, type Node } from './node.js';
 
 const COUNT = 100_000;
 const address = (n: number): string => `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}:80`;
 
-test('a group takes a list of 100,000 members, and one of a single member after it', async (t) => {
+/** Replaces the members of `demo`. */
+function put(node: Node, list: readonly object[] | string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+  return get(node.srv.port('api'), '/api/v1/upstream_api/http/upstreams/demo/servers/', {
+    method: 'PUT',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: typeof list === 'string' ? list : JSON.stringify(list),
+    timeoutMs: 60_000,
+  });
+}
+
+test('an upstream takes a list of 100,000 members, and one of a single member after it', async (t) => {
   const node = await startNode(t, {
     http: 'upstream demo { zone demo 64m; server 127.0.0.1:%%PORT_one%%; } server { listen 127.0.0.1:%%PORT_one%%; return 200 "one"; }',
     workers: 4,
   });
-  const put = (list: readonly object[]): Promise<Answer> =>
-    get(node.srv.port('api'), '/api/v1/upstream_api/http/upstreams/demo/servers/', {
-      method: 'PUT',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(list),
-      timeoutMs: 60_000,
-    });
-  const large = await put(Array.from({ length: COUNT }, (_, n) => ({ server: address(n), down: true })));
+  const large = await put(
+    node,
+    Array.from({ length: COUNT }, (_, n) => ({ server: address(n), down: true })),
+  );
   t.is(large.status, 200);
   const members = JSON.parse(large.body) as { server: string }[];
   t.is(members.length, COUNT);
   t.is(members.at(-1)?.server, address(COUNT - 1));
   // In every worker: nobody is left to ask.
   for (const { status } of await Promise.all(Array.from({ length: 16 }, () => node.web()))) t.is(status, 502);
-  const small = await put([{ server: `127.0.0.1:${node.srv.port('one')}` }]);
+  const small = await put(node, [{ server: `127.0.0.1:${node.srv.port('one')}` }]);
   t.is(small.status, 200);
   for (const { body } of await Promise.all(Array.from({ length: 16 }, () => node.web()))) t.is(body, 'one');
+});
+
+test('a list that is longer than other bodies may be can be sent back as it is shown', async (t) => {
+  const node = await startNode(t, { http: 'upstream demo { zone demo 32m; server 127.0.0.1:1; }', workers: 1 });
+  const list = Array.from({ length: 32_000 }, (_, n) => ({ server: address(n), down: true }));
+  t.is((await put(node, list, { prefer: 'return=minimal' })).status, 204);
+  const shown = await get(node.srv.port('api'), '/api/v1/upstream_api/http/upstreams/demo/servers', { timeoutMs: 60_000 });
+  t.true(shown.body.length > 5 * 1024 ** 2);
+  const same = await put(node, shown.body);
+  t.is(same.status, 200, same.body.slice(0, 300));
+  t.is(same.headers['etag'], shown.headers['etag']);
+  t.is(same.body, shown.body);
 });
 
 test('a list that the heap of the workers cannot hold is refused, and everything goes on', async (t) => {
