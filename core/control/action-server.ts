@@ -1,9 +1,9 @@
 import { actionsOf, ApiError, type ActionContext } from '../module/control.js';
 import type { Log } from '../module/services.js';
-import { ANSWER_TOPIC, CALL_TOPIC } from './bus-endpoint.js';
+import { REPLY_TOPIC, CALL_TOPIC } from './bus-endpoint.js';
 import type { BusClient } from './bus.js';
 import { Assembler, MessageTooLong, split } from './frames.js';
-import { decode, encode, HELLO, toMessage, type AnswerMessage, type CallMessage, type ReturnMessage } from './rpc-messages.js';
+import { decode, encode, HELLO, toMessage, type ReplyMessage, type CallMessage, type ReturnMessage } from './rpc-messages.js';
 
 type Action = (params: unknown, context: ActionContext) => unknown;
 
@@ -40,7 +40,7 @@ export class ActionServer {
   }
 
   /** Never rejects. */
-  async #run({ action, params }: CallMessage, context: ActionContext): Promise<AnswerMessage> {
+  async #run({ action, params }: CallMessage, context: ActionContext): Promise<ReplyMessage> {
     const carryOut = this.#actions.get(action);
     if (carryOut === undefined) return { error: toMessage(notLoaded(action)) };
     try {
@@ -49,7 +49,7 @@ export class ActionServer {
       if (error instanceof ApiError) return { error: toMessage(error) };
       const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
       this.log.write('error', `action ${action} failed, request_id: ${context.requestId}: ${reason}`);
-      return { error: { status: 500, code: 'InternalError', text: 'internal error; the error log of the server says more', details: [] } };
+      return { error: { status: 500, code: 'InternalError', text: 'unexpected internal error, see the error log', details: [] } };
     }
   }
 
@@ -57,13 +57,13 @@ export class ActionServer {
     const message = this.#assemblerOf(caller).add(frame);
     if (message === undefined || 'pending' in message) return;
     if (message.id === HELLO) {
-      for (const greeting of split(HELLO, Buffer.alloc(0))) this.client.publish(`${ANSWER_TOPIC}/${caller}`, greeting);
+      for (const greeting of split(HELLO, Buffer.alloc(0))) this.client.publish(`${REPLY_TOPIC}/${caller}`, greeting);
       return;
     }
     const call = decode(message.bytes) as CallMessage | undefined;
     if (call === undefined) return;
     if (Date.now() > call.context.deadline) {
-      this.log.write('warn', `action ${call.action} came too late, request_id: ${call.context.requestId}`);
+      this.log.write('warn', `action ${call.action} arrived after its deadline, request_id: ${call.context.requestId}`);
       return;
     }
     const extendDeadline = (ms: number): void => this.#send(caller, message.id, { wait: ms });
@@ -71,7 +71,7 @@ export class ActionServer {
   }
 
   #send(caller: string, id: string, answer: ReturnMessage): void {
-    for (const frame of splitAnswer(id, answer)) this.client.publish(`${ANSWER_TOPIC}/${caller}`, frame);
+    for (const frame of splitReply(id, answer)) this.client.publish(`${REPLY_TOPIC}/${caller}`, frame);
   }
 
   #assemblerOf(caller: string): Assembler {
@@ -87,7 +87,7 @@ function notLoaded(action: string): ApiError {
   return new ApiError(501, 'NotLoaded', `no module that serves "${action}" is loaded in the data plane`);
 }
 
-function splitAnswer(id: string, answer: ReturnMessage): Buffer[] {
+function splitReply(id: string, answer: ReturnMessage): Buffer[] {
   try {
     return split(id, encode(answer));
   } catch (error) {
@@ -97,8 +97,8 @@ function splitAnswer(id: string, answer: ReturnMessage): Buffer[] {
       encode({
         error: {
           status: 500,
-          code: 'AnswerTooLong',
-          text: `the answer is too long: ${error.message}; ask for less with ?fields=`,
+          code: 'ResponseTooLong',
+          text: `the response is too long: ${error.message}`,
           details: [],
         },
       }),

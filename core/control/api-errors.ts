@@ -11,7 +11,7 @@ export function configApiError(errors: readonly ConfigError[]): ApiError {
   const [first] = errors;
   if (errors.some((error) => error instanceof ZoneFullError))
     return new ApiError(507, 'ZoneFull', first?.message ?? 'a zone is full', errors.map(detail));
-  return new ApiError(400, 'ConfigError', first?.message ?? 'the configuration is refused', errors.map(detail));
+  return new ApiError(400, 'ConfigError', first?.message ?? 'invalid configuration', errors.map(detail));
 }
 
 /** Configuration errors as an ApiError; everything else as it is. */

@@ -20,13 +20,13 @@ export class BrowserGuard {
   refusal(request: GuardedRequest): ApiError | undefined {
     const host = request.header('host')?.toLowerCase();
     if (host !== undefined && !this.#isOurs(hostName(host), request.localAddress)) {
-      return new ApiError(403, 'ForbiddenHost', 'the Host of the request is not a name of this API');
+      return new ApiError(403, 'ForbiddenHost', '"Host" is not a name of this API');
     }
     const site = request.header('sec-fetch-site');
     const origin = request.header('origin')?.toLowerCase();
     const foreign = origin !== undefined && origin.replace(/^https?:\/\//, '') !== host;
     if (foreign || site === 'cross-site' || site === 'same-site') {
-      return new ApiError(403, 'ForbiddenOrigin', 'a web page of another site may not use this API');
+      return new ApiError(403, 'ForbiddenOrigin', 'web pages of other sites are not allowed to use this API');
     }
     return undefined;
   }

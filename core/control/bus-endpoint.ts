@@ -16,7 +16,7 @@ const MAX_PACKET = 512 * 1024;
 
 /** Topics; the last part names the control-plane client on one side of the exchange. */
 export const CALL_TOPIC = 'srv/call';
-export const ANSWER_TOPIC = 'srv/answer';
+export const REPLY_TOPIC = 'srv/answer';
 
 interface EndpointData {
   readonly socket: string;
@@ -54,11 +54,11 @@ export class BusEndpoint extends BusAccess {
 
   mayPublish(clientId: string, topic: string): boolean {
     if (roleOf(clientId) === 'ctrl') return topic === `${CALL_TOPIC}/${clientId}`;
-    return roleOf(clientId) === 'master' && isBelow(topic, ANSWER_TOPIC);
+    return roleOf(clientId) === 'master' && isBelow(topic, REPLY_TOPIC);
   }
 
   maySubscribe(clientId: string, topic: string): boolean {
-    if (roleOf(clientId) === 'ctrl') return topic === `${ANSWER_TOPIC}/${clientId}`;
+    if (roleOf(clientId) === 'ctrl') return topic === `${REPLY_TOPIC}/${clientId}`;
     return roleOf(clientId) === 'master' && topic === `${CALL_TOPIC}/+`;
   }
 

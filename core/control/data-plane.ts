@@ -1,6 +1,6 @@
 import type { ActionContext, ApiError } from '../module/control.js';
 import { DataPlane, type Log } from '../module/services.js';
-import { ANSWER_TOPIC, CALL_TOPIC } from './bus-endpoint.js';
+import { REPLY_TOPIC, CALL_TOPIC } from './bus-endpoint.js';
 import type { BusClient } from './bus.js';
 import { Assembler, MessageTooLong, split } from './frames.js';
 import { CALL_LIMIT, decode, encodeCall, HELLO, toError, unavailable, type ReturnMessage } from './rpc-messages.js';
@@ -38,7 +38,7 @@ export class BusDataPlane extends DataPlane {
   }
 
   start(): void {
-    this.client.start(`${ANSWER_TOPIC}/${this.client.id}`, {
+    this.client.start(`${REPLY_TOPIC}/${this.client.id}`, {
       message: (_, frame) => this.#take(frame),
       connected: () => this.#greet(),
       lost: () => this.#lost(),
@@ -79,7 +79,7 @@ export class BusDataPlane extends DataPlane {
   }
 
   #timer(id: string, ms: number): NodeJS.Timeout {
-    const text = 'did not answer in time: GET tells whether a change was made';
+    const text = 'did not respond in time: GET shows whether a change was made';
     return setTimeout(() => this.#settle(id)?.reject(unavailable(text)), ms);
   }
 
@@ -123,7 +123,8 @@ export class BusDataPlane extends DataPlane {
     clearInterval(this.#hello);
     this.#present = false;
     // Their answers cannot come any more; whether they were carried out, a later GET tells.
-    for (const id of this.#pending.keys()) this.#settle(id)?.reject(unavailable('was cut off before it answered'));
+    for (const id of this.#pending.keys())
+      this.#settle(id)?.reject(unavailable('was disconnected before it responded: GET shows whether a change was made'));
   }
 
   #take(frame: Buffer): void {
@@ -147,8 +148,8 @@ export class BusDataPlane extends DataPlane {
     // None: the caller has been told that it came too late.
     if (pending === undefined) return;
     if (answer === undefined) {
-      this.log.write('error', `bus: unreadable answer ${message.id}`);
-      pending.reject(unavailable('gave an unreadable answer'));
+      this.log.write('error', `bus: unreadable response ${message.id}`);
+      pending.reject(unavailable('sent an unreadable response'));
     } else if ('error' in answer) pending.reject(toError(answer.error));
     else pending.resolve(answer.value);
   }
@@ -158,7 +159,7 @@ function splitCall(id: string, bytes: Buffer): Buffer[] {
   try {
     return split(id, bytes);
   } catch (error) {
-    if (error instanceof MessageTooLong) throw unavailable(`cannot take this request: ${error.message}`);
+    if (error instanceof MessageTooLong) throw unavailable(`cannot receive this request: ${error.message}`);
     throw error;
   }
 }

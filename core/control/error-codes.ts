@@ -123,7 +123,7 @@ export const ERROR_CODES = {
     meaning: 'Unexpected internal error.',
     remedy: 'Look up `request_id` in the error log and report it.',
   },
-  AnswerTooLong: {
+  ResponseTooLong: {
     status: 500,
     meaning: 'The response exceeds the control-bus message limit.',
     remedy: 'List in pages with `?limit=`, or get a single upstream or member.',

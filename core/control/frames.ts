@@ -11,7 +11,7 @@ const STALE_AFTER = 10_000;
 
 export class MessageTooLong extends Error {
   constructor() {
-    super(`a message may have ${LONGEST_MESSAGE / 1024 ** 2} MiB`);
+    super(`the control bus allows ${LONGEST_MESSAGE / 1024 ** 2} MiB`);
   }
 }
 

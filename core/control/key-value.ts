@@ -41,7 +41,7 @@ export class MasterKeyValue extends KeyValue implements Replicated {
 
   configure(settings: KeyValueSettings): void {
     const moved = settings.folder !== this.#settings.folder;
-    if (moved && this.#pairs !== undefined) this.log.write('warn', 'the key-value store is moved to another folder with the next start');
+    if (moved && this.#pairs !== undefined) this.log.write('warn', 'the folder of the key-value store changes with the next start');
     this.#settings = { ...settings, folder: this.#pairs === undefined ? settings.folder : this.#settings.folder };
   }
 
@@ -131,18 +131,14 @@ export class MasterKeyValue extends KeyValue implements Replicated {
 
   #sizeAfter(key: string, value: string): number {
     const { maxKey, maxValue, maxSize } = this.#settings;
-    if (Buffer.byteLength(key) > maxKey) throw new ApiError(413, 'KeyTooLong', `a key may have ${maxKey} bytes`);
-    if (Buffer.byteLength(value) > maxValue) throw new ApiError(413, 'ValueTooLarge', `a value may have ${maxValue} bytes`);
+    if (Buffer.byteLength(key) > maxKey) throw new ApiError(413, 'KeyTooLong', `the key is longer than ${maxKey} bytes`);
+    if (Buffer.byteLength(value) > maxValue) throw new ApiError(413, 'ValueTooLarge', `the value is longer than ${maxValue} bytes`);
     const old = this.#open().get(key);
     const size = this.#size + sizeOf(key, value) - (old === undefined ? 0 : sizeOf(key, old.value));
-    if (size > maxSize) throw new ApiError(507, 'StoreFull', `the key-value store may hold ${maxSize} bytes`);
+    if (size > maxSize) throw new ApiError(507, 'StoreFull', `the key-value store is full: max_size is ${maxSize} bytes`);
     const share = Math.floor(this.heapSize() * HEAP_SHARE);
     if (size > share) {
-      throw new ApiError(
-        507,
-        'StoreFull',
-        `the key-value store may hold ${share} bytes, a quarter of what worker_heap_size gives each worker`,
-      );
+      throw new ApiError(507, 'StoreFull', `the key-value store is full: it is limited to ${share} bytes, a quarter of worker_heap_size`);
     }
     return size;
   }
@@ -194,7 +190,7 @@ export class MasterKeyValue extends KeyValue implements Replicated {
     try {
       if (over.length > 0) await this.#forget(over);
     } catch (error) {
-      this.log.write('error', `while expired key-value pairs were removed: ${(error as Error).message}`);
+      this.log.write('error', `removing expired key-value pairs failed: ${(error as Error).message}`);
     }
     if (this.#expiring.size > 0) return;
     clearInterval(this.#timer);

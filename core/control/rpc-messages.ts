@@ -8,8 +8,8 @@ export interface CallMessage {
 }
 
 /** And back: one answer, and before it, if it takes longer, for how many milliseconds from now to wait. */
-export type AnswerMessage = { readonly value: unknown } | { readonly error: ErrorMessage };
-export type ReturnMessage = AnswerMessage | { readonly wait: number };
+export type ReplyMessage = { readonly value: unknown } | { readonly error: ErrorMessage };
+export type ReturnMessage = ReplyMessage | { readonly wait: number };
 export interface ErrorMessage {
   readonly status: number;
   readonly code: string;

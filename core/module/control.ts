@@ -52,7 +52,7 @@ export const RESPONSE_HEADERS = {
 } as const;
 
 /** Error codes of a route that calls the data plane, beside those of the action. */
-export const DATA_PLANE_ERRORS = ['DataPlaneUnavailable', 'NotLoaded', 'AnswerTooLong'] as const;
+export const DATA_PLANE_ERRORS = ['DataPlaneUnavailable', 'NotLoaded', 'ResponseTooLong'] as const;
 
 type BodyOf<S extends RouteSchemas> = S extends { body: infer B extends TSchema } ? Static<B> : undefined;
 type QueryOf<S extends RouteSchemas> = S extends { query: infer Q extends TSchema } ? Static<Q> : Record<string, never>;
@@ -73,9 +73,9 @@ export function assertPreconditions({ ifMatch, ifNoneMatch }: Preconditions, cur
   if (ifMatch === undefined && ifNoneMatch === undefined) return;
   const version = current();
   if (ifMatch !== undefined && !names(ifMatch, version, false))
-    throw mismatch(version === undefined ? 'it does not exist' : 'it was changed meanwhile', version);
+    throw mismatch(version === undefined ? 'the resource does not exist' : 'the resource has changed', version);
   if (ifNoneMatch !== undefined && names(ifNoneMatch, version, true))
-    throw mismatch(ifNoneMatch.trim() === '*' ? 'it exists already' : 'it still has that version', version);
+    throw mismatch(ifNoneMatch.trim() === '*' ? 'the resource already exists' : 'the resource still has this version', version);
 }
 
 function mismatch(text: string, version: string | undefined): ApiError {

@@ -139,7 +139,7 @@ test('a worker that hangs makes a change fail, is replaced, and the next change 
 function answered(call: () => Promise<JsonAnswer>): Promise<JsonAnswer> {
   return waitFor('what the data plane says', async () => {
     const said = await call();
-    return !/did not answer in time/.test(said.body) && said;
+    return !/did not respond in time/.test(said.body) && said;
   });
 }
 

@@ -123,9 +123,9 @@ test('compare and set, dry runs and the end of a ttl', async (t) => {
   const ifNew = { 'if-none-match': '*' };
   const exists = await node.call('POST', '/kv', { key: 'color', value: 'green' }, ifNew);
   t.is(exists.status, 412);
-  t.like(errorOf(exists), { code: 'VersionMismatch', text: 'it exists already' });
+  t.like(errorOf(exists), { code: 'VersionMismatch', text: 'the resource already exists' });
   const missing = errorOf(await node.call('POST', '/kv', { key: 'none', value: 'green' }, ifMatch));
-  t.like(missing, { code: 'VersionMismatch', text: 'it does not exist', details: [] });
+  t.like(missing, { code: 'VersionMismatch', text: 'the resource does not exist', details: [] });
   t.is((await node.call('POST', '/kv', { key: 'lock', value: 'mine' }, ifNew)).status, 200);
   t.is((await node.call('POST', '/kv', { key: 'lock', value: 'yours' }, ifNew)).status, 412);
   t.is((await node.web()).body, '[blue]');
