@@ -78,7 +78,7 @@ const LONGEST_KEY = 255;
   directives,
   // As in nginx after limit_req: a request that waits for its turn there is not counted here.
   phases: { preaccess: 110 },
-  variables: { limit_conn_status: (request) => request.get(STATUS) as string | undefined },
+  variables: { limit_conn_status: (request) => mainOf(request).get(STATUS) as string | undefined },
 })
 export class LimitConn {
   constructor(
@@ -109,7 +109,7 @@ export class LimitConn {
   }
 
   #check(request: HttpRequest, plan: Plan): Result {
-    if (request.get(STATUS) !== undefined) return DECLINED;
+    if (mainOf(request).get(STATUS) !== undefined) return DECLINED;
     const held: Held[] = [];
     for (const limit of plan.limits) {
       const key = this.#keyOf(request, limit);
@@ -121,15 +121,16 @@ export class LimitConn {
       held.push({ limit, key });
     }
     if (held.length === 0) return DECLINED;
-    request.set(STATUS, 'PASSED');
-    request.set(HELD, held);
-    request.atEnd(releaseHeld);
+    const main = mainOf(request);
+    main.set(STATUS, 'PASSED');
+    main.set(HELD, held);
+    main.atEnd(releaseHeld);
     return DECLINED;
   }
 
   #reject(request: HttpRequest, plan: Plan, { name }: Limit): Result {
     this.log.write(plan.level, `limiting connections${plan.dryRun ? ', dry run' : ''} by zone "${name}"`, request);
-    request.set(STATUS, plan.dryRun ? 'REJECTED_DRY_RUN' : 'REJECTED');
+    mainOf(request).set(STATUS, plan.dryRun ? 'REJECTED_DRY_RUN' : 'REJECTED');
     return plan.dryRun ? DECLINED : plan.status;
   }
 
@@ -148,4 +149,11 @@ function releaseHeld(request: HttpRequest): void {
 
 function release(held: readonly Held[]): void {
   for (const { limit, key } of held) limit.holds.release(key);
+}
+
+/** The request of the client: it is limited once, its subrequests included. */
+function mainOf(request: HttpRequest): HttpRequest {
+  let main = request;
+  while (main.parent !== undefined) main = main.parent;
+  return main;
 }

@@ -98,7 +98,7 @@ const STATUS = {};
   api: 1,
   directives,
   phases: { preaccess: 100 },
-  variables: { limit_req_status: (request) => request.get(STATUS) as string | undefined },
+  variables: { limit_req_status: (request) => mainOf(request).get(STATUS) as string | undefined },
 })
 export class LimitReq {
   constructor(
@@ -134,7 +134,7 @@ export class LimitReq {
 
   /** All limits have to let a request pass before any of them counts it. */
   #check(request: HttpRequest, plan: Plan): Result {
-    if (request.get(STATUS) !== undefined) return DECLINED;
+    if (mainOf(request).get(STATUS) !== undefined) return DECLINED;
     const { limits, keys, probe } = plan;
     let last = -1;
     for (let at = 0; at < limits.length; at++) if ((keys[at] = this.#keyOf(request, limits[at]!)) !== '') last = at;
@@ -158,14 +158,14 @@ export class LimitReq {
   }
 
   #pass(request: HttpRequest): Result {
-    request.set(STATUS, 'PASSED');
+    mainOf(request).set(STATUS, 'PASSED');
     return DECLINED;
   }
 
   #delay(request: HttpRequest, plan: Plan, delay: number, { name }: Limit, excess: number): Result {
     const dry = plan.dryRun ? ', dry run' : '';
     this.log.write(plan.delayLevel, `delaying request${dry}, excess: ${decimal(excess)}, by zone "${name}"`, request);
-    request.set(STATUS, plan.dryRun ? 'DELAYED_DRY_RUN' : 'DELAYED');
+    mainOf(request).set(STATUS, plan.dryRun ? 'DELAYED_DRY_RUN' : 'DELAYED');
     return plan.dryRun ? DECLINED : request.delay(delay);
   }
 
@@ -173,7 +173,7 @@ export class LimitReq {
     const dry = plan.dryRun ? ', dry run' : '';
     const { excess, limit } = plan.probe;
     this.log.write(plan.level, `limiting requests${dry}, excess: ${decimal(excess)} by zone "${limit.name}"`, request);
-    request.set(STATUS, plan.dryRun ? 'REJECTED_DRY_RUN' : 'REJECTED');
+    mainOf(request).set(STATUS, plan.dryRun ? 'REJECTED_DRY_RUN' : 'REJECTED');
     return plan.dryRun ? DECLINED : plan.status;
   }
 
@@ -222,3 +222,10 @@ function excessOf({ last, excess }: Fields<Field>, { now, limit: { rate } }: Pro
 }
 
 const decimal = (thousandths: number): string => (thousandths / 1000).toFixed(3);
+
+/** The request of the client: it is limited once, its subrequests included. */
+function mainOf(request: HttpRequest): HttpRequest {
+  let main = request;
+  while (main.parent !== undefined) main = main.parent;
+  return main;
+}

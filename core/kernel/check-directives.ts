@@ -1,6 +1,7 @@
 /** Checks the directive specs of a module, each by itself. Contexts and defaults need the other modules: see module-set and running-modules. */
 import { wordHint } from '../module/suggest.js';
 import { INHERITANCES } from '../module/spec.js';
+import { ZONE_CONTEXTS } from './module-zones.js';
 import { isRecord, isTexts, ManifestError, unknownKeys, type ManifestErrors } from './manifest-error.js';
 
 type Check = (value: unknown, key: string) => Iterable<ManifestError>;
@@ -49,6 +50,7 @@ function* specErrors(spec: unknown): ManifestErrors {
   if (spec['in'] === undefined) yield* contextsErrors(undefined);
   for (const [key, check] of Object.entries(CHECKS)) if (spec[key] !== undefined) yield* check(spec[key], key);
   yield* dynamicErrors(spec);
+  yield* zoneErrors(spec);
   if (isRecord(spec['block']) && isArgType(spec['args']))
     yield new ManifestError('"args" of a directive with a typed block must be an object', "write it as args: { name: text('name') }");
   yield* argDocsErrors(spec);
@@ -97,6 +99,18 @@ function* argDocsErrors({ argDocs, args }: Readonly<Record<string, unknown>>): M
 function* contextsErrors(contexts: unknown): ManifestErrors {
   if (!isTexts(contexts) || contexts.length === 0)
     yield new ManifestError('"in" must name at least one context', "write where it is allowed, as in: ['http', 'server', 'location']");
+}
+
+/** Zones are opened before scopes are compiled, where these blocks are. */
+function* zoneErrors({ in: contexts, args }: Readonly<Record<string, unknown>>): ManifestErrors {
+  if (!isTexts(contexts) || !argTypes(args).some(([, type]) => declaresZone(type))) return;
+  const elsewhere = contexts.find((context) => !ZONE_CONTEXTS.includes(context));
+  if (elsewhere !== undefined)
+    yield new ManifestError(`a zone cannot be declared in context "${elsewhere}"`, `declare it in one of: ${ZONE_CONTEXTS.join(', ')}`);
+}
+
+function declaresZone(type: unknown): boolean {
+  return isRecord(type) && (type['kind'] === 'zone' || declaresZone(type['of']));
 }
 
 function* argsErrors(args: unknown): ManifestErrors {

@@ -142,7 +142,7 @@ function zoneSpecs(registry: SpecRegistry): ZoneSpec[] {
 }
 
 /** The name of the argument that declares a zone. */
-export function zoneField({ args }: DirectiveSpec): string | undefined {
+function zoneField({ args }: DirectiveSpec): string | undefined {
   if (args === undefined) return undefined;
   if (typeof args.parse === 'function') return isZone(args as ArgType<unknown>) ? '' : undefined;
   return Object.entries(args).find(([, type]) => isZone(type as ArgType<unknown>))?.[0];

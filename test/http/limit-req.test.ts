@@ -1,5 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { connectRaw, get } from '../harness/client.js';
+import { plugin } from '../harness/plugins.js';
 import { runSrv, startSrv, type Srv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
 
@@ -137,6 +138,27 @@ const oneZone = (zone: string) => `worker_processes 2;
     error_log logs/error.log notice;
     events {}
     http { limit_req_zone ${zone}; server { listen 127.0.0.1:%%PORT_web%%; location / { limit_req zone=one; stub_status; } } }`;
+
+test('a request is limited once, its subrequests included', async (t) => {
+  const ask = plugin('ask', {
+    manifest: `directives: { ask: directive({ in: ['location'] }) }`,
+    body: `compile(scope) {
+      return scope.conf.ask ? { content: async (request) => request.send((await request.subrequest('/sub')).status, 'ok') } : undefined;
+    }`,
+  });
+  const srv = await startSrv(
+    t,
+    `load_module modules/ask.js;
+    worker_processes 2;
+    events {}
+    http {
+      ${ZONES}
+      server { listen 127.0.0.1:%%PORT_web%%; limit_req zone=one burst=1 nodelay; location / { ask; } location /sub { stub_status; } }
+    }`,
+    { files: { 'modules/ask.js': ask } },
+  );
+  t.is(await statuses(srv.port('web'), '/?k=a', 3), '200 200 503');
+});
 
 test('a reload keeps what is counted; another rate holds at once, another key begins anew', async (t) => {
   const srv = await startSrv(t, oneZone('$arg_k zone=one:1m rate=1r/m'));

@@ -50,6 +50,15 @@ const IS_REFUSED: readonly (readonly [what: string, source: PluginSource, reason
     'directive "greet": "in" must name at least one context',
     "write where it is allowed, as in: ['http', 'server', 'location']",
   ],
+  [
+    'a zone that no context can have',
+    {
+      manifest: `directives: { greet: { in: ['http', 'location'], args: { zone: requiredParam('zone', zone()) } } }`,
+      imports: `import { requiredParam, zone } from 'srv/module/args.js';`,
+    },
+    'directive "greet": a zone cannot be declared in context "location"',
+    'declare it in one of: main, http, upstream',
+  ],
   ['no spec', spec('5'), 'directive "greet": not a directive spec', "write it as directive({ in: ['location'], args: flag() })"],
   [
     'a default that its argument refuses',

@@ -1,0 +1,74 @@
+import test from 'ava';
+import * as fc from 'fast-check';
+import { LimitReq } from '../../modules/srv_http_limit_req_module.js';
+import { DECLINED, DONE } from '../../core/module/http.js';
+import type { Log } from '../../core/module/services.js';
+import type { Zones } from '../../core/module/zones.js';
+import { ZoneHolds } from '../../core/zone/holds.js';
+import { ZoneRecords } from '../../core/zone/records.js';
+import { Zone } from '../../core/zone/zone.js';
+import { fakeRequest, fakeScope } from '../../testing/request.js';
+
+interface Setting {
+  readonly rate: number;
+  readonly burst: number;
+  readonly delay: number;
+}
+
+/** One limit, and requests of one key that come at these times: what becomes of each, in milliseconds of delay, or `-1` if it is rejected. */
+function real({ rate, burst, delay }: Setting, times: readonly number[]): number[] {
+  const clock = { now: 0 };
+  const zone = Zone.create('z', 65536);
+  const zones: Zones = {
+    records: (_, options) => ZoneRecords.open(zone, options, clock)!,
+    holds: () => ZoneHolds.open(zone, 0, 1)!,
+  };
+  const log: Log = { write: () => undefined, enabled: () => false };
+  const scope = fakeScope({
+    limit_req_zone: [{ key: { constant: 'k', of: () => 'k' }, zone: { name: 'z', size: 65536 }, rate }],
+    limit_req: [{ zone: 'z', burst: burst * 1000, delay: delay * 1000, nodelay: false }],
+    limit_req_status: 503,
+    limit_req_log_level: 'error',
+    limit_req_dry_run: false,
+  });
+  const check = new LimitReq(zones, log).compile(scope as never)?.preaccess;
+  return times.map((now) => {
+    clock.now = now;
+    const request = Object.assign(fakeRequest(), { startTime: now });
+    const result = check?.(request);
+    if (result === 503) return -1;
+    if (result === DONE) return request.delayed ?? 0;
+    return result === DECLINED ? 0 : NaN;
+  });
+}
+
+/** The leaky bucket, plainly: requests above the rate, in thousandths, leak with the time. Rate in thousandths of a request a second. */
+function model({ rate, burst, delay }: Setting, times: readonly number[]): number[] {
+  let level: number | undefined;
+  let last = 0;
+  return times.map((now) => {
+    const above = level === undefined ? 0 : Math.max(0, level - Math.floor((rate * (now - last)) / 1000) + 1000);
+    if (above > burst * 1000) return -1;
+    level = above;
+    last = now;
+    return Math.max(0, Math.floor(((above - delay * 1000) * 1000) / rate));
+  });
+}
+
+const setting = fc.record({
+  rate: fc.constantFrom(16, 500, 1000, 10_000, 333_000),
+  burst: fc.integer({ min: 0, max: 20 }),
+  delay: fc.integer({ min: 0, max: 10 }),
+});
+
+test('requests are passed, delayed and rejected as a plain leaky bucket does it', (t) => {
+  fc.assert(
+    fc.property(setting, fc.array(fc.integer({ min: 0, max: 3000 }), { maxLength: 60 }), (limit, gaps) => {
+      let now = 1_000_000;
+      const times = gaps.map((gap) => (now += gap));
+      return real(limit, times).join() === model(limit, times).join();
+    }),
+    { numRuns: 500 },
+  );
+  t.pass();
+});
