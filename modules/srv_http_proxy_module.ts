@@ -5,6 +5,7 @@ import type { Directive } from '../core/module/tree.js';
 import { directives, type ProxyScope } from './srv_http_proxy_module/directives.js';
 import { assertRedirects, rewriter } from './srv_http_proxy_module/redirect.js';
 import { requestFields } from './srv_http_proxy_module/request-fields.js';
+import { upstreamTls } from './srv_http_proxy_module/tls.js';
 import { defaultPort, parseTarget, schemeOf, type Scheme, type Target } from './srv_http_proxy_module/target.js';
 
 /** Not passed on unless proxy_pass_header says so: the engine sends its own, or they are orders to the proxy. */
@@ -88,6 +89,8 @@ function planOf(scope: ProxyScope, target: Target, scheme: Scheme): ExchangePlan
     target: target.host,
     scheme,
     defaultPort: defaultPort(scheme),
+    tls: upstreamTls(scope, scheme),
+    tlsName: conf.proxy_ssl_name ?? target.host,
     method: conf.proxy_method,
     uri: target.uri,
     replaced: fields.names,

@@ -2,6 +2,7 @@
  * The services a module may ask for in its constructor, by type. Abstract classes, because they are tokens at run time as well:
  * `constructor(private readonly log: Log)`.
  */
+import type { SecureContextOptions } from 'node:tls';
 import type { ActionContext, Preconditions } from './control.js';
 import type { ErrorBody, Handler, HttpRequest, Result, Scope, Template } from './http.js';
 import type { Block, Directive } from './tree.js';
@@ -276,11 +277,27 @@ export type UriPlan =
   | { readonly kind: 'replace'; readonly length: number; readonly by: string }
   | { readonly kind: 'template'; readonly text: Template };
 
+/** How TLS is spoken with the members of an upstream. Settings that say the same share connections and sessions. */
+export interface UpstreamTls {
+  /** The certificate to show, authorities to trust, versions, ciphers. */
+  readonly context: SecureContextOptions;
+  /** Whether the name is sent to the member (SNI). */
+  readonly sendsName: boolean;
+  /** Whether the member's certificate has to be valid and for the name. */
+  readonly verifies: boolean;
+  /** Most certificates between that of the member and a trusted one. */
+  readonly verifyDepth: number;
+  readonly reusesSessions: boolean;
+}
+
 /** How one location talks to its upstream; made once when it is compiled. */
 export interface ExchangePlan {
   /** Upstream name or `host:port`; known at compile time if constant. */
   readonly target: Template;
   readonly scheme: 'http' | 'https';
+  /** For `https`: settings and, by request, the name that the certificate has to be for. */
+  readonly tls: UpstreamTls;
+  readonly tlsName: Template;
   readonly defaultPort: number;
   /** Method sent instead of the client's (proxy_method). */
   readonly method: Template | undefined;

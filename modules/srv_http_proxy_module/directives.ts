@@ -2,6 +2,7 @@ import { choice, fieldName, flag, number, optional, rest, size, template, time }
 import type { LocationScope, Template } from '../../core/module/http.js';
 import { compilePattern, namedGroups } from '../../core/module/pattern.js';
 import { ArgError, directive, type ArgType } from '../../core/module/spec.js';
+import { tlsDirectives } from './tls.js';
 
 const ANYWHERE = ['http', 'server', 'location'] as const;
 const NEXT = [
@@ -123,6 +124,7 @@ export const directives = {
     default: 'off',
     doc: 'Whether the upstream goes on when the client is gone.',
   }),
+  ...tlsDirectives,
   proxy_buffering: directive({ in: ANYWHERE, args: flag(), default: 'on', doc: 'Accepted: answers flow with back-pressure.' }),
   proxy_buffer_size: directive({ in: ANYWHERE, args: size(), doc: 'Accepted; has no effect.' }),
   proxy_buffers: directive({ in: ANYWHERE, args: { count: number({ min: 2 }), size: size() }, doc: 'Accepted; has no effect.' }),

@@ -4,6 +4,7 @@ import type { HttpHandlers } from '../../module/http.js';
 import type { HttpModule, ModuleDeclaration } from '../../module/manifest.js';
 import type { ArgContext } from '../../module/spec.js';
 import type { Block, Directive } from '../../module/tree.js';
+import { SharedByContent } from '../../net/shared-by-content.js';
 import type { ListenOptions } from '../../net/listen-options.js';
 import { ContentTypeTables } from './content-types.js';
 import { coreDirectives, type CoreConf } from './core-module.js';
@@ -21,9 +22,9 @@ import {
   serverSettings,
   type Product,
 } from './settings.js';
-import { TlsContexts } from './tls-contexts.js';
+
 import type { Holdings, UnitRecorder } from './unit.js';
-import type { ServerTls } from './server-tls.js';
+import { serverTls, type ServerTls } from './server-tls.js';
 import type { VirtualServer } from './virtual-server.js';
 
 /** A loaded module as the compiler needs it. */
@@ -44,7 +45,7 @@ export class UnitCompiler {
   readonly #modules: readonly ModuleReader[];
   readonly #core: ScopedReader;
   readonly #contentTypes = new ContentTypeTables();
-  readonly #contexts = new TlsContexts();
+  readonly #contexts = new SharedByContent(serverTls);
   #temporaryFolders = new Set<string>();
 
   constructor(

@@ -2,7 +2,7 @@ import type { Clock } from '../../net/clock.js';
 import type { Upstream } from '../../upstream/upstream.js';
 import type { Peer } from '../../upstream/peer.js';
 import type { AttemptFacts } from '../request/upstream-trace.js';
-import type { HttpContext } from '../request/context.js';
+import type { Request } from '../request/request.js';
 import type { ExchangeRoute } from './exchange-route.js';
 import { UpstreamConnection } from './upstream-connection.js';
 
@@ -51,17 +51,17 @@ export class Attempt implements AttemptFacts {
   }
 
   /** Takes an idle connection to the member, which is connected, or opens one. */
-  connect(peer: Peer, { plan }: ExchangeRoute, context: HttpContext, mayReuse: boolean): UpstreamConnection {
-    const secure = plan.scheme === 'https';
+  connect(peer: Peer, { plan, tls }: ExchangeRoute, request: Request, mayReuse: boolean): UpstreamConnection {
+    const tlsName = tls === undefined ? '' : withoutPort(plan.tlsName.of(request));
     let pooled = mayReuse ? (this.upstream.keepalive.take(peer, plan.scope) as UpstreamConnection | undefined) : undefined;
-    if (pooled !== undefined && pooled.secure !== secure) {
-      // The upstream is spoken to with TLS in one place and without it in another.
+    if (pooled !== undefined && (pooled.tls !== tls || pooled.tlsName !== tlsName)) {
+      // The upstream is spoken to with TLS in one place and without it, or as somebody else, in another.
       pooled.close();
       pooled = undefined;
     }
     this.reused = pooled !== undefined;
     this.requestSent = false;
-    return (this.connection = pooled ?? new UpstreamConnection(peer, context, secure));
+    return (this.connection = pooled ?? new UpstreamConnection(peer, request.context, tls, tlsName));
   }
 
   /** Closes a kept connection that the peer had closed already; the request goes to the same peer once more, and counts there again. */
@@ -114,4 +114,9 @@ export class Attempt implements AttemptFacts {
     if (reusable && peer !== undefined) upstream.keepalive.put(peer, connection, scope);
     else connection.close();
   }
+}
+
+/** `$proxy_host`, which the name is by default, may have a port. */
+function withoutPort(name: string): string {
+  return name.replace(/^\[([^\]]*)\].*|:\d*$/s, '$1');
 }

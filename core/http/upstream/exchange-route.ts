@@ -2,10 +2,12 @@ import type { ErrorCollector } from '../../config/error-collector.js';
 import type { HttpRequest, Result } from '../../module/http.js';
 import { DONE } from '../../module/http.js';
 import { isToken, targetText } from '../../module/message-text.js';
-import { Exchanges, type ExchangePlan, type UriPlan } from '../../module/services.js';
+import { Exchanges, type ExchangePlan, type UpstreamTls, type UriPlan } from '../../module/services.js';
 import { ArgError } from '../../module/spec.js';
 import { FieldFilter, keptFields } from '../../net/http1/fields.js';
 import { escapeUri } from '../../net/http1/uri.js';
+import { SharedByContent } from '../../net/shared-by-content.js';
+import { TlsClient } from '../../net/tls-client.js';
 import type { Upstream } from '../../upstream/upstream.js';
 import { Exchange } from './exchange.js';
 import type { Request } from '../request/request.js';
@@ -19,6 +21,8 @@ export interface UpstreamSource {
   /** The upstream of one address (`proxy_pass http://host:port`); names are resolved. Rejects with ArgError. */
   implicit(host: string, port: number): Promise<Upstream>;
 }
+
+type TlsClients = SharedByContent<UpstreamTls, TlsClient>;
 
 /** Fields of a response that the engine writes itself: those that lead the head, and the length. */
 const OWN_FIELDS = ['content-length', 'content-type', 'last-modified', 'location'];
@@ -36,13 +40,17 @@ export class ExchangeRoute {
   readonly passesLastModified: boolean;
   readonly passesLocation: boolean;
   readonly #replaced: FieldFilter;
+  /** Undefined: TLS is not spoken. */
+  readonly tls: TlsClient | undefined;
   /** The upstream of a constant target, once it is looked up. */
   upstream: Upstream | undefined = undefined;
 
   constructor(
     readonly plan: ExchangePlan,
     private readonly source: UpstreamSource,
+    tlsClients: TlsClients,
   ) {
+    this.tls = plan.scheme === 'https' ? tlsClients.of(plan.tls) : undefined;
     this.hidden = new FieldFilter([...OWN_FIELDS, ...plan.hidden]);
     this.passesServer = !plan.hidden.has('server');
     this.passesDate = !plan.hidden.has('date');
@@ -159,6 +167,15 @@ export function splitAddress(text: string, defaultPort: number): { host: string;
   return { host: match[1].replace(/^\[|\]$/g, ''), port };
 }
 
+/** What OpenSSL says about files is to be known before traffic comes. */
+function assertUsable({ tls, plan }: ExchangeRoute): void {
+  try {
+    void tls?.context;
+  } catch (error) {
+    plan.fail(`cannot use the certificates of "proxy_ssl_*": ${(error as Error).message}`);
+  }
+}
+
 /** The names that a constant target may stand for: an upstream of that name, or of its host. */
 function namesIn(target: string | undefined): readonly string[] {
   if (target === undefined) return [];
@@ -173,13 +190,15 @@ export class HttpExchanges extends Exchanges {
   /** Told of the names that targets stand for: what is compiled depends on whether an upstream has them. */
   onUse: (name: string) => void = () => undefined;
   #lookups: Promise<void>[] = [];
+  readonly #tlsClients: TlsClients = new SharedByContent((settings) => new TlsClient(settings));
 
   constructor(private readonly source: UpstreamSource) {
     super();
   }
 
   compile(plan: ExchangePlan): (request: HttpRequest) => Result | Promise<Result> {
-    const route = new ExchangeRoute(plan, this.source);
+    const route = new ExchangeRoute(plan, this.source, this.#tlsClients);
+    if (Object.keys(plan.tls.context).some((name) => name === 'cert' || name === 'ca')) assertUsable(route);
     this.inUse = true;
     for (const name of namesIn(plan.target.constant)) this.onUse(name);
     if (!route.find()) {

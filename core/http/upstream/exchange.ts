@@ -168,7 +168,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
 
   #connect(attempt: Attempt, peer: Peer, mayReuse: boolean): void {
     const { context } = this.request;
-    const connection = attempt.connect(peer, this.route, context, mayReuse);
+    const connection = attempt.connect(peer, this.route, this.request, mayReuse);
     connection.reuse(this);
     if (attempt.reused) this.#send(attempt, connection);
     else context.timers.arm(connection, this.route.plan.connectTimeout);

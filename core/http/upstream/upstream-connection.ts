@@ -3,7 +3,7 @@ import type { IdleConnection } from '../../upstream/keepalive.js';
 import type { Peer } from '../../upstream/peer.js';
 import { systemErrorText } from '../../config/system-error.js';
 import { isOutOfDescriptors } from '../../net/descriptors.js';
-import { nodeTls } from '../../net/node-tls.js';
+import type { TlsClient } from '../../net/tls-client.js';
 import type { Timed } from '../../net/timers.js';
 import type { HttpContext } from '../request/context.js';
 
@@ -44,25 +44,30 @@ export class UpstreamConnection implements Timed, IdleConnection {
   constructor(
     readonly peer: Peer,
     readonly context: HttpContext,
-    readonly secure: boolean,
+    /** Undefined: it does not speak TLS. */
+    readonly tls: TlsClient | undefined,
+    /** What the certificate is for. */
+    readonly tlsName: string,
   ) {
     this.createdAt = context.clock.now;
     const { address } = peer;
     const target = 'path' in address ? { path: address.path } : { host: address.host, port: address.port };
-    const options = { ...target, noDelay: true, allowHalfOpen: true };
-    if (secure)
-      this.socket = nodeTls().connect({ ...options, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] }, () => this.#ready());
+    if (tls !== undefined) this.socket = tls.connect(target, peer, tlsName, () => this.#ready());
     else
       this.socket = net.connect(
-        { ...options, onread: { buffer: () => this.#buffer(), callback: (length, buffer) => this.#read(length, buffer) } },
+        {
+          ...target,
+          noDelay: true,
+          allowHalfOpen: true,
+          onread: { buffer: () => this.#buffer(), callback: (length, buffer) => this.#read(length, buffer) },
+        },
         () => this.#ready(),
       );
-    if (secure) this.socket.on('data', (chunk: Buffer) => this.#deliver(chunk, false));
+    if (tls !== undefined) this.socket.on('data', (chunk: Buffer) => this.#deliver(chunk, false));
     this.socket.on('end', () => this.#ended());
     this.socket.on('error', (error) => {
       this.outOfDescriptors = isOutOfDescriptors(error);
-      const call = this.outOfDescriptors ? 'socket()' : this.connected ? 'recv()' : 'connect()';
-      this.#reason = `${call} failed (${systemErrorText(error)})`;
+      this.#reason = this.#reasonOf(error);
     });
     this.socket.on('close', () => this.#closed());
     this.socket.on('drain', () => {
@@ -173,6 +178,13 @@ export class UpstreamConnection implements Timed, IdleConnection {
     else this.user.onUpstreamEnd();
   }
 
+  #reasonOf(error: NodeJS.ErrnoException): string {
+    // TLS has failed, and the member is there.
+    if (this.tls !== undefined && !this.connected && error.syscall === undefined) return handshakeFailure(error);
+    const call = this.outOfDescriptors ? 'socket()' : this.connected ? 'recv()' : 'connect()';
+    return `${call} failed (${systemErrorText(error)})`;
+  }
+
   #closed(): void {
     this.context.timers.forget(this);
     const { user } = this;
@@ -180,4 +192,14 @@ export class UpstreamConnection implements Timed, IdleConnection {
     if (user === undefined) this.#unexpected();
     else user.onUpstreamClosed(this.#reason);
   }
+}
+
+/** In nginx's words. */
+function handshakeFailure({ code = 'ERR_', message }: NodeJS.ErrnoException): string {
+  if (message.startsWith('upstream SSL certificate')) return message;
+  // For what OpenSSL says about a certificate Node's codes are OpenSSL's names, and the message may go on with advice for users of Node.
+  const isAboutCertificate = !code.startsWith('E');
+  return isAboutCertificate
+    ? `upstream SSL certificate verify error: (${message.split(';', 1)[0]})`
+    : `SSL_do_handshake() failed (${message})`;
 }

@@ -1,0 +1,72 @@
+import { isIP } from 'node:net';
+import type { ConnectionOptions, PeerCertificate, SecureContext, TLSSocket } from 'node:tls';
+import type { UpstreamTls } from '../module/services.js';
+import { nodeTls } from './node-tls.js';
+
+/** Where to connect to. */
+export type ConnectTarget = { readonly path: string } | { readonly host: string; readonly port: number };
+
+/** A session, and the name that it was made for. */
+interface Known {
+  readonly name: string;
+  readonly session: Buffer;
+}
+
+/** Makes connections to servers that speak TLS, and remembers their sessions. */
+export class TlsClient {
+  #context: SecureContext | undefined;
+  readonly #sessions = new WeakMap<object, Known>();
+
+  constructor(private readonly settings: UpstreamTls) {}
+
+  /** Certificates and keys as OpenSSL has read them. Without files of one's own it is made when it is first needed. @throws Error of OpenSSL */
+  get context(): SecureContext {
+    // Without authorities of its own it verifies nothing, and needs none of those that Node brings.
+    return (this.#context ??= nodeTls().createSecureContext({ ca: [], ...this.settings.context }));
+  }
+
+  /**
+   * Begins to connect.
+   * @param peer whose sessions are resumed
+   * @param name what the certificate has to be for (proxy_ssl_name)
+   */
+  connect(target: ConnectTarget, peer: object, name: string, onSecure: () => void): TLSSocket {
+    const { sendsName, verifies, reusesSessions } = this.settings;
+    const known = reusesSessions ? this.#sessions.get(peer) : undefined;
+    const options: ConnectionOptions & { readonly allowHalfOpen: true } = {
+      ...target,
+      allowHalfOpen: true,
+      secureContext: this.context,
+      ALPNProtocols: ['http/1.1'],
+      rejectUnauthorized: verifies,
+      checkServerIdentity: (_, certificate) => this.#check(name, certificate),
+      // An empty name keeps Node from sending another one. RFC 6066, 3: addresses are never sent.
+      servername: sendsName && isIP(name) === 0 ? name : '',
+    };
+    if (known?.name === name) options.session = known.session;
+    const socket = nodeTls().connect(options, onSecure);
+    socket.setNoDelay(true);
+    if (reusesSessions) socket.on('session', (session: Buffer) => this.#sessions.set(peer, { name, session }));
+    return socket;
+  }
+
+  #check(name: string, certificate: PeerCertificate): Error | undefined {
+    if (depthOf(certificate) > this.settings.verifyDepth)
+      return new Error('upstream SSL certificate verify error: (22:certificate chain too long)');
+    const mismatch = nodeTls().checkServerIdentity(name, certificate);
+    return mismatch && new Error(`upstream SSL certificate does not match "${name}"`);
+  }
+}
+
+/** Certificates between that of the server and the authority that is trusted. */
+function depthOf(certificate: PeerCertificate): number {
+  let depth = 0;
+  for (let issuer = issuerOf(certificate); issuer !== undefined; issuer = issuerOf(issuer)) depth++;
+  return Math.max(depth - 1, 0);
+}
+
+/** Undefined: it has signed itself, or nobody knows who did. */
+function issuerOf(certificate: PeerCertificate): PeerCertificate | undefined {
+  const { issuerCertificate } = certificate as { issuerCertificate?: PeerCertificate };
+  return issuerCertificate?.fingerprint256 === certificate.fingerprint256 ? undefined : issuerCertificate;
+}

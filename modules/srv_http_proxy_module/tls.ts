@@ -1,0 +1,90 @@
+import type { SecureContextOptions, SecureVersion } from 'node:tls';
+import { choice, confPath, flag, number, rest, template, text } from '../../core/module/args.js';
+import type { LocationScope } from '../../core/module/http.js';
+import type { InputFile } from '../../core/module/resource.js';
+import type { UpstreamTls } from '../../core/module/services.js';
+import { directive } from '../../core/module/spec.js';
+
+const ANYWHERE = ['http', 'server', 'location'] as const;
+const VERSIONS = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const satisfies readonly SecureVersion[];
+
+/** How TLS is spoken with upstreams. */
+export const tlsDirectives = {
+  proxy_ssl_name: directive({
+    in: ANYWHERE,
+    args: template('name'),
+    doc: 'Name that the certificate of the upstream has to be for, and that is sent to it; $proxy_host by default.',
+  }),
+  proxy_ssl_server_name: directive({ in: ANYWHERE, args: flag(), default: 'off', doc: 'Whether the name is sent to the upstream (SNI).' }),
+  proxy_ssl_verify: directive({ in: ANYWHERE, args: flag(), default: 'off', doc: 'Whether the certificate of the upstream is verified.' }),
+  proxy_ssl_verify_depth: directive({
+    in: ANYWHERE,
+    args: number(),
+    default: '1',
+    doc: 'Most certificates between that of the upstream and a trusted one.',
+  }),
+  proxy_ssl_trusted_certificate: directive({
+    in: ANYWHERE,
+    args: confPath(),
+    doc: 'File with the certificates of authorities that certificates of upstreams are verified with.',
+  }),
+  proxy_ssl_certificate: directive({
+    in: ANYWHERE,
+    args: confPath(),
+    doc: 'Certificate in PEM that is shown to upstreams that ask for one.',
+  }),
+  proxy_ssl_certificate_key: directive({ in: ANYWHERE, args: confPath(), doc: 'Private key in PEM of that certificate.' }),
+  proxy_ssl_protocols: directive({
+    in: ANYWHERE,
+    args: { versions: rest(choice('SSLv2', 'SSLv3', ...VERSIONS)) },
+    default: 'TLSv1.2 TLSv1.3',
+    doc: 'Versions of TLS that are spoken with upstreams.',
+  }),
+  proxy_ssl_ciphers: directive({
+    in: ANYWHERE,
+    args: text('ciphers'),
+    default: 'DEFAULT',
+    doc: 'Ciphers up to TLS 1.2, in the form of OpenSSL.',
+  }),
+  proxy_ssl_session_reuse: directive({ in: ANYWHERE, args: flag(), default: 'on', doc: 'Whether sessions with upstreams are resumed.' }),
+};
+
+type TlsScope = LocationScope<typeof tlsDirectives>;
+
+/** What the directives say. Files are read, and missing ones reported, where TLS is spoken only. */
+export function upstreamTls(scope: TlsScope, scheme: 'http' | 'https'): UpstreamTls {
+  const { conf } = scope;
+  return {
+    context: scheme === 'https' ? contextOf(scope) : {},
+    sendsName: conf.proxy_ssl_server_name,
+    verifies: conf.proxy_ssl_verify,
+    verifyDepth: conf.proxy_ssl_verify_depth,
+    reusesSessions: conf.proxy_ssl_session_reuse,
+  };
+}
+
+function contextOf(scope: TlsScope): SecureContextOptions {
+  const { conf } = scope;
+  const { proxy_ssl_certificate: certificate, proxy_ssl_certificate_key: key, proxy_ssl_trusted_certificate: trusted } = conf;
+  if (certificate !== undefined && key === undefined) {
+    scope.fail(`no "proxy_ssl_certificate_key" is defined for certificate "${certificate}"`, 'proxy_ssl_certificate');
+  }
+  if (conf.proxy_ssl_verify && trusted === undefined) {
+    scope.fail('no proxy_ssl_trusted_certificate for proxy_ssl_verify', 'proxy_ssl_verify');
+  }
+  const spoken = VERSIONS.filter((version) => conf.proxy_ssl_protocols.versions.includes(version));
+  return {
+    minVersion: spoken[0] ?? 'TLSv1.2',
+    maxVersion: spoken.at(-1) ?? 'TLSv1.3',
+    ...(conf.proxy_ssl_ciphers !== 'DEFAULT' && { ciphers: conf.proxy_ssl_ciphers }),
+    ...(certificate !== undefined &&
+      key !== undefined && { cert: read(scope, certificate, 'proxy_ssl_certificate'), key: read(scope, key, 'proxy_ssl_certificate_key') }),
+    ...(trusted !== undefined && { ca: read(scope, trusted, 'proxy_ssl_trusted_certificate') }),
+  };
+}
+
+function read(scope: TlsScope, file: string, name: keyof typeof tlsDirectives): Buffer {
+  return scope.file(file, bytesOf, name, (reason) => `cannot load "${name}" "${file}": ${reason}`);
+}
+
+const bytesOf = ({ bytes }: InputFile): Buffer => bytes;
