@@ -43,11 +43,14 @@ export class Draft {
     return found?.removed === true ? undefined : found;
   }
 
-  append(directive: Directive, address: string, step: string): Draft {
+  /** Puts a directive in front of `sibling`, if that is in this block, else at the end. */
+  insert(directive: Directive, address: string, step: string, sibling: Draft | undefined): Draft {
     const added = this.#make(directive);
     added.#address = address;
     this.#index().set(step, added);
-    this.children?.push(added);
+    const { children = [] } = this;
+    const at = sibling === undefined ? -1 : children.indexOf(sibling);
+    children.splice(at < 0 ? children.length : at, 0, added);
     return added;
   }
 

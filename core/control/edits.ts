@@ -40,14 +40,15 @@ export function resolveEdit(edit: Edit, around: EditSurroundings): ResolvedEdit 
   return { op: 'remove', id, operations: [{ op: 'remove', id }] };
 }
 
-function resolveAdd({ parent, text }: Edit & { op: 'add' }, around: EditSurroundings): ResolvedEdit {
+function resolveAdd({ parent, text, before }: Edit & { op: 'add' }, around: EditSurroundings): ResolvedEdit {
   assertInForce(parent.id, around);
+  if (before !== undefined) assertInForce(before.id, around);
   const { tree, registry } = around;
   const parsed = parseDirective(text, around.ids);
   const context = registry.contextWithin(tree, parent.id);
   assertDynamic(parsed, context, registry);
   const directive = withKeys(parsed, context, around, () => around.addresses.of(parent.id));
-  return { op: 'add', id: directive.id, operations: [{ op: 'add', parent: parent.id, directive }] };
+  return { op: 'add', id: directive.id, operations: [{ op: 'add', parent: parent.id, directive, ...(before && { before: before.id }) }] };
 }
 
 function resolveReplace({ target, text }: Edit & { op: 'replace' }, around: EditSurroundings): ResolvedEdit {

@@ -153,7 +153,9 @@ class Composition {
   }
 
   #add(row: OverlayRow, parent: Draft, step: string): void {
-    const draft = parent.append(this.#directive(row), row.address, step);
+    // Where the file does not have its sibling any more, it is the last one.
+    const sibling = row.sibling === undefined ? undefined : this.#find(stepsIn(row.sibling));
+    const draft = parent.insert(this.#directive(row), row.address, step, sibling);
     this.prepareBlocks(draft);
   }
 

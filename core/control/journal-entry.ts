@@ -59,8 +59,10 @@ export class JournalEntry {
     }
     const [old, now] = [before.byId(edit.id), after.byId(edit.id)];
     const line = now ?? old;
-    if (line !== undefined && this.#isStateLine(line)) this.#recordLine(line, old, now);
-    else if (edit.op === 'add' && now !== undefined) this.#add(now);
+    if (line !== undefined && this.#isStateLine(line)) {
+      if (siblingOf(edit) !== undefined) throw new Error('a directive that a state file holds is added at the end');
+      this.#recordLine(line, old, now);
+    } else if (edit.op === 'add' && now !== undefined) this.#add(now, siblingOf(edit));
     else if (edit.op === 'replace' && old !== undefined && now !== undefined) this.#replace(old, now);
     else if (edit.op === 'remove' && old !== undefined) this.#remove(old);
     if (old?.block !== undefined || now?.block !== undefined) this.#after.forget();
@@ -88,15 +90,17 @@ export class JournalEntry {
     this.#moved.add(old.id);
     const now = this.change.after.byId(old.id);
     this.#remove(old);
-    if (now !== undefined) this.#add(now);
+    if (now !== undefined) this.#add(now, this.#following(now)?.id);
   }
 
-  #add(now: Directive): void {
+  /** @param sibling id of the directive that it was put in front of */
+  #add(now: Directive, sibling: number | undefined): void {
     const address = this.#after.of(now.id);
     const known = this.store.overlay.get(address);
     const op = known?.op === 'remove' && known.was !== undefined ? 'replace' : 'add';
     const text = printDirective(now);
-    this.#put({ address, op, parent: this.#after.around(now.id), text, was: known?.was, key: now.key }, known);
+    const place = sibling === undefined ? undefined : this.#after.of(sibling);
+    this.#put({ address, op, parent: this.#after.around(now.id), text, was: known?.was, key: now.key, sibling: place }, known);
     this.#keepKeys(now, address);
     this.changes.push({ address, after: text });
   }
@@ -111,6 +115,7 @@ export class JournalEntry {
     else {
       // An addition keeps its place among the additions.
       const row = {
+        sibling: known?.sibling,
         address,
         op: known?.op === 'add' ? 'add' : 'replace',
         parent: this.#before.around(old.id),
@@ -127,6 +132,7 @@ export class JournalEntry {
     const address = this.#before.of(old.id);
     const known = this.store.overlay.get(address);
     const text = printDirective(old);
+    this.#keepPlaces(old, address);
     this.#forgetBelow(address);
     // Equal directives that are counted need the row until they are read again.
     if (known?.op === 'add' && !this.#isCounted(old)) this.store.overlay.delete(address);
@@ -135,6 +141,34 @@ export class JournalEntry {
       this.#put({ address, op: 'remove', parent: this.#before.around(old.id), text, was, key: old.key }, known);
     }
     this.changes.push({ address, before: text });
+  }
+
+  /** What was put in front of a directive that goes is in front of the next one then. */
+  #keepPlaces(old: Directive, address: string): void {
+    const additions = this.store.overlay.inFrontOf(address);
+    if (additions.length === 0) return;
+    const next = this.#following(old);
+    this.#placeAgain(additions, next && this.#after.of(next.id));
+  }
+
+  /** They come after their sibling in the order of changes, and what is in front of them after them. */
+  #placeAgain(rows: readonly OverlayRow[], sibling: string | undefined): void {
+    for (const row of rows) {
+      this.store.overlay.put({ ...row, sibling, seq: this.nextSeq() });
+      this.#placeAgain(this.store.overlay.inFrontOf(row.address), row.address);
+    }
+  }
+
+  /** The next directive of its block that is there after the change. */
+  #following({ id }: Directive): Directive | undefined {
+    const { before, after } = this.change;
+    const tree = before.byId(id) === undefined ? after : before;
+    let isBehind = false;
+    for (const directive of tree.parentOf(id)?.block ?? tree.root) {
+      if (isBehind && after.byId(directive.id) !== undefined) return directive;
+      isBehind ||= directive.id === id;
+    }
+    return undefined;
   }
 
   /** @param known what the journal had at this address */
@@ -202,4 +236,9 @@ export class JournalEntry {
       this.store.keys.put(address, { identity, occurrence, key: child.key });
     }
   }
+}
+
+function siblingOf({ operations }: ResolvedEdit): number | undefined {
+  const [first] = operations;
+  return first?.op === 'add' ? first.before : undefined;
 }

@@ -16,24 +16,34 @@ export interface OverlayRow {
   readonly key: number | undefined;
   /** Order of the changes. */
   readonly seq: number;
+  /** Address of the directive in front of which an addition was put; undefined: the end of the block. */
+  readonly sibling?: string | undefined;
 }
 
 /** A row as SQLite has it: no undefined. */
-type StoredOverlayRow = Omit<OverlayRow, 'key' | 'was'> & { readonly key: number | null; readonly was: string | null };
+type StoredOverlayRow = Omit<OverlayRow, 'key' | 'was' | 'sibling'> & {
+  readonly key: number | null;
+  readonly was: string | null;
+  readonly sibling: string | null;
+};
+
+const OVERLAY_COLUMNS = ['address', 'op', 'parent', 'text', 'was', 'key', 'seq', 'sibling'];
 
 export class OverlayTable {
   readonly table: CheckedTable;
   readonly #all: StatementSync;
   readonly #get: StatementSync;
+  readonly #inFrontOf: StatementSync;
   readonly #delete: StatementSync;
   readonly #deleteBelow: StatementSync;
   readonly #lastSeq: StatementSync;
 
   constructor(database: DatabaseSync) {
-    this.table = new CheckedTable(database, 'overlay', ['address', 'op', 'parent', 'text', 'was', 'key', 'seq']);
-    this.#all = database.prepare('SELECT address, op, parent, text, was, key, seq FROM overlay ORDER BY seq');
+    this.table = new CheckedTable(database, 'overlay', OVERLAY_COLUMNS);
+    this.#all = database.prepare(`SELECT ${OVERLAY_COLUMNS.join(', ')} FROM overlay ORDER BY seq`);
     this.#lastSeq = database.prepare('SELECT max(seq) AS seq FROM overlay');
-    this.#get = database.prepare('SELECT address, op, parent, text, was, key, seq FROM overlay WHERE address = ?');
+    this.#get = database.prepare(`SELECT ${OVERLAY_COLUMNS.join(', ')} FROM overlay WHERE address = ?`);
+    this.#inFrontOf = database.prepare(`SELECT ${OVERLAY_COLUMNS.join(', ')} FROM overlay WHERE sibling = ? ORDER BY seq`);
     this.#delete = database.prepare('DELETE FROM overlay WHERE address = ?');
     this.#deleteBelow = database.prepare('DELETE FROM overlay WHERE address > ? AND address < ?');
   }
@@ -48,8 +58,13 @@ export class OverlayTable {
     return found && overlayRow(found);
   }
 
-  put(entry: OverlayRow): void {
-    this.table.put(entry.address, entry.op, entry.parent, entry.text, entry.was ?? null, entry.key ?? null, entry.seq);
+  /** The additions that were put in front of the directive at an address. */
+  inFrontOf(address: string): OverlayRow[] {
+    return (this.#inFrontOf.all(address) as unknown as StoredOverlayRow[]).map(overlayRow);
+  }
+
+  put({ address, op, parent, text, was, key, seq, sibling }: OverlayRow): void {
+    this.table.put(address, op, parent, text, was ?? null, key ?? null, seq, sibling ?? null);
   }
 
   delete(address: string): void {
@@ -66,7 +81,12 @@ export class OverlayTable {
   }
 }
 
-const overlayRow = (stored: StoredOverlayRow): OverlayRow => ({ ...stored, key: stored.key ?? undefined, was: stored.was ?? undefined });
+const overlayRow = (stored: StoredOverlayRow): OverlayRow => ({
+  ...stored,
+  key: stored.key ?? undefined,
+  was: stored.was ?? undefined,
+  sibling: stored.sibling ?? undefined,
+});
 
 /** One transaction of the past. */
 export interface HistoryEntry {

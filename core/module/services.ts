@@ -80,9 +80,12 @@ export interface NamedLogFiles {
   write(path: string, line: string): void;
 }
 
-/** What a transaction does to the tree. `text` is one directive with its block, parsed alone: it cannot reach outside. */
+/**
+ * What a transaction does to the tree. `text` is one directive with its block, parsed alone: it cannot reach outside. An addition goes in
+ * front of `before`, a directive of the same block, or to the end; to the end only where a state file holds such directives.
+ */
 export type Edit =
-  | { readonly op: 'add'; readonly parent: Directive; readonly text: string }
+  | { readonly op: 'add'; readonly parent: Directive; readonly text: string; readonly before?: Directive }
   | { readonly op: 'replace'; readonly target: Directive; readonly text: string }
   | { readonly op: 'remove'; readonly target: Directive };
 

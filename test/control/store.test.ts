@@ -16,6 +16,7 @@ const ROW = {
   was: undefined,
   key: 1,
   seq: 1,
+  sibling: undefined,
 } as const;
 
 test('what was written is there after it is opened again', (t) => {

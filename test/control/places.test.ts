@@ -1,0 +1,70 @@
+/** Where an addition was put is where it is after a restart. */
+import test from 'ava';
+import * as fc from 'fast-check';
+import type { Edit } from '../../core/module/services.js';
+import type { Block, Directive } from '../../core/module/tree.js';
+import { tempFolder } from '../harness/temp.js';
+import { fakeMaster, find, restart } from './fake-master.js';
+
+const CONFIG = 'http { vhost { server_name a; location /1 { } location /2 { } location /3 { } } }';
+
+const locations = (root: Block): Directive[] => [...(find(root, 'vhost').block?.named('location') ?? [])];
+const namesOf = (root: Block): string[] => locations(root).map(({ args }) => args[0]?.text ?? '');
+
+/** The first name of each server. */
+function serverNames(root: Block): (string | undefined)[] {
+  const servers = find(root, 'http').block?.named('vhost') ?? [];
+  return Array.from(servers, ({ block }) => [...(block?.named('server_name') ?? [])][0]?.args[0]?.text);
+}
+
+interface Step {
+  readonly kind: 'before' | 'last' | 'remove' | 'replace';
+  readonly pick: number;
+}
+
+function editOf({ kind, pick }: Step, name: string): (root: Block) => Edit[] {
+  return (root) => {
+    const present = locations(root);
+    const target = present[pick % present.length];
+    const parent = find(root, 'vhost');
+    const text = `location ${name} { }`;
+    if (kind === 'last' || target === undefined) return [{ op: 'add', parent, text }];
+    if (kind === 'before') return [{ op: 'add', parent, text, before: target }];
+    if (kind === 'remove') return [{ op: 'remove', target }];
+    return [{ op: 'replace', target, text: `location ${target.args[0]?.text} { gzip on; }` }];
+  };
+}
+
+test('additions keep their places over restarts, whatever comes and goes around them', async (t) => {
+  const kinds = fc.constantFrom<Step['kind']>('before', 'before', 'before', 'last', 'remove', 'replace');
+  const steps = fc.array(fc.record({ kind: kinds, pick: fc.nat(50) }), { minLength: 1, maxLength: 12 });
+  const property = fc.asyncProperty(steps, async (steps) => {
+    const folder = tempFolder(t);
+    const first = await fakeMaster(t, { config: CONFIG, folder });
+    let names = 10;
+    for (const step of steps) await first.transactions.apply(editOf(step, `/${names++}`));
+    const expected = namesOf(first.instance.tree.root);
+    for (const worker of first.workers) t.deepEqual(namesOf(worker.tree.root), expected);
+    const second = await restart(t, first, CONFIG, folder);
+    t.deepEqual(namesOf(second.instance.tree.root), expected);
+  });
+  await t.notThrowsAsync(fc.assert(property, { numRuns: 40 }));
+});
+
+test('a block that is called something else afterwards keeps its place', async (t) => {
+  const config = 'http { vhost { server_name a; } vhost { server_name b; } }';
+  const folder = tempFolder(t);
+  const first = await fakeMaster(t, { config, folder });
+  await first.transactions.apply((root) => [{ op: 'replace', target: find(root, 'server_name', 'a'), text: 'server_name c;' }]);
+  t.deepEqual(serverNames(first.instance.tree.root), ['c', 'b']);
+  const second = await restart(t, first, config, folder);
+  t.deepEqual(serverNames(second.instance.tree.root), ['c', 'b']);
+});
+
+test('where the file has lost what an addition was put in front of, it comes last', async (t) => {
+  const folder = tempFolder(t);
+  const first = await fakeMaster(t, { config: CONFIG, folder });
+  await first.transactions.apply(editOf({ kind: 'before', pick: 1 }, '/new'));
+  const second = await restart(t, first, CONFIG.replace('location /2 { }', ''), folder);
+  t.deepEqual(namesOf(second.instance.tree.root), ['/1', '/3', '/new']);
+});
