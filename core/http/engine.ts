@@ -168,6 +168,10 @@ export class HttpEngine implements Follower {
     }
   }
 
+  cutOff(time: number): void {
+    for (const listener of this.#all()) listener.cutOff(time);
+  }
+
   /** Accepts nothing more and lets requests end. Resolves when no connection is left, or after `timeout` ms. */
   async quit(timeout: number | undefined): Promise<void> {
     this.#opens = false;

@@ -164,7 +164,7 @@ export const mainDirectives = {
   worker_shutdown_timeout: directive({
     in: ['main'],
     args: time(),
-    doc: 'How long a graceful shutdown may take before connections are closed.',
+    doc: 'How long a graceful shutdown may take before connections are closed; after a reload, how long requests that began before it may take.',
   }),
   worker_heap_size: directive({
     in: ['main'],

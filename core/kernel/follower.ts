@@ -37,6 +37,8 @@ export interface Follower {
    * Without a time it may take as long as the requests do.
    */
   quit?(timeoutMs: number | undefined): Promise<void>;
+  /** Closes connections whose request began before `time` (epoch milliseconds): worker_shutdown_timeout is over after a reload. */
+  cutOff?(time: number): void;
   /** Ends everything now. Also after half a start, and after {@link quit}. */
   stop?(): void | Promise<void>;
 }

@@ -179,6 +179,11 @@ export class Instance {
     await this.stop();
   }
 
+  /** Closes connections whose request began before `time` (epoch milliseconds). */
+  cutOff(time: number): void {
+    for (const follower of this.#followers) follower.cutOff?.(time);
+  }
+
   /** Ends everything now. Never throws: what fails is logged. */
   async stop(): Promise<void> {
     for (const follower of this.#followers.toReversed()) await this.#attempt('stop', () => follower.stop?.());

@@ -132,10 +132,13 @@ export class Master {
   async reload(): Promise<void> {
     const { log, source, ids, report } = this.options;
     log.write('notice', 'reconfiguring');
+    // That of the old configuration, as in nginx, whose old workers know no other.
+    const timeout = this.main.worker_shutdown_timeout;
     try {
       await this.#queue.reload(() => checkWithHelpers(readConfiguration(source, ids), this.#instance));
       if (this.ending) return;
-      await this.#workers.resize(this.#workerCount(), this.main.worker_shutdown_timeout);
+      this.#limitOldRequests(timeout);
+      await this.#workers.resize(this.#workerCount(), timeout);
       this.#movePidFile();
       await this.#followHelpers();
       this.#helpers.reload();
@@ -204,6 +207,12 @@ export class Master {
     prepared.commit();
     assertHeapRoom(ConfigTree.empty, effective.tree, [], heapSize());
     return () => queue.started(effective);
+  }
+
+  /** In nginx workers of the old configuration end with worker_shutdown_timeout; here it is the requests that began under it. */
+  #limitOldRequests(timeout: number | undefined): void {
+    const reloadedAt = Date.now();
+    if (timeout !== undefined) setTimeout(() => this.#workers.cutOff(reloadedAt), timeout).unref();
   }
 
   /** Writes the pid file, and removes the one that it had before a reload. */

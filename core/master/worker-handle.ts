@@ -123,6 +123,11 @@ export class WorkerHandle implements Participant {
     if (this.#serves && !this.#gone) this.#watch.ask();
   }
 
+  /** Closes connections whose request began before `time` (epoch milliseconds). */
+  cutOff(time: number): void {
+    this.#post({ kind: 'cutOff', time });
+  }
+
   reopenLogs(): void {
     this.#post({ kind: 'reopen' });
   }

@@ -88,6 +88,11 @@ export class WorkerPool {
     });
   }
 
+  /** Closes connections whose request began before `time` (epoch milliseconds). */
+  cutOff(time: number): void {
+    for (const worker of this.#all) worker.cutOff(time);
+  }
+
   reopenLogs(): void {
     for (const worker of this.#all) worker.reopenLogs();
   }

@@ -51,6 +51,8 @@ export type ToWorker =
   | { readonly kind: 'abort'; readonly tx: number }
   | { readonly kind: 'publish'; readonly id: number; readonly channel: string; readonly data: unknown }
   | { readonly kind: 'reopen' }
+  /** Close connections whose request began before that time (epoch milliseconds). */
+  | { readonly kind: 'cutOff'; readonly time: number }
   /** Answer at once, whatever else there is to do. */
   | { readonly kind: 'ping' }
   /** Take no new connections, end when the last request is answered, or when the time is over. */

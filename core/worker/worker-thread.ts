@@ -80,6 +80,7 @@ export class WorkerThread {
     // These do not wait for a change that is being prepared.
     if (message.kind === 'ping') this.#tell({ kind: 'pong' });
     else if (message.kind === 'quit') void this.#quit(message.timeoutMs);
+    else if (message.kind === 'cutOff') this.#instance.cutOff(message.time);
     else if (message.kind === 'stop') void this.#stop();
     else if (message.kind === 'publish') this.#takePublished(message);
     else if (message.kind === 'boot') this.#turn = this.#booted = this.#orFail(() => this.#boot(message.state));

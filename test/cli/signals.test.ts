@@ -157,6 +157,30 @@ test('worker_shutdown_timeout cuts off what does not end', async (t) => {
   t.deepEqual(await srv.exited, { code: 0, signal: null });
 });
 
+test('worker_shutdown_timeout cuts off requests that began before a reload, and no others', async (t) => {
+  const backend = await httpBackend(t, () => undefined);
+  const conf = (timeout: string, text: string): string =>
+    `${timeout} ${page(text).replace(`return 200 "${text}";`, `location / { return 200 "${text}"; } location /slow { proxy_pass http://127.0.0.1:${backend.port}; }`)}`;
+  const srv = await startSrv(t, conf('worker_shutdown_timeout 1s;', 'x'));
+  const idle = await connectRaw(t, srv.port('web'));
+  idle.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  await idle.receive(/x$/);
+  const old = get(srv.port('web'), '/slow');
+  await waitFor('the request', () => backend.requests.length > 0);
+  await srv.configure(conf('', 'y'));
+  srv.signal('SIGHUP');
+  await srv.waitForLog(/reconfigured/);
+  const young = get(srv.port('web'), '/slow').then(
+    () => 'response',
+    () => 'cut off',
+  );
+  await t.throwsAsync(old);
+  idle.take();
+  idle.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  await idle.receive(/y$/);
+  t.is(await Promise.race([young, Promise.resolve('under way')]), 'under way');
+});
+
 test('SIGTERM ends at once, whatever is under way', async (t) => {
   const backend = await httpBackend(t, () => undefined);
   const conf = page('x').replace('return 200 "x";', `location / { proxy_pass http://127.0.0.1:${backend.port}; }`);

@@ -67,6 +67,11 @@ export class HttpListener implements ConnectionServer, ConnectionListener {
     return this.#listener.drain();
   }
 
+  /** Closes the connections whose request began before `time` (epoch milliseconds). */
+  cutOff(time: number): void {
+    for (const { request, socket } of this.connections) if (request !== undefined && request.startTime < time) socket.destroy();
+  }
+
   /** Ends everything at once. */
   destroy(): void {
     this.#listener.destroy();
