@@ -12,10 +12,10 @@ export interface Response {
   readonly body: string;
 }
 
-/** One request to a port of 127.0.0.1, on a connection of its own. @throws Error when there is no response within 15 seconds */
+/** One request to a port of 127.0.0.1, on a connection of its own. @throws Error when there is no response within 30 seconds */
 export function ask(port: number, path: string, { method = 'GET', headers, body }: AskOptions): Promise<Response> {
   return new Promise((resolve, reject) => {
-    const sent = request({ host: '127.0.0.1', port, path, method, headers, agent: false, timeout: 15_000 }, (response) => {
+    const sent = request({ host: '127.0.0.1', port, path, method, headers, agent: false, timeout: 30_000 }, (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.once('error', reject);
@@ -23,7 +23,7 @@ export function ask(port: number, path: string, { method = 'GET', headers, body 
         resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks).toString() }),
       );
     });
-    sent.once('timeout', () => sent.destroy(new Error(`no response to ${method} ${path} within 15 s`)));
+    sent.once('timeout', () => sent.destroy(new Error(`no response to ${method} ${path} within 30 s`)));
     sent.once('error', reject);
     sent.end(body);
   });

@@ -142,6 +142,12 @@ export class FakeRequest implements HttpRequest {
     return this.#body;
   }
 
+  /** The body in one piece. */
+  async *streamBody(limit: number): AsyncGenerator<Buffer, undefined> {
+    yield await this.readBody(limit);
+    return undefined;
+  }
+
   send(status: number, body: string | Buffer, contentType?: string): Result {
     this.status = status;
     this.sent = { status, body: body.toString(), contentType };

@@ -22,7 +22,7 @@ import { CONTROL, siteFiles, WEB, type Site } from './site.js';
 export type { ControlSite, Site } from './site.js';
 
 const SRV = resolve(import.meta.dirname, '../core/cli/srv.js');
-const TIMEOUT_MS = 15_000;
+const TIMEOUT_MS = 30_000;
 
 type SpawnedSrv = ChildProcessByStdio<null, Readable, Readable>;
 
@@ -70,7 +70,7 @@ export class TestServer {
     return this.folder.read('logs/error.log');
   }
 
-  /** Resolves with the match when the log has `pattern`. @throws Error after 15 seconds */
+  /** Resolves with the match when the log has `pattern`. @throws Error after 30 seconds */
   waitForLog(pattern: RegExp): Promise<RegExpExecArray> {
     return waitFor(`${String(pattern)} in the log:\n${this.log()}`, () => pattern.exec(this.log()) ?? undefined);
   }

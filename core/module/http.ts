@@ -230,6 +230,11 @@ export interface HttpRequest {
    * Others may read the body after that as well: proxy_pass sends it on.
    */
   readBody(limit: number): Promise<Buffer>;
+  /**
+   * The request body in pieces, for `for await`: the client sends as fast as they are consumed. It throws as {@link readBody} does, and nobody
+   * else can read the body after it.
+   */
+  streamBody(limit: number): AsyncIterableIterator<Buffer, undefined>;
   /** Sends a complete response with the fields of {@link response}. A string is sent as UTF-8; values of templates are bytes (latin1). Returns {@link DONE}. */
   send(status: number, body: string | Buffer, contentType?: string): Result;
   /**

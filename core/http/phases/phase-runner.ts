@@ -5,7 +5,8 @@ import { respondWithStatus } from './error-response.js';
 import { HandlerWait } from './handler-wait.js';
 import { logFailure, presentHandler } from '../request/handler-failure.js';
 import type { Location, Steps } from '../site/location.js';
-import { BodyTooLarge, type Request } from '../request/request.js';
+import { BodyTooLarge } from '../request/body-too-large.js';
+import type { Request } from '../request/request.js';
 import { MAX_REDIRECTS, Stage } from '../request/stage.js';
 import { isStatus } from '../request/status.js';
 

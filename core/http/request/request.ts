@@ -16,6 +16,8 @@ import type { HeadLimits } from '../../net/http1/message-head.js';
 import type { RequestHead } from '../../net/http1/request-head.js';
 import { fieldName, fieldValue, findField } from '../../net/http1/fields.js';
 import { BodyCollector } from './body-collector.js';
+import { BodyStream } from './body-stream.js';
+import { BodyTooLarge } from './body-too-large.js';
 import { contentTypeOf } from '../site/content-types.js';
 import type { ClientStream, RequestOwner, ResponseSink } from './client-stream.js';
 import { type HttpContext, OwnField } from './context.js';
@@ -25,18 +27,10 @@ import { HeaderList } from './header-list.js';
 import type { Location } from '../site/location.js';
 import type { UpstreamTrace } from './upstream-trace.js';
 import type { RequestBody } from './request-body.js';
-import { ApiError } from '../../module/control.js';
 import { Stage } from './stage.js';
 import { isStatus } from './status.js';
 import { UpstreamFields } from './upstream-fields.js';
 import type { VirtualServer } from '../site/virtual-server.js';
-
-/** A request body is longer than its reader allows. A handler that does not catch it responds with its status. */
-export class BodyTooLarge extends ApiError {
-  constructor(limit: number) {
-    super(413, 'BodyTooLarge', `the request body is longer than ${limit} bytes`);
-  }
-}
 
 /** A response that a handler has chosen instead of the engine's page for a status. */
 interface Rejection {
@@ -274,6 +268,10 @@ export class Request implements HttpRequest {
       body.read(new BodyCollector(body, limit, resolve, failed));
       this.stream.resumeBody(this);
     });
+  }
+
+  streamBody(limit: number): AsyncIterableIterator<Buffer, undefined> {
+    return new BodyStream(this, limit);
   }
 
   send(status: number, body: string | Buffer, contentType?: string): Result {

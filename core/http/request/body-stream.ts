@@ -1,0 +1,144 @@
+import { BodyTooLarge } from './body-too-large.js';
+import type { BodyReader } from './request-body.js';
+import type { RequestFile } from './request-file.js';
+import type { Request } from './request.js';
+
+/** Bytes that wait for the handler before the client has to stop sending. */
+const HIGH_WATER = 65_536;
+const FILE_PIECE = 65_536;
+
+type Step = IteratorResult<Buffer, undefined>;
+
+/** The body of a request in pieces, see {@link HttpRequest.streamBody}. The client sends as fast as they are consumed. */
+export class BodyStream implements AsyncIterableIterator<Buffer, undefined>, BodyReader {
+  #pieces: Buffer[] = [];
+  #waitingBytes = 0;
+  #bytes = 0;
+  #begun = false;
+  #ended = false;
+  #failure: Error | undefined = undefined;
+  #file: { readonly file: RequestFile; at: number } | undefined = undefined;
+  /** Continues the `next` that waits. */
+  #wake: (() => void) | undefined = undefined;
+
+  constructor(
+    private readonly request: Request,
+    private readonly limit: number,
+  ) {}
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async next(): Promise<Step> {
+    this.#begin();
+    for (;;) {
+      const piece = this.#pieces.shift();
+      if (piece !== undefined) {
+        this.#consumed(piece);
+        return { value: piece, done: false };
+      }
+      if (this.#failure !== undefined) throw this.#failure;
+      if (this.#ended) return { value: undefined, done: true };
+      if (this.#file !== undefined) this.#readFile(this.#file);
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+  }
+
+  /** The handler wants no more of it: the rest is discarded. */
+  async return(): Promise<Step> {
+    this.#begun = true;
+    this.#finish();
+    this.#pieces = [];
+    return { value: undefined, done: true };
+  }
+
+  onBody(chunk: Buffer): void {
+    this.#bytes += chunk.length;
+    if (this.#bytes > this.limit) {
+      this.onBodyFailed(413);
+      return;
+    }
+    this.#pieces.push(chunk);
+    this.#waitingBytes += chunk.length;
+    if (this.#waitingBytes >= HIGH_WATER) this.request.stream.pauseBody(this.request);
+    this.#continue();
+  }
+
+  onBodyEnd(): void {
+    this.#finish();
+  }
+
+  onBodyFile(file: RequestFile): void {
+    if (file.length > this.limit) {
+      this.request.body?.returnBody(this, file);
+      this.onBodyFailed(413);
+      return;
+    }
+    this.#file = { file, at: 0 };
+    this.#continue();
+  }
+
+  onBodyFailed(status: number): void {
+    if (this.#ended || this.#failure !== undefined) return;
+    if (status === 413) this.request.keepAlive = false;
+    this.#failure = status === 413 ? new BodyTooLarge(this.limit) : new Error('request body not complete');
+    this.#finish();
+  }
+
+  #begin(): void {
+    const { body, stream } = this.request;
+    if (this.#begun) return;
+    this.#begun = true;
+    if (body === undefined) {
+      this.#ended = true;
+      return;
+    }
+    if (this.request.contentLength > this.limit) {
+      this.onBodyFailed(413);
+      return;
+    }
+    stream.wantBody(this.request);
+    body.read(this);
+    stream.resumeBody(this.request);
+  }
+
+  #consumed(piece: Buffer): void {
+    const wasFull = this.#waitingBytes >= HIGH_WATER;
+    this.#waitingBytes -= piece.length;
+    if (wasFull && this.#waitingBytes < HIGH_WATER) this.request.stream.resumeBody(this.request);
+  }
+
+  #readFile({ file, at }: { readonly file: RequestFile; readonly at: number }): void {
+    const piece = Buffer.allocUnsafe(Math.min(FILE_PIECE, file.length - at));
+    file.read(piece, at, (bytes) => {
+      if (this.#ended) return;
+      if (bytes <= 0) {
+        this.onBodyFailed(500);
+        return;
+      }
+      this.#pieces.push(piece.subarray(0, bytes));
+      this.#waitingBytes += bytes;
+      this.#file = { file, at: at + bytes };
+      if (at + bytes === file.length) this.#finish();
+      else this.#continue();
+    });
+  }
+
+  /** Nobody gets it after this reader: what it has consumed is gone. */
+  #finish(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    const { body } = this.request;
+    this.#file?.file.close();
+    this.#file = undefined;
+    if (body !== undefined) body.returnBody(this, undefined);
+    this.#continue();
+  }
+
+  #continue(): void {
+    const wake = this.#wake;
+    this.#wake = undefined;
+    wake?.();
+  }
+}
