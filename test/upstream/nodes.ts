@@ -4,13 +4,18 @@ import { SpecRegistry } from '../../core/config/registry.js';
 import { ConfigTree, IdSource, type TreeOperation } from '../../core/config/tree.js';
 import type { Change, Prepared } from '../../core/kernel/follower.js';
 import { text } from '../../core/module/args.js';
+import type { Template } from '../../core/module/http.js';
 import { declarationOf } from '../../core/module/manifest.js';
 import { directive, type ArgContext } from '../../core/module/spec.js';
 import type { HostLookup } from '../../core/upstream/host-lookup.js';
 import type { Upstream } from '../../core/upstream/upstream.js';
-import { UpstreamSet } from '../../core/upstream/upstreams.js';
+import { UpstreamSet, type UpstreamSetOptions } from '../../core/upstream/upstreams.js';
 import { ZoneSet } from '../../core/zone/zone-set.js';
 import { Upstream as UpstreamModule } from '../../modules/srv_http_upstream_module.js';
+import { Hash } from '../../modules/srv_http_upstream_hash_module.js';
+import { IpHash } from '../../modules/srv_http_upstream_ip_hash_module.js';
+import { LeastConn } from '../../modules/srv_http_upstream_least_conn_module.js';
+import { RandomMethod } from '../../modules/srv_http_upstream_random_module.js';
 import { StandingClock } from './upstreams.js';
 
 const around = {
@@ -19,17 +24,23 @@ const around = {
   server_name: directive({ in: ['server'], args: text(), many: true }),
 };
 
+/** The modules with balancing methods, as they run. */
+const METHODS = [Hash, IpHash, LeastConn, RandomMethod].map((module) => {
+  const declaration = declarationOf(module)!;
+  return { name: declaration.manifest.name, declaration, instance: new module() };
+});
+
 function registry(): SpecRegistry {
   const specs = new SpecRegistry();
   specs.register('around', around);
   specs.register('srv_http_upstream_module', declarationOf(UpstreamModule)?.manifest.directives ?? {});
+  for (const { name, declaration } of METHODS) specs.register(name, declaration.manifest.directives ?? {});
   return specs;
 }
 
-const refuse = (): never => {
-  throw new Error('no templates here');
-};
-const args: ArgContext = { template: refuse, parts: refuse, path: (path) => path };
+/** The only variable there is: the URI of the request. */
+const template = (): Template => ({ constant: undefined, of: (request) => request.uri });
+const args: ArgContext = { template, parts: () => [], path: (path) => path };
 
 export interface NodeOptions {
   readonly workers?: number;
@@ -49,14 +60,15 @@ export class TestNode {
   readonly unavailable: string[] = [];
   tree: ConfigTree = ConfigTree.empty;
   readonly #seen: number[];
+  readonly #common: Pick<UpstreamSetOptions, 'clock' | 'onUnavailable' | 'lookup'>;
 
   constructor({ workers = 2, lookup }: NodeOptions = {}) {
-    const common = {
+    const common = (this.#common = {
       clock: this.clock,
       onUnavailable: (peer: { readonly server: string }, upstream: Upstream) =>
         void this.unavailable.push(`${upstream.name} ${peer.server}`),
       ...(lookup && { lookup }),
-    };
+    });
     this.master = new UpstreamSet({ role: 'master', workers, zones: this.zones, ...common });
     this.workerZones = Array.from({ length: workers }, () => new ZoneSet('adopt'));
     this.#seen = this.workerZones.map(() => 0);
@@ -87,7 +99,7 @@ export class TestNode {
       before: this.tree,
       after,
       operations,
-      modules: Object.assign([], { registry: this.registry, args }),
+      modules: Object.assign([...METHODS], { registry: this.registry, args }),
     } as unknown as Change;
     const prepared: Prepared[] = [await this.master.prepare(change)];
     for (const [index, worker] of this.workers.entries()) {
@@ -97,6 +109,22 @@ export class TestNode {
     }
     for (const part of prepared) part[fate]();
     if (fate === 'commit') this.tree = after;
+  }
+
+  /** A worker that starts now, and takes what is in force. Returns its number. */
+  async join(): Promise<number> {
+    const worker = this.workers.length;
+    const zones = new ZoneSet('adopt');
+    zones.adopt(this.zones.shares());
+    const set = new UpstreamSet({ role: 'worker', worker, zones, ...this.#common });
+    const operations = [{ op: 'root', block: this.tree.toData() }] as const;
+    const after = ConfigTree.empty.apply(operations);
+    const modules = Object.assign([...METHODS], { registry: this.registry, args });
+    (await set.prepare({ before: ConfigTree.empty, after, operations, modules } as unknown as Change)).commit();
+    this.workers.push(set);
+    this.workerZones.push(zones);
+    this.#seen.push(this.zones.last);
+    return worker;
   }
 
   /** Adds one line to an upstream, as the API does. */
