@@ -46,3 +46,75 @@ test('the core imports no module, test or tool', (t) => {
   );
   t.deepEqual(outside, []);
 });
+
+/** Each name with the names it imports. */
+type Graph = ReadonlyMap<string, ReadonlySet<string>>;
+
+/** A way from a name back to it, undefined: there is none anywhere. */
+function cycleIn(graph: Graph): readonly string[] | undefined {
+  const finished = new Set<string>();
+  const search = (name: string, way: readonly string[]): readonly string[] | undefined => {
+    const before = way.indexOf(name);
+    if (before >= 0) return [...way.slice(before), name];
+    if (finished.has(name)) return undefined;
+    for (const next of graph.get(name) ?? []) {
+      const cycle = search(next, [...way, name]);
+      if (cycle !== undefined) return cycle;
+    }
+    finished.add(name);
+    return undefined;
+  };
+  for (const name of graph.keys()) {
+    const cycle = search(name, []);
+    if (cycle !== undefined) return cycle;
+  }
+  return undefined;
+}
+
+/** @param nodeOf what a file counts as; undefined: it is not looked at */
+function graphOf(folder: string, nodeOf: (path: string) => string | undefined, counts: (imported: Import) => boolean): Graph {
+  const graph = new Map<string, Set<string>>();
+  for (const file of sourceFiles(folder)) {
+    const from = nodeOf(file.path);
+    if (from === undefined) continue;
+    const targets = graph.get(from) ?? new Set();
+    graph.set(from, targets);
+    for (const imported of importsOf(file)) {
+      const to = imported.relative && counts(imported) ? nodeOf(imported.target) : undefined;
+      if (to !== undefined && to !== from) targets.add(to);
+    }
+  }
+  return graph;
+}
+
+test('a cycle is found', (t) => {
+  const graph = new Map([
+    ['a', new Set(['b', 'c'])],
+    ['b', new Set<string>()],
+    ['c', new Set(['d'])],
+    ['d', new Set(['b', 'c'])],
+  ]);
+  t.deepEqual(cycleIn(graph), ['c', 'd', 'c']);
+  graph.set('d', new Set(['b']));
+  t.is(cycleIn(graph), undefined);
+});
+
+test('no files of the core import values from each other in a circle', (t) => {
+  t.is(
+    cycleIn(
+      graphOf(
+        'core',
+        (path) => path,
+        ({ typesOnly }) => !typesOnly,
+      ),
+    ),
+    undefined,
+  );
+});
+
+/** `core/http/site`; `core/http/` for the files that join the folders. */
+const folderOf = (path: string): string | undefined => /^core\/http\/(?:[^/]+(?=\/)|)/.exec(path)?.[0];
+
+test('the folders of the HTTP engine import each other one way, types as well', (t) => {
+  t.is(cycleIn(graphOf('core/http', folderOf, () => true)), undefined);
+});

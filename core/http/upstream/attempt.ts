@@ -4,7 +4,7 @@ import type { Peer } from '../../upstream/peer.js';
 import type { AttemptFacts } from '../request/upstream-trace.js';
 import type { Request } from '../request/request.js';
 import type { ExchangeRoute } from './exchange-route.js';
-import { UpstreamConnection } from './upstream-connection.js';
+import { PeerConnection } from '../../net/peer-connection.js';
 
 /**
  * One attempt at a member: the connection it is made over, and what came of it, for `$upstream_*` and logs. Times in milliseconds, -1: it
@@ -22,7 +22,7 @@ export class Attempt implements AttemptFacts {
   /** Bytes of `received` that were heads. */
   headLength = 0;
   /** Undefined when the attempt is over, {@link end}. */
-  connection: UpstreamConnection | undefined = undefined;
+  connection: PeerConnection | undefined = undefined;
   /** The connection has served before: the member may just have closed it. */
   reused = false;
   requestSent = false;
@@ -51,9 +51,9 @@ export class Attempt implements AttemptFacts {
   }
 
   /** Takes an idle connection to the member, which is connected, or opens one. */
-  connect(peer: Peer, { plan, tls }: ExchangeRoute, request: Request, mayReuse: boolean): UpstreamConnection {
+  connect(peer: Peer, { plan, tls }: ExchangeRoute, request: Request, mayReuse: boolean): PeerConnection {
     const tlsName = tls === undefined ? '' : withoutPort(plan.tlsName.of(request));
-    let pooled = mayReuse ? (this.upstream.keepalive.take(peer, plan.scope) as UpstreamConnection | undefined) : undefined;
+    let pooled = mayReuse ? (this.upstream.keepalive.take(peer, plan.scope) as PeerConnection | undefined) : undefined;
     if (pooled !== undefined && (pooled.tls !== tls || pooled.tlsName !== tlsName)) {
       // The upstream is spoken to with TLS in one place and without it, or as somebody else, in another.
       pooled.close();
@@ -61,7 +61,7 @@ export class Attempt implements AttemptFacts {
     }
     this.reused = pooled !== undefined;
     this.requestSent = false;
-    return (this.connection = pooled ?? new UpstreamConnection(peer, request.context, tls, tlsName));
+    return (this.connection = pooled ?? new PeerConnection(peer, request.context, tls, tlsName));
   }
 
   /** Closes a kept connection that the peer had closed already; the request goes to the same peer once more, and counts there again. */
@@ -91,7 +91,7 @@ export class Attempt implements AttemptFacts {
   }
 
   /** The connection is somebody else's from now on. */
-  giveConnection(): UpstreamConnection | undefined {
+  giveConnection(): PeerConnection | undefined {
     const { connection } = this;
     if (connection !== undefined) this.sent += connection.bytesSent;
     this.connection = undefined;

@@ -12,14 +12,14 @@ import { RequestFeed } from './request-feed.js';
 import { openTunnel } from './tunnel.js';
 import { covers, Failure, isRepeatable, statusOf } from './next-upstream.js';
 import { namedFields, parseAnswerHead } from './upstream-head.js';
-import type { UpstreamConnection, UpstreamUser } from './upstream-connection.js';
+import type { PeerConnection, PeerUser } from '../../net/peer-connection.js';
 import type { AttemptFacts, UpstreamTrace } from '../request/upstream-trace.js';
 
 /**
  * One client's request at its upstream: chooses a member, sends the request, brings the answer back, asks the next member if that is
  * allowed (nginx: ngx_http_upstream). All of it runs in the callbacks of two sockets.
  */
-export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
+export class Exchange implements RequestOwner, PeerUser, UpstreamTrace {
   /** Those of this request's earlier exchanges included. */
   readonly attempts: AttemptFacts[];
   responseHead: string;
@@ -91,7 +91,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
   }
 
   /** Times how long the member takes to take the request, then to answer it; not how long the client takes to send it. */
-  requestMoved(connection: UpstreamConnection): void {
+  requestMoved(connection: PeerConnection): void {
     if (this.#relay !== undefined) return;
     const { timers } = this.request.context;
     const { plan } = this.route;
@@ -174,7 +174,7 @@ export class Exchange implements RequestOwner, UpstreamUser, UpstreamTrace {
     else context.timers.arm(connection, this.route.plan.connectTimeout);
   }
 
-  #send(attempt: Attempt, connection: UpstreamConnection): void {
+  #send(attempt: Attempt, connection: PeerConnection): void {
     attempt.connected();
     attempt.requestSent = true;
     connection.requests++;

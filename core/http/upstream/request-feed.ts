@@ -3,7 +3,7 @@ import type { ExchangeRoute } from './exchange-route.js';
 import { RequestFile, type FileWriter } from '../request/request-file.js';
 import { RequestFileSender, type FileOwner } from './request-file-sender.js';
 import type { Request } from '../request/request.js';
-import type { UpstreamConnection } from './upstream-connection.js';
+import type { PeerConnection } from '../../net/peer-connection.js';
 
 /** Bytes the member's socket may hold before the client is told to wait. */
 const HIGH_WATER = 65_536;
@@ -14,7 +14,7 @@ const JOINED_LIMIT = 16_384;
 export interface FeedListener {
   begin(): void;
   /** Something more of the request is on its way to the member. */
-  requestMoved(connection: UpstreamConnection): void;
+  requestMoved(connection: PeerConnection): void;
   requestFailed(status: number): void;
 }
 
@@ -30,7 +30,7 @@ export class RequestFeed implements BodyReader, FileWriter, FileOwner {
   #file: RequestFile | undefined = undefined;
   #sender: RequestFileSender | undefined = undefined;
   #begun = false;
-  #connection: UpstreamConnection | undefined = undefined;
+  #connection: PeerConnection | undefined = undefined;
   #chunked = false;
   #stopped = false;
   /** The whole body has come from the client. */
@@ -79,7 +79,7 @@ export class RequestFeed implements BodyReader, FileWriter, FileOwner {
   }
 
   /** Sends head and what there is of the body over a connection; the rest follows as it comes. */
-  send(connection: UpstreamConnection): void {
+  send(connection: PeerConnection): void {
     this.#connection = connection;
     const text = this.head + this.#framing();
     if (this.#file !== undefined) {
@@ -153,7 +153,7 @@ export class RequestFeed implements BodyReader, FileWriter, FileOwner {
     this.exchange.requestFailed(500);
   }
 
-  onFileSent(connection: UpstreamConnection): void {
+  onFileSent(connection: PeerConnection): void {
     this.exchange.requestMoved(connection);
   }
 
@@ -217,7 +217,7 @@ export class RequestFeed implements BodyReader, FileWriter, FileOwner {
     if (file.isFull) this.request.stream.pauseBody(this.request);
   }
 
-  #forward(connection: UpstreamConnection, piece: Buffer): void {
+  #forward(connection: PeerConnection, piece: Buffer): void {
     // An empty chunk would be the last one.
     if (piece.length === 0) return;
     if (!this.#chunked) {
@@ -233,7 +233,7 @@ export class RequestFeed implements BodyReader, FileWriter, FileOwner {
   }
 
   /** More of the body is to come: as fast as the member takes it. */
-  #goOn(connection: UpstreamConnection): void {
+  #goOn(connection: PeerConnection): void {
     if (this.#keptBytes > this.#limit) {
       this.replayable = false;
       this.#forget();
@@ -243,7 +243,7 @@ export class RequestFeed implements BodyReader, FileWriter, FileOwner {
     this.exchange.requestMoved(connection);
   }
 
-  #finish(connection: UpstreamConnection): void {
+  #finish(connection: PeerConnection): void {
     if (this.#chunked) connection.write('0\r\n\r\n');
     this.exchange.requestMoved(connection);
   }

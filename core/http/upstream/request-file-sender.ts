@@ -1,10 +1,10 @@
 import type { RequestFile } from '../request/request-file.js';
-import type { UpstreamConnection } from './upstream-connection.js';
+import type { PeerConnection } from '../../net/peer-connection.js';
 
 /** Whose file is sent. */
 export interface FileOwner {
   /** A piece is on its way to the member. */
-  onFileSent(connection: UpstreamConnection): void;
+  onFileSent(connection: PeerConnection): void;
   onFileUnreadable(): void;
 }
 
@@ -16,7 +16,7 @@ export class RequestFileSender {
 
   constructor(
     private readonly file: RequestFile,
-    private readonly connection: UpstreamConnection,
+    private readonly connection: PeerConnection,
     private readonly owner: FileOwner,
   ) {
     this.#buffer = connection.context.buffers.take();

@@ -5,7 +5,7 @@ import { startResponse, writeResponse } from '../response/response.js';
 import { BodyFraming, type FramedBody, Progress } from './body-framing.js';
 import type { ExchangeRoute } from './exchange-route.js';
 import { adoptHead } from './upstream-head.js';
-import type { UpstreamConnection } from './upstream-connection.js';
+import type { PeerConnection } from '../../net/peer-connection.js';
 
 /** How far a response has got. */
 export const enum Relayed {
@@ -22,13 +22,13 @@ export const enum Relayed {
 export class ResponseRelay implements FramedBody {
   readonly #request: Request;
   readonly #route: ExchangeRoute;
-  readonly #connection: UpstreamConnection;
+  readonly #connection: PeerConnection;
   #kind = BODY_NONE;
   #framing: BodyFraming | undefined = undefined;
   #lender: Lender | undefined = undefined;
   #reusable: boolean;
 
-  constructor(request: Request, route: ExchangeRoute, connection: UpstreamConnection, head: ResponseHead) {
+  constructor(request: Request, route: ExchangeRoute, connection: PeerConnection, head: ResponseHead) {
     this.#request = request;
     this.#route = route;
     this.#connection = connection;

@@ -3,13 +3,13 @@ import type { ResponseHead } from '../../net/http1/response-head.js';
 import type { Exchange } from './exchange.js';
 import type { Tunnel } from '../request/client-stream.js';
 import { startResponse } from '../response/response.js';
-import type { UpstreamConnection, UpstreamUser } from './upstream-connection.js';
+import type { PeerConnection, PeerUser } from '../../net/peer-connection.js';
 
 /** Bytes one side's socket may hold before the other side is told to wait. */
 const HIGH_WATER = 131_072;
 
 /** Switches both connections of an exchange to plain bytes after a 101 (WebSocket and other upgrades). */
-export function openTunnel(exchange: Exchange, head: ResponseHead, connection: UpstreamConnection, bytes: Buffer, from: number): void {
+export function openTunnel(exchange: Exchange, head: ResponseHead, connection: PeerConnection, bytes: Buffer, from: number): void {
   const { request, route } = exchange;
   const upgrade = head.text.slice(0, head.end).match(/\r\nupgrade:[ \t]*([^\r\n]*)/i)?.[1] ?? '';
   request.status = 101;
@@ -28,13 +28,13 @@ export function openTunnel(exchange: Exchange, head: ResponseHead, connection: U
 }
 
 /** Two connections joined. It ends as a whole when either side closes or nothing moves for proxy_read_timeout. */
-class UpgradedTunnel implements Tunnel, UpstreamUser {
+class UpgradedTunnel implements Tunnel, PeerUser {
   readonly outlivesClient = false;
   #open = true;
 
   constructor(
     private readonly exchange: Exchange,
-    private readonly upstream: UpstreamConnection,
+    private readonly upstream: PeerConnection,
   ) {}
 
   start(first: Buffer): void {

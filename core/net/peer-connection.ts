@@ -1,14 +1,12 @@
 import net, { type Socket } from 'node:net';
-import type { IdleConnection } from '../../upstream/keepalive.js';
-import type { Peer } from '../../upstream/peer.js';
-import { systemErrorText } from '../../config/system-error.js';
-import { isOutOfDescriptors } from '../../net/descriptors.js';
-import type { TlsClient } from '../../net/tls-client.js';
-import type { Timed } from '../../net/timers.js';
-import type { HttpContext } from '../request/context.js';
+import { systemErrorText } from '../config/system-error.js';
+import { isOutOfDescriptors } from './descriptors.js';
+import type { ConnectTarget, TlsClient } from './tls-client.js';
+import type { Timed } from './timers.js';
+import type { NetContext } from './net-context.js';
 
 /** Whoever uses a connection to a member at the moment. */
-export interface UpstreamUser {
+export interface PeerUser {
   onConnected(): void;
   /** @param borrowed the bytes are only valid during the call. */
   onUpstreamData(chunk: Buffer, borrowed: boolean): void;
@@ -24,11 +22,11 @@ export interface UpstreamUser {
  * One connection to a member. Reads go into the thread's shared buffer while answers are small; with a large body it changes to buffers of
  * its own, which the client's socket may keep until they are sent (see ReadBuffers).
  */
-export class UpstreamConnection implements Timed, IdleConnection {
+export class PeerConnection implements Timed {
   deadline = 0;
   slot = -1;
   readonly socket: Socket;
-  user: UpstreamUser | undefined = undefined;
+  user: PeerUser | undefined = undefined;
   requests = 0;
   /** Bytes sent for the present user. */
   bytesSent = 0;
@@ -39,11 +37,11 @@ export class UpstreamConnection implements Timed, IdleConnection {
   #reason = '';
   #own: Buffer | undefined = undefined;
   #wantsOwn = false;
-  #onIdleClosed: ((connection: IdleConnection) => void) | undefined = undefined;
+  #onIdleClosed: ((connection: PeerConnection) => void) | undefined = undefined;
 
   constructor(
-    readonly peer: Peer,
-    readonly context: HttpContext,
+    peer: { readonly address: ConnectTarget },
+    readonly context: NetContext,
     /** Undefined: it does not speak TLS. */
     readonly tls: TlsClient | undefined,
     /** What the certificate is for. */
@@ -94,7 +92,7 @@ export class UpstreamConnection implements Timed, IdleConnection {
   }
 
   /** Between two requests: back to the shared buffer. */
-  park(onClosed: (connection: IdleConnection) => void): void {
+  park(onClosed: (connection: PeerConnection) => void): void {
     this.user = undefined;
     // How long it may be idle is the pool's business.
     this.context.timers.disarm(this);
@@ -104,7 +102,7 @@ export class UpstreamConnection implements Timed, IdleConnection {
     this.#own = undefined;
   }
 
-  reuse(user: UpstreamUser): void {
+  reuse(user: PeerUser): void {
     this.#onIdleClosed = undefined;
     this.user = user;
     this.bytesSent = 0;
