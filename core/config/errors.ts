@@ -4,7 +4,7 @@ import type { Source, Word, Written } from '../module/tree.js';
 /** The file name of text that came with `-g`. Errors in it have no line. */
 export const COMMAND_LINE = 'command line';
 
-/** One mistake. `message` is nginx's text without the ` in file:line` that {@link formatConfigErrors} adds. */
+/** One error. `message` is nginx's text without the ` in file:line` that {@link formatConfigErrors} adds. */
 export class ConfigError extends Error {
   constructor(
     message: string,
@@ -28,7 +28,7 @@ export interface ConfigErrorData {
   readonly hint: string | undefined;
 }
 
-/** All mistakes of one run. */
+/** All errors of one run. */
 export class ConfigErrors extends Error {
   constructor(readonly errors: readonly ConfigError[]) {
     super(errors.map((error) => error.message).join('; '));
@@ -44,20 +44,20 @@ export class ConfigErrors extends Error {
   }
 }
 
-/** The mistakes in what was thrown; undefined if it is something else, which the caller should throw on. */
+/** The configuration errors in what was thrown; undefined if it is something else, which the caller should rethrow. */
 export function configErrorsOf(thrown: unknown): readonly ConfigError[] | undefined {
   if (thrown instanceof ConfigErrors) return thrown.errors;
   return thrown instanceof ConfigError ? [thrown] : undefined;
 }
 
-/** A mistake at one word of a directive, or at its name. */
+/** An error at one word of a directive, or at its name. */
 export function errorAt(directive: Written, message: string, word?: Word, hint?: string): ConfigError {
   if (word === undefined) return new ConfigError(message, directive.source, directive.name.length, hint);
   const source = { ...directive.source, line: word.line, column: word.column };
   return new ConfigError(message, source, word.text.length + (word.quote === undefined ? 0 : 2), hint);
 }
 
-/** Order of two mistakes in the configuration as it is read: an included file stands where its `include` line stands. */
+/** Order of two errors in the configuration as it is read: an included file stands where its `include` line stands. */
 export function byPosition(a: ConfigError, b: ConfigError): number {
   const left = includeChain(a.source);
   const right = includeChain(b.source);

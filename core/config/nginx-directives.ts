@@ -36,7 +36,7 @@ export const NGINX_DIRECTIVES: ReadonlySet<string> = new Set(
   `.split(/\s+/),
 );
 
-/** Whether nginx has a directive of this name: then it is no slip of the pen, even if srv does not know it. */
+/** Whether nginx has a directive of this name: then it is not misspelt, even if srv does not know it. */
 export function isOfNginx(name: string): boolean {
   return NGINX_DIRECTIVES.has(name) || FAMILIES.test(name);
 }

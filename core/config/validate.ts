@@ -22,20 +22,20 @@ export interface ValidateOptions {
   readonly beside?: (name: string) => boolean;
   /** Told of what is taken but probably not meant so. */
   readonly warn?: (warning: ConfigError) => void;
-  /** Told of names that nobody knows, where a module is missing that may bring them: only what is probably a slip of the pen is a mistake then. */
+  /** Gets unknown names, where a module is missing that may declare them: only names that are probably misspelt are errors then. */
   readonly unchecked?: (name: string) => void;
   /** Ids of directives that are not looked at, only into: what is wrong with them is reported already. */
   readonly garbled?: ReadonlySet<number>;
 }
 
-/** All mistakes of a text, those of its form and those of its meaning, in the order it is read. */
+/** All errors of a text, those of its form and those of its directives, in the order it is read. */
 export function check(parsed: Parsed, options: ValidateOptions): ConfigError[] {
-  const { errors, refused } = validated(parsed.directives, { ...options, garbled: parsed.garbled });
-  const ofForm = parsed.errors.filter((error) => !refused.has(parsed.follows.get(error) ?? NO_ID));
+  const { errors, rejected } = validated(parsed.directives, { ...options, garbled: parsed.garbled });
+  const ofForm = parsed.errors.filter((error) => !rejected.has(parsed.follows.get(error) ?? NO_ID));
   return [...ofForm, ...errors].sort(byPosition);
 }
 
-/** All mistakes in these directives and their blocks, the first 1,000; empty: they may be used. */
+/** All errors in these directives and their blocks, at most 1,000; empty: they may be used. */
 export function validate(directives: Iterable<Checked>, options: ValidateOptions): ConfigError[] {
   return validated(directives, options).errors;
 }
@@ -48,18 +48,18 @@ function validated(directives: Iterable<Checked>, options: ValidateOptions): Val
 
 const NO_ID = -1;
 const MOST_ERRORS = 1000;
-const NOT_YET = 'nginx has it, this version of srv does not: docs/configuration.md says what there is of nginx';
+const NOT_YET = 'not supported by this version: docs/configuration.md lists what is';
 
 class Validator {
   readonly errors: ConfigError[] = [];
-  /** Ids of directives with a mistake. */
-  readonly refused = new Set<number>();
+  /** Ids of directives with an error. */
+  readonly rejected = new Set<number>();
   /** The directive whose arguments are read. */
   private current: Checked | undefined;
   private readonly registry: SpecRegistry;
   private readonly args: ArgContext;
   private readonly garbled: ReadonlySet<number>;
-  private readonly told: ValidateOptions['warn'];
+  private readonly warnWith: ValidateOptions['warn'];
   private readonly unchecked: ValidateOptions['unchecked'];
   /** Warnings that are given once. */
   private readonly warned = new Set<string>();
@@ -68,7 +68,7 @@ class Validator {
     this.registry = registry;
     this.args = warn === undefined ? args : { ...args, warn: (message, once) => this.warn(message, once === 'once') };
     this.garbled = garbled;
-    this.told = warn;
+    this.warnWith = warn;
     this.unchecked = unchecked;
   }
 
@@ -78,11 +78,11 @@ class Validator {
       const { name } = directive;
       const known = this.registry.find(context, name);
       if (known === undefined) {
-        if (!this.garbled.has(directive.id)) this.refuseName(directive, context);
+        if (!this.garbled.has(directive.id)) this.rejectName(directive, context);
         continue;
       }
       const first = seen.get(name);
-      if (known.spec.many === undefined && (first !== undefined || beside?.(name) === true)) this.refuseDuplicate(directive, first);
+      if (known.spec.many === undefined && (first !== undefined || beside?.(name) === true)) this.rejectDuplicate(directive, first);
       if (first === undefined) seen.set(name, directive);
       this.directive(directive, known, context);
     }
@@ -98,9 +98,9 @@ class Validator {
   private line(directive: Checked, known: RegisteredSpec, context: ContextName): void {
     const { name, block } = directive;
     const { spec, signature } = known;
-    if (spec.block === undefined && block !== undefined) this.refuse(directive, `directive "${name}" is not terminated by ";"`);
+    if (spec.block === undefined && block !== undefined) this.reject(directive, `directive "${name}" is not terminated by ";"`);
     else if (spec.block !== undefined && block === undefined) {
-      this.refuse(directive, `directive "${name}" has no opening "{"`, undefined, `syntax: ${synopsis(name, signature)}`);
+      this.reject(directive, `directive "${name}" has no opening "{"`, undefined, `syntax: ${synopsis(name, signature)}`);
     } else this.arguments(directive, known, context);
   }
 
@@ -111,12 +111,12 @@ class Validator {
 
   private arguments(directive: Checked, { signature }: RegisteredSpec, context: ContextName): void {
     const runOn = this.missingSemicolon(directive, context);
-    let refused = false;
+    let rejected = false;
     this.current = directive;
     readArguments(signature, directive, this.args, (message, word, hint) => {
       // Whatever is wrong with the words of the next line follows from the missing semicolon.
-      if (runOn === undefined || !refused) this.refuse(directive, message, word, runOn ?? hint);
-      refused = true;
+      if (runOn === undefined || !rejected) this.reject(directive, message, word, runOn ?? hint);
+      rejected = true;
     });
   }
 
@@ -134,29 +134,29 @@ class Validator {
   }
 
   private entries(lines: Iterable<Checked>): void {
-    for (const line of lines) if (line.block !== undefined) this.refuse(line, 'unexpected "{"');
+    for (const line of lines) if (line.block !== undefined) this.reject(line, 'unexpected "{"');
   }
 
-  private refuseName(directive: Checked, context: ContextName): void {
+  private rejectName(directive: Checked, context: ContextName): void {
     const { name, block } = directive;
     const [elsewhere] = this.registry.contextsOf(name);
     if (elsewhere === undefined) {
-      if (this.unchecked !== undefined && !this.isSlip(name)) this.unchecked(name);
-      else this.refuse(directive, `unknown directive "${name}"`, undefined, this.hintForUnknown(name, context));
+      if (this.unchecked !== undefined && !this.isMisspelt(name)) this.unchecked(name);
+      else this.reject(directive, `unknown directive "${name}"`, undefined, this.hintForUnknown(name, context));
       return;
     }
-    this.refuse(directive, `"${name}" directive is not allowed here`, undefined, `it may stand in: ${this.placesOf(name)}`);
+    this.reject(directive, `"${name}" directive is not allowed here`, undefined, `it may stand in: ${this.placesOf(name)}`);
     const inside = this.registry.contextInside(elsewhere, name);
     if (block !== undefined && inside !== undefined) this.inside(block, inside);
   }
 
-  private refuseDuplicate(directive: Checked, first: Written | undefined): void {
+  private rejectDuplicate(directive: Checked, first: Written | undefined): void {
     const hint = first && `the first one is in ${first.source.file}:${first.source.line}`;
-    this.refuse(directive, `"${directive.name}" directive is duplicate`, undefined, hint);
+    this.reject(directive, `"${directive.name}" directive is duplicate`, undefined, hint);
   }
 
   /** Whatever modules there may be, this is none of their names. */
-  private isSlip(name: string): boolean {
+  private isMisspelt(name: string): boolean {
     const known = [...this.registry.names(), ...NGINX_DIRECTIVES];
     return isOfNginx(name) || QUANTIFIER_REST.test(name) || nearest(name, known, 1) !== undefined;
   }
@@ -185,11 +185,11 @@ class Validator {
   private warn(message: string, once: boolean): void {
     if (this.current === undefined || this.warned.has(message)) return;
     if (once) this.warned.add(message);
-    this.told?.(errorAt(this.current, message));
+    this.warnWith?.(errorAt(this.current, message));
   }
 
-  private refuse(directive: Checked, message: string, word?: Word, hint?: string): void {
-    this.refused.add(directive.id);
+  private reject(directive: Checked, message: string, word?: Word, hint?: string): void {
+    this.rejected.add(directive.id);
     if (this.errors.length < MOST_ERRORS) this.errors.push(errorAt(directive, message, word, hint));
   }
 }

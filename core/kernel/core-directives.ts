@@ -187,7 +187,7 @@ export const mainDirectives = {
   user: directive({
     in: ['main'],
     args: { name: systemName('passwd'), group: optional(systemName('group')) },
-    doc: 'Whom the server becomes when its listeners are open.',
+    doc: 'User and group the process switches to after opening its sockets.',
   }),
   pid: directive({ in: ['main'], args: pidPath(), default: DEFAULT_PID, doc: 'File that names the main process.' }),
   lock_file: directive({ in: ['main'], args: path(), doc: 'Accepted; no lock file is needed.' }),

@@ -14,7 +14,7 @@ export interface ArgContext {
   /** Makes a path absolute: relative ones are under the prefix, or under the folder of the configuration file. */
   path(text: string, under?: 'prefix' | 'conf'): string;
   /**
-   * Says that the argument is taken but probably not meant so. Absent where nobody is to be told (again).
+   * Warns of a valid but probably unintended argument. Absent where warnings were given already.
    * @param once not again for another directive of the same configuration
    */
   readonly warn?: (message: string, once?: 'once') => void;

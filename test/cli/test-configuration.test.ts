@@ -122,7 +122,7 @@ http {
 
 test('a name that is nearly one of nginx is not taken for another one', async (t) => {
   const { stderr } = await runSrv(t, ['-t'], 'events {} http { server { listen 127.0.0.1:8001; location / { proxy_cahe x; } } }');
-  t.regex(stderr, /^ {4}did you mean "proxy_cache"\? nginx has it, this version of srv does not: /m);
+  t.regex(stderr, /^ {4}did you mean "proxy_cache"\? not supported by this version: /m);
 });
 
 test('parameters that are kept without an effect are warned of, each once', async (t) => {
