@@ -54,6 +54,11 @@ export class HttpEngine implements Follower {
     exchanges.onUse = (name) => this.#recorder.use(upstreamInput(name));
   }
 
+  /** What requests are served by. */
+  get configuration(): HttpConfiguration | undefined {
+    return this.#configuration;
+  }
+
   /** Addresses that are open, as `listen` names them. */
   get addresses(): string[] {
     return Array.from(this.#listeners.values(), (listener) => listener.address);
@@ -67,10 +72,11 @@ export class HttpEngine implements Follower {
   async prepare(change: Change): Promise<Prepared> {
     const { modules, events } = change;
     const previous = modules === this.#modules ? this.#configuration : undefined;
-    if (previous !== undefined && !change.rereads && !touchesHttp(change)) return NOTHING_TO_DO;
+    const concerned = this.#concerned(change, previous);
+    if (previous !== undefined && !change.rereads && concerned.size === 0 && !touchesHttp(change)) return NOTHING_TO_DO;
     const compiler = modules === this.#modules && this.#compiler ? this.#compiler : this.#newCompiler(modules);
     try {
-      const compiled = await this.#compile(() => compiler.compile(change, previous, this.#concerned(change, previous)));
+      const compiled = await this.#compile(() => compiler.compile(change, previous, concerned));
       const { groups, addresses } = this.#groupsOf(compiled, change);
       this.#warnOfConflicts(groups, addresses, change.warn);
       const folders = this.exchanges.inUse ? this.#notMade(compiler.takeTemporaryFolders()) : NO_FOLDERS;

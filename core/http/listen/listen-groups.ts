@@ -77,11 +77,11 @@ function isFilled(lines: readonly ListenLine[]): lines is Lines {
 }
 
 /** What a change is to one address: a server may have begun or ceased to listen there. */
-function changeAt(address: string, { before, after }: ServerChange): ServerChange | undefined {
+function changeAt(address: string, { before, after, isLast }: ServerChange): ServerChange | undefined {
   const listening = (server: VirtualServer | undefined): VirtualServer | undefined =>
     server?.listens.some((options) => options.address === address) === true ? server : undefined;
   const [was, is] = [listening(before), listening(after)];
-  return was === undefined && is === undefined ? undefined : { before: was, after: is };
+  return was === undefined && is === undefined ? undefined : { before: was, after: is, isLast };
 }
 
 function changedLines(
@@ -91,18 +91,18 @@ function changedLines(
   placeOf: (server: VirtualServer) => number,
 ): readonly ListenLine[] {
   let result = lines;
-  let added = false;
-  for (const { before, after } of changes) {
+  let isOrdered = true;
+  for (const { before, after, isLast } of changes) {
     const options = after?.listens.find((listen) => listen.address === address);
     const line = after && options && { server: after, options };
     const at = before === undefined ? -1 : result.findIndex(({ server }) => server === before);
     if (at >= 0) result = line === undefined ? result.toSpliced(at, 1) : result.with(at, line);
     else if (line !== undefined) {
       result = [...result, line];
-      added = true;
+      if (!isLast) isOrdered = false;
     }
   }
-  if (!added) return result;
+  if (isOrdered) return result;
   const places = new Map(result.map((line) => [line, placeOf(line.server)]));
   return result.toSorted((a, b) => (places.get(a) ?? 0) - (places.get(b) ?? 0));
 }
@@ -116,6 +116,11 @@ function groupOf(
   changes: readonly ServerChange[],
   errors: ErrorCollector,
 ): ListenGroup {
+  if (before !== undefined && changes.every(listensAsBefore)) {
+    const { defaultServer } = before.names;
+    const chosen = changes.find((change) => change.before === defaultServer)?.after ?? defaultServer;
+    return { ...before, names: before.names.change(lines, chosen, changes), lines };
+  }
   const defaults = lines.filter(({ options }) => options.defaultServer);
   const rejectSecond = (among: readonly ListenLine[], message: string): void => {
     const [, second] = among;
@@ -141,9 +146,24 @@ function groupOf(
       ),
     );
   }
-  const servers = lines.map((line) => line.server);
-  const names = before?.names.change(servers, chosen.server, changes) ?? ServerNames.of(servers, chosen.server);
+  const names =
+    before?.names.change(lines, chosen.server, changes) ??
+    ServerNames.of(
+      lines.map(({ server }) => server),
+      chosen.server,
+    );
   return { key: options.secure ? `${address} ssl` : address, options, names, lines };
+}
+
+/** True for a server that only has other content, and for a new one that brings no options: the socket stays as it is. */
+function listensAsBefore({ before, after, isLast }: ServerChange): boolean {
+  if (after === undefined) return false;
+  if (before !== undefined) return before.listens === after.listens && before.tls === after.tls;
+  return isLast && after.listens.every(isPlain);
+}
+
+function isPlain({ defaultServer, secure, setsSocket, proxyProtocol }: ListenOptions): boolean {
+  return !defaultServer && !secure && !setsSocket && !proxyProtocol;
 }
 
 /** The socket options of an address are those of all its lines together. */

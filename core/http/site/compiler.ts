@@ -29,6 +29,8 @@ export interface HttpConfiguration {
 export interface ServerChange {
   readonly before: VirtualServer | undefined;
   readonly after: VirtualServer | undefined;
+  /** It is new, and stands behind all others. */
+  readonly isLast: boolean;
 }
 
 export interface Compiled {
@@ -126,10 +128,10 @@ export class Compilation {
     const http = parent && previous.http.get(parent.id);
     if (directive === undefined || http === undefined) {
       if (before !== undefined) this.#retireServer(before);
-      return before && { before, after: undefined };
+      return before && { before, after: undefined, isLast: false };
     }
     const server = this.#server(directive, http, before, touched);
-    return server === before ? undefined : { before, after: server };
+    return server === before ? undefined : { before, after: server, isLast: before === undefined && !touched.isPlaced };
   }
 
   #server(directive: Directive, http: ScopeNode, old: VirtualServer | undefined, touched: TouchedBlock | undefined): VirtualServer {

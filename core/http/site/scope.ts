@@ -12,11 +12,10 @@ import type { UnitRecorder } from './unit.js';
 /** Reads the configuration of one module, in every scope. */
 export class ScopedReader {
   readonly #reader: ConfReader<Directives>;
-  /** What was read, by scope. */
-  readonly #read = new WeakMap<ScopeNode, Conf<Directives>>();
-  readonly #views = new WeakMap<ScopeNode, Scope>();
 
+  /** @param index of this reader among those of one compiler: scopes keep what each of them gave */
   constructor(
+    private readonly index: number,
     specs: Directives,
     readonly args: ArgContext,
     readonly recorder: UnitRecorder,
@@ -25,20 +24,20 @@ export class ScopedReader {
   }
 
   conf(node: ScopeNode): Conf<Directives> {
-    const known = this.#read.get(node);
+    const known = node.confs[this.index];
     if (known !== undefined) return known;
     const parent = node.parent === undefined ? undefined : this.conf(node.parent);
     const conf = this.#reader.read(node, parent, this.args);
-    this.#read.set(node, conf);
+    node.confs[this.index] = conf;
     return conf;
   }
 
   /** The scope as the module sees it. */
   view(node: ScopeNode): Scope {
-    const known = this.#views.get(node);
+    const known = node.views[this.index];
     if (known !== undefined) return known;
     const view = new ModuleScope(node, this);
-    this.#views.set(node, view);
+    node.views[this.index] = view;
     return view;
   }
 }
@@ -53,6 +52,10 @@ export class ScopeNode {
    * no effect inside leaves them as they are.
    */
   readonly outer: ScopeNode;
+  /** By the index of the reader. */
+  readonly confs: (Conf<Directives> | undefined)[] = [];
+  readonly views: (Scope | undefined)[] = [];
+  #lines: Map<string, readonly Directive[]> | undefined;
   #inner: Map<Directive, ScopeNode> | undefined;
 
   constructor(
@@ -92,8 +95,15 @@ export class ScopeNode {
 
   /** The directives of that name in its block, or in the innermost block around it that has any. */
   linesInForce(name: string): readonly Directive[] {
+    const known = this.#lines?.get(name);
+    if (known !== undefined) return known;
     const own = [...(this.block?.named(name) ?? [])];
-    return own.length > 0 || this.parent === undefined ? own : this.parent.linesInForce(name);
+    const lines = own.length > 0 || this.parent === undefined ? own : this.parent.linesInForce(name);
+    // Blocks with many others in them are asked again and again.
+    if (this.kind !== 'http' && this.kind !== 'server') return lines;
+    this.#lines ??= new Map();
+    this.#lines.set(name, lines);
+    return lines;
   }
 
   /** The first of them. */

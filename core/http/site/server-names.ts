@@ -24,6 +24,10 @@ interface Replaced {
   readonly after: VirtualServer | undefined;
 }
 
+interface ServedThere {
+  readonly server: VirtualServer;
+}
+
 type Kind = ServerName['kind'];
 type Names = LayeredMap<string, ServerFound>;
 interface NamedByPattern {
@@ -83,9 +87,9 @@ export class ServerNames {
   /**
    * The names after some servers became others. Costs what the change is, as long as no name is there twice and no regular expression
    * comes or goes.
-   * @param servers as {@link of}, after the change
+   * @param lines the servers after the change, in the order of the configuration
    */
-  change(servers: readonly VirtualServer[], defaultServer: VirtualServer, changes: readonly Replaced[]): ServerNames {
+  change(lines: readonly ServedThere[], defaultServer: VirtualServer, changes: readonly Replaced[]): ServerNames {
     const tables = {
       exact: new Map<string, ServerFound | undefined>(),
       leading: new Map<string, ServerFound | undefined>(),
@@ -108,14 +112,21 @@ export class ServerNames {
         table.set(name, found);
       }
     }
-    if (!isSimple) return ServerNames.of(servers, defaultServer);
+    if (!isSimple)
+      return ServerNames.of(
+        lines.map(({ server }) => server),
+        defaultServer,
+      );
     const names = {
       exact: this.#exact.with(tables.exact),
       leading: this.#leading.with(tables.leading),
       trailing: this.#trailing.with(tables.trailing),
     };
-    const regexes = this.#regexes.map((named) => ({ ...named, server: successors.get(named.server) ?? named.server }));
-    return new ServerNames(names, regexes, defaultServer, servers.length, []);
+    const regexes =
+      this.#regexes.length === 0
+        ? this.#regexes
+        : this.#regexes.map((named) => ({ ...named, server: successors.get(named.server) ?? named.server }));
+    return new ServerNames(names, regexes, defaultServer, lines.length, []);
   }
 
   get defaultServer(): VirtualServer {

@@ -14,6 +14,8 @@ export class TouchedBlock {
   readonly inside = new Map<number, TouchedBlock>();
   /** More than the servers or locations in it: it is compiled as a whole, and takes over what is the same. */
   asWhole = false;
+  /** It was put before another one. */
+  isPlaced = false;
   /** Servers or locations in it changed places. */
   reordered = false;
 
@@ -40,6 +42,8 @@ export function touchedBy(
   const paths = pathsInHttp(change, staysOutside);
   const isEverything = paths === undefined;
   for (const path of paths ?? []) touch(http, path, false);
+  for (const operation of change.operations)
+    if (operation.op === 'add' && operation.before !== undefined) place(http, operation.directive.id);
   if (!isEverything)
     for (const operation of change.operations) if (operation.op === 'move') reorder(http, change.after.pathOf(operation.id));
   for (const id of again) touch(http, change.after.pathOf(id), isEverything);
@@ -79,6 +83,11 @@ function touch(http: TouchedBlock, path: readonly Directive[], asWhole: boolean)
   }
   // The innermost block has another setting, or came, went or was replaced itself.
   if (block !== http) block.asWhole = true;
+}
+
+function place(http: TouchedBlock, id: number): void {
+  const server = http.inside.get(id);
+  if (server !== undefined) server.isPlaced = true;
 }
 
 /** @param path to what has another place now */

@@ -54,12 +54,12 @@ export class UnitCompiler {
     private readonly product: Product,
     private readonly recorder: UnitRecorder,
   ) {
-    this.#modules = Array.from(modules, ({ declaration, instance }) => ({
+    this.#modules = Array.from(modules, ({ declaration, instance }, at) => ({
       declaration,
       instance,
-      reader: new ScopedReader(declaration.manifest.directives ?? {}, args, recorder),
+      reader: new ScopedReader(at + 1, declaration.manifest.directives ?? {}, args, recorder),
     }));
-    this.#core = new ScopedReader(coreDirectives, args, recorder);
+    this.#core = new ScopedReader(0, coreDirectives, args, recorder);
   }
 
   server(directive: Directive, node: ScopeNode, errors: ErrorCollector): Without<VirtualServer, 'locations'> {

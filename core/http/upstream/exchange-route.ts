@@ -4,7 +4,7 @@ import { DONE } from '../../module/http.js';
 import { isToken, targetText } from '../../module/message-text.js';
 import { Exchanges, type ExchangePlan, type UpstreamTls, type UriPlan } from '../../module/services.js';
 import { ArgError } from '../../module/spec.js';
-import { FieldFilter, keptFields } from '../../net/http1/fields.js';
+import { FieldFilter, FieldFilters, keptFields } from '../../net/http1/fields.js';
 import { escapeUri } from '../../net/http1/uri.js';
 import { SharedByContent } from '../../net/shared-by-content.js';
 import { TlsClient } from '../../net/tls-client.js';
@@ -49,15 +49,16 @@ export class ExchangeRoute {
     readonly plan: ExchangePlan,
     private readonly source: UpstreamSource,
     tlsClients: TlsClients,
+    filters: FieldFilters,
   ) {
     this.tls = plan.scheme === 'https' ? tlsClients.of(plan.tls) : undefined;
-    this.hidden = new FieldFilter([...OWN_FIELDS, ...plan.hidden]);
+    this.hidden = filters.of([...OWN_FIELDS, ...plan.hidden]);
     this.passesServer = !plan.hidden.has('server');
     this.passesDate = !plan.hidden.has('date');
     this.passesContentType = !plan.hidden.has('content-type');
     this.passesLastModified = !plan.hidden.has('last-modified');
     this.passesLocation = !plan.hidden.has('location');
-    this.#replaced = new FieldFilter([...FRAMING, ...plan.replaced]);
+    this.#replaced = filters.of([...FRAMING, ...plan.replaced]);
   }
 
   /** True when the target is known, or only will be by the request; false when it has to be looked up. */
@@ -191,13 +192,14 @@ export class HttpExchanges extends Exchanges {
   onUse: (name: string) => void = () => undefined;
   #lookups: Promise<void>[] = [];
   readonly #tlsClients: TlsClients = new SharedByContent((settings) => new TlsClient(settings));
+  readonly #filters = new FieldFilters();
 
   constructor(private readonly source: UpstreamSource) {
     super();
   }
 
   compile(plan: ExchangePlan): (request: HttpRequest) => Result | Promise<Result> {
-    const route = new ExchangeRoute(plan, this.source, this.#tlsClients);
+    const route = new ExchangeRoute(plan, this.source, this.#tlsClients, this.#filters);
     if (Object.keys(plan.tls.context).some((name) => name === 'cert' || name === 'ca')) assertUsable(route);
     this.inUse = true;
     for (const name of namesIn(plan.target.constant)) this.onUse(name);

@@ -41,6 +41,23 @@ export class FieldFilter {
   }
 }
 
+/** Filters by their names: thousands of locations mostly have the same few. */
+export class FieldFilters {
+  readonly #filters = new Map<string, WeakRef<FieldFilter>>();
+
+  /** @param names as of {@link FieldFilter} */
+  of(names: Iterable<string>): FieldFilter {
+    const sorted = [...names].toSorted();
+    const key = sorted.join(' ');
+    const known = this.#filters.get(key)?.deref();
+    if (known !== undefined) return known;
+    const filter = new FieldFilter(sorted);
+    for (const [old, reference] of this.#filters) if (reference.deref() === undefined) this.#filters.delete(old);
+    this.#filters.set(key, new WeakRef(filter));
+    return filter;
+  }
+}
+
 /**
  * The field lines that go on to the next hop, each with its CRLF: all except those in `filter`, the fields of this hop (RFC 9110,
  * 7.6.1: Connection, Keep-Alive, Proxy-Connection, TE, Transfer-Encoding, Upgrade) and those that Connection names. Lines in a row are
