@@ -82,7 +82,8 @@ async function check({ paths, options, installation, console }: Command): Promis
 async function withJournal({ tree, modules }: Configuration, ids: IdSource): Promise<Effective> {
   const { registry, args } = modules;
   const [{ Store }, { effectiveTree }] = await Promise.all([import('../control/store.js'), import('../control/effective-tree.js')]);
-  const dataFolder = readSettings(tree.root, args).main.data_folder;
+  const { data_folder: dataFolder, helper } = readSettings(tree.root, args).main;
+  if (helper.length > 0) Store.assertUsable(dataFolder);
   const store = Store.openReadOnly(dataFolder);
   try {
     return effectiveTree(tree, store, { registry, args, ids, dataFolder });

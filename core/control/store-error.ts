@@ -7,6 +7,9 @@ export const STORE_FILE = 'srv.db';
 /** Why the data folder cannot be used, and what to do about it. For the operator: it names paths. */
 export class StoreError extends Error {}
 
+/** The folder, or a file in it, cannot be made or written: by this user, on this file system, or for want of room. */
+export class FolderUnusable extends StoreError {}
+
 /** The folder of an open store, or a file of it, was removed, or another one was put in its place. */
 export class StoreGone extends StoreError {
   constructor(path: string) {
@@ -29,7 +32,9 @@ export function explained(error: unknown, folder: string): Error {
       `data folder "${folder}" is in use by another srv: if that one is still ending, wait for it; else stop it, or give this one another prefix (-p)`,
     );
   if (isDamaged(error) || error instanceof DamagedRow) return new StoreError(damageText(join(folder, STORE_FILE)));
-  if (isFull(error)) return new StoreError(`the disk of data folder "${folder}" is full: make room on it`);
+  if (isFull(error)) return new FolderUnusable(`the disk of data folder "${folder}" is full: make room on it`);
   const reason = error instanceof Error ? error.message : String(error);
-  return new StoreError(`data folder "${folder}" cannot be used: ${reason}`);
+  const text = `data folder "${folder}" cannot be used: ${reason}`;
+  // Of the system or of SQLite; what has no code is an error of this program.
+  return error instanceof Error && 'code' in error ? new FolderUnusable(text) : new StoreError(text);
 }

@@ -1,6 +1,6 @@
 /** The files of a store in its folder. */
-import { chmodSync, existsSync, renameSync, rmSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { accessSync, chmodSync, constants, existsSync, renameSync, rmSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { lacksSharedMemory, loadSqlite } from './sqlite.js';
 import { makeFolder } from '../config/make-folder.js';
@@ -13,6 +13,14 @@ const LOCK_FILE = 'srv.lock';
 export function makePrivate(folder: string): void {
   makeFolder(folder, 0o700);
   chmodSync(folder, 0o700);
+}
+
+/** @throws Error of the system when the folder is neither there, to be written into, nor could be made */
+export function assertUsable(folder: string): void {
+  let nearest = folder;
+  while (!existsSync(nearest) && dirname(nearest) !== nearest) nearest = dirname(nearest);
+  // With the slash, something else than a folder is an error as well.
+  accessSync(`${nearest}/`, constants.W_OK | constants.X_OK);
 }
 
 /**

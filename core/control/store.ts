@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { StateFileTable, StateLineTable } from './state-tables.js';
-import { explained, STORE_FILE } from './store-error.js';
-import { openReadOnlyDatabase, openVolatileDatabase } from './store-folder.js';
+import { explained, FolderUnusable, STORE_FILE } from './store-error.js';
+import { assertUsable, openReadOnlyDatabase, openVolatileDatabase } from './store-folder.js';
 import { assertSound, openGuarded, Tables, type Guards } from './store-open.js';
 import type { HistoryTable, KeyTable, OverlayTable, PairTable } from './store-tables.js';
 
@@ -33,14 +33,29 @@ export class Store {
   }
 
   /**
-   * The store of a server that keeps nothing: it needs no folder that can be written. What is there already is kept, and counts.
+   * The store of a server that keeps nothing: where none is there and none can be made, it goes away with the process.
+   * @param unusable is told why
    * @throws StoreError as {@link open} does
    */
-  static openIfThere(folder: string): Store {
-    if (existsSync(join(folder, STORE_FILE))) return Store.open(folder);
-    const store = new Store(openVolatileDatabase());
-    store.#keepIn = folder;
-    return store;
+  static openIfUsable(folder: string, unusable: (reason: string) => void): Store {
+    try {
+      return Store.open(folder);
+    } catch (error) {
+      if (!(error instanceof FolderUnusable) || existsSync(join(folder, STORE_FILE))) throw error;
+      unusable(error.message);
+      const store = new Store(openVolatileDatabase());
+      store.#keepIn = folder;
+      return store;
+    }
+  }
+
+  /** What {@link open} needs of a folder, without making anything. @throws StoreError */
+  static assertUsable(folder: string): void {
+    try {
+      assertUsable(folder);
+    } catch (error) {
+      throw explained(error, folder);
+    }
   }
 
   /** For looking while a server runs (`srv -T`). Undefined if there is none yet. @throws StoreError as {@link open} does. */
@@ -55,7 +70,7 @@ export class Store {
     }
   }
 
-  /** From now on something has to last: makes the store of {@link openIfThere}, if there is none. @throws StoreError */
+  /** From now on something has to last: makes the store of {@link openIfUsable}, if there is none. @throws StoreError */
   keep(): void {
     const folder = this.#keepIn;
     if (folder === undefined) return;

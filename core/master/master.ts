@@ -196,7 +196,9 @@ export class Master {
     const { ids, log } = this.options;
     const { tree: file, modules } = await checkWithHelpers(parsed, this.#instance);
     const { data_folder: folder, helper } = readSettings(file.root, modules.args).main;
-    this.#store = helper.length > 0 ? Store.open(folder) : Store.openIfThere(folder);
+    // Without helpers there is no API: what would be kept are numbers that nobody sees.
+    const unusable = (reason: string): void => log.write('notice', `no change can be kept: ${reason}`);
+    this.#store = helper.length > 0 ? Store.open(folder) : Store.openIfUsable(folder, unusable);
     const participants = (): WorkerPool['participants'] => this.#workers.participants;
     const heapSize = (): number => this.#heapSize();
     const queue = new TransactionQueue({ instance: this.#instance, store: this.#store, participants, ids, log, heapSize });

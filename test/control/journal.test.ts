@@ -1,7 +1,9 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import test from 'ava';
 import { ConfigErrors } from '../../core/config/errors.js';
 import type { Edit } from '../../core/module/services.js';
-import type { Block } from '../../core/module/tree.js';
+import type { Block, Directive } from '../../core/module/tree.js';
 import { tempFolder } from '../harness/temp.js';
 import { add, fakeMaster, find, members, remove, replace, restart } from './fake-master.js';
 
@@ -223,4 +225,45 @@ test('a group replaced as a whole keeps the keys of the members it keeps', async
   t.deepEqual(members(again), expected);
   await again.transactions.apply(add('server 10.0.0.6:80;'));
   t.is(members(again).at(-1), '10.0.0.6:80@4');
+});
+
+test('a parameter that is added in the file to a line that the API changed waits until the API takes its change back', async (t) => {
+  const master = await fakeMaster(t, { config: CONFIG, folder: tempFolder(t) });
+  await master.transactions.apply(replace('10.0.0.1:80', 'server 10.0.0.1:80 weight=5;'));
+  const edited = CONFIG.replace('10.0.0.1:80', '10.0.0.1:80 max_conns=7');
+  await master.transactions.reload(() => master.parse(edited));
+  t.is(members(master)[0], '10.0.0.1:80 weight=5@0');
+  await master.transactions.apply(replace('10.0.0.1:80', 'server 10.0.0.1:80 max_conns=7;'));
+  t.deepEqual(master.drift(edited), []);
+  await master.transactions.reload(() => master.parse(edited.replace('max_conns=7', 'max_conns=8')));
+  t.is(members(master)[0], '10.0.0.1:80 max_conns=8@0');
+});
+
+test('of two equal lines the first stays the first', async (t) => {
+  const folder = tempFolder(t);
+  const config = CONFIG.replace('10.0.0.2', '10.0.0.1');
+  const master = await fakeMaster(t, { config, folder });
+  const second = (root: Block): Edit[] => {
+    const target = Array.from(find(root, 'upstream').block?.named('server') ?? [])[1];
+    return target ? [{ op: 'replace', target, text: 'server 10.0.0.1:80 weight=5;' }] : [];
+  };
+  await master.transactions.apply(second);
+  t.deepEqual(members(await restart(t, master, config, folder)), ['10.0.0.1:80@0', '10.0.0.1:80 weight=5@1']);
+});
+
+test('without the store everything is as the files say, and ids begin anew', async (t) => {
+  const folder = tempFolder(t, { 'demo.state': 'server 10.0.0.7:80;\n' });
+  const config = CONFIG.replace('http {', 'http { upstream kept { zone kept 64k; state demo.state; }');
+  const master = await fakeMaster(t, { config, folder });
+  const inDemo = (root: Block): Directive => find(root, 'upstream', 'demo');
+  await master.transactions.apply((root) => [{ op: 'remove', target: find(root, 'server', '10.0.0.1:80') }]);
+  await master.transactions.apply((root) => [{ op: 'add', parent: inDemo(root), text: 'server 10.0.0.3:80;' }]);
+  await master.transactions.apply((root) => [{ op: 'remove', target: find(root, 'server', '10.0.0.7:80') }]);
+  await master.transactions.apply(add('server 10.0.0.8:80;'));
+  await master.end();
+  for (const end of ['', '-wal', '-shm']) rmSync(join(folder, `srv.db${end}`), { force: true });
+  const again = await restart(t, master, config, folder);
+  t.deepEqual(members(again), ['10.0.0.8:80@0']);
+  const demo = Array.from(inDemo(again.instance.tree.root).block?.named('server') ?? [], ({ args, key }) => `${args[0]?.text}@${key}`);
+  t.deepEqual(demo, ['10.0.0.1:80@0', '10.0.0.2:80@1']);
 });
