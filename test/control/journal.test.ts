@@ -239,23 +239,25 @@ test('a parameter that is added in the file to a line that the API changed waits
   t.is(members(master)[0], '10.0.0.1:80 max_conns=8@0');
 });
 
+const second = (root: Block): Edit[] => {
+  const target = Array.from(find(root, 'upstream').block?.named('server') ?? [])[1];
+  return target ? [{ op: 'replace', target, text: 'server 10.0.0.1:80 weight=5;' }] : [];
+};
+
 test('of two equal lines the first stays the first', async (t) => {
   const folder = tempFolder(t);
   const config = CONFIG.replace('10.0.0.2', '10.0.0.1');
   const master = await fakeMaster(t, { config, folder });
-  const second = (root: Block): Edit[] => {
-    const target = Array.from(find(root, 'upstream').block?.named('server') ?? [])[1];
-    return target ? [{ op: 'replace', target, text: 'server 10.0.0.1:80 weight=5;' }] : [];
-  };
   await master.transactions.apply(second);
   t.deepEqual(members(await restart(t, master, config, folder)), ['10.0.0.1:80@0', '10.0.0.1:80 weight=5@1']);
 });
+
+const inDemo = (root: Block): Directive => find(root, 'upstream', 'demo');
 
 test('without the store everything is as the files say, and ids begin anew', async (t) => {
   const folder = tempFolder(t, { 'demo.state': 'server 10.0.0.7:80;\n' });
   const config = CONFIG.replace('http {', 'http { upstream kept { zone kept 64k; state demo.state; }');
   const master = await fakeMaster(t, { config, folder });
-  const inDemo = (root: Block): Directive => find(root, 'upstream', 'demo');
   await master.transactions.apply((root) => [{ op: 'remove', target: find(root, 'server', '10.0.0.1:80') }]);
   await master.transactions.apply((root) => [{ op: 'add', parent: inDemo(root), text: 'server 10.0.0.3:80;' }]);
   await master.transactions.apply((root) => [{ op: 'remove', target: find(root, 'server', '10.0.0.7:80') }]);
