@@ -22,7 +22,10 @@ export interface RecordOptions<F extends string> {
   readonly evict?: boolean;
 }
 
-/** Records of numbers by key, in the order of their last use. A record takes about 50 bytes besides its fields and its key. */
+/**
+ * Records of numbers by key, in the order of their last use. A record takes about 50 bytes besides its fields and its key.
+ * What a worker was storing when it died may be there in part: some fields new, some old.
+ */
 export interface Records<F extends string> {
   /** A copy; undefined: there is none, or it has expired. Does not count as a use. */
   get(key: string): Fields<F> | undefined;

@@ -1,5 +1,6 @@
-import type { BalancedUpstream, Balancer, BalancingMethod } from '../module/balancer.js';
+import type { Balancer, BalancingMethod } from '../module/balancer.js';
 import type { Directive } from '../module/tree.js';
+import { BalancedMembers, type ClaimableUpstream } from './balanced-members.js';
 import type { Choice } from './choice.js';
 import { Peer } from './peer.js';
 
@@ -14,26 +15,17 @@ export interface ChosenMethod extends BalancingMethod {
   readonly lines: readonly Directive[];
 }
 
-/** An upstream that members can be claimed of. */
-export interface ClaimableUpstream extends BalancedUpstream {
-  /** Counts a request on a member, if that may have one more. */
-  claim(peer: Peer): boolean;
-  /** Gives a member back that was claimed and is not needed. */
-  unclaim(peer: Peer): void;
-  /** The next member in the order of the upstream, claimed. */
-  next(choice: Choice): Peer | undefined;
-  readonly onBalancerError: (module: string, error: unknown) => void;
-}
-
 /** Asks the balancer of a module for members. Nothing that the module's code does or throws reaches further. */
 export class ModuleBalancer {
   readonly #balancer: Balancer | undefined;
+  readonly #members: BalancedMembers;
 
   constructor(
     private readonly upstream: ClaimableUpstream,
     private readonly method: ChosenMethod,
   ) {
-    this.#balancer = this.#guard(() => method.create?.(upstream));
+    this.#members = new BalancedMembers(upstream);
+    this.#balancer = this.#guard(() => method.create?.(this.#members));
   }
 
   /** A member, claimed; undefined: none may be chosen. */
@@ -48,20 +40,21 @@ export class ModuleBalancer {
       if (this.upstream.claim(peer)) return peer;
       choice.refused.push(peer);
     }
-    const next = this.upstream.next(choice);
-    choice.claimed = undefined;
-    return next;
+    return this.upstream.claimNext(choice);
   }
 
   added(peer: Peer): void {
+    this.#members.added(peer);
     this.#guard(() => this.#balancer?.added?.(peer));
   }
 
   changed(peer: Peer): void {
+    this.#members.changed(peer);
     this.#guard(() => this.#balancer?.changed?.(peer));
   }
 
   removed(peer: Peer): void {
+    this.#members.removed(peer);
     this.#guard(() => this.#balancer?.removed?.(peer));
   }
 

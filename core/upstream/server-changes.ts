@@ -9,6 +9,7 @@ import type { Member } from './peer.js';
 import { isSameServer, ServerEntry, type LineContext } from './server-line.js';
 import type { ServerInForce, UpstreamBlock } from './upstream-block.js';
 import { ZoneFullError } from './zone-full-error.js';
+import { zoneShortage } from './zone-shortage.js';
 
 /** What becomes of one `server` line. */
 interface Step {
@@ -127,5 +128,5 @@ function zoneFull(upstream: Upstream, steps: readonly Step[], at: number): Error
   const directive = steps[at]?.entry?.directive;
   if (directive === undefined) return new Error(`a removal found the zone of upstream "${upstream.name}" full`);
   const members = (some: readonly Step[]): number => some.reduce((sum, step) => sum + (step.members?.length ?? 0), 0);
-  return new ZoneFullError(directive, upstream.shortage(members(steps.slice(0, at)), Math.max(1, members(steps.slice(at)))));
+  return new ZoneFullError(directive, zoneShortage(upstream, members(steps.slice(0, at)), Math.max(1, members(steps.slice(at)))));
 }

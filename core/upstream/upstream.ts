@@ -1,17 +1,16 @@
 import type { HttpRequest } from '../module/http.js';
 import type { Clock } from '../net/clock.js';
 import type { TimerWheel } from '../net/timers.js';
-import { Slab } from '../zone/slab.js';
 import { Attempts } from './attempts.js';
-import { ModuleBalancer, type ChosenMethod, type ClaimableUpstream } from './balancer.js';
+import type { ClaimableUpstream } from './balanced-members.js';
+import { ModuleBalancer, type ChosenMethod } from './balancer.js';
 import { Choice } from './choice.js';
 import { formatAddress } from '../module/address.js';
 import type { UpstreamMemory } from './upstream-memory.js';
 import { KeepalivePool, type KeepaliveSettings } from './keepalive.js';
-import { Order, W, recordBytes } from './layout.js';
+import { Order, W } from './layout.js';
 import { Peer, type Member, type PeerHome } from './peer.js';
 import { nextPeer } from './round-robin.js';
-import { WeightIndex } from './weight-index.js';
 import { wordOf } from '../zone/offsets.js';
 
 /** Half of a change: nothing of it is in force yet. Exactly one of the two is called, and neither throws. */
@@ -56,8 +55,6 @@ export class Upstream implements ClaimableUpstream, PeerHome {
   readonly #freeSlots: number[] = [];
   /** Undefined: the order of the upstream decides. */
   #balancer: ModuleBalancer | undefined;
-  /** Made when a balancer asks for it. */
-  #weights: WeightIndex | undefined;
   readonly #attempts: Attempts;
   /** Members in force that are `down`. */
   #down = 0;
@@ -117,10 +114,8 @@ export class Upstream implements ClaimableUpstream, PeerHome {
     return this.#balancer === undefined ? this.#next(choice) : this.#balancer.pick(choice ?? new Choice(undefined));
   }
 
-  next(choice: Choice): Peer | undefined {
-    if (choice.claimed !== undefined) this.unclaim(choice.claimed);
-    choice.claimed = this.#next(choice);
-    return choice.claimed;
+  claimNext(choice: Choice): Peer | undefined {
+    return this.#next(choice);
   }
 
   claim(peer: Peer): boolean {
@@ -139,14 +134,6 @@ export class Upstream implements ClaimableUpstream, PeerHome {
 
   unclaim(peer: Peer): void {
     this.free(peer, false);
-  }
-
-  get totalWeight(): number {
-    return this.#weightIndex.total;
-  }
-
-  peerAtWeight(point: number): Peer | undefined {
-    return this.#weightIndex.at(point);
   }
 
   onBalancerError(module: string, error: unknown): void {
@@ -207,7 +194,6 @@ export class Upstream implements ClaimableUpstream, PeerHome {
         if (this.options.owner) this.#locked((now) => this.memory.link(peer.offset, now));
         this.#peers.set(peer.id, peer);
         if (peer.member.settings.down) this.#down++;
-        if (!peer.backup) this.#weights?.add(peer);
         this.#balancer?.added(peer);
       },
       abort: () => {
@@ -230,7 +216,6 @@ export class Upstream implements ClaimableUpstream, PeerHome {
         if (options.owner) this.#locked((now) => memory.change(peer.offset, member.settings, weightClass, now));
         this.#down += Number(member.settings.down) - Number(peer.member.settings.down);
         peer.member = member;
-        this.#weights?.change(peer);
         this.#balancer?.changed(peer);
       },
       abort: () => {
@@ -253,7 +238,6 @@ export class Upstream implements ClaimableUpstream, PeerHome {
           this.#peers.delete(peer.id);
           if (peer.member.settings.down) this.#down--;
         }
-        this.#weights?.remove(peer);
         this.#balancer?.removed(peer);
         this.keepalive.drop(peer);
       },
@@ -335,14 +319,6 @@ export class Upstream implements ClaimableUpstream, PeerHome {
     return peer;
   }
 
-  get #weightIndex(): WeightIndex {
-    return (this.#weights ??= new WeightIndex(this.#primaries()));
-  }
-
-  *#primaries(): Generator<Peer> {
-    for (const peer of this.peers) if (!peer.backup) yield peer;
-  }
-
   #allocate(member: Member): Peer {
     const slot = this.#freeSlots.pop() ?? this.#slots.length;
     // What a name means is decided once for all threads.
@@ -361,25 +337,6 @@ export class Upstream implements ClaimableUpstream, PeerHome {
     return new Peer(member, record, this.memory.zone.u32[wordOf(record) + W.slot]!, this);
   }
 
-  /**
-   * Says that the zone is full.
-   * @param added new members that have found room in it, while all that are in force still have theirs
-   * @param missing how many more there are
-   */
-  shortage(added: number, missing: number): string {
-    const { zone, workers } = this.memory;
-    const needed = Math.ceil((zone.size + missing * Slab.cost(recordBytes(workers))) / 4096) * 4;
-    const more = missing === 1 ? 'one more needs' : `${missing} more need`;
-    return `zone "${zone.name}" is too small: ${this.#zoneUsage(added)} fill its ${zone.size} bytes; ${more} ${needed}k at least`;
-  }
-
-  /** Who has the room of the zone. @param added members beside those in force */
-  #zoneUsage(added: number): string {
-    const { name, size } = this;
-    const own = size > 0 && added > 0 ? `${members(size)} in force and ${added} new` : members(size + added);
-    return this.memory.zone.directory.size === 1 ? own : `${own} of upstream "${name}", with what other upstreams have there,`;
-  }
-
   #locked<T>(section: (now: number) => T): T {
     const { now } = this.options.clock;
     this.memory.enter(now);
@@ -390,5 +347,3 @@ export class Upstream implements ClaimableUpstream, PeerHome {
     }
   }
 }
-
-const members = (count: number): string => (count === 1 ? '1 member' : `${count} members`);

@@ -11,6 +11,8 @@ export class WeightIndex {
   #sums: number[] = [0];
   #weights: number[] = [];
   #total = 0;
+  /** Order of the last place, also of one whose member is gone. */
+  #lastOrder = -1;
 
   constructor(peers: Iterable<Peer>) {
     for (const peer of [...peers].sort((one, other) => one.order - other.order)) this.add(peer);
@@ -20,13 +22,13 @@ export class WeightIndex {
     return this.#total;
   }
 
-  /** A member that came after all others. */
+  /** A member that came after all others, or between them: then all is made anew. */
   add(peer: Peer): void {
-    const last = this.#peers.at(-1);
-    if (last !== undefined && last.order > peer.order) {
+    if (peer.order < this.#lastOrder) {
       this.#rebuild([...this.#known(), peer]);
       return;
     }
+    this.#lastOrder = peer.order;
     this.#places.set(peer, this.#peers.length);
     this.#peers.push(peer);
     this.#weights.push(0);
@@ -75,6 +77,7 @@ export class WeightIndex {
     this.#sums = [0];
     this.#weights = [];
     this.#total = 0;
+    this.#lastOrder = -1;
     for (const peer of peers.sort((one, other) => one.order - other.order)) this.add(peer);
   }
 

@@ -1,0 +1,72 @@
+import type { BalancedUpstream, Pick, UpstreamPeer } from '../module/balancer.js';
+import { Choice } from './choice.js';
+import type { Peer } from './peer.js';
+import { WeightIndex } from './weight-index.js';
+
+/** An upstream that members can be claimed of. */
+export interface ClaimableUpstream {
+  readonly name: string;
+  readonly size: number;
+  readonly peers: Iterable<Peer>;
+  /** Counts a request on a member, if that may have one more. */
+  claim(peer: Peer): boolean;
+  /** Gives a member back that was claimed and is not needed. */
+  unclaim(peer: Peer): void;
+  /** The next member in the order of the upstream, claimed. */
+  claimNext(choice: Choice): Peer | undefined;
+  onBalancerError(module: string, error: unknown): void;
+}
+
+/** What a module's balancer sees of its upstream. */
+export class BalancedMembers implements BalancedUpstream {
+  /** Made when the balancer asks for it. */
+  #weights: WeightIndex | undefined;
+  readonly #upstream: ClaimableUpstream;
+
+  constructor(upstream: ClaimableUpstream) {
+    this.#upstream = upstream;
+  }
+
+  get name(): string {
+    return this.#upstream.name;
+  }
+
+  get size(): number {
+    return this.#upstream.size;
+  }
+
+  get peers(): Iterable<UpstreamPeer> {
+    return this.#upstream.peers;
+  }
+
+  get totalWeight(): number {
+    return this.#index.total;
+  }
+
+  peerAtWeight(point: number): UpstreamPeer | undefined {
+    return this.#index.at(point);
+  }
+
+  next(pick: Pick): UpstreamPeer | undefined {
+    if (!(pick instanceof Choice)) throw new TypeError('"next" must be called with the pick of the proposal');
+    if (pick.claimed !== undefined) this.#upstream.unclaim(pick.claimed);
+    pick.claimed = this.#upstream.claimNext(pick);
+    return pick.claimed;
+  }
+
+  added(peer: Peer): void {
+    if (!peer.backup) this.#weights?.add(peer);
+  }
+
+  changed(peer: Peer): void {
+    this.#weights?.change(peer);
+  }
+
+  removed(peer: Peer): void {
+    this.#weights?.remove(peer);
+  }
+
+  get #index(): WeightIndex {
+    return (this.#weights ??= new WeightIndex(Array.from(this.#upstream.peers).filter(({ backup }) => !backup)));
+  }
+}

@@ -1,0 +1,52 @@
+/** A thread of the stress tests of records and holds: counts, holds and releases, for so many steps. */
+import { parentPort, workerData } from 'node:worker_threads';
+import type { Fields } from '../../core/module/zones.js';
+import { ZoneHolds } from '../../core/zone/holds.js';
+import { ZoneRecords } from '../../core/zone/records.js';
+import { Zone } from '../../core/zone/zone.js';
+import { Random } from './random.js';
+
+export interface RecordsData {
+  readonly zone: SharedArrayBuffer;
+  readonly worker: number;
+  readonly workers: number;
+  readonly keys: number;
+  readonly limit: number;
+  readonly steps: number;
+}
+
+/** What a thread has done: additions by key, and whether a limit was exceeded. */
+export interface RecordsResult {
+  readonly added: readonly number[];
+  readonly exceeded: boolean;
+}
+
+const { zone: buffer, worker, workers, keys, limit, steps } = workerData as RecordsData;
+const zone = Zone.attach('stress', buffer);
+const records = ZoneRecords.open(zone, { fields: ['sum', 'twice'] }, { now: 1 })!;
+const holds = ZoneHolds.open(zone, worker, workers)!;
+const random = new Random(worker + 1);
+const added = Array<number>(keys).fill(0);
+const held: string[] = [];
+let exceeded = false;
+
+/** Both fields change together: one must always be twice the other. */
+function grow(fields: Fields<'sum' | 'twice'>, amount: number): boolean {
+  if (fields.twice !== fields.sum * 2) exceeded = true;
+  fields.sum += amount;
+  fields.twice = fields.sum * 2;
+  return true;
+}
+
+parentPort?.postMessage('working');
+for (let step = 0; step < steps; step++) {
+  const key = random.below(keys);
+  const amount = random.below(10);
+  if (records.update(`key ${key}`, grow, amount) === 'stored') added[key]! += amount;
+  if (held.length < 4 && holds.acquire(`held ${key}`, limit) === 'held') {
+    held.push(`held ${key}`);
+    if (holds.count(`held ${key}`) > limit) exceeded = true;
+  } else if (held.length > 0) holds.release(held.splice(random.below(held.length), 1)[0]!);
+}
+for (const key of held) holds.release(key);
+parentPort?.postMessage({ added, exceeded } satisfies RecordsResult);
