@@ -117,7 +117,7 @@ export class FakeRequest implements HttpRequest {
     this.protocol = protocol;
     this.host = host;
     this.status = options.status ?? 200;
-    this.scope = options.scope ?? (fakeScope({}) as Scope);
+    this.scope = options.scope ?? fakeScope({});
     this.defaultType = options.defaultType ?? 'text/plain';
     this.#headers = new Map(Object.entries({ host, ...headers }).map(([name, value]) => [name.toLowerCase(), value]));
     this.#body = Buffer.from(body);
@@ -271,8 +271,11 @@ export function fakeRequest(options: FakeRequestOptions = {}): FakeRequest {
   return new FakeRequest(options);
 }
 
+/** A scope with settings of this type: what `compile` of a module takes that declares them. */
+export type FakeScope<C extends object> = Omit<Scope, 'conf' | 'inner'> & { readonly conf: C; inner(block: Directive): FakeScope<C> };
+
 /** A location with these settings, in which every other block has the same ones. `own` is true for all of them, and what `fail` throws is an Error with the message. */
-export function fakeScope<C extends object>(conf: C): Omit<Scope, 'conf'> & { readonly conf: C } {
+export function fakeScope<C extends object>(conf: C): FakeScope<C> {
   return {
     kind: 'location',
     conf,
@@ -284,7 +287,7 @@ export function fakeScope<C extends object>(conf: C): Omit<Scope, 'conf'> & { re
     fail: (message): never => {
       throw new Error(message);
     },
-    inner: () => fakeScope(conf) as unknown as Scope,
+    inner: () => fakeScope(conf),
     file: (path, parse) => {
       const bytes = readFileSync(path);
       const fail = (line: number, message: string): never => {

@@ -3,7 +3,7 @@
  *
  *     server_timing on;
  *
- * adds a `Server-Timing` field (W3C Server Timing) to every answer, which the developer tools of browsers show:
+ * adds a `Server-Timing` field (W3C Server Timing) to every response, which the developer tools of browsers show:
  *
  *     Server-Timing: total;dur=12, upstream;dur=9
  *
@@ -23,7 +23,7 @@ const directives = {
     in: ['http', 'server', 'location'],
     args: flag(), // `on` or `off` in the text, a boolean in the code. See srv/module/args.js for the other kinds.
     default: 'off', // With a default the value is never undefined.
-    doc: 'Adds the Server-Timing field to answers.',
+    doc: 'Adds the Server-Timing field to responses.',
   }),
 };
 
@@ -42,7 +42,7 @@ export class ServerTiming {
 }
 
 /**
- * A header filter: it runs for each answer, just before its head is sent. What runs per request is synchronous and as short as it can be:
+ * A header filter: it runs for each response, just before its head is sent. What runs per request is synchronous and as short as it can be:
  * work that can be done once belongs into `compile`.
  */
 function addServerTiming(request: HttpRequest): void {
@@ -52,9 +52,9 @@ function addServerTiming(request: HttpRequest): void {
   request.response.append('Server-Timing', `total;dur=${total}${upstream === undefined ? '' : `, upstream;dur=${upstream}`}`);
 }
 
-/** How long the upstream took until the head of its answer was there. A variable of the configuration language is read by its name. */
+/** How long the upstream took until the head of its response was there. A variable of the configuration language is read by its name. */
 function upstreamMilliseconds(request: HttpRequest): number | undefined {
-  // Seconds, one value for each member that was asked: `0.012`, or `-, 0.012`. Undefined if the answer is not an upstream's.
+  // Seconds, one value for each member that was tried: `0.012`, or `-, 0.012`. Undefined if the response is not an upstream's.
   const last = request.variable('upstream_header_time')?.split(', ').at(-1);
   return last === undefined || last === '-' ? undefined : Math.round(Number(last) * 1000);
 }

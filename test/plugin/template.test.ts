@@ -1,9 +1,10 @@
 /** The plugin template, copied, built, tested and loaded as its README says. */
 import { execFile } from 'node:child_process';
-import { readFileSync, symlinkSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { get } from '../harness/client.js';
 import { runSrv, startSrv } from '../harness/srv.js';
 import { tempFolder } from '../harness/temp.js';
@@ -22,17 +23,19 @@ async function follow(home: string, commands: readonly string[]): Promise<string
   return stdout;
 }
 
-/** A copy of the template, built and tested. */
-async function makeCopy(t: ExecutionContext): Promise<{ folder: string; output: string }> {
-  const home = tempFolder(t);
+const home = mkdtempSync(join(tmpdir(), 'srv-test-'));
+/** A copy of the template, built and tested once for all tests. */
+const folder = join(home, 'my-module');
+let output = '';
+
+test.before(async () => {
   symlinkSync(ROOT, join(home, 'srv'));
   const [copy, install, build] = codeBlocks('Make it work');
-  const output = await follow(home, [copy, install, build].map(String));
-  return { folder: join(home, 'my-module'), output };
-}
+  output = await follow(home, [copy, install, build].map(String));
+});
+test.after.always(() => rmSync(home, { recursive: true, force: true }));
 
 test('a copy of the template is built, passes its test, and works', async (t) => {
-  const { folder, output } = await makeCopy(t);
   t.regex(output, /^. pass [1-9]/m, 'its own test has run');
   t.regex(output, /^. fail 0$/m);
 
@@ -45,7 +48,6 @@ test('a copy of the template is built, passes its test, and works', async (t) =>
 });
 
 test('the built file alone is loaded by a server that is running', async (t) => {
-  const { folder } = await makeCopy(t);
   const srv = await startSrv(t, site('', ''), { files: { [MODULE]: readFileSync(join(folder, MODULE), 'utf8') } });
   t.is((await get(srv.port('web'), '/')).headers['server-timing'], undefined);
 
@@ -56,9 +58,16 @@ test('the built file alone is loaded by a server that is running', async (t) => 
   t.truthy((await get(srv.port('web'), '/')).headers['server-timing']);
 });
 
+test('the folder is a package that load_module finds by its name', async (t) => {
+  const prefix = tempFolder(t);
+  mkdirSync(join(prefix, 'node_modules'));
+  symlinkSync(folder, join(prefix, 'node_modules/acme-http-server-timing'));
+  const { code, stderr } = await runSrv(t, ['-tq'], site('load_module acme-http-server-timing;', 'server_timing on;'), { prefix });
+  t.is(code, 0, stderr);
+});
+
 for (const type of ['module', 'commonjs']) {
   test(`the built file alone is loaded without a warning, below a package.json of type ${type}`, async (t) => {
-    const { folder } = await makeCopy(t);
     const files = { 'package.json': `{ "type": "${type}" }`, [MODULE]: readFileSync(join(folder, MODULE), 'utf8') };
     const { code, stderr } = await runSrv(t, ['-tq'], site(`load_module ${MODULE};`, 'server_timing on;'), { files });
     t.is(code, 0);

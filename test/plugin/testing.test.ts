@@ -1,10 +1,20 @@
 /** `srv/testing`: what authors of modules test with. */
 import { existsSync } from 'node:fs';
 import test from 'ava';
-import { OK } from '../../core/module/http.js';
+import { number, text } from '../../core/module/args.js';
+import { OK, type Scope } from '../../core/module/http.js';
+import { directive } from '../../core/module/spec.js';
 import { fakeRequest, fakeScope } from '../../testing/request.js';
 import { checkConf, startSrv, type Site } from '../../testing/server.js';
 import { plugin } from '../harness/plugins.js';
+
+const directives = {
+  times: directive({ in: ['location'], args: number(), default: '1' }),
+  greet: directive({ in: ['location'], args: text() }),
+};
+
+/** A module's own types fit those of a fake scope. */
+const compileTimes = ({ conf }: Scope<typeof directives>): number => conf.times;
 
 const KV: Site = {
   modules: [],
@@ -86,4 +96,5 @@ test('a fake request notes what is done with it', async (t) => {
   request.send(404, 'gone', 'text/plain');
   t.deepEqual(request.sent, { status: 404, body: 'gone', contentType: 'text/plain' });
   t.throws(() => fakeScope({}).fail('wrong'), { message: 'wrong' });
+  t.is(compileTimes(fakeScope({ times: 5, greet: 'you' })), 5);
 });
