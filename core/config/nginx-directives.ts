@@ -1,7 +1,7 @@
 /** Names that operators of nginx know and write. */
 
 /** Modules of nginx of which srv has nothing. */
-const FAMILIES = /^(?:fastcgi|scgi|uwsgi|grpc|memcached|http2|http3|quic|ssi|userid|dav|mp4|geoip|perl|xslt|image_filter)_/;
+const FAMILIES = /^(?:fastcgi|scgi|uwsgi|grpc|memcached|http3|quic|ssi|userid|dav|mp4|geoip|perl|xslt|image_filter)_/;
 
 /** Those that srv has not, one by one. */
 export const NGINX_DIRECTIVES: ReadonlySet<string> = new Set(
@@ -11,7 +11,7 @@ export const NGINX_DIRECTIVES: ReadonlySet<string> = new Set(
   break charset charset_map charset_types client_body_in_file_only
   connection_pool_size create_full_put_path debug_points directio directio_alignment disable_symlinks early_hints empty_gif epoll_events
   etag flv geo google_perftools_profiles gunzip gunzip_buffers gzip gzip_buffers gzip_comp_level gzip_disable gzip_hash
-  gzip_http_version gzip_min_length gzip_no_buffer gzip_proxied gzip_static gzip_types gzip_vary gzip_window hash http2 http3 if
+  gzip_http_version gzip_min_length gzip_no_buffer gzip_proxied gzip_static gzip_types gzip_vary gzip_window hash http3 if
   if_modified_since image_filter index ip_hash keepalive_disable keepalive_min_timeout least_conn limit_conn limit_conn_dry_run
   limit_conn_log_level limit_conn_status limit_conn_zone limit_except limit_rate limit_rate_after limit_req limit_req_dry_run
   limit_req_log_level limit_req_status limit_req_zone lingering_close lingering_time log_not_found log_subrequest mail map

@@ -1,5 +1,6 @@
 import type { ClientConnection, ProxyHeader } from '../../module/http.js';
 import type { AcceptedConnection } from '../../net/accepted-connection.js';
+import type { Connection } from './connection.js';
 import type { ServerNames } from '../site/server-names.js';
 import type { HttpVariables } from '../site/variables.js';
 
@@ -12,6 +13,7 @@ export interface ConnectionListener {
   readonly draining: boolean;
   readonly names: ServerNames;
   readonly variables: HttpVariables;
+  readonly connections: Set<Connection>;
 }
 
 /** Facts about the client of one socket, whatever protocol it speaks. */

@@ -2,9 +2,11 @@ import type { Socket } from 'node:net';
 import type { AcceptedConnection } from '../../net/accepted-connection.js';
 import type { ListenOptions } from '../../net/listen-options.js';
 import { Listener, type ConnectionServer } from '../../net/listener.js';
-import type { SocketUser } from '../../net/socket-user.js';
+import type { ClientSocket, SocketUser } from '../../net/socket-user.js';
 import type { TlsIdentity } from '../../net/tls-identity.js';
+import type { Connection } from '../client/connection.js';
 import { ClientConnection } from '../client/h1/client-connection.js';
+import { Http2Connection } from '../client/h2/http2-connection.js';
 import { SocketClient, type ConnectionListener } from '../client/socket-client.js';
 import type { HttpContext } from '../request/context.js';
 import type { ServerNames } from '../site/server-names.js';
@@ -12,7 +14,7 @@ import type { HttpVariables } from '../site/variables.js';
 
 /** One listening address of the HTTP engine: the virtual servers behind it, and the connections it accepted. */
 export class HttpListener implements ConnectionServer, ConnectionListener {
-  readonly connections = new Set<ClientConnection>();
+  readonly connections = new Set<Connection>();
   draining = false;
   readonly #listener: Listener;
   /** When the log was last told that connections are short, by level. */
@@ -95,16 +97,26 @@ export class HttpListener implements ConnectionServer, ConnectionListener {
   }
 
   tlsFor(serverName: string): TlsIdentity | undefined {
-    const { names } = this;
-    return names.find(serverName).server.tls?.identity ?? names.defaultServer.tls?.identity;
+    const { server } = this.names.find(serverName);
+    const tls = server.tls ?? this.names.defaultServer.tls;
+    return server.settings.http2 ? tls?.http2Identity : tls?.identity;
   }
 
   serve(connection: AcceptedConnection): SocketUser {
     const { context } = this;
     const client = new SocketClient(context.nextConnectionId(), connection);
-    const user = new ClientConnection(connection.socket, this, context, client);
-    this.connections.add(user);
-    return user;
+    if (connection.alpn === 'h2') return this.openHttp2(connection.socket, client);
+    return this.#use(connection.socket, new ClientConnection(connection.socket, this, context, client));
+  }
+
+  openHttp2(socket: ClientSocket, client: SocketClient): SocketUser {
+    return this.#use(socket, new Http2Connection(socket, this, this.context, client)).start();
+  }
+
+  #use<C extends Connection & SocketUser>(socket: ClientSocket, connection: C): C {
+    socket.client = connection;
+    this.connections.add(connection);
+    return connection;
   }
 
   /** Closes the connection that is idle longest (nginx: ngx_drain_connections). False: all are at work. */

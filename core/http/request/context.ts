@@ -4,6 +4,7 @@ import { Descriptors } from '../../net/descriptors.js';
 import { HeadEnd } from '../../net/http1/head-end.js';
 import type { HeadLimits } from '../../net/http1/message-head.js';
 import { parseRequestHead, RequestHead } from '../../net/http1/request-head.js';
+import { HpackEncoder } from '../../net/http2/hpack-encoder.js';
 import { ResponseHead } from '../../net/http1/response-head.js';
 import { RequestUri } from '../../net/http1/uri.js';
 import type { TimerWheel } from '../../net/timers.js';
@@ -43,6 +44,8 @@ export class HttpContext {
   readonly idleClients = new IdleClients();
   readonly descriptors: Descriptors;
   readonly generations = new Generations();
+  /** Encodes the heads of responses over HTTP/2. */
+  readonly hpack = new HpackEncoder();
   #commonSecond = 0;
   #commonToken = '';
   #common = '';

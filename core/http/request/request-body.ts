@@ -38,10 +38,16 @@ export class RequestBody implements ChunkSink {
   /** Status to answer with when the body itself is refused: 400 malformed, 413 too long. */
   failure = 0;
 
-  /** @param contentLength -1 for a chunked body. */
-  constructor(readonly contentLength: number) {
-    this.#decoder = contentLength < 0 ? new ChunkedDecoder() : undefined;
-    this.#remaining = contentLength;
+  /**
+   * @param contentLength -1 if it is not known
+   * @param isChunked without a length: chunks tell the end; else {@link endStream} does
+   */
+  constructor(
+    readonly contentLength: number,
+    isChunked = contentLength < 0,
+  ) {
+    this.#decoder = isChunked ? new ChunkedDecoder() : undefined;
+    this.#remaining = contentLength < 0 ? Infinity : contentLength;
   }
 
   /** True while the socket should rest because nobody takes what came. */
@@ -68,6 +74,14 @@ export class RequestBody implements ChunkSink {
     if (to > from) this.onData(chunk, from, to);
     if (this.#remaining === 0) this.#end();
     return to;
+  }
+
+  /** The stream of a body without chunks is over. False: bytes are missing. */
+  endStream(): boolean {
+    if (this.complete) return true;
+    if (this.contentLength >= 0) return false;
+    this.#end();
+    return true;
   }
 
   onData(chunk: Buffer, from: number, to: number): void {

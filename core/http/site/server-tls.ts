@@ -8,16 +8,20 @@ import { alpnList, type TlsIdentity } from '../../net/tls-identity.js';
 export interface ServerTls {
   readonly settings: TlsSettings;
   readonly identity: TlsIdentity;
+  /** The same for servers with `http2 on`. */
+  readonly http2Identity: TlsIdentity;
 }
 
 /** What a server speaks, the one it likes best first. */
-const PROTOCOLS = alpnList(['http/1.1', 'http/1.0']);
+const HTTP1 = alpnList(['http/1.1', 'http/1.0']);
+const HTTP2 = alpnList(['h2', 'http/1.1', 'http/1.0']);
 
 /** @throws Error of OpenSSL for certificates, keys and ciphers that cannot be used */
 export function serverTls(settings: TlsSettings): ServerTls {
   const { sessions, ...options } = settings;
   const context: SecureContext = nodeTls().createSecureContext(options);
-  return { settings, identity: { context, alpn: PROTOCOLS, sessions: sessions && sessionEvents(sessions, options.sessionTimeout ?? 0) } };
+  const identity = { context, alpn: HTTP1, sessions: sessions && sessionEvents(sessions, options.sessionTimeout ?? 0) };
+  return { settings, identity, http2Identity: { ...identity, alpn: HTTP2 } };
 }
 
 /** The events by which Node asks for sessions. @param timeout seconds */

@@ -77,7 +77,13 @@ function fieldNames(conf: CoreConf): Uint8Array {
 export function serverSettings(conf: CoreConf): ServerSettings {
   const { count, size } = conf.large_client_header_buffers;
   const headLimits: HeadLimits = { line: size, field: size, total: count * size, fields: conf.max_headers, names: fieldNames(conf) };
-  return { clientHeaderTimeout: conf.client_header_timeout, headLimits, mergeSlashes: conf.merge_slashes };
+  return {
+    clientHeaderTimeout: conf.client_header_timeout,
+    headLimits,
+    mergeSlashes: conf.merge_slashes,
+    http2: conf.http2,
+    http2MaxStreams: conf.http2_max_concurrent_streams,
+  };
 }
 
 /** `error_page code ... [=[status]] uri`. Codes are checked when the tree is, see {@link checkErrorPage}. */

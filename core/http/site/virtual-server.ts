@@ -15,6 +15,10 @@ export interface ServerSettings {
   /** large_client_header_buffers, max_headers. */
   readonly headLimits: HeadLimits;
   readonly mergeSlashes: boolean;
+  /** http2: clients may speak HTTP/2. */
+  readonly http2: boolean;
+  /** http2_max_concurrent_streams. */
+  readonly http2MaxStreams: number;
 }
 
 /** One compiled `server` block. */

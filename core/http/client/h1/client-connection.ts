@@ -1,7 +1,6 @@
 import { unsentBytes } from '../../../net/unsent-bytes.js';
 import type { IdleClient } from '../../../net/idle-clients.js';
 import type { Timed } from '../../../net/timers.js';
-import { runLogHandlers } from '../../phases/log-handlers.js';
 import { run } from '../../phases/phase-runner.js';
 import type { ClientStream, Lender, Tunnel } from '../../request/client-stream.js';
 import type { HttpContext } from '../../request/context.js';
@@ -9,15 +8,17 @@ import { RequestBody } from '../../request/request-body.js';
 import { Request } from '../../request/request.js';
 import { Stage } from '../../request/stage.js';
 import { onResponseDrained } from '../../response/response.js';
+import { rejectedRequest } from '../rejected-request.js';
+import { abandonRequest, closeRequest } from '../request-end.js';
 import { startRequest } from '../request-start.js';
+import { Preface, prefaceIn, type Http2Opener } from '../http2-preface.js';
 import type { ConnectionListener, SocketClient } from '../socket-client.js';
 import type { ClientSocket, SocketUser } from '../../../net/socket-user.js';
 import { ClientInput } from './client-input.js';
 import { HeadReader, Reading } from './head-reader.js';
 import { headText } from './head-text.js';
-import { LINGERING_TIME, LingeringClose } from './lingering-close.js';
+import { LINGERING_TIME, LingeringClose } from '../lingering-close.js';
 import { mayKeepAlive } from './persistence.js';
-import { rejectedRequest } from './rejected-request.js';
 import { ResponseWriter } from './response-writer.js';
 import { TunnelEnd } from './tunnel-end.js';
 import { Waiting } from './waiting.js';
@@ -67,7 +68,7 @@ export class ClientConnection implements Timed, IdleClient, SocketUser, ClientSt
 
   constructor(
     readonly socket: ClientSocket,
-    readonly listener: ConnectionListener & { readonly connections: Set<ClientConnection> },
+    readonly listener: ConnectionListener & Http2Opener,
     readonly context: HttpContext,
     readonly client: SocketClient,
   ) {
@@ -208,7 +209,7 @@ export class ClientConnection implements Timed, IdleClient, SocketUser, ClientSt
   finish(request: Request): void {
     if (request.finished) return;
     request.completed = true;
-    this.#log(request);
+    closeRequest(request);
     const { body } = request;
     if (body !== undefined && !body.complete) {
       // A client that still waits for 100 has not sent the body and never will.
@@ -229,7 +230,7 @@ export class ClientConnection implements Timed, IdleClient, SocketUser, ClientSt
   /** Closes at once, so that the client sees that the response is cut off. */
   abort(request: Request): void {
     if (request.finished) return;
-    this.#log(request);
+    closeRequest(request);
     this.#closing = true;
     this.socket.destroy();
   }
@@ -256,7 +257,7 @@ export class ClientConnection implements Timed, IdleClient, SocketUser, ClientSt
     this.socket.client = this;
     this.#left = false;
     request.keepAlive = false;
-    if (!request.finished) this.#log(request);
+    if (!request.finished) closeRequest(request);
     this.request = undefined;
     this.#end();
   }
@@ -330,6 +331,11 @@ export class ClientConnection implements Timed, IdleClient, SocketUser, ClientSt
   /** @returns false when more bytes are needed. */
   #takeRequest(): boolean {
     const { settings } = this.listener.names.defaultServer;
+    if (settings.http2 && this.client.requests === 0 && !this.client.secure) {
+      const preface = prefaceIn(this.#input);
+      if (preface === Preface.Whole) this.#becomeHttp2();
+      if (preface !== Preface.None) return false;
+    }
     const reading = this.#heads.read(this.#input, settings.headLimits);
     if (reading === Reading.Partial) {
       // The time limit is for the whole head: it starts with its first byte and is not moved by the next ones.
@@ -340,6 +346,17 @@ export class ClientConnection implements Timed, IdleClient, SocketUser, ClientSt
     if (reading === Reading.Complete) this.#begin();
     else this.#reject();
     return true;
+  }
+
+  /** Prior knowledge (RFC 9113, 3.3): another connection has the socket from now on. */
+  #becomeHttp2(): void {
+    const input = this.#input.take();
+    this.#left = true;
+    this.context.timers.forget(this);
+    this.context.idleClients.remove(this);
+    this.listener.connections.delete(this);
+    const connection = this.listener.openHttp2(this.socket, this.client);
+    if (input !== undefined) connection.onData(input, false);
   }
 
   #begin(): void {
@@ -407,15 +424,7 @@ export class ClientConnection implements Timed, IdleClient, SocketUser, ClientSt
     this.#input.clear();
     const request = rejectedRequest(this, this.#heads);
     request.status = status;
-    this.#log(request);
-  }
-
-  #log(request: Request): void {
-    request.finished = true;
-    request.owner = undefined;
-    request.body?.end();
-    this.context.figures.countAnswered();
-    runLogHandlers(request);
+    closeRequest(request);
   }
 
   #afterRequest(request: Request): void {
@@ -478,14 +487,9 @@ export class ClientConnection implements Timed, IdleClient, SocketUser, ClientSt
   }
 
   #clientGone(request: Request): void {
-    if (request.status === 0) request.status = 499;
-    const { owner } = request;
-    if (owner !== undefined) owner.abort();
-    else this.context.log.write('info', 'client prematurely closed connection', request);
-    if (!request.finished) {
-      this.#log(request);
-      this.socket.destroy();
-    }
+    const wasFinished = request.finished;
+    abandonRequest(request);
+    if (!wasFinished) this.socket.destroy();
   }
 
   /** For the body, or for the end of one that nobody wants: that one has no more time than a connection that is closed. */

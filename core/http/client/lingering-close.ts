@@ -1,7 +1,7 @@
-import type { Timed } from '../../../net/timers.js';
-import { unsentBytes } from '../../../net/unsent-bytes.js';
-import type { HttpContext } from '../../request/context.js';
-import type { ClientSocket, SocketUser } from '../../../net/socket-user.js';
+import type { Timed } from '../../net/timers.js';
+import { unsentBytes } from '../../net/unsent-bytes.js';
+import type { HttpContext } from '../request/context.js';
+import type { ClientSocket, SocketUser } from '../../net/socket-user.js';
 
 /** nginx's lingering_time: the longest that is read what nobody wants: the rest of a body, or of a connection that is closed. Milliseconds. */
 export const LINGERING_TIME = 30_000;

@@ -1,10 +1,16 @@
-import { takeTarget } from '../request-start.js';
-import { Request } from '../../request/request.js';
-import type { ClientStream } from '../../request/client-stream.js';
-import type { HeadReader } from './head-reader.js';
+import { takeTarget } from './request-start.js';
+import { Request } from '../request/request.js';
+import type { ClientStream } from '../request/client-stream.js';
+
+/** A head that is no request. */
+interface RejectedHead {
+  /** What came as its request line, for the access log. */
+  readonly line: string;
+  readonly reason: string;
+}
 
 /** The request that stands for a head which was rejected, in logs and for the response. No handler gets it. */
-export function rejectedRequest(stream: ClientStream, { line, reason }: HeadReader): Request {
+export function rejectedRequest(stream: ClientStream, { line, reason }: RejectedHead): Request {
   const { context, listener } = stream;
   const { defaultServer } = listener.names;
   const request = new Request(stream, defaultServer, context.head);

@@ -1,0 +1,8 @@
+import type { ClientSocket } from '../../net/socket-user.js';
+
+/** One connection of a client, as the listener that accepted it sees it. */
+export interface Connection {
+  readonly socket: ClientSocket;
+  /** Ends after what is under way (graceful quit, a listener that is removed). */
+  drain(): void;
+}

@@ -1,0 +1,222 @@
+import type { FrameSink } from '../../../net/http2/frame-reader.js';
+import { withoutPadding } from '../../../net/http2/frame-reader.js';
+import { HeaderBlock } from '../../../net/http2/header-block.js';
+import { HpackDecoder } from '../../../net/http2/hpack-decoder.js';
+import { ErrorCode, Flag, FrameType, Http2Error } from '../../../net/http2/protocol.js';
+import { beginRequest } from './begin-request.js';
+import type { Http2Connection } from './http2-connection.js';
+import { Http2Stream } from './http2-stream.js';
+import { RequestFields } from './request-fields.js';
+
+/** What frames cost of the {@link FloodGuard}'s allowance. A stream that was opened and reset has cost a backend something. */
+const RESET_COST = 5;
+const FRAME_COST = 1;
+
+/** Bytes of the part of HEADERS that is about priorities (RFC 9113, 5.3.2), which is ignored. */
+const PRIORITY_LENGTH = 5;
+
+/** Gives the frames of a client their meaning. @throws Http2Error what ends the connection */
+export class FrameHandler implements FrameSink {
+  /** Number of the last stream that was opened. */
+  lastStream = 0;
+  readonly #decoder = new HpackDecoder();
+  #block: HeaderBlock | undefined = undefined;
+  #greeted = false;
+
+  constructor(private readonly connection: Http2Connection) {}
+
+  onFrame(type: FrameType, flags: number, stream: number, payload: Buffer): boolean {
+    if (!this.#greeted && type !== FrameType.Settings) throw broken('the first frame is not SETTINGS');
+    this.#greeted = true;
+    if (this.#block !== undefined && type !== FrameType.Continuation) throw broken('a frame within a header block');
+    this.#handle(type, flags, stream, payload);
+    return true;
+  }
+
+  #handle(type: FrameType, flags: number, stream: number, payload: Buffer): void {
+    switch (type) {
+      case FrameType.Data:
+        this.#data(flags, stream, payload);
+        return;
+      case FrameType.Headers:
+        this.#headers(flags, stream, payload);
+        return;
+      case FrameType.Priority:
+        this.#priority(stream, payload);
+        return;
+      case FrameType.RstStream:
+        this.#reset(stream, payload);
+        return;
+      case FrameType.Settings:
+        this.#settings(flags, stream, payload);
+        return;
+      case FrameType.PushPromise:
+        throw broken('PUSH_PROMISE from a client');
+      case FrameType.Ping:
+        this.#ping(flags, stream, payload);
+        return;
+      case FrameType.Goaway:
+        this.#spend(FRAME_COST);
+        if (stream !== 0) throw broken('GOAWAY on a stream');
+        return;
+      case FrameType.WindowUpdate:
+        this.#windowUpdate(stream, payload);
+        return;
+      case FrameType.Continuation:
+        this.#continuation(flags, stream, payload);
+        return;
+      default:
+        // Unknown types are ignored (RFC 9113, 5.5), but not for nothing.
+        this.#spend(FRAME_COST);
+    }
+  }
+
+  #data(flags: number, id: number, payload: Buffer): void {
+    this.#assertOpened(id, 'DATA');
+    const data = (flags & Flag.Padded) !== 0 ? withoutPadding(payload) : payload;
+    const ends = (flags & Flag.EndStream) !== 0;
+    if (data.length === 0 && !ends) this.#spend(FRAME_COST);
+    else this.connection.flood.earn(1);
+    // The window of the connection is so large that it is only opened again, never waited for.
+    if (payload.length > 0) this.#widenOwn(payload.length);
+    const stream = this.connection.streams.get(id);
+    if (stream === undefined) {
+      this.#spend(FRAME_COST);
+      return;
+    }
+    if (stream.remoteEnded) {
+      stream.breakOff(ErrorCode.StreamClosed);
+      return;
+    }
+    stream.receive(data, payload.length);
+    if (ends) stream.receiveEnd();
+  }
+
+  #received = 0;
+
+  #widenOwn(length: number): void {
+    this.#received += length;
+    if (this.#received < 0x4000_0000) return;
+    this.connection.openWindow(0, this.#received);
+    this.#received = 0;
+  }
+
+  #headers(flags: number, id: number, payload: Buffer): void {
+    if (id === 0 || id % 2 === 0) throw broken('HEADERS on a stream that no client opens');
+    let fragment = (flags & Flag.Padded) !== 0 ? withoutPadding(payload) : payload;
+    let dependsOn = 0;
+    if ((flags & Flag.Priority) !== 0) {
+      if (fragment.length < PRIORITY_LENGTH) throw new Http2Error(ErrorCode.FrameSizeError, 'HEADERS too short for its priority');
+      dependsOn = fragment.readUInt32BE(0) & 0x7fff_ffff;
+      fragment = fragment.subarray(PRIORITY_LENGTH);
+    }
+    if (dependsOn === id) throw broken('a stream that depends on itself');
+    const ends = (flags & Flag.EndStream) !== 0;
+    if ((flags & Flag.EndHeaders) !== 0) this.#complete(id, ends, fragment);
+    else this.#block = new HeaderBlock(id, ends, fragment);
+  }
+
+  #continuation(flags: number, id: number, payload: Buffer): void {
+    const block = this.#block;
+    if (block?.stream !== id) throw broken('CONTINUATION without HEADERS');
+    this.#spend(FRAME_COST);
+    const whole = block.append(flags, payload);
+    if (whole === undefined) return;
+    this.#block = undefined;
+    this.#complete(id, block.endsStream, whole);
+  }
+
+  /** A whole header block: a request, or the trailers of one. */
+  #complete(id: number, ends: boolean, block: Buffer): void {
+    const { connection } = this;
+    const open = connection.streams.get(id);
+    const { headLimits } = connection.listener.names.defaultServer.settings;
+    const fields = new RequestFields(headLimits.total, id <= this.lastStream);
+    this.#decoder.decode(block, fields);
+    if (open !== undefined) {
+      this.#trailers(open, ends, fields);
+      return;
+    }
+    if (id <= this.lastStream) throw new Http2Error(ErrorCode.StreamClosed, 'HEADERS on a closed stream');
+    if (connection.isLeaving) return;
+    this.lastStream = id;
+    if (connection.streams.size >= connection.listener.names.defaultServer.settings.http2MaxStreams) {
+      this.#spend(FRAME_COST);
+      connection.reset(id, ErrorCode.RefusedStream);
+      return;
+    }
+    const stream = new Http2Stream(id, connection);
+    stream.remoteEnded = ends;
+    connection.openStream(stream);
+    beginRequest(stream, fields);
+  }
+
+  #trailers(stream: Http2Stream, ends: boolean, fields: RequestFields): void {
+    if (stream.remoteEnded) {
+      stream.breakOff(ErrorCode.StreamClosed);
+      return;
+    }
+    if (!ends || fields.malformed !== '') stream.breakOff(ErrorCode.ProtocolError);
+    else stream.receiveEnd();
+  }
+
+  #priority(id: number, payload: Buffer): void {
+    this.#spend(FRAME_COST);
+    if (id === 0) throw broken('PRIORITY on the connection');
+    if (payload.length !== PRIORITY_LENGTH) throw new Http2Error(ErrorCode.FrameSizeError, 'PRIORITY of a wrong length');
+    if ((payload.readUInt32BE(0) & 0x7fff_ffff) === id) this.connection.streams.get(id)?.breakOff(ErrorCode.ProtocolError);
+  }
+
+  #reset(id: number, payload: Buffer): void {
+    this.#assertOpened(id, 'RST_STREAM');
+    if (payload.length !== 4) throw new Http2Error(ErrorCode.FrameSizeError, 'RST_STREAM of a wrong length');
+    this.#spend(RESET_COST);
+    this.connection.streams.get(id)?.onReset();
+  }
+
+  #settings(flags: number, id: number, payload: Buffer): void {
+    this.#spend(FRAME_COST);
+    if (id !== 0) throw broken('SETTINGS on a stream');
+    if ((flags & Flag.Ack) === 0) this.connection.applySettings(payload);
+    else if (payload.length > 0) throw new Http2Error(ErrorCode.FrameSizeError, 'acknowledgement of SETTINGS with a payload');
+  }
+
+  #ping(flags: number, id: number, payload: Buffer): void {
+    this.#spend(FRAME_COST);
+    if (id !== 0) throw broken('PING on a stream');
+    if (payload.length !== 8) throw new Http2Error(ErrorCode.FrameSizeError, 'PING of a wrong length');
+    if ((flags & Flag.Ack) === 0) this.connection.reply(FrameType.Ping, payload.latin1Slice());
+  }
+
+  #windowUpdate(id: number, payload: Buffer): void {
+    this.#spend(FRAME_COST);
+    if (payload.length !== 4) throw new Http2Error(ErrorCode.FrameSizeError, 'WINDOW_UPDATE of a wrong length');
+    const increment = payload.readUInt32BE(0) & 0x7fff_ffff;
+    if (id === 0) {
+      if (increment === 0) throw broken('WINDOW_UPDATE of 0');
+      this.connection.widen(increment);
+      return;
+    }
+    this.#assertOpened(id, 'WINDOW_UPDATE');
+    const stream = this.connection.streams.get(id);
+    if (stream === undefined) return;
+    if (increment === 0) stream.breakOff(ErrorCode.ProtocolError);
+    else if (stream.sendWindow + increment > 0x7fff_ffff) stream.breakOff(ErrorCode.FlowControlError);
+    else {
+      stream.widen(increment);
+      stream.onDrain();
+    }
+  }
+
+  #assertOpened(id: number, frame: string): void {
+    if (id === 0 || id > this.lastStream) throw broken(`${frame} on a stream that is not open`);
+  }
+
+  #spend(cost: number): void {
+    this.connection.flood.spend(cost, this.connection.context.clock.now);
+  }
+}
+
+function broken(reason: string): Http2Error {
+  return new Http2Error(ErrorCode.ProtocolError, reason);
+}

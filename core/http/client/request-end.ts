@@ -1,0 +1,20 @@
+import { runLogHandlers } from '../phases/log-handlers.js';
+import type { Request } from '../request/request.js';
+
+/** A request is over, however it ended: closes its books and runs the log phase. */
+export function closeRequest(request: Request): void {
+  request.finished = true;
+  request.owner = undefined;
+  request.body?.end();
+  request.context.figures.countAnswered();
+  runLogHandlers(request);
+}
+
+/** The client is gone before the response was complete (nginx: 499). The request may go on without it, but nobody is told of its end. */
+export function abandonRequest(request: Request): void {
+  if (request.status === 0) request.status = 499;
+  const { owner } = request;
+  if (owner !== undefined) owner.abort();
+  else request.context.log.write('info', 'client prematurely closed connection', request);
+  if (!request.finished) closeRequest(request);
+}

@@ -1,0 +1,98 @@
+import type { Socket } from 'node:net';
+import { ErrorCode, Flag, FRAME_HEAD, FrameType, type Setting } from './protocol.js';
+
+/** Frames up to here are joined with others to one string, which the runtime writes without a Buffer. */
+const JOINED_LIMIT = 16_384;
+
+/** Writes frames to a socket. Those of one turn of the event loop leave together: the owner calls {@link flush} at its end. */
+export class FrameWriter {
+  #text = '';
+
+  constructor(private readonly socket: Socket) {}
+
+  get isEmpty(): boolean {
+    return this.#text === '';
+  }
+
+  flush(): void {
+    if (this.#text === '') return;
+    const text = this.#text;
+    this.#text = '';
+    this.socket.write(text, 'latin1');
+  }
+
+  /** A frame whose payload is text of single bytes. */
+  frame(type: FrameType, flags: number, stream: number, payload: string): void {
+    this.#text += frameHead(payload.length, type, flags, stream) + payload;
+    if (this.#text.length > JOINED_LIMIT) this.flush();
+  }
+
+  /** A header block, in several frames if it is longer than one may be. */
+  headers(stream: number, block: string, ends: boolean, maxFrameSize: number): void {
+    const flags = ends ? Flag.EndStream : Flag.None;
+    if (block.length <= maxFrameSize) {
+      this.frame(FrameType.Headers, flags | Flag.EndHeaders, stream, block);
+      return;
+    }
+    this.frame(FrameType.Headers, flags, stream, block.slice(0, maxFrameSize));
+    for (let at = maxFrameSize; at < block.length; at += maxFrameSize) {
+      const isLast = at + maxFrameSize >= block.length;
+      this.frame(FrameType.Continuation, isLast ? Flag.EndHeaders : Flag.None, stream, block.slice(at, at + maxFrameSize));
+    }
+  }
+
+  /** @param borrowed the bytes are only valid during the call */
+  data(stream: number, chunk: Buffer, from: number, to: number, ends: boolean, borrowed: boolean): void {
+    const head = frameHead(to - from, FrameType.Data, ends ? Flag.EndStream : Flag.None, stream);
+    if (this.#text.length + FRAME_HEAD + to - from <= JOINED_LIMIT) {
+      this.#text += head + chunk.latin1Slice(from, to);
+      return;
+    }
+    const { socket } = this;
+    const body = chunk.subarray(from, to);
+    socket.cork();
+    this.#text += head;
+    this.flush();
+    socket.write(borrowed ? Buffer.from(body) : body);
+    socket.uncork();
+  }
+
+  settings(settings: readonly (readonly [Setting, number])[]): void {
+    this.frame(
+      FrameType.Settings,
+      Flag.None,
+      0,
+      settings.map(([name, value]) => String.fromCharCode(name >> 8, name & 255) + uint32(value)).join(''),
+    );
+  }
+
+  windowUpdate(stream: number, increment: number): void {
+    this.frame(FrameType.WindowUpdate, Flag.None, stream, uint32(increment));
+  }
+
+  reset(stream: number, code: ErrorCode): void {
+    this.frame(FrameType.RstStream, Flag.None, stream, uint32(code));
+  }
+
+  goaway(lastStream: number, code: ErrorCode, reason: string): void {
+    this.frame(FrameType.Goaway, Flag.None, 0, uint32(lastStream) + uint32(code) + reason);
+  }
+}
+
+function frameHead(length: number, type: FrameType, flags: number, stream: number): string {
+  return String.fromCharCode(
+    length >> 16,
+    (length >> 8) & 255,
+    length & 255,
+    type,
+    flags,
+    stream >>> 24,
+    (stream >> 16) & 255,
+    (stream >> 8) & 255,
+    stream & 255,
+  );
+}
+
+function uint32(value: number): string {
+  return String.fromCharCode(value >>> 24, (value >> 16) & 255, (value >> 8) & 255, value & 255);
+}

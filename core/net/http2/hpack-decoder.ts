@@ -1,0 +1,102 @@
+import { HeaderTable, type TableField } from './header-table.js';
+import { decodeHuffman } from './huffman.js';
+import { ErrorCode, HEADER_TABLE_SIZE, Http2Error } from './protocol.js';
+
+/** Gets the fields of a block in their order. */
+export interface FieldSink {
+  onField(name: string, value: string): void;
+}
+
+/** Numbers above that are an attack: nothing here is that long. */
+const MAX_NUMBER = 1 << 24;
+
+/** Decodes the header blocks of one connection (RFC 7541). All blocks have to be decoded, in order: they change the table. */
+export class HpackDecoder {
+  readonly #table = new HeaderTable(HEADER_TABLE_SIZE);
+  #bytes: Buffer = EMPTY;
+  #at = 0;
+  #end = 0;
+  #scratch = Buffer.allocUnsafe(512);
+
+  /** @throws Http2Error COMPRESSION_ERROR, which ends the connection */
+  decode(block: Buffer, sink: FieldSink): void {
+    this.#bytes = block;
+    this.#at = 0;
+    this.#end = block.length;
+    let mayResize = true;
+    while (this.#at < this.#end) {
+      const first = block[this.#at] as number;
+      if (first >= 0x20 && first < 0x40) {
+        if (!mayResize) throw broken('table size update within a header block');
+        this.#resize();
+        continue;
+      }
+      mayResize = false;
+      const { name, value } = this.#field(first);
+      sink.onField(name, value);
+    }
+    this.#bytes = EMPTY;
+  }
+
+  #resize(): void {
+    const size = this.#number(5);
+    if (size > HEADER_TABLE_SIZE) throw broken('table size update beyond the setting');
+    this.#table.resize(size);
+  }
+
+  #field(first: number): TableField {
+    if (first >= 0x80) return this.#indexed(this.#number(7));
+    // 01: literal that enters the table; 0000 and 0001: literal that does not.
+    const isAdded = first >= 0x40;
+    const index = this.#number(isAdded ? 6 : 4);
+    const name = index === 0 ? this.#string() : this.#indexed(index).name;
+    const field = { name, value: this.#string() };
+    if (isAdded) this.#table.add(field);
+    return field;
+  }
+
+  #indexed(number: number): TableField {
+    const field = this.#table.field(number);
+    if (field === undefined) throw broken('index beyond the header table');
+    return field;
+  }
+
+  /** An integer in the last `bits` bits of the next byte, and perhaps in further ones (RFC 7541, 5.1). */
+  #number(bits: number): number {
+    const mask = (1 << bits) - 1;
+    let value = (this.#bytes[this.#at++] as number) & mask;
+    if (value < mask) return value;
+    for (let shift = 0; ; shift += 7) {
+      if (this.#at >= this.#end) throw broken('truncated integer');
+      const byte = this.#bytes[this.#at++] as number;
+      value += (byte & 0x7f) * 2 ** shift;
+      if (value > MAX_NUMBER || shift > 28) throw broken('integer too large');
+      if (byte < 0x80) return value;
+    }
+  }
+
+  #string(): string {
+    if (this.#at >= this.#end) throw broken('truncated field');
+    const isHuffman = (this.#bytes[this.#at] as number) >= 0x80;
+    const length = this.#number(7);
+    const from = this.#at;
+    const to = from + length;
+    if (to > this.#end) throw broken('truncated string');
+    this.#at = to;
+    return isHuffman ? this.#huffman(from, to) : this.#bytes.latin1Slice(from, to);
+  }
+
+  #huffman(from: number, to: number): string {
+    const room = Math.ceil(((to - from) * 8) / 5);
+    if (this.#scratch.length < room) this.#scratch = Buffer.allocUnsafe(2 * room);
+    const length = decodeHuffman(this.#bytes, from, to, this.#scratch);
+    if (length < 0) throw broken('invalid Huffman code');
+    return this.#scratch.latin1Slice(0, length);
+  }
+}
+
+const EMPTY = Buffer.alloc(0);
+
+function broken(reason: string): Http2Error {
+  return new Http2Error(ErrorCode.CompressionError, reason);
+}

@@ -1,0 +1,49 @@
+import {
+  DEFAULT_WINDOW,
+  ErrorCode,
+  HEADER_TABLE_SIZE,
+  Http2Error,
+  LARGEST_FRAME_SIZE,
+  LARGEST_WINDOW,
+  MAX_FRAME_SIZE,
+  Setting,
+} from './protocol.js';
+
+/** Bytes of one setting: its number and its value. */
+const ENTRY = 6;
+
+/** What the other side has asked for (RFC 9113, 6.5.2). */
+export class PeerSettings {
+  initialWindow = DEFAULT_WINDOW;
+  maxFrameSize = MAX_FRAME_SIZE;
+  headerTableSize = HEADER_TABLE_SIZE;
+
+  /** Takes the payload of a SETTINGS frame over. @throws Http2Error */
+  apply(payload: Buffer): void {
+    if (payload.length % ENTRY !== 0) throw new Http2Error(ErrorCode.FrameSizeError, 'SETTINGS frame of an odd length');
+    for (let at = 0; at < payload.length; at += ENTRY) this.#set(payload.readUInt16BE(at), payload.readUInt32BE(at + 2));
+  }
+
+  #set(name: Setting, value: number): void {
+    switch (name) {
+      case Setting.HeaderTableSize:
+        this.headerTableSize = value;
+        return;
+      case Setting.EnablePush:
+        if (value > 1) throw new Http2Error(ErrorCode.ProtocolError, 'invalid SETTINGS_ENABLE_PUSH');
+        return;
+      case Setting.InitialWindowSize:
+        if (value > LARGEST_WINDOW) throw new Http2Error(ErrorCode.FlowControlError, 'invalid SETTINGS_INITIAL_WINDOW_SIZE');
+        this.initialWindow = value;
+        return;
+      case Setting.MaxFrameSize:
+        if (value < MAX_FRAME_SIZE || value > LARGEST_FRAME_SIZE)
+          throw new Http2Error(ErrorCode.ProtocolError, 'invalid SETTINGS_MAX_FRAME_SIZE');
+        this.maxFrameSize = value;
+        return;
+      case Setting.MaxConcurrentStreams:
+      case Setting.MaxHeaderListSize:
+        return;
+    }
+  }
+}
