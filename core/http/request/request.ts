@@ -204,7 +204,9 @@ export class Request implements HttpRequest {
 
   /** The request line as it came (`$request`). */
   get requestLine(): string {
-    return this.text === '' ? this.rejectedLine : this.text.slice(0, this.text.indexOf('\r\n'));
+    if (this.text === '') return this.rejectedLine;
+    const line = this.text.slice(0, this.text.indexOf('\r\n'));
+    return this.stream.protocol === undefined ? line : line.replace(/HTTP\/1\.1$/, this.protocol);
   }
 
   /** For the error log. */
