@@ -1,9 +1,9 @@
-import { ErrorCode, FRAME_HEAD, FrameType, Http2Error, MAX_FRAME_SIZE } from './protocol.js';
+import { ErrorCode, FRAME_HEAD, Http2Error, MAX_FRAME_SIZE } from './protocol.js';
 
 /** Gets whole frames. The payload is valid during the call. */
 export interface FrameSink {
-  /** False: no more frames are wanted. @throws Http2Error */
-  onFrame(type: FrameType, flags: number, stream: number, payload: Buffer): boolean;
+  /** @param type a FrameType, or one that nobody knows. False: no more frames are wanted. @throws Http2Error */
+  onFrame(type: number, flags: number, stream: number, payload: Buffer): boolean;
 }
 
 /** Finds the frames in the bytes of one connection. */

@@ -24,7 +24,7 @@ export class PeerSettings {
     for (let at = 0; at < payload.length; at += ENTRY) this.#set(payload.readUInt16BE(at), payload.readUInt32BE(at + 2));
   }
 
-  #set(name: Setting, value: number): void {
+  #set(name: number, value: number): void {
     switch (name) {
       case Setting.HeaderTableSize:
         this.headerTableSize = value;

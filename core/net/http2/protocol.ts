@@ -15,9 +15,7 @@ export const enum FrameType {
 
 export const enum Flag {
   None = 0,
-  /** Of SETTINGS and PING. */
-  Ack = 1,
-  /** Of DATA and HEADERS. */
+  /** Of DATA and HEADERS; of SETTINGS and PING it is the acknowledgement. */
   EndStream = 1,
   EndHeaders = 4,
   Padded = 8,

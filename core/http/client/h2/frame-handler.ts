@@ -25,7 +25,7 @@ export class FrameHandler implements FrameSink {
 
   constructor(private readonly connection: Http2Connection) {}
 
-  onFrame(type: FrameType, flags: number, stream: number, payload: Buffer): boolean {
+  onFrame(type: number, flags: number, stream: number, payload: Buffer): boolean {
     if (!this.#greeted && type !== FrameType.Settings) throw broken('the first frame is not SETTINGS');
     this.#greeted = true;
     if (this.#block !== undefined && type !== FrameType.Continuation) throw broken('a frame within a header block');
@@ -33,7 +33,7 @@ export class FrameHandler implements FrameSink {
     return true;
   }
 
-  #handle(type: FrameType, flags: number, stream: number, payload: Buffer): void {
+  #handle(type: number, flags: number, stream: number, payload: Buffer): void {
     switch (type) {
       case FrameType.Data:
         this.#data(flags, stream, payload);
@@ -177,7 +177,7 @@ export class FrameHandler implements FrameSink {
   #settings(flags: number, id: number, payload: Buffer): void {
     this.#spend(FRAME_COST);
     if (id !== 0) throw broken('SETTINGS on a stream');
-    if ((flags & Flag.Ack) === 0) this.connection.applySettings(payload);
+    if ((flags & Flag.EndStream) === 0) this.connection.applySettings(payload);
     else if (payload.length > 0) throw new Http2Error(ErrorCode.FrameSizeError, 'acknowledgement of SETTINGS with a payload');
   }
 
@@ -185,7 +185,7 @@ export class FrameHandler implements FrameSink {
     this.#spend(FRAME_COST);
     if (id !== 0) throw broken('PING on a stream');
     if (payload.length !== 8) throw new Http2Error(ErrorCode.FrameSizeError, 'PING of a wrong length');
-    if ((flags & Flag.Ack) === 0) this.connection.reply(FrameType.Ping, payload.latin1Slice());
+    if ((flags & Flag.EndStream) === 0) this.connection.reply(FrameType.Ping, payload.latin1Slice());
   }
 
   #windowUpdate(id: number, payload: Buffer): void {
