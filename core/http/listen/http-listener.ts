@@ -71,7 +71,7 @@ export class HttpListener implements ConnectionServer, ConnectionListener {
 
   /** Closes the connections whose request began before `time` (epoch milliseconds). */
   cutOff(time: number): void {
-    for (const { request, socket } of this.connections) if (request !== undefined && request.startTime < time) socket.destroy();
+    for (const connection of this.connections) if (connection.oldestRequest < time) connection.socket.destroy();
   }
 
   /** Ends everything at once. */

@@ -85,6 +85,10 @@ export class ClientConnection implements Timed, IdleClient, SocketUser, ClientSt
     return this.request === undefined && this.#input.bytes === undefined && !this.#left && !this.#closing;
   }
 
+  get oldestRequest(): number {
+    return this.request?.startTime ?? Infinity;
+  }
+
   get #headTimeout(): number {
     const { clientHeaderTimeout } = this.listener.names.defaultServer.settings;
     return this.listener.draining ? Math.min(clientHeaderTimeout, DRAINING_TIME) : clientHeaderTimeout;

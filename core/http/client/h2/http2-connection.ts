@@ -85,6 +85,10 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
   get isBehind(): boolean {
     return this.socket.writableLength > HIGH_WATER;
   }
+  get oldestRequest(): number {
+    const oldest = this.streams.values().next().value?.request;
+    return oldest?.startTime ?? Infinity;
+  }
   /** No new streams are served. */
   get isLeaving(): boolean {
     return this.#goneAway || this.#closing;
