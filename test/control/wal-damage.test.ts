@@ -130,3 +130,10 @@ test('an older copy of the database is not taken for the last one', (t) => {
   rmSync(join(folder, 'srv.db'));
   t.is(versionIn(folder), 0);
 });
+
+test('a damaged number of the last commit says nothing', (t) => {
+  const { folder, log } = killed(t, 5, true);
+  flipBit(join(folder, 'srv.commit'), 30);
+  rmSync(log);
+  t.is(versionIn(folder), 0);
+});
