@@ -95,7 +95,7 @@ export class Ssl {
   constructor(private readonly info: ServerInfo) {}
 
   start(role: 'master' | 'worker' | 'control'): void {
-    if (role === 'worker') this.#caches.connect(this.info.secret('srv_http_ssl_module: sessions', 16).toString('hex'));
+    if (role === 'worker') this.#caches.connect(() => this.info.secret('srv_http_ssl_module: sessions', 16).toString('hex'));
   }
 
   stop(): void {

@@ -13,6 +13,7 @@ interface Stored {
 export class SessionCaches {
   readonly #caches = new Map<string, WeakRef<SessionCache>>();
   #channel: BroadcastChannel | undefined;
+  #channelName: (() => string) | undefined;
 
   /** @param size bytes; the same name with another size is another cache */
   shared(name: string, size: number): SessionCache {
@@ -26,9 +27,18 @@ export class SessionCaches {
     return this.#cache(`builtin ${size}`, size, () => () => undefined);
   }
 
-  /** Hears of the other workers from now on. @param channel a name that only the threads of this server know */
-  connect(channel: string): void {
-    this.#channel = new BroadcastChannel(channel);
+  /**
+   * Hears of the other workers from now on, as soon as there is a cache: a server without TLS needs neither channel nor cryptography.
+   * @param name gives a name for the channel that only the threads of this server know
+   */
+  connect(name: () => string): void {
+    this.#channelName = name;
+    if (this.#caches.size > 0) this.#open();
+  }
+
+  #open(): void {
+    if (this.#channel !== undefined || this.#channelName === undefined) return;
+    this.#channel = new BroadcastChannel(this.#channelName());
     this.#channel.addEventListener('message', (message) => this.#adopt((message as unknown as { data: Stored }).data));
     this.#channel.unref();
   }
@@ -36,6 +46,7 @@ export class SessionCaches {
   close(): void {
     this.#channel?.close();
     this.#channel = undefined;
+    this.#channelName = undefined;
   }
 
   #cache(key: string, size: number, teller: (key: string) => ConstructorParameters<typeof SessionCache>[1]): SessionCache {
@@ -43,6 +54,7 @@ export class SessionCaches {
     if (known !== undefined) return known;
     const cache = new SessionCache(size, teller(key));
     this.#caches.set(key, new WeakRef(cache));
+    this.#open();
     return cache;
   }
 
