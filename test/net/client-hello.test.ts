@@ -25,11 +25,17 @@ test('a hello in several records', async (t) => {
   const hello = await helloOf('a.example');
   const message = hello.subarray(5);
   const records: Buffer[] = [];
-  for (let at = 0; at < message.length; at += 50) {
-    const part = message.subarray(at, at + 50);
-    records.push(Buffer.from([0x16, 3, 1, 0, part.length]), part);
+  const size = Math.ceil(message.length / 6);
+  for (let at = 0; at < message.length; at += size) {
+    const part = message.subarray(at, at + size);
+    records.push(Buffer.from([0x16, 3, 1, part.length >> 8, part.length & 255]), part);
   }
   t.is(helloServerName(Buffer.concat(records)), 'a.example');
+});
+
+test('records without end are left to the handshake', (t) => {
+  t.is(helloServerName(Buffer.from('\x16\x03\x01\x00\x01\x01'.repeat(20), 'latin1')), '');
+  t.is(helloServerName(Buffer.from('\x16\x03\x01\x00\x00'.repeat(20), 'latin1')), '');
 });
 
 test('no name', async (t) => {

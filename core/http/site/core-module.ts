@@ -5,7 +5,8 @@ import { namedGroups } from '../../module/pattern.js';
 import { httpModule } from '../../module/manifest.js';
 import { ArgError, directive, type ArgType, type Conf } from '../../module/spec.js';
 import type { Directive } from '../../module/tree.js';
-import { listenAddress, listenParameter } from '../../net/listen-options.js';
+import { listenAddress } from '../../net/listen-address.js';
+import { listenParameter } from '../../net/listen-options.js';
 import { serverName } from './server-names.js';
 
 const words = (node: Directive): string => node.args.map((word) => word.text).join(' ');

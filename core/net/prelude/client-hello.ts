@@ -8,8 +8,9 @@ const CLIENT_HELLO = 1;
 const FIXED = 34;
 const EXTENSION_SERVER_NAME = 0;
 const HOST_NAME = 0;
-/** More than one record of the largest size is no hello that anybody sends. */
-const MAX_HELLO = 16_384 + RECORD_HEAD;
+/** A longer hello, or one in more records, nobody sends: the handshake may look at it, the search for a name costs no more. */
+const MAX_HELLO = 16_384;
+const MAX_RECORDS = 8;
 
 /**
  * The host name in the ClientHello at the start of `bytes` (SNI, RFC 6066, 3), in lower case. An empty string: there is none, or this is no
@@ -24,25 +25,25 @@ export function helloServerName(bytes: Buffer): string | undefined {
 /** The body of the first handshake message, put together from its records. */
 function handshakeMessage(bytes: Buffer): Buffer | '' | undefined {
   const parts: Buffer[] = [];
-  let gathered = 0;
-  for (let at = 0; at < MAX_HELLO;) {
+  for (let at = 0; parts.length < MAX_RECORDS;) {
     if (at + RECORD_HEAD > bytes.length) return undefined;
     if (bytes[at] !== HANDSHAKE) return '';
     const end = at + RECORD_HEAD + bytes.readUInt16BE(at + 3);
-    const part = bytes.subarray(at + RECORD_HEAD, end);
-    parts.push(part);
-    gathered += part.length;
-    if (gathered >= MESSAGE_HEAD) {
-      const all = Buffer.concat(parts);
-      if (all[0] !== CLIENT_HELLO) return '';
-      const length = MESSAGE_HEAD + all.readUIntBE(1, 3);
-      if (length > MAX_HELLO) return '';
-      if (gathered >= length) return all.subarray(MESSAGE_HEAD, length);
-    }
+    parts.push(bytes.subarray(at + RECORD_HEAD, end));
+    const message = wholeMessage(parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts));
+    if (message !== undefined) return message;
     if (end > bytes.length) return undefined;
     at = end;
   }
   return '';
+}
+
+/** Undefined: more is needed. */
+function wholeMessage(bytes: Buffer): Buffer | '' | undefined {
+  if (bytes.length < MESSAGE_HEAD) return undefined;
+  const length = MESSAGE_HEAD + bytes.readUIntBE(1, 3);
+  if (bytes[0] !== CLIENT_HELLO || length > MAX_HELLO) return '';
+  return bytes.length < length ? undefined : bytes.subarray(MESSAGE_HEAD, length);
 }
 
 function nameIn(hello: Buffer): string {
