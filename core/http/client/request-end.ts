@@ -18,3 +18,19 @@ export function abandonRequest(request: Request): void {
   else request.context.log.write('info', 'client prematurely closed connection', request);
   if (!request.finished) closeRequest(request);
 }
+
+/** The client was too slow with the body (client_body_timeout). */
+export function timeOutBody(request: Request): void {
+  const { context } = request;
+  context.log.write('info', 'client timed out (110: Connection timed out) while reading client request body', request);
+  request.keepAlive = false;
+  request.body?.fail(408);
+  if (!request.finished) context.flow.reject(request, 408);
+}
+
+/** The body itself is rejected: malformed, or longer than client_max_body_size. */
+export function rejectBody(request: Request, status: number): void {
+  if (request.headSent) return;
+  request.owner?.abort();
+  if (!request.finished) request.context.flow.reject(request, status);
+}

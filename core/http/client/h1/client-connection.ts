@@ -9,9 +9,9 @@ import { Request } from '../../request/request.js';
 import { Stage } from '../../request/stage.js';
 import { onResponseDrained } from '../../response/response.js';
 import { rejectedRequest } from '../rejected-request.js';
-import { abandonRequest, closeRequest } from '../request-end.js';
+import { abandonRequest, closeRequest, rejectBody, timeOutBody } from '../request-end.js';
 import { startRequest } from '../request-start.js';
-import { Preface, prefaceIn, type Http2Opener } from '../http2-preface.js';
+import { becomeHttp2, Preface, prefaceIn, type Http2Opener } from '../http2-preface.js';
 import type { ConnectionListener, SocketClient } from '../socket-client.js';
 import type { ClientSocket, SocketUser } from '../../../net/socket-user.js';
 import { ClientInput } from './client-input.js';
@@ -110,8 +110,7 @@ export class ClientConnection implements Timed, IdleClient, SocketUser, ClientSt
     const request = this.request;
     if (request === undefined) {
       this.#abandonHead(400, 'client prematurely closed connection');
-      this.#end();
-      return;
+      return this.#end();
     }
     const { body } = request;
     if (request.finished) this.socket.destroy();
@@ -292,18 +291,10 @@ export class ClientConnection implements Timed, IdleClient, SocketUser, ClientSt
         return;
       case Waiting.Body:
         if (request === undefined || request.finished) this.socket.destroy();
-        else {
-          context.log.write('info', 'client timed out (110: Connection timed out) while reading client request body', request);
-          request.keepAlive = false;
-          request.body?.fail(408);
-          if (!request.finished) this.context.flow.reject(request, 408);
-        }
+        else timeOutBody(request);
         return;
       case Waiting.Send:
-        if (unsentBytes(this.socket) < this.#unsent) {
-          this.#waitForSending();
-          return;
-        }
+        if (unsentBytes(this.socket) < this.#unsent) return this.#waitForSending();
         context.log.write('info', 'client timed out (110: Connection timed out) while sending to client', request);
         this.socket.destroy();
     }
@@ -354,13 +345,8 @@ export class ClientConnection implements Timed, IdleClient, SocketUser, ClientSt
 
   /** Prior knowledge (RFC 9113, 3.3): another connection has the socket from now on. */
   #becomeHttp2(): void {
-    const input = this.#input.take();
     this.#left = true;
-    this.context.timers.forget(this);
-    this.context.idleClients.remove(this);
-    this.listener.connections.delete(this);
-    const connection = this.listener.openHttp2(this.socket, this.client);
-    if (input !== undefined) connection.onData(input, false);
+    becomeHttp2(this, this.#input.take());
   }
 
   #begin(): void {
@@ -397,10 +383,7 @@ export class ClientConnection implements Timed, IdleClient, SocketUser, ClientSt
     if (body.failure > 0) {
       request.keepAlive = false;
       if (request.finished) this.#linger();
-      else if (request.stage !== Stage.Server && !request.headSent) {
-        request.owner?.abort();
-        if (!request.finished) this.context.flow.reject(request, body.failure);
-      }
+      else if (request.stage !== Stage.Server) rejectBody(request, body.failure);
       return;
     }
     if (!body.complete) {

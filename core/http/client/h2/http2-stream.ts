@@ -6,7 +6,7 @@ import type { HttpContext } from '../../request/context.js';
 import { RequestBody } from '../../request/request-body.js';
 import type { Request } from '../../request/request.js';
 import { onResponseDrained } from '../../response/response.js';
-import { abandonRequest, closeRequest } from '../request-end.js';
+import { abandonRequest, closeRequest, rejectBody, timeOutBody } from '../request-end.js';
 import type { Http2Connection } from './http2-connection.js';
 import { OutputQueue } from './output-queue.js';
 import { responseBlock } from './response-block.js';
@@ -76,7 +76,8 @@ export class Http2Stream implements ClientStream, Timed {
       this.breakOff(ErrorCode.ProtocolError);
       return;
     }
-    if (body.failure > 0) this.#rejectBody(request, body.failure);
+    if (body.failure > 0 && !request.finished) rejectBody(request, body.failure);
+    else if (body.failure > 0) return;
     else if (body.isFull) this.pauseBody();
     else this.#open(request);
   }
@@ -238,9 +239,7 @@ export class Http2Stream implements ClientStream, Timed {
       this.breakOff(ErrorCode.Cancel);
       return;
     }
-    context.log.write('info', 'client timed out (110: Connection timed out) while reading client request body', request);
-    request.body?.fail(408);
-    if (!request.finished) context.flow.reject(request, 408);
+    timeOutBody(request);
   }
 
   openTunnel(): boolean {
@@ -253,12 +252,6 @@ export class Http2Stream implements ClientStream, Timed {
 
   get #sendTimeout(): number {
     return this.request?.location.settings.sendTimeout ?? 0;
-  }
-
-  #rejectBody(request: Request, status: number): void {
-    if (request.finished || request.headSent) return;
-    request.owner?.abort();
-    if (!request.finished) this.context.flow.reject(request, status);
   }
 
   /** Lets more of the body come, when enough of the window is used up. */
