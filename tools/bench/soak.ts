@@ -10,6 +10,8 @@ import { residentBytes } from './usage.js';
 const TURN_SECONDS = 5;
 /** Part of the time in which a server still fills its pools and compiles its code. */
 const WARM_UP = 1 / 3;
+/** Shorter runs show figures and judge nothing: pools and compiled code still grow. */
+const LEAST_MINUTES = 5;
 /** Growth that cannot be told from the noise of the garbage collector, in MiB an hour. */
 const NOISE = 60;
 
@@ -51,12 +53,13 @@ export async function soak(
   const faults: string[] = [];
   const looks = await withSite(lab, srvServer(), {}, faults, (site) => run(lab, site, loads, { minutes, faults, say }));
   const perHour = growth(looks);
-  const grows = perHour > NOISE;
+  const isJudged = minutes >= LEAST_MINUTES;
+  const grows = isJudged && perHour > NOISE;
   const rows = looks.map(({ minute, memory, descriptors }) => [minute.toFixed(1), memory.toFixed(1), String(descriptors)]);
   const lines = [
     table(['minute', 'memory [MiB]', 'descriptors'], rows),
     '',
-    `growth after the first third: ${perHour.toFixed(1)} MiB an hour${grows ? ': MEMORY GROWS' : ''}`,
+    `growth after the first third: ${perHour.toFixed(1)} MiB an hour${grows ? ': MEMORY GROWS' : isJudged ? '' : `; run it for ${LEAST_MINUTES} minutes at least to tell growth from warming up`}`,
     ...[...new Set(faults)].map((fault) => `INVALID: ${fault}`),
   ];
   return { text: lines.join('\n'), grows: grows || faults.length > 0 };
