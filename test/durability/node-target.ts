@@ -45,7 +45,7 @@ export class NodeTarget implements Target {
     if (child.pid !== undefined) guard.watch(child.pid);
     const gone = once(child, 'close').then(() => undefined);
     this.#gone = gone;
-    const ready = waitFor('the API', () => this.#isReady(child), 30_000).then(() => undefined);
+    const ready = waitFor('the API', () => this.#isReady(child), 120_000).then(() => undefined);
     ready.catch(() => undefined);
     return { ready, gone };
   }
