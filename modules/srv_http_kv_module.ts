@@ -36,8 +36,9 @@ export class KeyValuePairs implements HttpModule {
     private readonly info: ServerInfo,
   ) {}
 
-  compileServer({ conf }: Scope<typeof directives>): HttpHandlers | undefined {
-    if (this.info.role === 'master' && conf.dyn_kv_conf !== undefined) this.pairs.configure(conf.dyn_kv_conf);
+  compileServer(scope: Scope<typeof directives>): HttpHandlers | undefined {
+    const settings = scope.conf.dyn_kv_conf;
+    if (this.info.role === 'master' && settings !== undefined) scope.register({ commit: () => this.pairs.configure(settings) });
     return undefined;
   }
 

@@ -59,6 +59,11 @@ export class HttpEngine implements Follower {
     return this.#configuration;
   }
 
+  /** Its servers by address. */
+  get groups(): ListenGroups {
+    return this.#groups;
+  }
+
   /** Addresses that are open, as `listen` names them. */
   get addresses(): string[] {
     return Array.from(this.#listeners.values(), (listener) => listener.address);

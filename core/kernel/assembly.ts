@@ -3,7 +3,6 @@ import type { Replica } from '../control/participant.js';
 import { HttpContext } from '../http/request/context.js';
 import { requestFlow } from '../http/phases/request-flow.js';
 import { HttpEngine, type EngineRole } from '../http/engine.js';
-import type { HttpConfiguration } from '../http/site/compiler.js';
 import { HttpExchanges } from '../http/upstream/exchange-route.js';
 import { Figures } from '../http/request/figures.js';
 import type { AppendedLogFiles } from '../log/log-files.js';
@@ -45,8 +44,8 @@ export interface Assembly {
   readonly open: () => Promise<void>;
   /** Gives up what a worker had under way when it died. Master only. */
   readonly dropWorker: (worker: number) => void;
-  /** What requests are served by; undefined before the first configuration. */
-  readonly configuration: () => HttpConfiguration | undefined;
+  /** What requests are served by. */
+  readonly engine: Pick<HttpEngine, 'configuration' | 'groups'>;
   /** Requests that the workers of that number have been sent so far. Master only. */
   readonly requestsOf: (worker: number) => number;
 }
@@ -114,7 +113,7 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
       moduleZones.dropWorker(dead);
       metrics.dropWorker(dead);
     },
-    configuration: () => http.configuration,
+    engine: http,
     requestsOf: (number) => figures.requestsOf(number),
   };
 }

@@ -4,6 +4,8 @@ import { parseText } from '../../core/config/parser.js';
 import { ConfigTree, IdSource, type TreeOperation } from '../../core/config/tree.js';
 import { FIGURES_SIZE } from '../../core/http/request/figures.js';
 import type { HttpConfiguration } from '../../core/http/site/compiler.js';
+import type { HttpEngine } from '../../core/http/engine.js';
+import type { ServerNames } from '../../core/http/site/server-names.js';
 import type { Location } from '../../core/http/site/location.js';
 import type { LocationTable } from '../../core/http/site/location-table.js';
 import { assemble } from '../../core/kernel/assembly.js';
@@ -17,7 +19,7 @@ import { tempFolder } from '../harness/temp.js';
 /** What a configuration compiles to with all standard modules, in this thread and without sockets. */
 export class Site {
   readonly instance: Instance;
-  readonly #configuration: () => HttpConfiguration | undefined;
+  readonly #engine: Pick<HttpEngine, 'configuration' | 'groups'>;
   readonly #ids = new IdSource();
 
   constructor(t: ExecutionContext) {
@@ -34,8 +36,8 @@ export class Site {
       validates: true,
     });
     const memory = { zones: new ZoneSet('private'), figures: new SharedArrayBuffer(FIGURES_SIZE), workers: 1 };
-    const { configuration } = assemble(this.instance, { role: 'check', files, errorLog: `${prefix}/log`, ...memory });
-    this.#configuration = configuration;
+    const { engine } = assemble(this.instance, { role: 'check', files, errorLog: `${prefix}/log`, ...memory });
+    this.#engine = engine;
     t.teardown(async () => {
       await this.instance.stop();
       files.close();
@@ -43,7 +45,7 @@ export class Site {
   }
 
   get configuration(): HttpConfiguration {
-    const configuration = this.#configuration();
+    const { configuration } = this.#engine;
     if (configuration === undefined) throw new Error('no configuration is in force');
     return configuration;
   }
@@ -61,6 +63,11 @@ export class Site {
     const prepared = await this.instance.prepare(operations);
     prepared.commit();
     return operations;
+  }
+
+  /** The servers of an address by their names. */
+  names(address: string): ServerNames | undefined {
+    return this.#engine.groups.get(address)?.names;
   }
 
   /** Every server and location, by the id of its directive. */
