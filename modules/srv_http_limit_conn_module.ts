@@ -26,13 +26,13 @@ const directives = {
     in: ['http'],
     args: { key: template('key'), zone: requiredParam('zone', zone()) },
     many: true,
-    doc: 'Zone that counts the connections of each key.',
+    doc: 'Shared memory zone with the number of connections of each key.',
   }),
   limit_conn: directive({
     in: ANYWHERE,
     args: { zone: text('zone'), connections: connections() },
     many: true,
-    doc: 'Limits the connections of a key that have a request in progress; further requests are rejected.',
+    doc: 'Limits the connections of a key that have a request in progress. Further requests are rejected.',
   }),
   limit_conn_status: directive({ in: ANYWHERE, args: number({ min: 400, max: 599 }), default: '503', doc: 'Status of rejected requests.' }),
   limit_conn_log_level: directive({
@@ -41,7 +41,12 @@ const directives = {
     default: 'error',
     doc: 'Log level of rejected requests.',
   }),
-  limit_conn_dry_run: directive({ in: ANYWHERE, args: flag(), default: 'off', doc: 'Counts and logs, and does not reject.' }),
+  limit_conn_dry_run: directive({
+    in: ANYWHERE,
+    args: flag(),
+    default: 'off',
+    doc: 'Counts and logs excessive connections without limiting them.',
+  }),
 };
 
 /** One `limit_conn` in force. */

@@ -25,7 +25,7 @@ const directives = {
     in: ['http'],
     args: { key: template('key'), zone: requiredParam('zone', zone()), rate: requiredParam('rate', requestRate()) },
     many: true,
-    doc: 'Zone that keeps how far each key is above its rate of requests.',
+    doc: 'Shared memory zone with the state of each key, and the rate of requests allowed.',
   }),
   limit_req: directive({
     in: ANYWHERE,
@@ -36,16 +36,21 @@ const directives = {
       nodelay: word('nodelay'),
     },
     many: true,
-    doc: 'Limits the rate of requests: up to burst requests above it are delayed, more are rejected. nodelay and delay say how many of the burst are not delayed.',
+    doc: 'Limits the rate of requests. Up to burst excessive requests are delayed, further ones rejected; with delay only those above that number are delayed, with nodelay none.',
   }),
   limit_req_status: directive({ in: ANYWHERE, args: number({ min: 400, max: 599 }), default: '503', doc: 'Status of rejected requests.' }),
   limit_req_log_level: directive({
     in: ANYWHERE,
     args: choice('info', 'notice', 'warn', 'error'),
     default: 'error',
-    doc: 'Log level of rejected requests; delayed ones are logged one level lower.',
+    doc: 'Log level of rejected requests; delays are logged one level lower.',
   }),
-  limit_req_dry_run: directive({ in: ANYWHERE, args: flag(), default: 'off', doc: 'Counts and logs, and neither rejects nor delays.' }),
+  limit_req_dry_run: directive({
+    in: ANYWHERE,
+    args: flag(),
+    default: 'off',
+    doc: 'Counts and logs excessive requests without limiting them.',
+  }),
 };
 
 type Field = 'last' | 'excess';

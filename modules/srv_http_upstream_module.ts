@@ -3,7 +3,7 @@ import { httpModule } from '../core/module/manifest.js';
 import { directive } from '../core/module/spec.js';
 import { upstreamDirectives } from '../core/module/upstream.js';
 
-/** Groups of servers for proxy_pass: `upstream NAME { server …; }`. What a group does is the core's part; this module declares its form. */
+/** Groups of servers for proxy_pass (ngx_http_upstream_module). The core runs them; this module declares their directives. */
 @httpModule({
   name: 'srv_http_upstream_module',
   api: 1,
@@ -14,7 +14,7 @@ import { upstreamDirectives } from '../core/module/upstream.js';
       many: true,
       block: 'upstream',
       identity: ({ args }) => args[0]?.text ?? '',
-      doc: 'A group of servers that requests are spread over.',
+      doc: 'Defines a group of servers that requests are distributed among.',
     }),
     ...upstreamDirectives,
   },

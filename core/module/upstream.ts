@@ -63,22 +63,27 @@ export const upstreamDirectives = {
   zone: directive({
     in: ['upstream'],
     args: { name: text('name'), size: optional(size()) },
-    doc: 'Keeps the run-time state of the group in memory that all workers share. Without a size: the zone of another group.',
+    doc: 'Keeps the run-time state of the upstream in memory shared by all workers. Without a size, uses the zone of another upstream.',
   }),
   keepalive: directive({
     in: ['upstream'],
     args: { connections: number({ max: WHOLE }), local: word('local') },
     default: '32 local',
-    doc: 'Idle connections to members that each worker keeps; with "local" only for the location they were made for.',
+    doc: 'Idle connections to servers kept by each worker; with "local", each location keeps its own.',
   }),
   keepalive_requests: directive({
     in: ['upstream'],
     args: number({ max: WHOLE }),
     default: '1000',
-    doc: 'Requests over one connection; 0: one.',
+    doc: 'Maximum number of requests over one connection; 0: one.',
   }),
-  keepalive_time: directive({ in: ['upstream'], args: time(), default: '1h', doc: 'Age at which a connection is not kept any more.' }),
-  keepalive_timeout: directive({ in: ['upstream'], args: time(), default: '60s', doc: 'How long an idle connection is kept.' }),
+  keepalive_time: directive({
+    in: ['upstream'],
+    args: time(),
+    default: '1h',
+    doc: 'Maximum age of a connection, after which it is closed.',
+  }),
+  keepalive_timeout: directive({ in: ['upstream'], args: time(), default: '60s', doc: 'Time after which an idle connection is closed.' }),
 };
 
 /** The typed `upstream` block. */
