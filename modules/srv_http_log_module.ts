@@ -107,8 +107,8 @@ interface Line {
 /** Access logs (ngx_http_log_module). */
 @httpModule({ name: 'srv_http_log_module', api: 1, directives })
 export class AccessLog {
-  /** Without open_log_file_cache. */
-  readonly #uncached: NamedLogFiles;
+  /** Without open_log_file_cache; made when the first scope is compiled. */
+  #uncached: NamedLogFiles | undefined;
   /** All scopes that one line holds for share what is open. */
   readonly #caches = new WeakMap<Directive, NamedLogFiles>();
 
@@ -116,9 +116,7 @@ export class AccessLog {
     private readonly files: LogFiles,
     private readonly info: ServerInfo,
     private readonly log: Log,
-  ) {
-    this.#uncached = files.named();
-  }
+  ) {}
 
   compileServer(scope: LogScope): undefined {
     assertFormats(scope);
@@ -176,7 +174,7 @@ export class AccessLog {
   #namedFiles(scope: LogScope): NamedLogFiles {
     const [line] = scope.lines('open_log_file_cache');
     const cache = scope.conf.open_log_file_cache;
-    if (line === undefined || cache === undefined || cache.off) return this.#uncached;
+    if (line === undefined || cache === undefined || cache.off) return (this.#uncached ??= this.files.named());
     const { max, inactive, minUses, valid } = cache;
     if (max === undefined) return scope.fail('"open_log_file_cache" must have "max" parameter', line);
     const files = this.#caches.get(line) ?? this.files.named({ max, inactiveMs: inactive, minUses, validMs: valid });
