@@ -40,12 +40,13 @@ const keys = (name: string, count: number): string[] => Array.from({ length: cou
 const count = (text: string, letter: string): number => text.split(letter).length - 1;
 
 test('least_conn: the one with the fewest requests of all workers', async (t) => {
+  // With its weight the quick one is the less loaded one also while its last request is not quite over.
   const held: (() => void)[] = [];
   const slow = await rawBackend(t, (socket) => {
     socket.on('data', () => held.push(() => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\ns')));
   });
   const [a] = await letters(t, 1);
-  const srv = await serve(t, { u: `zone u 64k; least_conn; server 127.0.0.1:${slow.port}; server 127.0.0.1:${a};` });
+  const srv = await serve(t, { u: `zone u 64k; least_conn; server 127.0.0.1:${slow.port}; server 127.0.0.1:${a} weight=4;` });
   const port = srv.port('web');
   while (held.length === 0) {
     const client = await connectRaw(t, port);
@@ -98,7 +99,7 @@ test('random two: the less loaded one of two', async (t) => {
   let waiting = 0;
   const slow = await rawBackend(t, (socket) => void socket.on('data', () => waiting++));
   const [a] = await letters(t, 1);
-  const srv = await serve(t, { u: `zone u 64k; random two; server 127.0.0.1:${slow.port}; server 127.0.0.1:${a};` });
+  const srv = await serve(t, { u: `zone u 64k; random two; server 127.0.0.1:${slow.port}; server 127.0.0.1:${a} weight=4;` });
   await waitFor('a request at the slow one', async () => {
     const client = await connectRaw(t, srv.port('web'));
     client.send('GET /u HTTP/1.1\r\nHost: a\r\n\r\n');
