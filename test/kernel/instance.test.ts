@@ -8,7 +8,7 @@ import { Instance } from '../../core/kernel/instance.js';
 import { ErrorLog } from '../../core/log/error-log.js';
 import { AppendedLogFiles } from '../../core/log/log-files.js';
 import { coreModule } from '../../core/module/manifest.js';
-import { KeyValue, ServerInfo } from '../../core/module/services.js';
+import { KeyValue, LogFiles, ServerInfo } from '../../core/module/services.js';
 
 import { tempFolder } from '../harness/temp.js';
 
@@ -18,7 +18,17 @@ function newInstance(t: ExecutionContext, validates = true): Instance {
   const prefix = tempFolder(t);
   const log = new ErrorLog(files, '1#0', [{ path: `${prefix}/log`, level: 'debug' }]);
   t.teardown(() => files.close());
-  return new Instance({ role: 'worker', worker: 3, installation: findInstallation(), prefix, confFolder: prefix, log, validates });
+  const instance = new Instance({
+    role: 'worker',
+    worker: 3,
+    installation: findInstallation(),
+    prefix,
+    confFolder: prefix,
+    log,
+    validates,
+  });
+  instance.services.provide(LogFiles, files);
+  return instance;
 }
 
 const ids = new IdSource();
