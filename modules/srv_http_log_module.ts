@@ -1,4 +1,4 @@
-import { choice, number, optional, param, rest, size, template, text, time, word } from '../core/module/args.js';
+import { choice, flag, number, optional, param, rest, size, template, text, time, word } from '../core/module/args.js';
 import type { HttpHandlers, HttpRequest, LocationScope, Template, VariableGetter } from '../core/module/http.js';
 import { httpModule } from '../core/module/manifest.js';
 import { Log, LogFiles, ServerInfo, type NamedLogFiles } from '../core/module/services.js';
@@ -48,6 +48,7 @@ const directives = {
     default: 'logs/access.log combined',
     doc: 'Writes a line for every request.',
   }),
+  log_subrequest: directive({ in: ['http', 'server', 'location'], args: flag(), default: 'off', doc: 'Logs subrequests as well.' }),
   open_log_file_cache: directive({
     in: ['http', 'server', 'location'],
     args: {
@@ -128,8 +129,10 @@ export class AccessLog {
     const lines = scope.each(scope.conf.access_log.entries(), ([at, line]) => this.#line(scope, line, written[at]));
     // `off` is for all of them.
     if (lines.length === 0 || !lines.every((line) => line !== undefined)) return undefined;
+    const { log_subrequest: logsSubrequests } = scope.conf;
     return {
       log(request) {
+        if (request.parent !== undefined && !logsSubrequests) return;
         for (const line of lines) writeLine(line, request);
       },
     };

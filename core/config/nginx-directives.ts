@@ -7,12 +7,12 @@ const FAMILIES = /^(?:fastcgi|scgi|uwsgi|grpc|memcached|http3|quic|ssi|userid|da
 export const NGINX_DIRECTIVES: ReadonlySet<string> = new Set(
   `
   add_after_body add_before_body add_trailer addition_types aio aio_write alias ancient_browser ancient_browser_value auth_basic
-  auth_basic_user_file auth_delay auth_request auth_request_set autoindex autoindex_exact_size autoindex_format autoindex_localtime charset
+  auth_basic_user_file auth_delay autoindex autoindex_exact_size autoindex_format autoindex_localtime charset
   charset_map charset_types client_body_in_file_only connection_pool_size create_full_put_path debug_points directio directio_alignment
   disable_symlinks early_hints empty_gif epoll_events etag flv geo google_perftools_profiles gunzip gunzip_buffers gzip gzip_buffers
   gzip_comp_level gzip_disable gzip_hash gzip_http_version gzip_min_length gzip_no_buffer gzip_proxied gzip_static gzip_types gzip_vary
   gzip_window http3 if if_modified_since image_filter index keepalive_disable keepalive_min_timeout limit_rate limit_rate_after
-  lingering_close lingering_time log_not_found log_subrequest mail max_ranges min_delete_depth mirror mirror_request_body modern_browser
+  lingering_close lingering_time log_not_found mail max_ranges min_delete_depth mirror mirror_request_body modern_browser
   modern_browser_value mp4 msie_padding msie_refresh open_file_cache open_file_cache_errors open_file_cache_events open_file_cache_min_uses
   open_file_cache_valid output_buffers override_charset post_action postpone_gzipping postpone_output preread_buffer_size proxy_bind
   proxy_cache proxy_cache_background_update proxy_cache_bypass proxy_cache_convert_head proxy_cache_key proxy_cache_lock

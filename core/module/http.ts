@@ -251,7 +251,7 @@ export interface HttpRequest {
   respond(status: number, contentType?: string, length?: number): ResponseBody;
   /**
    * Makes a request to this server on behalf of this one: the same client and fields, another URI, GET, without a body. It goes through the
-   * phases from server_rewrite on, but not through `access`, may reach `internal` locations, and is not logged. Nested at most 50 deep.
+   * phases from server_rewrite on, but not through `access`, may reach `internal` locations, and is not in the access log without `log_subrequest`. Nested at most 50 deep.
    * Resolves when its response is complete, whatever its status; rejects when the client is gone or its body is longer than `limit`.
    */
   subrequest(uri: string, options?: SubrequestOptions): Promise<Subrequest>;
