@@ -4,7 +4,7 @@ import { ConfigErrors } from '../config/errors.js';
 import { IdSource } from '../config/tree.js';
 import { mainDirectives } from '../kernel/core-directives.js';
 import { readConfiguration } from '../kernel/read-configuration.js';
-import { systemErrorText } from '../config/system-error.js';
+import { systemErrorText } from '../module/system-error.js';
 import type { Command } from './command.js';
 import { SIGNALS, type SignalName } from './options.js';
 import { readyConfiguration } from './test-configuration.js';

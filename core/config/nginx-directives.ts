@@ -6,6 +6,7 @@ const FAMILIES = /^(?:fastcgi|scgi|uwsgi|grpc|memcached|http3|quic|ssi|userid|da
 /** Those that srv has not, one by one. */
 export const NGINX_DIRECTIVES: ReadonlySet<string> = new Set(
   `
+<<<<<<< HEAD
   add_after_body add_before_body add_trailer addition_types aio aio_write alias ancient_browser ancient_browser_value auth_basic
   auth_basic_user_file auth_delay autoindex autoindex_exact_size autoindex_format autoindex_localtime charset
   charset_map charset_types client_body_in_file_only connection_pool_size create_full_put_path debug_points directio directio_alignment
@@ -25,6 +26,33 @@ export const NGINX_DIRECTIVES: ReadonlySet<string> = new Set(
   secure_link secure_link_md5 secure_link_secret sendfile_max_chunk slice source_charset split_clients ssi ssl_alpn ssl_certificate_cache
   ssl_client_certificate ssl_crl ssl_dhparam ssl_early_data ssl_object_cache_inheritable ssl_ocsp ssl_ocsp_cache ssl_ocsp_responder
   ssl_password_file ssl_preread ssl_reject_handshake ssl_stapling ssl_stapling_file ssl_stapling_responder ssl_stapling_verify
+=======
+  add_after_body add_before_body add_trailer addition_types aio_write ancient_browser ancient_browser_value auth_basic
+  auth_basic_user_file auth_delay auth_request auth_request_set autoindex autoindex_exact_size autoindex_format autoindex_localtime
+  break charset charset_map charset_types client_body_in_file_only
+  connection_pool_size create_full_put_path debug_points disable_symlinks early_hints empty_gif epoll_events
+  flv geo google_perftools_profiles gunzip gunzip_buffers gzip gzip_buffers gzip_comp_level gzip_disable gzip_hash
+  gzip_http_version gzip_min_length gzip_no_buffer gzip_proxied gzip_static gzip_types gzip_vary gzip_window hash http3 if
+  image_filter ip_hash keepalive_disable keepalive_min_timeout least_conn limit_conn limit_conn_dry_run
+  limit_conn_log_level limit_conn_status limit_conn_zone limit_except limit_rate limit_rate_after limit_req limit_req_dry_run
+  limit_req_log_level limit_req_status limit_req_zone lingering_close lingering_time log_subrequest mail map
+  map_hash_bucket_size map_hash_max_size max_ranges min_delete_depth mirror mirror_request_body modern_browser modern_browser_value mp4
+  msie_padding msie_refresh open_file_cache open_file_cache_errors open_file_cache_events open_file_cache_min_uses open_file_cache_valid
+  override_charset post_action postpone_gzipping postpone_output preread_buffer_size proxy_bind proxy_cache
+  proxy_cache_background_update proxy_cache_bypass proxy_cache_convert_head proxy_cache_key proxy_cache_lock proxy_cache_lock_age
+  proxy_cache_lock_timeout proxy_cache_max_range_offset proxy_cache_methods proxy_cache_min_uses proxy_cache_path proxy_cache_revalidate
+  proxy_cache_use_stale proxy_cache_valid proxy_cookie_domain proxy_cookie_flags proxy_cookie_path proxy_download_rate
+  proxy_force_ranges proxy_headers_hash_bucket_size proxy_headers_hash_max_size proxy_ignore_headers proxy_limit_rate
+  proxy_max_temp_file_size proxy_no_cache proxy_protocol proxy_protocol_timeout proxy_send_lowat proxy_set_body proxy_socket_keepalive
+  proxy_ssl_certificate proxy_ssl_certificate_key proxy_ssl_ciphers proxy_ssl_conf_command proxy_ssl_crl proxy_ssl_name
+  proxy_ssl_password_file proxy_ssl_protocols proxy_ssl_server_name proxy_ssl_session_reuse proxy_ssl_trusted_certificate
+  proxy_ssl_verify proxy_ssl_verify_depth proxy_store proxy_store_access proxy_temp_file_write_size proxy_temp_path proxy_upload_rate
+  random random_index real_ip_header real_ip_recursive referer_hash_bucket_size referer_hash_max_size request_pool_size
+  resolver resolver_timeout rewrite rewrite_log secure_link secure_link_md5 secure_link_secret set
+  set_real_ip_from slice source_charset split_clients ssi ssl_alpn ssl_certificate_cache ssl_client_certificate ssl_crl ssl_dhparam
+  ssl_early_data ssl_object_cache_inheritable ssl_ocsp ssl_ocsp_cache ssl_ocsp_responder ssl_password_file ssl_preread
+  ssl_reject_handshake ssl_session_ticket_key ssl_stapling ssl_stapling_file ssl_stapling_responder ssl_stapling_verify
+>>>>>>> 7ac83ef (static: serve files where a location has no other content)
   ssl_trusted_certificate ssl_verify_client ssl_verify_depth stream sub_filter sub_filter_last_modified sub_filter_once sub_filter_types
   subrequest_output_buffer_size try_files tunnel_pass types_hash_bucket_size userid valid_referers
   `.split(/\s+/),

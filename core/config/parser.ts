@@ -7,7 +7,7 @@ import { dirname, resolve } from 'node:path';
 import type { Source, Word } from '../module/tree.js';
 import { COMMAND_LINE, ConfigError, byPosition } from './errors.js';
 import { expandPattern, isPattern } from './glob.js';
-import { systemErrorText } from './system-error.js';
+import { systemErrorText } from '../module/system-error.js';
 import { DEFAULT_LIMITS, TextParser, type ParseHost, type ParseLimits, type TextKind } from './text-parser.js';
 import type { DirectiveData, IdSource } from './tree.js';
 

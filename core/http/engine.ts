@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ConfigError } from '../config/errors.js';
 import { ErrorCollector } from '../config/error-collector.js';
 import type { InputFiles } from '../config/input-files.js';
-import { systemErrorText } from '../config/system-error.js';
+import { systemErrorText } from '../module/system-error.js';
 import type { Change, Follower, Prepared } from '../kernel/follower.js';
 import type { Resource } from '../module/resource.js';
 import { bindCheck, bindProbe } from '../net/bind-probe.js';

@@ -27,6 +27,7 @@ export const STANDARD_MODULES: readonly string[] = [
   'srv_http_upstream_random_module',
   'srv_http_proxy_module',
   'srv_http_stub_status_module',
+  'srv_http_static_module',
   'srv_http_kv_module',
   'srv_http_api_module',
 ];

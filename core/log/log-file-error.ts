@@ -1,4 +1,4 @@
-import { systemErrorText } from '../config/system-error.js';
+import { systemErrorText } from '../module/system-error.js';
 
 /** A log file could not be opened. The message is nginx's. */
 export class LogFileError extends Error {

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { makeFolder } from '../config/make-folder.js';
-import { systemErrorText } from '../config/system-error.js';
+import { systemErrorText } from '../module/system-error.js';
 
 /**
  * Writes the number of this process. Appears whole or not at all; one that a killed server left behind is replaced.

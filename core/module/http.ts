@@ -29,6 +29,8 @@ export type Handler = (request: HttpRequest) => Result | Promise<Result>;
 export interface HttpHandlers extends Partial<Record<Phase, Handler>> {
   /** Makes the response of the location. Two modules that claim one location are a configuration error. */
   content?: Handler;
+  /** Makes the response of a location whose content nobody has claimed, as static files do. The first module that has one decides. */
+  defaultContent?: Handler;
   /** The content handler reads the request body with a limit of its own: `client_max_body_size` is not for it. */
   limitsBody?: true;
   /** The content handler passes requests on: in a location `/name/` a request for `/name` is redirected there, as with nginx's proxy_pass. */
@@ -82,6 +84,7 @@ export interface ResponseBody {
   write(piece: Buffer | string): boolean;
   /** Resolves when the client has caught up, at once if it has not fallen behind, and when it is gone. */
   drained(): Promise<void>;
+  /** The response is complete. One without a body (HEAD, 304) may end at once, whatever its length. */
   end(): void;
   /** Cuts the response off: the client sees that it is not complete. */
   abort(): void;

@@ -1,5 +1,5 @@
 import net, { type Socket } from 'node:net';
-import { systemErrorText } from '../config/system-error.js';
+import { systemErrorText } from '../module/system-error.js';
 import { isOutOfDescriptors } from './descriptors.js';
 import type { ConnectTarget, TlsClient } from './tls-client.js';
 import type { Timed } from './timers.js';

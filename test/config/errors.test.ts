@@ -1,7 +1,7 @@
 import test from 'ava';
 import { formatConfigErrors, messageWithPlace } from '../../core/config/error-report.js';
 import { ConfigError, ConfigErrors, configErrorsOf, errorAt } from '../../core/config/errors.js';
-import { systemErrorText } from '../../core/config/system-error.js';
+import { systemErrorText } from '../../core/module/system-error.js';
 
 const SOURCE = { file: 'a.conf', line: 3, column: 5, from: { file: 'srv.conf', line: 2, column: 9 } };
 

@@ -105,7 +105,7 @@ function walk(request: Request): Result {
     if (result !== DECLINED) return result;
     request.stage = Stage.Content;
   }
-  const { content } = request.location;
+  const { content = request.location.defaultContent } = request.location;
   if (content === undefined) return notFound(request);
   const result = content(request);
   return typeof result === 'number' ? contentResult(request, result) : park(request, result);

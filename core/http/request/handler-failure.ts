@@ -15,6 +15,6 @@ export function handlerName({ location, server }: Request, handler: unknown): st
 
 /** The handler that a request is in, or has just come from. */
 export function presentHandler({ stage, server, location, cursor }: Request): unknown {
-  if (stage === Stage.Content) return location.content;
+  if (stage === Stage.Content) return location.content ?? location.defaultContent;
   return (stage === Stage.Server ? server.steps : location.steps).handlers[cursor - 1];
 }

@@ -60,7 +60,7 @@ export class StreamedResponse implements ResponseBody, RequestOwner {
   end(): void {
     const { request } = this;
     if (this.#closed) return;
-    if (this.#given < this.#length) {
+    if (this.#given < this.#length && request.sendsBody) {
       this.#failed(new RangeError(`${this.#given} of the ${this.#length} bytes of the response's length were written`));
       return;
     }

@@ -14,7 +14,19 @@ type Step = 'compile' | 'compileServer' | 'compileTls';
 
 /** What each step may return: the rest would never run. */
 const HANDLERS = {
-  compile: ['rewrite', 'preaccess', 'access', 'precontent', 'content', 'limitsBody', 'error', 'autoRedirect', 'header', 'log'],
+  compile: [
+    'rewrite',
+    'preaccess',
+    'access',
+    'precontent',
+    'content',
+    'defaultContent',
+    'limitsBody',
+    'error',
+    'autoRedirect',
+    'header',
+    'log',
+  ],
   compileServer: ['post_read', 'server_rewrite'],
 } as const satisfies Partial<Record<Step, readonly (keyof HttpHandlers)[]>>;
 

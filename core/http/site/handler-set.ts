@@ -21,6 +21,7 @@ export class HandlerSet {
   readonly modules = new Map<unknown, string>();
   #content: { readonly module: string; readonly run: Handler } | undefined;
   error: HttpHandlers['error'];
+  defaultContent: Handler | undefined;
   /** The owner of the content sets the limit of request bodies itself. */
   limitsBody = false;
   /** The owner of the content passes requests on. */
@@ -40,6 +41,7 @@ export class HandlerSet {
     if (handlers.limitsBody) this.limitsBody = true;
     if (handlers.autoRedirect) this.autoRedirect = true;
     this.error ??= handlers.error;
+    this.defaultContent ??= handlers.defaultContent;
   }
 
   get content(): Handler | undefined {

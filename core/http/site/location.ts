@@ -76,6 +76,8 @@ export interface Location {
   readonly settings: LocationSettings;
   readonly steps: Steps;
   readonly content: Handler | undefined;
+  /** Makes the response where there is no {@link content}. */
+  readonly defaultContent: Handler | undefined;
   /** Makes the body of error responses. */
   readonly error: HttpHandlers['error'];
   readonly headerFilters: readonly NonNullable<HttpHandlers['header']>[];

@@ -2,7 +2,7 @@ import { ConfReader } from '../../config/conf.js';
 import { ErrorCollector } from '../../config/error-collector.js';
 import { errorAt } from '../../config/errors.js';
 import { sameHead } from '../../config/operations.js';
-import { systemErrorText } from '../../config/system-error.js';
+import { systemErrorText } from '../../module/system-error.js';
 import type { Scope } from '../../module/http.js';
 import type { InputFile, Resource } from '../../module/resource.js';
 import type { ArgContext, Conf, ContextName, Directives } from '../../module/spec.js';

@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, mkdir, mkdirSync, open, unlink } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ConfigError } from '../../config/errors.js';
-import { systemErrorText } from '../../config/system-error.js';
+import { systemErrorText } from '../../module/system-error.js';
 
 /** Only the server itself has to see what clients send. */
 const FOLDER_MODE = 0o700;

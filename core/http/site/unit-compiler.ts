@@ -138,6 +138,7 @@ export class UnitCompiler {
       settings: limitsBody ? { ...settings, clientMaxBodySize: 0 } : settings,
       steps: handlers.steps('rewrite', 'precontent'),
       content: handlers.content ?? whole?.content,
+      defaultContent: handlers.defaultContent ?? whole?.defaultContent,
       error: handlers.error ?? whole?.error,
       headerFilters: handlers.headerFilters,
       logHandlers: handlers.logHandlers,

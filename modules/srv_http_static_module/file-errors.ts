@@ -1,0 +1,34 @@
+/** What the errors of the file system mean for a request, with nginx's statuses and wording. */
+import type { HttpRequest } from '../../core/module/http.js';
+import type { Log } from '../../core/module/services.js';
+import { systemErrorText } from '../../core/module/system-error.js';
+
+const NOT_FOUND = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG']);
+
+export function isNotFound(error: unknown): boolean {
+  return NOT_FOUND.has((error as NodeJS.ErrnoException).code ?? '');
+}
+
+export function isForbidden(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'EACCES' || code === 'ELOOP';
+}
+
+/** Logs a call that failed. @returns the status to respond with. @throws what is no error of the file system */
+export function fileStatus(error: unknown, call: string, path: string, request: HttpRequest, log: Log, logsNotFound: boolean): number {
+  if ((error as NodeJS.ErrnoException).code === undefined) throw error;
+  const status = isNotFound(error) ? 404 : isForbidden(error) ? 403 : 500;
+  if (status !== 404 || logsNotFound) {
+    log.write(status === 500 ? 'crit' : 'error', `${call} "${shown(path)}" failed (${systemErrorText(error)})`, request);
+  }
+  return status;
+}
+
+/** Paths are bytes. */
+export function bytesOf(path: string): Buffer {
+  return Buffer.from(path, 'latin1');
+}
+
+export function shown(path: string): string {
+  return bytesOf(path).toString();
+}

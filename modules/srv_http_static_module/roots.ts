@@ -1,0 +1,76 @@
+import type { HttpRequest, Scope, Template } from '../../core/module/http.js';
+import type { ServerInfo } from '../../core/module/services.js';
+import type { Directive } from '../../core/module/tree.js';
+
+/** Where the files of a scope are: `root`, or `alias`. */
+export interface Root {
+  /** What stands in place of the prefix of a location; undefined: the whole path of the request follows (`root`). */
+  readonly alias: Alias | undefined;
+  readonly folder: Template;
+}
+
+interface Alias {
+  /** The name of the location whose place the folder takes. Undefined: a regular expression chose it, and the folder is the whole path. */
+  readonly location: string | undefined;
+}
+
+/** Finds the root of a scope. Roots are compiled once for each directive, so that a change elsewhere leaves them as they are. */
+export class Roots {
+  readonly #known = new WeakMap<Directive, Root>();
+  #default: Root | undefined;
+
+  constructor(private readonly info: ServerInfo) {}
+
+  /** That of the innermost block around it with `root` or `alias`. */
+  of(scope: Scope): Root {
+    for (let place: Scope | undefined = scope; place !== undefined; place = place.parent) {
+      const [name] = ['root', 'alias'].filter((candidate) => place?.own(candidate));
+      const [line] = name === undefined ? [] : place.lines(name);
+      if (line !== undefined) return this.#known.get(line) ?? this.#read(line, place);
+    }
+    return (this.#default ??= this.#constant('html'));
+  }
+
+  /** The folder, without a slash at the end where it is a `root` (`$document_root`). */
+  folder(root: Root, request: HttpRequest): string {
+    return root.folder.constant ?? this.#absolute(root.folder.of(request));
+  }
+
+  /** The path of the file that a request asks for (`$request_filename`). Undefined: an alias whose location a rewrite has left. */
+  path(root: Root, request: HttpRequest, uri = request.uri): string | undefined {
+    const folder = this.folder(root, request);
+    if (root.alias === undefined) return folder + uri;
+    const { location } = root.alias;
+    if (location === undefined) return folder;
+    return uri.startsWith(location) ? folder + uri.slice(location.length) : undefined;
+  }
+
+  #read(line: Directive, { args, directive }: Scope): Root {
+    const template = args.template(line.args[0]?.text ?? '');
+    const isRoot = line.name === 'root';
+    const constant = template.constant === undefined ? undefined : this.#absolute(template.constant);
+    const folder = isRoot ? constant?.replace(/\/$/, '') : constant;
+    const root: Root = {
+      alias: isRoot ? undefined : { location: directive && locationName(directive) },
+      folder: folder === undefined ? template : { constant: folder, of: () => folder },
+    };
+    this.#known.set(line, root);
+    return root;
+  }
+
+  #absolute(path: string): string {
+    return path.startsWith('/') ? path : `${Buffer.from(this.info.prefix).latin1Slice()}/${path}`;
+  }
+
+  #constant(path: string): Root {
+    const folder = this.#absolute(path);
+    return { alias: undefined, folder: { constant: folder, of: () => folder } };
+  }
+}
+
+/** The path that a location is for; undefined: it has a regular expression. */
+function locationName({ args: [first, second] }: Directive): string | undefined {
+  const [, modifier = '', glued = ''] = /^(=|~\*|\^~|~|)(.*)$/s.exec(first?.text ?? '') ?? [];
+  if (modifier.startsWith('~')) return undefined;
+  return Buffer.from(second?.text ?? glued).latin1Slice();
+}
