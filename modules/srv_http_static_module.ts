@@ -118,7 +118,7 @@ export class Static {
 function assertOneRoot(scope: StaticScope): void {
   if (!scope.own('alias')) return;
   if (scope.own('root')) scope.fail('"alias" directive is duplicate, "root" directive was specified earlier', 'alias');
-  if (/^@/.test(scope.directive?.args[0]?.text ?? '')) {
+  if (scope.directive?.args[0]?.text.startsWith('@') === true) {
     scope.fail('the "alias" directive cannot be used inside the named location', 'alias');
   }
 }

@@ -39,5 +39,5 @@ function matches(list: string, etag: string | undefined, weak: boolean): boolean
 
 /** Seconds of an HTTP date (RFC 9110, 5.6.7); NaN: it is none. The form of asctime has no zone, and means GMT. */
 export function secondsOf(date: string): number {
-  return Date.parse(/GMT$/.test(date) ? date : `${date} GMT`) / 1000;
+  return Date.parse(date.endsWith('GMT') ? date : `${date} GMT`) / 1000;
 }

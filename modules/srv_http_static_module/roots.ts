@@ -24,8 +24,8 @@ export class Roots {
   /** That of the innermost block around it with `root` or `alias`. */
   of(scope: Scope): Root {
     for (let place: Scope | undefined = scope; place !== undefined; place = place.parent) {
-      const [name] = ['root', 'alias'].filter((candidate) => place?.own(candidate));
-      const [line] = name === undefined ? [] : place.lines(name);
+      const name = place.own('alias') ? 'alias' : 'root';
+      const line = place.own(name) ? place.lines(name)[0] : undefined;
       if (line !== undefined) return this.#known.get(line) ?? this.#read(line, place);
     }
     return (this.#default ??= this.#constant('html'));
