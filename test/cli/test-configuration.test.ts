@@ -106,7 +106,7 @@ test('where a module is missing, what cannot be a directive of it is told, and w
   const conf = `load_module modules/nope.so;
 events { brotli 1; }
 http {
-  proxy_passs x; gzip on; proxy_cahe x;
+  proxy_passs x; ssi on; proxy_cahe x;
   server { listen 127.0.0.1:8001; brotli on; add_heder a b; brotli_types text/css; }
 }`;
   const { stderr } = await runSrv(t, ['-t'], conf);
@@ -115,7 +115,7 @@ http {
   t.is(first, 'cannot load module "modules/nope.so"');
   t.deepEqual(
     others,
-    ['proxy_passs', 'gzip', 'proxy_cahe', 'add_heder'].map((name) => `unknown directive "${name}"`),
+    ['proxy_passs', 'ssi', 'proxy_cahe', 'add_heder'].map((name) => `unknown directive "${name}"`),
     stderr,
   );
 });

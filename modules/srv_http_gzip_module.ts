@@ -1,0 +1,191 @@
+import { choice, flag, number, rest, size, text } from '../core/module/args.js';
+import type { BodyFilter, HttpHandlers, HttpRequest, ResponseHeaders, Scope, VariableGetter } from '../core/module/http.js';
+import { httpModule } from '../core/module/manifest.js';
+import { compilePattern } from '../core/module/pattern.js';
+import { ArgError, directive, type ArgType } from '../core/module/spec.js';
+import type { Directive } from '../core/module/tree.js';
+import { takesGzip, type ClientRules, type ProxiedCase } from './srv_http_gzip_module/clients.js';
+import { compressor, type Compression, type Compressor } from './srv_http_gzip_module/compressor.js';
+
+const IN = ['http', 'server', 'location'] as const;
+
+/** A size that is a power of two. */
+function powerOfTwo(least: number, most: number, meaning: string): ArgType<number> {
+  const type = size();
+  return {
+    ...type,
+    parse(value, context) {
+      const bytes = type.parse(value, context);
+      if (bytes >= least && bytes <= most && Number.isInteger(Math.log2(bytes))) return bytes;
+      throw new ArgError(`invalid value "${value}"`, meaning);
+    },
+  };
+}
+
+/** The MSIE that cannot decompress, see gzip_disable. */
+const MSIE6 = /MSIE [4-6]\.(?!.*SV1)/;
+
+/** Undefined: a word that is accepted and has no effect. */
+function agents(): ArgType<RegExp | undefined> {
+  return {
+    kind: 'text',
+    form: 'regex | msie6',
+    parse(value) {
+      if (value === 'msie6') return MSIE6;
+      return value === 'degradation' ? undefined : compilePattern(value, true);
+    },
+  };
+}
+
+const directives = {
+  gzip: directive({ in: [...IN, 'if in location'], args: flag(), default: 'off', doc: 'Compresses responses.' }),
+  gzip_buffers: directive({ in: IN, args: { number: number({ min: 1 }), size: size() }, doc: 'Accepted: buffers grow as needed.' }),
+  gzip_comp_level: directive({ in: IN, args: number({ min: 1, max: 9 }), default: '1', doc: 'From 1, fast, to 9, small.' }),
+  gzip_disable: directive({
+    in: IN,
+    args: { agents: rest(agents()) },
+    many: true,
+    doc: 'Regular expressions: clients with such a User-Agent get no compressed responses.',
+  }),
+  gzip_hash: directive({
+    in: IN,
+    args: powerOfTwo(512, 131_072, 'must be 512, 1k, 2k, 4k, 8k, 16k, 32k, 64k, or 128k'),
+    default: '64k',
+    doc: 'Memory for finding what repeats, for each response.',
+  }),
+  gzip_http_version: directive({ in: IN, args: choice('1.0', '1.1'), default: '1.1', doc: 'The least version of a client.' }),
+  gzip_min_length: directive({ in: IN, args: size(), default: '20', doc: 'Shorter responses, by Content-Length, stay as they are.' }),
+  gzip_no_buffer: directive({ in: IN, args: flag(), default: 'off', doc: 'Accepted: what is compressed is sent.' }),
+  gzip_proxied: directive({
+    in: IN,
+    args: {
+      cases: rest(choice('off', 'expired', 'no-cache', 'no-store', 'private', 'no_last_modified', 'no_etag', 'auth', 'any')),
+    },
+    default: 'off',
+    doc: 'Which requests of proxies (with a field Via) get compressed responses.',
+  }),
+  gzip_types: directive({
+    in: IN,
+    args: { types: rest(text('mime-type')) },
+    many: true,
+    doc: 'Content types to compress beside text/html; * is any.',
+  }),
+  gzip_vary: directive({
+    in: IN,
+    args: flag(),
+    default: 'off',
+    doc: 'Sends Vary: Accept-Encoding with what is compressed for some clients.',
+  }),
+  gzip_window: directive({
+    in: IN,
+    args: powerOfTwo(1024, 32_768, 'must be 1k, 2k, 4k, 8k, 16k, or 32k'),
+    default: '32k',
+    doc: 'How far back what repeats is found.',
+  }),
+};
+
+type GzipScope = Scope<typeof directives>;
+
+/** What other modules ask about clients: srv_http_gunzip_module. */
+export abstract class GzipClients {
+  static readonly service = 'srv.gzip-clients';
+  /** Whether the client gets the response compressed, by the directives where the request is now. Adds Vary if it is to be. */
+  abstract negotiate(request: HttpRequest): boolean;
+}
+
+interface Negotiation {
+  readonly rules: ClientRules;
+  readonly vary: boolean;
+}
+
+const DEFAULTS: Negotiation = { rules: { http10: false, proxied: new Set(['off']), disabled: [] }, vary: false };
+const NEGOTIATED = ['gzip_disable', 'gzip_http_version', 'gzip_proxied', 'gzip_vary'];
+
+/** Compresses responses (ngx_http_gzip_module). */
+@httpModule({ name: 'srv_http_gzip_module', api: '1.1', directives, provides: [GzipClients], phases: { header: 900 } })
+export class Gzip extends GzipClients {
+  readonly variables: Readonly<Record<string, VariableGetter>> = { gzip_ratio: (request) => ratioOf(request.get(this)) };
+  /** Of the blocks where not all is as by default. */
+  readonly #negotiations = new WeakMap<Directive, Negotiation>();
+
+  negotiate(request: HttpRequest): boolean {
+    const { directive: block } = request.scope;
+    return negotiated(request, (block && this.#negotiations.get(block)) ?? DEFAULTS);
+  }
+
+  compile(scope: GzipScope): HttpHandlers | undefined {
+    const { conf } = scope;
+    const negotiation = negotiationOf(scope);
+    if (scope.directive !== undefined && negotiation !== DEFAULTS) this.#negotiations.set(scope.directive, negotiation);
+    if (!conf.gzip) return undefined;
+    const types = new Set(['text/html', ...conf.gzip_types.flatMap((line) => line.types.map((type) => type.toLowerCase()))]);
+    const compression: Compression = {
+      level: conf.gzip_comp_level,
+      windowBits: Math.log2(conf.gzip_window),
+      memLevel: Math.log2(conf.gzip_hash) - 8,
+    };
+    const { gzip_min_length: least } = conf;
+    return {
+      header: (request) =>
+        isCompressible(request, types, least) && negotiated(request, negotiation) ? this.#compress(request, compression) : undefined,
+    };
+  }
+
+  #compress(request: HttpRequest, compression: Compression): BodyFilter {
+    const { response } = request;
+    const filter = compressor(lengthOf(response), compression);
+    request.set(this, filter);
+    response.set('Content-Encoding', 'gzip');
+    response.remove('Accept-Ranges');
+    weaken(response);
+    return filter;
+  }
+}
+
+function negotiationOf(scope: GzipScope): Negotiation {
+  if (NEGOTIATED.every((name) => scope.lines(name).length === 0)) return DEFAULTS;
+  const { conf } = scope;
+  const proxied: ReadonlySet<ProxiedCase> = new Set(conf.gzip_proxied.cases);
+  const disabled = conf.gzip_disable.flatMap((line) => line.agents.filter((agent) => agent !== undefined));
+  return { rules: { http10: conf.gzip_http_version === '1.0', proxied, disabled }, vary: conf.gzip_vary };
+}
+
+function negotiated(request: HttpRequest, { rules, vary }: Negotiation): boolean {
+  if (vary && !/(?:^|[ ,])(?:\*|accept-encoding) *(?:,|$)/i.test(request.response.get('Vary') ?? ''))
+    request.response.append('Vary', 'Accept-Encoding');
+  return takesGzip(request, rules);
+}
+
+/** 206 and responses without a body are not among them. */
+function isCompressible({ status, method, response }: HttpRequest, types: ReadonlySet<string>, least: number): boolean {
+  if ((status !== 200 && status !== 403 && status !== 404) || method === 'HEAD') return false;
+  if ((response.get('Content-Encoding') ?? '') !== '') return false;
+  const type = response.get('Content-Type');
+  if (type === undefined || (!types.has('*') && !types.has(mediaType(type)))) return false;
+  const length = lengthOf(response);
+  return length === undefined || length >= least;
+}
+
+function mediaType(field: string): string {
+  const end = field.indexOf(';');
+  return (end < 0 ? field : field.slice(0, end)).trim().toLowerCase();
+}
+
+function lengthOf(response: ResponseHeaders): number | undefined {
+  const length = response.get('Content-Length');
+  return length === undefined ? undefined : Number(length);
+}
+
+/** What is compressed is no longer the same byte for byte. */
+function weaken(response: ResponseHeaders): void {
+  const tag = response.get('ETag');
+  if (tag === undefined || tag.startsWith('W/')) return;
+  if (tag.startsWith('"')) response.set('ETag', `W/${tag}`);
+  else response.remove('ETag');
+}
+
+function ratioOf(filter: unknown): string | undefined {
+  if (filter === undefined) return undefined;
+  const { bytesIn, bytesOut } = filter as Compressor;
+  return bytesOut === 0 ? undefined : (bytesIn / bytesOut).toFixed(2);
+}
