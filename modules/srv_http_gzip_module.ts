@@ -91,6 +91,8 @@ export abstract class GzipClients {
   static readonly service = 'srv.gzip-clients';
   /** Whether the client gets the response compressed, by the directives where the request is now. Adds Vary if it is to be. */
   abstract negotiate(request: HttpRequest): boolean;
+  /** The fields of a response whose body gets another coding, or none. */
+  abstract recode(response: ResponseHeaders, coding: 'gzip' | undefined): void;
 }
 
 interface Negotiation {
@@ -111,6 +113,13 @@ export class Gzip extends GzipClients {
   negotiate(request: HttpRequest): boolean {
     const { directive: block } = request.scope;
     return negotiated(request, (block && this.#negotiations.get(block)) ?? DEFAULTS);
+  }
+
+  recode(response: ResponseHeaders, coding: 'gzip' | undefined): void {
+    if (coding === undefined) response.remove('Content-Encoding');
+    else response.set('Content-Encoding', coding);
+    response.remove('Accept-Ranges');
+    weaken(response);
   }
 
   compile(scope: GzipScope): HttpHandlers | undefined {
@@ -135,9 +144,7 @@ export class Gzip extends GzipClients {
     const { response } = request;
     const filter = compressor(lengthOf(response), compression);
     request.set(this, filter);
-    response.set('Content-Encoding', 'gzip');
-    response.remove('Accept-Ranges');
-    weaken(response);
+    this.recode(response, 'gzip');
     return filter;
   }
 }
@@ -151,7 +158,7 @@ function negotiationOf(scope: GzipScope): Negotiation {
 }
 
 function negotiated(request: HttpRequest, { rules, vary }: Negotiation): boolean {
-  if (vary && !/(?:^|[ ,])(?:\*|accept-encoding) *(?:,|$)/i.test(request.response.get('Vary') ?? ''))
+  if (vary && !/(?:^|[ ,])(?:\*|accept-encoding) *(?:,|$)/i.test(request.variable('sent_http_vary') ?? ''))
     request.response.append('Vary', 'Accept-Encoding');
   return takesGzip(request, rules);
 }
@@ -176,7 +183,7 @@ function lengthOf(response: ResponseHeaders): number | undefined {
   return length === undefined ? undefined : Number(length);
 }
 
-/** What is compressed is no longer the same byte for byte. */
+/** The body is no longer the same byte for byte. */
 function weaken(response: ResponseHeaders): void {
   const tag = response.get('ETag');
   if (tag === undefined || tag.startsWith('W/')) return;

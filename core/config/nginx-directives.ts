@@ -9,8 +9,7 @@ export const NGINX_DIRECTIVES: ReadonlySet<string> = new Set(
   add_after_body add_before_body add_trailer addition_types aio_write ancient_browser ancient_browser_value auth_basic
   auth_basic_user_file auth_delay autoindex autoindex_exact_size autoindex_format autoindex_localtime charset
   charset_map charset_types client_body_in_file_only connection_pool_size create_full_put_path debug_points
-  disable_symlinks early_hints empty_gif epoll_events flv geo google_perftools_profiles gunzip gunzip_buffers
-  gzip_static
+  disable_symlinks early_hints empty_gif epoll_events flv geo google_perftools_profiles gzip_static
   http3 if image_filter keepalive_disable keepalive_min_timeout limit_rate limit_rate_after
   lingering_close lingering_time mail max_ranges min_delete_depth mirror mirror_request_body modern_browser
   modern_browser_value mp4 msie_padding msie_refresh open_file_cache open_file_cache_errors open_file_cache_events open_file_cache_min_uses
