@@ -7,6 +7,7 @@ import { directive } from '../core/module/spec.js';
 import { bytesOf, shown } from './srv_http_static_module/file-errors.js';
 import { sendFile, type FileSettings } from './srv_http_static_module/file-response.js';
 import { findIndex } from './srv_http_static_module/index-file.js';
+import { tryFiles } from './srv_http_static_module/try-files.js';
 import { Roots, type Root } from './srv_http_static_module/roots.js';
 
 const ANYWHERE = ['http', 'server', 'location'] as const;
@@ -24,6 +25,17 @@ const directives = {
     args: { files: rest(template('file')) },
     default: 'index.html',
     doc: 'Files that a request for a folder gets, the first that exists; a path with a slash in front is not looked for.',
+  }),
+  try_files: directive({
+    in: ['server', 'location'],
+    args: { files: rest(template('file'), 2) },
+    inherit: 'none',
+    doc: 'Serves the first of the files that exists; else the last word says what to do: =code, a named location, or another URI.',
+  }),
+  max_ranges: directive({
+    in: ANYWHERE,
+    args: number(),
+    doc: 'Most ranges of a request, else it gets the whole file; 0: ranges are ignored.',
   }),
   etag: directive({ in: ANYWHERE, args: flag(), default: 'on', doc: 'Whether files have an ETag, made of their time and their size.' }),
   if_modified_since: directive({
@@ -75,9 +87,17 @@ export class Static {
     assertOneRoot(scope);
     const { conf } = scope;
     const root = this.#roots.of(scope);
-    const settings = { etag: conf.etag, modifiedSince: conf.if_modified_since, logsNotFound: conf.log_not_found };
+    const settings = {
+      etag: conf.etag,
+      modifiedSince: conf.if_modified_since,
+      logsNotFound: conf.log_not_found,
+      maxRanges: conf.max_ranges ?? Infinity,
+    };
     const { files } = conf.index;
-    return { defaultContent: (request) => this.#respond(request, root, files, settings) };
+    return {
+      ...(conf.try_files && { precontent: tryFiles(conf.try_files.files, scope, this.#roots, this.log) }),
+      defaultContent: (request) => this.#respond(request, root, files, settings),
+    };
   }
 
   #respond(request: HttpRequest, root: Root, index: readonly Template[], settings: FileSettings): Result | Promise<Result> {

@@ -11,7 +11,7 @@ export const NGINX_DIRECTIVES: ReadonlySet<string> = new Set(
   charset_map charset_types client_body_in_file_only connection_pool_size create_full_put_path debug_points
   disable_symlinks early_hints empty_gif epoll_events flv geo google_perftools_profiles gzip_static
   http3 if image_filter keepalive_disable keepalive_min_timeout limit_rate limit_rate_after
-  lingering_close lingering_time mail max_ranges min_delete_depth mirror mirror_request_body modern_browser
+  lingering_close lingering_time mail min_delete_depth mirror mirror_request_body modern_browser
   modern_browser_value mp4 msie_padding msie_refresh open_file_cache open_file_cache_errors open_file_cache_events open_file_cache_min_uses
   open_file_cache_valid override_charset post_action postpone_gzipping postpone_output preread_buffer_size proxy_bind
   proxy_cache proxy_cache_background_update proxy_cache_bypass proxy_cache_convert_head proxy_cache_key proxy_cache_lock
@@ -25,7 +25,7 @@ export const NGINX_DIRECTIVES: ReadonlySet<string> = new Set(
   ssl_client_certificate ssl_crl ssl_dhparam ssl_early_data ssl_object_cache_inheritable ssl_ocsp ssl_ocsp_cache ssl_ocsp_responder
   ssl_password_file ssl_preread ssl_reject_handshake ssl_stapling ssl_stapling_file ssl_stapling_responder ssl_stapling_verify
   ssl_trusted_certificate ssl_verify_client ssl_verify_depth stream sub_filter sub_filter_last_modified sub_filter_once sub_filter_types
-  subrequest_output_buffer_size try_files tunnel_pass types_hash_bucket_size userid valid_referers
+  subrequest_output_buffer_size tunnel_pass types_hash_bucket_size userid valid_referers
   `.split(/\s+/),
 );
 

@@ -1,9 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { DONE, type HttpRequest, type Result } from '../../core/module/http.js';
 import type { Log } from '../../core/module/services.js';
 import { conditionalStatus, type ModifiedSince } from './conditions.js';
 import { bytesOf, fileStatus, shown } from './file-errors.js';
+import { contentRange, lengthOf, multipart, rangesOf, type ByteRange, type Part } from './ranges.js';
 
 /** Bytes of a file that are read at once: smaller files are sent whole, larger ones in such pieces. */
 const PIECE = 65_536;
@@ -12,6 +14,7 @@ export interface FileSettings {
   readonly etag: boolean;
   readonly modifiedSince: ModifiedSince;
   readonly logsNotFound: boolean;
+  readonly maxRanges: number;
 }
 
 /** Sends a file, redirects to a folder with its slash, or gives the status of what is wrong with it. */
@@ -30,14 +33,18 @@ export async function sendFile(request: HttpRequest, path: string, settings: Fil
     if (signal.aborted) return DONE;
     const status = statusOf(request, stats, path, log);
     if (status !== 200) return status;
-    const validated = validate(request, stats, settings);
-    if (validated !== 200) return validated === 304 ? request.send(304, '') : validated;
-    if (request.method !== 'HEAD' && stats.size <= PIECE) return request.send(200, await wholeOf(file, stats.size), request.defaultType);
-    const body = request.respond(200, request.defaultType, stats.size);
+    const { parts, length, type, ...content } = contentOf(request, stats, settings);
+    if (content.status === 304) return request.send(304, '');
+    if (content.status >= 400) return content.status;
+    const [part] = parts;
+    if (request.method !== 'HEAD' && length <= PIECE && parts.length === 1 && part !== undefined && !Buffer.isBuffer(part)) {
+      return request.send(content.status, await wholeOf(file, part), type);
+    }
+    const body = request.respond(content.status, type === '' ? undefined : type, length);
     if (request.method === 'HEAD') body.end();
     else {
       isHandedOver = true;
-      body.pipe(piecesOf(file, stats.size));
+      body.pipe(piecesOf(file, parts));
     }
     return DONE;
   } finally {
@@ -57,35 +64,72 @@ function statusOf(request: HttpRequest, stats: Stats, path: string, log: Log): n
   return request.method === 'POST' ? 405 : 200;
 }
 
-/** Sets the validators of the response, unless a condition makes another one of it. */
-function validate(request: HttpRequest, { mtimeMs, size }: Stats, settings: FileSettings): number {
-  const modified = Math.floor(mtimeMs / 1000);
-  const etag = settings.etag ? `"${modified.toString(16)}-${size.toString(16)}"` : undefined;
-  // An error page is no file that the client asked for.
-  const isPlain = Number(request.variable('status')) < 300 && request.parent === undefined;
-  const status = isPlain ? conditionalStatus(request, { etag, modified }, settings.modifiedSince) : 200;
-  if (status === 412) return status;
-  request.response.set('Last-Modified', new Date(modified * 1000).toUTCString());
-  if (etag !== undefined) request.response.set('ETag', etag);
-  return status;
+/** What is sent of a file, and how. */
+interface Content {
+  readonly status: number;
+  readonly parts: readonly Part[];
+  /** Bytes of all parts. */
+  readonly length: number;
+  readonly type: string;
 }
 
-async function wholeOf(file: FileHandle, size: number): Promise<Buffer> {
-  const bytes = Buffer.allocUnsafe(size);
-  const { bytesRead } = size === 0 ? { bytesRead: 0 } : await file.read(bytes, 0, size, 0);
+/** Chooses what is sent, by the conditions and the ranges of the request, and sets the fields of the response. */
+function contentOf(request: HttpRequest, { mtimeMs, size }: Stats, settings: FileSettings): Content {
+  const modified = Math.floor(mtimeMs / 1000);
+  const etag = settings.etag ? `"${modified.toString(16)}-${size.toString(16)}"` : undefined;
+  const file = { etag, modified };
+  // An error page is no file that the client asked for.
+  const isPlain = Number(request.variable('status')) < 300 && request.parent === undefined;
+  const status = isPlain ? conditionalStatus(request, file, settings.modifiedSince) : 200;
+  if (status === 412) return withoutParts(status);
+  const ranges = isPlain && status === 200 ? rangesOf(request, size, file, settings.maxRanges) : undefined;
+  if (ranges?.length === 0) {
+    request.response.set('Content-Range', `bytes */${size}`);
+    return withoutParts(416);
+  }
+  request.response.set('Last-Modified', new Date(modified * 1000).toUTCString());
+  if (etag !== undefined) request.response.set('ETag', etag);
+  if (status === 304) return withoutParts(status);
+  if (ranges !== undefined) return partsOf(request, ranges, size);
+  if (isPlain && settings.maxRanges > 0) request.response.set('Accept-Ranges', 'bytes');
+  return { status, parts: [{ start: 0, end: size }], length: size, type: request.defaultType };
+}
+
+function withoutParts(status: number): Content {
+  return { status, parts: [], length: 0, type: '' };
+}
+
+function partsOf(request: HttpRequest, ranges: readonly ByteRange[], size: number): Content {
+  const [range] = ranges;
+  if (ranges.length === 1 && range !== undefined) {
+    request.response.set('Content-Range', contentRange(range, size));
+    return { status: 206, parts: ranges, length: range.end - range.start, type: request.defaultType };
+  }
+  const boundary = randomBytes(10).toString('hex');
+  const parts = multipart(ranges, size, request.defaultType, boundary);
+  return { status: 206, parts, length: lengthOf(parts), type: `multipart/byteranges; boundary=${boundary}` };
+}
+
+async function wholeOf(file: FileHandle, { start, end }: ByteRange): Promise<Buffer> {
+  const bytes = Buffer.allocUnsafe(end - start);
+  const { bytesRead } = start === end ? { bytesRead: 0 } : await file.read(bytes, 0, end - start, start);
   return bytes.subarray(0, bytesRead);
 }
 
 /** The file may shrink meanwhile: then the response is cut off, as its length is out. */
-async function* piecesOf(file: FileHandle, end: number): AsyncGenerator<Buffer, void> {
+async function* piecesOf(file: FileHandle, parts: readonly Part[]): AsyncGenerator<Buffer, void> {
   try {
-    for (let at = 0; at < end;) {
-      const length = Math.min(PIECE, end - at);
-      const bytes = Buffer.allocUnsafe(length);
-      const { bytesRead } = await file.read(bytes, 0, length, at);
-      if (bytesRead === 0) return;
-      at += bytesRead;
-      yield bytes.subarray(0, bytesRead);
+    for (const part of parts) {
+      if (Buffer.isBuffer(part)) {
+        yield part;
+        continue;
+      }
+      for (let at = part.start; at < part.end;) {
+        const piece = await wholeOf(file, { start: at, end: Math.min(at + PIECE, part.end) });
+        if (piece.length === 0) return;
+        at += piece.length;
+        yield piece;
+      }
     }
   } finally {
     await file.close();

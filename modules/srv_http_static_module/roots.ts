@@ -45,6 +45,12 @@ export class Roots {
     return uri.startsWith(location) ? folder + uri.slice(location.length) : undefined;
   }
 
+  /** The path of a file that try_files names, which need not begin with the prefix that an alias stands for. */
+  tried(root: Root, request: HttpRequest, file: string): string {
+    const location = root.alias?.location ?? '';
+    return this.folder(root, request) + (file.startsWith(location) ? file.slice(location.length) : file);
+  }
+
   #read(line: Directive, { args, directive }: Scope): Root {
     const template = args.template(line.args[0]?.text ?? '');
     const isRoot = line.name === 'root';

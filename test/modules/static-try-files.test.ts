@@ -1,0 +1,54 @@
+import test from 'ava';
+import { get } from '../harness/client.js';
+import { runSrv, startSrv } from '../harness/srv.js';
+
+const CASES: readonly (readonly [path: string, status: number, body: string])[] = [
+  ['/app/page', 200, 'page'],
+  ['/app/folder', 200, 'index'],
+  ['/app/missing?a=b', 200, 'front a=b&from=/app/missing'],
+  ['/named/missing', 200, 'named /named/missing'],
+  ['/code/missing', 410, ''],
+  ['/code/page.html', 200, 'page below code'],
+  ['/al/page', 200, 'page'],
+  ['/elsewhere', 200, 'by the server'],
+];
+
+test('try_files takes the first file that exists, else the last word', async (t) => {
+  const srv = await startSrv(
+    t,
+    `events {}
+    http {
+      server {
+        listen 127.0.0.1:%%PORT_web%%;
+        try_files /server.txt =404;
+        location /app/ { try_files $uri $uri.html $uri/ /front?$args&from=$uri; }
+        location /front { return 200 "front $args"; }
+        location /named/ { try_files $uri @named; }
+        location @named { return 200 "named $uri"; }
+        location /code/ { try_files $uri =410; }
+        location /al/ { alias html/app/; try_files $uri.html =404; }
+      }
+    }`,
+    {
+      files: {
+        'html/server.txt': 'by the server',
+        'html/app/page.html': 'page',
+        'html/app/folder/index.html': 'index',
+        'html/code/page.html': 'page below code',
+      },
+    },
+  );
+  for (const [path, status, body] of CASES) {
+    const response = await get(srv.port('web'), path);
+    const { location } = response.headers;
+    const final = location === undefined ? response : await get(srv.port('web'), new URL(location).pathname);
+    t.is(final.status, status, path);
+    if (status === 200) t.is(final.body, body, path);
+  }
+});
+
+test('a code that is none is refused', async (t) => {
+  const { stderr, code } = await runSrv(t, ['-t'], 'events {} http { server { try_files $uri =x; } }');
+  t.is(code, 1);
+  t.regex(stderr, /invalid code "x"/);
+});
