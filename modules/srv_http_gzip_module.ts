@@ -129,6 +129,7 @@ export class Gzip extends GzipClients {
     if (!conf.gzip) return undefined;
     const types = new Set(['text/html', ...conf.gzip_types.flatMap((line) => line.types.map((type) => type.toLowerCase()))]);
     const compression: Compression = {
+      zlib: process.getBuiltinModule('node:zlib'),
       level: conf.gzip_comp_level,
       windowBits: Math.log2(conf.gzip_window),
       memLevel: Math.log2(conf.gzip_hash) - 8,

@@ -1,10 +1,12 @@
-import { constants, createGzip, gzipSync, type Gzip, type ZlibOptions } from 'node:zlib';
+import type * as Zlib from 'node:zlib';
 import type { BodyFilter, BodyOutput } from '../../core/module/http.js';
 
 /** Bodies of a known length up to this are compressed at once, at their end: that takes less than the way to another thread. */
 const SMALL = 16_384;
 
 export interface Compression {
+  /** Loaded where something is compressed only: it takes milliseconds of a worker's start. */
+  readonly zlib: typeof Zlib;
   readonly level: number;
   readonly windowBits: number;
   readonly memLevel: number;
@@ -18,16 +20,17 @@ export interface Compressor extends BodyFilter {
 
 /** @param length bytes of the body; undefined: unknown */
 export function compressor(length: number | undefined, compression: Compression): Compressor {
-  if (length === undefined) return new StreamCompressor({ ...compression, flush: constants.Z_SYNC_FLUSH });
+  if (length === undefined) return new StreamCompressor(compression, compression.zlib.constants.Z_SYNC_FLUSH);
   const fitting = fitted(length, compression);
   return length <= SMALL ? new SmallCompressor(fitting) : new StreamCompressor(fitting);
 }
 
 /** A window that is larger than the body only costs memory. */
-function fitted(length: number, { level, windowBits, memLevel }: Compression): Compression {
+function fitted(length: number, compression: Compression): Compression {
+  const { windowBits, memLevel } = compression;
   let spare = 0;
   while (windowBits - spare > 9 && memLevel - spare > 1 && length < 2 ** (windowBits - spare - 1)) spare++;
-  return { level, windowBits: windowBits - spare, memLevel: memLevel - spare };
+  return { ...compression, windowBits: windowBits - spare, memLevel: memLevel - spare };
 }
 
 class SmallCompressor implements Compressor {
@@ -35,7 +38,7 @@ class SmallCompressor implements Compressor {
   bytesOut = 0;
   readonly #pieces: Buffer[] = [];
 
-  constructor(private readonly options: ZlibOptions) {}
+  constructor(private readonly compression: Compression) {}
 
   write(piece: Buffer): void {
     this.#pieces.push(piece);
@@ -43,7 +46,10 @@ class SmallCompressor implements Compressor {
   }
 
   end(out: BodyOutput): void {
-    const compressed = gzipSync(this.#pieces.length === 1 ? (this.#pieces[0] ?? '') : Buffer.concat(this.#pieces), this.options);
+    const { zlib, level, windowBits, memLevel } = this.compression;
+    const [only] = this.#pieces;
+    const body = only !== undefined && this.#pieces.length === 1 ? only : Buffer.concat(this.#pieces);
+    const compressed = zlib.gzipSync(body, { level, windowBits, memLevel });
     this.bytesOut = compressed.length;
     out.write(compressed);
     out.end();
@@ -57,11 +63,12 @@ class SmallCompressor implements Compressor {
 class StreamCompressor implements Compressor {
   bytesIn = 0;
   bytesOut = 0;
-  readonly #gzip: Gzip;
+  readonly #gzip: Zlib.Gzip;
   #out: BodyOutput | undefined = undefined;
 
-  constructor(options: ZlibOptions) {
-    this.#gzip = createGzip(options);
+  /** @param flush after each piece; undefined: when the compressor likes */
+  constructor({ zlib, level, windowBits, memLevel }: Compression, flush?: number) {
+    this.#gzip = zlib.createGzip({ level, windowBits, memLevel, flush });
     this.#gzip.on('data', (piece: Buffer) => {
       this.bytesOut += piece.length;
       if (this.#out?.write(piece) === false) this.#gzip.pause();

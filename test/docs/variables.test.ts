@@ -3,7 +3,8 @@ import test from 'ava';
 import { allModules, type DocumentedModule } from '../../tools/docs/all-modules.js';
 import { defineCoreVariables } from '../../core/http/core-variables.js';
 import { HttpVariables } from '../../core/http/site/variables.js';
-import { Services } from '../../core/kernel/services.js';
+import { isModuleService } from '../../core/kernel/module-services.js';
+import { Services, wantedServices } from '../../core/kernel/services.js';
 import type { HttpModule } from '../../core/module/manifest.js';
 import type { VariableGetter, VariablePrefix } from '../../core/module/http.js';
 import { readRoot } from './source-files.js';
@@ -24,7 +25,12 @@ class DefinedNames extends HttpVariables {
 }
 
 function defineVariables(variables: HttpVariables, { class: moduleClass, declaration }: DocumentedModule): void {
-  const instance: HttpModule = new Services().construct(moduleClass, 'a test');
+  const provided = new Map(
+    wantedServices(moduleClass)
+      .filter(isModuleService)
+      .map((token) => [token, {}]),
+  );
+  const instance: HttpModule = new Services().construct(moduleClass, 'a test', provided);
   for (const [name, getter] of Object.entries({ ...declaration.manifest.variables, ...instance.variables })) variables.define(name, getter);
   for (const [prefix, make] of Object.entries(instance.variablePrefixes ?? {})) variables.definePrefix(prefix, make);
 }

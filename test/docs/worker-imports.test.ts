@@ -4,7 +4,18 @@ import { STANDARD_MODULES } from '../../core/kernel/standard-modules.js';
 import { importsOf, sourceFiles, type SourceFile } from './source-files.js';
 
 /** Packages and parts of Node.js that only the master or a helper process needs, or TLS. */
-const NOT_IN_WORKERS = ['typebox', 'typebox/compile', 'mqtt', 'aedes', 'undici', 'node:sqlite', 'node:tls', 'node:crypto', 'node:http'];
+const NOT_IN_WORKERS = [
+  'typebox',
+  'typebox/compile',
+  'mqtt',
+  'aedes',
+  'undici',
+  'node:sqlite',
+  'node:tls',
+  'node:crypto',
+  'node:http',
+  'node:zlib',
+];
 
 const files = new Map(sourceFiles('core', 'modules').map((file) => [file.path, file]));
 
