@@ -24,9 +24,9 @@ export function fileStatus(error: unknown, call: string, path: string, request: 
   return status;
 }
 
-/** Paths are bytes. */
-export function bytesOf(path: string): Buffer {
-  return Buffer.from(path, 'latin1');
+/** A path as the file system takes it: ours are texts of bytes. */
+export function bytesOf(path: string): Buffer | string {
+  return /[\x80-\xff]/.test(path) ? Buffer.from(path, 'latin1') : path;
 }
 
 export function shown(path: string): string {

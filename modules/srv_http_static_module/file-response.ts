@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { Stats } from 'node:fs';
-import { open, type FileHandle } from 'node:fs/promises';
 import { DONE, type HttpRequest, type Result } from '../../core/module/http.js';
 import type { Log } from '../../core/module/services.js';
 import { conditionalStatus, type ModifiedSince } from './conditions.js';
-import { bytesOf, fileStatus, shown } from './file-errors.js';
+import { fileStatus, shown } from './file-errors.js';
+import { OpenFile } from './open-file.js';
 import { contentRange, lengthOf, multipart, rangesOf, type ByteRange, type Part } from './ranges.js';
 
 /** Bytes of a file that are read at once: smaller files are sent whole, larger ones in such pieces. */
@@ -21,15 +21,15 @@ export interface FileSettings {
 export async function sendFile(request: HttpRequest, path: string, settings: FileSettings, log: Log): Promise<Result> {
   // Asked for now: it tells what happens while the file is opened.
   const { signal } = request;
-  let file: FileHandle;
+  let file: OpenFile;
   try {
-    file = await open(bytesOf(path));
+    file = await OpenFile.open(path);
   } catch (error) {
     return fileStatus(error, 'open()', path, request, log, settings.logsNotFound);
   }
   let isHandedOver = false;
   try {
-    const stats = await file.stat();
+    const { stats } = file;
     if (signal.aborted) return DONE;
     const status = statusOf(request, stats, path, log);
     if (status !== 200) return status;
@@ -38,7 +38,7 @@ export async function sendFile(request: HttpRequest, path: string, settings: Fil
     if (content.status >= 400) return content.status;
     const [part] = parts;
     if (request.method !== 'HEAD' && length <= PIECE && parts.length === 1 && part !== undefined && !Buffer.isBuffer(part)) {
-      return request.send(content.status, await wholeOf(file, part), type);
+      return request.send(content.status, await file.read(part.start, part.end), type);
     }
     const body = request.respond(content.status, type === '' ? undefined : type, length);
     if (request.method === 'HEAD') body.end();
@@ -48,7 +48,7 @@ export async function sendFile(request: HttpRequest, path: string, settings: Fil
     }
     return DONE;
   } finally {
-    if (!isHandedOver) await file.close();
+    if (!isHandedOver) file.close();
   }
 }
 
@@ -110,14 +110,8 @@ function partsOf(request: HttpRequest, ranges: readonly ByteRange[], size: numbe
   return { status: 206, parts, length: lengthOf(parts), type: `multipart/byteranges; boundary=${boundary}` };
 }
 
-async function wholeOf(file: FileHandle, { start, end }: ByteRange): Promise<Buffer> {
-  const bytes = Buffer.allocUnsafe(end - start);
-  const { bytesRead } = start === end ? { bytesRead: 0 } : await file.read(bytes, 0, end - start, start);
-  return bytes.subarray(0, bytesRead);
-}
-
 /** The file may shrink meanwhile: then the response is cut off, as its length is out. */
-async function* piecesOf(file: FileHandle, parts: readonly Part[]): AsyncGenerator<Buffer, void> {
+async function* piecesOf(file: OpenFile, parts: readonly Part[]): AsyncGenerator<Buffer, void> {
   try {
     for (const part of parts) {
       if (Buffer.isBuffer(part)) {
@@ -125,14 +119,14 @@ async function* piecesOf(file: FileHandle, parts: readonly Part[]): AsyncGenerat
         continue;
       }
       for (let at = part.start; at < part.end;) {
-        const piece = await wholeOf(file, { start: at, end: Math.min(at + PIECE, part.end) });
+        const piece = await file.read(at, Math.min(at + PIECE, part.end));
         if (piece.length === 0) return;
         at += piece.length;
         yield piece;
       }
     }
   } finally {
-    await file.close();
+    file.close();
   }
 }
 

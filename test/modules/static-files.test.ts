@@ -1,4 +1,5 @@
-import { chmodSync, truncateSync, utimesSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { realpathSync, symlinkSync, truncateSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { connectRaw, get } from '../harness/client.js';
@@ -10,7 +11,6 @@ const FILES = {
   'html/sub/index.html': 'index of sub',
   'html/bare/other.txt': 'other',
   'html/ä b.txt': 'bytes',
-  'html/locked.txt': 'locked',
   'html/empty.txt': '',
   'html/large.bin': '0123456789'.repeat(100_000),
   'other/name.txt': 'by alias',
@@ -32,11 +32,13 @@ async function start(t: ExecutionContext): Promise<Srv> {
       server {
         listen 127.0.0.1:%%PORT_web%%;
         add_header X-Root $document_root;
+        add_header X-Real $realpath_root;
         add_header X-File $request_filename;
         location /al/ { alias %%PREFIX%%/other/; }
         location ~ ^/re/(.+)$ { alias other/$1; }
         location /deep { root %%PREFIX%%/; index none.txt x/first.txt; }
         location /var/ { root %%PREFIX%%/html/$arg_dir; }
+        location /linked/ { alias html/$arg_dir/; }
         location /quiet/ { log_not_found off; }
         location /plain/ { alias html/; etag off; }
         location /before/ { alias html/; if_modified_since before; }
@@ -62,7 +64,12 @@ test('files below the root are served, with their type, time and tag', async (t)
     ['text/html', '11', DATE, ETAG],
   );
   t.is(headers['x-root'], `${srv.prefix}/html`);
+  t.is(headers['x-real'], realpathSync(`${srv.prefix}/html`));
   t.is(headers['x-file'], `${srv.prefix}/html/page.html`);
+  symlinkSync(join(srv.prefix, 'other'), join(srv.prefix, 'html/link'));
+  t.is((await get(srv.port('web'), '/var/name.txt?dir=link')).status, 404);
+  const linked = await get(srv.port('web'), '/linked/name.txt?dir=link');
+  t.deepEqual([linked.body, linked.headers['x-real']], ['by alias', realpathSync(`${srv.prefix}/other`)]);
   const head = await get(srv.port('web'), '/page.html', { method: 'HEAD' });
   t.deepEqual([head.status, head.headers['content-length'], head.body], [200, '11', '']);
   const large = await get(srv.port('web'), '/large.bin');
@@ -97,7 +104,6 @@ const exactly = (text: string): RegExp => new RegExp(text.replaceAll(/[()[\]]/g,
 test('what is no file is refused as nginx does, and logged', async (t) => {
   const srv = await start(t);
   const root = join(srv.prefix, 'html');
-  chmodSync(join(root, 'bare'), 0o755);
   const moved = await get(srv.port('web'), '/sub?a=b');
   t.deepEqual([moved.status, moved.headers.location], [301, `http://127.0.0.1:${srv.port('web')}/sub/?a=b`]);
   t.is((await get(srv.port('web'), '/bare/')).status, 403);
@@ -110,6 +116,9 @@ test('what is no file is refused as nginx does, and logged', async (t) => {
   await srv.waitForLog(exactly(`"${root}/missing/index.html" is not found (2: No such file or directory)`));
   t.is((await get(srv.port('web'), '/quiet/missing')).status, 404);
   t.false(srv.log().includes('quiet/missing" failed'));
+  spawnSync('mkfifo', [join(root, 'pipe')]);
+  t.is((await get(srv.port('web'), '/pipe')).status, 404);
+  await srv.waitForLog(exactly(`"${root}/pipe" is not a regular file`));
   t.is((await get(srv.port('web'), '/page.html', { method: 'POST' })).status, 405);
   t.is((await get(srv.port('web'), '/page.html', { method: 'PUT' })).status, 405);
 });
