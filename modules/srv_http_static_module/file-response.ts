@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { DONE, type HttpRequest, type Result } from '../../core/module/http.js';
 import type { Log } from '../../core/module/services.js';
@@ -105,7 +104,7 @@ function partsOf(request: HttpRequest, ranges: readonly ByteRange[], size: numbe
     request.response.set('Content-Range', contentRange(range, size));
     return { status: 206, parts: ranges, length: range.end - range.start, type: request.defaultType };
   }
-  const boundary = randomBytes(10).toString('hex');
+  const boundary = process.getBuiltinModule('node:crypto').randomBytes(10).toString('hex');
   const parts = multipart(ranges, size, request.defaultType, boundary);
   return { status: 206, parts, length: lengthOf(parts), type: `multipart/byteranges; boundary=${boundary}` };
 }
