@@ -15,7 +15,8 @@ import { DONE } from 'srv/module/http.js'; import { ServerInfo } from 'srv/modul
   constructor(info) { this.note = (text) => appendFileSync(info.path('logs/notes'), text + '\\n'); }
   compile(scope) {
     if (!scope.own('stream')) return undefined;
-    return { content: (request) => this[scope.conf.stream](request) };
+    const header = scope.conf.stream === 'headless' ? () => { throw new Error('no head'); } : undefined;
+    return { content: (request) => this[scope.conf.stream](request), ...(header && { header }) };
   }
   pieces(request) {
     const body = request.respond(200, 'text/plain');
@@ -37,6 +38,7 @@ import { DONE } from 'srv/module/http.js'; import { ServerInfo } from 'srv/modul
     }
     return request.respond(200, 'text/event-stream').pipe(events());
   }
+  headless(request) { return this.events(request); }
   flood(request) {
     const { note } = this;
     let made = 0;
@@ -53,7 +55,7 @@ import { DONE } from 'srv/module/http.js'; import { ServerInfo } from 'srv/modul
 });
 
 function start(t: ExecutionContext): Promise<Srv> {
-  const places = ['pieces', 'known', 'readable', 'breaks', 'events', 'flood', 'twice'];
+  const places = ['pieces', 'known', 'readable', 'breaks', 'events', 'flood', 'twice', 'headless'];
   return startSrv(
     t,
     `load_module modules/test_stream_module.so; error_log logs/error.log info; events {}
@@ -94,6 +96,12 @@ test('a source ends with its client', async (t) => {
   socket.destroy();
   await waitFor('the end of the source', () => srv.read('logs/notes').includes('source ended'));
   t.regex(received, /Content-Type: text\/event-stream/);
+});
+
+test('a source ends when the head of its response fails', async (t) => {
+  const srv = await start(t);
+  t.is((await get(srv.port('web'), '/headless')).status, 500);
+  await waitFor('the end of the source', () => srv.read('logs/notes').includes('source ended'));
 });
 
 test('a source waits for a slow client', async (t) => {

@@ -103,7 +103,11 @@ export class StreamedResponse implements ResponseBody, RequestOwner {
       Promise.resolve(iterator.return?.()).catch((error: unknown) => logFailure(this.request, error, this.#handler));
     });
     for (let step = await iterator.next(); step.done !== true; step = await iterator.next()) {
-      if (this.#closed) return;
+      if (this.#closed) {
+        // A response that failed at its head was closed before the source was there.
+        await iterator.return?.();
+        return;
+      }
       if (!this.write(step.value)) await this.drained();
     }
     this.end();
