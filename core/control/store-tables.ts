@@ -34,6 +34,8 @@ export class OverlayTable {
   readonly #all: StatementSync;
   readonly #get: StatementSync;
   readonly #inFrontOf: StatementSync;
+  /** Addresses that something was put in front of, and perhaps some that have nothing in front of them any more. */
+  #siblings: Set<string> | undefined = undefined;
   readonly #delete: StatementSync;
   readonly #deleteBelow: StatementSync;
   readonly #lastSeq: StatementSync;
@@ -58,12 +60,15 @@ export class OverlayTable {
     return found && overlayRow(found);
   }
 
-  /** The additions that were put in front of the directive at an address. */
+  /** The additions that were put in front of the directive at an address. Most have none, and those cost no look into the table. */
   inFrontOf(address: string): OverlayRow[] {
+    this.#siblings ??= new Set(this.all().flatMap(({ sibling }) => sibling ?? []));
+    if (!this.#siblings.has(address)) return [];
     return (this.#inFrontOf.all(address) as unknown as StoredOverlayRow[]).map(overlayRow);
   }
 
   put({ address, op, parent, text, was, key, seq, sibling }: OverlayRow): void {
+    if (sibling !== undefined) this.#siblings?.add(sibling);
     this.table.put(address, op, parent, text, was ?? null, key ?? null, seq, sibling ?? null);
   }
 

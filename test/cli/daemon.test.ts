@@ -60,7 +60,8 @@ test('daemon on: when the command ends, the API answers; a server that is told t
   t.is((await runSrv(t, ['-s', 'quit'], undefined, { prefix })).code, 0);
   await waitFor('the end of the server', () => !isAlive(pid));
   const log = readFileSync(`${prefix}/logs/error.log`, 'utf8');
-  t.notRegex(log, /\[(warn|error|crit|alert|emerg)\]/);
+  // As root it warns of that, which is what tests in a container run as.
+  t.notRegex(log.replace(/^.*super-user privileges.*$/m, ''), /\[(warn|error|crit|alert|emerg)\]/);
 });
 
 test('daemon on: a start that fails ends the command with its reasons', async (t) => {

@@ -18,7 +18,7 @@ http { server { listen 127.0.0.1:%%PORT_api%%; location /api { dyn_module_api; }
 const files = (ctrl: string, broker = ''): Record<string, string> => ({ 'conf/ctrl.conf': ctrl, 'conf/broker.conf': broker });
 
 test('-t and a start look at the configurations of the helpers too, and tell every mistake with its place', async (t) => {
-  const ctrl = 'foo;\nevents {}\nhttp {\n  server {\n    location /api { }\n    location /api { }\n  }\n}\n';
+  const ctrl = 'foo;\nevents {}\nhttp {\n  server {\n    location /api { qux; }\n  }\n}\n';
   for (const args of [['-t'], []]) {
     const { code, stderr } = await runSrv(t, args, `bar;\n${MAIN}`, { files: files(ctrl, 'baz;\n') });
     t.is(code, 1);
@@ -26,7 +26,7 @@ test('-t and a start look at the configurations of the helpers too, and tell eve
       'unknown directive "bar" in .*/srv.conf:1',
       'unknown directive "baz" in .*/broker.conf:1',
       'unknown directive "foo" in .*/ctrl.conf:1',
-      'duplicate location "/api" in .*/ctrl.conf:6',
+      'unknown directive "qux" in .*/ctrl.conf:5',
     ])
       t.regex(stderr, new RegExp(`^srv: \\[emerg\\] ${place}$`, 'm'));
   }
@@ -77,7 +77,7 @@ test('whoever starts the server is told that a helper cannot do its work, and tr
   t.teardown(() => taken.close());
   const { port } = taken.address() as AddressInfo;
   const ctrl = CTRL.replace('%%PORT_api%%', String(port));
-  const refusal = `srv: [emerg] helper ctrl: bind() to 127.0.0.1:${port} failed (98: Address already in use)\n`;
+  const refusal = `srv: [emerg] helper ctrl: module "srv_helper_ctrl_module" failed to start: bind() to 127.0.0.1:${port} failed (98: Address already in use)\n`;
   const srv = await startSrv(t, MAIN, { files: files(ctrl) });
   await waitFor('the message', () => srv.stderr === refusal);
   t.is((await get(srv.port('web'), '/')).body, 'ok');

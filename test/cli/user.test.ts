@@ -112,8 +112,8 @@ if (isRoot) {
     writeFileSync(srv.path('logs/old.log'), '');
     await srv.configure(helpers.files['conf/ctrl.conf'].replace('ctrl_access', 'ctrl_new'), 'conf/ctrl.conf');
     const changed = helpers.lines + conf('daemon daemon').replace('http {', 'http { access_log logs/new.log; access_log logs/old.log;');
-    await srv.configure(`${changed} foo;`);
-    t.is((await runSrv(t, ['-t', '-e', 'logs/check.log'], undefined, { prefix: srv.prefix })).code, 1);
+    await srv.configure(changed);
+    t.is((await runSrv(t, ['-t', '-e', 'logs/check.log'], undefined, { prefix: srv.prefix })).code, 0);
     for (const name of ['check.log', 'new.log']) t.is(ownerOf(name), uid, name);
     t.is(ownerOf('old.log'), '0');
     rmSync(srv.path('logs/old.log'));
