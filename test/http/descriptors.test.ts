@@ -46,7 +46,9 @@ test('clients beyond the limit of descriptors are turned away and logged; those 
 
 test('a member is not to blame for want of descriptors: 500, and all is well as soon as there are some', async (t) => {
   const srv = await start(t);
+  const before = openDescriptors(srv.pid);
   const clients = await Promise.all(Array.from({ length: 8 }, () => connectRaw(t, srv.port('web'))));
+  await waitFor('all of them to be accepted', () => openDescriptors(srv.pid) >= before + clients.length);
   const { soft } = descriptorLimit(srv.pid);
   limitDescriptors(srv.pid, 10);
   for (const client of clients) client.send(REQUEST);
