@@ -17,7 +17,7 @@ async function start(t: ExecutionContext): Promise<Srv> {
   const page = await httpBackend(t, (request, response) => {
     let body = '';
     request.on('data', (piece: Buffer) => (body += piece.toString()));
-    request.on('end', () => response.end(`page for ${request.headers['x-user']} ${body}`));
+    request.on('end', () => response.end(`page for ${String(request.headers['x-user'])} ${body}`));
   });
   return startSrv(
     t,
