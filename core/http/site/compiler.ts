@@ -135,7 +135,7 @@ export class Compilation {
   }
 
   #server(directive: Directive, http: ScopeNode, old: VirtualServer | undefined, touched: TouchedBlock | undefined): VirtualServer {
-    if (old !== undefined && touched?.asWhole === false) {
+    if (old !== undefined && touched?.asWhole === false && old.node.parent === http.outer) {
       const locations = this.#edited(old.locations, directive, old.node, touched);
       return locations === old.locations ? old : { ...old, directive, locations };
     }
@@ -194,7 +194,8 @@ export class Compilation {
   }
 
   #location(directive: Directive, parent: ScopeNode, old: Location | undefined, touched: TouchedBlock | undefined): Location {
-    if (old !== undefined && touched?.asWhole === false) {
+    // In a block whose settings are others now, what it inherits has changed as well.
+    if (old !== undefined && touched?.asWhole === false && old.node.parent === parent.outer) {
       const nested = this.#edited(old.nested, directive, old.node, touched);
       return nested === old.nested ? old : { ...old, directive, nested };
     }
