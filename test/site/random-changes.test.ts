@@ -89,13 +89,15 @@ test('a sequence of changes leaves what a start with the last configuration leav
   );
 });
 
+/** A server with a setting, and a location with something nested in it. */
+const nestedIn = (setting: string, nested: string): string =>
+  `events {} http { access_log off; server { listen 127.0.0.1:810; server_name a.example; ${setting} location /p/ { return 200; ${nested} } location / { return 200; } } }`;
+
 test('a location that loses a nested one in the change in which its server loses a setting inherits no more', async (t) => {
-  const text = (setting: string, nested: string): string =>
-    `events {} http { access_log off; server { listen 127.0.0.1:810; server_name a.example; ${setting} location /p/ { return 200; ${nested} } location / { return 200; } } }`;
   const changed = new Site(t);
-  await changed.become(text('add_header X-A 1;', 'location /p/n/ { return 204; }'));
-  await changed.become(text('', ''));
+  await changed.become(nestedIn('add_header X-A 1;', 'location /p/n/ { return 204; }'));
+  await changed.become(nestedIn('', ''));
   const fresh = new Site(t);
-  await fresh.become(text('', ''));
+  await fresh.become(nestedIn('', ''));
   t.deepEqual(behaviour(changed), behaviour(fresh));
 });
