@@ -22,6 +22,8 @@ export class FrameHandler implements FrameSink {
   readonly #decoder = new HpackDecoder();
   #block: HeaderBlock | undefined = undefined;
   #greeted = false;
+  /** Bytes of bodies since the window of the connection was opened last. */
+  #received = 0;
 
   constructor(private readonly connection: Http2Connection) {}
 
@@ -91,8 +93,6 @@ export class FrameHandler implements FrameSink {
     stream.receive(data, payload.length);
     if (ends) stream.receiveEnd();
   }
-
-  #received = 0;
 
   #widenOwn(length: number): void {
     this.#received += length;
