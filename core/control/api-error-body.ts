@@ -13,6 +13,12 @@ const REJECTIONS: readonly { readonly status: number; readonly code: string; rea
   { status: 408, code: 'RequestTimeout', text: 'the request did not arrive in time' },
   { status: 413, code: 'BodyTooLarge', text: 'the request body is too large' },
   { status: 414, code: 'UriTooLong', text: 'the request line is too long' },
+  // A call waits for nothing but the data plane.
+  {
+    status: 504,
+    code: 'DataPlaneUnavailable',
+    text: 'the data plane did not respond within "handler_timeout": GET shows whether a change was made',
+  },
 ];
 /** nginx's own statuses (too long a header, TLS trouble), which clients see as 400. */
 const SHOWN_AS_400 = new Set([494, 495, 496, 497]);

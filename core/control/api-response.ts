@@ -32,7 +32,7 @@ export function unlessUnwanted({ status, body: _body, type: _type, headers, ...r
 /** The one error body. */
 export function errorResponse({ href, requestId }: Pick<ApiCall, 'href' | 'requestId'>, failure: ApiError): ApiResponse {
   const { status } = failure;
-  const headers = { ...COMMON_HEADERS, ...(status === 503 && { 'Retry-After': RETRY_AFTER }) };
+  const headers = { ...COMMON_HEADERS, ...((status === 503 || status === 504) && { 'Retry-After': RETRY_AFTER }) };
   return { status, headers, type: JSON_TYPE, body: JSON.stringify(errorBody(failure, requestId, href)) };
 }
 

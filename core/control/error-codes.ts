@@ -1,6 +1,8 @@
 /** Every error code of the API: stable names for clients. docs/api.md has the same table; a test compares. */
 export interface ErrorCode {
   readonly status: number;
+  /** The status when `handler_timeout` ends the call. */
+  readonly timeoutStatus?: number;
   readonly meaning: string;
   /** What the caller can do. */
   readonly remedy: string;
@@ -135,6 +137,7 @@ export const ERROR_CODES = {
   },
   DataPlaneUnavailable: {
     status: 503,
+    timeoutStatus: 504,
     meaning: 'The data plane is not connected or did not respond in time; `text` says what became of the change.',
     remedy: 'Wait for `Retry-After`, GET the current state, try again.',
   },

@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { httpBackend } from '../harness/backends.js';
-import { connectRaw, type JsonAnswer } from '../harness/client.js';
+import { connectRaw, json, type JsonAnswer } from '../harness/client.js';
 import { plugin } from '../harness/plugins.js';
 import { runSrv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
@@ -182,14 +182,19 @@ test('a worker that is busy for a moment is left alone, whatever changes meanwhi
   t.notRegex(node.srv.log(), /exited with code/);
 });
 
-test('a data plane that hangs is a 503 in time', async (t) => {
-  const node = await startNode(t, { workers: 1 });
+test('a data plane that hangs is a 503 in time, and a 504 where handler_timeout ends the call before', async (t) => {
+  const hasty = 'server { listen 127.0.0.1:%%PORT_hasty%%; location /api { dyn_module_api; handler_timeout 200ms; } }';
+  const node = await startNode(t, { workers: 1, control: hasty });
   node.srv.signal('SIGSTOP');
   const started = Date.now();
   try {
     const answer = await node.upstreams('POST', '/demo/servers/', { server: '10.0.0.1' });
     t.is(answer.status, 503);
     t.true(Date.now() - started < 10_000);
+    const early = await json(node.srv.port('hasty'), 'GET', '/api/v1/upstream_api/http/upstreams/');
+    t.is(early.status, 504);
+    t.like(errorOf(early), { status: 504, code: 'DataPlaneUnavailable' });
+    t.is(early.headers['retry-after'], '1');
   } finally {
     node.srv.signal('SIGCONT');
   }
