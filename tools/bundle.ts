@@ -15,6 +15,7 @@ import { STANDARD_MODULES } from '../core/kernel/standard-modules.js';
 const DIST = resolve(import.meta.dirname, '..');
 const BUNDLE = join(DIST, 'bundle');
 const WORKER = 'core/worker/main.js';
+const LOOP_GUARD = 'core/kernel/loop-guard-thread.js';
 /** Left in node_modules: only helper processes load them. */
 const EXTERNAL = ['aedes', 'mqtt', 'undici'];
 /** How long the server that fills the compile cache may take to start. */
@@ -28,7 +29,7 @@ function javascriptIn(folder: string): readonly string[] {
 
 /** What is loaded by its path: the processes and threads, the contract that plugins import, and the modules. */
 function entries(): readonly string[] {
-  return ['core/cli/main.js', 'core/helper/main.js', WORKER, ...javascriptIn('core/module'), ...javascriptIn('modules')];
+  return ['core/cli/main.js', 'core/helper/main.js', WORKER, LOOP_GUARD, ...javascriptIn('core/module'), ...javascriptIn('modules')];
 }
 
 /** Makes stack traces lead to the TypeScript sources. */

@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import { configErrorsOf } from '../config/errors.js';
 import { messageWithPlace } from '../config/error-report.js';
 import { readBusEndpoint } from '../control/bus-endpoint.js';
+import { CallLimit } from '../kernel/call-limit.js';
 import { loadHelperModule } from '../kernel/helper-configurations.js';
 import { findInstallation } from '../kernel/installation.js';
 import { InstanceInfo } from '../kernel/server-info.js';
@@ -46,7 +47,7 @@ export class HelperProcess {
       const { prefix, conf } = this.options;
       const identity = { role: 'control', worker: -1, installation: this.#installation, prefix, confFolder: dirname(conf) } as const;
       services.provide(ServerInfo, new InstanceInfo(identity, () => undefined));
-      this.#module = runModule(loaded, new ModuleServices(), { services, role: 'control', log: this.#log });
+      this.#module = runModule(loaded, new ModuleServices(), { services, role: 'control', log: this.#log, callLimit: new CallLimit() });
       await this.#module.life.start('control');
       return [];
     } catch (error) {

@@ -58,9 +58,9 @@ export function compileVariables(mentions: readonly Mention[], after: Tree, modu
   for (const { id, defines, module } of mentions) {
     const owner = defines.length > 0 && module !== undefined ? byName.get(module) : undefined;
     const directive = after.byId(id);
-    if (owner?.instance.compileVariables === undefined || directive === undefined) continue;
+    if (owner?.hooks.compileVariables === undefined || directive === undefined) continue;
     const getters = errors.attempt(() =>
-      compileOf(directive, owner.name, (context) => checkedVariables(owner.instance.compileVariables?.(directive, context)), modules),
+      compileOf(directive, owner.name, (context) => checkedVariables(owner.hooks.compileVariables?.(directive, context)), modules),
     );
     for (const [name, getter] of Object.entries(getters ?? {})) modules.variables.bring(id, name, checkedGetter(owner, name, getter));
   }

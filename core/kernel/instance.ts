@@ -5,6 +5,7 @@ import { InputFiles, type FileContents } from '../config/input-files.js';
 import { ConfigTree, type Tree, type TreeOperation } from '../config/tree.js';
 import { ErrorLog } from '../log/error-log.js';
 import { Log, ServerInfo } from '../module/services.js';
+import { CallLimit } from './call-limit.js';
 import { beginVariables, compileVariables } from './configuration-variables.js';
 import type { Change, Follower, Prepared } from './follower.js';
 import { loadModuleLines, loadModules } from './load-modules.js';
@@ -24,6 +25,8 @@ export interface InstanceOptions extends Identity {
   readonly validates: boolean;
   /** Takes warnings about the configuration; absent: the log. */
   readonly warn?: (message: string) => void;
+  /** Longest time that a hook of a module may keep the main thread busy (ms). */
+  readonly callMs?: number;
 }
 
 /** A change that is ready, and the files that it was made of. */
@@ -48,6 +51,7 @@ export class Instance {
   /** Files that directives name. */
   readonly files = new InputFiles();
   readonly #followers: Follower[] = [];
+  readonly #callLimit: CallLimit;
   #tree = ConfigTree.empty;
   #settings: Settings | undefined;
   /** The modules in force, and those that were loaded last, for a change that may follow. */
@@ -56,6 +60,7 @@ export class Instance {
   #started = false;
 
   constructor(readonly options: InstanceOptions) {
+    this.#callLimit = new CallLimit(options.callMs);
     this.services.provide(Log, options.log);
     this.services.provide(ErrorLog, options.log);
     this.services.provide(ServerInfo, new InstanceInfo(options, () => this.#settings?.main));
@@ -204,7 +209,9 @@ export class Instance {
     const { set, errors } = await loadModules(tree.root, { plane: role === 'control' ? 'control' : 'data', prefix, installation, log });
     const run: RunModule = (module, others) => {
       const old = this.#inForce?.modules.same(module) ?? this.#loaded?.modules.same(module);
-      return old !== undefined && isCurrent(old, others) ? old : runModule(module, others, { services: this.services, role, log });
+      return old !== undefined && isCurrent(old, others)
+        ? old
+        : runModule(module, others, { services: this.services, role, log, callLimit: this.#callLimit });
     };
     const modules = new RunningModules(set, run, this.options);
     this.#loaded = { lines, modules, errors: [...errors, ...modules.errors] };

@@ -1,6 +1,8 @@
 import { TimeIsOver, within } from '../control/time-limit.js';
 import type { Lifecycle } from '../module/manifest.js';
 import type { Log, ServerInfo } from '../module/services.js';
+import { CALL_MS } from './call-limit.js';
+import { guardLoops } from './loop-guard.js';
 import type { ModuleTasks } from './module-tasks.js';
 
 /** Longest `start` of a module, in milliseconds: the server, or the reload, waits for it. */
@@ -13,9 +15,11 @@ export class ModuleLife {
   #state: 'made' | 'started' | 'stopped' = 'made';
 
   /** @param log the server's, without the module's name */
+  /** @param isTrusted its code has no endless loops: it comes with srv */
   constructor(
     private readonly name: string,
-    private readonly instance: Lifecycle,
+    private readonly hooks: Lifecycle,
+    private readonly isTrusted: boolean,
     private readonly tasks: ModuleTasks,
     private readonly log: Log,
   ) {}
@@ -26,10 +30,10 @@ export class ModuleLife {
     this.#state = 'started';
     this.tasks.open();
     try {
-      await within(
-        START_MS,
-        settled(() => this.instance.start?.(role)),
-      );
+      const starting: unknown = this.hooks.start?.(role);
+      if (starting === undefined) return;
+      const limited = within(START_MS, Promise.resolve(starting));
+      await (this.isTrusted || role === 'worker' ? limited : guardLoops(CALL_MS, limited));
     } catch (error) {
       throw new Error(this.#explain('start', error, START_MS), { cause: error });
     }
@@ -41,7 +45,7 @@ export class ModuleLife {
     this.#state = 'stopped';
     if (!wasStarted) return;
     try {
-      await within(STOP_MS, Promise.all([this.tasks.close(), settled(() => this.instance.stop?.())]));
+      await within(STOP_MS, Promise.all([this.tasks.close(), settled(() => this.hooks.stop?.())]));
     } catch (error) {
       this.log.write('alert', this.#explain('stop', error, STOP_MS));
     }

@@ -1,6 +1,8 @@
 import type { HttpModule, Lifecycle, ModuleDeclaration } from '../module/manifest.js';
 import { Log, Tasks, type ServerInfo } from '../module/services.js';
+import type { CallLimit, LimitedCall } from './call-limit.js';
 import type { LoadedModule } from './module-file.js';
+import { limitedHooks, type ModuleHooks } from './module-hooks.js';
 import { ModuleLife } from './module-life.js';
 import { ModuleLog } from './module-log.js';
 import { isModuleService, type ModuleServices } from './module-services.js';
@@ -13,6 +15,8 @@ export interface RunningModule {
   readonly file: string;
   readonly declaration: ModuleDeclaration;
   readonly instance: HttpModule & Lifecycle;
+  /** What the server calls of it. In the main thread of a process calls of modules that do not come with srv are limited in time. */
+  readonly hooks: ModuleHooks;
   /** It comes with srv. */
   readonly isShipped: boolean;
   readonly life: ModuleLife;
@@ -26,6 +30,7 @@ export interface ModuleSurroundings {
   readonly role: ServerInfo['role'];
   /** The server's. */
   readonly log: Log;
+  readonly callLimit: CallLimit;
 }
 
 const PLACES = { master: 'the main thread', worker: 'a worker', control: 'the control plane' } as const;
@@ -35,7 +40,11 @@ const PLACES = { master: 'the main thread', worker: 'a worker', control: 'the co
  * @param others the services of the modules before it
  * @throws ManifestError, and what its constructor throws
  */
-export function runModule(module: LoadedModule, others: ModuleServices, { services, role, log }: ModuleSurroundings): RunningModule {
+export function runModule(
+  module: LoadedModule,
+  others: ModuleServices,
+  { services, role, log, callLimit }: ModuleSurroundings,
+): RunningModule {
   const { name, file, declaration, class: moduleClass } = module;
   const tasks = new ModuleTasks(name, log);
   const own = new Map<unknown, object>([[Tasks, tasks]]);
@@ -48,8 +57,12 @@ export function runModule(module: LoadedModule, others: ModuleServices, { servic
     own.set(token, service);
     needs.set(token.service, service);
   }
-  const instance = services.construct(moduleClass, PLACES[role], own);
-  return { name, file, declaration, instance, needs, isShipped: module.isShipped, life: new ModuleLife(name, instance, tasks, log) };
+  // The master ends a worker that hangs. Nobody can end the main thread.
+  const limit: LimitedCall = module.isShipped || role === 'worker' ? (call) => call() : callLimit.run;
+  const instance: HttpModule & Lifecycle = limit(() => services.construct(moduleClass, PLACES[role], own));
+  const hooks = limitedHooks(instance, limit);
+  const { isShipped } = module;
+  return { name, file, declaration, instance, hooks, needs, isShipped, life: new ModuleLife(name, hooks, isShipped, tasks, log) };
 }
 
 /** True if the object of a module still has the services that it would be given now. */

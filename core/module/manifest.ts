@@ -55,7 +55,8 @@ export interface HelperManifest extends Manifest {
 export interface Lifecycle {
   /**
    * Awaited at start and at reload, before handlers of the module get a request, for 10 seconds at most. What it throws refuses the
-   * configuration. A module in force is not started again by a reload.
+   * configuration. A module in force is not started again by a reload. In the main thread this and the other hooks may keep the thread busy
+   * for 10 seconds: then they are ended, without their `finally` and `catch`.
    */
   start?(role: 'master' | 'worker' | 'control'): void | Promise<void>;
   /** Called once after a `start`, also after one that failed half-way. Waited for 5 seconds at most. */

@@ -7,10 +7,12 @@ import type { Directives } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
 import type { ChosenMethod } from './balancer.js';
 
+type Hooks = Pick<HttpModule, 'balancer'>;
+
 /** A module that may give the method of an upstream. */
 interface MethodModule {
   readonly name: string;
-  readonly instance: HttpModule;
+  readonly hooks: Hooks;
   /** Names of its directives that may stand in an `upstream` block. */
   readonly names: readonly string[];
   readonly reader: ConfReader<Directives>;
@@ -30,10 +32,10 @@ export class Methods {
     private readonly modules: Change['modules'],
     private readonly warn: (message: string) => void,
   ) {
-    this.#modules = Array.from(modules).flatMap(({ name, instance, declaration }) => {
+    this.#modules = Array.from(modules).flatMap(({ name, hooks, declaration }) => {
       const directives = declaration.manifest.directives ?? {};
       const names = Object.entries(directives).flatMap(([key, spec]) => (spec.in.includes('upstream') ? [spec.name ?? key] : []));
-      return instance.balancer === undefined ? [] : [{ name, instance, names, reader: new ConfReader(directives) }];
+      return hooks.balancer === undefined ? [] : [{ name, hooks, names, reader: new ConfReader(directives) }];
     });
   }
 
@@ -53,18 +55,18 @@ export class Methods {
     return found.reduce((one, other) => (order.indexOf(other.line) > order.indexOf(one.line) ? other : one)).method;
   }
 
-  #ask({ name, instance, names, reader }: MethodModule, block: Directive, lines: readonly Directive[]): FoundMethod[] {
+  #ask({ name, hooks, names, reader }: MethodModule, block: Directive, lines: readonly Directive[]): FoundMethod[] {
     const line = lines.findLast((candidate) => names.includes(candidate.name));
     if (line === undefined) return [];
     const conf = reader.read({ context: 'upstream', block: block.block }, undefined, this.modules.args);
-    const method = balancerOf(instance, name, { name: block.args[0]?.text ?? '', conf, directive: block, fail: failAt(block) });
+    const method = balancerOf(hooks, name, { name: block.args[0]?.text ?? '', conf, directive: block, fail: failAt(block) });
     return method === undefined ? [] : [{ line, method: { ...method, module: name, lines } }];
   }
 }
 
-function balancerOf(instance: HttpModule, module: string, scope: UpstreamScope): BalancingMethod | undefined {
+function balancerOf(hooks: Hooks, module: string, scope: UpstreamScope): BalancingMethod | undefined {
   try {
-    return instance.balancer?.(scope) ?? undefined;
+    return hooks.balancer?.(scope) ?? undefined;
   } catch (error) {
     if (configErrorsOf(error)) throw error;
     throw errorAt(scope.directive, `"balancer" of module "${module}" failed: ${error instanceof Error ? error.message : String(error)}`);

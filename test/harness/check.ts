@@ -7,7 +7,7 @@ import { IdSource } from '../../core/config/tree.js';
 import { checkConfiguration } from '../../core/kernel/check-configuration.js';
 import { compileAlone } from '../../core/kernel/compile-alone.js';
 import { findInstallation } from '../../core/kernel/installation.js';
-import { Instance } from '../../core/kernel/instance.js';
+import { Instance, type InstanceOptions } from '../../core/kernel/instance.js';
 import { ErrorLog } from '../../core/log/error-log.js';
 import { AppendedLogFiles } from '../../core/log/log-files.js';
 import { fillPlaceholders } from './srv.js';
@@ -26,7 +26,12 @@ export interface Check {
 }
 
 /** `srv -t` of a data plane without a process: loads the modules, checks and compiles the configuration. */
-export async function check(t: ExecutionContext, conf: string, files: Readonly<Record<string, string>> = {}): Promise<Check> {
+export async function check(
+  t: ExecutionContext,
+  conf: string,
+  files: Readonly<Record<string, string>> = {},
+  options: Pick<InstanceOptions, 'callMs'> = {},
+): Promise<Check> {
   const prefix = tempFolder(t);
   const ports = new Map<string, number>();
   for (const [path, content] of Object.entries({ 'conf/srv.conf': conf, [LOG]: '', ...files }))
@@ -34,7 +39,7 @@ export async function check(t: ExecutionContext, conf: string, files: Readonly<R
   const logFiles = new AppendedLogFiles();
   const log = new ErrorLog(logFiles, '1#0', [{ path: join(prefix, LOG), level: 'debug' }]);
   const identity = { role: 'master', worker: -1, installation: findInstallation(), prefix, confFolder: join(prefix, 'conf') } as const;
-  const instance = new Instance({ ...identity, log, validates: false, warn: () => undefined });
+  const instance = new Instance({ ...identity, ...options, log, validates: false, warn: () => undefined });
   const errors = await failuresOf(() =>
     compileAlone(instance, async () => {
       const { tree } = await checkConfiguration({ conf: join(prefix, 'conf/srv.conf'), globals: undefined }, new IdSource(), instance);

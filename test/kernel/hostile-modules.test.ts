@@ -12,7 +12,9 @@ ${more}
 events {}
 http { server { listen 127.0.0.1:%%PORT_web%%; location / { ${location} return 200 "fine"; } } }`;
 
-const inWorkers = (step: 'compile' | 'start', code: string): string =>
+const inWorkers = (step: 'compile' | 'start', code: string): string => hostile(step, 'worker', code);
+
+const hostile = (step: string, role: string, code: string): string =>
   plugin('hostile', {
     imports: `import { ServerInfo } from 'srv/module/services.js';`,
     manifest: `directives: { hostile: directive({ in: ['location'], args: text() }) }`,
@@ -20,8 +22,8 @@ const inWorkers = (step: 'compile' | 'start', code: string): string =>
       static services = [ServerInfo];
       constructor(info) { this.info = info; }
       ${step}(scope) {
-        if (this.info.role !== 'worker') return;
-        if (${step === 'start'} || scope.conf.hostile !== undefined) { ${code} }
+        if (this.info.role !== '${role}') return;
+        if (${step !== 'compile'} || scope.conf.hostile !== undefined) { ${code} }
       }`,
   });
 
@@ -52,6 +54,33 @@ for (const [what, module, reason, deaths] of [
     t.true(requests > failed.length);
     for (let i = 0; i < 8; i++) t.is((await get(srv.port('web'), '/')).body, 'fine');
     // What is right again comes into force.
+    await srv.configure(conf('').replace('"fine"', '"better"'));
+    srv.signal('SIGHUP');
+    await srv.waitForLog(/reconfigured/);
+    t.is((await get(srv.port('web'), '/')).body, 'better');
+  });
+}
+
+for (const [what, module, reason] of [
+  [
+    'a compile',
+    hostile('compile', 'master', 'for (;;);'),
+    /"compile" of module "hostile" failed: it did not return within 10 s in .*srv\.conf:/,
+  ],
+  ['a start', hostile('start', 'master', 'for (;;);'), /module "hostile" failed to start: it did not return within 10 s in .*srv\.conf:/],
+  [
+    'a start that has waited',
+    hostile('async start', 'master', 'await new Promise((done) => setTimeout(done, 50)); for (;;);'),
+    /module "hostile" did not start within 10 s in .*srv\.conf:/,
+  ],
+] as const) {
+  test(`${what} that loops in the main thread makes the reload fail`, async (t) => {
+    const srv = await startSrv(t, conf(''), { files: { 'modules/hostile.js': module } });
+    await srv.configure(conf('load_module modules/hostile.js;', 'hostile x;'));
+    srv.signal('SIGHUP');
+    await waitFor('the reload to fail', () => /the configuration in force stays as it was/.test(srv.log()), 40_000);
+    t.regex(srv.log(), reason);
+    t.is((await get(srv.port('web'), '/')).body, 'fine');
     await srv.configure(conf('').replace('"fine"', '"better"'));
     srv.signal('SIGHUP');
     await srv.waitForLog(/reconfigured/);

@@ -111,6 +111,20 @@ for (const [what, body, reason, line, hint] of IS_REFUSED) {
   });
 }
 
+for (const [what, body, reason, line] of [
+  ['compile', 'compile() { for (;;); }', '"compile" of module "acme" failed: it did not return within 0.1 s', 5],
+  ['compileServer', 'compileServer() { for (;;); }', '"compileServer" of module "acme" failed: it did not return within 0.1 s', 4],
+  ['constructor', 'constructor() { for (;;); }', 'acme.mjs": its constructor failed: it did not return within 0.1 s', 1],
+] as const) {
+  test(`a ${what} that loops is an error with the name of the module, once for all locations`, async (t) => {
+    const conf = CONF.replace('location / { return 204; }', 'location / { return 204; } location /a { return 204; }');
+    const files = { 'modules/acme.mjs': plugin('acme', { manifest: MANIFEST, body }) };
+    const { code, stderr, prefix } = await check(t, conf, files, { callMs: 100 });
+    t.is(code, 1);
+    t.true(stderr.includes(`${reason} in ${prefix}/conf/srv.conf:${line}\n`), stderr);
+  });
+}
+
 test('the log has the stack of what compile throws', async (t) => {
   const { prefix } = await load(t, `compile() { throw new Error('boom'); }`);
   t.regex(

@@ -6,9 +6,13 @@ import type { Log } from '../../module/services.js';
 import type { CompiledModule } from './unit-compiler.js';
 
 /** A module as it was loaded. */
-interface Unchecked extends CompiledModule {
+interface Unchecked {
+  readonly declaration: ModuleDeclaration;
+  readonly hooks: Hooks;
   readonly file: string;
 }
+
+type Hooks = Pick<HttpModule, Step>;
 
 type Step = 'compile' | 'compileServer' | 'compileTls';
 
@@ -48,20 +52,20 @@ export class CheckedModule implements CompiledModule {
   #logged: string | undefined;
 
   constructor(
-    { declaration, instance, file }: Unchecked,
+    { declaration, hooks, file }: Unchecked,
     private readonly log: Log,
   ) {
     this.declaration = declaration;
     this.#file = file;
     this.instance = {
-      ...(instance.compile && { compile: (scope) => this.#handlers('compile', instance, scope) }),
-      ...(instance.compileServer && { compileServer: (scope) => this.#handlers('compileServer', instance, scope) }),
-      ...(instance.compileTls && { compileTls: (scope) => this.#tls(instance, scope) }),
+      ...(hooks.compile && { compile: (scope) => this.#handlers('compile', hooks, scope) }),
+      ...(hooks.compileServer && { compileServer: (scope) => this.#handlers('compileServer', hooks, scope) }),
+      ...(hooks.compileTls && { compileTls: (scope) => this.#tls(hooks, scope) }),
     };
   }
 
-  #handlers(step: keyof typeof HANDLERS, instance: HttpModule, scope: Scope): HttpHandlers | undefined {
-    const handlers = this.#run(step, instance, scope);
+  #handlers(step: keyof typeof HANDLERS, hooks: Hooks, scope: Scope): HttpHandlers | undefined {
+    const handlers = this.#run(step, hooks, scope);
     // Plain JavaScript has more ways to say that there is nothing: `on && { … }`.
     if (!handlers) return undefined;
     if (typeof handlers !== 'object' || handlers instanceof Promise) {
@@ -75,8 +79,8 @@ export class CheckedModule implements CompiledModule {
     return handlers;
   }
 
-  #tls(instance: HttpModule, scope: Scope): TlsSettings | undefined {
-    const settings = this.#run('compileTls', instance, scope);
+  #tls(hooks: Hooks, scope: Scope): TlsSettings | undefined {
+    const settings = this.#run('compileTls', hooks, scope);
     if (!settings) return undefined;
     if (typeof settings === 'object' && !(settings instanceof Promise)) return settings;
     throw this.#error(scope, `"compileTls" of module "${this.#name}" must return settings`, 'an object like { cert, key } is expected');
@@ -97,9 +101,9 @@ export class CheckedModule implements CompiledModule {
     }
   }
 
-  #run(step: Step, instance: HttpModule, scope: Scope): unknown {
+  #run(step: Step, hooks: Hooks, scope: Scope): unknown {
     try {
-      const returned: unknown = instance[step]?.(scope);
+      const returned: unknown = hooks[step]?.(scope);
       // Refused below, or by what uses it; its rejection would end the thread.
       if (returned instanceof Promise) returned.catch(() => undefined);
       return returned;
