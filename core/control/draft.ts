@@ -43,14 +43,12 @@ export class Draft {
     return found?.removed === true ? undefined : found;
   }
 
-  /** Puts a directive in front of `sibling`, if that is in this block, else at the end. */
-  insert(directive: Directive, address: string, step: string, sibling: Draft | undefined): Draft {
+  /** Puts a directive into the block at a position of {@link children}; without one at the end. */
+  insert(directive: Directive, address: string, step: string, position = this.children?.length ?? 0): Draft {
     const added = this.#make(directive);
     added.#address = address;
     this.#index().set(step, added);
-    const { children = [] } = this;
-    const at = sibling === undefined ? -1 : children.indexOf(sibling);
-    children.splice(at < 0 ? children.length : at, 0, added);
+    this.children?.splice(position, 0, added);
     return added;
   }
 

@@ -153,10 +153,23 @@ class Composition {
   }
 
   #add(row: OverlayRow, parent: Draft, step: string): void {
-    // Where the file does not have its sibling any more, it is the last one.
-    const sibling = row.sibling === undefined ? undefined : this.#find(stepsIn(row.sibling));
-    const draft = parent.insert(this.#directive(row), row.address, step, sibling);
+    const draft = parent.insert(this.#directive(row), row.address, step, this.#positionOf(row, parent));
     this.prepareBlocks(draft);
+  }
+
+  /** In front of its sibling; where the file has lost that, behind what it was behind. Undefined: the end. */
+  #positionOf({ sibling, previous }: OverlayRow, { children = [] }: Draft): number | undefined {
+    if (sibling === undefined) return undefined;
+    const at = this.#positionIn(children, sibling);
+    if (at >= 0) return at;
+    if (previous === undefined) return 0;
+    const behind = this.#positionIn(children, previous);
+    return behind >= 0 ? behind + 1 : undefined;
+  }
+
+  #positionIn(children: readonly Draft[], address: string): number {
+    const draft = this.#find(stepsIn(address));
+    return draft === undefined ? -1 : children.indexOf(draft);
   }
 
   /** Also an `add` of what the file has by now: the API's word counts, and is not needed any more if it is the same. */

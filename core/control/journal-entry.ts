@@ -5,6 +5,7 @@ import type { ArgContext } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
 import { Addresses, addressIn, below, keyIdentity, stepOf } from './address.js';
 import type { ResolvedEdit } from './edits.js';
+import { placeOfLine } from './state-line-place.js';
 import { stateFileOf } from './state-files.js';
 import type { Store } from './store.js';
 import type { OverlayRow } from './store-tables.js';
@@ -59,10 +60,8 @@ export class JournalEntry {
     }
     const [old, now] = [before.byId(edit.id), after.byId(edit.id)];
     const line = now ?? old;
-    if (line !== undefined && this.#isStateLine(line)) {
-      if (siblingOf(edit) !== undefined) throw new Error('a directive that a state file holds is added at the end');
-      this.#recordLine(line, old, now);
-    } else if (edit.op === 'add' && now !== undefined) this.#add(now, siblingOf(edit));
+    if (line !== undefined && this.#isStateLine(line)) this.#recordLine(line, old, now, siblingOf(edit) !== undefined);
+    else if (edit.op === 'add' && now !== undefined) this.#add(now, siblingOf(edit));
     else if (edit.op === 'replace' && old !== undefined && now !== undefined) this.#replace(old, now);
     else if (edit.op === 'remove' && old !== undefined) this.#remove(old);
     if (old?.block !== undefined || now?.block !== undefined) this.#after.forget();
@@ -99,8 +98,8 @@ export class JournalEntry {
     const known = this.store.overlay.get(address);
     const op = known?.op === 'remove' && known.was !== undefined ? 'replace' : 'add';
     const text = printDirective(now);
-    const place = sibling === undefined ? undefined : this.#after.of(sibling);
-    this.#put({ address, op, parent: this.#after.around(now.id), text, was: known?.was, key: now.key, sibling: place }, known);
+    const place = sibling === undefined ? {} : { sibling: this.#after.of(sibling), previous: this.#previousAddress(now) };
+    this.#put({ address, op, parent: this.#after.around(now.id), text, was: known?.was, key: now.key, ...place }, known);
     this.#keepKeys(now, address);
     this.changes.push({ address, after: text });
   }
@@ -116,6 +115,7 @@ export class JournalEntry {
       // An addition keeps its place among the additions.
       const row = {
         sibling: known?.sibling,
+        previous: known?.previous,
         address,
         op: known?.op === 'add' ? 'add' : 'replace',
         parent: this.#before.around(old.id),
@@ -159,6 +159,16 @@ export class JournalEntry {
     }
   }
 
+  #previousAddress({ id }: Directive): string | undefined {
+    const { after } = this.change;
+    let previous: number | undefined;
+    for (const directive of after.parentOf(id)?.block ?? after.root) {
+      if (directive.id === id) break;
+      previous = directive.id;
+    }
+    return previous === undefined ? undefined : this.#after.of(previous);
+  }
+
   /** The next directive of its block that is there after the change. */
   #following({ id }: Directive): Directive | undefined {
     const { before, after } = this.change;
@@ -196,20 +206,27 @@ export class JournalEntry {
     return block && context && stateFileOf(block, context, this.change)?.holds;
   }
 
-  /** A new line comes last: no key in its block was greater than its own. */
-  #recordLine({ id, key = -1 }: Directive, old: Directive | undefined, now: Directive | undefined): void {
+  /** A new line comes last, as no key in its block was greater than its own, or between others. */
+  #recordLine({ id, key = -1 }: Directive, old: Directive | undefined, now: Directive | undefined, isBetween: boolean): void {
     const { store, version } = this;
     const addresses = now === undefined ? this.#before : this.#after;
     const block = addresses.around(id);
     const none = { written: undefined, since: 0, old: undefined, next: undefined };
     const known = store.stateLines.get(block, key) ?? { block, key, ...none, place: key, born: version };
     const text = now && printDirective(now);
-    store.stateLines.put({ ...known, text, changed: version });
+    const place = isBetween && now !== undefined ? placeOfLine(store.stateLines, block, this.#linesAround(now), key) : known.place;
+    store.stateLines.put({ ...known, place, text, changed: version });
     this.changes.push({
       address: addresses.of(id),
       ...(old && { before: printDirective(old) }),
       ...(text !== undefined && { after: text }),
     });
+  }
+
+  /** Keys of all lines of the state file, in order. */
+  #linesAround({ id, name }: Directive): readonly number[] {
+    const lines = this.change.after.parentOf(id)?.block?.named(name) ?? [];
+    return Array.from(lines, ({ key = -1 }) => key);
   }
 
   #isCounted(directive: Directive): boolean {

@@ -71,14 +71,40 @@ export interface JoinOptions {
 export function joinLines(directives: readonly Directive[], { lines }: StateFileInput, version: number, options: JoinOptions): Joined {
   const inFile = assignKeys(directives, lines, version, options);
   const joined = new Map(inFile.map(({ key, directive }) => [key, directive]));
+  const added = new Map<number, Directive>();
   const dropped: StateLine[] = [];
-  const later = lines.filter(({ changed }) => changed > version).toSorted((a, b) => a.changed - b.changed || a.place - b.place);
-  for (const line of later) {
-    if (line.text === undefined) joined.delete(line.key);
-    else if (joined.has(line.key) || line.born > version || !isKnownIn(line, version)) joined.set(line.key, options.parse(line.text));
+  for (const line of lines) {
+    const { key, text, changed, born } = line;
+    if (changed <= version) continue;
+    if (text === undefined) joined.delete(key);
+    else if (joined.has(key)) joined.set(key, options.parse(text));
+    else if (born > version || !isKnownIn(line, version)) added.set(key, options.parse(text));
     else dropped.push(line);
   }
-  return { inFile, inForce: Array.from(joined, ([key, directive]) => ({ key, directive })), dropped };
+  return { inFile, inForce: inOrder(joined, added, lines), dropped };
+}
+
+function push<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [value]);
+  else list.push(value);
+}
+
+/** The lines of the file, and each addition of the API in front of the line that follows it in the store. */
+function inOrder(
+  joined: ReadonlyMap<number, Directive>,
+  added: ReadonlyMap<number, Directive>,
+  lines: readonly StateLine[],
+): readonly JoinedLine[] {
+  const inFront = new Map<number | undefined, JoinedLine[]>();
+  let next: number | undefined;
+  for (const { key } of lines.toReversed()) {
+    const directive = added.get(key);
+    if (directive !== undefined) push(inFront, next, { key, directive });
+    else if (joined.has(key)) next = key;
+  }
+  const linesBefore = (key: number | undefined): readonly JoinedLine[] => inFront.get(key)?.toReversed() ?? [];
+  return [...Array.from(joined).flatMap(([key, directive]) => [...linesBefore(key), { key, directive }]), ...linesBefore(undefined)];
 }
 
 /**

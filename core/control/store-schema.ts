@@ -7,17 +7,17 @@ import { damageText, StoreError } from './store-error.js';
 
 /** Marks the file as ours (`PRAGMA application_id`): "srv1". */
 const APPLICATION_ID = 0x73727631;
-const SCHEMA_VERSION = 3;
+const SCHEMA_VERSION = 4;
 /** Every row ends with its checksum, see checked-table.ts. */
 const SCHEMA = `
   CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL, sum INTEGER NOT NULL) WITHOUT ROWID;
   CREATE TABLE overlay (
     address TEXT PRIMARY KEY, op TEXT NOT NULL, parent TEXT NOT NULL, text TEXT NOT NULL, was TEXT, key INTEGER, seq INTEGER NOT NULL,
-    sibling TEXT, sum INTEGER NOT NULL
+    sibling TEXT, previous TEXT, sum INTEGER NOT NULL
   ) WITHOUT ROWID;
   CREATE TABLE state_lines (
     block TEXT NOT NULL, key INTEGER NOT NULL, text TEXT, written TEXT, since INTEGER NOT NULL, old_text TEXT, old_since INTEGER,
-    next_text TEXT, next_version INTEGER, place INTEGER NOT NULL, born INTEGER NOT NULL, changed INTEGER NOT NULL, sum INTEGER NOT NULL,
+    next_text TEXT, next_version INTEGER, place REAL NOT NULL, born INTEGER NOT NULL, changed INTEGER NOT NULL, sum INTEGER NOT NULL,
     PRIMARY KEY (block, key)
   ) WITHOUT ROWID;
   CREATE TABLE state_files (

@@ -18,16 +18,19 @@ export interface OverlayRow {
   readonly seq: number;
   /** Address of the directive in front of which an addition was put; undefined: the end of the block. */
   readonly sibling?: string | undefined;
+  /** Address of the directive that such an addition was put behind, for a file that loses the sibling; undefined: it was the first one. */
+  readonly previous?: string | undefined;
 }
 
 /** A row as SQLite has it: no undefined. */
-type StoredOverlayRow = Omit<OverlayRow, 'key' | 'was' | 'sibling'> & {
+type StoredOverlayRow = Omit<OverlayRow, 'key' | 'was' | 'sibling' | 'previous'> & {
   readonly key: number | null;
   readonly was: string | null;
   readonly sibling: string | null;
+  readonly previous: string | null;
 };
 
-const OVERLAY_COLUMNS = ['address', 'op', 'parent', 'text', 'was', 'key', 'seq', 'sibling'];
+const OVERLAY_COLUMNS = ['address', 'op', 'parent', 'text', 'was', 'key', 'seq', 'sibling', 'previous'];
 
 export class OverlayTable {
   readonly table: CheckedTable;
@@ -67,9 +70,9 @@ export class OverlayTable {
     return (this.#inFrontOf.all(address) as unknown as StoredOverlayRow[]).map(overlayRow);
   }
 
-  put({ address, op, parent, text, was, key, seq, sibling }: OverlayRow): void {
+  put({ address, op, parent, text, was, key, seq, sibling, previous }: OverlayRow): void {
     if (sibling !== undefined) this.#siblings?.add(sibling);
-    this.table.put(address, op, parent, text, was ?? null, key ?? null, seq, sibling ?? null);
+    this.table.put(address, op, parent, text, was ?? null, key ?? null, seq, sibling ?? null, previous ?? null);
   }
 
   delete(address: string): void {
@@ -91,6 +94,7 @@ const overlayRow = (stored: StoredOverlayRow): OverlayRow => ({
   key: stored.key ?? undefined,
   was: stored.was ?? undefined,
   sibling: stored.sibling ?? undefined,
+  previous: stored.previous ?? undefined,
 });
 
 /** One transaction of the past. */

@@ -61,10 +61,30 @@ test('a block that is called something else afterwards keeps its place', async (
   t.deepEqual(serverNames(second.instance.tree.root), ['c', 'b']);
 });
 
-test('where the file has lost what an addition was put in front of, it comes last', async (t) => {
+for (const [what, pick, left, expected] of [
+  ['the sibling', 1, ['/1', '/3'], ['/1', '/new', '/3']],
+  ['the first one', 0, ['/2', '/3'], ['/new', '/2', '/3']],
+  ['the sibling and what is in front of it', 1, ['/3'], ['/3', '/new']],
+  ['what is in front of it', 1, ['/2', '/3'], ['/new', '/2', '/3']],
+] as const) {
+  test(`an addition between others has its place when the file has lost ${what}`, async (t) => {
+    const folder = tempFolder(t);
+    const first = await fakeMaster(t, { config: CONFIG, folder });
+    await first.transactions.apply(editOf({ kind: 'before', pick }, '/new'));
+    const config = `http { vhost { server_name a; ${left.map((name) => `location ${name} { }`).join(' ')} } }`;
+    const second = await restart(t, first, config, folder);
+    t.deepEqual(namesOf(second.instance.tree.root), expected);
+    const third = await restart(t, second, config, folder);
+    t.deepEqual(namesOf(third.instance.tree.root), expected);
+  });
+}
+
+test('two additions in front of one that the file has lost keep their order', async (t) => {
   const folder = tempFolder(t);
   const first = await fakeMaster(t, { config: CONFIG, folder });
-  await first.transactions.apply(editOf({ kind: 'before', pick: 1 }, '/new'));
+  await first.transactions.apply(editOf({ kind: 'before', pick: 1 }, '/new1'));
+  await first.transactions.apply(editOf({ kind: 'before', pick: 2 }, '/new2'));
+  t.deepEqual(namesOf(first.instance.tree.root), ['/1', '/new1', '/new2', '/2', '/3']);
   const second = await restart(t, first, CONFIG.replace('location /2 { }', ''), folder);
-  t.deepEqual(namesOf(second.instance.tree.root), ['/1', '/3', '/new']);
+  t.deepEqual(namesOf(second.instance.tree.root), ['/1', '/new1', '/new2', '/3']);
 });

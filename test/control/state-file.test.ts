@@ -5,7 +5,9 @@ import test, { type ExecutionContext } from 'ava';
 import { ConfigErrors } from '../../core/config/errors.js';
 import { tempFolder } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
-import { add, fakeMaster, type FakeMaster, members, remove, replace, restart } from './fake-master.js';
+import type { Edit } from '../../core/module/services.js';
+import type { Block } from '../../core/module/tree.js';
+import { add, fakeMaster, type FakeMaster, find, members, remove, replace, restart } from './fake-master.js';
 import { stateLines } from './state-lines.js';
 
 /** The lines of the state file without comments. */
@@ -34,6 +36,62 @@ test('members of a state file have lasting keys, and changes to them survive a k
   const third = await restart(t, second, WITH_STATE, folder);
   t.deepEqual(members(third), [...expected, '10.0.0.5:80@4']);
   t.deepEqual(third.drift(WITH_STATE), []);
+});
+
+/** Adds a member in front of another one. */
+const addBefore =
+  (address: string, text: string) =>
+  (root: Block): Edit[] => [{ op: 'add', parent: find(root, 'upstream'), text, before: find(root, 'server', address) }];
+
+test('a line of a state file can be put in front of another one, and is there after a restart, often at one place', async (t) => {
+  const folder = tempFolder(t, { 'demo.state': 'server 10.0.0.1:80;\nserver 10.0.0.2:80;\n' });
+  const master = await fakeMaster(t, { config: WITH_STATE, folder });
+  const expected = ['10.0.0.1:80', '10.0.0.2:80'];
+  // More often than a fraction has bits.
+  for (let n = 10; n < 80; n++) {
+    await master.transactions.apply(addBefore(expected[1] ?? '', `server 10.0.0.${n}:80;`));
+    expected.splice(1, 0, `10.0.0.${n}:80`);
+  }
+  await master.transactions.apply(addBefore('10.0.0.1:80', 'server 10.0.0.3:80;'));
+  await master.transactions.apply(add('server 10.0.0.4:80;'));
+  expected.unshift('10.0.0.3:80');
+  expected.push('10.0.0.4:80');
+  const addresses = (some: FakeMaster): string[] => members(some).map((member) => member.split('@')[0] ?? '');
+  t.deepEqual(addresses(master), expected);
+  const killed = await restart(t, master, WITH_STATE, folder);
+  t.deepEqual(addresses(killed), expected);
+  await killed.transactions.close();
+  t.deepEqual(
+    linesOf(folder),
+    expected.map((address) => `server ${address};`),
+  );
+  const again = await restart(t, killed, WITH_STATE, folder);
+  t.deepEqual(addresses(again), expected);
+  t.deepEqual(members(again), members(master));
+});
+
+test('a line that the API put in front of another one is there when the file was edited meanwhile', async (t) => {
+  const folder = tempFolder(t, { 'demo.state': '' });
+  const file = join(folder, 'demo.state');
+  const master = await fakeMaster(t, { config: WITH_STATE, folder });
+  for (const n of [1, 2, 3]) await master.transactions.apply(add(`server 10.0.0.${n}:80;`));
+  await waitFor('the file', () => linesOf(folder).length === 3);
+  const before = readFileSync(file, 'utf8');
+  await master.transactions.apply(addBefore('10.0.0.2:80', 'server 10.0.0.7:80;'));
+  await master.transactions.apply(addBefore('10.0.0.2:80', 'server 10.0.0.8:80;'));
+  await master.transactions.apply(add('server 10.0.0.9:80;'));
+  await waitFor('the file', () => linesOf(folder).length === 6);
+  master.kill();
+  writeFileSync(file, before.replace('server 10.0.0.1:80;', 'server 10.0.0.1:80 weight=5;'));
+  const second = await fakeMaster(t, { config: WITH_STATE, folder });
+  t.deepEqual(members(second), [
+    '10.0.0.1:80 weight=5@0',
+    '10.0.0.7:80@3',
+    '10.0.0.8:80@4',
+    '10.0.0.2:80@1',
+    '10.0.0.3:80@2',
+    '10.0.0.9:80@5',
+  ]);
 });
 
 test('a member removed while its state file is being written does not come back', async (t) => {

@@ -17,6 +17,7 @@ const ROW = {
   key: 1,
   seq: 1,
   sibling: undefined,
+  previous: undefined,
 } as const;
 
 test('what was written is there after it is opened again', (t) => {
