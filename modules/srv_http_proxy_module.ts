@@ -84,7 +84,8 @@ function planOf(scope: ProxyScope, target: Target, scheme: Scheme): ExchangePlan
   const { conf } = scope;
   const fields = requestFields(scope, target);
   const passed = new Set(conf.proxy_pass_header.map((name) => name.toLowerCase()));
-  const hidden = [...HIDDEN.filter((name) => !passed.has(name)), ...conf.proxy_hide_header.map((name) => name.toLowerCase())];
+  // A field that is named by both directives is passed (nginx).
+  const hidden = [...HIDDEN, ...conf.proxy_hide_header.map((name) => name.toLowerCase())].filter((name) => !passed.has(name));
   return {
     target: target.host,
     scheme,
@@ -102,6 +103,7 @@ function planOf(scope: ProxyScope, target: Target, scheme: Scheme): ExchangePlan
     next: nextUpstream(scope),
     version: conf.proxy_http_version,
     hidden: new Set(hidden),
+    ignored: new Set(conf.proxy_ignore_headers?.names.map((name) => name.toLowerCase())),
     rewriteLocation: rewriter(scope, target),
     interceptErrors: conf.proxy_intercept_errors,
     ignoreClientAbort: conf.proxy_ignore_client_abort,

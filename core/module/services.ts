@@ -319,6 +319,8 @@ export interface ExchangePlan {
   readonly version: '1.0' | '1.1';
   /** Field names of the response, lower case, that are not passed on. */
   readonly hidden: ReadonlySet<string>;
+  /** Field names of the response, lower case, that have no effect on how it is processed (proxy_ignore_headers). */
+  readonly ignored: ReadonlySet<string>;
   /** Rewrites Location (proxy_redirect); undefined: it stays as it is. */
   readonly rewriteLocation: ((location: string, request: HttpRequest) => string | undefined) | undefined;
   readonly interceptErrors: boolean;

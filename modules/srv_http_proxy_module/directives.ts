@@ -20,6 +20,19 @@ const NEXT = [
   'off',
 ] as const;
 
+/** Fields of a response that can be told to have no effect. */
+const IGNORABLE = [
+  'X-Accel-Redirect',
+  'X-Accel-Expires',
+  'X-Accel-Limit-Rate',
+  'X-Accel-Buffering',
+  'X-Accel-Charset',
+  'Expires',
+  'Cache-Control',
+  'Set-Cookie',
+  'Vary',
+] as const;
+
 /** A text with variables, or a regular expression behind `~` (or `~*`: in any case). */
 function redirectWord(): ArgType<Template | RegExp> {
   const text = template();
@@ -31,6 +44,15 @@ function redirectWord(): ArgType<Template | RegExp> {
       const caseless = value.startsWith('~*');
       return compilePattern(value.slice(caseless ? 2 : 1), caseless);
     },
+  };
+}
+
+/** In any case, as nginx reads it. */
+function ignorable(): ArgType<string> {
+  const names = choice(...IGNORABLE);
+  return {
+    ...names,
+    parse: (value, context) => names.parse(IGNORABLE.find((name) => name.toLowerCase() === value.toLowerCase()) ?? value, context),
   };
 }
 
@@ -82,12 +104,17 @@ export const directives = {
     default: 'on',
     doc: 'Whether a body is read whole before the upstream is asked: up to client_body_buffer_size into memory, else into a file.',
   }),
-  proxy_hide_header: directive({ in: ANYWHERE, args: fieldName(), many: true, doc: 'A field of the answer that is not passed on.' }),
+  proxy_hide_header: directive({ in: ANYWHERE, args: fieldName(), many: true, doc: 'Response field that is not passed to the client.' }),
   proxy_pass_header: directive({
     in: ANYWHERE,
     args: fieldName(),
     many: true,
-    doc: 'A field of the answer that is passed on although it usually is not.',
+    doc: 'Response field that is passed to the client although it is hidden by default.',
+  }),
+  proxy_ignore_headers: directive({
+    in: ANYWHERE,
+    args: { names: rest(ignorable()) },
+    doc: 'Response fields of the upstream that have no effect on how its response is processed.',
   }),
   proxy_redirect: directive({
     in: ANYWHERE,

@@ -23,7 +23,7 @@ for (const [how, leave] of Object.entries(LEAVES)) {
       `error_log logs/error.log info;
       events {}
       http {
-        log_format short "$remote_addr $request_uri $status";
+        log_format short "$remote_addr $request_uri $status $upstream_response_time";
         access_log logs/access.log short;
         server {
           listen 127.0.0.1:%%PORT_web%%;
@@ -68,8 +68,8 @@ for (const [how, leave] of Object.entries(LEAVES)) {
     await srv.waitForLog(new RegExp(`${closedToo} reading upstream, .*GET /begun`));
     await srv.waitForLog(/client prematurely closed connection, .*POST \/stream/);
     await srv.waitForLog(/client prematurely closed connection, .*POST \/collected/);
-    await srv.waitForLog(/^127\.0\.0\.1 \/waiting 499$/m, 'logs/access.log');
-    await srv.waitForLog(/^127\.0\.0\.1 \/begun 200$/m, 'logs/access.log');
+    await srv.waitForLog(/^127\.0\.0\.1 \/waiting 499 \d\.\d{3}$/m, 'logs/access.log');
+    await srv.waitForLog(/^127\.0\.0\.1 \/begun 200 \d\.\d{3}$/m, 'logs/access.log');
     t.false(
       backend.requests.some(({ url }) => url === '/collected'),
       'half a request is none',

@@ -116,6 +116,8 @@ export class Request implements HttpRequest {
   filters: ResponseSink | undefined = undefined;
   /** The response has a body that goes to the client: not for HEAD, 204, 304. */
   sendsBody = true;
+  /** Content type of a response that was replaced by another one (X-Accel-Redirect), which has it unless it has its own. */
+  keptType: string | undefined = undefined;
   /** Content-Length as it was sent, -1: none was. */
   sentLength = -1;
   /** The response's body is sent in chunks. */
@@ -198,6 +200,7 @@ export class Request implements HttpRequest {
   }
 
   get defaultType(): string {
+    if (this.keptType !== undefined) return this.keptType;
     const { settings } = this.location;
     return contentTypeOf(this.uri, settings.contentTypes) ?? settings.defaultType;
   }

@@ -105,6 +105,8 @@ export class Attempt implements AttemptFacts {
   end(scope: object | undefined, reusable: boolean, failed: boolean): void {
     const { upstream, peer } = this;
     const connection = this.giveConnection();
+    // Broken off by the client, a filter or a redirect: that is when it was over.
+    if (this.responseTime < 0) this.responseTime = this.elapsed;
     this.peer = undefined;
     if (peer !== undefined) {
       upstream.finished(peer, this.sent, this.received, failed || this.headerTime < 0 ? -1 : this.elapsed);

@@ -11,6 +11,8 @@ import { TlsClient } from '../../net/tls-client.js';
 import type { Upstream } from '../../upstream/upstream.js';
 import { Exchange } from './exchange.js';
 import type { Request } from '../request/request.js';
+import { ResponseFields } from './response-fields.js';
+import { responseSteps, type ResponseStep } from './response-steps.js';
 
 /** Where upstreams come from: the upstream blocks in force, and single addresses that no block names. */
 export interface UpstreamSource {
@@ -40,6 +42,8 @@ export class ExchangeRoute {
   readonly passesLastModified: boolean;
   readonly passesLocation: boolean;
   readonly #replaced: FieldFilter;
+  /** What looks at a member's response before it is relayed. */
+  readonly steps: readonly ResponseStep[];
   /** Undefined: TLS is not spoken. */
   readonly tls: TlsClient | undefined;
   /** The upstream of a constant target, once it is looked up. */
@@ -50,7 +54,10 @@ export class ExchangeRoute {
     private readonly source: UpstreamSource,
     tlsClients: TlsClients,
     filters: FieldFilters,
+    /** Scratch of all routes, for the response that has just arrived. */
+    readonly fields: ResponseFields,
   ) {
+    this.steps = responseSteps(plan);
     this.tls = plan.scheme === 'https' ? tlsClients.of(plan.tls) : undefined;
     this.hidden = filters.of([...OWN_FIELDS, ...plan.hidden]);
     this.passesServer = !plan.hidden.has('server');
@@ -193,13 +200,14 @@ export class HttpExchanges extends Exchanges {
   #lookups: Promise<void>[] = [];
   readonly #tlsClients: TlsClients = new SharedByContent((settings) => new TlsClient(settings));
   readonly #filters = new FieldFilters();
+  readonly #fields = new ResponseFields();
 
   constructor(private readonly source: UpstreamSource) {
     super();
   }
 
   compile(plan: ExchangePlan): (request: HttpRequest) => Result | Promise<Result> {
-    const route = new ExchangeRoute(plan, this.source, this.#tlsClients, this.#filters);
+    const route = new ExchangeRoute(plan, this.source, this.#tlsClients, this.#filters, this.#fields);
     if (Object.keys(plan.tls.context).some((name) => name === 'cert' || name === 'ca')) assertUsable(route);
     this.inUse = true;
     for (const name of namesIn(plan.target.constant)) this.onUse(name);

@@ -9,9 +9,9 @@ import type { ExchangeRoute } from './exchange-route.js';
 import type { RequestOwner } from '../request/client-stream.js';
 import type { Request } from '../request/request.js';
 import { RequestFeed } from './request-feed.js';
-import { openTunnel } from './tunnel.js';
-import { covers, Failure, isRepeatable, statusOf } from './next-upstream.js';
-import { namedFields, parseAnswerHead } from './upstream-head.js';
+import { covers, Failure, isRepeatable, statusOf, Tries } from './next-upstream.js';
+import { isWhole, type MemberResponse } from './response-steps.js';
+import { parseAnswerHead } from './upstream-head.js';
 import type { PeerConnection, PeerUser } from '../../net/peer-connection.js';
 import type { AttemptFacts, UpstreamTrace } from '../request/upstream-trace.js';
 
@@ -24,11 +24,10 @@ export class Exchange implements RequestOwner, PeerUser, UpstreamTrace {
   readonly attempts: AttemptFacts[];
   responseHead: string;
   readonly #before: number;
-  readonly #startedAt: number;
+  readonly #tries: Tries;
   readonly #feed: RequestFeed;
   #attempt: Attempt | undefined = undefined;
   #choice: Choice | undefined;
-  #tries = 0;
   /** From the moment on in which the client gets this member's answer. */
   #relay: ResponseRelay | undefined = undefined;
 
@@ -38,7 +37,7 @@ export class Exchange implements RequestOwner, PeerUser, UpstreamTrace {
     readonly upstream: Upstream,
     head: string,
   ) {
-    this.#startedAt = request.context.clock.now;
+    this.#tries = new Tries(request.context.clock);
     this.attempts = request.upstreamTrace === undefined ? [] : [...request.upstreamTrace.attempts];
     this.#before = this.attempts.length;
     this.responseHead = '';
@@ -144,7 +143,7 @@ export class Exchange implements RequestOwner, PeerUser, UpstreamTrace {
     const sending = attempt?.requestSent === true && !this.#feed.isSent && this.#relay === undefined;
     // What the member had not taken when the time began, it has taken since.
     if (sending && attempt.connection?.socket.writableLength === 0) return;
-    this.#fail(Failure.Timeout, `upstream timed out (110: Connection timed out) while ${this.#doing()} upstream`);
+    this.fail(Failure.Timeout, `upstream timed out (110: Connection timed out) while ${this.#doing()} upstream`);
   }
 
   // Attempts.
@@ -161,7 +160,7 @@ export class Exchange implements RequestOwner, PeerUser, UpstreamTrace {
       this.#giveUp(502);
       return;
     }
-    this.#tries++;
+    this.#tries.count();
     this.#attempt = attempt;
     this.#connect(attempt, peer, true);
   }
@@ -207,7 +206,7 @@ export class Exchange implements RequestOwner, PeerUser, UpstreamTrace {
       reason === ''
         ? 'upstream prematurely closed connection while reading response header from upstream'
         : `${reason} while ${this.#doing()} upstream`;
-    this.#fail(Failure.Error, text);
+    this.fail(Failure.Error, text);
   }
 
   /** The server itself has no means to ask a member: no failure of the member, and another one could not be asked either. */
@@ -226,7 +225,8 @@ export class Exchange implements RequestOwner, PeerUser, UpstreamTrace {
     return isRepeatable(this.request.method, this.route.plan.next);
   }
 
-  #fail(failure: Failure, text: string): void {
+  /** The attempt failed: asks the next member, or responds with an error. */
+  fail(failure: Failure, text: string): void {
     const { request, route } = this;
     const { next } = route.plan;
     request.context.log.write('error', text, request);
@@ -237,16 +237,8 @@ export class Exchange implements RequestOwner, PeerUser, UpstreamTrace {
     const status = statusOf(failure);
     this.#attempt?.failed(status);
     this.#release(false, true);
-    if (covers(next, failure) && this.#mayTryNext() && this.#mayRepeat()) this.#next();
+    if (covers(next, failure) && this.mayAskNext()) this.#next();
     else this.#giveUp(status);
-  }
-
-  #mayTryNext(): boolean {
-    const { next } = this.route.plan;
-    const { clock } = this.request.context;
-    if (next.tries > 0 && this.#tries >= next.tries) return false;
-    if (next.timeoutMs > 0 && clock.now - this.#startedAt >= next.timeoutMs) return false;
-    return this.#tries < this.upstream.tries;
   }
 
   #giveUp(status: number): void {
@@ -283,7 +275,7 @@ export class Exchange implements RequestOwner, PeerUser, UpstreamTrace {
     } else {
       const { reason } = context.responseHead;
       const why = reason === '' ? '' : ` (${reason})`;
-      this.#fail(Failure.InvalidHeader, `upstream sent invalid header while reading response header from upstream${why}`);
+      this.fail(Failure.InvalidHeader, `upstream sent invalid header while reading response header from upstream${why}`);
     }
   }
 
@@ -301,27 +293,35 @@ export class Exchange implements RequestOwner, PeerUser, UpstreamTrace {
       this.#release(false, false);
       return;
     }
-    if (status === 101) {
-      if (request.upgrade) openTunnel(this, head, connection, bytes, bodyStart);
-      else this.#fail(Failure.InvalidHeader, 'upstream sent 101 to a request without Upgrade');
-      return;
-    }
-    if (route.plan.next.statuses.has(status) && this.#mayTryNext() && this.#mayRepeat()) {
-      this.#release(false, status !== 403 && status !== 404);
-      if (status === 403 || status === 404) this.#exclude(peer);
-      this.#next();
-      return;
-    }
-    if (route.plan.interceptErrors && status >= 300 && request.location.settings.errorPages.some((page) => page.codes.includes(status))) {
-      // What the client has to answer goes with the page (nginx does the same).
-      if (status === 401) request.response.appendLines(namedFields(head, 'www-authenticate'));
-      this.#release(false, false);
-      this.#giveUp(status);
-      return;
-    }
+    route.fields.read(head);
+    route.fields.logRepeats(head, request);
+    const response: MemberResponse = { head, connection, bytes, bodyStart, borrowed };
+    for (const step of route.steps) if (step(this, response)) return;
     const relay = new ResponseRelay(request, route, connection, head);
     this.#relay = relay;
     this.#relayed(relay.start(head, bytes, bodyStart, borrowed), relay);
+  }
+
+  // For the steps of the response.
+
+  /** Another member may be asked for this request. */
+  mayAskNext(): boolean {
+    return this.#tries.mayGoOn(this.route.plan.next, this.upstream) && this.#mayRepeat();
+  }
+
+  /** @param failed the response counts as a failure of the member */
+  askNext(failed: boolean): void {
+    const peer = this.#attempt?.peer;
+    this.#release(false, failed);
+    if (!failed && peer !== undefined) this.#exclude(peer);
+    this.#next();
+  }
+
+  /** The member's response is dropped, and the request goes elsewhere: its body is there for whoever responds. */
+  leave(response: MemberResponse): void {
+    this.#release(this.route.plan.version === '1.1' && isWhole(this.request.method, response) && this.#feed.isSent, false);
+    this.#feed.returnBody();
+    this.request.owner = undefined;
   }
 
   #relayed(state: Relayed, relay: ResponseRelay): void {

@@ -1,10 +1,10 @@
-import { nameBytes, startsIgnoreCase } from '../../net/http1/characters.js';
 import { fieldName, fieldValue, findField, keptFields } from '../../net/http1/fields.js';
 import { parseFound } from '../../net/http1/head-end.js';
 import { DEFAULT_HEAD_LIMITS } from '../../net/http1/message-head.js';
 import { parseResponseHead, type ResponseHead } from '../../net/http1/response-head.js';
 import { type HttpContext, OwnField } from '../request/context.js';
 import type { ExchangeRoute } from './exchange-route.js';
+import { MemberField } from './response-fields.js';
 import { logFailure } from '../request/handler-failure.js';
 import { completeRedirect } from '../request/redirect-location.js';
 import type { HeaderList } from '../request/header-list.js';
@@ -12,12 +12,6 @@ import type { Request } from '../request/request.js';
 
 /** Offset of the status in a head: behind `HTTP/1.1 `. */
 const STATUS_AT = 9;
-
-const CONTENT_TYPE = nameBytes('content-type');
-const LAST_MODIFIED = nameBytes('last-modified');
-const LOCATION = nameBytes('location');
-/** With Location, what proxy_redirect may change. */
-const REFRESH = nameBytes('refresh');
 
 /**
  * Parses the head of a final answer into the scratch, past interim ones (1xx).
@@ -50,10 +44,12 @@ export function adoptHead(request: Request, route: ExchangeRoute, head: Response
   if (head.reasonEnd > head.reasonStart) request.statusLine = head.text.slice(STATUS_AT, head.reasonEnd);
   const { response } = request;
   response.appendLines(keptFields(head.text, head, route.hidden));
-  const redirects = adoptLeading(response, route, head);
+  // RFC 9110, 15.5.22: without it a 426 says nothing.
+  if (head.status === 426) response.appendLines(namedFields(head, 'upgrade'));
+  adoptLeading(response, route, head);
   if (route.passesServer) request.ownFields &= ~OwnField.Server;
   if (route.passesDate) request.ownFields &= ~OwnField.Date;
-  if (!redirects) return true;
+  if (!route.fields.hasRedirect) return true;
   try {
     rewriteLocation(request, route);
     rewriteRefresh(request, route);
@@ -64,42 +60,12 @@ export function adoptHead(request: Request, route: ExchangeRoute, head: Response
   }
 }
 
-/**
- * Takes the fields that lead the response out of a member's head, the first of each name. One pass, which decides by the length of names.
- * @returns whether there is anything for proxy_redirect
- */
-function adoptLeading(response: HeaderList, route: ExchangeRoute, head: ResponseHead): boolean {
-  const { fields, count, bytes } = head;
-  let redirects = false;
-  for (let i = 0, slot = 0; i < count; i++, slot += 4) {
-    const start = fields[slot] as number;
-    switch ((fields[slot + 1] as number) - start) {
-      case CONTENT_TYPE.length:
-        if (route.passesContentType && response.contentType === '' && startsIgnoreCase(bytes, start, CONTENT_TYPE))
-          response.contentType = lineAt(head, i);
-        break;
-      case LAST_MODIFIED.length:
-        if (route.passesLastModified && response.lastModified === '' && startsIgnoreCase(bytes, start, LAST_MODIFIED))
-          response.lastModified = lineAt(head, i);
-        break;
-      case LOCATION.length:
-        if (route.passesLocation && response.location === '' && startsIgnoreCase(bytes, start, LOCATION)) {
-          response.location = lineAt(head, i);
-          redirects = true;
-        }
-        break;
-      case REFRESH.length:
-        redirects ||= startsIgnoreCase(bytes, start, REFRESH);
-    }
-  }
-  return redirects;
-}
-
-/** One field line with its CRLF: a range of the head. */
-function lineAt({ text, fields, count, end, gaps }: ResponseHead, at: number): string {
-  const start = fields[4 * at] as number;
-  if (gaps) return `${text.slice(start, fields[4 * at + 3])}\r\n`;
-  return text.slice(start, at + 1 < count ? fields[4 * at + 4] : end - 2);
+/** Takes the fields that lead the response out of a member's head, unless a module has set them. */
+function adoptLeading(response: HeaderList, route: ExchangeRoute, head: ResponseHead): void {
+  const { fields } = route;
+  if (route.passesContentType && response.contentType === '') response.contentType = fields.line(head, MemberField.ContentType);
+  if (route.passesLastModified && response.lastModified === '') response.lastModified = fields.line(head, MemberField.LastModified);
+  if (route.passesLocation && response.location === '') response.location = fields.line(head, MemberField.Location);
 }
 
 /** All field lines of that name. */

@@ -1,0 +1,50 @@
+/** X-Accel fields of a member's response: what they tell the proxy. None of them reaches the client (HIDDEN of srv_http_proxy_module). */
+import type { ResponseHead } from '../../net/http1/response-head.js';
+import type { Request } from '../request/request.js';
+import type { Exchange } from './exchange.js';
+import { MemberField } from './response-fields.js';
+import type { MemberResponse } from './response-steps.js';
+import { namedFields } from './upstream-head.js';
+
+/** Fields of the member that the response it is replaced by gets as well (nginx). Its Content-Type is the type of a file that has none. */
+const KEPT = ['content-disposition', 'set-cookie', 'cache-control', 'expires', 'accept-ranges'];
+
+/** A segment that climbs. */
+const CLIMBS = /(?:^|\/)\.\.(?:\/|$)/;
+
+/** X-Accel-Redirect: another URI, or a named location, responds; internal ones too. */
+export function accelRedirect(exchange: Exchange, response: MemberResponse): boolean {
+  const { fields } = exchange.route;
+  if (!fields.hasAccel) return false;
+  const { head } = response;
+  const target = fields.value(head, MemberField.AccelRedirect);
+  if (target === undefined) return false;
+  const { request } = exchange;
+  keepFields(request, head, fields.value(head, MemberField.ContentType));
+  exchange.leave(response);
+  if (target.startsWith('@')) request.redirectNamed(target);
+  else redirect(request, target);
+  return true;
+}
+
+function keepFields(request: Request, head: ResponseHead, contentType: string | undefined): void {
+  for (const name of KEPT) {
+    const lines = namedFields(head, name);
+    if (lines === '') continue;
+    if (name !== 'set-cookie') request.response.remove(name);
+    request.response.appendLines(lines);
+  }
+  if (contentType !== undefined && contentType !== '') request.keptType = contentType;
+}
+
+function redirect(request: Request, target: string): void {
+  const { uri, log, flow } = request.context;
+  const [path = ''] = target.split('?', 1);
+  if (!path.startsWith('/') || CLIMBS.test(path.replaceAll(/%2e/gi, '.').replaceAll(/%2f/gi, '/')) || !uri.parse(target, false)) {
+    log.write('error', `unsafe URI "${target}" was detected while reading response header from upstream`, request);
+    flow.reject(request, 404);
+    return;
+  }
+  if (request.method !== 'HEAD') request.method = 'GET';
+  request.redirect(uri.path, uri.args);
+}
