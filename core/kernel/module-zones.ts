@@ -9,8 +9,9 @@ import { Zones, type Holds, type RecordOptions, type Records } from '../module/z
 import { ZoneHolds } from '../zone/holds.js';
 import { ZoneRecords, type Now } from '../zone/records.js';
 import type { Zone } from '../zone/zone.js';
-import { ZoneUseError, type ZoneSet } from '../zone/zone-set.js';
+import type { ZoneSet } from '../zone/zone-set.js';
 import type { Change, Follower, Prepared } from './follower.js';
+import { assertOtherNames, findSharedNames, otherUse } from './zone-names.js';
 
 /** Contexts in which directives may declare zones. */
 export const ZONE_CONTEXTS: readonly ContextName[] = ['main', 'http', 'upstream'];
@@ -48,8 +49,11 @@ export class ModuleZones extends Zones implements Follower {
   prepare(change: Change): Prepared {
     const { registry, args } = change.modules;
     const specs = this.#specsOf(registry);
-    if (registry === this.#registry && !specs.some((spec) => isTouched(change, spec))) return NOTHING_TO_DO;
-    const zones = this.#open(change.after.root, specs, args);
+    if (registry === this.#registry && !specs.some((spec) => isTouched(change, spec))) {
+      assertOtherNames(change, this.#zones);
+      return NOTHING_TO_DO;
+    }
+    const zones = this.#open(change, specs, args);
     this.#coming = zones;
     return {
       commit: () => {
@@ -82,32 +86,22 @@ export class ModuleZones extends Zones implements Follower {
     return registry === this.#registry ? this.#specs : zoneSpecs(registry);
   }
 
-  #open(root: Block, specs: readonly ZoneSpec[], args: ArgContext): Map<string, Zone> {
-    const zones = new Map<string, Zone>();
+  #open(change: Change, specs: readonly ZoneSpec[], args: ArgContext): Map<string, Zone> {
     const declared = new Map<string, Declaration>();
     const errors = new ErrorCollector();
     for (const spec of specs) {
-      for (const directive of directivesOf(root, spec)) {
+      for (const directive of directivesOf(change.after.root, spec)) {
         errors.attempt(() => {
           const declaration = declarationOf(directive, spec, args);
           assertUnbound(declaration, declared.get(declaration.name));
           declared.set(declaration.name, declaration);
-          zones.set(declaration.name, this.#openOne(declaration));
         });
       }
     }
-    if (!errors.isEmpty) this.#close(zones);
+    findSharedNames(change, new Map(Array.from(declared, ([name, { directive }]) => [name, directive])), errors);
     errors.throwIfAny();
-    return zones;
-  }
-
-  #openOne({ directive, name, size, key }: Declaration): Zone {
-    try {
-      return this.options.zones.open(name, size, directive.name, key);
-    } catch (error) {
-      if (error instanceof ZoneUseError) throw errorAt(directive, error.message);
-      throw error;
-    }
+    const { zones } = this.options;
+    return new Map(Array.from(declared, ([name, { directive, size, key }]) => [name, zones.open(name, size, directive.name, key)]));
   }
 
   #close(zones: ReadonlyMap<string, Zone>): void {
@@ -170,7 +164,7 @@ function declarationOf(directive: Directive, { registered, field }: ZoneSpec, ar
 /** @throws ConfigError in nginx's words if the name is declared already */
 function assertUnbound({ directive, name, size }: Declaration, other: Declaration | undefined): void {
   if (other === undefined) return;
-  if (other.directive.name !== directive.name) throw errorAt(directive, new ZoneUseError(name).message);
+  if (other.directive.name !== directive.name) throw errorAt(directive, otherUse(name));
   if (other.size !== size)
     throw errorAt(directive, `the size ${size} of shared memory zone "${name}" conflicts with already declared size ${other.size}`);
   throw errorAt(

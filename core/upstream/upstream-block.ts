@@ -1,8 +1,7 @@
-import { errorAt } from '../config/errors.js';
 import type { Directive } from '../module/tree.js';
 import type { UpstreamConf } from '../module/upstream.js';
 import { Zone } from '../zone/zone.js';
-import { ZoneUseError, type ZoneSet } from '../zone/zone-set.js';
+import type { ZoneSet } from '../zone/zone-set.js';
 import type { ChosenMethod } from './balancer.js';
 import { Upstream, ZoneFull, type PreparedMember, type UpstreamOptions } from './upstream.js';
 import { UpstreamMemory } from './upstream-memory.js';
@@ -64,7 +63,7 @@ export class UpstreamBlock {
   ): UpstreamBlock {
     const name = directive.args[0]?.text ?? '';
     const owner = options.owner || choice === undefined;
-    const zone = choice && openZone(directive, choice, options.zones);
+    const zone = choice && options.zones.open(choice.name, choice.size, 'upstream');
     const memory = memoryIn(zone ?? privateZone(name, members), directive, owner, options.workers);
     if (memory === undefined) {
       if (zone !== undefined) options.zones.close(zone);
@@ -125,15 +124,6 @@ export class UpstreamBlock {
 
   #leaveZone(): boolean {
     return this.zone !== undefined && this.options.zones.close(this.zone);
-  }
-}
-
-function openZone(directive: Directive, { name, size }: ZoneChoice, zones: ZoneSet): Zone {
-  try {
-    return zones.open(name, size, 'upstream');
-  } catch (error) {
-    if (error instanceof ZoneUseError) throw errorAt(directive, error.message);
-    throw error;
   }
 }
 

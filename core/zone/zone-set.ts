@@ -13,13 +13,6 @@ export interface ZoneShare {
 /** Where the zones of a thread come from: made here (master), taken over from the master (worker), private memory (a check of the configuration). */
 export type ZoneSource = 'create' | 'adopt' | 'private';
 
-/** Two directives want one zone for different things. In nginx's words. */
-export class ZoneUseError extends Error {
-  constructor(name: string) {
-    super(`the shared memory zone "${name}" is already declared for a different use`);
-  }
-}
-
 interface Entry {
   readonly id: number;
   readonly zone: Zone;
@@ -35,8 +28,6 @@ interface Entry {
 export class ZoneSet {
   readonly #entries = new Map<string, Entry>();
   readonly #byZone = new Map<Zone, Entry>();
-  /** The one made last under each name. */
-  readonly #latest = new Map<string, Entry>();
   #last = 0;
 
   constructor(private readonly source: ZoneSource) {}
@@ -44,14 +35,12 @@ export class ZoneSet {
   /**
    * The zone of that name and size: the one in use or new memory. Each call is matched by one {@link close}.
    *
-   * @param use what it is for, `upstream` or the directive's name: a zone has one purpose
+   * @param use what it is for, `upstream` or the directive's name: for another use it is another zone, as when a reload gives its name away
    * @param identity with another one it is another zone, even if name and size are the same
-   * @throws ZoneUseError if it is used for something else; Error in a worker if the master has not shared it
+   * @throws Error in a worker if the master has not shared it
    */
   open(name: string, size: number, use: string, identity = ''): Zone {
-    const key = keyOf(name, size, identity);
-    const known = this.#entries.get(key);
-    if ((known ?? this.#latest.get(name) ?? { use }).use !== use) throw new ZoneUseError(name);
+    const known = this.#entries.get(keyOf(name, size, use, identity));
     if (known === undefined && this.source === 'adopt')
       throw new Error(`shared memory zone "${name}" has not been shared with this thread`);
     const entry = known ?? this.#add(++this.#last, Zone.create(name, size, { shared: this.source === 'create' }), use, identity);
@@ -79,7 +68,7 @@ export class ZoneSet {
   /** Takes over what the master shared. Zones it has already stay as they are. */
   adopt(shares: readonly ZoneShare[]): void {
     for (const { id, name, use, identity, buffer } of shares) {
-      const known = this.#entries.get(keyOf(name, buffer.byteLength, identity));
+      const known = this.#entries.get(keyOf(name, buffer.byteLength, use, identity));
       if (known?.id === id) continue;
       if (known !== undefined) this.#remove(known);
       this.#add(id, Zone.attach(name, buffer), use, identity);
@@ -99,18 +88,16 @@ export class ZoneSet {
 
   #add(id: number, zone: Zone, use: string, identity: string): Entry {
     const entry = { id, zone, use, identity, users: 0 };
-    this.#entries.set(keyOf(zone.name, zone.size, identity), entry);
+    this.#entries.set(keyOf(zone.name, zone.size, use, identity), entry);
     this.#byZone.set(zone, entry);
-    this.#latest.set(zone.name, entry);
     return entry;
   }
 
   #remove(entry: Entry): void {
-    const { zone, identity } = entry;
-    this.#entries.delete(keyOf(zone.name, zone.size, identity));
+    const { zone, use, identity } = entry;
+    this.#entries.delete(keyOf(zone.name, zone.size, use, identity));
     this.#byZone.delete(zone);
-    if (this.#latest.get(zone.name) === entry) this.#latest.delete(zone.name);
   }
 }
 
-const keyOf = (name: string, size: number, identity: string) => `${size - (size % 8)} ${name} ${identity}`;
+const keyOf = (name: string, size: number, use: string, identity: string): string => `${size - (size % 8)} ${name} ${use} ${identity}`;

@@ -38,6 +38,8 @@ test('members of a state file have lasting keys, and changes to them survive a k
   t.deepEqual(third.drift(WITH_STATE), []);
 });
 
+const addresses = (master: FakeMaster): string[] => members(master).map((member) => member.split('@')[0] ?? '');
+
 /** Adds a member in front of another one. */
 const addBefore =
   (address: string, text: string) =>
@@ -56,7 +58,6 @@ test('a line of a state file can be put in front of another one, and is there af
   await master.transactions.apply(add('server 10.0.0.4:80;'));
   expected.unshift('10.0.0.3:80');
   expected.push('10.0.0.4:80');
-  const addresses = (some: FakeMaster): string[] => members(some).map((member) => member.split('@')[0] ?? '');
   t.deepEqual(addresses(master), expected);
   const killed = await restart(t, master, WITH_STATE, folder);
   t.deepEqual(addresses(killed), expected);

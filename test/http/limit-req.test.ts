@@ -182,6 +182,27 @@ test('a worker that is replaced does not forget', async (t) => {
 });
 
 /** Zones and a line of a server, and the error that is reported for one of them. Errors of arguments are reported together. */
+const logging = (http: string, location: string): string =>
+  `error_log logs/error.log info; events {}
+  http { ${http} server { listen 127.0.0.1:%%PORT_web%%; location / { ${location} } } }`;
+
+test('a reload may give the name of a zone to another directive, and not to two', async (t) => {
+  const requests = 'limit_req_zone $arg_k zone=one:1m rate=1r/m;';
+  const connections = 'limit_conn_zone $arg_k zone=one:1m;';
+  const srv = await startSrv(t, logging(requests, 'limit_req zone=one; stub_status;'));
+  const port = srv.port('web');
+  t.is(await statuses(port, '/?k=a', 2), '200 503');
+  await reload(srv, logging(connections, 'limit_conn one 9; stub_status;'));
+  t.is(await statuses(port, '/?k=a', 2), '200 200');
+  await reload(srv, logging('upstream one { zone one 1m; server 127.0.0.1:1 down; }', 'proxy_pass http://one;'));
+  t.is(await statuses(port, '/?k=a', 1), '502');
+  await reload(srv, logging(requests, 'limit_req zone=one; stub_status;'));
+  t.is(await statuses(port, '/?k=a', 2), '200 503');
+  await srv.configure(logging(`${requests} upstream one { zone one 1m; server 127.0.0.1:1; }`, 'limit_req zone=one; stub_status;'));
+  srv.signal('SIGHUP');
+  await srv.waitForLog(/\[emerg\] .*the shared memory zone "one" is already declared for a different use in [^]*stays as it was/);
+});
+
 const ARGUMENTS = [
   ['', 'limit_req zone=one burst=0;', 'invalid burst value "burst=0"'],
   ['', 'limit_req zone=one delay=x;', 'invalid delay value "delay=x"'],

@@ -27,7 +27,7 @@ const around = {
 /** The modules with balancing methods, as they run. */
 const METHODS = [Hash, IpHash, LeastConn, RandomMethod].map((module) => {
   const declaration = declarationOf(module)!;
-  return { name: declaration.manifest.name, declaration, instance: new module() };
+  return { name: declaration.manifest.name, declaration, hooks: new module() };
 });
 
 function registry(): SpecRegistry {

@@ -217,13 +217,6 @@ for (const [title, [configuration, ...messages]] of Object.entries(REFUSED)) {
   });
 }
 
-test('a zone that something else uses is refused', async (t) => {
-  const node = new TestNode();
-  node.zones.open('x', 65536, 'limit_req_zone');
-  const error = await t.throwsAsync(node.load('http { upstream a { zone x 64k; server 10.0.0.1; } }'), { instanceOf: ConfigErrors });
-  t.is(error.errors[0]?.message, 'the shared memory zone "x" is already declared for a different use');
-});
-
 test('an upstream with a zone may be empty', async (t) => {
   const node = new TestNode();
   await node.load(shop(''));

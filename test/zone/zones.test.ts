@@ -15,12 +15,15 @@ test('a zone of the same name and size is the same memory, of another size it is
   t.not(zones.open('a', 65536, 'upstream'), first);
 });
 
-test('a zone has one purpose', (t) => {
+test('a zone of the same name and size for another use is new', (t) => {
   const zones = new ZoneSet('create');
-  zones.open('a', 65536, 'upstream');
-  t.throws(() => zones.open('a', 65536, 'limit_req_zone'), {
-    message: 'the shared memory zone "a" is already declared for a different use',
-  });
+  const there = new ZoneSet('adopt');
+  const first = zones.open('a', 65536, 'upstream');
+  const second = zones.open('a', 65536, 'limit_req_zone');
+  t.not(second, first);
+  there.adopt(zones.shares());
+  t.is(there.open('a', 65536, 'upstream').buffer as SharedArrayBuffer, first.buffer as SharedArrayBuffer);
+  t.is(there.open('a', 65536, 'limit_req_zone').buffer as SharedArrayBuffer, second.buffer as SharedArrayBuffer);
 });
 
 test('another thread opens what was shared with it, and only that', (t) => {
