@@ -64,7 +64,7 @@ async function measure(lab: Lab, programs: Programs, options: Options): Promise<
 
   const results: Result[] = [];
   for (const scenario of scenarios) {
-    const able = scenario.oursOnly === true ? servers.filter(({ name }) => name === 'srv') : servers;
+    const able = servers.filter(({ name }) => (scenario.oursOnly !== true || name === 'srv') && scenario.without?.includes(name) !== true);
     const result = await measureRounds(lab, scenario, { servers: able, rounds: options.rounds, progress: say });
     if (result.skipped !== undefined) say(`${scenario.name}: not measured, ${result.skipped}`);
     results.push(result);

@@ -25,6 +25,8 @@ const goals: readonly Goal[] = [
   { text: '10 MB proxied: CPU per GiB', scenario: '10m', key: 'cpu', kind: 'ratio', compare: 'at most', limit: 0.75, unit: '× nginx' },
   { text: 'New connection per request: CPU', scenario: 'conn', key: 'cpu', kind: 'ratio', compare: 'at most', limit: 1.8, unit: '× nginx' },
   { text: 'TLS keep-alive: CPU per request', scenario: 'tls', key: 'cpu', kind: 'ratio', compare: 'at most', limit: 1.4, unit: '× nginx' },
+  { text: 'File of 1 KB: CPU per request', scenario: 'static-1k', key: 'cpu', kind: 'ratio', compare: 'at most', limit: 2, unit: '× nginx' },
+  { text: 'File of 10 MB: CPU per GiB', scenario: 'static-10m', key: 'cpu', kind: 'ratio', compare: 'at most', limit: 1.2, unit: '× nginx' },
   { text: 'Idle keep-alive connection', scenario: 'idle', key: 'each', kind: 'figure', compare: 'at most', limit: 8, unit: 'KiB' },
   ...['640', '2400', '9600'].map((rate): Goal => ({
     text: `${rate} requests/s: CPU per request`,

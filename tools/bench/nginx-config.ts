@@ -1,4 +1,4 @@
-import { MAX_CONNECTIONS, type Site, UPSTREAM_KEEPALIVE, OWN_ANSWER } from './site.js';
+import { FILES, MAX_CONNECTIONS, type Site, UPSTREAM_KEEPALIVE, OWN_ANSWER } from './site.js';
 
 /** Lines that only one of the servers of this language needs. */
 export interface Additions {
@@ -42,6 +42,7 @@ export function nginxConfig(site: Site, additions: Additions = {}): string {
     '            proxy_set_header Connection "";',
     '        }',
     `        location = ${OWN_ANSWER} { return 200 "${'x'.repeat(1024)}"; }`,
+    `        location ${FILES} { alias ${site.files}/; }`,
     '    }',
     '}',
   ]);

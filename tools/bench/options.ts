@@ -6,16 +6,16 @@ export const usage = `Usage: npm run bench -- [options]
 
   --quick           one short round: shows that the benchmark works, not what the servers can do
   --rounds N        rounds of every measurement (default 5)
-  --only a,b        only these measurements: 1k, 10m, conn, tls, 640rps, 2400rps, 9600rps,
-                    idle, start, workers, members
-  --servers a,b     the servers to measure (default srv,nginx,haproxy)
+  --only a,b        only these measurements: 1k, 10m, conn, tls, static-1k, static-10m,
+                    640rps, 2400rps, 9600rps, idle, start, workers, members
+  --servers a,b     the servers to measure (default srv,nginx,haproxy; there is nginx-sendfile as well)
   --ours NAME       put another server in the place of srv; "--ours nginx" measures nginx against itself,
                     which shows how far two equal servers lie apart on this machine
   --json FILE       write every figure of every round
   --write FILE      write the report here (default docs/benchmarks.md, and only after a complete run)
   --dir FOLDER      where the temporary folder is made (default: the system's)
   --install         install what is missing with apt-get (needs root on Debian)
-  --profile NAME    profile srv under one load (1k, 10m, conn, tls) and print where its time goes
+  --profile NAME    profile srv under one load (1k, static-10m, …) and print where its time goes
   --profile-out DIR keep the .cpuprofile files of --profile
   soak              load srv with all kinds of traffic in turn and tell how its memory grows
   --minutes N       how long (default 10)

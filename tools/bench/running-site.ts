@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Backend, startBackend } from './backend.js';
+import { type Backend, LARGE_BODY, SMALL_BODY, startBackend } from './backend.js';
 import type { CorePlan } from './cores.js';
 import { answers } from './http-probe.js';
 import type { Lab } from './lab.js';
@@ -71,8 +71,18 @@ export async function withSite<T>(
 
 async function describeSite(lab: Lab, backend: Backend, shape: SiteShape): Promise<Site> {
   const [port = 0] = await freePorts(1);
-  const site = { port, backend: backend.port, workers: shape.workers ?? 1 };
+  const site = { port, backend: backend.port, workers: shape.workers ?? 1, files: filesOf(lab) };
   return shape.tls === true ? { ...site, certificate: await lab.certificate() } : site;
+}
+
+/** The folder of files for all servers, made by the first. */
+function filesOf(lab: Lab): string {
+  const folder = join(lab.dir, 'files');
+  if (existsSync(folder)) return folder;
+  mkdirSync(folder);
+  writeFileSync(join(folder, '1k'), Buffer.alloc(SMALL_BODY, 'x'));
+  writeFileSync(join(folder, '10m'), Buffer.alloc(LARGE_BODY, 'x'));
+  return folder;
 }
 
 /** The first lines of level error or worse. */

@@ -27,6 +27,8 @@ export interface Scenario {
   readonly sideBySide?: boolean;
   /** No peer can do it. */
   readonly oursOnly?: boolean;
+  /** Servers that cannot do it. */
+  readonly without?: readonly string[];
   /** Why it cannot be measured here, or undefined when it can. */
   obstacle(lab: Lab): string | undefined;
   /**

@@ -29,19 +29,23 @@ export function srvServer(nodeOptions: readonly string[] = []): ServerKind {
   };
 }
 
+function nginxServer(name: string, path: string, http: readonly string[]): ServerKind {
+  return {
+    name,
+    files: (site) => ({ 'nginx.conf': nginxConfig(site, { http: [...nginxOnly, ...http] }) }),
+    // -e: nginx would otherwise open the log file of the system before it reads the configuration.
+    command: (dir) => [path, '-p', dir, '-e', 'error.log', '-c', 'nginx.conf'],
+    quit: 'SIGTERM',
+  };
+}
+
 /** The servers that are installed here. */
 export function installedServers(programs: Programs): ServerKind[] {
   const servers: ServerKind[] = [];
   const { nginx, haproxy } = programs;
   if (existsSync(srvEntry)) servers.push(srvServer());
   if (nginx !== undefined) {
-    servers.push({
-      name: 'nginx',
-      files: (site) => ({ 'nginx.conf': nginxConfig(site, { http: nginxOnly }) }),
-      // -e: nginx would otherwise open the log file of the system before it reads the configuration.
-      command: (dir) => [nginx.path, '-p', dir, '-e', 'error.log', '-c', 'nginx.conf'],
-      quit: 'SIGTERM',
-    });
+    servers.push(nginxServer('nginx', nginx.path, []), nginxServer('nginx-sendfile', nginx.path, ['sendfile on;']));
   }
   if (haproxy !== undefined) {
     servers.push({

@@ -7,6 +7,8 @@ export interface Site {
   /** Port of 127.0.0.1 of the backend that it passes everything to. */
   readonly backend: number;
   readonly workers: number;
+  /** Folder of the files below {@link FILES}: `1k` and `10m`, of that size. */
+  readonly files: string;
   /** The port speaks TLS when given. */
   readonly certificate?: Certificate;
 }
@@ -16,6 +18,9 @@ export const UPSTREAM_KEEPALIVE = 64;
 
 /** Connections that a server must be able to hold. */
 export const MAX_CONNECTIONS = 11_000;
+
+/** Path of files that the server reads by itself, as by default. */
+export const FILES = '/files/';
 
 /** Path that the server answers by itself, with 1 KB, so that a server of several workers is not held up by a backend. */
 export const OWN_ANSWER = '/own';

@@ -5,6 +5,7 @@ import { type Load, load, type LoadShape } from '../load.js';
 import { type RunningSite, withSite } from '../running-site.js';
 import type { Column, Figures, Scenario } from '../scenario.js';
 import type { ServerKind } from '../servers.js';
+import { FILES } from '../site.js';
 import { median } from '../statistics.js';
 import type { Turns } from '../turns.js';
 import { cpuSince, cpuTime } from '../usage.js';
@@ -35,6 +36,8 @@ export interface Traffic {
   readonly body: number;
   readonly headers?: readonly string[];
   readonly tls?: boolean;
+  /** It is a file of the server: haproxy serves none. */
+  readonly isFile?: boolean;
   /** Processor time is divided by requests or by bytes. */
   readonly per: 'request' | 'GiB';
 }
@@ -78,6 +81,26 @@ export const traffics: readonly Traffic[] = [
     tls: true,
     per: 'request',
   },
+  {
+    name: 'static-1k',
+    title: 'File of 1 KB, keep-alive',
+    how: '64 connections; everything about files as by default: no sendfile, no open_file_cache.',
+    path: `${FILES}1k`,
+    connections: 64,
+    body: SMALL_BODY,
+    isFile: true,
+    per: 'request',
+  },
+  {
+    name: 'static-10m',
+    title: 'File of 10 MB',
+    how: '8 connections; everything about files as by default: no sendfile, no open_file_cache.',
+    path: `${FILES}10m`,
+    connections: 8,
+    body: LARGE_BODY,
+    isFile: true,
+    per: 'GiB',
+  },
 ];
 
 export const throughputScenarios: readonly Scenario[] = traffics.map((traffic) => ({
@@ -86,6 +109,7 @@ export const throughputScenarios: readonly Scenario[] = traffics.map((traffic) =
   how: traffic.how,
   columns: columns(traffic),
   compared: 'cpu',
+  without: traffic.isFile === true ? ['haproxy'] : [],
   obstacle: (lab: Lab): string | undefined => trafficObstacle(lab, traffic),
   sideBySide: true,
   measure: (lab: Lab, server: ServerKind, faults: string[], turns: Turns): Promise<Figures> =>
