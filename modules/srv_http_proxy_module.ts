@@ -86,6 +86,8 @@ function planOf(scope: ProxyScope, target: Target, scheme: Scheme): ExchangePlan
   const passed = new Set(conf.proxy_pass_header.map((name) => name.toLowerCase()));
   // A field that is named by both directives is passed (nginx).
   const hidden = [...HIDDEN, ...conf.proxy_hide_header.map((name) => name.toLowerCase())].filter((name) => !passed.has(name));
+  // Whether there are ranges is not the member's affair then.
+  if (conf.proxy_force_ranges) hidden.push('accept-ranges');
   return {
     target: target.host,
     scheme,
@@ -105,6 +107,7 @@ function planOf(scope: ProxyScope, target: Target, scheme: Scheme): ExchangePlan
     hidden: new Set(hidden),
     ignored: new Set(conf.proxy_ignore_headers?.names.map((name) => name.toLowerCase())),
     rewriteLocation: rewriter(scope, target),
+    forceRanges: conf.proxy_force_ranges,
     interceptErrors: conf.proxy_intercept_errors,
     ignoreClientAbort: conf.proxy_ignore_client_abort,
     requestBuffering: conf.proxy_request_buffering,

@@ -1,16 +1,33 @@
-import { realpathSync } from 'node:fs';
-import { choice, flag, number, optional, rest, size, template, text } from '../core/module/args.js';
+import { existsSync, realpathSync } from 'node:fs';
+import { choice, flag, number, optional, param, rest, size, template, text, time, word } from '../core/module/args.js';
 import type { HttpHandlers, HttpRequest, Result, Scope, Template } from '../core/module/http.js';
 import { httpModule } from '../core/module/manifest.js';
 import { Log, ServerInfo } from '../core/module/services.js';
-import { directive } from '../core/module/spec.js';
+import { ArgError, directive, type ArgType } from '../core/module/spec.js';
+import type { Directive } from '../core/module/tree.js';
+import { FileAccess } from './srv_http_static_module/file-access.js';
 import { bytesOf, shown } from './srv_http_static_module/file-errors.js';
 import { sendFile, type FileSettings } from './srv_http_static_module/file-response.js';
 import { findIndex } from './srv_http_static_module/index-file.js';
+import { OpenFileCache, type CacheRules } from './srv_http_static_module/open-file-cache.js';
+import { DESCRIPTORS } from './srv_http_static_module/symlinks.js';
 import { tryFiles } from './srv_http_static_module/try-files.js';
 import { Roots, type Root } from './srv_http_static_module/roots.js';
 
 const ANYWHERE = ['http', 'server', 'location'] as const;
+
+/** A pool of threads has a name in nginx; here there is one. */
+function aio(): ArgType<'on' | 'off' | 'threads'> {
+  return {
+    kind: 'text',
+    form: 'on | off | threads[=pool]',
+    parse(value) {
+      if (value === 'on' || value === 'off') return value;
+      if (value === 'threads' || value.startsWith('threads=')) return 'threads';
+      throw new ArgError(`invalid value "${value}"`, 'one of: on, off, threads, threads=pool');
+    },
+  };
+}
 
 const directives = {
   root: directive({
@@ -32,11 +49,6 @@ const directives = {
     inherit: 'none',
     doc: 'Serves the first of the files that exists; else the last word says what to do: =code, a named location, or another URI.',
   }),
-  max_ranges: directive({
-    in: ANYWHERE,
-    args: number(),
-    doc: 'Most ranges of a request, else it gets the whole file; 0: ranges are ignored.',
-  }),
   etag: directive({ in: ANYWHERE, args: flag(), default: 'on', doc: 'Whether files have an ETag, made of their time and their size.' }),
   if_modified_since: directive({
     in: ANYWHERE,
@@ -45,12 +57,49 @@ const directives = {
     doc: 'How If-Modified-Since is compared with the time of a file.',
   }),
   log_not_found: directive({ in: ANYWHERE, args: flag(), default: 'on', doc: 'Whether files that do not exist are logged.' }),
-  sendfile_max_chunk: directive({ in: ANYWHERE, args: size(), default: '2m', doc: 'Accepted: files are sent in pieces of 64k.' }),
+  open_file_cache: directive({
+    in: ANYWHERE,
+    args: { off: word('off'), max: param('max', number({ min: 1 })), inactive: param('inactive', time(), 60_000) },
+    default: 'off',
+    doc: 'Keeps up to `max` files open that were used within the time of `inactive`, in each worker, with their sizes and times; small files are kept in memory.',
+  }),
+  open_file_cache_valid: directive({
+    in: ANYWHERE,
+    args: time(),
+    default: '60s',
+    doc: 'Time after which what is kept is compared with the file again: for as long, a changed file may be sent as it was.',
+  }),
+  open_file_cache_min_uses: directive({
+    in: ANYWHERE,
+    args: number(),
+    default: '1',
+    doc: 'Uses within the time of `inactive` that a file needs to stay open.',
+  }),
+  open_file_cache_errors: directive({
+    in: ANYWHERE,
+    args: flag(),
+    default: 'off',
+    doc: 'Whether errors are kept as well, as of missing files.',
+  }),
+  open_file_cache_events: directive({ in: ANYWHERE, args: flag(), default: 'off', doc: 'Accepted; has no effect.' }),
+  disable_symlinks: directive({
+    in: ANYWHERE,
+    args: { mode: choice('off', 'on', 'if_not_owner'), from: param('from', template('part')) },
+    default: 'off',
+    doc: 'Rejects paths with symbolic links (`on`), or with links of another owner than what they point to (`if_not_owner`), with 403; only behind `from`, where that is the beginning of the path.',
+  }),
   aio: directive({
     in: ANYWHERE,
-    args: text('on | off | threads[=pool]'),
+    args: aio(),
     default: 'off',
-    doc: 'Accepted: files are always read by other threads.',
+    doc: 'Who reads files: the event loop (`off`), which waits where a file is not in memory, or other threads (`threads`, `on`), which costs more processor time.',
+  }),
+  aio_write: directive({ in: ANYWHERE, args: flag(), default: 'off', doc: 'Accepted: other threads write temporary files.' }),
+  sendfile_max_chunk: directive({
+    in: ANYWHERE,
+    args: size(),
+    default: '2m',
+    doc: 'Accepted: after 1m others have their turn.',
   }),
   directio: directive({ in: ANYWHERE, args: text('size | off'), default: 'off', doc: 'Accepted; has no effect.' }),
   directio_alignment: directive({ in: ANYWHERE, args: size(), default: '512', doc: 'Accepted; has no effect.' }),
@@ -58,17 +107,18 @@ const directives = {
     in: ANYWHERE,
     args: { count: number({ min: 1 }), size: optional(size()) },
     default: '2 32k',
-    doc: 'Accepted: files are read in pieces of 64k.',
+    doc: 'Accepted: files are read in pieces of 64k, one at a time.',
   }),
-  read_ahead: directive({ in: ANYWHERE, args: size(), default: '0', doc: 'Accepted; has no effect.' }),
+  read_ahead: directive({ in: ANYWHERE, args: size(), default: '0', doc: 'Accepted: the system reads ahead by itself.' }),
 };
 
 type StaticScope = Scope<typeof directives>;
 
 /** Files: the content of every location that has no other. */
-@httpModule({ name: 'srv_http_static_module', api: 1, directives })
+@httpModule({ name: 'srv_http_static_module', api: '1.1', directives })
 export class Static {
   readonly #roots: Roots;
+  readonly #caches = new WeakMap<Directive, OpenFileCache>();
 
   constructor(
     private readonly log: Log,
@@ -87,20 +137,48 @@ export class Static {
     assertOneRoot(scope);
     const { conf } = scope;
     const root = this.#roots.of(scope);
-    const settings = {
+    const access = this.#access(scope);
+    const settings: FileSettings = {
+      access,
       etag: conf.etag,
       modifiedSince: conf.if_modified_since,
       logsNotFound: conf.log_not_found,
-      maxRanges: conf.max_ranges ?? Infinity,
+      threads: conf.aio !== 'off',
     };
     const { files } = conf.index;
     return {
-      ...(conf.try_files && { precontent: tryFiles(conf.try_files.files, scope, this.#roots, this.log) }),
+      ...(conf.try_files && { precontent: tryFiles(conf.try_files.files, scope, this.#roots, access, this.log) }),
       defaultContent: (request) => this.#respond(request, root, files, settings),
     };
   }
 
-  #respond(request: HttpRequest, root: Root, index: readonly Template[], settings: FileSettings): Result | Promise<Result> {
+  #access(scope: StaticScope): FileAccess {
+    const { conf } = scope;
+    const rules: CacheRules = {
+      validMs: conf.open_file_cache_valid,
+      minUses: conf.open_file_cache_min_uses,
+      errors: conf.open_file_cache_errors,
+    };
+    const { mode, from } = conf.disable_symlinks;
+    if (mode === 'off') return new FileAccess(this.#cache(scope), rules, undefined);
+    if (!existsSync(DESCRIPTORS)) scope.fail(`"disable_symlinks" needs ${DESCRIPTORS}`, 'disable_symlinks', 'mount the proc file system');
+    return new FileAccess(this.#cache(scope), rules, { ifOwner: mode === 'if_not_owner', from });
+  }
+
+  /** All scopes that one line holds for share what is open. */
+  #cache(scope: StaticScope): OpenFileCache | undefined {
+    const { off, max, inactive } = scope.conf.open_file_cache;
+    const [line] = scope.lines('open_file_cache');
+    if (off || line === undefined) return undefined;
+    if (max === undefined) return scope.fail('"open_file_cache" must have the "max" parameter', line);
+    const cache = this.#caches.get(line) ?? new OpenFileCache(max, inactive);
+    this.#caches.set(line, cache);
+    cache.retain();
+    scope.register({ abort: () => cache.release(), release: () => cache.release() });
+    return cache;
+  }
+
+  #respond(request: HttpRequest, root: Root, index: readonly Template[], settings: FileSettings): Result {
     const { method, uri } = request;
     if (uri.includes('\0')) return 400;
     const isFolder = uri.endsWith('/');
@@ -113,8 +191,8 @@ export class Static {
     return isFolder ? this.#respondWithIndex(request, path, index, settings) : sendFile(request, path, settings, this.log);
   }
 
-  async #respondWithIndex(request: HttpRequest, path: string, index: readonly Template[], settings: FileSettings): Promise<Result> {
-    const found = await findIndex(request, path, index, this.log, settings.logsNotFound);
+  #respondWithIndex(request: HttpRequest, path: string, index: readonly Template[], settings: FileSettings): Result {
+    const found = findIndex(request, path, index, settings.access, this.log, settings.logsNotFound);
     if (found !== undefined) return found;
     this.log.write('error', `directory index of "${shown(path)}" is forbidden`, request);
     return 403;

@@ -10,6 +10,7 @@
  */
 import { readFileSync } from 'node:fs';
 import {
+  type BodySource,
   DONE,
   type ClientConnection,
   type HttpRequest,
@@ -89,6 +90,8 @@ export class FakeRequest implements HttpRequest {
   rejected: Sent | undefined;
   /** What {@link respond} was called with, and what was written. */
   streamed: FakeResponseBody | undefined;
+  /** What {@link sendFrom} was called with. */
+  sourced: { readonly status: number; readonly source: BodySource; readonly contentType: string | undefined } | undefined;
   /** URIs of subrequests. */
   readonly subrequests: string[] = [];
   /** What {@link assign} was called with. */
@@ -158,6 +161,12 @@ export class FakeRequest implements HttpRequest {
     this.status = status;
     this.streamed = new FakeResponseBody(status, contentType, length);
     return this.streamed;
+  }
+
+  sendFrom(status: number, source: BodySource, contentType?: string): Result {
+    this.status = status;
+    this.sourced = { status, source, contentType };
+    return DONE;
   }
 
   /** Responds with the status that {@link FakeRequestOptions.subrequests} has for the URI, or 404. */
@@ -238,6 +247,7 @@ export class FakeRequest implements HttpRequest {
 
 /** Fields of a response, as a real one has them. */
 class FakeHeaders implements ResponseHeaders {
+  allowsRanges = false;
   #fields: readonly (readonly [name: string, value: string])[] = [];
 
   /** All of them, in order. */

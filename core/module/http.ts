@@ -76,6 +76,22 @@ export interface BodyOutput {
   fail(error: unknown): void;
 }
 
+/**
+ * A body that the engine reads by itself, as fast as the client consumes it: files, blobs of a database. It is read into buffers of the
+ * engine's that are used again when the client's socket has sent them. Of ranges of the body only these are read.
+ */
+export interface BodySource {
+  /** Bytes of the whole body. */
+  readonly length: number;
+  /**
+   * Reads bytes from `offset` on into `into`, which has room for those that are wanted. How many it has read, a promise only where it really
+   * waits; 0 if there are no more although {@link length} says so: the response is cut off. What it throws is logged, and cuts it off too.
+   */
+  read(into: Buffer, offset: number): number | Promise<number>;
+  /** Called once, when nothing is read any more, whatever became of the response. */
+  close(): void;
+}
+
 /** The body of a response that is sent in pieces, see {@link HttpRequest.respond}. Calls after its end, or without a client, have no effect. */
 export interface ResponseBody {
   /** The client is gone, or the response is over. */
@@ -136,6 +152,11 @@ export type VariablePrefix = (rest: string) => VariableGetter;
  * `append` of Content-Length, Transfer-Encoding, Connection, Keep-Alive and Date have no effect.
  */
 export interface ResponseHeaders {
+  /**
+   * Of a response with status 200 and a known length the client may get the ranges it asks for (Range, If-Range, `max_ranges`) instead of the
+   * whole. False unless the source of the response says so; `remove('Accept-Ranges')` makes it false again.
+   */
+  allowsRanges: boolean;
   /** First value, or undefined. `name` in any case. */
   get(name: string): string | undefined;
   /** Replaces all fields of that name by one. */
@@ -252,6 +273,11 @@ export interface HttpRequest {
    * @throws Error if a response was started already
    */
   respond(status: number, contentType?: string, length?: number): ResponseBody;
+  /**
+   * Sends a response whose body is read from `source`, piece by piece as the client consumes it. Returns {@link DONE}.
+   * @throws Error if a response was started already
+   */
+  sendFrom(status: number, source: BodySource, contentType?: string): Result;
   /**
    * Makes a request to this server on behalf of this one: the same client and fields, another URI, GET, without a body. It goes through the
    * phases from server_rewrite on, but not through `access`, may reach `internal` locations, and is not in the access log without `log_subrequest`. Nested at most 50 deep.

@@ -323,6 +323,8 @@ export interface ExchangePlan {
   readonly ignored: ReadonlySet<string>;
   /** Rewrites Location (proxy_redirect); undefined: it stays as it is. */
   readonly rewriteLocation: ((location: string, request: HttpRequest) => string | undefined) | undefined;
+  /** The client gets the ranges it asks for of any 200 whose length is known, whatever the member says of ranges. */
+  readonly forceRanges: boolean;
   readonly interceptErrors: boolean;
   readonly ignoreClientAbort: boolean;
   readonly requestBuffering: boolean;

@@ -139,6 +139,12 @@ export const directives = {
     default: '0',
     doc: 'Time in which a next member may be asked; 0: any.',
   }),
+  proxy_force_ranges: directive({
+    in: ANYWHERE,
+    args: flag(),
+    default: 'off',
+    doc: 'Serves byte ranges of responses regardless of their Accept-Ranges.',
+  }),
   proxy_intercept_errors: directive({
     in: ANYWHERE,
     args: flag(),

@@ -1,27 +1,25 @@
-/** Conditional requests (RFC 9110, 13), in the order and with the comparisons of nginx. */
+/** Conditional requests (RFC 9110, 13), with the comparisons of nginx in the order of the RFC (13.2.2). */
 import type { HttpRequest } from '../../core/module/http.js';
+import { parseHttpDate } from '../../core/module/http-date.js';
 
 export type ModifiedSince = 'off' | 'exact' | 'before';
 
-/** What a condition compares with. */
-export interface Validators {
-  readonly etag: string | undefined;
-  /** Seconds since 1970. */
-  readonly modified: number;
-}
-
-/** 412 or 304 if the conditions of the request say so, else 200. */
-export function conditionalStatus(request: HttpRequest, file: Validators, since: ModifiedSince): 200 | 304 | 412 {
-  const unmodifiedSince = request.header('if-unmodified-since');
-  if (unmodifiedSince !== undefined && !(secondsOf(unmodifiedSince) >= file.modified)) return 412;
+/**
+ * 412 or 304 if the conditions of the request say so, else 200. A condition on the tag takes precedence over that on the time.
+ * @param modified seconds since 1970
+ */
+export function conditionalStatus(request: HttpRequest, etag: string | undefined, modified: number, since: ModifiedSince): 200 | 304 | 412 {
   const match = request.header('if-match');
-  if (match !== undefined && !matches(match, file.etag, false)) return 412;
-  const modifiedSince = request.header('if-modified-since');
+  if (match !== undefined) {
+    if (!matches(match, etag, false)) return 412;
+  } else {
+    const unmodifiedSince = request.header('if-unmodified-since');
+    if (unmodifiedSince !== undefined && parseHttpDate(unmodifiedSince) < modified) return 412;
+  }
   const noneMatch = request.header('if-none-match');
-  if (modifiedSince === undefined && noneMatch === undefined) return 200;
-  if (modifiedSince !== undefined && isModified(secondsOf(modifiedSince), file.modified, since)) return 200;
-  if (noneMatch !== undefined && !matches(noneMatch, file.etag, true)) return 200;
-  return 304;
+  if (noneMatch !== undefined) return matches(noneMatch, etag, true) ? 304 : 200;
+  const modifiedSince = request.header('if-modified-since');
+  return modifiedSince === undefined || isModified(parseHttpDate(modifiedSince), modified, since) ? 200 : 304;
 }
 
 function isModified(known: number, modified: number, since: ModifiedSince): boolean {
@@ -35,9 +33,4 @@ function matches(list: string, etag: string | undefined, weak: boolean): boolean
   if (etag === undefined) return false;
   for (const [tag] of list.matchAll(/(?:W\/)?"[^"]*"/g)) if ((weak ? tag.replace(/^W\//, '') : tag) === etag) return true;
   return false;
-}
-
-/** Seconds of an HTTP date (RFC 9110, 5.6.7); NaN: it is none. The form of asctime has no zone, and means GMT. */
-export function secondsOf(date: string): number {
-  return Date.parse(date.endsWith('GMT') ? date : `${date} GMT`) / 1000;
 }

@@ -1,132 +1,59 @@
-import type { Stats } from 'node:fs';
-import { DONE, type HttpRequest, type Result } from '../../core/module/http.js';
+import { type HttpRequest, type Result } from '../../core/module/http.js';
 import type { Log } from '../../core/module/services.js';
 import { conditionalStatus, type ModifiedSince } from './conditions.js';
+import type { FileAccess } from './file-access.js';
 import { fileStatus, shown } from './file-errors.js';
-import { OpenFile } from './open-file.js';
-import { contentRange, lengthOf, multipart, rangesOf, type ByteRange, type Part } from './ranges.js';
-
-/** Bytes of a file that are read at once: smaller files are sent whole, larger ones in such pieces. */
-const PIECE = 65_536;
+import { FileSource } from './file-source.js';
+import type { OpenedFile } from './opened-file.js';
 
 export interface FileSettings {
+  readonly access: FileAccess;
   readonly etag: boolean;
   readonly modifiedSince: ModifiedSince;
   readonly logsNotFound: boolean;
-  readonly maxRanges: number;
+  /** Other threads read (`aio threads`). */
+  readonly threads: boolean;
 }
 
 /** Sends a file, redirects to a folder with its slash, or gives the status of what is wrong with it. */
-export async function sendFile(request: HttpRequest, path: string, settings: FileSettings, log: Log): Promise<Result> {
-  // Asked for now: it tells what happens while the file is opened.
-  const { signal } = request;
-  let file: OpenFile;
+export function sendFile(request: HttpRequest, path: string, settings: FileSettings, log: Log): Result {
+  let file: OpenedFile;
   try {
-    file = await OpenFile.open(path);
+    file = settings.access.open(path, request);
   } catch (error) {
     return fileStatus(error, 'open()', path, request, log, settings.logsNotFound);
   }
-  let isHandedOver = false;
-  try {
-    const { stats } = file;
-    if (signal.aborted) return DONE;
-    const status = statusOf(request, stats, path, log);
-    if (status !== 200) return status;
-    const { parts, length, type, ...content } = contentOf(request, stats, settings);
-    if (content.status === 304) return request.send(304, '');
-    if (content.status >= 400) return content.status;
-    const [part] = parts;
-    if (request.method !== 'HEAD' && length <= PIECE && parts.length === 1 && part !== undefined && !Buffer.isBuffer(part)) {
-      return request.send(content.status, await file.read(part.start, part.end), type);
-    }
-    const body = request.respond(content.status, type === '' ? undefined : type, length);
-    if (request.method === 'HEAD') body.end();
-    else {
-      isHandedOver = true;
-      body.pipe(piecesOf(file, parts));
-    }
-    return DONE;
-  } finally {
-    if (!isHandedOver) file.close();
-  }
+  const status = statusOf(request, file, settings, log);
+  if (status === 200) return request.sendFrom(200, new FileSource(file, request, log, settings.threads), request.defaultType);
+  file.release();
+  return status === 304 ? request.send(304, '') : status;
 }
 
-function statusOf(request: HttpRequest, stats: Stats, path: string, log: Log): number {
-  if (stats.isDirectory()) {
-    request.response.set('Location', `${escaped(request.uri)}/${request.args === '' ? '' : `?${request.args}`}`);
-    return 301;
-  }
-  if (!stats.isFile()) {
-    log.write('crit', `"${shown(path)}" is not a regular file`, request);
-    return 404;
-  }
-  return request.method === 'POST' ? 405 : 200;
-}
-
-/** What is sent of a file, and how. */
-interface Content {
-  readonly status: number;
-  readonly parts: readonly Part[];
-  /** Bytes of all parts. */
-  readonly length: number;
-  readonly type: string;
-}
-
-/** Chooses what is sent, by the conditions and the ranges of the request, and sets the fields of the response. */
-function contentOf(request: HttpRequest, { mtimeMs, size }: Stats, settings: FileSettings): Content {
-  const modified = Math.floor(mtimeMs / 1000);
-  const etag = settings.etag ? `"${modified.toString(16)}-${size.toString(16)}"` : undefined;
-  const file = { etag, modified };
+/** 200 if the file is to be sent: then, and for 304, the fields of the response are set. */
+function statusOf(request: HttpRequest, file: OpenedFile, settings: FileSettings, log: Log): Result {
+  const { stats } = file;
+  if (!stats.isFile()) return stats.isDirectory() ? redirectToFolder(request) : refuse(request, file, log);
+  if (request.method === 'POST') return 405;
+  const { response } = request;
   // An error page is no file that the client asked for.
-  const isPlain = Number(request.variable('status')) < 300 && request.parent === undefined;
-  const status = isPlain ? conditionalStatus(request, file, settings.modifiedSince) : 200;
-  if (status === 412) return withoutParts(status);
-  const ranges = isPlain && status === 200 ? rangesOf(request, size, file, settings.maxRanges) : undefined;
-  if (ranges?.length === 0) {
-    request.response.set('Content-Range', `bytes */${size}`);
-    return withoutParts(416);
-  }
-  request.response.set('Last-Modified', new Date(modified * 1000).toUTCString());
-  if (etag !== undefined) request.response.set('ETag', etag);
-  if (status === 304) return withoutParts(status);
-  if (ranges !== undefined) return partsOf(request, ranges, size);
-  if (isPlain && settings.maxRanges > 0) request.response.set('Accept-Ranges', 'bytes');
-  return { status, parts: [{ start: 0, end: size }], length: size, type: request.defaultType };
+  const isPlain = request.parent === undefined && (request.status < 300 || Number(request.variable('status')) < 300);
+  const etag = settings.etag ? file.etag : undefined;
+  const status = isPlain ? conditionalStatus(request, etag, file.modified, settings.modifiedSince) : 200;
+  if (status === 412) return status;
+  response.allowsRanges = isPlain;
+  response.set('Last-Modified', file.lastModified);
+  if (etag !== undefined) response.set('ETag', etag);
+  return status;
 }
 
-function withoutParts(status: number): Content {
-  return { status, parts: [], length: 0, type: '' };
+function redirectToFolder(request: HttpRequest): Result {
+  request.response.set('Location', `${escaped(request.uri)}/${request.args === '' ? '' : `?${request.args}`}`);
+  return 301;
 }
 
-function partsOf(request: HttpRequest, ranges: readonly ByteRange[], size: number): Content {
-  const [range] = ranges;
-  if (ranges.length === 1 && range !== undefined) {
-    request.response.set('Content-Range', contentRange(range, size));
-    return { status: 206, parts: ranges, length: range.end - range.start, type: request.defaultType };
-  }
-  const boundary = process.getBuiltinModule('node:crypto').randomBytes(10).toString('hex');
-  const parts = multipart(ranges, size, request.defaultType, boundary);
-  return { status: 206, parts, length: lengthOf(parts), type: `multipart/byteranges; boundary=${boundary}` };
-}
-
-/** The file may shrink meanwhile: then the response is cut off, as its length is out. */
-async function* piecesOf(file: OpenFile, parts: readonly Part[]): AsyncGenerator<Buffer, void> {
-  try {
-    for (const part of parts) {
-      if (Buffer.isBuffer(part)) {
-        yield part;
-        continue;
-      }
-      for (let at = part.start; at < part.end;) {
-        const piece = await file.read(at, Math.min(at + PIECE, part.end));
-        if (piece.length === 0) return;
-        at += piece.length;
-        yield piece;
-      }
-    }
-  } finally {
-    file.close();
-  }
+function refuse(request: HttpRequest, { path }: OpenedFile, log: Log): Result {
+  log.write('crit', `"${shown(path)}" is not a regular file`, request);
+  return 404;
 }
 
 /** A path as it stands in a URI: bytes are percent-encoded where they must be. */

@@ -1,26 +1,24 @@
-import { stat } from 'node:fs/promises';
 import type { HttpRequest, Result, Template } from '../../core/module/http.js';
 import type { Log } from '../../core/module/services.js';
 import { systemErrorText } from '../../core/module/system-error.js';
-import { bytesOf, fileStatus, isForbidden, isNotFound, shown } from './file-errors.js';
+import type { FileAccess } from './file-access.js';
+import { fileStatus, isForbidden, isNotFound, shown } from './file-errors.js';
 
 /** Redirects a request for a folder to its first index file that exists, as nginx does. Undefined: it has none. */
-export async function findIndex(
+export function findIndex(
   request: HttpRequest,
   folder: string,
   names: readonly Template[],
+  access: FileAccess,
   log: Log,
   logsNotFound: boolean,
-): Promise<Result | undefined> {
-  // Asked for now: it tells what happens while the files are looked for.
-  const { signal } = request;
+): Result | undefined {
   let isTested = false;
   for (const template of names) {
     const name = template.of(request);
     if (name.startsWith('/')) return request.redirect(name, request.args);
     const path = folder + name;
-    const failure = await failureOf(path);
-    if (signal.aborted) return undefined;
+    const failure = failureOf(access, path, request);
     if (failure === undefined) return request.redirect(request.uri + name, request.args);
     const { code } = failure as NodeJS.ErrnoException;
     if (code !== 'ENOENT')
@@ -28,7 +26,7 @@ export async function findIndex(
         ? indexStatus(failure)
         : fileStatus(failure, 'stat()', path, request, log, logsNotFound);
     if (!isTested) {
-      const missing = await failureOf(folder);
+      const missing = failureOf(access, folder, request);
       if (missing !== undefined) return indexStatus(missing);
       isTested = true;
     }
@@ -44,10 +42,10 @@ export async function findIndex(
   return undefined;
 }
 
-/** The error of `stat`; undefined: it exists. */
-async function failureOf(path: string): Promise<unknown> {
+/** Undefined: it exists. */
+function failureOf(access: FileAccess, path: string, request: HttpRequest): unknown {
   try {
-    await stat(bytesOf(path));
+    access.status(path, request);
     return undefined;
   } catch (error) {
     return error;

@@ -41,7 +41,7 @@ export class Roots {
     const folder = this.folder(root, request);
     if (root.alias === undefined) return folder + uri;
     const { location } = root.alias;
-    if (location === undefined) return folder;
+    if (location === undefined) return folder + this.#addedTo(root, request);
     return uri.startsWith(location) ? folder + uri.slice(location.length) : undefined;
   }
 
@@ -49,6 +49,26 @@ export class Roots {
   tried(root: Root, request: HttpRequest, file: string): string {
     const location = root.alias?.location ?? '';
     return this.folder(root, request) + (file.startsWith(location) ? file.slice(location.length) : file);
+  }
+
+  /** Makes a file that try_files has found the path of the request. */
+  enter({ alias }: Root, request: HttpRequest, file: string, isFolder: boolean): void {
+    if (alias !== undefined && alias.location === undefined) {
+      // The alias is a path already, and a folder is what it names by itself.
+      if (isFolder) return;
+      request.set(this, { alias, file });
+      if (file !== '') request.rewrite(file, request.args);
+      return;
+    }
+    const location = alias?.location ?? '';
+    const uri = file.startsWith(location) ? file : location + file;
+    if (uri !== request.uri) request.rewrite(uri, request.args);
+  }
+
+  /** What try_files has put behind the path of an alias in a location with a regular expression. */
+  #addedTo({ alias }: Root, request: HttpRequest): string {
+    const added = request.get(this) as { readonly alias: Alias; readonly file: string } | undefined;
+    return added?.alias === alias && (added?.file === request.uri || added?.file === '') ? added.file : '';
   }
 
   #read(line: Directive, { args, directive }: Scope): Root {

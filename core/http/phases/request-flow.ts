@@ -1,5 +1,6 @@
 import type { RequestFlow } from '../request/client-stream.js';
 import { sendWhole } from '../response/response.js';
+import { SourceResponse } from '../response/source-response.js';
 import { StreamedResponse } from '../response/streamed-response.js';
 import { Delay } from './delay.js';
 import { respondWithStatus } from './error-response.js';
@@ -11,6 +12,7 @@ export const requestFlow: RequestFlow = {
   reject: respondWithStatus,
   send: sendWhole,
   respond: (request) => new StreamedResponse(request).start(),
+  sendFrom: (request, source) => new SourceResponse(request, source).start(),
   subrequest: startSubrequest,
   enterLocation,
   enterNamedLocation,

@@ -1,5 +1,5 @@
 /** What a request knows of the other rooms: where its response goes, and what may become of it. Interfaces only. */
-import type { ClientConnection, ResponseBody, Subrequest, SubrequestOptions } from '../../module/http.js';
+import type { BodySource, ClientConnection, ResponseBody, Subrequest, SubrequestOptions } from '../../module/http.js';
 import type { ServerNames } from '../site/server-names.js';
 import type { HttpVariables } from '../site/variables.js';
 import type { HttpContext } from './context.js';
@@ -77,6 +77,24 @@ export interface ClientStream {
   endTunnel(request: Request): void;
 }
 
+/** Bytes of a body from `start` to before `end`. */
+export interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** What is sent of a body: bytes of it, or lines around them. */
+export type BodyPart = ByteRange | Buffer;
+
+/** The ranges of a body that are sent: the last stage of the response path. */
+export interface RangeSelection {
+  readonly parts: readonly BodyPart[];
+  /** Bytes of the whole body. */
+  readonly bodyLength: number;
+  /** Sends what of the next piece of the body is in a range. */
+  write(request: Request, chunk: Buffer, from: number, to: number, lender: Lender | undefined): void;
+}
+
 /** Takes the body of a response: see core/http/response. */
 export interface ResponseSink {
   /** A filter has more waiting than it should, and the source stops until its {@link RequestOwner.onDrain}. */
@@ -112,6 +130,7 @@ export interface RequestFlow {
   enterLocation(request: Request): void;
   enterNamedLocation(request: Request, name: string): void;
   respond(request: Request): ResponseBody;
+  sendFrom(request: Request, source: BodySource): void;
   subrequest(request: Request, uri: string, options: SubrequestOptions): Promise<Subrequest>;
   /** Continues with the next handler after so many milliseconds. */
   delay(request: Request, ms: number): void;

@@ -16,6 +16,7 @@ const enum LeadingField {
 export class HeaderList implements ResponseHeaders {
   /** Bytes of the body as its source knows them, -1: unknown. It is the Content-Length unless a body filter changes that. */
   length = -1;
+  allowsRanges = false;
   /** Lines with their CRLF, or empty. */
   contentType = '';
   lastModified = '';
@@ -34,9 +35,24 @@ export class HeaderList implements ResponseHeaders {
     else if (text !== '') this.#lines.push(...linesOf(text));
   }
 
+  /** The lines of all fields, for {@link restore}. */
+  snapshot(): readonly string[] {
+    return [this.contentType, this.lastModified, this.location, this.text];
+  }
+
+  /** Makes the fields those of a snapshot. */
+  restore([contentType = '', lastModified = '', location = '', text = '']: readonly string[]): void {
+    this.contentType = contentType;
+    this.lastModified = lastModified;
+    this.location = location;
+    this.#text = text;
+    this.#lines = null;
+  }
+
   /** Removes everything. */
   clear(): void {
     this.length = -1;
+    this.allowsRanges = false;
     this.contentType = this.lastModified = this.location = '';
     this.#text = '';
     this.#lines = null;
@@ -82,6 +98,7 @@ export class HeaderList implements ResponseHeaders {
   }
 
   remove(name: string): void {
+    if (name.length === 13 && name.toLowerCase() === 'accept-ranges') this.allowsRanges = false;
     const leading = leadingField(name);
     if (leading !== LeadingField.None) this.#setLeading(leading, '');
     else if (isContentLength(name)) this.length = -1;

@@ -1,5 +1,6 @@
 import { inspect } from 'node:util';
 import {
+  type BodySource,
   type ClientConnection,
   DONE,
   type HttpRequest,
@@ -19,7 +20,7 @@ import { BodyCollector } from './body-collector.js';
 import { BodyStream } from './body-stream.js';
 import { BodyTooLarge } from './body-too-large.js';
 import { contentTypeOf } from '../site/content-types.js';
-import type { ClientStream, RequestOwner, ResponseSink } from './client-stream.js';
+import type { ClientStream, RangeSelection, RequestOwner, ResponseSink } from './client-stream.js';
 import { type HttpContext, OwnField } from './context.js';
 import type { Generation } from './generations.js';
 import { ForwardedClient } from './forwarded-client.js';
@@ -114,6 +115,10 @@ export class Request implements HttpRequest {
   ownFields: number = OwnField.All;
   /** Body filters of this response; undefined: its body goes to the client as it is. */
   filters: ResponseSink | undefined = undefined;
+  /** The ranges of the body that are sent; undefined: all of it. */
+  ranges: RangeSelection | undefined = undefined;
+  /** None of the ranges that the client asks for can be sent: the response is a 416. */
+  isUnsatisfiable = false;
   /** The response has a body that goes to the client: not for HEAD, 204, 304. */
   sendsBody = true;
   /** Content type of a response that was replaced by another one (X-Accel-Redirect), which has it unless it has its own. */
@@ -293,6 +298,15 @@ export class Request implements HttpRequest {
     this.response.length = length;
     if (contentType !== undefined) this.response.set('Content-Type', contentType);
     return this.context.flow.respond(this);
+  }
+
+  sendFrom(status: number, source: BodySource, contentType?: string): Result {
+    assertStatus(status);
+    if (this.headSent || this.finished) throw new Error('the response was started already');
+    this.status = status;
+    if (contentType !== undefined && contentType !== '') this.response.set('Content-Type', contentType);
+    this.context.flow.sendFrom(this, source);
+    return DONE;
   }
 
   subrequest(uri: string, options: SubrequestOptions = {}): Promise<Subrequest> {

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import type { BodyFilter, BodyOutput } from '../../module/http.js';
 import type { Lender, RequestOwner, ResponseSink } from '../request/client-stream.js';
+import { writeToClient } from './client-output.js';
 import { logFailure } from '../request/handler-failure.js';
 import type { Request } from '../request/request.js';
 
@@ -53,11 +54,12 @@ export class FilterChain implements ResponseSink, RequestOwner {
     const { request } = this;
     if (this.#over || piece.length === 0) return true;
     this.#delivered += piece.length;
-    if (request.sentLength >= 0 && this.#delivered > request.sentLength) {
-      this.failed(new RangeError(`the body filters wrote more than the ${request.sentLength} bytes of Content-Length`), handler);
+    const length = lengthOf(request);
+    if (length >= 0 && this.#delivered > length) {
+      this.failed(new RangeError(`the body filters wrote more than the ${length} bytes of Content-Length`), handler);
       return true;
     }
-    request.stream.write(request, piece, 0, piece.length, undefined);
+    writeToClient(request, piece, 0, piece.length, undefined);
     return !request.stream.isBehind;
   }
 
@@ -65,11 +67,9 @@ export class FilterChain implements ResponseSink, RequestOwner {
   complete(handler: unknown): void {
     const { request } = this;
     if (this.#over) return;
-    if (this.#delivered < request.sentLength) {
-      this.failed(
-        new RangeError(`the body filters wrote ${this.#delivered} of the ${request.sentLength} bytes of Content-Length`),
-        handler,
-      );
+    const length = lengthOf(request);
+    if (this.#delivered < length) {
+      this.failed(new RangeError(`the body filters wrote ${this.#delivered} of the ${length} bytes of Content-Length`), handler);
       return;
     }
     this.#over = true;
@@ -204,6 +204,11 @@ class Link implements BodyOutput {
     this.#paused = false;
     this.chain.resume();
   }
+}
+
+/** Bytes that the filters have to give, -1: unknown. */
+function lengthOf({ ranges, sentLength }: Request): number {
+  return ranges === undefined ? sentLength : ranges.bodyLength;
 }
 
 /** A method that is `async` would lose its errors, and the order of pieces. */

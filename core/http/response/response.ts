@@ -1,25 +1,36 @@
-/** The way of every response, whatever its source: header filters, body filters, the client's stream. */
+/** The way of every response, whatever its source: header filters, body filters, ranges, the client's stream. */
 import { inspect } from 'node:util';
 import type { Lender } from '../request/client-stream.js';
 import { logFailure } from '../request/handler-failure.js';
 import type { Request } from '../request/request.js';
 import { isBodiless, isStatus, publicStatus, specialPage } from '../request/status.js';
+import { writeToClient } from './client-output.js';
 import { FilterChain } from './filter-chain.js';
+import { applyRanges, asksForRanges, rejectRanges } from './ranges.js';
 
 /**
  * Runs the header filters and fixes the head. The source has set status and fields, and {@link HeaderList.length} if it knows it.
- * @returns false if a filter failed: then {@link sendFailure} is all that can be done.
+ * @param isSeekable whether the source gives ranges of its body in any order
+ * @returns false if a filter failed, or nothing of the body is asked for: then {@link sendFailure} is all that can be done.
  */
-export function startResponse(request: Request): boolean {
+export function startResponse(request: Request, isSeekable = false): boolean {
   if (request.errorStatus !== 0) {
     request.status = request.errorStatus;
     request.statusLine = '';
   }
   const before = request.status;
+  const { response } = request;
+  const asked = response.allowsRanges && asksForRanges(request);
+  const fields = asked ? response.snapshot() : undefined;
   if (!request.unfiltered && !runHeaderFilters(request)) return false;
   const status = publicStatus(request.status);
   if (status !== before) request.statusLine = '';
   request.status = status;
+  if (response.allowsRanges && !applyRanges(request, asked, isSeekable)) {
+    dropFilters(request);
+    rejectRanges(request, fields ?? [], response.length);
+    return false;
+  }
   request.headSent = true;
   request.sendsBody = !isBodiless(status) && request.method !== 'HEAD';
   if (!request.sendsBody) dropFilters(request);
@@ -30,7 +41,7 @@ export function startResponse(request: Request): boolean {
 /** @param lender undefined: the bytes are given away; else they are valid during the call, see {@link Lender}. */
 export function writeResponse(request: Request, chunk: Buffer, from: number, to: number, lender: Lender | undefined): void {
   if (!request.sendsBody || from === to) return;
-  if (request.filters === undefined) request.stream.write(request, chunk, from, to, lender);
+  if (request.filters === undefined) writeToClient(request, chunk, from, to, lender);
   else request.filters.write(chunk, from, to, lender);
 }
 
@@ -59,7 +70,7 @@ export function onResponseDrained(request: Request): void {
 export function sendWhole(request: Request, body: Buffer, contentType: string | undefined): void {
   request.response.length = body.length;
   if (contentType !== undefined && contentType !== '' && request.status !== 204) request.response.set('Content-Type', contentType);
-  if (!startResponse(request)) {
+  if (!startResponse(request, true)) {
     sendFailure(request);
     return;
   }
@@ -67,8 +78,13 @@ export function sendWhole(request: Request, body: Buffer, contentType: string | 
   if (!request.finished) endResponse(request);
 }
 
-/** Responds with 500 without any filter, as one of them has failed. */
+/** Responds with 500 without any filter, as one of them has failed; or with 416, see {@link startResponse}. */
 export function sendFailure(request: Request): void {
+  if (request.isUnsatisfiable) {
+    request.isUnsatisfiable = false;
+    request.context.flow.reject(request, 416);
+    return;
+  }
   dropFilters(request);
   request.unfiltered = true;
   request.chunked = false;

@@ -181,6 +181,11 @@ export const coreDirectives = {
     doc: 'How long a request waits for a handler of a module before it gets 504; 0 is no limit.',
   }),
   lingering_timeout: directive({ in: ANYWHERE, args: time(), default: '5s', doc: 'How long a closing connection is read from.' }),
+  max_ranges: directive({
+    in: ANYWHERE,
+    args: number(),
+    doc: 'Maximum number of ranges in a request; with more, the whole body is sent. 0 disables byte ranges.',
+  }),
   satisfy: directive({
     in: ANYWHERE,
     args: choice('all', 'any'),
@@ -223,14 +228,20 @@ export const coreDirectives = {
     doc: 'What answers instead of an error.',
   }),
   tcp_nodelay: directive({ in: ANYWHERE, args: flag(), default: 'on', doc: 'Accepted: always on.' }),
-  tcp_nopush: directive({ in: ANYWHERE, args: flag(), default: 'off', doc: 'Accepted: head and body leave together anyway.' }),
-  sendfile: directive({ in: ANYWHERE, args: flag(), default: 'off', doc: 'Accepted; has no effect.' }),
+  tcp_nopush: directive({ in: ANYWHERE, args: flag(), default: 'off', doc: 'Accepted: the head leaves with the first bytes of the body.' }),
+  sendfile: directive({
+    in: ANYWHERE,
+    args: flag(),
+    default: 'off',
+    doc: 'Accepted: Node.js has no sendfile, files are read and written in pieces.',
+  }),
   reset_timedout_connection: directive({ in: ANYWHERE, args: flag(), default: 'off', doc: 'Accepted; has no effect.' }),
   server_names_hash_max_size: directive({ in: ['http'], args: size(), doc: 'Accepted: tables grow as needed.' }),
   server_names_hash_bucket_size: directive({ in: ['http'], args: size(), doc: 'Accepted: tables grow as needed.' }),
   variables_hash_max_size: directive({ in: ['http'], args: size(), doc: 'Accepted: tables grow as needed.' }),
   variables_hash_bucket_size: directive({ in: ['http'], args: size(), doc: 'Accepted: tables grow as needed.' }),
   types_hash_max_size: directive({ in: ANYWHERE, args: size(), doc: 'Accepted: tables grow as needed.' }),
+  types_hash_bucket_size: directive({ in: ANYWHERE, args: size(), doc: 'Accepted: tables grow as needed.' }),
 };
 
 export type CoreConf = Conf<typeof coreDirectives>;

@@ -24,6 +24,8 @@ export interface LocationSettings {
   readonly keepAliveFields: string;
   readonly keepaliveRequests: number;
   readonly keepaliveTime: number;
+  /** Most ranges of a request, Infinity without a limit. */
+  readonly maxRanges: number;
   readonly sendTimeout: number;
   readonly lingeringTimeout: number;
   /** Milliseconds; 0: no limit. */

@@ -30,6 +30,7 @@ export function locationSettings(conf: CoreConf, product: Product, contentTypes:
     keepAliveFields: keepAliveFields(conf.keepalive_timeout.header),
     keepaliveRequests: conf.keepalive_requests,
     keepaliveTime: conf.keepalive_time,
+    maxRanges: conf.max_ranges ?? Infinity,
     sendTimeout: conf.send_timeout,
     lingeringTimeout: conf.lingering_timeout,
     handlerTimeout: conf.handler_timeout,

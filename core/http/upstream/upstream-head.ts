@@ -41,6 +41,7 @@ export function parseAnswerHead(context: HttpContext, bytes: Buffer): number {
  */
 export function adoptHead(request: Request, route: ExchangeRoute, head: ResponseHead): boolean {
   request.status = head.status;
+  request.response.allowsRanges = route.plan.forceRanges;
   if (head.reasonEnd > head.reasonStart) request.statusLine = head.text.slice(STATUS_AT, head.reasonEnd);
   const { response } = request;
   response.appendLines(keptFields(head.text, head, route.hidden));

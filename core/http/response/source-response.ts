@@ -1,0 +1,199 @@
+import type { BodySource } from '../../module/http.js';
+import type { BodyPart, Lender, RequestOwner } from '../request/client-stream.js';
+import { logFailure, presentHandler } from '../request/handler-failure.js';
+import type { Request } from '../request/request.js';
+import { endResponse, isResponseBehind, sendFailure, startResponse, writeResponse } from './response.js';
+
+/** Bytes that are read for one request before others have their turn, as long as its client consumes them at once. */
+const TURN = 1_048_576;
+
+/** What a source waits for, beside the client. */
+const enum Pending {
+  Nothing,
+  /** A read. */
+  Read,
+  /** The next turn of the event loop. */
+  Turn,
+}
+
+/** A response whose body is read from where it is into pooled buffers, which the client's socket returns. Of ranges only these are read. */
+export class SourceResponse implements RequestOwner, Lender {
+  readonly outlivesClient = false;
+  readonly hasOwnBuffer = true;
+  readonly #handler: unknown;
+  #parts: readonly BodyPart[] = [];
+  #at = 0;
+  /** Bytes of the present part that were read. */
+  #read = 0;
+  #buffer: Buffer | undefined = undefined;
+  #pending = Pending.Nothing;
+  #isPumping = false;
+  #over = false;
+  #isClosed = false;
+
+  constructor(
+    private readonly request: Request,
+    private readonly source: BodySource,
+  ) {
+    this.#handler = presentHandler(request);
+  }
+
+  start(): void {
+    const { request, source } = this;
+    request.owner = this;
+    request.response.length = source.length;
+    if (!startResponse(request, true)) {
+      this.#close();
+      request.owner = undefined;
+      sendFailure(request);
+      return;
+    }
+    if (!request.sendsBody || source.length === 0) {
+      this.#finish();
+      return;
+    }
+    // Filters need the whole body, and what they make of it is cut.
+    this.#parts = request.filters === undefined && request.ranges !== undefined ? request.ranges.parts : [{ start: 0, end: source.length }];
+    this.#pump();
+  }
+
+  /** From the stream, which needs the buffer for longer. */
+  keepBuffer(): Buffer | undefined {
+    const buffer = this.#buffer;
+    this.#buffer = undefined;
+    return buffer;
+  }
+
+  onDrain(): void {
+    if (this.#pending === Pending.Nothing) this.#pump();
+  }
+
+  /** The client is gone. */
+  abort(): void {
+    this.#close();
+  }
+
+  discard(): void {
+    this.#close();
+  }
+
+  #pump(): void {
+    if (this.#isPumping) return;
+    this.#isPumping = true;
+    const { request } = this;
+    for (let turn = TURN; !this.#over && this.#pending === Pending.Nothing;) {
+      const part = this.#parts[this.#at];
+      if (part === undefined) {
+        this.#finish();
+        break;
+      }
+      if (isResponseBehind(request)) {
+        if (request.stream.isBehind) request.stream.watchSending(request);
+        break;
+      }
+      if (Buffer.isBuffer(part)) {
+        request.stream.write(request, part, 0, part.length, undefined);
+        this.#at++;
+      } else if (turn > 0) turn -= this.#readPiece(part.start + this.#read, part.end);
+      else this.#takeTurns();
+    }
+    this.#isPumping = false;
+  }
+
+  /** @returns how many bytes are sent; 0 if the source is waited for, or has failed */
+  #readPiece(from: number, end: number): number {
+    const { source, request } = this;
+    const buffer = (this.#buffer ??= request.context.buffers.take());
+    const room = end - from < buffer.length ? buffer.subarray(0, end - from) : buffer;
+    try {
+      const count = source.read(room, from);
+      if (typeof count === 'number') return this.#send(room, count);
+      this.#wait(room, count);
+    } catch (error) {
+      this.#failed(error);
+    }
+    return 0;
+  }
+
+  #send(room: Buffer, count: number): number {
+    const { request } = this;
+    if (!(count > 0 && count <= room.length)) {
+      // The length is out: only an early end of the connection tells that the rest is missing.
+      this.#cutOff();
+      return 0;
+    }
+    this.#read += count;
+    const part = this.#parts[this.#at];
+    if (part !== undefined && !Buffer.isBuffer(part) && part.start + this.#read === part.end) {
+      this.#at++;
+      this.#read = 0;
+    }
+    if (request.filters === undefined) request.stream.write(request, room, 0, count, this);
+    else writeResponse(request, room, 0, count, this);
+    return count;
+  }
+
+  #wait(room: Buffer, reading: Promise<number>): void {
+    this.#pending = Pending.Read;
+    reading.then(
+      (count) => {
+        this.#pending = Pending.Nothing;
+        if (this.#over) {
+          this.#close();
+          return;
+        }
+        this.request.context.clock.refresh();
+        this.#send(room, count);
+        this.#pump();
+      },
+      (error: unknown) => {
+        this.#pending = Pending.Nothing;
+        if (this.#over) this.#close();
+        else this.#failed(error);
+      },
+    );
+  }
+
+  #takeTurns(): void {
+    this.#pending = Pending.Turn;
+    setImmediate(() => {
+      this.#pending = Pending.Nothing;
+      this.request.context.clock.refresh();
+      this.#pump();
+    });
+  }
+
+  #failed(error: unknown): void {
+    logFailure(this.request, error, this.#handler);
+    this.#cutOff();
+  }
+
+  #cutOff(): void {
+    const { request } = this;
+    this.#close();
+    request.owner = undefined;
+    request.filters?.destroy();
+    if (!request.finished) request.stream.abort(request);
+  }
+
+  #finish(): void {
+    const { request } = this;
+    this.#close();
+    request.owner = undefined;
+    endResponse(request);
+  }
+
+  /** Nothing is read any more. What is read at this moment still needs source and buffer: then they are released after it. */
+  #close(): void {
+    this.#over = true;
+    if (this.#pending === Pending.Read || this.#isClosed) return;
+    this.#isClosed = true;
+    if (this.#buffer !== undefined) this.request.context.buffers.give(this.#buffer);
+    this.#buffer = undefined;
+    try {
+      this.source.close();
+    } catch (error) {
+      logFailure(this.request, error, this.#handler);
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import { read, readSync } from 'node:fs';
+import type { BodySource, HttpRequest } from '../../core/module/http.js';
+import type { Log } from '../../core/module/services.js';
+import { systemErrorText } from '../../core/module/system-error.js';
+import { shown } from './file-errors.js';
+import type { OpenedFile } from './opened-file.js';
+
+/** The body of a response that is a file. */
+export class FileSource implements BodySource {
+  /** @param threads whether other threads read (`aio threads`) */
+  constructor(
+    private readonly file: OpenedFile,
+    private readonly request: HttpRequest,
+    private readonly log: Log,
+    private readonly threads: boolean,
+  ) {}
+
+  get length(): number {
+    return this.file.stats.size;
+  }
+
+  read(into: Buffer, offset: number): number | Promise<number> {
+    const { content, descriptor } = this.file;
+    if (content !== undefined) return content.copy(into, 0, offset, offset + into.length);
+    if (this.threads) return this.#readElsewhere(into, offset);
+    try {
+      return this.#counted(readSync(descriptor, into, 0, into.length, offset), into, offset);
+    } catch (error) {
+      return this.#failed(error);
+    }
+  }
+
+  close(): void {
+    this.file.release();
+  }
+
+  #readElsewhere(into: Buffer, offset: number): Promise<number> {
+    return new Promise((resolve) => {
+      read(this.file.descriptor, into, 0, into.length, offset, (error, count) =>
+        resolve(error === null ? this.#counted(count, into, offset) : this.#failed(error)),
+      );
+    });
+  }
+
+  /** A file that has become shorter ends the response, whose length is out. */
+  #counted(count: number, into: Buffer, offset: number): number {
+    if (count > 0) return count;
+    const text = `pread() read only 0 of ${into.length} bytes at ${offset} from "${shown(this.file.path)}"`;
+    this.log.write('alert', text, this.request);
+    return 0;
+  }
+
+  #failed(error: unknown): number {
+    this.log.write('crit', `pread() "${shown(this.file.path)}" failed (${systemErrorText(error)})`, this.request);
+    return 0;
+  }
+}

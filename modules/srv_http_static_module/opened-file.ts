@@ -1,0 +1,44 @@
+import { closeSync, type Stats } from 'node:fs';
+
+/** A file that may be open, with what a response says of it. */
+export class OpenedFile {
+  /** Seconds since 1970. */
+  readonly modified: number;
+  #etag = '';
+  #lastModified = '';
+
+  /** @param descriptor -1: it is not open */
+  constructor(
+    readonly path: string,
+    readonly stats: Stats,
+    public descriptor: number,
+  ) {
+    this.modified = Math.floor(stats.mtimeMs / 1000);
+  }
+
+  /** The whole file, where it is in memory. */
+  get content(): Buffer | undefined {
+    return undefined;
+  }
+
+  get etag(): string {
+    if (this.#etag === '') this.#etag = `"${this.modified.toString(16)}-${this.stats.size.toString(16)}"`;
+    return this.#etag;
+  }
+
+  get lastModified(): string {
+    if (this.#lastModified === '') this.#lastModified = new Date(this.modified * 1000).toUTCString();
+    return this.#lastModified;
+  }
+
+  /** Whoever has opened it needs it no more. */
+  release(): void {
+    this.close();
+  }
+
+  protected close(): void {
+    if (this.descriptor < 0) return;
+    closeSync(this.descriptor);
+    this.descriptor = -1;
+  }
+}
