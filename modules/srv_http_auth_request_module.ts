@@ -19,6 +19,7 @@ const directives = {
     args: { variable: variableName(), value: template('value') },
     many: true,
     defines: ({ args }) => (args[0]?.text.startsWith('$') === true ? [args[0].text.slice(1)] : []),
+    assigns: true,
     doc: 'Sets a variable when the subrequest is complete; variables in the value are those of the subrequest.',
   }),
 };

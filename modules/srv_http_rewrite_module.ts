@@ -66,6 +66,7 @@ const directives = {
     many: true,
     inherit: 'none',
     defines: ({ args }) => (args[0]?.text.startsWith('$') === true ? [args[0].text.slice(1)] : []),
+    assigns: true,
     doc: 'Sets a variable.',
   }),
   uninitialized_variable_warn: directive({

@@ -33,8 +33,10 @@ interface Definition<R> {
   readonly variable: DefinedVariable<R>;
   /** The directives that define it. */
   readonly by: IdMap<true>;
-  /** Getters that some of these directives bring. */
+  /** Getters that some of these directives bring: the last one counts. */
   readonly getters: ReadonlyMap<number, Getter<R>>;
+  /** Those for requests that were assigned none yet, which count where there are no others. */
+  readonly initial: ReadonlyMap<number, Getter<R>>;
 }
 
 /** The variables of one configuration. Immutable. */
@@ -126,11 +128,19 @@ export class Variables<R> {
 
   /** The getter that a directive of the coming configuration brings for a variable that it defines. */
   bring(id: number, name: string, getter: Getter<R>): void {
+    this.#redefine(name, (definition) => ({ ...definition, getters: new Map([...definition.getters, [id, getter]]) }));
+  }
+
+  /** As {@link bring}, for a directive that assigns the value to requests on their way. */
+  bringInitial(id: number, name: string, getter: Getter<R>): void {
+    this.#redefine(name, (definition) => ({ ...definition, initial: new Map([...definition.initial, [id, getter]]) }));
+  }
+
+  #redefine(name: string, change: (definition: Definition<R>) => Definition<R>): void {
     const coming = this.#coming;
     const definition = coming?.definitions.get(name.toLowerCase());
     if (coming === undefined || definition === undefined) return;
-    const brought = { ...definition, getters: new Map([...definition.getters, [id, getter]]) };
-    this.#coming = { ...coming, definitions: coming.definitions.with([[name.toLowerCase(), brought]]) };
+    this.#coming = { ...coming, definitions: coming.definitions.with([[name.toLowerCase(), change(definition)]]) };
   }
 
   commit(): void {
@@ -138,7 +148,7 @@ export class Variables<R> {
     if (coming === undefined) return;
     for (const name of this.#touched) {
       const definition = coming.definitions.get(name);
-      if (definition !== undefined) definition.variable.fallback = [...definition.getters.values()].at(-1);
+      if (definition !== undefined) definition.variable.fallback = lastOf(definition.getters) ?? lastOf(definition.initial);
     }
     this.#inForce = coming;
     this.abort();
@@ -192,7 +202,12 @@ class DefinedDraft<R> {
     for (const name of uses) this.#count(name, 1);
     for (const written of defines) {
       const name = written.toLowerCase();
-      const known = this.#definition(name) ?? { variable: this.variableOf(name), by: IdMap.empty<true>(), getters: new Map() };
+      const known = this.#definition(name) ?? {
+        variable: this.variableOf(name),
+        by: IdMap.empty<true>(),
+        getters: new Map(),
+        initial: new Map(),
+      };
       const by = known.by.edit();
       by.set(id, true);
       this.#definitions.set(name, { ...known, by: by.commit() });
@@ -208,8 +223,8 @@ class DefinedDraft<R> {
       const by = known.by.edit();
       by.delete(id);
       const now = by.commit();
-      const getters = new Map([...known.getters].filter(([other]) => other !== id));
-      this.#definitions.set(name, now.size > 0 ? { ...known, by: now, getters } : undefined);
+      const [getters, initial] = [without(known.getters, id), without(known.initial, id)];
+      this.#definitions.set(name, now.size > 0 ? { ...known, by: now, getters, initial } : undefined);
     }
   }
 
@@ -243,3 +258,9 @@ class DefinedDraft<R> {
 function duplicate(name: string): RangeError {
   return new RangeError(`the duplicate "${name}" variable`);
 }
+
+function without<T>(entries: ReadonlyMap<number, T>, id: number): ReadonlyMap<number, T> {
+  return entries.has(id) ? new Map([...entries].filter(([other]) => other !== id)) : entries;
+}
+
+const lastOf = <T>(entries: ReadonlyMap<number, T>): T | undefined => [...entries.values()].at(-1);

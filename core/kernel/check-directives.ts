@@ -20,6 +20,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   argDocs: () => [],
   dynamic: () => [],
   defines: functionErrors,
+  assigns: trueErrors,
   keyed: trueErrors,
   holds: textErrors,
 };

@@ -55,14 +55,18 @@ export async function withVariablesOf<T>(
 export function compileVariables(mentions: readonly Mention[], after: Tree, modules: RunningModules): void {
   const errors = new ErrorCollector();
   const byName = new Map(Array.from(modules, (module) => [module.name, module]));
-  for (const { id, defines, module } of mentions) {
+  for (const { id, defines, module, assigns } of mentions) {
     const owner = defines.length > 0 && module !== undefined ? byName.get(module) : undefined;
     const directive = after.byId(id);
     if (owner?.hooks.compileVariables === undefined || directive === undefined) continue;
     const getters = errors.attempt(() =>
       compileOf(directive, owner.name, (context) => checkedVariables(owner.hooks.compileVariables?.(directive, context)), modules),
     );
-    for (const [name, getter] of Object.entries(getters ?? {})) modules.variables.bring(id, name, checkedGetter(owner, name, getter));
+    for (const [name, getter] of Object.entries(getters ?? {})) {
+      const computed = checkedGetter(owner, name, getter);
+      if (assigns) modules.variables.bringInitial(id, name, computed);
+      else modules.variables.bring(id, name, computed);
+    }
   }
   errors.throwIfAny();
 }

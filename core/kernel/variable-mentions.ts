@@ -11,6 +11,8 @@ export type Mentioning = Written & { readonly id: number; readonly block?: Itera
 export interface Mention extends VariableMention {
   readonly directive: Mentioning;
   readonly module: string | undefined;
+  /** See `assigns` of the directive's spec. */
+  readonly assigns: boolean;
 }
 
 const USE = /\$(?:\{(\w+)\}|([A-Za-z_]\w*))/g;
@@ -28,7 +30,8 @@ export function* mentionsIn(
     const defines = known?.spec.defines === undefined ? NONE : [...known.spec.defines(directive as Directive)];
     const uses = usesOf(directive);
     if (inner === 'entries') for (const entry of directive.block ?? []) uses.push(...usesOf(entry), ...usesIn(entry.name));
-    if (defines.length > 0 || uses.length > 0) yield { id: directive.id, defines, uses, directive, module: known?.module };
+    if (defines.length > 0 || uses.length > 0)
+      yield { id: directive.id, defines, uses, directive, module: known?.module, assigns: known?.spec.assigns === true };
     if (directive.block !== undefined && inner !== 'entries') yield* mentionsIn(directive.block, inner, registry);
   }
 }

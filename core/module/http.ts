@@ -301,7 +301,10 @@ export interface HttpRequest {
   rewrite(uri: string, args: string): void;
   /** Chooses the location by the path, as after a rewrite (at most 10 times). Returns {@link DONE}. */
   relocate(): Result;
-  /** Continues with the settings and handlers of an `if` block of the location: those of the phases after this one. */
+  /**
+   * Continues with the settings and handlers of an `if` block of the location: those of the modules after this one in the phase `rewrite`,
+   * and of the phases after it. For the module that has the directive, in this phase.
+   */
   enterBlock(block: Directive): void;
   /** Another client than the one that is connected, for this request and those it is redirected to: for access rules, logs and variables. */
   setClientAddress(address: string, port: number): void;

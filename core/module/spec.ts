@@ -161,6 +161,8 @@ export interface DirectiveSpec {
   readonly dynamic?: true | readonly string[];
   /** The variables that this very directive creates (`map $a $b`: `b`), by name without the dollar. */
   readonly defines?: (directive: Directive) => readonly string[];
+  /** Requests get the values of these variables on their way (`set`): until then they have what another directive computes (`map`). */
+  readonly assigns?: true;
   /** Each of these gets a lasting number (`Directive.key`), unique in its block and never used again: members of an upstream. */
   readonly keyed?: true;
   /**

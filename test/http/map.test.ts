@@ -55,11 +55,16 @@ async function conf(t: ExecutionContext, port: number): Promise<string> {
   return `${maps.join('\n')}
     map $seen $cached { default "$seen"; }
     map $seen $fresh { volatile; default "$seen"; }
+    map $arg_a $before { default "map"; }
     server {
       listen 127.0.0.1:${port};
       ${locations.join('\n')}
       location = /cached { set $seen 1; set $a "$cached$fresh"; set $seen 2; return 200 "$a-$cached$fresh"; }
-    }`;
+      location = /set { set $before "set"; set $after "set"; return 200 "$before $after"; }
+      location = /if { if ($arg_a) { set $before "if"; set $after "if"; } return 200 "$before $after"; }
+    }
+    map $arg_a $after { default "not this"; }
+    map $arg_a $after { default "map"; }`;
 }
 
 async function assertCases(t: ExecutionContext, port: number): Promise<void> {
@@ -67,6 +72,9 @@ async function assertCases(t: ExecutionContext, port: number): Promise<void> {
     for (const [argument, value] of Object.entries(values))
       t.is((await get(port, `/${at}?a=${argument}`)).body, `[${value}]`, `${name}: ${argument}`);
   t.is((await get(port, '/cached')).body, '11-12', 'a request has one value, unless it is volatile');
+  t.is((await get(port, '/set')).body, 'set set', 'a map may have the name of a variable that is set');
+  t.is((await get(port, '/if')).body, 'map map', 'and has its value until then');
+  t.is((await get(port, '/if?a=1')).body, 'if if');
 }
 
 test('values of a map', async (t) => {

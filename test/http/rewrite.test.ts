@@ -3,6 +3,7 @@ import test, { type ExecutionContext } from 'ava';
 import { httpBackend } from '../harness/backends.js';
 import { get } from '../harness/client.js';
 import { startNginx } from '../harness/nginx.js';
+import { plugin } from '../harness/plugins.js';
 import { freePort } from '../harness/ports.js';
 import { testWith } from '../harness/programs.js';
 import { runSrv, startSrv } from '../harness/srv.js';
@@ -196,6 +197,43 @@ test('rewrite_log and uninitialized_variable_warn', async (t) => {
   t.true(log.includes('"^/on(.*)" matches "/on1"'));
   t.true(log.includes('rewritten data: "/shown1", args: "a"'));
   t.false(log.includes('/off1" matches') || log.includes('uninitialized "silent"'));
+});
+
+/** Appends a word to a header field of the response, in the phase of this module. */
+const marker = (name: string, order: string): string =>
+  plugin(name, {
+    imports: `import { DECLINED } from 'srv/module/http.js';`,
+    manifest: `${order} directives: { ${name}: directive({ in: ['location', 'if in location'], args: text() }) }`,
+    body: `compile(scope) {
+      const word = scope.conf.${name};
+      return word && { rewrite: (request) => { request.response.append('X-Marks', word); return DECLINED; } };
+    }`,
+  });
+
+test('handlers of other modules in the phase run once each, those after this module as the block of an if says', async (t) => {
+  const srv = await startSrv(
+    t,
+    `load_module modules/early.js; load_module modules/late.js; events {}
+    http { server { listen 127.0.0.1:%%PORT_web%%;
+      location / {
+        early e1; late l1;
+        if ($arg_a) { early e2; late l2; set $x a; }
+        if ($arg_b) { early e3; late l3; set $x b; }
+        proxy_pass http://127.0.0.1:%%PORT_back%%;
+      } }
+      server { listen 127.0.0.1:%%PORT_back%%; return 200; } }`,
+    {
+      files: {
+        'modules/early.js': marker('early', `before: 'srv_http_rewrite_module',`),
+        'modules/late.js': marker('late', ''),
+      },
+    },
+  );
+  const marks = async (query: string): Promise<unknown> => (await get(srv.port('web'), `/${query}`)).headers['x-marks'];
+  t.is(await marks(''), 'e1, l1');
+  t.is(await marks('?a=1'), 'e1, l2');
+  t.is(await marks('?b=1'), 'e1, l3');
+  t.is(await marks('?a=1&b=1'), 'e1, l3');
 });
 
 for (const [conf, message] of Object.entries({

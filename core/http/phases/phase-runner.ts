@@ -12,7 +12,6 @@ import { isStatus } from '../request/status.js';
 
 const ACCESS = PHASES.indexOf('access');
 const POST_READ = PHASES.indexOf('post_read');
-const REWRITE = PHASES.indexOf('rewrite');
 
 /** Runs a request from where it stands until somebody takes it over or it is answered. Never throws. */
 export function run(request: Request): void {
@@ -59,15 +58,14 @@ export function relocate(request: Request): void {
   run(request);
 }
 
-/** Goes on with the settings of an `if` block, and with its handlers of the phases after this one. */
+/** Goes on with the settings of an `if` block, and with its handlers after those of the module that has entered it. */
 export function enterBranch(request: Request, id: number): void {
   const whole = request.wholeLocation ?? request.location;
   const branch = whole.branches?.get(id);
   if (branch === undefined) return;
   request.wholeLocation = whole;
   request.location = branch;
-  request.cursor = 0;
-  skipPhase(request, branch.steps, REWRITE);
+  request.cursor = branch.entry;
 }
 
 /** What a handler does after it has sent the request elsewhere is of no interest. */

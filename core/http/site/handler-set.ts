@@ -9,6 +9,8 @@ type Part = Phase | 'header' | 'log';
 
 interface Entry<T> {
   readonly order: number;
+  /** Place of its module among all. */
+  readonly place: number;
   readonly run: T;
 }
 
@@ -27,17 +29,21 @@ export class HandlerSet {
   /** The owner of the content passes requests on. */
   autoRedirect = false;
 
-  /** @throws ConfigError when a second module claims the content of the location. */
-  add({ manifest }: ModuleDeclaration, handlers: HttpHandlers, place: Directive | undefined): void {
+  /**
+   * Adds what a module returned. In the order of the modules.
+   * @param place of the module among all
+   * @throws ConfigError when a second module claims the content of the location
+   */
+  add({ manifest }: ModuleDeclaration, handlers: HttpHandlers, place: number, directive: Directive | undefined): void {
     for (const run of Object.values(handlers)) this.modules.set(run, manifest.name);
-    const order = (part: Part): number => manifest.phases?.[part] ?? DEFAULT_ORDER;
+    const order = (part: Part): number => orderOf(manifest, part);
     for (const [at, phase] of PHASES.entries()) {
       const run = handlers[phase];
-      if (run !== undefined) this.#phases[at]?.push({ order: order(phase), run });
+      if (run !== undefined) this.#phases[at]?.push({ order: order(phase), place, run });
     }
-    if (handlers.header) this.#header.push({ order: order('header'), run: handlers.header });
-    if (handlers.log) this.#log.push({ order: order('log'), run: handlers.log });
-    if (handlers.content) this.#claim(manifest.name, handlers.content, place);
+    if (handlers.header) this.#header.push({ order: order('header'), place, run: handlers.header });
+    if (handlers.log) this.#log.push({ order: order('log'), place, run: handlers.log });
+    if (handlers.content) this.#claim(manifest.name, handlers.content, directive);
     if (handlers.limitsBody) this.limitsBody = true;
     if (handlers.autoRedirect) this.autoRedirect = true;
     this.error ??= handlers.error;
@@ -67,6 +73,13 @@ export class HandlerSet {
     return { handlers, phases: Uint8Array.from(phases) };
   }
 
+  /** How many handlers of a phase run before those of a module. @param place of the module among all */
+  countBefore(phase: Phase, { manifest }: ModuleDeclaration, place: number): number {
+    const order = orderOf(manifest, phase);
+    const entries = this.#phases[PHASES.indexOf(phase)] ?? [];
+    return entries.filter((entry) => entry.order < order || (entry.order === order && entry.place <= place)).length;
+  }
+
   #claim(module: string, run: Handler, place: Directive | undefined): void {
     const other = this.#content;
     if (other === undefined) {
@@ -77,6 +90,10 @@ export class HandlerSet {
     if (place === undefined) throw new Error(message);
     throw errorAt(place, message, undefined, 'move one of them to another location');
   }
+}
+
+function orderOf({ phases }: ModuleDeclaration['manifest'], part: Part): number {
+  return phases?.[part] ?? DEFAULT_ORDER;
 }
 
 function inOrder<T>(entries: readonly Entry<T>[]): T[] {

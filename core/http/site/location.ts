@@ -77,6 +77,8 @@ export interface Location {
   readonly scope: Scope;
   readonly settings: LocationSettings;
   readonly steps: Steps;
+  /** Of a block of `if`: the step that a request goes on with which enters it. */
+  readonly entry: number;
   readonly content: Handler | undefined;
   /** Makes the response where there is no {@link content}. */
   readonly defaultContent: Handler | undefined;

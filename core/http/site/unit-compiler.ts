@@ -137,6 +137,7 @@ export class UnitCompiler {
       scope: this.#core.view(node),
       settings: limitsBody ? { ...settings, clientMaxBodySize: 0 } : settings,
       steps: handlers.steps('rewrite', 'precontent'),
+      entry: whole === undefined ? 0 : this.#entryOf(handlers, node),
       content: handlers.content ?? whole?.content,
       defaultContent: handlers.defaultContent ?? whole?.defaultContent,
       error: handlers.error ?? whole?.error,
@@ -155,11 +156,18 @@ export class UnitCompiler {
 
   #handlers(node: ScopeNode, step: 'compile' | 'compileServer', errors: ErrorCollector): HandlerSet {
     const set = new HandlerSet();
-    for (const { declaration, instance, reader } of this.#modules) {
+    for (const [place, { declaration, instance, reader }] of this.#modules.entries()) {
       const handlers = errors.attempt((): HttpHandlers | undefined => instance[step]?.(reader.view(node)));
-      if (handlers !== undefined) set.add(declaration, handlers, node.directive);
+      if (handlers !== undefined) set.add(declaration, handlers, place, node.directive);
     }
     return set;
+  }
+
+  /** The first step of an `if` block for a request that its module lets enter it. */
+  #entryOf(handlers: HandlerSet, { directive }: ScopeNode): number {
+    const place = this.#modules.findIndex(({ declaration }) => hasDirective(declaration, directive?.name));
+    const owner = this.#modules[place];
+    return owner === undefined ? 0 : handlers.countBefore('rewrite', owner.declaration, place);
   }
 
   #tls(node: ScopeNode): ServerTls | undefined {
@@ -177,6 +185,10 @@ export class UnitCompiler {
     }
     return undefined;
   }
+}
+
+function hasDirective({ manifest }: ModuleDeclaration, name: string | undefined): boolean {
+  return Object.entries(manifest.directives ?? {}).some(([key, spec]) => (spec.name ?? key) === name);
 }
 
 function together(a: Holdings, b: Holdings): Holdings {
