@@ -1,7 +1,7 @@
 import { opendirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname } from 'node:path';
-import { assertFolderAround } from '../config/folder-around.js';
+import { assertFolderAround } from '../module/folder-around.js';
 import { systemErrorText } from '../module/system-error.js';
 import { choice, flag, number, optional, path, rest, size, text, time } from '../module/args.js';
 import { ArgError, directive, type ArgType, type Conf } from '../module/spec.js';

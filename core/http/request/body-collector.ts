@@ -1,13 +1,13 @@
+import { ByteQueue } from '../../net/byte-queue.js';
 import type { BodyReader, RequestBody } from './request-body.js';
-import type { RequestFile } from './request-file.js';
+import type { TemporaryFile } from './temporary-file.js';
 
 /**
  * Collects a whole body for {@link HttpRequest.readBody}. Then it is given back: whoever answers in the end (another phase, a location the
  * request is redirected to) may want it as well.
  */
 export class BodyCollector implements BodyReader {
-  readonly #pieces: Buffer[] = [];
-  #bytes = 0;
+  readonly #bytes = new ByteQueue();
 
   constructor(
     private readonly body: RequestBody,
@@ -16,20 +16,19 @@ export class BodyCollector implements BodyReader {
     private readonly failed: (status: number) => void,
   ) {}
 
-  onBody(chunk: Buffer): void {
-    this.#bytes += chunk.length;
-    if (this.#bytes > this.limit) this.onBodyFailed(413);
-    else this.#pieces.push(chunk);
+  onBody(chunk: Buffer, borrowed: boolean): void {
+    this.#bytes.push(chunk, borrowed);
+    if (this.#bytes.length > this.limit) this.onBodyFailed(413);
   }
 
   onBodyEnd(): void {
-    if (this.#bytes > this.limit) return;
-    const whole = Buffer.concat(this.#pieces);
+    if (this.#bytes.length > this.limit) return;
+    const whole = this.#bytes.takeWhole();
     this.body.returnBody(this, [whole]);
     this.done(whole);
   }
 
-  onBodyFile(file: RequestFile): void {
+  onBodyFile(file: TemporaryFile): void {
     if (file.length <= this.limit) {
       this.#readFile(file, Buffer.allocUnsafe(file.length), 0);
       return;
@@ -43,7 +42,7 @@ export class BodyCollector implements BodyReader {
     this.failed(status);
   }
 
-  #readFile(file: RequestFile, whole: Buffer, at: number): void {
+  #readFile(file: TemporaryFile, whole: Buffer, at: number): void {
     file.read(whole.subarray(at), at, (bytes) => {
       const end = at + bytes;
       if (bytes > 0 && end < whole.length) {

@@ -1,6 +1,7 @@
+import { ByteQueue } from '../../net/byte-queue.js';
 import { BodyTooLarge } from './body-too-large.js';
 import type { BodyReader } from './request-body.js';
-import type { RequestFile } from './request-file.js';
+import type { TemporaryFile } from './temporary-file.js';
 import type { Request } from './request.js';
 
 /** Bytes that wait for the handler before the client has to stop sending. */
@@ -11,13 +12,12 @@ type Step = IteratorResult<Buffer, undefined>;
 
 /** The body of a request in pieces, see {@link HttpRequest.streamBody}. The client sends as fast as they are consumed. */
 export class BodyStream implements AsyncIterableIterator<Buffer, undefined>, BodyReader {
-  #pieces: Buffer[] = [];
-  #waitingBytes = 0;
+  readonly #waiting = new ByteQueue();
   #bytes = 0;
   #begun = false;
   #ended = false;
   #failure: Error | undefined = undefined;
-  #file: { readonly file: RequestFile; at: number } | undefined = undefined;
+  #file: { readonly file: TemporaryFile; at: number } | undefined = undefined;
   /** Continues the `next` that waits. */
   #wake: (() => void) | undefined = undefined;
 
@@ -33,7 +33,7 @@ export class BodyStream implements AsyncIterableIterator<Buffer, undefined>, Bod
   async next(): Promise<Step> {
     this.#begin();
     for (;;) {
-      const piece = this.#pieces.shift();
+      const piece = this.#waiting.shift();
       if (piece !== undefined) {
         this.#consumed(piece);
         return { value: piece, done: false };
@@ -49,19 +49,18 @@ export class BodyStream implements AsyncIterableIterator<Buffer, undefined>, Bod
   async return(): Promise<Step> {
     this.#begun = true;
     this.#finish();
-    this.#pieces = [];
+    this.#waiting.clear();
     return { value: undefined, done: true };
   }
 
-  onBody(chunk: Buffer): void {
+  onBody(chunk: Buffer, borrowed: boolean): void {
     this.#bytes += chunk.length;
     if (this.#bytes > this.limit) {
       this.onBodyFailed(413);
       return;
     }
-    this.#pieces.push(chunk);
-    this.#waitingBytes += chunk.length;
-    if (this.#waitingBytes >= HIGH_WATER) this.request.stream.pauseBody(this.request);
+    this.#waiting.push(chunk, borrowed);
+    if (this.#waiting.length >= HIGH_WATER) this.request.stream.pauseBody(this.request);
     this.#continue();
   }
 
@@ -69,7 +68,7 @@ export class BodyStream implements AsyncIterableIterator<Buffer, undefined>, Bod
     this.#finish();
   }
 
-  onBodyFile(file: RequestFile): void {
+  onBodyFile(file: TemporaryFile): void {
     if (file.length > this.limit) {
       this.request.body?.returnBody(this, file);
       this.onBodyFailed(413);
@@ -104,12 +103,11 @@ export class BodyStream implements AsyncIterableIterator<Buffer, undefined>, Bod
   }
 
   #consumed(piece: Buffer): void {
-    const wasFull = this.#waitingBytes >= HIGH_WATER;
-    this.#waitingBytes -= piece.length;
-    if (wasFull && this.#waitingBytes < HIGH_WATER) this.request.stream.resumeBody(this.request);
+    const { length } = this.#waiting;
+    if (length < HIGH_WATER && length + piece.length >= HIGH_WATER) this.request.stream.resumeBody(this.request);
   }
 
-  #readFile({ file, at }: { readonly file: RequestFile; readonly at: number }): void {
+  #readFile({ file, at }: { readonly file: TemporaryFile; readonly at: number }): void {
     const piece = Buffer.allocUnsafe(Math.min(FILE_PIECE, file.length - at));
     file.read(piece, at, (bytes) => {
       if (this.#ended) return;
@@ -117,8 +115,7 @@ export class BodyStream implements AsyncIterableIterator<Buffer, undefined>, Bod
         this.onBodyFailed(500);
         return;
       }
-      this.#pieces.push(piece.subarray(0, bytes));
-      this.#waitingBytes += bytes;
+      this.#waiting.push(piece.subarray(0, bytes), false);
       this.#file = { file, at: at + bytes };
       if (at + bytes === file.length) this.#finish();
       else this.#continue();

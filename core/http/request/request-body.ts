@@ -1,13 +1,14 @@
+import { ByteQueue } from '../../net/byte-queue.js';
 import { ChunkedDecoder, type ChunkSink } from '../../net/http1/chunked.js';
-import type { RequestFile } from './request-file.js';
+import type { TemporaryFile } from './temporary-file.js';
 
 /** Who reads a request body. Called inside the socket's callbacks. */
 export interface BodyReader {
-  /** The bytes stay valid. */
-  onBody(chunk: Buffer): void;
+  /** @param borrowed the bytes are only valid during the call */
+  onBody(chunk: Buffer, borrowed: boolean): void;
   onBodyEnd(): void;
   /** Instead of both: all of it, which somebody else has read before. The file is the reader's now. */
-  onBodyFile(file: RequestFile): void;
+  onBodyFile(file: TemporaryFile): void;
   /** The client went away, was too slow or sent nonsense; nothing follows. */
   onBodyFailed(status: number): void;
 }
@@ -19,14 +20,15 @@ const HIGH_WATER = 65_536;
 export class RequestBody implements ChunkSink {
   readonly #decoder: ChunkedDecoder | undefined;
   #remaining: number;
-  #kept: Buffer[] = [];
-  #keptBytes = 0;
+  readonly #kept = new ByteQueue();
   /** The whole body, instead of what is kept. */
-  #file: RequestFile | undefined = undefined;
+  #file: TemporaryFile | undefined = undefined;
   #reader: BodyReader | undefined;
   #discarding = false;
   #ended = false;
-  #borrowed = false;
+  /** What the chunks of the present read have come to, moved together. */
+  #runStart = -1;
+  #runEnd = -1;
   #limit = Infinity;
   /** Its own bytes that have come. */
   received = 0;
@@ -52,7 +54,7 @@ export class RequestBody implements ChunkSink {
 
   /** True while the socket should rest because nobody takes what came. */
   get isFull(): boolean {
-    return this.#reader === undefined && !this.#discarding && this.#keptBytes >= HIGH_WATER;
+    return this.#reader === undefined && !this.#discarding && this.#kept.length >= HIGH_WATER;
   }
 
   /** What comes is thrown away. */
@@ -62,16 +64,16 @@ export class RequestBody implements ChunkSink {
 
   /**
    * Takes bytes of the connection from `from` on.
-   * @param borrowed the bytes are only valid during the call: those that are kept or passed on are copied.
+   * @param chunk chunks are moved together in it: what comes in pieces of a byte is passed on in one of many
+   * @param borrowed the bytes are only valid during the call
    * @returns where the body ended in `chunk`, or its length when all of it was taken.
    */
   feed(chunk: Buffer, from: number, borrowed: boolean): number {
-    this.#borrowed = borrowed;
-    if (this.#decoder !== undefined) return this.#feedChunked(this.#decoder, chunk, from);
+    if (this.#decoder !== undefined) return this.#feedChunked(this.#decoder, chunk, from, borrowed);
     const to = Math.min(chunk.length, from + this.#remaining);
     this.#remaining -= to - from;
     this.taken += to - from;
-    if (to > from) this.onData(chunk, from, to);
+    if (to > from) this.#pass(chunk, from, to, borrowed);
     if (this.#remaining === 0) this.#end();
     return to;
   }
@@ -84,20 +86,15 @@ export class RequestBody implements ChunkSink {
     return true;
   }
 
+  /** From the decoder. */
   onData(chunk: Buffer, from: number, to: number): void {
-    this.received += to - from;
-    if (this.received > this.#limit) {
-      this.fail(413);
+    if (this.#runStart < 0) {
+      this.#runStart = from;
+      this.#runEnd = to;
       return;
     }
-    if (this.#discarding || this.failure > 0) return;
-    const part = from === 0 && to === chunk.length ? chunk : chunk.subarray(from, to);
-    const piece = this.#borrowed ? Buffer.from(part) : part;
-    if (this.#reader !== undefined) this.#reader.onBody(piece);
-    else {
-      this.#kept.push(piece);
-      this.#keptBytes += piece.length;
-    }
+    chunk.copyWithin(this.#runEnd, from, to);
+    this.#runEnd += to - from;
   }
 
   /** Sets the most bytes that are accepted (client_max_body_size), 0: any number. @returns false if there are more already. */
@@ -109,10 +106,8 @@ export class RequestBody implements ChunkSink {
   /** Gives everything kept and all that follows to `reader`. */
   read(reader: BodyReader): void {
     this.#reader = reader;
-    const kept = this.#kept;
+    const kept = this.#kept.take();
     const file = this.#file;
-    this.#kept = [];
-    this.#keptBytes = 0;
     this.#file = undefined;
     if (this.failure > 0) {
       reader.onBodyFailed(this.failure);
@@ -122,7 +117,7 @@ export class RequestBody implements ChunkSink {
       reader.onBodyFile(file);
       return;
     }
-    for (const piece of kept) reader.onBody(piece);
+    for (const piece of kept) reader.onBody(piece, false);
     if (this.complete) reader.onBodyEnd();
   }
 
@@ -130,7 +125,7 @@ export class RequestBody implements ChunkSink {
    * The reader answers the request no more: who does so in its place may read the body from its beginning.
    * @param read the pieces that came so far, or the file with the whole; undefined if it was not kept
    */
-  returnBody(reader: BodyReader, read: Buffer[] | RequestFile | undefined): void {
+  returnBody(reader: BodyReader, read: Buffer[] | TemporaryFile | undefined): void {
     if (this.#reader !== reader || this.#ended) {
       if (!Array.isArray(read)) read?.close();
       return;
@@ -141,10 +136,8 @@ export class RequestBody implements ChunkSink {
       return;
     }
     this.#reader = undefined;
-    if (Array.isArray(read)) {
-      this.#kept = read;
-      for (const piece of read) this.#keptBytes += piece.length;
-    } else this.#file = read;
+    if (Array.isArray(read)) for (const piece of read) this.#kept.push(piece, false);
+    else this.#file = read;
   }
 
   /** The request is over: nobody can read it any more. */
@@ -158,8 +151,7 @@ export class RequestBody implements ChunkSink {
     this.#closeFile();
     this.#discarding = true;
     this.#reader = undefined;
-    this.#kept = [];
-    this.#keptBytes = 0;
+    this.#kept.clear();
   }
 
   fail(status: number): void {
@@ -173,9 +165,23 @@ export class RequestBody implements ChunkSink {
     this.#file = undefined;
   }
 
-  #feedChunked(decoder: ChunkedDecoder, chunk: Buffer, from: number): number {
+  #pass(chunk: Buffer, from: number, to: number, borrowed: boolean): void {
+    this.received += to - from;
+    if (this.received > this.#limit) {
+      this.fail(413);
+      return;
+    }
+    if (this.#discarding || this.failure > 0) return;
+    const part = from === 0 && to === chunk.length ? chunk : chunk.subarray(from, to);
+    if (this.#reader === undefined) this.#kept.push(part, borrowed);
+    else this.#reader.onBody(part, borrowed);
+  }
+
+  #feedChunked(decoder: ChunkedDecoder, chunk: Buffer, from: number, borrowed: boolean): number {
+    this.#runStart = -1;
     const end = decoder.decode(chunk, from, chunk.length, this);
     this.taken += end - from;
+    if (this.#runStart >= 0 && this.#runEnd > this.#runStart) this.#pass(chunk, this.#runStart, this.#runEnd, borrowed);
     if (decoder.failed) this.fail(400);
     else if (decoder.done) this.#end();
     return end;

@@ -1,9 +1,8 @@
-import { dirname } from 'node:path';
-import { assertFolderAround } from '../../config/folder-around.js';
-import { choice, flag, number, optional, path, rest, size, template, text, time } from '../../module/args.js';
+import { choice, flag, number, optional, rest, size, template, text, time } from '../../module/args.js';
 import { namedGroups } from '../../module/pattern.js';
 import { httpModule } from '../../module/manifest.js';
 import { ArgError, directive, type ArgType, type Conf } from '../../module/spec.js';
+import { temporaryFolder } from '../../module/temporary-folder.js';
 import type { Directive } from '../../module/tree.js';
 import { listenAddress } from '../../net/listen-address.js';
 import { listenParameter } from '../../net/listen-options.js';
@@ -37,31 +36,6 @@ function headerBufferSize(): ArgType<number> {
         'the "large_client_header_buffers" size must be equal to or greater than "connection_pool_size"',
         `that is ${LEAST_HEADER_BUFFER} bytes`,
       );
-    },
-  };
-}
-
-/** A folder that the start makes. The one around it has to exist; the prefix is the start's affair as well. */
-function folderToMake(): ArgType<string> {
-  const folder = path();
-  return {
-    ...folder,
-    parse(value, context) {
-      const result = folder.parse(value, context);
-      if (dirname(result) !== context.path('.')) assertFolderAround(result, 'mkdir');
-      return result;
-    },
-  };
-}
-
-/** How many digits of a file's name make the name of its folder. */
-function folderLevel(): ArgType<number> {
-  return {
-    kind: 'text',
-    form: 'level',
-    parse(value) {
-      if (/^0*[1-9]\d{0,8}$/.test(value)) return Number(value);
-      throw new ArgError('"client_body_temp_path" directive invalid value', 'a level is a number of digits');
     },
   };
 }
@@ -149,7 +123,7 @@ export const coreDirectives = {
   }),
   client_body_temp_path: directive({
     in: ANYWHERE,
-    args: { path: folderToMake(), level1: optional(folderLevel()), level2: optional(folderLevel()), level3: optional(folderLevel()) },
+    args: temporaryFolder('client_body_temp_path'),
     default: 'client_body_temp',
     doc: 'Folder of the temporary files with request bodies, and levels of folders in it, named after the last digits of the file.',
   }),

@@ -3,7 +3,7 @@ import type { Directive } from '../../module/tree.js';
 import type { ContentTypes } from './content-types.js';
 import type { LocationTable } from './location-table.js';
 import type { ScopeNode } from './scope.js';
-import type { TemporaryPath } from './temporary-path.js';
+import type { FilePlan } from './temporary-path.js';
 import type { Holdings } from './unit.js';
 
 /** How a location is chosen: its modifier and name. */
@@ -17,7 +17,7 @@ export type LocationMatch =
 export interface LocationSettings {
   readonly clientMaxBodySize: number;
   readonly clientBodyBufferSize: number;
-  readonly clientBodyTempPath: TemporaryPath;
+  readonly clientBodyFile: FilePlan;
   readonly clientBodyTimeout: number;
   readonly keepaliveTimeout: number;
   /** Field lines of an answer whose connection stays open: the second argument of keepalive_timeout adds Keep-Alive. */

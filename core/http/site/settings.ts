@@ -3,6 +3,7 @@ import { ErrorCollector } from '../../config/error-collector.js';
 import type { Template } from '../../module/http.js';
 import { compilePattern } from '../../module/pattern.js';
 import { ArgError } from '../../module/spec.js';
+import { levelsOf } from '../../module/temporary-folder.js';
 import type { Directive } from '../../module/tree.js';
 import { NAME_WITH_UNDERSCORES, PLAIN_NAME, TOKEN } from '../../net/http1/characters.js';
 import type { HeadLimits } from '../../net/http1/message-head.js';
@@ -11,7 +12,7 @@ import type { CoreConf } from './core-module.js';
 import { parseListen, type ListenOptions } from '../../net/listen-options.js';
 import type { ErrorPage, LocationMatch, LocationSettings } from './location.js';
 import { parseServerName, type ServerName } from './server-names.js';
-import { TEMPORARY_NAME_DIGITS, TemporaryPath } from './temporary-path.js';
+import { TemporaryPath } from './temporary-path.js';
 import type { ServerSettings } from './virtual-server.js';
 
 /** What a server shows as its name with `server_tokens on`. */
@@ -24,7 +25,12 @@ export function locationSettings(conf: CoreConf, product: Product, contentTypes:
   return {
     clientMaxBodySize: conf.client_max_body_size,
     clientBodyBufferSize: conf.client_body_buffer_size,
-    clientBodyTempPath: temporaryPath(conf.client_body_temp_path),
+    clientBodyFile: {
+      path: new TemporaryPath(conf.client_body_temp_path.path, levelsOf(conf.client_body_temp_path)),
+      writeSize: Infinity,
+      what: 'a client request body is buffered to a temporary file',
+      when: '',
+    },
     clientBodyTimeout: conf.client_body_timeout,
     keepaliveTimeout: conf.keepalive_timeout.timeout,
     keepAliveFields: keepAliveFields(conf.keepalive_timeout.header),
@@ -47,21 +53,6 @@ export function locationSettings(conf: CoreConf, product: Product, contentTypes:
     errorPages: conf.error_page.map((line) => errorPage(line.words)),
     autoRedirect,
   };
-}
-
-function temporaryPath({ path, level1, level2, level3 }: CoreConf['client_body_temp_path']): TemporaryPath {
-  return new TemporaryPath(
-    path,
-    [level1, level2, level3].filter((level) => level !== undefined),
-  );
-}
-
-/** @throws ConfigError in nginx's wording for levels that together are longer than a file's name. */
-export function checkTemporaryPath(line: Directive): void {
-  const levels = line.args.slice(1);
-  if (levels.reduce((digits, level) => digits + Number(level.text), 0) <= TEMPORARY_NAME_DIGITS) return;
-  const hint = `the levels have ${TEMPORARY_NAME_DIGITS} digits in all at the most`;
-  throw errorAt(line, `"${line.name}" directive invalid value`, levels.at(-1), hint);
 }
 
 function keepAliveFields(milliseconds: number | undefined): string {

@@ -2,14 +2,13 @@ import { accessSync, constants, existsSync, mkdir, mkdirSync, open, unlink } fro
 import { dirname, join } from 'node:path';
 import { ConfigError } from '../../config/errors.js';
 import { systemErrorText } from '../../module/system-error.js';
+import { TEMPORARY_NAME_DIGITS } from '../../module/temporary-folder.js';
 
 /** Only the server itself has to see what clients send. */
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
-/** The number that a file is named by. */
-export const TEMPORARY_NAME_DIGITS = 10;
 
-/** Where temporary files of one kind are made (client_body_temp_path): a folder, and how many digits name each level of folders in it. */
+/** Where temporary files of one kind are made (client_body_temp_path, proxy_temp_path): a folder, and how many digits name each level of folders in it. */
 export class TemporaryPath {
   constructor(
     readonly folder: string,
@@ -28,6 +27,17 @@ export class TemporaryPath {
     }
     return folders;
   }
+}
+
+/** What is written into a file, and where. */
+export interface FilePlan {
+  readonly path: TemporaryPath;
+  /** Most bytes that one call of the system writes. */
+  readonly writeSize: number;
+  /** For the log: `a client request body is buffered to a temporary file`. */
+  readonly what: string;
+  /** For the log, with a space in front: ` while reading upstream`. May be empty. */
+  readonly when: string;
 }
 
 /** @param failure what nginx would log; empty if the file is open */
@@ -74,7 +84,7 @@ function refusing(folder: string, step: () => void): void {
     step();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return;
-    const hint = 'long request bodies are kept there: set "client_body_temp_path" to a folder that can be made';
+    const hint = 'long bodies are kept there: set "client_body_temp_path" or "proxy_temp_path" to a folder that can be made';
     throw new ConfigError(failureOf('mkdir', folder, error), undefined, 1, hint);
   }
 }

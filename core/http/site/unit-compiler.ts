@@ -3,6 +3,7 @@ import type { ErrorCollector } from '../../config/error-collector.js';
 import type { HttpHandlers } from '../../module/http.js';
 import type { HttpModule, ModuleDeclaration } from '../../module/manifest.js';
 import type { ArgContext } from '../../module/spec.js';
+import { hasFittingLevels, LEVELS_HINT } from '../../module/temporary-folder.js';
 import type { Block, Directive } from '../../module/tree.js';
 import { SharedByContent } from '../../net/shared-by-content.js';
 import type { ListenOptions } from '../../net/listen-options.js';
@@ -12,16 +13,7 @@ import { HandlerSet } from './handler-set.js';
 import { LocationTable } from './location-table.js';
 import type { LimitExcept, Location, LocationMatch } from './location.js';
 import { ScopedReader, type ScopeNode } from './scope.js';
-import {
-  checkErrorPage,
-  checkTemporaryPath,
-  limitedMethods,
-  listenOptions,
-  locationSettings,
-  serverNames,
-  serverSettings,
-  type Product,
-} from './settings.js';
+import { checkErrorPage, limitedMethods, listenOptions, locationSettings, serverNames, serverSettings, type Product } from './settings.js';
 
 import type { Holdings, UnitRecorder } from './unit.js';
 import { serverTls, type ServerTls } from './server-tls.js';
@@ -123,12 +115,12 @@ export class UnitCompiler {
     whole: Without<Location, 'nested' | 'holdings'> | undefined,
   ): Without<Location, 'nested' | 'holdings'> {
     for (const line of node.linesInForce('error_page')) errors.attempt(() => checkErrorPage(line));
-    for (const line of node.linesInForce('client_body_temp_path')) errors.attempt(() => checkTemporaryPath(line));
+    errors.attempt(() => this.#assertLevels(node));
     const handlers = this.#handlers(node, 'compile', errors);
     const types = this.#contentTypes.tableOf(node.linesInForce('types'));
     const autoRedirect = handlers.autoRedirect && match.name.endsWith('/') && match.kind !== 'regex';
     const settings = locationSettings(this.conf(node), this.product, types, autoRedirect);
-    this.#temporaryFolders.add(settings.clientBodyTempPath.folder);
+    this.#temporaryFolders.add(settings.clientBodyFile.path.folder);
     const limitsBody = handlers.limitsBody || (handlers.content === undefined && whole?.settings.clientMaxBodySize === 0);
     return {
       match,
@@ -147,6 +139,12 @@ export class UnitCompiler {
       branches: undefined,
       limitExcept: undefined,
     };
+  }
+
+  #assertLevels(node: ScopeNode): void {
+    if (hasFittingLevels(this.conf(node).client_body_temp_path)) return;
+    const line = node.lineInForce('client_body_temp_path');
+    if (line !== undefined) throw errorAt(line, `"${line.name}" directive invalid value`, line.args.at(-1), LEVELS_HINT);
   }
 
   #listens(block: Block | undefined): readonly ListenOptions[] {

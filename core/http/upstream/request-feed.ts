@@ -1,6 +1,7 @@
+import { ByteQueue } from '../../net/byte-queue.js';
 import type { BodyReader } from '../request/request-body.js';
 import type { ExchangeRoute } from './exchange-route.js';
-import { RequestFile, type FileWriter } from '../request/request-file.js';
+import { TemporaryFile, type FileWriter } from '../request/temporary-file.js';
 import { RequestFileSender, type FileOwner } from './request-file-sender.js';
 import type { Request } from '../request/request.js';
 import type { PeerConnection } from '../../net/peer-connection.js';
@@ -24,10 +25,9 @@ export interface FeedListener {
  * Without, it flows as it comes, and what is longer than the buffer is sent once.
  */
 export class RequestFeed implements BodyReader, FileWriter, FileOwner {
-  #kept: Buffer[] = [];
-  #keptBytes = 0;
+  readonly #kept = new ByteQueue();
   /** All of the body, instead of what is kept. */
-  #file: RequestFile | undefined = undefined;
+  #file: TemporaryFile | undefined = undefined;
   #sender: RequestFileSender | undefined = undefined;
   #begun = false;
   #connection: PeerConnection | undefined = undefined;
@@ -88,12 +88,18 @@ export class RequestFeed implements BodyReader, FileWriter, FileOwner {
       this.exchange.requestMoved(connection);
       return;
     }
-    if (this.#keptBytes === 0) connection.write(text);
-    else if (this.#keptBytes + text.length <= JOINED_LIMIT && !this.#chunked) {
-      connection.write(text + Buffer.concat(this.#kept).latin1Slice());
+    if (this.#kept.isEmpty) connection.write(text);
+    else if (this.#kept.length + text.length <= JOINED_LIMIT && !this.#chunked) {
+      connection.write(
+        text +
+          this.#kept
+            .pieces()
+            .map((piece) => piece.latin1Slice())
+            .join(''),
+      );
     } else {
       connection.write(text);
-      for (const piece of this.#kept) this.#forward(connection, piece);
+      for (const piece of this.#kept.pieces()) this.#forward(connection, piece, false);
     }
     if (this.complete) this.#finish(connection);
     else this.#goOn(connection);
@@ -106,21 +112,18 @@ export class RequestFeed implements BodyReader, FileWriter, FileOwner {
     this.#sender = undefined;
   }
 
-  onBody(chunk: Buffer): void {
+  onBody(chunk: Buffer, borrowed: boolean): void {
     if (this.#stopped) return;
     if (this.#file !== undefined) {
-      this.#append(this.#file, chunk);
+      this.#append(this.#file, chunk, borrowed);
       return;
     }
     const connection = this.#connection;
-    if (this.replayable) {
-      this.#kept.push(chunk);
-      this.#keptBytes += chunk.length;
-    }
+    if (this.replayable) this.#kept.push(chunk, borrowed);
     if (connection !== undefined) {
-      this.#forward(connection, chunk);
+      this.#forward(connection, chunk, borrowed);
       this.#goOn(connection);
-    } else if (this.#keptBytes > this.#limit) {
+    } else if (this.#kept.length > this.#limit) {
       if (this.#waitsForAll) this.#moveToFile();
       // No member yet: the client waits until one takes what is here.
       else this.request.stream.pauseBody(this.request);
@@ -133,7 +136,7 @@ export class RequestFeed implements BodyReader, FileWriter, FileOwner {
     else if (this.#file === undefined || this.#file.isWritten) this.#beginOnce();
   }
 
-  onBodyFile(file: RequestFile): void {
+  onBodyFile(file: TemporaryFile): void {
     this.complete = true;
     this.#file = file;
     this.#beginOnce();
@@ -169,7 +172,7 @@ export class RequestFeed implements BodyReader, FileWriter, FileOwner {
   returnBody(): void {
     const file = this.#file;
     this.#file = undefined;
-    this.request.body?.returnBody(this, file ?? (this.replayable ? this.#kept : undefined));
+    this.request.body?.returnBody(this, file ?? (this.replayable ? this.#kept.take() : undefined));
     this.stop();
   }
 
@@ -179,7 +182,7 @@ export class RequestFeed implements BodyReader, FileWriter, FileOwner {
     this.detach();
     this.#file?.close();
     this.#file = undefined;
-    this.#forget();
+    this.#kept.clear();
   }
 
   get #hasBody(): boolean {
@@ -198,7 +201,7 @@ export class RequestFeed implements BodyReader, FileWriter, FileOwner {
     this.#chunked = false;
     if (this.#file !== undefined) return `Content-Length: ${this.#file.length}\r\n\r\n`;
     if (!this.#hasBody) return request.contentLength === 0 ? 'Content-Length: 0\r\n\r\n' : '\r\n';
-    if (this.complete && this.replayable) return `Content-Length: ${this.#keptBytes}\r\n\r\n`;
+    if (this.complete && this.replayable) return `Content-Length: ${this.#kept.length}\r\n\r\n`;
     if (request.contentLength >= 0) return `Content-Length: ${request.contentLength}\r\n\r\n`;
     this.#chunked = true;
     return 'Transfer-Encoding: chunked\r\n\r\n';
@@ -206,37 +209,41 @@ export class RequestFeed implements BodyReader, FileWriter, FileOwner {
 
   /** It is longer than the memory it may take. */
   #moveToFile(): void {
-    const file = new RequestFile(this.request, this);
+    const file = new TemporaryFile(this.request, this.request.location.settings.clientBodyFile, this);
     this.#file = file;
-    for (const piece of this.#kept) this.#append(file, piece);
-    this.#forget();
+    for (const piece of this.#kept.take()) this.#append(file, piece, false);
   }
 
-  #append(file: RequestFile, piece: Buffer): void {
-    file.append(piece);
+  #append(file: TemporaryFile, piece: Buffer, borrowed: boolean): void {
+    file.append(piece, borrowed);
     if (file.isFull) this.request.stream.pauseBody(this.request);
   }
 
-  #forward(connection: PeerConnection, piece: Buffer): void {
+  #forward(connection: PeerConnection, piece: Buffer, borrowed: boolean): void {
     // An empty chunk would be the last one.
     if (piece.length === 0) return;
     if (!this.#chunked) {
-      connection.writeBytes(piece);
+      connection.writeBytes(borrowed ? Buffer.from(piece) : piece);
+      return;
+    }
+    const size = `${piece.length.toString(16)}\r\n`;
+    if (piece.length <= JOINED_LIMIT) {
+      connection.write(`${size}${piece.latin1Slice()}\r\n`);
       return;
     }
     const { socket } = connection;
     socket.cork();
-    connection.write(`${piece.length.toString(16)}\r\n`);
-    connection.writeBytes(piece);
+    connection.write(size);
+    connection.writeBytes(borrowed ? Buffer.from(piece) : piece);
     connection.write('\r\n');
     socket.uncork();
   }
 
   /** More of the body is to come: as fast as the member takes it. */
   #goOn(connection: PeerConnection): void {
-    if (this.#keptBytes > this.#limit) {
+    if (this.#kept.length > this.#limit) {
       this.replayable = false;
-      this.#forget();
+      this.#kept.clear();
     }
     if (connection.socket.writableLength > HIGH_WATER) this.request.stream.pauseBody(this.request);
     else this.request.stream.resumeBody(this.request);
@@ -246,10 +253,5 @@ export class RequestFeed implements BodyReader, FileWriter, FileOwner {
   #finish(connection: PeerConnection): void {
     if (this.#chunked) connection.write('0\r\n\r\n');
     this.exchange.requestMoved(connection);
-  }
-
-  #forget(): void {
-    this.#kept = [];
-    this.#keptBytes = 0;
   }
 }

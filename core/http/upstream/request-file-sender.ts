@@ -1,4 +1,4 @@
-import type { RequestFile } from '../request/request-file.js';
+import type { TemporaryFile } from '../request/temporary-file.js';
 import type { PeerConnection } from '../../net/peer-connection.js';
 
 /** Whose file is sent. */
@@ -15,7 +15,7 @@ export class RequestFileSender {
   #stopped = false;
 
   constructor(
-    private readonly file: RequestFile,
+    private readonly file: TemporaryFile,
     private readonly connection: PeerConnection,
     private readonly owner: FileOwner,
   ) {

@@ -1,6 +1,7 @@
 import { close, read, write } from 'node:fs';
+import { ByteQueue } from '../../net/byte-queue.js';
+import { failureOf, openTemporaryFile, type FilePlan } from '../site/temporary-path.js';
 import type { Request } from './request.js';
-import { failureOf, openTemporaryFile } from '../site/temporary-path.js';
 
 /** Bytes that wait for the disk before the client is told to wait. */
 const HIGH_WATER = 65_536;
@@ -14,31 +15,32 @@ export interface FileWriter {
 }
 
 /**
- * A request body that is longer than client_body_buffer_size, in a temporary file: written once as it comes from the client, then read
- * as often as somebody wants it. Whoever holds it has to close it.
+ * A body that is longer than the memory it may take, in a temporary file: written as it comes, read as often as somebody wants it. Whoever
+ * holds it has to close it.
  */
-export class RequestFile {
-  /** Bytes of the body, with those that are still on their way to the disk. */
+export class TemporaryFile {
+  /** Bytes in it, with those that are still on their way to the disk. */
   length = 0;
   #fd = -1;
   #path = '';
   #writer: FileWriter | undefined;
-  /** What comes while the disk is at work. It leaves in one write. */
-  #waiting: Buffer[] = [];
-  #waitingBytes = 0;
+  /** What comes while the disk is at work. */
+  readonly #waiting = new ByteQueue();
   #written = 0;
   /** Calls of the system under way. The descriptor is theirs until they are back: as soon as it is closed it may be another file's. */
   #calls = 1;
+  #writing = false;
   #closed = false;
 
   constructor(
     private readonly request: Request,
+    private readonly plan: FilePlan,
     writer: FileWriter,
   ) {
     this.#writer = writer;
     const { context } = request;
     openTemporaryFile(
-      request.location.settings.clientBodyTempPath,
+      plan.path,
       () => context.nextTemporaryFile(),
       (failure, fd, path) => this.#opened(failure, fd, path),
     );
@@ -49,17 +51,26 @@ export class RequestFile {
     return this.#written === this.length;
   }
 
-  /** More waits than should. */
-  get isFull(): boolean {
-    return this.#waitingBytes >= HIGH_WATER;
+  /** Bytes that are on the disk. */
+  get written(): number {
+    return this.#written;
   }
 
-  /** The bytes stay valid. */
-  append(chunk: Buffer): void {
+  /** More waits than should. */
+  get isFull(): boolean {
+    return this.#waiting.length >= HIGH_WATER;
+  }
+
+  /** @param borrowed the bytes are only valid during the call */
+  append(chunk: Buffer, borrowed: boolean): void {
     this.length += chunk.length;
-    this.#waiting.push(chunk);
-    this.#waitingBytes += chunk.length;
-    if (this.#calls === 0) this.#write(this.#takeWaiting());
+    this.#waiting.push(chunk, borrowed);
+    if (this.#fd >= 0 && !this.#writing) this.#writeWaiting();
+  }
+
+  /** Forgets what is in it, all of which has been read: what follows overwrites it. Not while {@link isWritten} is false. */
+  rewind(): void {
+    this.length = this.#written = 0;
   }
 
   /**
@@ -80,7 +91,7 @@ export class RequestFile {
     if (this.#closed) return;
     this.#closed = true;
     this.#writer = undefined;
-    this.#waiting = [];
+    this.#waiting.clear();
     if (this.#calls === 0) this.#closeDescriptor();
   }
 
@@ -92,33 +103,29 @@ export class RequestFile {
       this.#fail(failure);
       return;
     }
-    this.#log('warn', `a client request body is buffered to a temporary file ${path}`);
-    this.#write(this.#takeWaiting());
+    this.#log('warn', `${this.plan.what} ${path}`);
+    if (!this.#waiting.isEmpty) this.#writeWaiting();
   }
 
-  #takeWaiting(): Buffer {
-    const { length, 0: only } = this.#waiting;
-    const batch = length === 1 && only !== undefined ? only : Buffer.concat(this.#waiting, this.#waitingBytes);
-    this.#waiting = [];
-    this.#waitingBytes = 0;
-    return batch;
+  #writeWaiting(): void {
+    this.#writing = true;
+    this.#write(this.#waiting.takeWhole(), 0);
   }
 
-  #write(batch: Buffer): void {
+  #write(batch: Buffer, from: number): void {
     this.#calls++;
-    write(this.#fd, batch, 0, batch.length, this.#written, (error, bytes) => {
+    write(this.#fd, batch, from, Math.min(batch.length - from, this.plan.writeSize), this.#written, (error, bytes) => {
       if (!this.#isBack()) return;
       if (error !== null) {
         this.#fail(failureOf('pwrite', this.#path, error));
         return;
       }
       this.#written += bytes;
-      // The disk is about to be full: the next call says so.
-      if (bytes < batch.length) this.#write(batch.subarray(bytes));
-      else {
-        if (this.#waiting.length > 0) this.#write(this.#takeWaiting());
-        this.#writer?.onFileWritten();
-      }
+      // Of a disk that is about to be full the next call says so.
+      if (from + bytes < batch.length) this.#write(batch, from + bytes);
+      else if (!this.#waiting.isEmpty) this.#writeWaiting();
+      else this.#writing = false;
+      this.#writer?.onFileWritten();
     });
   }
 
@@ -142,6 +149,6 @@ export class RequestFile {
   }
 
   #log(level: 'warn' | 'crit', text: string): void {
-    this.request.context.log.write(level, text, this.request);
+    this.request.context.log.write(level, text + this.plan.when, this.request);
   }
 }
