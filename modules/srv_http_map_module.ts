@@ -1,5 +1,6 @@
 import { size, template, variableName } from '../core/module/args.js';
 import type { HttpRequest, Template, VariableGetter } from '../core/module/http.js';
+import { oncePerRequest } from '../core/module/once-per-request.js';
 import { httpModule, type DefinitionContext } from '../core/module/manifest.js';
 import { compilePattern, namedGroups } from '../core/module/pattern.js';
 import { ArgError, directive } from '../core/module/spec.js';
@@ -37,24 +38,12 @@ export class MapVariables {
     const table = new MapTable(hasWord('hostnames'));
     for (const entry of entries) addEntry(table, entry, context);
     const read = lookup(context.template(source.text), table);
-    return { [variable.text.slice(1).toLowerCase()]: hasWord('volatile') ? read : cached(read) };
+    return { [variable.text.slice(1).toLowerCase()]: hasWord('volatile') ? read : oncePerRequest(read) };
   }
 }
 
 function lookup(source: Template, table: MapTable): (request: HttpRequest) => string {
   return (request) => (table.find(source.of(request), request) ?? EMPTY).of(request);
-}
-
-/** A request has one value, whatever becomes of what it was made from. */
-function cached(read: (request: HttpRequest) => string): VariableGetter {
-  const key = {};
-  return (request) => {
-    const known = request.get(key);
-    if (typeof known === 'string') return known;
-    const value = read(request);
-    request.set(key, value);
-    return value;
-  };
 }
 
 function addEntry(table: MapTable, entry: Directive, context: DefinitionContext): void {

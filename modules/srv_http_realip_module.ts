@@ -1,7 +1,7 @@
 import { flag, text } from '../core/module/args.js';
 import { DECLINED, type Handler, type HttpHandlers, type HttpRequest, type LocationScope } from '../core/module/http.js';
 import { httpModule } from '../core/module/manifest.js';
-import { clients, parseClientAddress, type AddressAndPort, type Clients } from '../core/module/network.js';
+import { clients, forwardedClient, type AddressAndPort, type Clients } from '../core/module/network.js';
 import { directive } from '../core/module/spec.js';
 
 const IN = ['http', 'server', 'location'] as const;
@@ -81,7 +81,7 @@ function replacement({ conf }: Conf): Handler | undefined {
   const find =
     field === 'proxy_protocol'
       ? (request: HttpRequest) => fromProxyProtocol(request, isTrusted)
-      : (request: HttpRequest) => fromField(request, field, isTrusted, isRecursive);
+      : (request: HttpRequest) => forwardedClient(request.header(field), request.connection.remoteAddress, isTrusted, isRecursive);
   return (request) => {
     if (request.get(CONNECTED) !== undefined) return DECLINED;
     const found = find(request);
@@ -95,21 +95,4 @@ function replacement({ conf }: Conf): Handler | undefined {
 
 function fromProxyProtocol({ connection }: HttpRequest, isTrusted: Clients): AddressAndPort | undefined {
   return isTrusted(connection.remoteAddress) ? connection.proxy?.source : undefined;
-}
-
-/** Addresses in a field stand in the order of the proxies: the last one was added by the one that is connected. */
-function fromField(request: HttpRequest, field: string, isTrusted: Clients, isRecursive: boolean): AddressAndPort | undefined {
-  let { remoteAddress: address } = request.connection;
-  if (!isTrusted(address)) return undefined;
-  const addresses = request.header(field)?.split(/[ ,]+/) ?? [];
-  let found: AddressAndPort | undefined;
-  for (const text of addresses.filter((each) => each !== '').reverse()) {
-    if (!isTrusted(address)) break;
-    const next = parseClientAddress(text);
-    if (next === undefined) break;
-    found = next;
-    if (!isRecursive) break;
-    ({ address } = next);
-  }
-  return found;
 }

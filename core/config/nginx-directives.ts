@@ -6,10 +6,10 @@ const FAMILIES = /^(?:fastcgi|scgi|uwsgi|grpc|memcached|http3|quic|ssi|userid|da
 /** Those that srv has not, one by one. */
 export const NGINX_DIRECTIVES: ReadonlySet<string> = new Set(
   `
-  add_after_body add_before_body add_trailer addition_types ancient_browser ancient_browser_value auth_basic
-  auth_basic_user_file auth_delay autoindex autoindex_exact_size autoindex_format autoindex_localtime charset
+  add_after_body add_before_body add_trailer addition_types ancient_browser ancient_browser_value
+  auth_delay autoindex autoindex_exact_size autoindex_format autoindex_localtime charset
   charset_map charset_types client_body_in_file_only connection_pool_size create_full_put_path debug_points
-  early_hints empty_gif epoll_events flv geo google_perftools_profiles gzip_static
+  early_hints empty_gif epoll_events flv google_perftools_profiles gzip_static
   http3 if image_filter keepalive_disable keepalive_min_timeout limit_rate limit_rate_after
   lingering_close lingering_time mail min_delete_depth mirror mirror_request_body modern_browser
   modern_browser_value mp4 msie_padding msie_refresh
@@ -21,7 +21,7 @@ export const NGINX_DIRECTIVES: ReadonlySet<string> = new Set(
   proxy_max_temp_file_size proxy_no_cache proxy_protocol proxy_protocol_timeout proxy_send_lowat proxy_set_body proxy_socket_keepalive
   proxy_ssl_conf_command proxy_ssl_crl proxy_ssl_password_file proxy_store proxy_store_access proxy_temp_file_write_size proxy_temp_path
   proxy_upload_rate random_index referer_hash_bucket_size referer_hash_max_size request_pool_size resolver resolver_timeout
-  secure_link secure_link_md5 secure_link_secret slice source_charset split_clients ssi ssl_alpn ssl_certificate_cache
+  secure_link secure_link_md5 secure_link_secret slice source_charset ssi ssl_alpn ssl_certificate_cache
   ssl_client_certificate ssl_crl ssl_dhparam ssl_early_data ssl_object_cache_inheritable ssl_ocsp ssl_ocsp_cache ssl_ocsp_responder
   ssl_password_file ssl_preread ssl_reject_handshake ssl_stapling ssl_stapling_file ssl_stapling_responder ssl_stapling_verify
   ssl_trusted_certificate ssl_verify_client ssl_verify_depth stream sub_filter sub_filter_last_modified sub_filter_once sub_filter_types

@@ -1,8 +1,9 @@
 import { ErrorCollector } from '../config/error-collector.js';
+import { messageWithPlace } from '../config/error-report.js';
 import { ConfigErrors, configErrorsOf, errorAt } from '../config/errors.js';
 import type { Tree, TreeOperation } from '../config/tree.js';
 import type { DefinitionContext } from '../module/manifest.js';
-import { ArgError } from '../module/spec.js';
+import { ArgError, type ArgContext } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
 import { variablesErrors } from './check-manifest.js';
 import { checkedGetter } from './module-variables.js';
@@ -52,7 +53,12 @@ export async function withVariablesOf<T>(
 }
 
 /** Compiles what directives give their variables for values. @throws ConfigErrors */
-export function compileVariables(mentions: readonly Mention[], after: Tree, modules: RunningModules): void {
+export function compileVariables(
+  mentions: readonly Mention[],
+  after: Tree,
+  modules: RunningModules,
+  warn: (message: string) => void,
+): void {
   const errors = new ErrorCollector();
   const byName = new Map(Array.from(modules, (module) => [module.name, module]));
   for (const { id, defines, module, assigns } of mentions) {
@@ -60,7 +66,9 @@ export function compileVariables(mentions: readonly Mention[], after: Tree, modu
     const directive = after.byId(id);
     if (owner?.hooks.compileVariables === undefined || directive === undefined) continue;
     const getters = errors.attempt(() =>
-      compileOf(directive, owner.name, (context) => checkedVariables(owner.hooks.compileVariables?.(directive, context)), modules),
+      compileOf(directive, owner.name, { ...modules.args, warn }, (context) =>
+        checkedVariables(owner.hooks.compileVariables?.(directive, context)),
+      ),
     );
     for (const [name, getter] of Object.entries(getters ?? {})) {
       const computed = checkedGetter(owner, name, getter);
@@ -80,12 +88,18 @@ function checkedVariables<T>(variables: T): T {
   return variables;
 }
 
-function compileOf<T>(directive: Directive, module: string, compile: (context: DefinitionContext) => T, { args }: RunningModules): T {
+function compileOf<T>(
+  directive: Directive,
+  module: string,
+  { warn, ...args }: ArgContext & { readonly warn: (message: string) => void },
+  compile: (context: DefinitionContext) => T,
+): T {
   const fail = (message: string, place = directive, hint?: string): never => {
     throw errorAt(place, message, undefined, hint);
   };
+  const advise = (message: string, place = directive): void => warn(messageWithPlace(errorAt(place, message)));
   try {
-    return compile({ ...args, fail });
+    return compile({ ...args, fail, advise });
   } catch (error) {
     if (error instanceof ArgError) return fail(error.message, directive, error.hint);
     if (configErrorsOf(error) !== undefined) throw error;

@@ -127,7 +127,7 @@ export class Instance {
     const { after, operations } = change;
     const mentions = beginVariables(change, modules, load !== this.#inForce);
     if (this.options.validates) await this.#validate(after, operations, modules);
-    compileVariables(mentions, after, modules);
+    compileVariables(mentions, after, modules, (message) => this.warn(message));
     const settings = readSettings(after.root, modules.args);
     const parts = await this.#prepareFollowers({
       ...change,

@@ -13,6 +13,8 @@ export const STANDARD_MODULES: readonly string[] = [
   'srv_http_log_module',
   'srv_http_realip_module',
   'srv_http_map_module',
+  'srv_http_geo_module',
+  'srv_http_split_clients_module',
   'srv_http_rewrite_module',
   'srv_http_limit_req_module',
   'srv_http_limit_conn_module',

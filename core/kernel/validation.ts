@@ -7,7 +7,21 @@ import type { RunningModules } from './running-modules.js';
 
 /** The mistakes in what a change brings, checked by the specs of the modules that will be in force. Looks at nothing that it leaves alone. */
 export function validateChange(before: Tree, after: Tree, operations: readonly TreeOperation[], modules: RunningModules): ConfigError[] {
-  return operations.flatMap((operation) => validateOperation(before, after, operation, modules));
+  const holders = new Set<Directive>();
+  const errors = operations.flatMap((operation) => {
+    const holder = entryHolder(after, operation, modules);
+    if (holder === undefined) return validateOperation(before, after, operation, modules);
+    holders.add(holder);
+    return [];
+  });
+  return [...errors, ...[...holders].flatMap((holder) => validateIn(after, holder, modules))];
+}
+
+/** The directive with entries (`map`, `types`) that an operation changes one of: the entry is a part of it. */
+function entryHolder(after: Tree, operation: TreeOperation, { registry }: RunningModules): Directive | undefined {
+  if (operation.op !== 'add' && operation.op !== 'replace') return undefined;
+  const { id } = operation.directive;
+  return registry.contextOf(after, id) === 'entries' ? after.parentOf(id) : undefined;
 }
 
 function validateIn(tree: Tree, directive: Directive, { registry, args }: Pick<RunningModules, 'registry' | 'args'>): ConfigError[] {
@@ -20,9 +34,6 @@ function validateOperation(before: Tree, after: Tree, operation: TreeOperation, 
   if (operation.op === 'root') return validate(after.root, { registry, args });
   const { directive } = operation;
   const context = registry.contextOf(after, directive.id);
-  const holder = context === 'entries' ? after.parentOf(directive.id) : undefined;
-  // An entry of `map` or `types` is a part of the directive that it is in.
-  if (holder !== undefined) return validateIn(after, holder, { registry, args });
   const options = { registry, args, ...(context !== undefined && { context }) };
   if (operation.op === 'replace') return validate([directive], options);
   const block = operation.parent === ROOT_ID ? before.root : before.byId(operation.parent)?.block;

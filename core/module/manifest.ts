@@ -80,6 +80,8 @@ export interface TlsSettings extends SecureContextOptions {
 export interface DefinitionContext extends ArgContext {
   /** Rejects the configuration at a directive: the one that defines, or an entry of its block. Throws. */
   fail(message: string, place?: Directive, hint?: string): never;
+  /** Warns of a valid but probably unintended directive, as {@link fail} rejects one. */
+  advise(message: string, place?: Directive): void;
 }
 
 /** What an HTTP module may implement. */

@@ -1,5 +1,6 @@
 /** Addresses of clients and networks. */
 import { BlockList, isIP, SocketAddress } from 'node:net';
+import { binaryAddress } from './binary-address.js';
 import { ArgError, type ArgType } from './spec.js';
 
 /** Tells which addresses of clients a rule is about. */
@@ -13,53 +14,58 @@ export function clients({ all = false } = {}): ArgType<Clients> {
     parse(value, { warn }) {
       if (all && value === 'all') return () => true;
       if (value === 'unix:') return (address) => address === 'unix:';
-      const [network = '', prefix] = value.split('/');
-      const family = isIP(network);
-      const longest = family === 6 ? 128 : 32;
-      if (family === 0 || (prefix !== undefined && (!/^\d{1,3}$/.test(prefix) || Number(prefix) > longest))) {
+      const network = parseNetwork(value);
+      if (network === undefined) {
         throw new ArgError(
           `invalid parameter "${value}"`,
           `an address, a network such as 10.0.0.0/8 or 2001:db8::/32, "unix:"${all ? ' or "all"' : ''}`,
         );
       }
-      if (prefix !== undefined && hasHostBits(network, Number(prefix))) warn?.(`low address bits of ${value} are meaningless`);
-      return inNetwork(network, prefix === undefined ? longest : Number(prefix), family === 6 ? 'ipv6' : 'ipv4');
+      if (network.hasHostBits) warn?.(`low address bits of ${value} are meaningless`);
+      return inNetwork(network);
     },
   };
 }
 
-/** True if the address says more than which network is meant. */
-function hasHostBits(address: string, prefix: number): boolean {
-  return (isIP(address) === 6 ? v6Bits(address) : v4Bits(address)).includes('1', prefix);
+/** A range of addresses that have their first bits in common. */
+export interface Network {
+  /** As it is written, without the length of the prefix. */
+  readonly address: string;
+  readonly family: 'ipv4' | 'ipv6';
+  /** The number of bits in common: all of them for a single address. */
+  readonly prefix: number;
+  /** Its first and its last address: 4 or 16 bytes as a latin1 string, see {@link binaryAddress}. */
+  readonly first: string;
+  readonly last: string;
+  /** The address is written with bits beyond the prefix. */
+  readonly hasHostBits: boolean;
 }
 
-function v4Bits(address: string): string {
-  return address
-    .split('.')
-    .map((part) => binary(Number(part), 8))
-    .join('');
+/** Parses `10.0.0.0/8`, `2001:db8::/32` or a single address. Undefined: it is none of these. */
+export function parseNetwork(text: string): Network | undefined {
+  const [address = '', length, ...more] = text.split('/');
+  const version = isIP(address);
+  if (version === 0 || address.includes('%') || more.length > 0) return undefined;
+  const longest = version === 6 ? 128 : 32;
+  if (length !== undefined && (!/^\d{1,3}$/.test(length) || Number(length) > longest)) return undefined;
+  const prefix = length === undefined ? longest : Number(length);
+  const bytes = binaryAddress(address);
+  const first = withHostBits(bytes, prefix, 0);
+  const last = withHostBits(bytes, prefix, 255);
+  return { address, family: version === 6 ? 'ipv6' : 'ipv4', prefix, first, last, hasHostBits: bytes !== first };
 }
 
-function v6Bits(address: string): string {
-  // The URL parser writes every form of an address in the same, shortest way.
-  const [head = '', tail = ''] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
-  const [first, last] = [groupBits(head), groupBits(tail)];
-  return first + '0'.repeat(128 - first.length - last.length) + last;
-}
-
-function groupBits(groups: string): string {
-  return groups
-    .split(':')
-    .map((group) => (group === '' ? '' : binary(Number.parseInt(group, 16), 16)))
-    .join('');
-}
-
-function binary(value: number, digits: number): string {
-  return value.toString(2).padStart(digits, '0');
+/** The bytes of an address with all bits beyond the prefix as in `bits`: 0 or 255. */
+function withHostBits(address: string, prefix: number, bits: number): string {
+  const whole = prefix >> 3;
+  if (whole >= address.length) return address;
+  const mask = 255 >> (prefix & 7);
+  const mixed = (address.charCodeAt(whole) & ~mask) | (bits & mask);
+  return address.slice(0, whole) + String.fromCharCode(mixed) + String.fromCharCode(bits).repeat(address.length - whole - 1);
 }
 
 /** A v4 client of a v6 socket is a v4 client. To BlockList it is in the v6 networks around its mapped address too; to nginx it is not. */
-function inNetwork(network: string, prefix: number, family: 'ipv4' | 'ipv6'): Clients {
+function inNetwork({ address: network, prefix, family }: Network): Clients {
   const list = new BlockList();
   list.addSubnet(network, prefix, family);
   const kind = family === 'ipv6' ? 6 : 4;
@@ -89,4 +95,29 @@ export function parseClientAddress(text: string): AddressAndPort | undefined {
 function v6Address(text: string, port: number): AddressAndPort | undefined {
   if (isIP(text) !== 6 || text.includes('%')) return undefined;
   return { address: new SocketAddress({ address: text, family: 'ipv6' }).address, port };
+}
+
+/**
+ * The client that trusted proxies tell of in a field such as X-Forwarded-For. Its addresses are in the order of the proxies: the last one was
+ * added by the one that is connected.
+ * @param address of the one that is connected
+ * @param isRecursive the last address that is not trusted is meant, instead of the last one
+ * @returns undefined: there is no other client than `address`
+ */
+export function forwardedClient(
+  field: string | undefined,
+  address: string,
+  isTrusted: Clients,
+  isRecursive: boolean,
+): AddressAndPort | undefined {
+  if (field === undefined || !isTrusted(address)) return undefined;
+  let found: AddressAndPort | undefined;
+  for (const text of field.split(/[ ,]+/).reverse()) {
+    if (text === '') continue;
+    const next = parseClientAddress(text);
+    if (next === undefined) break;
+    found = next;
+    if (!isRecursive || !isTrusted(next.address)) break;
+  }
+  return found;
 }

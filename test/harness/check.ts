@@ -19,6 +19,8 @@ export interface Check {
   readonly code: number;
   /** What `srv -t` would write on stderr about errors. */
   readonly stderr: string;
+  /** The warnings of `srv -t`. */
+  readonly warnings: readonly string[];
   /** The folder of the configuration and the files. */
   readonly prefix: string;
   /** What was logged. */
@@ -37,9 +39,10 @@ export async function check(
   for (const [path, content] of Object.entries({ 'conf/srv.conf': conf, [LOG]: '', ...files }))
     writeInto(prefix, path, await fillPlaceholders(t, content, prefix, ports));
   const logFiles = new AppendedLogFiles();
+  const warnings: string[] = [];
   const log = new ErrorLog(logFiles, '1#0', [{ path: join(prefix, LOG), level: 'debug' }]);
   const identity = { role: 'master', worker: -1, installation: findInstallation(), prefix, confFolder: join(prefix, 'conf') } as const;
-  const instance = new Instance({ ...identity, ...options, log, validates: false, warn: () => undefined });
+  const instance = new Instance({ ...identity, ...options, log, validates: false, warn: (message) => void warnings.push(message) });
   const errors = await failuresOf(() =>
     compileAlone(instance, async () => {
       const { tree } = await checkConfiguration({ conf: join(prefix, 'conf/srv.conf'), globals: undefined }, new IdSource(), instance);
@@ -48,7 +51,7 @@ export async function check(
   );
   logFiles.close();
   const stderr = formatConfigErrors(errors, { program: 'srv', readLine });
-  return { code: errors.length === 0 ? 0 : 1, stderr, prefix, log: () => readFileSync(join(prefix, LOG), 'utf8') };
+  return { code: errors.length === 0 ? 0 : 1, stderr, warnings, prefix, log: () => readFileSync(join(prefix, LOG), 'utf8') };
 }
 
 function readLine(file: string, line: number): string | undefined {

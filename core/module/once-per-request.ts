@@ -1,0 +1,13 @@
+import type { HttpRequest, VariableGetter } from './http.js';
+
+/** A variable that has one value in a request, whatever becomes of what it was made from: nginx's variables that are not volatile. */
+export function oncePerRequest(read: (request: HttpRequest) => string): VariableGetter {
+  const key = {};
+  return (request) => {
+    const known = request.get(key);
+    if (typeof known === 'string') return known;
+    const value = read(request);
+    request.set(key, value);
+    return value;
+  };
+}

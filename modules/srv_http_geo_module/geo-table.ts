@@ -1,0 +1,31 @@
+import { isIP } from 'node:net';
+import { binaryAddress } from '../../core/module/binary-address.js';
+import { Intervals, type Interval } from './intervals.js';
+
+/** 255.255.255.255: what nginx takes for everything that is no address. */
+const NO_ADDRESS = '\xff\xff\xff\xff';
+/** In front of the bytes of an IPv4 address in IPv6 form (RFC 4291, 2.5.5.2). */
+const MAPPED = `${'\0'.repeat(10)}\xff\xff`;
+
+/** The values of one `geo` block by address. */
+export class GeoTable {
+  readonly #ipv4: Intervals;
+  /** Undefined: ranges are for IPv4 alone. */
+  readonly #ipv6: Intervals | undefined;
+
+  constructor(
+    ipv4: Iterable<Interval>,
+    ipv6: Iterable<Interval> | undefined,
+    private readonly fallback: string,
+  ) {
+    this.#ipv4 = new Intervals(ipv4);
+    this.#ipv6 = ipv6 && new Intervals(ipv6);
+  }
+
+  find(address: string): string {
+    const bytes = isIP(address) === 0 ? NO_ADDRESS : binaryAddress(address);
+    if (bytes.length === 4) return this.#ipv4.find(bytes) ?? this.fallback;
+    if (bytes.startsWith(MAPPED)) return this.#ipv4.find(bytes.slice(MAPPED.length)) ?? this.fallback;
+    return (this.#ipv6 === undefined ? this.#ipv4.find(NO_ADDRESS) : this.#ipv6.find(bytes)) ?? this.fallback;
+  }
+}
