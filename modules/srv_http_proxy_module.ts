@@ -1,30 +1,20 @@
 import type { Handler, HttpHandlers, HttpRequest, Template } from '../core/module/http.js';
 import { httpModule } from '../core/module/manifest.js';
-import { Exchanges, Log, type ExchangePlan, type NextUpstream } from '../core/module/services.js';
+import { Exchanges, Log, type ExchangePlan } from '../core/module/services.js';
 import type { Directive } from '../core/module/tree.js';
 import { directives, type ProxyScope } from './srv_http_proxy_module/directives.js';
 import { assertRedirects, rewriter } from './srv_http_proxy_module/redirect.js';
 import { requestFields } from './srv_http_proxy_module/request-fields.js';
+import { SharedSettings } from './srv_http_proxy_module/shared-settings.js';
 import { upstreamTls } from './srv_http_proxy_module/tls.js';
 import { defaultPort, parseTarget, schemeOf, type Scheme, type Target } from './srv_http_proxy_module/target.js';
-
-/** Not passed on unless proxy_pass_header says so: the engine sends its own, or they are orders to the proxy. */
-const HIDDEN = [
-  'date',
-  'server',
-  'x-pad',
-  'x-accel-expires',
-  'x-accel-redirect',
-  'x-accel-limit-rate',
-  'x-accel-buffering',
-  'x-accel-charset',
-];
 
 /** Passes requests to upstream members (ngx_http_proxy_module). Choice, connections and retries are the core's. */
 @httpModule({ name: 'srv_http_proxy_module', api: 1, directives, needs: ['srv_http_upstream_module'] })
 export class Proxy {
   /** `$proxy_host` by location. */
   readonly #targets = new WeakMap<Directive, Target>();
+  readonly #shared = new SharedSettings();
 
   constructor(
     private readonly exchanges: Exchanges,
@@ -51,11 +41,15 @@ export class Proxy {
     if (url === undefined) return undefined;
     const target = parseTarget(url, scope);
     if (scope.directive !== undefined) this.#targets.set(scope.directive, target);
-    const plain = this.exchanges.compile(planOf(scope, target, target.scheme ?? 'http'));
+    const plain = this.exchanges.compile(this.#plan(scope, target, target.scheme ?? 'http'));
     return {
       autoRedirect: true,
-      content: target.scheme === undefined ? this.#choice(url, plain, this.exchanges.compile(planOf(scope, target, 'https'))) : plain,
+      content: target.scheme === undefined ? this.#choice(url, plain, this.exchanges.compile(this.#plan(scope, target, 'https'))) : plain,
     };
+  }
+
+  #plan(scope: ProxyScope, target: Target, scheme: Scheme): ExchangePlan {
+    return planOf(scope, target, scheme, this.#shared);
   }
 
   /** Whether TLS is spoken is known with the request only. */
@@ -80,14 +74,9 @@ export class Proxy {
   }
 }
 
-function planOf(scope: ProxyScope, target: Target, scheme: Scheme): ExchangePlan {
+function planOf(scope: ProxyScope, target: Target, scheme: Scheme, shared: SharedSettings): ExchangePlan {
   const { conf } = scope;
   const fields = requestFields(scope, target);
-  const passed = new Set(conf.proxy_pass_header.map((name) => name.toLowerCase()));
-  // A field that is named by both directives is passed (nginx).
-  const hidden = [...HIDDEN, ...conf.proxy_hide_header.map((name) => name.toLowerCase())].filter((name) => !passed.has(name));
-  // Whether there are ranges is not the member's affair then.
-  if (conf.proxy_force_ranges) hidden.push('accept-ranges');
   return {
     target: target.host,
     scheme,
@@ -102,9 +91,9 @@ function planOf(scope: ProxyScope, target: Target, scheme: Scheme): ExchangePlan
     connectTimeout: conf.proxy_connect_timeout,
     sendTimeout: conf.proxy_send_timeout,
     readTimeout: conf.proxy_read_timeout,
-    next: nextUpstream(scope),
+    next: shared.nextUpstream(conf),
     version: conf.proxy_http_version,
-    hidden: new Set(hidden),
+    hidden: shared.hidden(conf),
     ignored: new Set(conf.proxy_ignore_headers?.names.map((name) => name.toLowerCase())),
     rewriteLocation: rewriter(scope, target),
     forceRanges: conf.proxy_force_ranges,
@@ -114,20 +103,5 @@ function planOf(scope: ProxyScope, target: Target, scheme: Scheme): ExchangePlan
     passBody: conf.proxy_pass_request_body,
     scope: scope.directive ?? scope,
     fail: (message, hint) => scope.fail(message, 'proxy_pass', hint),
-  };
-}
-
-function nextUpstream({ conf }: ProxyScope): NextUpstream {
-  const { cases } = conf.proxy_next_upstream;
-  const statuses = cases.filter((name) => name.startsWith('http_')).map((name) => Number(name.slice(5)));
-  const off = cases.includes('off');
-  return {
-    error: !off && cases.includes('error'),
-    timeout: !off && cases.includes('timeout'),
-    invalidHeader: !off && cases.includes('invalid_header'),
-    nonIdempotent: cases.includes('non_idempotent'),
-    statuses: new Set(off ? [] : statuses),
-    tries: conf.proxy_next_upstream_tries,
-    timeoutMs: conf.proxy_next_upstream_timeout,
   };
 }

@@ -68,7 +68,7 @@ async function check({ paths, options, installation, console }: Command): Promis
     const configuration = await checkWithHelpers(parsed, instance);
     const effective = await withJournal(configuration, ids);
     for (const line of effective.warnings) warn(line);
-    const prepared = await instance.prepare([{ op: 'root', block: effective.tree.toData() }]);
+    const prepared = await instance.prepare([{ op: 'root', block: [] }], { after: effective.tree });
     prepared.abort();
     const { main } = readSettings(effective.tree.root, configuration.modules.args);
     assertHeapRoom(ConfigTree.empty, effective.tree, [], workerHeapSize(main.worker_heap_size));

@@ -75,8 +75,8 @@ export class ConfReader<D extends Directives> {
  * the methods are static.
  */
 class Level {
-  /** By slot; holes are not read yet. */
-  #values: unknown[] | undefined;
+  /** Those of its own directives, and of defaults, by slot. */
+  #values: Map<number, unknown> | undefined;
   readonly #scope: ConfScope;
   readonly #parent: Level | undefined;
   readonly #args: ArgContext;
@@ -97,20 +97,21 @@ class Level {
   }
 
   static value(level: Level, index: number, slot: Slot): unknown {
-    const values = (level.#values ??= []);
-    const known = values[index];
+    const known = level.#values?.get(index);
     if (known !== undefined) return known === ABSENT ? undefined : known;
-    const value = Level.resolve(level, index, slot);
-    values[index] = value === undefined ? ABSENT : value;
+    const directives = own(slot, level.#scope);
+    const outer = slot.spec.inherit === 'none' ? undefined : level.#parent;
+    // What is inherited is kept where it comes from: thousands of inner scopes need no copies.
+    if (directives.length === 0 && outer !== undefined) return Level.value(outer, index, slot);
+    const value = directives.length === 0 ? fallback(slot, level.#args) : Level.read(level, index, slot, directives);
+    level.#values ??= new Map();
+    level.#values.set(index, value === undefined ? ABSENT : value);
     return value;
   }
 
-  private static resolve(level: Level, index: number, slot: Slot): unknown {
+  private static read(level: Level, index: number, slot: Slot, directives: readonly Directive[]): unknown {
     const { spec } = slot;
-    const directives = own(slot, level.#scope);
     const outer = spec.inherit === 'none' ? undefined : level.#parent;
-    if (directives.length === 0) return outer === undefined ? fallback(slot, level.#args) : Level.value(outer, index, slot);
-
     const values = directives.map((directive) => readSlot(slot, directive, level.#args));
     if (spec.many === undefined) return values.at(-1);
     if (spec.inherit !== 'append' || outer === undefined) return values;

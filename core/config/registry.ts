@@ -12,11 +12,15 @@ export interface RegisteredSpec {
   readonly module: string;
 }
 
+const NONE: readonly RegisteredSpec[] = [];
+
 export class SpecRegistry {
   private readonly contexts = new Map<ContextName, Map<string, RegisteredSpec>>();
   /** Contexts that directives can stand in: those that some directive opens. */
   private readonly opened = new Set<ContextName>(['main']);
   private readonly contextsByName = new Map<string, ContextName[]>();
+  /** Directives whose file holds a part of the block they stand in, by context. */
+  private readonly holders = new Map<ContextName, RegisteredSpec[]>();
   private readonly shipped = new Map<string, string>();
 
   /**
@@ -60,6 +64,11 @@ export class SpecRegistry {
     return this.contexts.get(context)?.keys() ?? [];
   }
 
+  /** The directives of a context whose file holds a part of their block, such as `state`. */
+  holdersIn(context: ContextName): readonly RegisteredSpec[] {
+    return this.holders.get(context) ?? NONE;
+  }
+
   /** All names of loaded modules. */
   names(): Iterable<string> {
     return this.contextsByName.keys();
@@ -99,6 +108,7 @@ export class SpecRegistry {
       return [`directive "${entry.name}" in context "${context}" is declared by both "${other.module}" and "${entry.module}"`];
     }
     this.contexts.set(context, names.set(entry.name, entry));
+    if (entry.spec.holds !== undefined) this.holders.set(context, [...this.holdersIn(context), entry]);
     this.contextsByName.set(entry.name, [...this.contextsOf(entry.name), context]);
     return [];
   }

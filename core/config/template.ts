@@ -15,6 +15,7 @@ const PART = /\$(?:(?<capture>[1-9])|\{(?<braced>\w*)(?<closed>\}?)|(?<plain>\w*
  * @throws ArgError for a `$` without a name, and for a `${` that is not closed
  */
 export function parseTemplate(source: string): TemplatePart[] {
+  if (!source.includes('$')) return source === '' ? [] : [{ text: source }];
   const parts: TemplatePart[] = [];
   for (const { groups = {} } of source.matchAll(PART)) {
     const { text, capture, braced, closed, plain } = groups;
@@ -56,6 +57,7 @@ export function templateParts(source: string, lookup: Lookup): (string | Variabl
  * @throws ArgError for unknown variables and for what {@link parseTemplate} refuses
  */
 export function compileTemplate(source: string, lookup: Lookup): Template {
+  if (!source.includes('$')) return new ConstantTemplate(source, source);
   const texts = [''];
   const getters: VariableGetter[] = [];
   for (const part of templateParts(source, lookup)) {

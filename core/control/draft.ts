@@ -1,8 +1,11 @@
 import type { SpecRegistry } from '../config/registry.js';
-import type { DirectiveData } from '../config/tree.js';
+import { type DirectiveData, type TreeOperation } from '../config/tree.js';
 import type { ContextName } from '../module/spec.js';
 import type { Block, Directive } from '../module/tree.js';
 import { addressIn, ROOT_ADDRESS, stepOf } from './address.js';
+
+/** With more of them in one block, the block is replaced. */
+const MOST_SINGLE_CHANGES = 16;
 
 /**
  * A directive of a tree that is being put together from the file and the journal: its block can be changed, and its children are found by
@@ -12,6 +15,10 @@ export class Draft {
   children: Draft[] | undefined;
   key: number | undefined;
   removed = false;
+  /** It was not in the block before. */
+  #isNew = false;
+  /** The directive that this one took the place of. */
+  #replaced: Directive | undefined;
   #address: string | undefined;
   #bySteps: Map<string, Draft> | undefined;
 
@@ -46,6 +53,7 @@ export class Draft {
   /** Puts a directive into the block at a position of {@link children}; without one at the end. */
   insert(directive: Directive, address: string, step: string, position = this.children?.length ?? 0): Draft {
     const added = this.#make(directive);
+    added.#isNew = true;
     added.#address = address;
     this.#index().set(step, added);
     this.children?.splice(position, 0, added);
@@ -54,6 +62,7 @@ export class Draft {
 
   /** Puts other content in its place. Its address stays. */
   replaceWith(directive: Directive): void {
+    if (!this.#isNew) this.#replaced ??= this.directive;
     this.directive = directive;
     this.key = directive.key ?? this.key;
     this.#bySteps = undefined;
@@ -63,8 +72,23 @@ export class Draft {
   /** Puts a directive into the block before it is indexed. */
   include(directive: Directive, key: number | undefined): void {
     const child = this.#make(directive);
+    child.#isNew = true;
     child.key = key;
     this.children?.push(child);
+  }
+
+  /** What makes the block it was read from the one that it is now. */
+  operations(): TreeOperation[] {
+    const { children = [] } = this;
+    const changed = children.filter((child) => child.#isChanged);
+    if (changed.length > MOST_SINGLE_CHANGES) return [this.#whole()];
+    let before: number | undefined;
+    const operations: TreeOperation[] = [];
+    for (const child of children.toReversed()) {
+      operations.push(...child.#ownOperations(this.directive.id, before));
+      if (!child.removed) before = child.directive.id;
+    }
+    return operations;
   }
 
   toData(): DirectiveData {
@@ -75,6 +99,24 @@ export class Draft {
 
   blockData(): DirectiveData[] {
     return (this.children ?? []).filter((child) => !child.removed).map((child) => child.toData());
+  }
+
+  get #isChanged(): boolean {
+    return this.removed || this.#isNew || this.#replaced !== undefined || this.key !== this.directive.key;
+  }
+
+  #whole(): TreeOperation {
+    return this.parent === undefined ? { op: 'root', block: this.blockData() } : { op: 'replace', directive: this.toData() };
+  }
+
+  /** @param before id of the directive behind it in the block */
+  #ownOperations(parent: number, before: number | undefined): TreeOperation[] {
+    const old = this.#isNew ? undefined : (this.#replaced ?? this.directive);
+    const remove: TreeOperation[] = old === undefined ? [] : [{ op: 'remove', id: old.id }];
+    if (this.removed) return remove;
+    if (!this.#isChanged) return this.operations();
+    if (old === this.directive) return [{ op: 'replace', directive: this.toData() }];
+    return [...remove, { op: 'add', parent, directive: this.toData(), ...(before !== undefined && { before }) }];
   }
 
   #adopt(block: Block | undefined): void {

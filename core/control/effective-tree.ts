@@ -5,7 +5,7 @@
 import { ConfigErrors } from '../config/errors.js';
 import { printDirective } from '../config/print.js';
 import type { SpecRegistry } from '../config/registry.js';
-import { ConfigTree, type Tree } from '../config/tree.js';
+import type { ConfigTree, Tree, TreeOperation } from '../config/tree.js';
 import type { Directive } from '../module/tree.js';
 import { directiveText } from '../module/words.js';
 import { keyIdentity, readable, stepsIn } from './address.js';
@@ -20,6 +20,8 @@ import type { OverlayRow } from './store-tables.js';
 
 export interface Effective {
   readonly tree: ConfigTree;
+  /** What makes it of the file. */
+  readonly operations: readonly TreeOperation[];
   /** Lines for the log: what the journal said about something that is not in the file any more. */
   readonly dropped: readonly string[];
   /** More lines for the log: what an operator may not have meant. */
@@ -41,17 +43,18 @@ export interface Effective {
  * @param store undefined: there is none yet (`srv -T` before the first start)
  * @throws ConfigErrors when a file that belongs to the configuration cannot be used
  */
-export function effectiveTree(file: Tree, store: Store | undefined, options: StateFileOptions): Effective {
+export function effectiveTree(file: ConfigTree, store: Store | undefined, options: StateFileOptions): Effective {
   const run = new Composition(file, store, options);
   run.prepareBlocks(run.root);
   if (run.states.errors.length > 0) throw new ConfigErrors(run.states.errors);
   run.applyAll();
-  const tree = ConfigTree.fromData(run.root.blockData());
+  const operations = run.root.operations();
+  const tree = operations.length === 0 ? file : file.apply(operations);
   const { hasChanges, states } = run;
   const dropped = [...run.dropped, ...states.dropped];
   const warnings = [...states.warnings, ...run.outOfReach()];
   const drift = driftLines([...run.inForce(), ...states.pending()], dropped);
-  return { tree, dropped, warnings, drift, stateFiles: states.marks, hasChanges, save: (version) => run.save(version) };
+  return { tree, operations, dropped, warnings, drift, stateFiles: states.marks, hasChanges, save: (version) => run.save(version) };
 }
 
 class Composition {

@@ -29,8 +29,8 @@ export function stateFileOf(
   context: ContextName,
   { registry, args }: Pick<StateFileOptions, 'registry' | 'args'>,
 ): StateFile | undefined {
-  for (const name of registry.namesIn(context)) {
-    const holds = registry.find(context, name)?.spec.holds;
+  for (const { name, spec } of registry.holdersIn(context)) {
+    const { holds } = spec;
     if (holds === undefined) continue;
     for (const directive of block.named(name)) {
       const [file] = directive.args;

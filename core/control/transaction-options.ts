@@ -12,12 +12,12 @@ export interface MasterInstance {
   readonly modules: ModuleSpecs;
   /**
    * Validates and compiles without any effect. Exactly one of `commit` and `abort` follows.
-   * @param rereads files that directives name may have changed
+   * @param known rereads: files that directives name may have changed; after: the tree after the operations
    * @throws ConfigErrors
    */
   prepare(
     operations: readonly TreeOperation[],
-    rereads?: boolean,
+    known?: { readonly rereads?: boolean; readonly after?: ConfigTree },
   ): Promise<{ readonly files?: FileContents; commit(): void; abort(): void }>;
 }
 /** A configuration as it stands in its files, checked, and the modules it asks for. */

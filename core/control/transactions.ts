@@ -199,7 +199,7 @@ export class TransactionQueue extends Transactions {
     assertHeapRoom(this.options.instance.tree, after, operations, this.options.heapSize());
     // A reload reads what directives name again, also where the tree stays as it is: a certificate may have been renewed.
     const rereads = plan.origin === RELOAD;
-    const prepared = await this.options.instance.prepare(operations, rereads);
+    const prepared = await this.options.instance.prepare(operations, { rereads, after });
     if (dryRun) {
       prepared.abort();
       return { version: this.#version, diff };

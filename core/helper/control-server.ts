@@ -78,6 +78,6 @@ export class ControlServer extends HelperHost {
 }
 
 async function apply(instance: Instance, operations: readonly TreeOperation[], rereads = false): Promise<void> {
-  const prepared = await instance.prepare(operations, rereads);
+  const prepared = await instance.prepare(operations, { rereads });
   prepared.commit();
 }

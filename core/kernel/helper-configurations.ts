@@ -3,13 +3,12 @@
  * again and again, and the server would have no API.
  */
 import { dirname, resolve } from 'node:path';
-import { ownDirectives } from '../config/conf.js';
 import { ConfigError, ConfigErrors, configErrorsOf, errorAt } from '../config/errors.js';
 import { ErrorCollector } from '../config/error-collector.js';
 import type { Parsed } from '../config/parser.js';
-import { ConfigTree, IdSource } from '../config/tree.js';
+import { IdSource, type DirectiveData } from '../config/tree.js';
 import { ApiRoutes } from '../module/services.js';
-import type { Directive, Word } from '../module/tree.js';
+import type { Word } from '../module/tree.js';
 import { checkConfiguration, checkParsed, type Configuration } from './check-configuration.js';
 import { compileAlone } from './compile-alone.js';
 import { findModules } from './find-module.js';
@@ -37,8 +36,8 @@ const NOTHING: Checked = { errors: [], files: [] };
 export async function checkWithHelpers(parsed: Parsed, instance: Instance): Promise<Configuration> {
   const collector = new ErrorCollector();
   const configuration = await checkParsed(parsed, instance).catch((error: unknown) => collector.add(error));
-  const { root } = ConfigTree.fromData(parsed.directives);
-  const helpers = await Promise.all(ownDirectives(root, 'helper').map((line) => checkHelper(line, instance.options)));
+  const lines = parsed.directives.filter(({ name }) => name === 'helper');
+  const helpers = await Promise.all(lines.map((line) => checkHelper(line, instance.options)));
   for (const error of helpers.flatMap((helper) => helper.errors)) collector.add(error);
   collector.throwIfAny();
   const { tree, modules, files } = configuration as Configuration;
@@ -46,7 +45,7 @@ export async function checkWithHelpers(parsed: Parsed, instance: Instance): Prom
 }
 
 /** An error without a place of its own gets that of the `helper` line. */
-async function checkHelper(line: Directive, around: Around): Promise<Checked> {
+async function checkHelper(line: DirectiveData, around: Around): Promise<Checked> {
   const [kind, module, conf] = line.args;
   // Too few words are the main configuration's own error.
   if (kind === undefined || module === undefined || conf === undefined) return NOTHING;
@@ -111,7 +110,7 @@ async function errorsIn(check: () => unknown): Promise<readonly ConfigError[]> {
   }
 }
 
-function placed(error: ConfigError, line: Directive, word: Word, path: string): ConfigError {
+function placed(error: ConfigError, line: DirectiveData, word: Word, path: string): ConfigError {
   if (error.source !== undefined) return error;
   const { message, hint } = error;
   return errorAt(line, message.startsWith('no "events"') ? `${message} "${path}"` : message, word, hint);

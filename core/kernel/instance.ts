@@ -29,6 +29,18 @@ export interface InstanceOptions extends Identity {
   readonly callMs?: number;
 }
 
+/** What the caller of {@link Instance.prepare} knows of a change. */
+export interface Preparation {
+  /** See {@link Change.rereads}. */
+  readonly rereads?: boolean;
+  /** Files as another thread has read them for this change. */
+  readonly files?: FileContents | undefined;
+  /** The tree after the operations; absent: it is still to be made. */
+  readonly after?: ConfigTree;
+  /** A tree that was validated, and what makes it the one after the change. Absent: the tree in force and the operations. */
+  readonly validated?: { readonly tree: Tree; readonly operations: readonly TreeOperation[] };
+}
+
 /** A change that is ready, and the files that it was made of. */
 export interface PreparedChange extends Prepared {
   readonly files: FileContents;
@@ -90,29 +102,27 @@ export class Instance {
 
   /**
    * Makes a change ready in every part of this thread, without any effect.
-   * @param rereads see {@link Change.rereads}
-   * @param given files as another thread has read them for this change
    * @throws ConfigErrors with every reason why not; what was made ready is undone
    */
-  async prepare(operations: readonly TreeOperation[], rereads = false, given?: FileContents): Promise<PreparedChange> {
-    this.files.begin(rereads, given);
+  async prepare(operations: readonly TreeOperation[], known: Preparation = {}): Promise<PreparedChange> {
+    this.files.begin(known.rereads ?? false, known.files);
     try {
-      return await this.#prepare(operations, rereads);
+      return await this.#prepare(operations, known);
     } catch (error) {
       this.files.abort();
       throw error;
     }
   }
 
-  async #prepare(operations: readonly TreeOperation[], rereads: boolean): Promise<PreparedChange> {
+  async #prepare(operations: readonly TreeOperation[], known: Preparation): Promise<PreparedChange> {
     const before = this.#tree;
-    const after = before.apply(operations);
+    const { after = before.apply(operations), rereads = false, validated = { tree: before, operations } } = known;
     const load = await this.modulesFor(after);
     const { modules, errors } = load;
     if (errors.length > 0) throw new ConfigErrors(errors);
     const { variables } = modules;
     try {
-      return await this.#prepareWith(load, { before, after, operations, rereads });
+      return await this.#prepareWith(load, { before, after, operations, rereads }, validated);
     } catch (error) {
       variables.abort();
       throw error;
@@ -122,11 +132,12 @@ export class Instance {
   async #prepareWith(
     load: RunningModulesLoad,
     change: Pick<Change, 'before' | 'operations' | 'rereads'> & { readonly after: ConfigTree },
+    validated: NonNullable<Preparation['validated']>,
   ): Promise<PreparedChange> {
     const { modules } = load;
-    const { after, operations } = change;
+    const { after } = change;
     const mentions = beginVariables(change, modules, load !== this.#inForce);
-    if (this.options.validates) await this.#validate(after, operations, modules);
+    if (this.options.validates) await this.#validate(validated, after, modules);
     compileVariables(mentions, after, modules, (message) => this.warn(message));
     const settings = readSettings(after.root, modules.args);
     const parts = await this.#prepareFollowers({
@@ -218,10 +229,14 @@ export class Instance {
     return this.#loaded;
   }
 
-  async #validate(after: ConfigTree, operations: readonly TreeOperation[], modules: RunningModules): Promise<void> {
+  async #validate(
+    { tree: before, operations }: NonNullable<Preparation['validated']>,
+    after: ConfigTree,
+    modules: RunningModules,
+  ): Promise<void> {
     // What uses a variable may be anywhere: without its last definition all is looked at again.
     const all = modules.variables.hasOrphans ? [{ op: 'root', block: [] } as const] : operations;
-    const find = (): ConfigError[] => validateChange(this.#tree, after, all, modules);
+    const find = (): ConfigError[] => validateChange(before, after, all, modules);
     const errors = await withHints(find, modules.set, this.options.installation);
     if (errors.length > 0) throw new ConfigErrors(errors);
   }

@@ -205,7 +205,8 @@ export class Master {
     this.#transactions = queue;
     this.#keyValue = new MasterKeyValue(this.#store, participants, log, heapSize);
     const effective = effectiveTree(file, this.#store, { registry: modules.registry, args: modules.args, ids });
-    const prepared = await this.#instance.prepare([{ op: 'root', block: effective.tree.toData() }]);
+    const { tree: after, operations } = effective;
+    const prepared = await this.#instance.prepare([{ op: 'root', block: [] }], { after, validated: { tree: file, operations } });
     prepared.commit();
     assertHeapRoom(ConfigTree.empty, effective.tree, [], heapSize());
     return () => queue.started(effective);
@@ -267,7 +268,7 @@ export class Master {
 
   #workerState(): WorkerState {
     return {
-      tree: this.#instance.tree.toData(),
+      tree: JSON.stringify(this.#instance.tree.toData()),
       files: this.#instance.files.inForce,
       zones: this.#zones.shares(),
       snapshots: this.#keyValue ? [{ channel: this.#keyValue.channel, snapshot: this.#keyValue.snapshot() }] : [],

@@ -24,7 +24,8 @@ export interface WorkerStart {
 
 /** What is in force at one moment between two transactions. */
 export interface WorkerState {
-  readonly tree: readonly DirectiveData[];
+  /** The directives ({@link DirectiveData}) in JSON, which is made and read faster than objects are copied. */
+  readonly tree: string;
   /** The files that directives of it name, as the master has read them. */
   readonly files: FileContents;
   /** All zones there are; later ones come with a `prepare`. */

@@ -1,5 +1,5 @@
 import type { MessagePort } from 'node:worker_threads';
-import { ConfigTree, type TreeOperation } from '../config/tree.js';
+import { ConfigTree, type DirectiveData, type TreeOperation } from '../config/tree.js';
 import { assemble, type Assembly } from '../kernel/assembly.js';
 import type { Prepared } from '../kernel/follower.js';
 import { findInstallation } from '../kernel/installation.js';
@@ -52,7 +52,7 @@ export class WorkerThread {
     for (const replica of this.#assembly.replicas) this.#replicas.set(replica.channel, replica);
     for (const { channel, snapshot } of snapshots) this.#replicas.get(channel)?.load(snapshot);
     this.#zones.adopt(zones);
-    const prepared = await this.#instance.prepare([{ op: 'root', block: tree }], false, files);
+    const prepared = await this.#instance.prepare([{ op: 'root', block: JSON.parse(tree) as DirectiveData[] }], { files });
     prepared.commit();
     this.#tell({ kind: 'booted' });
   }
@@ -108,7 +108,7 @@ export class WorkerThread {
   async #prepare({ tx, operations, rereads, files, zones }: Extract<ToWorker, { kind: 'prepare' }>): Promise<void> {
     try {
       this.#zones.adopt(zones);
-      this.#prepared.set(tx, await this.#instance.prepare(JSON.parse(operations) as TreeOperation[], rereads, files));
+      this.#prepared.set(tx, await this.#instance.prepare(JSON.parse(operations) as TreeOperation[], { rereads, files }));
       this.#tell({ kind: 'prepared', tx });
     } catch (error) {
       this.#tell({ kind: 'prepared', tx, failure: failureData(error) });

@@ -16,7 +16,8 @@ interface Entry<T> {
 
 /** Collects what modules return for one scope and lays it out flat. */
 export class HandlerSet {
-  readonly #phases: Entry<Handler>[][] = PHASES.map(() => []);
+  /** By the index of the phase. */
+  readonly #phases: (Entry<Handler>[] | undefined)[] = [];
   readonly #header: Entry<NonNullable<HttpHandlers['header']>>[] = [];
   readonly #log: Entry<NonNullable<HttpHandlers['log']>>[] = [];
   /** Which module each of them came from: for the log. */
@@ -39,7 +40,7 @@ export class HandlerSet {
     const order = (part: Part): number => orderOf(manifest, part);
     for (const [at, phase] of PHASES.entries()) {
       const run = handlers[phase];
-      if (run !== undefined) this.#phases[at]?.push({ order: order(phase), place, run });
+      if (run !== undefined) (this.#phases[at] ??= []).push({ order: order(phase), place, run });
     }
     if (handlers.header) this.#header.push({ order: order('header'), place, run: handlers.header });
     if (handlers.log) this.#log.push({ order: order('log'), place, run: handlers.log });
@@ -70,7 +71,7 @@ export class HandlerSet {
         phases.push(at);
       }
     }
-    return { handlers, phases: Uint8Array.from(phases) };
+    return handlers.length === 0 ? NO_STEPS : { handlers, phases: Uint8Array.from(phases) };
   }
 
   /** How many handlers of a phase run before those of a module. @param place of the module among all */
@@ -92,10 +93,13 @@ export class HandlerSet {
   }
 }
 
+const NO_STEPS: Steps = { handlers: [], phases: new Uint8Array(0) };
+
 function orderOf({ phases }: ModuleDeclaration['manifest'], part: Part): number {
   return phases?.[part] ?? DEFAULT_ORDER;
 }
 
 function inOrder<T>(entries: readonly Entry<T>[]): T[] {
+  if (entries.length < 2) return entries.map((entry) => entry.run);
   return [...entries].sort((a, b) => a.order - b.order).map((entry) => entry.run);
 }

@@ -1,4 +1,4 @@
-import { ConfReader } from '../../config/conf.js';
+import { ConfReader, ownDirective } from '../../config/conf.js';
 import { ErrorCollector } from '../../config/error-collector.js';
 import { errorAt } from '../../config/errors.js';
 import { sameHead } from '../../config/operations.js';
@@ -56,6 +56,7 @@ export class ScopeNode {
   readonly confs: (Conf<Directives> | undefined)[] = [];
   readonly views: (Scope | undefined)[] = [];
   #lines: Map<string, readonly Directive[]> | undefined;
+  #owns: Map<string, boolean> | undefined;
   #inner: Map<Directive, ScopeNode> | undefined;
 
   constructor(
@@ -93,17 +94,33 @@ export class ScopeNode {
     return node;
   }
 
+  /** True if a directive of that name is in its block. */
+  owns(name: string): boolean {
+    const known = this.#owns?.get(name);
+    if (known !== undefined) return known;
+    const owns = this.block !== undefined && ownDirective(this.block, name) !== undefined;
+    if (this.#isOuter) {
+      this.#owns ??= new Map();
+      this.#owns.set(name, owns);
+    }
+    return owns;
+  }
+
   /** The directives of that name in its block, or in the innermost block around it that has any. */
   linesInForce(name: string): readonly Directive[] {
     const known = this.#lines?.get(name);
     if (known !== undefined) return known;
     const own = [...(this.block?.named(name) ?? [])];
     const lines = own.length > 0 || this.parent === undefined ? own : this.parent.linesInForce(name);
-    // Blocks with many others in them are asked again and again.
-    if (this.kind !== 'http' && this.kind !== 'server') return lines;
+    if (!this.#isOuter) return lines;
     this.#lines ??= new Map();
     this.#lines.set(name, lines);
     return lines;
+  }
+
+  /** Blocks with many others in them are asked again and again. */
+  get #isOuter(): boolean {
+    return this.kind === 'http' || this.kind === 'server';
   }
 
   /** The first of them. */
@@ -151,8 +168,7 @@ class ModuleScope implements Scope {
   }
 
   own(name: string): boolean {
-    for (const _ of this.#node.block?.named(name) ?? []) return true;
-    return false;
+    return this.#node.owns(name);
   }
 
   lines(name: string): readonly Directive[] {

@@ -7,11 +7,11 @@ import { hasFittingLevels, LEVELS_HINT } from '../../module/temporary-folder.js'
 import type { Block, Directive } from '../../module/tree.js';
 import { SharedByContent } from '../../net/shared-by-content.js';
 import type { ListenOptions } from '../../net/listen-options.js';
-import { ContentTypeTables } from './content-types.js';
+import { ContentTypeTables, type ContentTypes } from './content-types.js';
 import { coreDirectives, type CoreConf } from './core-module.js';
 import { HandlerSet } from './handler-set.js';
 import { LocationTable } from './location-table.js';
-import type { LimitExcept, Location, LocationMatch } from './location.js';
+import type { LimitExcept, Location, LocationMatch, LocationSettings } from './location.js';
 import { ScopedReader, type ScopeNode } from './scope.js';
 import { checkErrorPage, limitedMethods, listenOptions, locationSettings, serverNames, serverSettings, type Product } from './settings.js';
 
@@ -38,6 +38,8 @@ export class UnitCompiler {
   readonly #core: ScopedReader;
   readonly #contentTypes = new ContentTypeTables();
   readonly #contexts = new SharedByContent(serverTls);
+  /** Those of scopes that have nothing of their own are the same objects. */
+  readonly #settings = new WeakMap<CoreConf, LocationSettings[]>();
   #temporaryFolders = new Set<string>();
 
   constructor(
@@ -119,7 +121,7 @@ export class UnitCompiler {
     const handlers = this.#handlers(node, 'compile', errors);
     const types = this.#contentTypes.tableOf(node.linesInForce('types'));
     const autoRedirect = handlers.autoRedirect && match.name.endsWith('/') && match.kind !== 'regex';
-    const settings = locationSettings(this.conf(node), this.product, types, autoRedirect);
+    const settings = this.#settingsOf(this.conf(node), types, autoRedirect);
     this.#temporaryFolders.add(settings.clientBodyFile.path.folder);
     const limitsBody = handlers.limitsBody || (handlers.content === undefined && whole?.settings.clientMaxBodySize === 0);
     return {
@@ -145,6 +147,15 @@ export class UnitCompiler {
     if (hasFittingLevels(this.conf(node).client_body_temp_path)) return;
     const line = node.lineInForce('client_body_temp_path');
     if (line !== undefined) throw errorAt(line, `"${line.name}" directive invalid value`, line.args.at(-1), LEVELS_HINT);
+  }
+
+  #settingsOf(conf: CoreConf, types: ContentTypes, autoRedirect: boolean): LocationSettings {
+    const known = this.#settings.get(conf) ?? [];
+    const same = known.find((settings) => settings.contentTypes === types && settings.autoRedirect === autoRedirect);
+    if (same !== undefined) return same;
+    const settings = locationSettings(conf, this.product, types, autoRedirect);
+    this.#settings.set(conf, [...known, settings]);
+    return settings;
   }
 
   #listens(block: Block | undefined): readonly ListenOptions[] {

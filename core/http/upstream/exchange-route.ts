@@ -59,7 +59,7 @@ export class ExchangeRoute {
   ) {
     this.steps = responseSteps(plan);
     this.tls = plan.scheme === 'https' ? tlsClients.of(plan.tls) : undefined;
-    this.hidden = filters.of([...OWN_FIELDS, ...plan.hidden]);
+    this.hidden = filters.ofSet(plan.hidden, OWN_FIELDS);
     this.passesServer = !plan.hidden.has('server');
     this.passesDate = !plan.hidden.has('date');
     this.passesContentType = !plan.hidden.has('content-type');

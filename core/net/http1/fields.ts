@@ -44,6 +44,16 @@ export class FieldFilter {
 /** Filters by their names: thousands of locations mostly have the same few. */
 export class FieldFilters {
   readonly #filters = new Map<string, WeakRef<FieldFilter>>();
+  readonly #bySet = new WeakMap<ReadonlySet<string>, FieldFilter>();
+
+  /** @param more the same in every call */
+  ofSet(names: ReadonlySet<string>, more: readonly string[]): FieldFilter {
+    const known = this.#bySet.get(names);
+    if (known !== undefined) return known;
+    const filter = this.of([...more, ...names]);
+    this.#bySet.set(names, filter);
+    return filter;
+  }
 
   /** @param names as of {@link FieldFilter} */
   of(names: Iterable<string>): FieldFilter {
