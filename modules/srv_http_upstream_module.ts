@@ -12,6 +12,7 @@ import { upstreamDirectives } from '../core/module/upstream.js';
       in: ['http'],
       args: text('name'),
       many: true,
+      dynamic: true,
       block: 'upstream',
       identity: ({ args }) => args[0]?.text ?? '',
       doc: 'Defines a group of servers that requests are distributed among.',

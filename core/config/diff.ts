@@ -11,7 +11,7 @@ import { ROOT_ID, directiveData, sameHead, type DirectiveData, type TreeOperatio
 import type { Tree } from './tree.js';
 
 /** The specs that say what makes two directives the same thing. */
-export type Specs = Pick<SpecRegistry, 'find'>;
+export type Specs = Pick<SpecRegistry, 'find' | 'identityOf'>;
 
 /**
  * Operations that make `before` say what `after` says: one for each directive that comes, goes, changes, or has another place among the
@@ -85,7 +85,7 @@ class Pairing {
     const { name } = directive;
     if (context === 'entries') return name;
     const spec = context && this.specs.find(context, name)?.spec;
-    if (spec?.identity !== undefined) return `${name}\0${spec.identity(directive)}`;
+    if (spec?.identity !== undefined) return `${name}\0${this.specs.identityOf(directive, spec)}`;
     return spec && spec.many === undefined ? name : headText(directive);
   }
 }

@@ -22,7 +22,7 @@ export interface Step {
 export function stepOf(directive: Directive, context: ContextName, registry: SpecRegistry): Step {
   const spec = registry.find(context, directive.name)?.spec;
   if (spec?.keyed === true && directive.key !== undefined) return { text: `${directive.name}@${directive.key}`, counted: false };
-  if (spec?.identity !== undefined) return { text: `${directive.name} ${spec.identity(directive)}`, counted: true };
+  if (spec?.identity !== undefined) return { text: `${directive.name} ${registry.identityOf(directive, spec)}`, counted: true };
   if (spec?.many === undefined) return { text: directive.name, counted: false };
   return { text: `${directive.name} ${textIdentity(directive)}`, counted: true };
 }

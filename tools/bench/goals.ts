@@ -77,6 +77,33 @@ const goals: readonly Goal[] = [
     limit: 2,
     unit: '×',
   },
+  {
+    text: 'Change among 10,000 locations: p99',
+    scenario: 'locations',
+    key: 'largeP99',
+    kind: 'figure',
+    compare: 'below',
+    limit: 10,
+    unit: 'ms',
+  },
+  {
+    text: 'Change among 10,000 locations against 10: CPU of the worst kind',
+    scenario: 'locations',
+    key: 'worst',
+    kind: 'figure',
+    compare: 'at most',
+    limit: 2,
+    unit: '×',
+  },
+  {
+    text: 'Start with 10,000 locations',
+    scenario: 'locations',
+    key: 'largeStart',
+    kind: 'figure',
+    compare: 'below',
+    limit: 3000,
+    unit: 'ms',
+  },
 ];
 
 export type Verdict = 'reached' | 'missed' | 'invalid' | 'not measured';

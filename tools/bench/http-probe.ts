@@ -63,9 +63,10 @@ export class HttpClient {
   }
 
   /** Sends a request, with `body` as JSON when it is given. Throws when the connection fails. */
-  async send(method: string, path: string, body?: unknown): Promise<Answer> {
+  async send(method: string, path: string, body?: unknown, fields: Readonly<Record<string, string>> = {}): Promise<Answer> {
     const json = body === undefined ? '' : JSON.stringify(body);
-    const headers = body === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(json) };
+    const described = body === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(json) };
+    const headers = { ...described, ...fields };
     const request = this.#request({ host: this.#host, port: this.#port, method, path, headers, agent: this.#agent });
     request.end(json);
     const [response] = (await once(request, 'response')) as [IncomingMessage];

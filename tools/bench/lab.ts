@@ -14,6 +14,8 @@ export interface Pace {
   readonly restSeconds: number;
   readonly starts: number;
   readonly memberAdds: number;
+  /** Changes of each kind. */
+  readonly changes: number;
 }
 
 export const fullPace: Pace = {
@@ -23,6 +25,7 @@ export const fullPace: Pace = {
   restSeconds: 2,
   starts: 3,
   memberAdds: 500,
+  changes: 50,
 };
 
 export const quickPace: Pace = {
@@ -32,6 +35,7 @@ export const quickPace: Pace = {
   restSeconds: 0.5,
   starts: 1,
   memberAdds: 20,
+  changes: 10,
 };
 
 /** What every measurement needs: a temporary folder, the programs, cores, and the processes it started. */

@@ -1,10 +1,12 @@
-import { FILES, MAX_CONNECTIONS, type Site, UPSTREAM_KEEPALIVE, OWN_ANSWER } from './site.js';
+import { FILES, MAX_CONNECTIONS, type Site, UPSTREAM_KEEPALIVE, OWN_ANSWER, OWN_BODY } from './site.js';
 
 /** Lines that only one of the servers of this language needs. */
 export interface Additions {
   readonly main?: readonly string[];
   readonly http?: readonly string[];
   readonly server?: readonly string[];
+  /** Behind the server. */
+  readonly servers?: readonly string[];
 }
 
 /**
@@ -41,9 +43,10 @@ export function nginxConfig(site: Site, additions: Additions = {}): string {
     '            proxy_http_version 1.1;',
     '            proxy_set_header Connection "";',
     '        }',
-    `        location = ${OWN_ANSWER} { return 200 "${'x'.repeat(1024)}"; }`,
+    `        location = ${OWN_ANSWER} { return 200 "${OWN_BODY}"; }`,
     `        location ${FILES} { alias ${site.files}/; }`,
     '    }',
+    ...(additions.servers ?? []).map((line) => `    ${line}`),
     '}',
   ]);
 }

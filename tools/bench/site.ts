@@ -24,3 +24,4 @@ export const FILES = '/files/';
 
 /** Path that the server answers by itself, with 1 KB, so that a server of several workers is not held up by a backend. */
 export const OWN_ANSWER = '/own';
+export const OWN_BODY = 'x'.repeat(1024);

@@ -116,7 +116,7 @@ function groupOf(
   changes: readonly ServerChange[],
   errors: ErrorCollector,
 ): ListenGroup {
-  if (before !== undefined && changes.every(listensAsBefore)) {
+  if (before !== undefined && changes.every((change) => listensAsBefore(change, before.names.defaultServer))) {
     const { defaultServer } = before.names;
     const chosen = changes.find((change) => change.before === defaultServer)?.after ?? defaultServer;
     return { ...before, names: before.names.change(lines, chosen, changes), lines };
@@ -155,9 +155,9 @@ function groupOf(
   return { key: options.secure ? `${address} ssl` : address, options, names, lines };
 }
 
-/** True for a server that only has other content, and for a new one that brings no options: the socket stays as it is. */
-function listensAsBefore({ before, after, isLast }: ServerChange): boolean {
-  if (after === undefined) return false;
+/** True for a server that only has other content, and for one that comes or goes with no options: the socket stays as it is. */
+function listensAsBefore({ before, after, isLast }: ServerChange, defaultServer: VirtualServer): boolean {
+  if (after === undefined) return before === undefined || (before !== defaultServer && before.listens.every(isPlain));
   if (before !== undefined) return before.listens === after.listens && before.tls === after.tls;
   return isLast && after.listens.every(isPlain);
 }

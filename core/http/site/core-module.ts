@@ -45,12 +45,20 @@ const ANYWHERE = ['http', 'server', 'location'] as const;
 /** Directives of the engine itself: nginx's ngx_http_core_module, with its defaults. */
 export const coreDirectives = {
   http: directive({ in: ['main'], block: 'http', identity: () => '', doc: 'The HTTP engine.' }),
-  server: directive({ in: ['http'], block: 'server', many: true, identity: serverIdentity, doc: 'A virtual server.' }),
+  server: directive({
+    in: ['http'],
+    block: 'server',
+    many: true,
+    dynamic: true,
+    identity: serverIdentity,
+    doc: 'A virtual server.',
+  }),
   location: directive({
     in: ['server', 'location'],
     args: { first: text('[= | ~ | ~* | ^~] uri'), second: optional(text('uri')) },
     block: 'location',
     many: true,
+    dynamic: true,
     identity: words,
     defines: groupsInArguments,
     doc: 'Settings for a part of the URIs.',

@@ -1,5 +1,6 @@
 import type { Scenario } from '../scenario.js';
 import { idleScenario } from './idle.js';
+import { locationsScenario } from './locations.js';
 import { membersScenario } from './members.js';
 import { partLoadScenarios } from './part-load.js';
 import { startUpScenario } from './start-up.js';
@@ -14,4 +15,5 @@ export const allScenarios: readonly Scenario[] = [
   startUpScenario,
   workersScenario,
   membersScenario,
+  locationsScenario,
 ];

@@ -1,5 +1,6 @@
 import { nginxConfig } from '../nginx-config.js';
 import type { Site } from '../site.js';
+import { controlConfig } from './control-config.js';
 
 /** The group that members are added to. */
 export const GROUP = 'members';
@@ -29,7 +30,7 @@ export function membersConfig(site: Site, apiPort: number, members: number): Rec
   return {
     'conf/srv.conf': nginxConfig(site, { main, http, server }),
     'conf/srv_broker.conf': '',
-    'conf/srv_ctrl.conf': controlConfig(apiPort),
+    'conf/srv_ctrl.conf': controlConfig(apiPort, 'modules/srv_http_upstream_api_module.so'),
   };
 }
 
@@ -39,21 +40,4 @@ function memberLines(count: number): string[] {
     const address = `127.${128 + (index >> 16)}.${(index >> 8) & 255}.${index & 255}`;
     return `    server ${address}:1 max_fails=0;`;
   });
-}
-
-function controlConfig(apiPort: number): string {
-  return `load_module modules/srv_http_upstream_api_module.so;
-error_log error.log error;
-events {
-    worker_connections 512;
-}
-http {
-    server {
-        listen 127.0.0.1:${apiPort};
-        location /api {
-            dyn_module_api;
-        }
-    }
-}
-`;
 }
