@@ -1,6 +1,7 @@
+import { accessRules, type Decision } from '../core/module/access-rules.js';
 import { DECLINED, OK, type Handler, type HttpHandlers, type LocationScope } from '../core/module/http.js';
 import { httpModule } from '../core/module/manifest.js';
-import { clients, type Clients } from '../core/module/network.js';
+import { clients } from '../core/module/network.js';
 import { Log } from '../core/module/services.js';
 import { directive } from '../core/module/spec.js';
 
@@ -12,44 +13,28 @@ const rule = directive({
 });
 const directives = { allow: rule, deny: rule };
 
-interface Rule {
-  readonly allow: boolean;
-  readonly fits: Clients;
-}
+type AccessScope = LocationScope<typeof directives>;
 
 /** Access by client address (ngx_http_access_module). */
 @httpModule({ name: 'srv_http_access_module', api: 1, directives })
 export class Access {
   constructor(private readonly log: Log) {}
 
-  compile(scope: LocationScope<typeof directives>): HttpHandlers | undefined {
-    const rules = this.#rules(scope);
-    return rules.length === 0 ? undefined : { access: this.#check(rules) };
-  }
-
-  /** The rules of the innermost level that has any, in the order they are written: allow and deny are one list. */
-  #rules(scope: LocationScope<typeof directives>): Rule[] {
-    let level: LocationScope<typeof directives> | undefined = scope;
-    while (level !== undefined && !level.own('allow') && !level.own('deny'))
-      level = level.parent as LocationScope<typeof directives> | undefined;
-    if (level === undefined) return [];
+  /** The rules of the innermost level that has any count. */
+  compile(scope: AccessScope): HttpHandlers | undefined {
+    let level: AccessScope | undefined = scope;
+    while (level !== undefined && !level.own('allow') && !level.own('deny')) level = level.parent as AccessScope | undefined;
+    if (level === undefined) return undefined;
     const { allow, deny } = level.conf;
-    const allows = level.own('allow') ? [...allow] : [];
-    const denies = level.own('deny') ? [...deny] : [];
-    const rules: Rule[] = [];
-    for (const { name } of level.directive?.block ?? []) {
-      const fits = name === 'allow' ? allows.shift() : name === 'deny' ? denies.shift() : undefined;
-      if (fits !== undefined) rules.push({ allow: name === 'allow', fits });
-    }
-    return rules;
+    const own = { allow: level.own('allow') ? allow : [], deny: level.own('deny') ? deny : [] };
+    return { access: this.#check(accessRules(level.directive?.block ?? [], own)) };
   }
 
-  #check(rules: readonly Rule[]): Handler {
+  #check(decide: Decision): Handler {
     return (request) => {
-      const { remoteAddress } = request.connection;
-      const found = rules.find((candidate) => candidate.fits(remoteAddress));
-      if (found === undefined) return DECLINED;
-      if (found.allow) return OK;
+      const allowed = decide(request.connection.remoteAddress);
+      if (allowed === undefined) return DECLINED;
+      if (allowed) return OK;
       this.log.write('error', 'access forbidden by rule', request);
       return 403;
     };

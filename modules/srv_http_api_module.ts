@@ -1,24 +1,34 @@
+import { accessRules, type Decision } from '../core/module/access-rules.js';
 import { rest, text } from '../core/module/args.js';
 import type { HttpHandlers, LocationScope, Scope } from '../core/module/http.js';
 import { httpModule, type HttpModule } from '../core/module/manifest.js';
-import { ApiRoutes } from '../core/module/services.js';
-import { directive } from '../core/module/spec.js';
-import type { Block, Directive } from '../core/module/tree.js';
-import { accessRules, type Decision } from './srv_http_api_module/access-rules.js';
+import { method, methodSet } from '../core/module/method.js';
+import { clients } from '../core/module/network.js';
+import { ApiRoutes, type ApiBase } from '../core/module/services.js';
+import { directive, type Conf } from '../core/module/spec.js';
+import type { Directive } from '../core/module/tree.js';
 
-const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+const rule = directive({
+  in: ['api_limit_except'],
+  args: clients({ all: true }),
+  many: true,
+  doc: 'The first rule that fits the client decides; without one it is allowed.',
+});
 
 const directives = {
   dyn_module_api: directive({ in: ['location'], inherit: 'none', doc: 'The REST API of all control modules lies below this location.' }),
   api_limit_except: directive({
     in: ['location'],
-    args: { key: text('module_key'), methods: rest(text('METHOD')) },
+    args: { key: text('module_key'), methods: rest(method('METHOD')) },
     many: true,
     inherit: 'none',
-    block: 'entries',
+    block: { context: 'api_limit_except', directives: { allow: rule, deny: rule } },
     doc: 'Rules for clients that use another method than these on the paths of one module.',
   }),
 };
+
+type ApiScope = LocationScope<typeof directives>;
+type LimitConf = Conf<typeof directives>['api_limit_except'][number];
 
 /** `api_limit_except KEY METHOD … { … }`. */
 interface Limit {
@@ -30,34 +40,54 @@ interface Limit {
 /** The REST API as the content of a location of a control-plane server: `location /api { dyn_module_api; }`. */
 @httpModule({ name: 'srv_http_api_module', api: 1, plane: 'control', directives })
 export class ModuleApi implements HttpModule {
+  /** The locations in force that hold the API, by the id of their server. */
+  readonly #bases = new Map<number, Set<ApiBase>>();
+
   constructor(private readonly routes: ApiRoutes) {}
 
-  compile(scope: LocationScope<typeof directives>): HttpHandlers | undefined {
+  compile(scope: ApiScope): HttpHandlers | undefined {
     if (scope.kind === 'server') return this.#server(scope);
-    const lines = Array.from(scope.directive?.block?.named('api_limit_except') ?? []);
+    const lines = scope.own('api_limit_except') ? scope.lines('api_limit_except') : [];
     if (scope.conf.dyn_module_api !== true || scope.directive === undefined) return rejectRules(scope, lines);
-    const limits = scope.each(lines, (line) => limit(scope, line, this.routes.keys));
+    const { api_limit_except: confs } = scope.conf;
+    const limits = scope.each(lines.entries(), ([at, line]) => limit(scope, line, confs[at]!, this.routes.keys));
     const allows = (key: string, method: string, address: string): boolean =>
-      limits.every((rule) => rule.key !== key || rule.methods.has(method) || rule.allows(address));
+      limits.every((rule) => rule.key !== key || rule.methods.has(method) || (rule.allows(address) ?? true));
+    const base = { location: scope.directive, root: '' };
+    this.#announce(scope, base);
     return {
       content: this.routes.content({ scope, root: '', allows }),
-      error: this.routes.errors([{ location: scope.directive, root: '' }]),
+      error: this.routes.errors([base]),
       limitsBody: true,
     };
   }
 
-  /** Requests that no location was found for get the error body of the API as well. */
+  /** Requests that no location was found for get the error body of the API as well, where the server has such a location. */
   #server({ directive }: Scope): HttpHandlers | undefined {
-    const places = Array.from(apiLocations(directive?.block), (location) => ({ location, root: '' }));
-    return places.length > 0 ? { error: this.routes.errors(places) } : undefined;
+    if (directive === undefined) return undefined;
+    const { id } = directive;
+    return {
+      error: (request, status) => {
+        const bases = this.#bases.get(id);
+        return bases && this.routes.errors([...bases])(request, status);
+      },
+    };
   }
-}
 
-function* apiLocations(block: Block | undefined): Generator<Directive> {
-  for (const location of block?.named('location') ?? []) {
-    const [line] = location.block?.named('dyn_module_api') ?? [];
-    if (line !== undefined) yield location;
-    yield* apiLocations(location.block);
+  /** Makes a location known while it is in force: its server may be the same from before to after. */
+  #announce(scope: Scope, base: ApiBase): void {
+    let outer: Scope | undefined = scope;
+    while (outer !== undefined && outer.kind !== 'server') outer = outer.parent;
+    const id = outer?.directive?.id;
+    if (id === undefined) return;
+    scope.register({
+      commit: () => this.#bases.set(id, (this.#bases.get(id) ?? new Set()).add(base)),
+      release: () => {
+        const bases = this.#bases.get(id);
+        bases?.delete(base);
+        if (bases?.size === 0) this.#bases.delete(id);
+      },
+    });
   }
 }
 
@@ -65,17 +95,7 @@ function rejectRules(scope: Scope, [line]: readonly Directive[]): undefined {
   if (line !== undefined) scope.fail('"api_limit_except" has no effect without "dyn_module_api"', line, 'put both into the same location');
 }
 
-function limit(scope: Scope, line: Directive, keys: ReadonlySet<string>): Limit {
-  const [key = '', ...words] = line.args.map((word) => word.text);
+function limit(scope: Scope, line: Directive, { key, methods, block }: LimitConf, keys: ReadonlySet<string>): Limit {
   if (!keys.has(key)) scope.fail(`unknown module key "${key}"`, line, `one of: ${[...keys].join(', ')}`);
-  const methods = new Set(words.map((word) => word.toUpperCase()));
-  const unknown = words.find((word) => !METHODS.has(word.toUpperCase()));
-  if (unknown !== undefined) scope.fail(`invalid method "${unknown}"`, line, `one of: ${[...METHODS].join(', ')}`);
-  // As with limit_except: GET allows HEAD.
-  if (methods.has('GET')) methods.add('HEAD');
-  try {
-    return { key, methods, allows: accessRules(line.block ?? []) };
-  } catch (error) {
-    return scope.fail(error instanceof Error ? error.message : String(error), line);
-  }
+  return { key, methods: methodSet(methods), allows: accessRules(line.block ?? [], block) };
 }

@@ -37,9 +37,9 @@ export interface HttpHandlers extends Partial<Record<Phase, Handler>> {
   autoRedirect?: true;
   /**
    * The body of an error response that the server makes (4xx, 5xx) where no `error_page` applies; it may set header fields as well. Of a
-   * server it is for requests that no location was found for. The first module that has one decides.
+   * server it is for requests that no location was found for. The first module that has one decides; nothing returned: the server's own.
    */
-  error?: (request: HttpRequest, status: number) => ErrorBody;
+  error?: (request: HttpRequest, status: number) => ErrorBody | undefined;
   /**
    * Changes status and fields of the response before they are sent, in the order of the manifests. It sees the final Content-Type and
    * Content-Length. To change the body as well it returns a {@link BodyFilter} made for this one response; nothing returned costs nothing.

@@ -1,6 +1,7 @@
 import test from 'ava';
 import { connectRaw, exchange, get } from '../harness/client.js';
 import { runSrv } from '../harness/srv.js';
+import { waitFor } from '../harness/wait.js';
 import { errorOf } from './api-client.js';
 import { startNode } from './node.js';
 
@@ -103,6 +104,24 @@ test('api_limit_except restricts methods of one module by address', async (t) =>
   t.is((await node.members()).length, 2);
 });
 
+test('errors outside of all locations have the form of the API in servers that have it, also after a reload', async (t) => {
+  const node = await startNode(t, { control: 'server { listen 127.0.0.1:%%PORT_other%%; location /x { return 204; } }' });
+  const typeOfMissing = async (): Promise<string | undefined> =>
+    (await get(node.srv.port('other'), '/nowhere', { headers: { host: 'localhost' } })).headers['content-type'];
+  const before = node.srv.read('conf/ctrl.conf');
+  const reload = async (location: string): Promise<void> => {
+    await node.srv.configure(before.replace('location /x { return 204; }', `$& ${location}`), 'conf/ctrl.conf');
+    node.srv.signal('SIGHUP');
+  };
+  t.is(await typeOfMissing(), 'text/html');
+  await reload('location /other { dyn_module_api; }');
+  await waitFor('the API', async () => (await get(node.srv.port('other'), '/other/v1/none')).headers['content-type']?.includes('json'));
+  t.is(await typeOfMissing(), 'application/json; charset=utf-8');
+  await reload('location /other { return 204; }');
+  await waitFor('no API', async () => (await get(node.srv.port('other'), '/other')).status === 204);
+  t.is(await typeOfMissing(), 'text/html');
+});
+
 test('errors in the configuration of the API are reported at their lines', async (t) => {
   const check = async (location: string) => {
     const ctrl = `load_module modules/srv_http_sendmsg_module.so;\nevents {} http { server { listen 127.0.0.1:%%PORT_api%%;\n${location}\n} }`;
@@ -116,6 +135,8 @@ test('errors in the configuration of the API are reported at their lines', async
     ['location /api { dyn_module_api;\napi_limit_except kv GET { deny all; } }', /test is successful/],
     ['location /api { dyn_module_api;\napi_limit_except kvs GET { deny all; } }', /unknown module key "kvs" in .*ctrl.conf:4/],
     ['location /api { dyn_module_api;\napi_limit_except kv FETCH { deny all; } }', /invalid method "FETCH" in .*ctrl.conf:4/],
+    ['location /api { dyn_module_api;\napi_limit_except kv GET {\ndeny al; } }', /invalid parameter "al" in .*ctrl.conf:5/],
+    ['location /api { dyn_module_api;\napi_limit_except kv GET {\ndenny all; } }', /unknown directive "denny" in .*ctrl.conf:5/],
     [
       'location /kv { dyn_sendmsg_kv;\napi_limit_except kv GET { deny all; } }',
       /"api_limit_except" has no effect without "dyn_module_api" in .*ctrl.conf:4/,

@@ -1,4 +1,5 @@
 import { choice, flag, number, optional, rest, size, template, text, time } from '../../module/args.js';
+import { method } from '../../module/method.js';
 import { namedGroups } from '../../module/pattern.js';
 import { httpModule } from '../../module/manifest.js';
 import { ArgError, directive, type ArgType, type Conf } from '../../module/spec.js';
@@ -65,7 +66,7 @@ export const coreDirectives = {
   }),
   limit_except: directive({
     in: ['location'],
-    args: { methods: rest(text('method')) },
+    args: { methods: rest(method()) },
     block: 'limit_except',
     inherit: 'none',
     doc: 'Access rules, and other settings, for requests with methods other than these. GET includes HEAD.',

@@ -101,36 +101,6 @@ export function checkErrorPage(line: Directive): void {
   }
 }
 
-/** Methods that nginx knows by name. */
-const METHODS = new Set([
-  'GET',
-  'HEAD',
-  'POST',
-  'PUT',
-  'DELETE',
-  'MKCOL',
-  'COPY',
-  'MOVE',
-  'OPTIONS',
-  'PROPFIND',
-  'PROPPATCH',
-  'LOCK',
-  'UNLOCK',
-  'PATCH',
-]);
-
-/** The methods that a `limit_except` line leaves alone: with GET also HEAD. @throws ConfigError */
-export function limitedMethods(line: Directive): ReadonlySet<string> {
-  const methods = new Set<string>();
-  for (const word of line.args) {
-    const method = word.text.toUpperCase();
-    if (!METHODS.has(method)) throw errorAt(line, `invalid method "${word.text}"`, word, `one of: ${[...METHODS].join(', ')}`);
-    methods.add(method);
-    if (method === 'GET') methods.add('HEAD');
-  }
-  return methods;
-}
-
 /** What the `server_name` lines of a server say, whose words were checked with the tree. */
 export function serverNames(lines: readonly Directive[]): { name: string; names: ServerName[] } {
   const words = lines.flatMap((line) => line.args.map((word) => word.text));

@@ -2,6 +2,7 @@ import { errorAt } from '../../config/errors.js';
 import type { ErrorCollector } from '../../config/error-collector.js';
 import type { HttpHandlers } from '../../module/http.js';
 import type { HttpModule, ModuleDeclaration } from '../../module/manifest.js';
+import { methodSet } from '../../module/method.js';
 import type { ArgContext } from '../../module/spec.js';
 import { hasFittingLevels, LEVELS_HINT } from '../../module/temporary-folder.js';
 import type { Block, Directive } from '../../module/tree.js';
@@ -11,9 +12,9 @@ import { ContentTypeTables, type ContentTypes } from './content-types.js';
 import { coreDirectives, type CoreConf } from './core-module.js';
 import { HandlerSet } from './handler-set.js';
 import { LocationTable } from './location-table.js';
-import type { LimitExcept, Location, LocationMatch, LocationSettings } from './location.js';
+import type { Location, LocationMatch, LocationSettings } from './location.js';
 import { ScopedReader, type ScopeNode } from './scope.js';
-import { checkErrorPage, limitedMethods, listenOptions, locationSettings, serverNames, serverSettings, type Product } from './settings.js';
+import { checkErrorPage, listenOptions, locationSettings, serverNames, serverSettings, type Product } from './settings.js';
 
 import type { Holdings, UnitRecorder } from './unit.js';
 import { serverTls, type ServerTls } from './server-tls.js';
@@ -83,7 +84,7 @@ export class UnitCompiler {
       return {
         ...whole,
         branches: branches.length > 0 ? new Map(branches) : undefined,
-        limitExcept: limit && this.#limitExcept(limit, part(limit), errors),
+        limitExcept: limit && { methods: methodSet(this.conf(node).limit_except?.methods ?? []), location: part(limit) },
       };
     });
     return { ...location, holdings };
@@ -98,10 +99,6 @@ export class UnitCompiler {
 
   conf(node: ScopeNode): CoreConf {
     return this.#core.conf(node) as CoreConf;
-  }
-
-  #limitExcept(directive: Directive, location: Location, errors: ErrorCollector): LimitExcept {
-    return { methods: errors.attempt(() => limitedMethods(directive)) ?? new Set(), location };
   }
 
   /** A block of `if` or `limit_except`: what it has no content of its own for is answered by that of the location. */
