@@ -32,6 +32,7 @@ const GETTERS: Readonly<Record<string, VariableGetter>> = {
   request_length: own((request) => String(request.text.length + (request.body?.taken ?? 0))),
   request_time: own((request) => seconds(Math.max(Date.now() - request.startTime, 0))),
   server_protocol: ofHead((request) => request.protocol),
+  http2: own((request) => (request.protocol !== 'HTTP/2.0' ? '' : request.connection.secure ? 'h2' : 'h2c')),
   scheme: (request) => (request.connection.secure ? 'https' : 'http'),
   https: (request) => (request.connection.secure ? 'on' : ''),
   host: (request) => request.host,

@@ -9,6 +9,8 @@ export class AcceptedConnection {
   secure = false;
   /** The protocol chosen by ALPN (RFC 7301); undefined: the client offered none. */
   alpn: string | undefined = undefined;
+  /** Its first bytes are the preface of HTTP/2. */
+  prefersHttp2 = false;
   /** The host name that the client asked for (SNI), in lower case. */
   serverName: string | undefined = undefined;
   /** How many preludes have begun. The listener's. */

@@ -19,6 +19,8 @@ export interface ListenOptions {
   readonly keepAlive: KeepAlive | undefined;
   /** Each connection begins with a header of the PROXY protocol. */
   readonly proxyProtocol: boolean;
+  /** Clients may speak HTTP/2, whatever the servers say: the form before the directive `http2`. */
+  readonly http2: boolean;
   /** Options of the socket stand in this line. */
   readonly setsSocket: boolean;
   /** Undefined: no line says where the server listens. */
@@ -59,7 +61,8 @@ const SOCKET_WORDS = new Set(['reuseport', 'bind', 'deferred']);
 export const listenParameter: ArgType<string> = {
   kind: 'text',
   form: 'parameter',
-  parse(parameter) {
+  parse(parameter, { warn }) {
+    if (parameter === 'http2') warn?.('the "listen ... http2" directive is deprecated, use the "http2" directive instead');
     applyParameter(parameter, defaultParameters());
     return parameter;
   },
@@ -90,6 +93,7 @@ interface Parameters {
   ipv6Only: boolean;
   keepAlive: KeepAlive | undefined;
   proxyProtocol: boolean;
+  http2: boolean;
   setsSocket: boolean;
 }
 
@@ -101,6 +105,7 @@ function defaultParameters(): Parameters {
     ipv6Only: true,
     keepAlive: undefined,
     proxyProtocol: false,
+    http2: false,
     setsSocket: false,
   };
 }
@@ -109,13 +114,14 @@ function applyParameter(parameter: string, options: Parameters): void {
   if (parameter === 'default_server' || parameter === 'default') options.defaultServer = true;
   else if (parameter === 'ssl') options.secure = true;
   else if (parameter === 'proxy_protocol') options.proxyProtocol = true;
+  else if (parameter === 'http2') options.http2 = true;
   else {
     const [, key = '', value = ''] = /^([^=]*)=(.*)$/s.exec(parameter) ?? [];
     const option = Object.hasOwn(SOCKET_OPTIONS, key) ? SOCKET_OPTIONS[key] : undefined;
     if (option === undefined && !SOCKET_WORDS.has(parameter)) {
       throw new ArgError(
         `invalid parameter "${parameter}"`,
-        'accepted: default_server, ssl, proxy_protocol, backlog=number, ipv6only=on|off, so_keepalive=on|off',
+        'accepted: default_server, ssl, http2, proxy_protocol, backlog=number, ipv6only=on|off, so_keepalive=on|off',
       );
     }
     option?.(parameter, value, options);

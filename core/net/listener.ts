@@ -4,6 +4,7 @@ import { acceptInto } from './accept.js';
 import { AcceptedConnection } from './accepted-connection.js';
 import type { ListenOptions } from './listen-options.js';
 import type { NetContext } from './net-context.js';
+import { Http2Preface } from './prelude/http2-preface.js';
 import type { Prelude, PreludeEnd } from './prelude/prelude.js';
 import { ProxyProtocol } from './prelude/proxy-protocol.js';
 import { TlsHandshake } from './prelude/tls-handshake.js';
@@ -35,7 +36,7 @@ export interface ConnectionServer extends TlsIdentities {
 
 /**
  * One listening socket of one thread: it accepts connections and hands them to its engine when their preludes are over, in this order: PROXY
- * protocol, TLS with ALPN.
+ * protocol, TLS with ALPN or the preface of HTTP/2.
  */
 export class Listener implements PreludeEnd {
   #server: Server | undefined;
@@ -61,6 +62,8 @@ export class Listener implements PreludeEnd {
     const row: ((connection: AcceptedConnection) => Prelude)[] = [];
     if (options.proxyProtocol) row.push((connection) => new ProxyProtocol(connection, context, this));
     if (options.secure) row.push((connection) => new TlsHandshake(connection, context, this, engine));
+    // Over TLS it is agreed on by ALPN.
+    if (options.http2 && !options.secure) row.push((connection) => new Http2Preface(connection, context, this));
     this.#options = options;
     this.#row = row;
   }

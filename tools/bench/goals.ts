@@ -25,6 +25,7 @@ const goals: readonly Goal[] = [
   { text: '10 MB proxied: CPU per GiB', scenario: '10m', key: 'cpu', kind: 'ratio', compare: 'at most', limit: 0.75, unit: '× nginx' },
   { text: 'New connection per request: CPU', scenario: 'conn', key: 'cpu', kind: 'ratio', compare: 'at most', limit: 1.8, unit: '× nginx' },
   { text: 'TLS keep-alive: CPU per request', scenario: 'tls', key: 'cpu', kind: 'ratio', compare: 'at most', limit: 1.4, unit: '× nginx' },
+  { text: 'HTTP/2: CPU per request', scenario: 'h2', key: 'cpu', kind: 'ratio', compare: 'at most', limit: 1.4, unit: '× nginx' },
   {
     text: 'File of 1 KB: CPU per request',
     scenario: 'static-1k',

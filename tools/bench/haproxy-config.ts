@@ -4,6 +4,7 @@ import { MAX_CONNECTIONS, type Site, OWN_ANSWER } from './site.js';
 /** The same site in haproxy's language. */
 export function haproxyConfig(site: Site): string {
   const tls = site.certificate ? ` ssl crt ${site.certificate.bundle} ssl-min-ver TLSv1.3` : '';
+  const http2 = site.http2 === true ? ' proto h2' : '';
   return lines([
     'global',
     `    nbthread ${site.workers}`,
@@ -18,7 +19,7 @@ export function haproxyConfig(site: Site): string {
     '    timeout http-keep-alive 1h',
     '    http-reuse always',
     'frontend site',
-    `    bind 127.0.0.1:${site.port}${tls}`,
+    `    bind 127.0.0.1:${site.port}${tls}${http2}`,
     `    http-request return status 200 content-type text/plain string ${'x'.repeat(1024)} if { path ${OWN_ANSWER} }`,
     '    default_backend backend',
     'backend backend',

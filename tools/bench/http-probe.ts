@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request as httpRequest } from 'node:http';
+import { connect as connectHttp2, type IncomingHttpHeaders } from 'node:http2';
 import { Agent as TlsAgent, request as httpsRequest } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Started } from './processes.js';
@@ -12,6 +13,8 @@ export interface Target {
   readonly host?: string;
   /** Over TLS, whoever signed the certificate. */
   readonly secure?: boolean;
+  /** HTTP/2 without TLS. */
+  readonly http2?: boolean;
 }
 
 /**
@@ -32,6 +35,7 @@ export async function answers(target: Target, process: Started): Promise<number>
 }
 
 async function answersOnce(target: Target): Promise<boolean> {
+  if (target.http2 === true) return answersHttp2(target);
   const client = new HttpClient(target.port, target.host, target.secure);
   try {
     return (await client.send('GET', target.path)).status === 200;
@@ -39,6 +43,20 @@ async function answersOnce(target: Target): Promise<boolean> {
     return false;
   } finally {
     client.close();
+  }
+}
+
+async function answersHttp2({ port, path }: Target): Promise<boolean> {
+  const session = connectHttp2(`http://127.0.0.1:${port}`);
+  try {
+    const failed = once(session, 'error').then(([error]) => Promise.reject(error as Error));
+    const response = once(session.request({ ':path': path }), 'response') as Promise<[IncomingHttpHeaders]>;
+    const [headers] = await Promise.race([response, failed]);
+    return Number(headers[':status']) === 200;
+  } catch {
+    return false;
+  } finally {
+    session.destroy();
   }
 }
 

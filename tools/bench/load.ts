@@ -10,13 +10,13 @@ export interface LoadShape {
   readonly cores: readonly number[];
 }
 
-/** What wrk saw. */
+/** What the program that made the load saw. */
 export interface Load {
   readonly requests: number;
   /** Bytes received, heads included. */
   readonly bytes: number;
   readonly seconds: number;
-  /** Milliseconds. */
+  /** Milliseconds; NaN: the program does not say. */
   readonly p50: number;
   readonly p99: number;
   /** Answers that were no success, and socket errors: the run does not count. */

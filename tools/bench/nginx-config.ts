@@ -14,7 +14,13 @@ export interface Additions {
  */
 export function nginxConfig(site: Site, additions: Additions = {}): string {
   // Without reuseport nginx's workers share one socket, and how they divide a few connections is left to chance.
-  const listen = [`127.0.0.1:${site.port}`, ...(site.workers > 1 ? ['reuseport'] : []), ...(site.certificate ? ['ssl'] : [])];
+  const listen = [
+    `127.0.0.1:${site.port}`,
+    ...(site.workers > 1 ? ['reuseport'] : []),
+    ...(site.certificate ? ['ssl'] : []),
+    // The directive `http2` came with nginx 1.25.1, which warns about this form.
+    ...(site.http2 === true ? ['http2'] : []),
+  ];
   return lines([
     ...(additions.main ?? []),
     'daemon off;',

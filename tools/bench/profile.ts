@@ -49,7 +49,7 @@ export async function profileServer(lab: Lab, name: string, keep: string | undef
   const dir = lab.folder({});
   const faults: string[] = [];
   const server = srvServer(['--cpu-prof', `--cpu-prof-dir=${dir}`]);
-  const load = await withSite(lab, server, { tls: traffic.tls === true }, faults, (site) =>
+  const load = await withSite(lab, server, { tls: traffic.tls === true, http2: traffic.streams !== undefined }, faults, (site) =>
     drive(lab, traffic, site, lab.pace.warmUpSeconds + lab.pace.seconds),
   );
   const files = readdirSync(dir).filter((file) => file.endsWith('.cpuprofile'));

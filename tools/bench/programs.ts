@@ -20,6 +20,7 @@ const programs = {
     package: 'wrk',
     without: 'no measurement under load (1k, 10m, conn, tls, workers)',
   },
+  h2load: { version: ['--version'], pattern: /nghttp2\/(\S+)/, package: 'nghttp2-client', without: 'no measurement of HTTP/2 (h2)' },
   nginx: { version: ['-v'], pattern: /nginx\/(\S+)/, package: 'nginx', without: 'no ratios; a backend in Node takes its place' },
   haproxy: { version: ['-v'], pattern: /version (\S+)/, package: 'haproxy', without: 'nginx is the only peer' },
   openssl: { version: ['version'], pattern: /OpenSSL (\S+)/, package: 'openssl', without: 'no certificate, so no TLS measurement' },
@@ -42,7 +43,14 @@ export type Programs = Readonly<Record<ProgramName, FoundProgram | undefined>>;
 
 /** Looks for the programs in PATH and in the folders for system programs, which a user's PATH may lack. */
 export function findPrograms(): Programs {
-  return { wrk: find('wrk'), nginx: find('nginx'), haproxy: find('haproxy'), openssl: find('openssl'), taskset: find('taskset') };
+  return {
+    wrk: find('wrk'),
+    h2load: find('h2load'),
+    nginx: find('nginx'),
+    haproxy: find('haproxy'),
+    openssl: find('openssl'),
+    taskset: find('taskset'),
+  };
 }
 
 /** One line for each program that is not there: what is lost, and how to get it. */

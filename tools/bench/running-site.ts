@@ -12,6 +12,7 @@ import type { Site } from './site.js';
 export interface SiteShape {
   readonly workers?: number;
   readonly tls?: boolean;
+  readonly http2?: boolean;
   /** Instead of the plan of the lab. */
   readonly cores?: CorePlan;
   /** Addresses of the loopback interface that the backend listens on; 127.0.0.1 is one of them. */
@@ -56,7 +57,7 @@ export async function withSite<T>(
     const process = lab.processes.start(server.command(dir), { cores: cores.server });
     try {
       // A port that accepts connections says little: one that starts may bind it for a moment to see whether it is free.
-      const answeredAt = await answers({ port: site.port, path: '/1k', secure: site.certificate !== undefined }, process);
+      const answeredAt = await answers({ port: site.port, path: '/1k', secure: site.certificate !== undefined, http2: site.http2 === true }, process);
       const origin = `${site.certificate ? 'https' : 'http'}://127.0.0.1:${site.port}`;
       return await measure({ port: site.port, backend: backend.port, origin, process, dir, spawnedAt, answeredAt });
     } finally {
@@ -71,7 +72,7 @@ export async function withSite<T>(
 
 async function describeSite(lab: Lab, backend: Backend, shape: SiteShape): Promise<Site> {
   const [port = 0] = await freePorts(1);
-  const site = { port, backend: backend.port, workers: shape.workers ?? 1, files: filesOf(lab) };
+  const site = { port, backend: backend.port, workers: shape.workers ?? 1, files: filesOf(lab), http2: shape.http2 === true };
   return shape.tls === true ? { ...site, certificate: await lab.certificate() } : site;
 }
 

@@ -11,6 +11,8 @@ export interface Site {
   readonly files: string;
   /** The port speaks TLS when given. */
   readonly certificate?: Certificate;
+  /** The port speaks HTTP/2 without TLS. */
+  readonly http2?: boolean;
 }
 
 /** Connections that a worker keeps open to the backend: as many as the load has. */

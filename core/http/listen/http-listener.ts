@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { AcceptedConnection } from '../../net/accepted-connection.js';
 import type { ListenOptions } from '../../net/listen-options.js';
 import { Listener, type ConnectionServer } from '../../net/listener.js';
-import type { ClientSocket, SocketUser } from '../../net/socket-user.js';
+import type { SocketUser } from '../../net/socket-user.js';
 import type { TlsIdentity } from '../../net/tls-identity.js';
 import type { Connection } from '../client/connection.js';
 import { ClientConnection } from '../client/h1/client-connection.js';
@@ -26,7 +26,7 @@ export class HttpListener implements ConnectionServer, ConnectionListener {
     public variables: HttpVariables,
     public names: ServerNames,
   ) {
-    this.#listener = new Listener(options, context, this);
+    this.#listener = new Listener(withHttp2(options, names), context, this);
   }
 
   get address(): string {
@@ -54,7 +54,7 @@ export class HttpListener implements ConnectionServer, ConnectionListener {
   /** From now on the requests are for these servers. Connections live on; handshakes use the new certificates. */
   use(options: ListenOptions, names: ServerNames, variables: HttpVariables): void {
     this.options = options;
-    this.#listener.configure(options);
+    this.#listener.configure(withHttp2(options, names));
     this.names = names;
     this.variables = variables;
   }
@@ -99,22 +99,18 @@ export class HttpListener implements ConnectionServer, ConnectionListener {
   tlsFor(serverName: string): TlsIdentity | undefined {
     const { server } = this.names.find(serverName);
     const tls = server.tls ?? this.names.defaultServer.tls;
-    return server.settings.http2 ? tls?.http2Identity : tls?.identity;
+    return server.settings.http2 || this.options.http2 ? tls?.http2Identity : tls?.identity;
   }
 
   serve(connection: AcceptedConnection): SocketUser {
     const { context } = this;
+    const { socket } = connection;
     const client = new SocketClient(context.nextConnectionId(), connection);
-    if (connection.alpn === 'h2') return this.openHttp2(connection.socket, client);
-    return this.#use(connection.socket, new ClientConnection(connection.socket, this, context, client));
+    if (connection.prefersHttp2 || connection.alpn === 'h2') return this.#use(new Http2Connection(socket, this, context, client)).start();
+    return this.#use(new ClientConnection(socket, this, context, client));
   }
 
-  openHttp2(socket: ClientSocket, client: SocketClient): SocketUser {
-    return this.#use(socket, new Http2Connection(socket, this, this.context, client)).start();
-  }
-
-  #use<C extends Connection & SocketUser>(socket: ClientSocket, connection: C): C {
-    socket.client = connection;
+  #use<C extends Connection>(connection: C): C {
     this.connections.add(connection);
     return connection;
   }
@@ -137,4 +133,9 @@ export class HttpListener implements ConnectionServer, ConnectionListener {
     this.#warned[level] = clock.now;
     log.write(level, text);
   }
+}
+
+/** What clients may speak without TLS is decided by the default server: the others are chosen by what they say (as in nginx). */
+function withHttp2(options: ListenOptions, { defaultServer }: ServerNames): ListenOptions {
+  return { ...options, http2: options.http2 || defaultServer.settings.http2 };
 }

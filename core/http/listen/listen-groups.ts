@@ -162,8 +162,8 @@ function listensAsBefore({ before, after, isLast }: ServerChange, defaultServer:
   return isLast && after.listens.every(isPlain);
 }
 
-function isPlain({ defaultServer, secure, setsSocket, proxyProtocol }: ListenOptions): boolean {
-  return !defaultServer && !secure && !setsSocket && !proxyProtocol;
+function isPlain({ defaultServer, secure, setsSocket, proxyProtocol, http2 }: ListenOptions): boolean {
+  return !defaultServer && !secure && !setsSocket && !proxyProtocol && !http2;
 }
 
 /** The socket options of an address are those of all its lines together. */
@@ -175,6 +175,7 @@ function merged(lines: readonly ListenOptions[], first: ListenOptions): ListenOp
     ipv6Only: lines.every((line) => line.ipv6Only),
     keepAlive: lines.find((line) => line.keepAlive !== undefined)?.keepAlive,
     proxyProtocol: lines.some((line) => line.proxyProtocol),
+    http2: lines.some((line) => line.http2),
   };
 }
 

@@ -7,6 +7,7 @@ import { temporaryFolder } from '../../module/temporary-folder.js';
 import type { Directive } from '../../module/tree.js';
 import { listenAddress } from '../../net/listen-address.js';
 import { listenParameter } from '../../net/listen-options.js';
+import { http2Directives } from './http2-directives.js';
 import { serverName } from './server-names.js';
 
 const words = (node: Directive): string => node.args.map((word) => word.text).join(' ');
@@ -102,26 +103,7 @@ export const coreDirectives = {
     doc: 'Fields of a request whose names have other characters than letters, digits, hyphens are dropped.',
   }),
   underscores_in_headers: directive({ in: ['http', 'server'], args: flag(), default: 'off', doc: 'Underscores in such names are valid.' }),
-  http2: directive({
-    in: ['http', 'server'],
-    args: flag(),
-    default: 'off',
-    doc: 'Lets clients speak HTTP/2: over TLS by ALPN, without it with prior knowledge.',
-  }),
-  http2_max_concurrent_streams: directive({
-    in: ['http', 'server'],
-    args: number({ min: 1 }),
-    default: '128',
-    doc: 'Requests of one HTTP/2 connection that are served at once.',
-  }),
-  http2_body_preread_size: directive({
-    in: ['http', 'server'],
-    args: size(),
-    default: '64k',
-    doc: 'Accepted: the window for request bodies is 64k.',
-  }),
-  http2_chunk_size: directive({ in: ANYWHERE, args: size(), default: '8k', doc: 'Accepted: pieces of a response are up to 16k.' }),
-  http2_recv_buffer_size: directive({ in: ['http'], args: size(), default: '256k', doc: 'Accepted: frames are read in place.' }),
+  ...http2Directives,
   merge_slashes: directive({ in: ['http', 'server'], args: flag(), default: 'on', doc: 'Adjacent slashes of a path become one.' }),
   client_max_body_size: directive({ in: ANYWHERE, args: size(), default: '1m', doc: 'Longest request body; 0: any.' }),
   client_body_buffer_size: directive({

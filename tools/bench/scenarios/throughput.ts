@@ -1,6 +1,7 @@
 import { LARGE_BODY, SMALL_BODY } from '../backend.js';
 import { negotiatedCipher } from '../certificate.js';
 import type { Lab } from '../lab.js';
+import { loadHttp2 } from '../h2load.js';
 import { type Load, load, type LoadShape } from '../load.js';
 import { type RunningSite, withSite } from '../running-site.js';
 import type { Column, Figures, Scenario } from '../scenario.js';
@@ -25,7 +26,7 @@ interface Part {
   readonly cpu: number;
 }
 
-/** What wrk sends. */
+/** What wrk sends, or h2load. */
 export interface Traffic {
   readonly name: string;
   readonly title: string;
@@ -38,6 +39,8 @@ export interface Traffic {
   readonly tls?: boolean;
   /** It is a file of the server: haproxy serves none. */
   readonly isFile?: boolean;
+  /** HTTP/2 without TLS, with as many requests at once on each connection. */
+  readonly streams?: number;
   /** Processor time is divided by requests or by bytes. */
   readonly per: 'request' | 'GiB';
 }
@@ -101,6 +104,16 @@ export const traffics: readonly Traffic[] = [
     isFile: true,
     per: 'GiB',
   },
+  {
+    name: 'h2',
+    title: 'HTTP/2, without TLS',
+    how: '8 connections with 8 requests each at a time, 1 KB from the backend, which is spoken to by HTTP/1.1.',
+    path: '/1k',
+    connections: 8,
+    streams: 8,
+    body: SMALL_BODY,
+    per: 'request',
+  },
 ];
 
 export const throughputScenarios: readonly Scenario[] = traffics.map((traffic) => ({
@@ -113,7 +126,7 @@ export const throughputScenarios: readonly Scenario[] = traffics.map((traffic) =
   obstacle: (lab: Lab): string | undefined => trafficObstacle(lab, traffic),
   sideBySide: true,
   measure: (lab: Lab, server: ServerKind, faults: string[], turns: Turns): Promise<Figures> =>
-    withSite(lab, server, { tls: traffic.tls === true }, faults, async (site) => {
+    withSite(lab, server, { tls: traffic.tls === true, http2: traffic.streams !== undefined }, faults, async (site) => {
       if (traffic.tls === true) faults.push(...(await cipherFaults(site)));
       await turns.take(() => drive(lab, traffic, site, lab.pace.warmUpSeconds));
       const parts: Part[] = [];
@@ -127,6 +140,7 @@ export const throughputScenarios: readonly Scenario[] = traffics.map((traffic) =
 
 /** Why this traffic cannot be made here. */
 export function trafficObstacle(lab: Lab, traffic: Traffic): string | undefined {
+  if (traffic.streams !== undefined) return lab.programs.h2load === undefined ? 'h2load is missing' : undefined;
   if (lab.programs.wrk === undefined) return 'wrk is missing';
   return traffic.tls === true && lab.programs.openssl === undefined ? 'openssl is missing' : undefined;
 }
@@ -134,6 +148,7 @@ export function trafficObstacle(lab: Lab, traffic: Traffic): string | undefined 
 /** Loads the site for some seconds. */
 export async function drive(lab: Lab, traffic: Traffic, site: RunningSite, seconds: number): Promise<Load> {
   const shape: LoadShape = { url: site.origin + traffic.path, connections: traffic.connections, seconds, cores: lab.cores.load };
+  if (traffic.streams !== undefined) return loadHttp2(lab, { ...shape, streams: traffic.streams });
   return load(lab, traffic.headers === undefined ? shape : { ...shape, headers: traffic.headers });
 }
 
@@ -145,7 +160,8 @@ function columns(traffic: Traffic): Column[] {
   return [
     { key: 'cpu', title: 'CPU per request', unit: 'µs', digits: 1 },
     { key: 'rate', title: 'requests/s', unit: '', digits: 0 },
-    { key: 'p99', title: 'p99', unit: 'ms', digits: 2 },
+    // h2load tells none.
+    ...(traffic.streams === undefined ? [{ key: 'p99', title: 'p99', unit: 'ms', digits: 2 }] : []),
     busy,
   ];
 }

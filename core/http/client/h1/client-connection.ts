@@ -11,7 +11,6 @@ import { onResponseDrained } from '../../response/response.js';
 import { rejectedRequest } from '../rejected-request.js';
 import { abandonRequest, closeRequest, rejectBody, timeOutBody } from '../request-end.js';
 import { startRequest } from '../request-start.js';
-import { becomeHttp2, Preface, prefaceIn, type Http2Opener } from '../http2-preface.js';
 import type { ConnectionListener, SocketClient } from '../socket-client.js';
 import type { ClientSocket, SocketUser } from '../../../net/socket-user.js';
 import { ClientInput } from './client-input.js';
@@ -68,7 +67,7 @@ export class ClientConnection implements Timed, IdleClient, SocketUser, ClientSt
 
   constructor(
     readonly socket: ClientSocket,
-    readonly listener: ConnectionListener & Http2Opener,
+    readonly listener: ConnectionListener,
     readonly context: HttpContext,
     readonly client: SocketClient,
   ) {
@@ -326,11 +325,6 @@ export class ClientConnection implements Timed, IdleClient, SocketUser, ClientSt
   /** @returns false when more bytes are needed. */
   #takeRequest(): boolean {
     const { settings } = this.listener.names.defaultServer;
-    if (settings.http2 && this.client.requests === 0 && !this.client.secure) {
-      const preface = prefaceIn(this.#input);
-      if (preface === Preface.Whole) this.#becomeHttp2();
-      if (preface !== Preface.None) return false;
-    }
     const reading = this.#heads.read(this.#input, settings.headLimits);
     if (reading === Reading.Partial) {
       // The time limit is for the whole head: it starts with its first byte and is not moved by the next ones.
@@ -341,12 +335,6 @@ export class ClientConnection implements Timed, IdleClient, SocketUser, ClientSt
     if (reading === Reading.Complete) this.#begin();
     else this.#reject();
     return true;
-  }
-
-  /** Prior knowledge (RFC 9113, 3.3): another connection has the socket from now on. */
-  #becomeHttp2(): void {
-    this.#left = true;
-    becomeHttp2(this, this.#input.take());
   }
 
   #begin(): void {
