@@ -57,7 +57,10 @@ export async function withSite<T>(
     const process = lab.processes.start(server.command(dir), { cores: cores.server });
     try {
       // A port that accepts connections says little: one that starts may bind it for a moment to see whether it is free.
-      const answeredAt = await answers({ port: site.port, path: '/1k', secure: site.certificate !== undefined, http2: site.http2 === true }, process);
+      const answeredAt = await answers(
+        { port: site.port, path: '/1k', secure: site.certificate !== undefined, http2: site.http2 === true },
+        process,
+      );
       const origin = `${site.certificate ? 'https' : 'http'}://127.0.0.1:${site.port}`;
       return await measure({ port: site.port, backend: backend.port, origin, process, dir, spawnedAt, answeredAt });
     } finally {

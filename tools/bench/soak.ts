@@ -48,7 +48,9 @@ export async function soak(
   minutes: number,
   say: (line: string) => void,
 ): Promise<{ readonly text: string; readonly grows: boolean }> {
-  const loads = traffics.filter((traffic) => traffic.tls !== true && traffic.streams === undefined && trafficObstacle(lab, traffic) === undefined);
+  const loads = traffics.filter(
+    (traffic) => traffic.tls !== true && traffic.streams === undefined && trafficObstacle(lab, traffic) === undefined,
+  );
   if (loads.length === 0) throw new Error('wrk is missing');
   const faults: string[] = [];
   const looks = await withSite(lab, srvServer(), {}, faults, (site) => run(lab, site, loads, { minutes, faults, say }));

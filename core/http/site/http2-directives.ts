@@ -43,7 +43,7 @@ function given(name: string, advice: string): ArgType<string> {
 }
 
 /** A directive that nginx 1.19.7 replaced by another. */
-function replaced<const N extends string>(name: N, by: string) {
+function replaced(name: string, by: string) {
   return directive({
     in: IN_SERVER,
     args: given(name, `use the "${by}" directive instead`),
@@ -78,7 +78,12 @@ export const http2Directives = {
     default: '8k',
     doc: 'Longest piece of a response in one frame of HTTP/2. Longer ones cost less, shorter ones let other responses in between; at most 16k.',
   }),
-  http2_recv_buffer_size: directive({ in: ['http'], args: size({ min: '1' }), default: '256k', doc: 'Accepted: frames are read in place.' }),
+  http2_recv_buffer_size: directive({
+    in: ['http'],
+    args: size({ min: '1' }),
+    default: '256k',
+    doc: 'Accepted: frames are read in place.',
+  }),
   http2_max_field_size: replaced('http2_max_field_size', 'large_client_header_buffers'),
   http2_max_header_size: replaced('http2_max_header_size', 'large_client_header_buffers'),
   http2_max_requests: replaced('http2_max_requests', 'keepalive_requests'),

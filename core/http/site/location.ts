@@ -27,6 +27,8 @@ export interface LocationSettings {
   /** Most ranges of a request, Infinity without a limit. */
   readonly maxRanges: number;
   readonly sendTimeout: number;
+  /** http2_chunk_size, in bytes. */
+  readonly http2ChunkSize: number;
   readonly lingeringTimeout: number;
   /** Milliseconds; 0: no limit. */
   readonly handlerTimeout: number;

@@ -38,6 +38,7 @@ export function locationSettings(conf: CoreConf, product: Product, contentTypes:
     keepaliveTime: conf.keepalive_time,
     maxRanges: conf.max_ranges ?? Infinity,
     sendTimeout: conf.send_timeout,
+    http2ChunkSize: conf.http2_chunk_size,
     lingeringTimeout: conf.lingering_timeout,
     handlerTimeout: conf.handler_timeout,
     satisfyAny: conf.satisfy === 'any',
@@ -75,6 +76,7 @@ export function serverSettings(conf: CoreConf): ServerSettings {
     mergeSlashes: conf.merge_slashes,
     http2: conf.http2,
     http2MaxStreams: conf.http2_max_concurrent_streams,
+    http2BodyPreread: conf.http2_body_preread_size,
   };
 }
 

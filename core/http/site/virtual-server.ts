@@ -19,6 +19,8 @@ export interface ServerSettings {
   readonly http2: boolean;
   /** http2_max_concurrent_streams. */
   readonly http2MaxStreams: number;
+  /** http2_body_preread_size, in bytes. */
+  readonly http2BodyPreread: number;
 }
 
 /** One compiled `server` block. */

@@ -12,6 +12,8 @@ export class HeaderBlock {
     readonly stream: number,
     readonly endsStream: boolean,
     first: Buffer,
+    /** Its priority names the stream itself. */
+    readonly isSelfDependent: boolean,
   ) {
     this.#pieces = [Buffer.from(first)];
     this.#length = first.length;

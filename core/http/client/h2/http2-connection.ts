@@ -1,36 +1,37 @@
 import type { HttpContext } from '../../request/context.js';
 import type { IdleClient } from '../../../net/idle-clients.js';
-import { FloodGuard } from '../../../net/http2/flood-guard.js';
+import { FloodGuard, RESET_COST } from '../../../net/http2/flood-guard.js';
 import { FrameReader } from '../../../net/http2/frame-reader.js';
 import { FrameWriter } from '../../../net/http2/frame-writer.js';
 import { PeerSettings } from '../../../net/http2/peer-settings.js';
-import {
-  DEFAULT_WINDOW,
-  ErrorCode,
-  FrameType,
-  Http2Error,
-  LARGEST_WINDOW,
-  MAX_FRAME_SIZE,
-  PREFACE,
-  Setting,
-} from '../../../net/http2/protocol.js';
+import { DEFAULT_WINDOW, ErrorCode, FrameType, Http2Error, LARGEST_WINDOW, PREFACE, Setting } from '../../../net/http2/protocol.js';
+import { ResetStreams } from '../../../net/http2/reset-streams.js';
 import type { Timed } from '../../../net/timers.js';
 import { LingeringClose } from '../lingering-close.js';
 import type { ConnectionListener, SocketClient } from '../socket-client.js';
 import type { ClientSocket, SocketUser } from '../../../net/socket-user.js';
+import { BodyWindow } from './body-window.js';
 import { FrameHandler } from './frame-handler.js';
-import { BODY_WINDOW, type Http2Stream } from './http2-stream.js';
-import type { OutputQueue } from './output-queue.js';
+import type { Http2Stream } from './http2-stream.js';
+import { Sender } from './sender.js';
 
-/** Bytes the socket may hold before streams have to wait. */
-const HIGH_WATER = 131_072;
-/** Bytes of replies to frames of control that a client may leave unread. */
-const UNREAD_LIMIT = 1_048_576;
-/** What a frame of data gives back of the {@link FloodGuard}'s allowance: the client answers it with window updates. */
-const DATA_EARNS = 4;
-const STREAM_EARNS = 10;
+/** Bytes of heads and of replies to frames of control that a client may leave unread. Bodies wait long before. */
+const UNREAD_LIMIT = 2_097_152;
+/** How long a client that is told of the end may go on opening streams if it does not confirm that it has understood. Milliseconds. */
+const LEAVING_TIME = 1000;
+/** What PING carries when a confirmation of the end is asked for. */
+const LEAVING_PING = 'srv-quit';
 
-/** One HTTP/2 connection of a client (RFC 9113): its streams, its windows and its time limits. What frames mean: {@link FrameHandler}. */
+/** How far the end of a connection has come. */
+const enum Leaving {
+  No,
+  /** The client knows (GOAWAY), and streams that it has opened meanwhile are served (RFC 9113, 6.8). */
+  Announced,
+  /** No new streams are served. */
+  Gone,
+}
+
+/** One HTTP/2 connection of a client (RFC 9113): its streams and its time limits. What frames mean: {@link FrameHandler}. */
 export class Http2Connection implements SocketUser, IdleClient, Timed {
   deadline = 0;
   slot = -1;
@@ -38,17 +39,25 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
   newerIdle: IdleClient | undefined = undefined;
   readonly peer = new PeerSettings();
   readonly flood: FloodGuard;
+  readonly sender: Sender;
   readonly streams = new Map<number, Http2Stream>();
+  readonly resetStreams = new ResetStreams();
+  /** Streams that got short pieces of their bodies in the present read. */
+  gathering: Http2Stream[] = [];
+  /** http2_max_concurrent_streams, as announced. */
+  readonly maxStreams: number;
+  readonly #bodyWindow: number;
   readonly #reader = new FrameReader();
   readonly #writer: FrameWriter;
   readonly #frames: FrameHandler;
   readonly #openedAt: number;
-  #sendWindow = DEFAULT_WINDOW;
+  #settingsKnown = false;
   #prefaceSeen = 0;
   #flushing = false;
   #inRead = false;
   #closing = false;
-  #goneAway = false;
+  #leaving = Leaving.No;
+  #leavingSince = 0;
   /** Acknowledges a smaller table of the client in the next header block (RFC 7541, 4.2). */
   #tableUpdate = '';
 
@@ -58,32 +67,32 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
     readonly context: HttpContext,
     readonly client: SocketClient,
   ) {
+    const { settings } = listener.names.defaultServer;
     this.flood = new FloodGuard(context.clock.now);
     this.#writer = new FrameWriter(socket);
+    this.sender = new Sender(socket, this.#writer, this.flood, context.clock);
     this.#frames = new FrameHandler(this);
     this.#openedAt = context.clock.now;
+    this.maxStreams = settings.http2MaxStreams;
+    this.#bodyWindow = settings.http2BodyPreread;
   }
 
   /** Greets the client: its preface may be here already, or follow. */
   start(): this {
-    const { http2MaxStreams } = this.listener.names.defaultServer.settings;
     this.#writer.settings([
-      [Setting.MaxConcurrentStreams, http2MaxStreams],
-      [Setting.InitialWindowSize, BODY_WINDOW],
+      [Setting.MaxConcurrentStreams, this.maxStreams],
+      [Setting.InitialWindowSize, this.#bodyWindow],
     ]);
     // Each stream has a window of its own; that of the connection never stops one.
     this.#writer.windowUpdate(0, LARGEST_WINDOW - DEFAULT_WINDOW);
-    this.#scheduleFlush();
-    this.context.timers.arm(this, this.listener.names.defaultServer.settings.clientHeaderTimeout);
+    this.scheduleFlush();
+    this.context.timers.arm(this, this.#headerTimeout);
     this.context.idleClients.add(this);
     return this;
   }
 
   get isIdle(): boolean {
-    return this.streams.size === 0 && !this.#closing;
-  }
-  get isBehind(): boolean {
-    return this.socket.writableLength > HIGH_WATER;
+    return this.streams.size === 0 && !this.#frames.isWithinBlock && !this.#closing;
   }
   get oldestRequest(): number {
     const oldest = this.streams.values().next().value?.request;
@@ -91,7 +100,7 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
   }
   /** No new streams are served. */
   get isLeaving(): boolean {
-    return this.#goneAway || this.#closing;
+    return this.#leaving === Leaving.Gone || this.#closing;
   }
 
   // The socket's side.
@@ -103,11 +112,11 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
     try {
       const rest = this.#afterPreface(chunk);
       if (rest !== undefined) this.#reader.read(rest, this.#frames);
-      if (this.socket.writableLength > UNREAD_LIMIT && this.streams.size === 0)
-        throw new Http2Error(ErrorCode.EnhanceYourCalm, 'client reads nothing');
+      this.#feedGathered();
+      if (this.socket.writableLength > UNREAD_LIMIT) throw new Http2Error(ErrorCode.EnhanceYourCalm, 'client reads nothing');
     } catch (error) {
       if (!(error instanceof Http2Error)) throw error;
-      this.#fail(error);
+      this.#fail(error.code, `client violated HTTP/2: ${error.message}`);
     } finally {
       this.#inRead = false;
     }
@@ -131,39 +140,51 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
 
   onDrain(): void {
     this.context.clock.refresh();
-    this.#pumpAll();
+    this.sender.takeTurns();
+    this.scheduleFlush();
   }
 
-  /** Between streams for too long, or silent from the start. */
+  /** Idle for too long, silent from the start, or in the middle of a head. */
   onDeadline(): void {
-    if (this.streams.size > 0) return;
-    this.#goAway(ErrorCode.NoError, '');
-    this.#end();
+    const timedOut = 'client timed out (110: Connection timed out)';
+    if (this.#prefaceSeen < PREFACE.length) this.#fail(ErrorCode.ProtocolError, `${timedOut} while waiting for the preface of HTTP/2`);
+    else if (this.#frames.isWithinBlock) this.#fail(ErrorCode.ProtocolError, `${timedOut} while reading client request headers`);
+    else if (this.streams.size === 0) this.#leave();
   }
 
-  /** Ends when the streams that are open have: the client learns that later ones were not served, and may send them elsewhere. */
+  /** Ends when the streams that are open have, and those that the client opens before it knows. At once if its place is needed. */
   drain(): void {
-    if (this.#closing) return;
-    this.#goAway(ErrorCode.NoError, '');
-    if (this.streams.size === 0) this.#end();
+    if (this.#closing || this.#leaving !== Leaving.No) return;
+    if (this.listener.draining) this.#announceEnd();
+    else this.#leave();
   }
 
   // For the frames.
+
+  newBodyWindow(): BodyWindow {
+    return new BodyWindow(this.#bodyWindow, this.#settingsKnown ? 0 : Math.max(DEFAULT_WINDOW - this.#bodyWindow, 0));
+  }
 
   openStream(stream: Http2Stream): void {
     this.streams.set(stream.id, stream);
     this.client.requests++;
     this.context.timers.disarm(this);
+    if (this.#leaving === Leaving.Announced) {
+      if (this.context.clock.now - this.#leavingSince > LEAVING_TIME) this.#goAway(ErrorCode.NoError);
+      return;
+    }
     const { settings } = this.listener.names.defaultServer.fallback;
     const isLast = this.client.requests >= settings.keepaliveRequests || this.context.clock.now - this.#openedAt >= settings.keepaliveTime;
-    if (isLast || this.listener.draining) this.#goAway(ErrorCode.NoError, '');
+    if (isLast || this.listener.draining) this.#announceEnd();
   }
 
-  /** @throws Http2Error beyond the greatest window */
-  widen(increment: number): void {
-    this.#sendWindow += increment;
-    if (this.#sendWindow > LARGEST_WINDOW) throw new Http2Error(ErrorCode.FlowControlError, 'window of the connection too large');
-    this.#pumpAll();
+  /** A head has begun that comes in several frames: it has its time. */
+  onBlockBegun(): void {
+    this.context.timers.arm(this, this.#headerTimeout);
+  }
+  onBlockEnded(): void {
+    if (this.streams.size === 0) this.#waitForStream(undefined);
+    else this.context.timers.disarm(this);
   }
 
   /** @throws Http2Error for a window that becomes too large */
@@ -174,13 +195,42 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
     const change = this.peer.initialWindow - initialWindow;
     if (change !== 0) for (const stream of this.streams.values()) stream.widen(change);
     this.reply(FrameType.Settings, '');
-    if (change > 0) this.#pumpAll();
+    if (change > 0) this.sender.takeTurns();
+  }
+
+  onSettingsAcknowledged(): void {
+    this.#settingsKnown = true;
   }
 
   /** Acknowledges a SETTINGS or PING frame. */
   reply(type: FrameType.Settings | FrameType.Ping, payload: string): void {
     this.#writer.frame(type, 1, 0, payload);
-    this.#scheduleFlush();
+    this.scheduleFlush();
+  }
+
+  /** The client has seen everything that was sent before the PING. */
+  onPingAcknowledged(payload: Buffer): void {
+    if (this.#leaving !== Leaving.Announced || payload.latin1Slice() !== LEAVING_PING) return;
+    this.#goAway(ErrorCode.NoError);
+    if (this.streams.size === 0) this.#end();
+  }
+
+  /** A stream was reset for what the client sent (CVE-2025-8671). @throws Http2Error after too many */
+  onBrokenStream(): void {
+    this.flood.spend(RESET_COST, this.context.clock.now);
+  }
+
+  /** The client goes on with a stream that is over. */
+  resetClosed(id: number): void {
+    this.onBrokenStream();
+    this.resetStreams.add(id);
+    this.#reset(id, ErrorCode.StreamClosed);
+  }
+
+  /** Resets a stream that was never served. */
+  refuse(id: number, ends: boolean): void {
+    if (!ends) this.resetStreams.add(id);
+    this.#reset(id, ErrorCode.RefusedStream);
   }
 
   // For the streams.
@@ -188,52 +238,57 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
   sendHeaders(stream: Http2Stream, block: string, ends: boolean): void {
     this.#writer.headers(stream.id, this.#tableUpdate + block, ends, this.peer.maxFrameSize);
     this.#tableUpdate = '';
-    this.#scheduleFlush();
+    this.scheduleFlush();
   }
 
-  /** Sends from the queue of a stream what both windows and the socket allow, and the end of the stream behind it. @returns the bytes sent */
-  sendData(stream: Http2Stream, queue: OutputQueue, ends: boolean): number {
-    let sent = 0;
-    for (;;) {
-      const room = this.isBehind ? 0 : Math.min(this.#sendWindow, stream.sendWindow, MAX_FRAME_SIZE);
-      const taken = queue.take(room);
-      if (taken === undefined) break;
-      const { piece, borrowed } = taken;
-      this.#sendWindow -= piece.length;
-      stream.sendWindow -= piece.length;
-      sent += piece.length;
-      this.#writer.data(stream.id, piece, 0, piece.length, ends && queue.length === 0, borrowed);
-      this.flood.earn(DATA_EARNS);
-    }
-    if (ends && sent === 0 && queue.length === 0) this.#writer.data(stream.id, EMPTY, 0, 0, true, false);
-    this.#scheduleFlush();
-    return sent;
+  /** Ends a stream whose last piece has left. */
+  endStream(id: number): void {
+    this.#writer.data(id, EMPTY, 0, 0, true, false);
+    this.scheduleFlush();
   }
 
   openWindow(stream: number, increment: number): void {
     this.#writer.windowUpdate(stream, increment);
-    this.#scheduleFlush();
+    this.scheduleFlush();
   }
 
-  reset(stream: number, code: ErrorCode): void {
-    if (this.#closing) return;
-    this.#writer.reset(stream, code);
-    this.#scheduleFlush();
-  }
-
-  onStreamServed(): void {
-    this.flood.earn(STREAM_EARNS);
+  reset({ id, remoteEnded }: Http2Stream, code: ErrorCode): void {
+    if (!remoteEnded) this.resetStreams.add(id);
+    this.#reset(id, code);
   }
 
   onStreamClosed(stream: Http2Stream): void {
     this.streams.delete(stream.id);
     if (this.streams.size > 0 || this.#closing) return;
-    if (this.#goneAway) {
+    if (this.#leaving === Leaving.Gone) {
       this.#end();
       return;
     }
-    this.context.timers.arm(this, stream.request?.location.settings.keepaliveTimeout ?? 0);
+    if (!this.#frames.isWithinBlock) this.#waitForStream(stream);
     this.context.idleClients.add(this);
+  }
+
+  /** What the responses of one turn of the event loop have written leaves in one piece. */
+  scheduleFlush(): void {
+    if (this.#inRead || this.#flushing || this.#writer.isEmpty) return;
+    this.#flushing = true;
+    setImmediate(flushConnection, this);
+  }
+
+  flush(): void {
+    this.#flushing = false;
+    this.#writer.flush();
+  }
+
+  get #headerTimeout(): number {
+    const { clientHeaderTimeout } = this.listener.names.defaultServer.settings;
+    return this.listener.draining ? Math.min(clientHeaderTimeout, LEAVING_TIME) : clientHeaderTimeout;
+  }
+
+  /** @param last the stream that was open last; undefined: none was served */
+  #waitForStream(last: Http2Stream | undefined): void {
+    const { settings } = last?.request?.location ?? this.listener.names.defaultServer.fallback;
+    this.context.timers.arm(this, this.#leaving === Leaving.No ? settings.keepaliveTimeout : LEAVING_TIME);
   }
 
   #afterPreface(chunk: Buffer): Buffer | undefined {
@@ -246,28 +301,52 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
     return length < chunk.length ? chunk.subarray(length) : undefined;
   }
 
-  /** The client broke the protocol: it is told, and the connection ends. */
-  #fail(error: Http2Error): void {
-    const { log } = this.context;
-    log.write('info', `client violated HTTP/2: ${error.message}, client: ${this.client.remoteAddress}, server: ${this.listener.address}`);
-    this.#goAway(error.code, '');
+  #feedGathered(): void {
+    if (this.gathering.length === 0) return;
+    const { gathering } = this;
+    this.gathering = [];
+    for (const stream of gathering) stream.feedGathered();
+  }
+
+  #reset(id: number, code: ErrorCode): void {
+    if (this.#closing) return;
+    this.#writer.reset(id, code);
+    this.scheduleFlush();
+  }
+
+  /** The client broke the protocol, or is too slow: it is told, and the connection ends. */
+  #fail(code: ErrorCode, reason: string): void {
+    this.context.log.write('info', `${reason}, client: ${this.client.remoteAddress}, server: ${this.listener.address}`);
+    this.#goAway(code);
+    this.gathering = [];
     this.#abandonStreams();
     this.#end();
   }
 
-  #goAway(code: ErrorCode, reason: string): void {
-    if (this.#goneAway && code === ErrorCode.NoError) return;
-    this.#goneAway = true;
-    this.#writer.goaway(this.#frames.lastStream, code, reason);
-    this.#scheduleFlush();
+  /** Nothing is under way. */
+  #leave(): void {
+    this.#goAway(ErrorCode.NoError);
+    this.#end();
+  }
+
+  #announceEnd(): void {
+    this.#leaving = Leaving.Announced;
+    this.#leavingSince = this.context.clock.now;
+    this.#writer.goaway(LARGEST_STREAM, ErrorCode.NoError, '');
+    this.#writer.frame(FrameType.Ping, 0, 0, LEAVING_PING);
+    if (this.streams.size === 0) this.#waitForStream(undefined);
+    this.scheduleFlush();
+  }
+
+  #goAway(code: ErrorCode): void {
+    if (this.#leaving === Leaving.Gone && code === ErrorCode.NoError) return;
+    this.#leaving = Leaving.Gone;
+    this.#writer.goaway(this.#frames.lastServed, code, '');
+    this.scheduleFlush();
   }
 
   #abandonStreams(): void {
     for (const stream of this.streams.values()) stream.onReset();
-  }
-
-  #pumpAll(): void {
-    for (const stream of this.streams.values()) stream.onDrain();
   }
 
   #end(): void {
@@ -278,23 +357,13 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
     const { lingeringTimeout, sendTimeout } = this.listener.names.defaultServer.fallback.settings;
     new LingeringClose(this.socket, this.context, { lingering: lingeringTimeout, send: sendTimeout }, this).start();
   }
-
-  /** What the responses of one turn of the event loop have written leaves in one piece. */
-  #scheduleFlush(): void {
-    if (this.#inRead || this.#flushing) return;
-    this.#flushing = true;
-    setImmediate(flushConnection, this);
-  }
-
-  flush(): void {
-    this.#flushing = false;
-    this.#writer.flush();
-  }
 }
 
 const EMPTY = Buffer.alloc(0);
 /** Dynamic table size update to 0: nothing is ever put into that table. */
 const EMPTY_TABLE = '\x20';
+/** Stands in GOAWAY for: all that you open before you read this. */
+const LARGEST_STREAM = 0x7fff_ffff;
 
 /** One function for all connections: none makes a closure. */
 function flushConnection(connection: Http2Connection): void {

@@ -1,4 +1,5 @@
 import type { ClientConnection } from '../../../module/http.js';
+import { RESPONSE_EARNS } from '../../../net/http2/flood-guard.js';
 import { ErrorCode, Http2Error, LARGEST_WINDOW } from '../../../net/http2/protocol.js';
 import type { Timed } from '../../../net/timers.js';
 import type { ClientStream, Lender, RequestListener } from '../../request/client-stream.js';
@@ -7,37 +8,40 @@ import { RequestBody } from '../../request/request-body.js';
 import type { Request } from '../../request/request.js';
 import { onResponseDrained } from '../../response/response.js';
 import { abandonRequest, closeRequest, rejectBody, timeOutBody } from '../request-end.js';
+import { BodyWindow } from './body-window.js';
 import type { Http2Connection } from './http2-connection.js';
 import { OutputQueue } from './output-queue.js';
 import { responseBlock } from './response-block.js';
+import type { SendingStream } from './sender.js';
 
-/** Window for the body of a request, in bytes (nginx: http2_body_preread_size). */
-export const BODY_WINDOW = 65_536;
-/** The window is opened again when that much of it is used up. */
-const CREDIT_STEP = 32_768;
 /** Bytes that may wait for the client's window before the source of the response has to stop. */
 const HIGH_WATER = 65_536;
 
 /** One request and its response on an HTTP/2 connection (RFC 9113, 5). */
-export class Http2Stream implements ClientStream, Timed {
+export class Http2Stream implements ClientStream, SendingStream, Timed {
   deadline = 0;
   slot = -1;
   readonly protocol = 'HTTP/2.0';
   request: Request | undefined = undefined;
-  /** What may still be sent on this stream; negative after a setting has made it smaller. */
   sendWindow: number;
+  readonly output = new OutputQueue();
+  endsOutput = false;
+  chunkSize = 0;
+  isQueued = false;
+  nextInTurn: SendingStream | undefined = undefined;
   /** The client has sent its last byte. */
   remoteEnded = false;
-  readonly #output = new OutputQueue();
   /** The encoded head of the response, until it leaves. */
   #head = '';
-  #ends = false;
+  /** Bytes of the response that are still to come, below 0: unknown. */
+  #left = -1;
   #localEnded = false;
   #over = false;
   #fellBehind = false;
+  /** The deadline is that of send_timeout: the client consumes nothing. */
+  #stalled = false;
   #bodyPaused = false;
-  #credit = 0;
-  #receiveWindow = BODY_WINDOW;
+  #window: BodyWindow | undefined = undefined;
 
   constructor(
     readonly id: number,
@@ -61,30 +65,34 @@ export class Http2Stream implements ClientStream, Timed {
   /** @param length of all of it, -1: unknown */
   openBody(request: Request, length: number): void {
     request.body = new RequestBody(length, false);
+    this.#window = this.connection.newBodyWindow();
     this.#waitForBody(request);
   }
 
-  /** @throws Http2Error when the client sends more than the window */
-  receive(payload: Buffer, padded: number): void {
-    const { request } = this;
-    this.#receiveWindow -= padded;
-    if (this.#receiveWindow < 0) throw new Http2Error(ErrorCode.FlowControlError, 'client sent more than the window of a stream');
-    this.#credit += padded;
-    const body = request?.body;
-    if (request === undefined || body === undefined) return;
-    if (body.feed(payload, 0, true) < payload.length) {
-      this.breakOff(ErrorCode.ProtocolError);
-      return;
-    }
-    if (body.failure > 0 && !request.finished) rejectBody(request, body.failure);
-    else if (body.failure > 0) return;
-    else if (body.isFull) this.pauseBody();
-    else this.#open(request);
+  /** A piece of the body that is short: those of one read are joined. @param flowing as {@link receive} @throws Http2Error */
+  gather(payload: Buffer, flowing: number): void {
+    this.#window?.consume(flowing);
+    if (this.#window?.gather(payload) === true) this.connection.gathering.push(this);
+  }
+
+  /** The read is over, or something else follows what was gathered. */
+  feedGathered(): void {
+    const whole = this.#window?.takeGathered();
+    if (whole !== undefined) this.#feed(whole, false);
+  }
+
+  /** @param flowing bytes that count for the window: with the padding @throws Http2Error when the client sends more than the window */
+  receive(payload: Buffer, flowing: number): void {
+    this.#window?.consume(flowing);
+    this.feedGathered();
+    this.#feed(payload, true);
   }
 
   /** END_STREAM came. */
   receiveEnd(): void {
     const { request } = this;
+    this.feedGathered();
+    if (this.#over) return;
     this.remoteEnded = true;
     const body = request?.body;
     if (request === undefined || body === undefined) return;
@@ -92,7 +100,7 @@ export class Http2Stream implements ClientStream, Timed {
       this.breakOff(ErrorCode.ProtocolError);
       return;
     }
-    if (!this.#output.isWaiting) this.context.timers.disarm(this);
+    if (!this.#stalled) this.context.timers.disarm(this);
     this.#closeIfDone();
   }
 
@@ -104,21 +112,25 @@ export class Http2Stream implements ClientStream, Timed {
 
   resumeBody(request: Request): void {
     this.#bodyPaused = false;
-    this.#open(request);
+    this.#window?.open();
+    this.#letBodyCome(request);
   }
 
   pauseBody(): void {
     this.#bodyPaused = true;
-    if (!this.#output.isWaiting) this.context.timers.disarm(this);
+    if (!this.#stalled) this.context.timers.disarm(this);
   }
 
   // The response.
 
   writeHead(request: Request): void {
     const block = responseBlock(request);
+    const { length } = request.response;
     request.headBytes = block.length;
-    request.sentLength = request.response.length;
+    request.sentLength = length;
     this.#head = block;
+    this.#left = request.sendsBody ? length : -1;
+    this.chunkSize = Math.min(request.location.settings.http2ChunkSize, this.connection.peer.maxFrameSize);
   }
 
   get holdsHead(): boolean {
@@ -131,12 +143,23 @@ export class Http2Stream implements ClientStream, Timed {
   }
 
   write(request: Request, chunk: Buffer, from: number, to: number, lender: Lender | undefined): void {
-    if (this.#over || this.#localEnded) return;
+    if (this.#over || this.endsOutput) return;
     this.flush(request);
     request.bytesSent += to - from;
-    this.#output.push(chunk, from, to, lender !== undefined);
-    this.pump();
-    this.#output.retain();
+    this.#left -= to - from;
+    // The end goes with the last piece where the length tells which that is.
+    this.endsOutput = this.#left === 0;
+    const { sender } = this.connection;
+    const borrowed = lender !== undefined;
+    if (!this.output.isWaiting && sender.sendNow(this, chunk, from, to, borrowed)) {
+      this.#localEnded = this.endsOutput;
+      this.connection.scheduleFlush();
+      return;
+    }
+    this.output.push(chunk, from, to, borrowed);
+    this.#afterSending(sender.send(this));
+    this.output.retain();
+    this.connection.scheduleFlush();
   }
 
   flush(request: Request): void {
@@ -148,42 +171,38 @@ export class Http2Stream implements ClientStream, Timed {
   }
 
   end(request: Request): void {
-    if (this.#over || this.#ends) return;
-    this.#ends = true;
-    if (this.#head !== '') {
-      const head = this.#head;
-      this.#head = '';
-      request.bytesSent += head.length;
-      this.#localEnded = true;
-      this.connection.sendHeaders(this, head, true);
-    } else this.pump();
+    if (this.#over || this.endsOutput) return;
+    this.endsOutput = true;
+    // Else the end goes with the last piece that waits.
+    if (this.output.isWaiting) return;
+    this.#localEnded = true;
+    const head = this.#head;
+    this.#head = '';
+    request.bytesSent += head.length;
+    if (head === '') this.connection.endStream(this.id);
+    else this.connection.sendHeaders(this, head, true);
   }
 
   get isBehind(): boolean {
-    const isBehind = this.#output.length > HIGH_WATER || this.connection.isBehind;
-    this.#fellBehind ||= isBehind;
-    return isBehind;
+    const { sender } = this.connection;
+    if (this.output.length <= HIGH_WATER && !sender.isBehind) return false;
+    this.#fellBehind = true;
+    if (this.wantsTurn) sender.enqueue(this);
+    return true;
   }
 
   /** The time limit runs for every stream that has something to send. */
   watchSending(): void {}
 
-  /** Sends what the windows allow. */
-  pump(): void {
-    const { connection } = this;
-    if (this.#over || this.#localEnded) return;
-    const sent = connection.sendData(this, this.#output, this.#ends);
-    if (this.#ends && this.#output.length === 0) this.#localEnded = true;
-    if (this.#output.isWaiting && (sent > 0 || this.deadline === 0)) this.context.timers.arm(this, this.#sendTimeout);
-    else if (!this.#output.isWaiting && sent > 0) this.context.timers.disarm(this);
-    this.#closeIfDone();
+  get wantsTurn(): boolean {
+    if (this.#over) return false;
+    return this.output.isWaiting ? this.sendWindow > 0 : this.#fellBehind;
   }
 
-  /** The client's windows or its socket have room again. */
-  onDrain(): void {
-    this.pump();
+  onTurn(sent: number): void {
+    this.#afterSending(sent);
     const { request } = this;
-    if (!this.#fellBehind || request === undefined || this.isBehind) return;
+    if (!this.#fellBehind || request === undefined || this.#over || this.output.length > HIGH_WATER) return;
     this.#fellBehind = false;
     onResponseDrained(request);
   }
@@ -192,6 +211,7 @@ export class Http2Stream implements ClientStream, Timed {
   widen(increment: number): void {
     this.sendWindow += increment;
     if (this.sendWindow > LARGEST_WINDOW) throw new Http2Error(ErrorCode.FlowControlError, 'window of a stream too large');
+    if (this.output.isWaiting && this.wantsTurn) this.connection.sender.enqueue(this);
   }
 
   // The end.
@@ -219,27 +239,35 @@ export class Http2Stream implements ClientStream, Timed {
     if (!request.finished) abandonRequest(request);
   }
 
-  /** Resets a stream whose client broke the protocol. */
+  /** Resets a stream whose client broke the protocol, which is not for free. @throws Http2Error after too many of them */
   breakOff(code: ErrorCode): void {
-    this.connection.reset(this.id, code);
+    this.connection.reset(this, code);
     this.onReset();
+    this.connection.onBrokenStream();
   }
 
   reset(code: ErrorCode): void {
     if (this.#over) return;
-    this.connection.reset(this.id, code);
+    this.connection.reset(this, code);
     this.#close();
   }
 
   onDeadline(): void {
     const { request, context } = this;
     if (request === undefined) return;
-    if (this.#output.isWaiting || request.finished) {
-      context.log.write('info', 'client timed out (110: Connection timed out) while sending to client', request);
-      this.breakOff(ErrorCode.Cancel);
+    if (!this.#stalled) {
+      timeOutBody(request);
       return;
     }
-    timeOutBody(request);
+    // It waits for the socket, which the client does read: others had their turns.
+    const { sentAt } = this.connection.sender;
+    if (this.isQueued && context.clock.now - sentAt < this.#sendTimeout) {
+      context.timers.arm(this, this.#sendTimeout);
+      return;
+    }
+    context.log.write('info', 'client timed out (110: Connection timed out) while sending to client', request);
+    this.connection.reset(this, ErrorCode.Cancel);
+    this.onReset();
   }
 
   openTunnel(): boolean {
@@ -254,32 +282,61 @@ export class Http2Stream implements ClientStream, Timed {
     return this.request?.location.settings.sendTimeout ?? 0;
   }
 
-  /** Lets more of the body come, when enough of the window is used up. */
-  #open(request: Request): void {
-    if (this.remoteEnded || this.#over) return;
-    if (!this.#bodyPaused && !request.finished && request.body?.complete === false) this.#waitForBody(request);
-    if (this.#bodyPaused || this.#credit < CREDIT_STEP) return;
-    this.connection.openWindow(this.id, this.#credit);
-    this.#receiveWindow += this.#credit;
-    this.#credit = 0;
+  #feed(payload: Buffer, borrowed: boolean): void {
+    const { request } = this;
+    const body = request?.body;
+    if (this.#over || request === undefined || body === undefined) return;
+    if (body.feed(payload, 0, borrowed) < payload.length) {
+      this.breakOff(ErrorCode.ProtocolError);
+      return;
+    }
+    if (body.failure > 0 && !request.finished) rejectBody(request, body.failure);
+    else if (body.failure > 0) return;
+    else if (body.isFull) this.pauseBody();
+    else this.#letBodyCome(request);
+  }
+
+  #letBodyCome(request: Request): void {
+    if (this.remoteEnded || this.#over || this.#bodyPaused) return;
+    this.#waitForBody(request);
+    const credit = this.#window?.grant() ?? 0;
+    if (credit > 0) this.connection.openWindow(this.id, credit);
   }
 
   #waitForBody(request: Request): void {
-    if (!this.#output.isWaiting) this.context.timers.arm(this, request.location.settings.clientBodyTimeout);
+    if (this.#stalled || request.finished || request.body?.complete !== false) return;
+    this.context.timers.arm(this, request.location.settings.clientBodyTimeout);
+  }
+
+  #afterSending(sent: number): void {
+    if (this.#over || this.#localEnded) return;
+    const { timers } = this.context;
+    if (this.output.isWaiting) {
+      if (sent > 0 || !this.#stalled) timers.arm(this, this.#sendTimeout);
+      this.#stalled = true;
+      return;
+    }
+    this.#localEnded = this.endsOutput;
+    if (this.#stalled) {
+      this.#stalled = false;
+      timers.disarm(this);
+      if (this.request !== undefined && !this.remoteEnded && !this.#bodyPaused) this.#waitForBody(this.request);
+    }
+    this.#closeIfDone();
   }
 
   /** The response is out, and nobody waits for the rest of the request (RFC 9113, 8.1: NO_ERROR). */
   #closeIfDone(): void {
     if (this.#over || !this.#localEnded || this.request?.finished !== true) return;
-    if (!this.remoteEnded) this.connection.reset(this.id, ErrorCode.NoError);
+    if (!this.remoteEnded) this.connection.reset(this, ErrorCode.NoError);
     this.#close();
-    this.connection.onStreamServed();
+    this.connection.flood.earn(RESPONSE_EARNS);
   }
 
   #close(): void {
     if (this.#over) return;
     this.#over = true;
-    this.#output.clear();
+    this.output.clear();
     this.context.timers.forget(this);
     this.connection.onStreamClosed(this);
   }

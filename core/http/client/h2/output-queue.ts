@@ -4,6 +4,8 @@ export class OutputQueue {
   /** The last piece is valid only until {@link retain}. */
   #borrowed = false;
   length = 0;
+  /** The piece that was taken last is valid only during the call. */
+  tookBorrowed = false;
 
   get isWaiting(): boolean {
     return this.length > 0;
@@ -16,15 +18,15 @@ export class OutputQueue {
   }
 
   /** Takes out up to `most` bytes. Undefined: nothing is here. */
-  take(most: number): { readonly piece: Buffer; readonly borrowed: boolean } | undefined {
+  take(most: number): Buffer | undefined {
     const first = this.#pieces[0];
     if (first === undefined || most <= 0) return undefined;
-    const borrowed = this.#borrowed && this.#pieces.length === 1;
+    this.tookBorrowed = this.#borrowed && this.#pieces.length === 1;
     const piece = first.length <= most ? first : first.subarray(0, most);
     if (piece.length === first.length) this.#pieces.shift();
     else this.#pieces[0] = first.subarray(most);
     this.length -= piece.length;
-    return { piece, borrowed };
+    return piece;
   }
 
   /** The call in which the last piece was borrowed is over: what is left of it is copied. */

@@ -96,7 +96,8 @@ export class RequestFields implements FieldSink {
   #incomplete(): string {
     if (this.isTrailer) return '';
     if (this.#method === '') return 'no :method';
-    if (this.#method === 'CONNECT') return this.#authority === undefined || this.#path !== '' ? 'invalid CONNECT' : '';
+    if (this.#method === 'CONNECT')
+      return this.#authority === undefined || this.#path !== '' || this.#scheme !== '' ? 'invalid CONNECT' : '';
     if (this.#scheme === '') return 'no :scheme';
     if (this.#path === '') return 'no :path';
     return this.#path.startsWith('/') || (this.#path === '*' && this.#method === 'OPTIONS') ? '' : 'invalid :path';
