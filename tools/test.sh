@@ -41,24 +41,38 @@ step 'lint' oxlint --type-aware
 step 'format' oxfmt --check
 
 echo '== tests'
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-# One test after the other: most wait for servers, and what is measured in time is not to wait for others.
-ava --serial "$@" 2>&1 | tee "$log"
-status=${PIPESTATUS[0]}
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
+export logs
 
-count() { grep -cE "$1" "$log"; }
+# One batch of files, one test after the other. What it says is shown when it is over, so that batches do not mix.
+run_batch() {
+  local log status
+  log=$(mktemp "$logs/batch.XXXXXX")
+  ava --serial "$@" >"$log" 2>&1
+  status=$?
+  # A file that cannot be loaded, an error outside of a test: ava fails without a failed test.
+  if [ "$status" != 0 ] && ! grep -qE '^ +✘ \[fail\]' "$log"; then echo "  ✘ [fail]: ava ended with $status: $*" >>"$log"; fi
+  grep -vE '^$' "$log"
+}
+export -f run_batch
+
+# The largest files first, so that the last batch is a short one. Most tests wait for servers: a batch more than there are cores.
+# A file named *.alone.test.ts measures time: nothing runs beside it.
+if [ $# -gt 0 ]; then files=("$@"); else mapfile -t files < <(find dist/test -name '*.test.js' -printf '%s %p\n' | sort -rn | cut -d' ' -f2); fi
+printf '%s\n' "${files[@]}" | grep -v '\.alone\.test\.js$' | xargs -r -n 4 -P $(($(nproc) + 1)) bash -c 'run_batch "$@"' _
+printf '%s\n' "${files[@]}" | grep '\.alone\.test\.js$' | xargs -r bash -c 'run_batch "$@"' _
+
+count() { cat "$logs"/* | grep -cE "$1"; }
 passed=$(count '^ +✔ ')
 failed=$(count '^ +✘ \[fail\]')
 skipped=$(count '^ +- \[skip\]')
-# A file that cannot be loaded, an error outside of a test: ava fails without a failed test.
-[ "$status" = 0 ] || [ "$failed" -gt 0 ] || failed=1
 failed=$((failed + ${#broken[@]}))
 
 if [ "$skipped" -gt 0 ]; then
   echo
   echo "!! SKIPPED, because something they need is not installed here:"
-  grep -E '^ +- \[skip\]' "$log" | sed -E 's/^ +- \[skip\]:? */!!   /'
+  cat "$logs"/* | grep -E '^ +- \[skip\]' | sed -E 's/^ +- \[skip\]:? */!!   /'
 fi
 for name in "${broken[@]}"; do
   echo

@@ -8,6 +8,7 @@ import { FIGURES_SIZE } from '../http/request/figures.js';
 import { assemble } from '../kernel/assembly.js';
 import type { Configuration } from '../kernel/check-configuration.js';
 import { checkWithHelpers } from '../kernel/helper-configurations.js';
+import { CALL_MS } from '../kernel/call-limit.js';
 import { Instance } from '../kernel/instance.js';
 import { readConfiguration } from '../kernel/read-configuration.js';
 import { readSettings } from '../kernel/settings.js';
@@ -21,10 +22,13 @@ interface TestedConfiguration extends Configuration {
   readonly effective: Effective;
 }
 
-/** Carries out `-t` and `-T`. Returns the exit code. */
-export async function testConfiguration(command: Command): Promise<number> {
+/**
+ * Carries out `-t` and `-T`. Returns the exit code.
+ * @param callMs longest time that a hook of a module may take
+ */
+export async function testConfiguration(command: Command, callMs?: number): Promise<number> {
   const { paths, console, options } = command;
-  const configuration = await readyConfiguration(command);
+  const configuration = await readyConfiguration(command, callMs);
   if (!configuration) return 1;
   console.note(`the configuration file ${paths.conf} syntax is ok`);
   console.note(`configuration file ${paths.conf} test is successful`);
@@ -33,10 +37,10 @@ export async function testConfiguration(command: Command): Promise<number> {
 }
 
 /** The configuration, if a server could be started with it. Else it is said why not. */
-export async function readyConfiguration(command: Command): Promise<TestedConfiguration | undefined> {
+export async function readyConfiguration(command: Command, callMs?: number): Promise<TestedConfiguration | undefined> {
   const { paths, console } = command;
   try {
-    return await check(command);
+    return await check(command, callMs);
   } catch (error) {
     console.report(error);
     console.advise(`configuration file ${paths.conf} test failed`);
@@ -45,7 +49,7 @@ export async function readyConfiguration(command: Command): Promise<TestedConfig
 }
 
 /** Does with the configuration everything a start does, except for opening listeners. */
-async function check({ paths, options, installation, console }: Command): Promise<TestedConfiguration> {
+async function check({ paths, options, installation, console }: Command, callMs = CALL_MS): Promise<TestedConfiguration> {
   const { log, files } = console;
   // A start reads it again, and logs it then.
   const warn = (message: string): void => (options.test ? console.complain('warn', message) : console.advise(`[warn] ${message}`));
@@ -60,6 +64,7 @@ async function check({ paths, options, installation, console }: Command): Promis
     log,
     validates: false,
     warn,
+    callMs,
   });
   const figures = new SharedArrayBuffer(FIGURES_SIZE);
   assemble(instance, { role: 'check', files, errorLog: console.errorLog, zones: new ZoneSet('private'), figures, workers: 1 });

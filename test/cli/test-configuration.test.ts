@@ -1,6 +1,7 @@
 import { cpSync, readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { check } from '../harness/check.js';
 import { runSrv, startSrv } from '../harness/srv.js';
 import { tempFolder } from '../harness/temp.js';
 
@@ -32,7 +33,7 @@ test('-t of a bad configuration tells every mistake and fails', async (t) => {
 });
 
 test('a mistake is shown where it was made', async (t) => {
-  const { stderr } = await runSrv(t, ['-t'], 'events {}\n  daemon maybe;\n');
+  const { stderr } = await check(t, 'events {}\n  daemon maybe;\n');
   t.regex(stderr, /^ {4}2 \| {3}daemon maybe;\n {6}\| {10}\^{5}$/m);
 });
 
@@ -68,7 +69,7 @@ for (const [globals, message] of [
   ['http {}', 'block directives are not supported in -g option in command line'],
 ] as const) {
   test(`-g refused: ${globals}`, async (t) => {
-    const { code, stderr } = await runSrv(t, ['-t', '-g', globals], 'events {}\n');
+    const { code, stderr } = await check(t, 'events {}\n', {}, { args: ['-g', globals] });
     t.is(code, 1);
     t.true(stderr.includes(`srv: [emerg] ${message}\n`), stderr);
   });
@@ -76,7 +77,7 @@ for (const [globals, message] of [
 
 test('what is suggested may stand there, or it is said where', async (t) => {
   const hints = async (globals: string): Promise<string[]> => {
-    const { stderr } = await runSrv(t, ['-t', '-g', globals], 'events {}\n');
+    const { stderr } = await check(t, 'events {}\n', {}, { args: ['-g', globals] });
     return [...stderr.matchAll(/^ {4}(.*)$/gm)].map(([, hint = '']) => hint);
   };
   t.deepEqual(await hints('nope x;'), []);
@@ -87,7 +88,7 @@ test('what is suggested may stand there, or it is said where', async (t) => {
 
 test('a warning is told at -t, and stands once in the log of a start', async (t) => {
   const conf = `events {} http { server { listen 127.0.0.1:%%PORT_web%%; server_name a/b; server_name a/b; } }`;
-  const { code, stderr, prefix } = await runSrv(t, ['-t'], conf);
+  const { code, stderr, prefix } = await check(t, conf);
   t.is(code, 0);
   t.is([...stderr.matchAll(/^srv: \[warn\] server name "a\/b" has suspicious symbols in .*:1$/gm)].length, 2, stderr);
   t.regex(stderr, /^srv: \[warn\] conflicting server name "a\/b" on 127\.0\.0\.1:\d+, ignored$/m);
@@ -98,7 +99,7 @@ test('a warning is told at -t, and stands once in the log of a start', async (t)
 });
 
 test('a warning is told once, whatever else is wrong', async (t) => {
-  const { stderr } = await runSrv(t, ['-t'], 'events {} http { allow 10.1.1.1/8; foo; server { listen 127.0.0.1:8001; } }');
+  const { stderr } = await check(t, 'events {} http { allow 10.1.1.1/8; foo; server { listen 127.0.0.1:8001; } }');
   t.is([...stderr.matchAll(/\[warn\]/g)].length, 1, stderr);
 });
 
@@ -109,7 +110,7 @@ http {
   proxy_passs x; ssi on; proxy_cahe x;
   server { listen 127.0.0.1:8001; brotli on; add_heder a b; brotli_types text/css; }
 }`;
-  const { stderr } = await runSrv(t, ['-t'], conf);
+  const { stderr } = await check(t, conf);
   t.regex(stderr, /^srv: \[warn\] not checked, because a module that may have them is missing: "brotli", "brotli_types"$/m);
   const [first, ...others] = messagesIn(stderr.replace(/ \(2: .*?\)/, ''));
   t.is(first, 'cannot load module "modules/nope.so"');
@@ -121,7 +122,7 @@ http {
 });
 
 test('a name that is nearly one of nginx is not taken for another one', async (t) => {
-  const { stderr } = await runSrv(t, ['-t'], 'events {} http { server { listen 127.0.0.1:8001; location / { proxy_cahe x; } } }');
+  const { stderr } = await check(t, 'events {} http { server { listen 127.0.0.1:8001; location / { proxy_cahe x; } } }');
   t.regex(stderr, /^ {4}did you mean "proxy_cache"\? not supported by this version: /m);
 });
 
@@ -132,7 +133,7 @@ http {
   upstream b { server 127.0.0.1:1 slow_start=30s weight=2; }
   server { listen 127.0.0.1:%%PORT_web%%; }
 }`;
-  const { code, stderr } = await runSrv(t, ['-t'], conf);
+  const { code, stderr } = await check(t, conf);
   t.is(code, 0);
   const warnings = [...stderr.matchAll(/^srv: \[warn\] "(\w+)" has no effect in this version: .* in \S+:3$/gm)].map(([, name]) => name);
   t.deepEqual(warnings, ['slow_start', 'route', 'resolve', 'service'], stderr);
@@ -147,17 +148,17 @@ test('a directive of -g that the file repeats is a duplicate', async (t) => {
 
 test('a configuration without "events" is refused, an empty one too', async (t) => {
   for (const text of ['', 'worker_processes 2;\n']) {
-    const { code, stderr } = await runSrv(t, ['-t'], text);
+    const { code, stderr } = await check(t, text);
     t.is(code, 1);
     t.true(stderr.startsWith('srv: [emerg] no "events" section in configuration\n'), stderr);
   }
 });
 
 test('an "events" that a missing semicolon made a word of is there', async (t) => {
-  const { stderr } = await runSrv(t, ['-t'], 'daemon off\nevents {}\n');
+  const { stderr } = await check(t, 'daemon off\nevents {}\n');
   t.deepEqual(messagesIn(stderr), ['directive "daemon" is not terminated by ";"'], stderr);
   t.false(stderr.includes('no "events" section'), stderr);
-  t.regex((await runSrv(t, ['-t'], 'pid events;\n')).stderr, /no "events" section/);
+  t.regex((await check(t, 'pid events;\n')).stderr, /no "events" section/);
 });
 
 test('-T prints every file under its name', async (t) => {
@@ -202,7 +203,7 @@ async function errorLines(
   text: string,
   mark: string,
 ): Promise<readonly [reported: number[], marked: number[], stderr: string]> {
-  const { code, stderr } = await runSrv(t, ['-t'], text);
+  const { code, stderr } = await check(t, text);
   t.is(code, 1);
   const reported = [...stderr.matchAll(/^srv: \[emerg\] .* in .*:(\d+)$/gm)].map(([, line]) => Number(line));
   const marked = text.split('\n').flatMap((line, index) => [...line.matchAll(new RegExp(`\\b${mark}\\b`, 'g'))].map(() => index + 1));
@@ -281,7 +282,7 @@ http {
   server { listen 127.0.0.1:8001; location / { proxy_pass http://shop; } }
 }
 `;
-  const { stderr } = await runSrv(t, ['-t'], conf);
+  const { stderr } = await check(t, conf);
   t.deepEqual(
     [...stderr.matchAll(/^srv: \[emerg\] (.*) in .*:\d+$/gm)].map(([, text]) => text),
     ['invalid parameter "wait=2"'],
@@ -307,7 +308,7 @@ for (const [lines, message] of [
   upstream good { server 127.0.0.1:1; }
   server { listen 127.0.0.1:8001; location / { proxy_pass http://bad; } location /a { proxy_pass http://good; } }
 }`;
-    const { stderr } = await runSrv(t, ['-t'], conf);
+    const { stderr } = await check(t, conf);
     t.deepEqual(messagesIn(stderr), [message], stderr);
   });
 }
@@ -319,7 +320,7 @@ test('an error of a location does not hide those inside it', async (t) => {
   location / { proxy_pass http://127.0.0.1:99999; error_page 200 /e; location /b { } location = / { location /c { access_log logs/a.log nope; } } }
   location /x { proxy_pass http://127.0.0.1:99999; error_page 299 /x; }
 } }`;
-  const { stderr } = await runSrv(t, ['-t'], conf);
+  const { stderr } = await check(t, conf);
   t.deepEqual(
     messagesIn(stderr),
     [
@@ -340,7 +341,7 @@ test('an error of an upstream does not hide those of its servers', async (t) => 
   upstream a { server also.invalid; server nosuchhost.invalid; zone a 1k; }
   upstream b { server nosuchhost.invalid backup; }
 }`;
-  const { stderr } = await runSrv(t, ['-t'], conf);
+  const { stderr } = await check(t, conf);
   t.deepEqual(
     messagesIn(stderr),
     [
@@ -356,7 +357,7 @@ test('an error of an upstream does not hide those of its servers', async (t) => 
 
 test('every unknown variable of a value is told', async (t) => {
   const conf = `events {} http { log_format x "$a" "$b$c"; server { listen 127.0.0.1:8001; location / { add_header X $d$e; return 200 "$f $g $f"; } } }`;
-  const { stderr } = await runSrv(t, ['-t'], conf);
+  const { stderr } = await check(t, conf);
   t.deepEqual(
     messagesIn(stderr),
     Array.from('abcdefg', (name) => `unknown "${name}" variable`),
@@ -370,7 +371,7 @@ events {} http {
   add_header "X A" v; add_header $http_name v; add_more_header "X:" v;
   proxy_set_header X/Y v; proxy_hide_header ""; proxy_pass_header X-A;
 }`;
-  const { stderr } = await runSrv(t, ['-t'], conf);
+  const { stderr } = await check(t, conf);
   t.deepEqual(
     messagesIn(stderr),
     ['X A', 'X:', 'X/Y', ''].map((name) => `invalid header name "${name}"`),
@@ -387,10 +388,10 @@ test('what follows from a statement that breaks off is not told', async (t) => {
     'http { access_log',
     'http { log_format a "; server { listen 127.0.0.1:8001; access_log x a; }',
   ]) {
-    const { stderr } = await runSrv(t, ['-t'], `events {}\n${rest}`);
+    const { stderr } = await check(t, `events {}\n${rest}`);
     t.deepEqual(messagesIn(stderr), [end], stderr);
   }
-  const { stderr } = await runSrv(t, ['-t'], 'events {}\nhttp {\nlog_format a ";\nserver { listen 127.0.0.1:8001; access_log x a; }\n}\n');
+  const { stderr } = await check(t, 'events {}\nhttp {\nlog_format a ";\nserver { listen 127.0.0.1:8001; access_log x a; }\n}\n');
   t.deepEqual(messagesIn(stderr), [end], stderr);
 });
 
@@ -398,7 +399,7 @@ test('what does not belong in a state file is told once', async (t) => {
   const files = { 'demo.state': 'server 127.0.0.1:1;\nlisten 80;\nnobody knows;\nserver 127.0.0.1:2 wait=1;\n' };
   const conf = `load_module modules/srv_http_upstream_member_module.js;
 events {} http { upstream u { zone z 64k; state demo.state; } }`;
-  const { stderr } = await runSrv(t, ['-t'], conf, { files });
+  const { stderr } = await check(t, conf, files);
   const expected = [
     '"listen" directive is not allowed in this file',
     '"nobody" directive is not allowed in this file',

@@ -3,7 +3,7 @@ import test, { type ExecutionContext } from 'ava';
 import { nginxVerdict } from '../harness/nginx.js';
 import { freePort } from '../harness/ports.js';
 import { testWith } from '../harness/programs.js';
-import { runSrv } from '../harness/srv.js';
+import { check } from '../harness/check.js';
 
 /** Insides of `http` blocks, and what is said of them. PORT stands for a free port. */
 const REFUSED: readonly (readonly [http: string, message: string])[] = [
@@ -191,7 +191,7 @@ const filled = (text: string, port: number): string => text.replaceAll('PORT', S
 test('a table of configurations', async (t) => {
   const port = await freePort(t);
   for (const { http, level, message } of ROWS) {
-    const { code, stderr } = await runSrv(t, ['-t'], `events {} http { access_log off;\n${filled(http, port)}\n}`);
+    const { code, stderr } = await check(t, `events {} http { access_log off;\n${filled(http, port)}\n}`);
     const said = [...stderr.matchAll(/^srv: \[(\w+)\] (.*?)(?: in \S+:2)?$/gm)].map(([, found, text]) => `[${found}] ${text}`);
     const expected = level === 'none' ? [] : [`[${level}] ${filled(message, port)}`];
     t.deepEqual(said, expected, http);
@@ -201,7 +201,7 @@ test('a table of configurations', async (t) => {
 
 test('a table of what stands before http', async (t) => {
   for (const [outside, message] of OUTSIDE) {
-    const { code, stderr } = await runSrv(t, ['-t'], outside);
+    const { code, stderr } = await check(t, outside);
     t.is(/^srv: \[\w+\] (.*?) in \S+:1$/m.exec(stderr)?.[1] ?? '', message, outside);
     t.is(code, message === '' ? 0 : 1, outside);
   }

@@ -4,7 +4,8 @@ import { get } from '../harness/client.js';
 import { nginxVerdict, startNginx } from '../harness/nginx.js';
 import { freePort } from '../harness/ports.js';
 import { testWith } from '../harness/programs.js';
-import { runSrv, startSrv } from '../harness/srv.js';
+import { check } from '../harness/check.js';
+import { startSrv } from '../harness/srv.js';
 
 /** An expression, paths that it matches and paths that it does not. */
 const CASES: readonly (readonly [pattern: string, matching: string, others: string])[] = [
@@ -139,7 +140,7 @@ test('what cannot be translated and what PCRE refuses is refused, wherever it st
     (pattern: string) => `server_name "~${pattern}";`,
     (pattern: string) => `location "/${pattern}" { proxy_redirect "~*${pattern}" /; }`,
   ]) {
-    const { stderr } = await runSrv(t, ['-t'], conf(form));
+    const { stderr } = await check(t, conf(form));
     const reported = [...stderr.matchAll(/^srv: \[emerg\] invalid regular expression ".*": .* in .*:(\d+)$/gm)].map(([, line]) =>
       Number(line),
     );
@@ -149,7 +150,7 @@ test('what cannot be translated and what PCRE refuses is refused, wherever it st
 
 test('what is not there of PCRE is told with a hint', async (t) => {
   for (const pattern of UNSUPPORTED) {
-    const { stderr } = await runSrv(t, ['-t'], `events {} http { server { listen 8001; location ~ "${pattern}" { } } }`);
+    const { stderr } = await check(t, `events {} http { server { listen 8001; location ~ "${pattern}" { } } }`);
     t.regex(stderr, /supported( at ".*")? in .*\n[^]*docs\/configuration\.md/, pattern);
   }
 });
