@@ -1,8 +1,9 @@
 import test from 'ava';
 import { connectRaw, exchange, get } from '../harness/client.js';
 import { errorOf } from './api-client.js';
-import { startNode, type Node } from './node.js';
+import { sharedNode, startNode, upstreams, type Node } from './node.js';
 
+const shared = sharedNode({ http: upstreams('demo', 'bad', 'minimal') });
 const SERVERS = '/api/v1/upstream_api/http/upstreams/demo/servers';
 
 /** Head and error of the response to a request that no HTTP library sends. */
@@ -59,7 +60,7 @@ test('errors of the server itself have the error body of the API', async (t) => 
 });
 
 test('TRACE is not allowed, and Allow names the methods of the path', async (t) => {
-  const node = await startNode(t);
+  const node = await shared();
   const trace = await errorTo(t, node, `TRACE ${SERVERS}/ HTTP/1.1\nHost: localhost\nConnection: close\n\n`);
   t.like(trace.error, { status: 405, code: 'MethodNotAllowed' });
   t.regex(trace.head, /^HTTP\/1.1 405 [^]*Allow: GET, HEAD, POST, PUT, OPTIONS$/);
@@ -68,7 +69,7 @@ test('TRACE is not allowed, and Allow names the methods of the path', async (t) 
 });
 
 test('responses name their character set, and href is the path as it was sent', async (t) => {
-  const node = await startNode(t);
+  const node = await shared();
   const port = node.srv.port('api');
   t.is((await get(port, SERVERS)).headers['content-type'], 'application/json; charset=utf-8');
   await node.call('POST', '/kv', { key: 'color', value: 'grün' });
@@ -102,7 +103,7 @@ test('names may have any character, also a slash', async (t) => {
 });
 
 test('an object with a duplicate key is rejected', async (t) => {
-  const node = await startNode(t);
+  const node = await shared();
   const post = (body: string) =>
     get(node.srv.port('api'), '/api/v1/kv', { method: 'POST', headers: { 'content-type': 'application/json' }, body });
   const twice = await post('{"key":"a",\n "value":"x","key":"b"}');
@@ -117,19 +118,19 @@ test('an object with a duplicate key is rejected', async (t) => {
 });
 
 test('errors of the schema and of addresses are reported together', async (t) => {
-  const node = await startNode(t);
+  const node = await shared();
   const errors = async (method: string, path: string, body: unknown) => {
     const { code, details } = errorOf(await node.upstreams(method, path, body));
     return [code, ...details.map(({ pointer }) => pointer)].toSorted((a = '', b = '') => (a < b ? -1 : 1));
   };
-  t.deepEqual(await errors('POST', '/demo/servers', { server: '300.1.1.1', weight: 0, fail_timeout: '99y' }), [
+  t.deepEqual(await errors('POST', '/bad/servers', { server: '300.1.1.1', weight: 0, fail_timeout: '99y' }), [
     '/fail_timeout',
     '/server',
     '/weight',
     'InvalidField',
   ]);
-  t.deepEqual(await errors('POST', '/demo/servers', { server: '300.1.1.1' }), ['/server', 'UpstreamBadAddress']);
-  t.deepEqual(await errors('PUT', '/demo/servers', [{ server: '1.2.3.4:0' }, { weight: 'x', server: '10.0.0.1' }, { server: ':1' }]), [
+  t.deepEqual(await errors('POST', '/bad/servers', { server: '300.1.1.1' }), ['/server', 'UpstreamBadAddress']);
+  t.deepEqual(await errors('PUT', '/bad/servers', [{ server: '1.2.3.4:0' }, { weight: 'x', server: '10.0.0.1' }, { server: ':1' }]), [
     '/0/server',
     '/1/weight',
     '/2/server',
@@ -138,25 +139,25 @@ test('errors of the schema and of addresses are reported together', async (t) =>
 });
 
 test('Prefer: return=minimal leaves the body out of the response to a write', async (t) => {
-  const node = await startNode(t);
+  const node = await shared();
   const minimal = { prefer: 'respond-async, return=minimal' };
-  const added = await node.upstreams('POST', '/demo/servers', { server: '10.0.0.1' }, minimal);
+  const added = await node.upstreams('POST', '/minimal/servers', { server: '10.0.0.1' }, minimal);
   t.is(`${added.status} ${added.body}`, '204 ');
-  t.is(added.headers['location'], '/api/v1/upstream_api/http/upstreams/demo/servers/2');
+  t.is(added.headers['location'], '/api/v1/upstream_api/http/upstreams/minimal/servers/2');
   t.is(added.headers['preference-applied'], 'return=minimal');
-  const put = await node.upstreams('PUT', '/demo/servers', await node.members(), minimal);
+  const put = await node.upstreams('PUT', '/minimal/servers', await node.members('minimal'), minimal);
   t.is(put.status, 204);
-  t.is(put.headers['etag'], (await node.upstreams('GET', '/demo/servers')).headers['etag']);
-  t.is((await node.upstreams('DELETE', '/demo/servers/2', undefined, minimal)).status, 204);
-  t.is((await node.members()).length, 2);
+  t.is(put.headers['etag'], (await node.upstreams('GET', '/minimal/servers')).headers['etag']);
+  t.is((await node.upstreams('DELETE', '/minimal/servers/2', undefined, minimal)).status, 204);
+  t.is((await node.members('minimal')).length, 2);
   // A dry run is asked for its body, and an error always has one.
-  t.is((await node.upstreams('DELETE', '/demo/servers/0?dry_run=1', undefined, minimal)).status, 200);
-  t.is(errorOf(await node.upstreams('DELETE', '/demo/servers/9', undefined, minimal)).status, 404);
-  t.is((await node.upstreams('GET', '/demo/servers', undefined, minimal)).status, 200);
+  t.is((await node.upstreams('DELETE', '/minimal/servers/0?dry_run=1', undefined, minimal)).status, 200);
+  t.is(errorOf(await node.upstreams('DELETE', '/minimal/servers/9', undefined, minimal)).status, 404);
+  t.is((await node.upstreams('GET', '/minimal/servers', undefined, minimal)).status, 200);
 });
 
 test('If-None-Match compares weakly, If-Match strongly', async (t) => {
-  const node = await startNode(t);
+  const node = await shared();
   const weak = `W/${String((await node.call('POST', '/kv', { key: 'a', value: '1' })).headers['etag'])}`;
   t.is((await node.call('POST', '/kv', { key: 'a', value: '2' }, { 'if-none-match': `"x", ${weak}` })).status, 412);
   t.is((await node.call('POST', '/kv', { key: 'a', value: '2' }, { 'if-match': weak })).status, 412);
@@ -176,7 +177,7 @@ test('a data plane that is away is a 503 with Retry-After', async (t) => {
 });
 
 test('the statistics of an upstream are reset by POST as well', async (t) => {
-  const node = await startNode(t);
+  const node = await shared();
   await node.web();
   const requests = async () =>
     ((await node.upstreams('GET', '/demo')).json as { peers: { requests: number }[] }).peers.reduce((sum, peer) => sum + peer.requests, 0);
@@ -198,7 +199,7 @@ test('upstreams are listed in pages', async (t) => {
 });
 
 test('a body that is too long for a location of the API ends the connection', async (t) => {
-  const node = await startNode(t);
+  const node = await shared();
   const client = await connectRaw(t, node.srv.port('api'));
   client.send(
     `PUT ${SERVERS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${32 * 1024 ** 2 + 1}\r\n\r\n[`,

@@ -3,10 +3,12 @@ import { connectRaw, exchange, get } from '../harness/client.js';
 import { runSrv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
 import { errorOf } from './api-client.js';
-import { startNode } from './node.js';
+import { sharedNode, startNode } from './node.js';
+
+const shared = sharedNode();
 
 test('calls that are wrong in form get the one error body over HTTP as well', async (t) => {
-  const node = await startNode(t);
+  const node = await shared();
   const port = node.srv.port('api');
   const members = '/api/v1/upstream_api/http/upstreams/demo/servers/';
   const post = (body: string | Buffer, type = 'application/json') =>
@@ -35,14 +37,14 @@ test('calls that are wrong in form get the one error body over HTTP as well', as
 });
 
 test('a body that is too long ends the connection', async (t) => {
-  const node = await startNode(t);
+  const node = await shared();
   const client = await connectRaw(t, node.srv.port('api'));
   client.send('POST /api/v1/kv HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 999999999999\r\n\r\n{');
   t.truthy(await client.receive(/^HTTP\/1\.1 413 [^]*Connection: close\r\n[^]*BodyTooLarge/));
 });
 
 test('what is whole in JSON and no whole character is refused', async (t) => {
-  const node = await startNode(t);
+  const node = await shared();
   const answer = await get(node.srv.port('api'), '/api/v1/kv', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -53,7 +55,7 @@ test('what is whole in JSON and no whole character is refused', async (t) => {
 });
 
 test('HEAD and OPTIONS', async (t) => {
-  const node = await startNode(t);
+  const node = await shared();
   const port = node.srv.port('api');
   const path = '/api/v1/upstream_api/http/upstreams/demo/servers/';
   const whole = await get(port, path);

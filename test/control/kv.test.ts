@@ -3,12 +3,14 @@ import { get, type Answer } from '../harness/client.js';
 import { runSrv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
 import { errorOf } from './api-client.js';
-import { nodeConf, startNode } from './node.js';
+import { nodeConf, sharedNode, startNode } from './node.js';
 
 const SERVER = 'location / { add_more_header X-Color $kv_http_color always; return 200 "[$kv_http_color]"; }';
+/** The tests of one key come one after the other. */
+const shared = sharedNode({ server: SERVER, workers: 3 });
 
-test('a key is set, read in traffic by every worker, listed and deleted', async (t) => {
-  const node = await startNode(t, { server: SERVER, workers: 3 });
+test.serial('a key is set, read in traffic by every worker, listed and deleted', async (t) => {
+  const node = await shared();
   const set = await node.call('POST', '/kv', { key: 'color', value: 'red' });
   t.is(set.status, 200);
   t.is(set.body, '');
@@ -42,8 +44,8 @@ test('a key is set, read in traffic by every worker, listed and deleted', async 
   t.is(errorOf(await node.call('DELETE', '/kv?key=color')).code, 'KeyNotFound');
 });
 
-test('wrong calls are refused with every reason', async (t) => {
-  const node = await startNode(t, { server: SERVER });
+test.serial('wrong calls are refused with every reason', async (t) => {
+  const node = await shared();
   const wrong = await node.call('POST', '/kv', { key: '', value: 5, ttl: 'soon', colour: 1 });
   t.is(wrong.status, 400);
   t.is(errorOf(wrong).details.length, 4);
@@ -76,8 +78,8 @@ test('wrong calls are refused with every reason', async (t) => {
   t.is((await node.call('PUT', '/kv', {})).status, 405);
 });
 
-test('a page of large pairs ends early, and Link leads through all of them', async (t) => {
-  const node = await startNode(t, { server: SERVER });
+test.serial('a page of large pairs ends early, and Link leads through all of them', async (t) => {
+  const node = await shared();
   const keys = Array.from({ length: 6 }, (_, n) => `größe ${n}`);
   for (const key of keys) await node.call('POST', '/kv', { key, value: 'x'.repeat(700_000) });
   const seen: string[] = [];
@@ -91,8 +93,8 @@ test('a page of large pairs ends early, and Link leads through all of them', asy
   t.deepEqual(seen, keys);
 });
 
-test('a key has a path of its own, with its remaining time and version', async (t) => {
-  const node = await startNode(t, { server: SERVER });
+test.serial('a key has a path of its own, with its remaining time and version', async (t) => {
+  const node = await shared();
   const set = await node.call('PUT', '/kv/keys/color', { value: 'red' });
   t.is(`${set.status} ${set.body}`, '200 ');
   const read = await node.call('GET', '/kv/keys/color');
@@ -110,8 +112,8 @@ test('a key has a path of its own, with its remaining time and version', async (
   t.is(errorOf(await node.call('GET', '/kv/keys/color')).code, 'KeyNotFound');
 });
 
-test('compare and set, dry runs and the end of a ttl', async (t) => {
-  const node = await startNode(t, { server: SERVER });
+test.serial('compare and set, dry runs and the end of a ttl', async (t) => {
+  const node = await shared();
   const first = await node.call('POST', '/kv', { key: 'color', value: 'red' });
   const ifMatch = { 'if-match': String(first.headers['etag']) };
   t.is((await get(node.srv.port('api'), '/api/v1/kv?key=color')).headers['etag'], first.headers['etag']);
@@ -157,8 +159,8 @@ test('a worker that was replaced has the values as well', async (t) => {
   for (const { body } of await Promise.all(Array.from({ length: 12 }, () => node.web()))) t.is(body, '[red]');
 });
 
-test('a value cannot add lines to a head', async (t) => {
-  const node = await startNode(t, { server: SERVER });
+test.serial('a value cannot add lines to a head', async (t) => {
+  const node = await shared();
   await node.call('POST', '/kv', { key: 'color', value: 'red\r\nX-Evil: 1\r\n\r\nbody' });
   const answer = await node.web();
   t.is(answer.headers['x-evil'], undefined);

@@ -2,7 +2,18 @@ import test from 'ava';
 import { httpBackend } from '../harness/backends.js';
 import { waitFor } from '../harness/wait.js';
 import { errorOf } from './api-client.js';
-import { startNode } from './node.js';
+import { sharedNode, startNode, upstreams } from './node.js';
+
+/** An upstream for each of the tests that need no traffic. */
+const shared = sharedNode({
+  http: `${upstreams('demo', 'added', 'versions', 'dry')}
+    upstream wrong { zone wrong 256k; server 127.0.0.1; server [::1]:80; server unix:/tmp/s.sock; }
+    upstream twice { zone twice 256k; server 10.0.0.1 weight=2; server 10.0.0.1 weight=3; }
+    upstream named { zone named 256k; server localhost:1; server 10.0.0.1:1; }
+    upstream full { zone full 32k; server 127.0.0.1:1; }
+    upstream both { zone shared 32k; server 127.0.0.1:1; }
+    upstream other { zone shared; server 127.0.0.1:1; }`,
+});
 
 const FIRST = {
   id: 0,
@@ -82,10 +93,10 @@ test('groups and members are read', async (t) => {
 });
 
 test('a member is added, changed and removed', async (t) => {
-  const node = await startNode(t);
-  const added = await node.upstreams('POST', '/demo/servers/', { server: '127.0.0.1:3' });
+  const node = await shared();
+  const added = await node.upstreams('POST', '/added/servers/', { server: '127.0.0.1:3' });
   t.is(added.status, 201);
-  t.is(added.headers['location'], '/api/v1/upstream_api/http/upstreams/demo/servers/2');
+  t.is(added.headers['location'], '/api/v1/upstream_api/http/upstreams/added/servers/2');
   t.deepEqual(added.json, { ...FIRST, id: 2, server: '127.0.0.1:3' });
 
   const full = {
@@ -100,10 +111,10 @@ test('a member is added, changed and removed', async (t) => {
     down: true,
     drain: true,
   };
-  const second = await node.upstreams('POST', '/demo/servers', full);
+  const second = await node.upstreams('POST', '/added/servers', full);
   t.deepEqual(second.json, { ...full, id: 3, server: '[::1]:4', weight: 3, fail_timeout: '120s' });
 
-  const changed = await node.upstreams('PATCH', '/demo/servers/3', {
+  const changed = await node.upstreams('PATCH', '/added/servers/3', {
     backup: false,
     down: false,
     drain: false,
@@ -124,35 +135,33 @@ test('a member is added, changed and removed', async (t) => {
   });
   for (const flag of ['backup', 'down', 'drain']) {
     for (const value of [true, false]) {
-      const { json } = await node.upstreams('PATCH', '/demo/servers/2', { [flag]: value });
+      const { json } = await node.upstreams('PATCH', '/added/servers/2', { [flag]: value });
       t.is((json as Record<string, unknown>)[flag] ?? false, value, `${flag} ${value}`);
     }
   }
-  t.deepEqual((await node.upstreams('PATCH', '/demo/servers/2', {})).json, { ...FIRST, id: 2, server: '127.0.0.1:3' });
-  t.deepEqual((await node.upstreams('PATCH', '/demo/servers/2', { server: '127.0.0.1:33' })).json, {
+  t.deepEqual((await node.upstreams('PATCH', '/added/servers/2', {})).json, { ...FIRST, id: 2, server: '127.0.0.1:3' });
+  t.deepEqual((await node.upstreams('PATCH', '/added/servers/2', { server: '127.0.0.1:33' })).json, {
     ...FIRST,
     id: 2,
     server: '127.0.0.1:33',
   });
 
-  const left = await node.upstreams('DELETE', '/demo/servers/2');
+  const left = await node.upstreams('DELETE', '/added/servers/2');
   t.is(left.status, 200);
   t.deepEqual(
     (left.json as { id: number }[]).map(({ id }) => id),
     [0, 1, 3],
   );
-  t.is((await node.upstreams('DELETE', '/demo/servers/2')).status, 404);
-  const next = await node.upstreams('POST', '/demo/servers/', { server: '127.0.0.1:3' });
+  t.is((await node.upstreams('DELETE', '/added/servers/2')).status, 404);
+  const next = await node.upstreams('POST', '/added/servers/', { server: '127.0.0.1:3' });
   t.is((next.json as { id: number }).id, 4);
 });
 
 test('wrong members are refused for every reason, with all reasons, and change nothing', async (t) => {
-  const node = await startNode(t, {
-    http: 'upstream demo { zone demo 256k; server 127.0.0.1; server [::1]:80; server unix:/tmp/s.sock; }',
-  });
-  const before = await node.members();
+  const node = await shared();
+  const before = await node.members('wrong');
   const post = async (body: unknown) => {
-    const answer = await node.upstreams('POST', '/demo/servers/', body);
+    const answer = await node.upstreams('POST', '/wrong/servers/', body);
     return answer.status === 201 ? '201' : `${answer.status} ${errorOf(answer).code}`;
   };
   for (const server of [
@@ -179,10 +188,10 @@ test('wrong members are refused for every reason, with all reasons, and change n
   t.is(await post({ server: 'backend.example:80' }), '400 UpstreamConfNoResolver');
   for (const server of ['127.0.0.1', '127.0.0.1:80', '[0:0:0:0:0:0:0:1]', '[::0001]:80', 'unix:/tmp/s.sock'])
     t.is(await post({ server }), '409 EntryExists', server);
-  const same = await node.upstreams('POST', '/demo/servers/', { server: '[::1]' });
+  const same = await node.upstreams('POST', '/wrong/servers/', { server: '[::1]' });
   t.deepEqual(errorOf(same).details, [{ id: 1 }] as never);
-  t.is(errorOf(await node.upstreams('PATCH', '/demo/servers/0', { server: '[::1]:80' })).code, 'EntryExists');
-  t.is((await node.upstreams('PATCH', '/demo/servers/0', { server: '127.0.0.1:80' })).status, 200);
+  t.is(errorOf(await node.upstreams('PATCH', '/wrong/servers/0', { server: '[::1]:80' })).code, 'EntryExists');
+  t.is((await node.upstreams('PATCH', '/wrong/servers/0', { server: '127.0.0.1:80' })).status, 200);
 
   const wrong = {
     weight: 0,
@@ -197,7 +206,7 @@ test('wrong members are refused for every reason, with all reasons, and change n
     service: 'a\nb',
     colour: 'red',
   };
-  const answer = await node.upstreams('POST', '/demo/servers/', wrong);
+  const answer = await node.upstreams('POST', '/wrong/servers/', wrong);
   t.is(answer.status, 400);
   t.deepEqual(
     errorOf(answer)
@@ -209,7 +218,7 @@ test('wrong members are refused for every reason, with all reasons, and change n
   t.is(await post([]), '400 InvalidField');
   t.is(await post(undefined), '400 JsonError');
   t.is(await post({ server: '10.0.0.9', route: 'a\u0000' }), '400 InvalidField');
-  t.deepEqual(await node.members(), before);
+  t.deepEqual(await node.members('wrong'), before);
 });
 
 test('the whole set is replaced by address: members that stay keep id, figures and connections', async (t) => {
@@ -258,16 +267,16 @@ test('the whole set is replaced by address: members that stay keep id, figures a
 });
 
 test('a group whose file names an address twice can be changed', async (t) => {
-  const node = await startNode(t, { http: 'upstream demo { zone demo 256k; server 10.0.0.1 weight=2; server 10.0.0.1 weight=3; }' });
-  t.is((await node.upstreams('PATCH', '/demo/servers/1', { weight: 50 })).status, 200);
-  const members = await node.members();
+  const node = await shared();
+  t.is((await node.upstreams('PATCH', '/twice/servers/1', { weight: 50 })).status, 200);
+  const members = await node.members('twice');
   t.deepEqual(
     members.map(({ id, weight }) => `${id} ${String(weight)}`),
     ['0 2', '1 50'],
   );
-  t.deepEqual((await node.upstreams('PUT', '/demo/servers/', members)).json, members);
-  t.is(errorOf(await node.upstreams('POST', '/demo/servers/', { server: '10.0.0.1' })).code, 'EntryExists');
-  t.is(errorOf(await node.upstreams('PUT', '/demo/servers/', [...members, { server: '10.0.0.1' }])).code, 'EntryExists');
+  t.deepEqual((await node.upstreams('PUT', '/twice/servers/', members)).json, members);
+  t.is(errorOf(await node.upstreams('POST', '/twice/servers/', { server: '10.0.0.1' })).code, 'EntryExists');
+  t.is(errorOf(await node.upstreams('PUT', '/twice/servers/', [...members, { server: '10.0.0.1' }])).code, 'EntryExists');
 });
 
 test('figures are real, and are set to zero on demand while the members stay', async (t) => {
@@ -332,89 +341,87 @@ test('a removed and a drained member finish the requests that they have', async 
 });
 
 test('versions: a write with an If-Match that does not hold any more is refused', async (t) => {
-  const node = await startNode(t);
-  const list = await node.upstreams('GET', '/demo/servers/');
-  const first = await node.upstreams('GET', '/demo/servers/0');
+  const node = await shared();
+  const list = await node.upstreams('GET', '/versions/servers/');
+  const first = await node.upstreams('GET', '/versions/servers/0');
   const ifMatch = (answer: typeof list) => ({ 'if-match': String(answer.headers['etag']) });
-  const changed = await node.upstreams('PATCH', '/demo/servers/1', { weight: 5 });
+  const changed = await node.upstreams('PATCH', '/versions/servers/1', { weight: 5 });
   // Another member is not concerned, the group is.
-  t.is((await node.upstreams('PATCH', '/demo/servers/0', { weight: 2 }, ifMatch(first))).status, 200);
-  t.is(errorOf(await node.upstreams('PATCH', '/demo/servers/0', { weight: 3 }, ifMatch(first))).code, 'VersionMismatch');
-  t.is((await node.upstreams('POST', '/demo/servers/', { server: '10.0.0.1' }, ifMatch(list))).status, 412);
-  t.is((await node.upstreams('PUT', '/demo/servers/', [], ifMatch(list))).status, 412);
-  t.is((await node.upstreams('DELETE', '/demo/servers/0', undefined, ifMatch(first))).status, 412);
-  t.is((await node.upstreams('DELETE', '/demo/', undefined, ifMatch(list))).status, 412);
-  t.is((await node.upstreams('PATCH', '/demo/servers/1', { weight: 6 }, ifMatch(changed))).status, 200);
-  t.is((await node.upstreams('PATCH', '/demo/servers/1', { weight: 7 }, { 'if-match': '*' })).status, 200);
+  t.is((await node.upstreams('PATCH', '/versions/servers/0', { weight: 2 }, ifMatch(first))).status, 200);
+  t.is(errorOf(await node.upstreams('PATCH', '/versions/servers/0', { weight: 3 }, ifMatch(first))).code, 'VersionMismatch');
+  t.is((await node.upstreams('POST', '/versions/servers/', { server: '10.0.0.1' }, ifMatch(list))).status, 412);
+  t.is((await node.upstreams('PUT', '/versions/servers/', [], ifMatch(list))).status, 412);
+  t.is((await node.upstreams('DELETE', '/versions/servers/0', undefined, ifMatch(first))).status, 412);
+  t.is((await node.upstreams('DELETE', '/versions/', undefined, ifMatch(list))).status, 412);
+  t.is((await node.upstreams('PATCH', '/versions/servers/1', { weight: 6 }, ifMatch(changed))).status, 200);
+  t.is((await node.upstreams('PATCH', '/versions/servers/1', { weight: 7 }, { 'if-match': '*' })).status, 200);
 });
 
 test('a dry run says what would change and changes nothing', async (t) => {
-  const node = await startNode(t);
-  const before = await node.upstreams('GET', '/demo/servers/');
-  const post = await node.upstreams('POST', '/demo/servers/?dry_run=1', { server: '10.0.0.1', weight: 3 });
+  const node = await shared();
+  const before = await node.upstreams('GET', '/dry/servers/');
+  const post = await node.upstreams('POST', '/dry/servers/?dry_run=1', { server: '10.0.0.1', weight: 3 });
   t.is(post.status, 200);
-  t.deepEqual(post.json, { dry_run: true, diff: ['http / upstream demo', '+ server 10.0.0.1:80 weight=3;'] });
-  const patch = await node.upstreams('PATCH', '/demo/servers/1?dry_run=1', { weight: 1 });
-  t.deepEqual((patch.json as { diff: string[] }).diff, ['http / upstream demo', '- server 127.0.0.1:2 weight=2;', '+ server 127.0.0.1:2;']);
-  t.is((await node.upstreams('DELETE', '/demo/servers/0?dry_run=1')).status, 200);
-  t.is((await node.upstreams('PUT', '/demo/servers/?dry_run=1', [])).status, 200);
-  t.is(errorOf(await node.upstreams('POST', '/demo/servers/?dry_run=1', { server: '127.0.0.1:1' })).code, 'EntryExists');
-  const after = await node.upstreams('GET', '/demo/servers/');
+  t.deepEqual(post.json, { dry_run: true, diff: ['http / upstream dry', '+ server 10.0.0.1:80 weight=3;'] });
+  const patch = await node.upstreams('PATCH', '/dry/servers/1?dry_run=1', { weight: 1 });
+  t.deepEqual((patch.json as { diff: string[] }).diff, ['http / upstream dry', '- server 127.0.0.1:2 weight=2;', '+ server 127.0.0.1:2;']);
+  t.is((await node.upstreams('DELETE', '/dry/servers/0?dry_run=1')).status, 200);
+  t.is((await node.upstreams('PUT', '/dry/servers/?dry_run=1', [])).status, 200);
+  t.is(errorOf(await node.upstreams('POST', '/dry/servers/?dry_run=1', { server: '127.0.0.1:1' })).code, 'EntryExists');
+  const after = await node.upstreams('GET', '/dry/servers/');
   t.is(after.body, before.body);
   t.is(after.headers['etag'], before.headers['etag']);
 });
 
 test('a name with several addresses: settings for all, only the line itself can go', async (t) => {
-  const node = await startNode(t, { http: 'upstream demo { zone demo 256k; server localhost:1; server 10.0.0.1:1; }' });
-  const members = await node.members();
+  const node = await shared();
+  const members = await node.members('named');
   const named = members.filter(({ host }) => host === 'localhost:1');
   t.true(named.length >= 1);
   t.is(named[0]?.id, 0);
-  t.is((await node.upstreams('PATCH', '/demo/servers/0', { weight: 4 })).status, 200);
+  t.is((await node.upstreams('PATCH', '/named/servers/0', { weight: 4 })).status, 200);
   for (const { id, parent } of named.slice(1)) {
     t.is(parent, 0);
-    t.is(errorOf(await node.upstreams('DELETE', `/demo/servers/${id}`)).code, 'UpstreamServerImmutable');
-    t.is(errorOf(await node.upstreams('PATCH', `/demo/servers/${id}`, { server: '10.0.0.2' })).code, 'UpstreamServerImmutable');
-    t.is(((await node.upstreams('GET', `/demo/servers/${id}`)).json as { weight: number }).weight, 4);
+    t.is(errorOf(await node.upstreams('DELETE', `/named/servers/${id}`)).code, 'UpstreamServerImmutable');
+    t.is(errorOf(await node.upstreams('PATCH', `/named/servers/${id}`, { server: '10.0.0.2' })).code, 'UpstreamServerImmutable');
+    t.is(((await node.upstreams('GET', `/named/servers/${id}`)).json as { weight: number }).weight, 4);
   }
   // Sent back as it was read, nothing changes: the name needs no resolver to stay.
-  t.is((await node.upstreams('PUT', '/demo/servers/', await node.members())).status, 200);
+  t.is((await node.upstreams('PUT', '/named/servers/', await node.members('named'))).status, 200);
   t.deepEqual(
-    (await node.members()).map(({ id }) => id),
+    (await node.members('named')).map(({ id }) => id),
     members.map(({ id }) => id),
   );
-  await node.upstreams('DELETE', '/demo/servers/0');
-  t.deepEqual(await node.list(), ['1 10.0.0.1:1']);
+  await node.upstreams('DELETE', '/named/servers/0');
+  t.deepEqual(await node.list('named'), ['1 10.0.0.1:1']);
 });
 
 test('a full zone is a 507 that changes nothing', async (t) => {
-  const node = await startNode(t, { http: 'upstream demo { zone demo 32k; server 127.0.0.1:1; }' });
-  let last = await node.upstreams('GET', '/demo');
+  const node = await shared();
+  let last = await node.upstreams('GET', '/full');
   for (let n = 0; n < 400 && last.status < 300; n++)
-    last = await node.upstreams('POST', '/demo/servers/', { server: `10.0.${n >> 8}.${n & 255}:80` });
+    last = await node.upstreams('POST', '/full/servers/', { server: `10.0.${n >> 8}.${n & 255}:80` });
   t.is(last.status, 507);
   t.is(errorOf(last).code, 'ZoneFull');
-  const { length } = await node.members();
-  await node.upstreams('DELETE', '/demo/servers/1');
-  t.is((await node.upstreams('POST', '/demo/servers/', { server: '10.9.9.9' })).status, 201);
-  t.is((await node.members()).length, length);
+  const { length } = await node.members('full');
+  await node.upstreams('DELETE', '/full/servers/1');
+  t.is((await node.upstreams('POST', '/full/servers/', { server: '10.9.9.9' })).status, 201);
+  t.is((await node.members('full')).length, length);
 });
 
 test('what one group gave back, another group of the zone can use', async (t) => {
-  const node = await startNode(t, {
-    http: 'upstream demo { zone both 32k; server 127.0.0.1:1; } upstream other { zone both; server 127.0.0.1:1; }',
-  });
+  const node = await shared();
   const servers = Array.from({ length: 90 }, (_, n) => ({ server: `10.0.0.${n}:80` }));
-  t.is((await node.upstreams('PUT', '/demo/servers/', servers.slice(0, 90))).status, 200);
+  t.is((await node.upstreams('PUT', '/both/servers/', servers.slice(0, 90))).status, 200);
   const full = await node.upstreams('PUT', '/other/servers/', servers.slice(0, 40));
   t.is(full.status, 507);
   const { text, details } = errorOf(full);
   t.regex(
     text,
-    /^zone "both" is too small: 1 member in force and \d+ new of upstream "other", with what other upstreams have there, fill its 32768 bytes; \d+ more need 40k at least$/,
+    /^zone "shared" is too small: 1 member in force and \d+ new of upstream "other", with what other upstreams have there, fill its 32768 bytes; \d+ more need 40k at least$/,
   );
   t.deepEqual(details, [{ message: text, hint: 'give the zone a larger size in the configuration, and reload' }]);
 
-  t.is((await node.upstreams('PUT', '/demo/servers/', servers.slice(0, 1))).status, 200);
+  t.is((await node.upstreams('PUT', '/both/servers/', servers.slice(0, 1))).status, 200);
   t.is((await node.upstreams('PUT', '/other/servers/', servers.slice(0, 40))).status, 200);
 });

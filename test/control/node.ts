@@ -1,6 +1,6 @@
 /** A whole node for black-box tests: data plane with workers, broker, control plane. */
-import type { ExecutionContext } from 'ava';
 import { get, json, type JsonAnswer } from '../harness/client.js';
+import { fileScope, type Scope } from '../harness/scope.js';
 import { startSrv, type Srv, type SrvOptions } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
 
@@ -67,10 +67,9 @@ export class Node {
   }
 }
 
-const DEMO = 'upstream demo { zone demo 256k; server 127.0.0.1:1; server 127.0.0.1:2 weight=2; }';
 const PROXY = 'location / { proxy_pass http://demo; }';
 
-export function nodeConf({ http = DEMO, server = PROXY, workers = 2, main = '' }: NodeOptions = {}): string {
+export function nodeConf({ http = upstreams('demo'), server = PROXY, workers = 2, main = '' }: NodeOptions = {}): string {
   return `
     worker_processes ${workers};
     error_log logs/error.log notice;
@@ -99,9 +98,21 @@ function controlConf({ api = '', control = '' }: NodeOptions): string {
 }
 
 /** Starts a node and waits until its API answers. */
-export async function startNode(t: ExecutionContext, options: NodeOptions = {}): Promise<Node> {
+export async function startNode(t: Scope, options: NodeOptions = {}): Promise<Node> {
   const files = { 'conf/broker.conf': '', 'conf/ctrl.conf': controlConf(options), ...options.files };
   const node = new Node(await startSrv(t, nodeConf(options), { ...options, files }));
   await node.ready();
   return node;
+}
+
+/** One node for the tests of a file that do not disturb each other: started for the first that asks, ended after the last. */
+export function sharedNode(options: NodeOptions = {}): () => Promise<Node> {
+  const scope = fileScope();
+  let node: Promise<Node> | undefined;
+  return () => (node ??= startNode(scope, options));
+}
+
+/** An `upstream` block for each name, with two members as `demo` has them, of which no one answers. */
+export function upstreams(...names: readonly string[]): string {
+  return names.map((name) => `upstream ${name} { zone ${name} 256k; server 127.0.0.1:1; server 127.0.0.1:2 weight=2; }`).join('\n');
 }

@@ -1,14 +1,15 @@
 import test from 'ava';
-import { startNode } from './node.js';
+import { sharedNode, startNode } from './node.js';
 import { OpenApiDocument } from './openapi-document.js';
 
+const shared = sharedNode();
 const GROUPS = '/upstream_api/http/upstreams';
 const DEMO = `${GROUPS}/demo`;
 const SERVERS = `${DEMO}/servers`;
 const NEVER = { 'if-match': '"0"' };
 
 test('the document names every path of the loaded modules', async (t) => {
-  const node = await startNode(t);
+  const node = await shared();
   const document = await OpenApiDocument.of(t, node.srv.port('api'));
   t.deepEqual(document.operations.toSorted(), [
     'DELETE /v1/kv',
@@ -32,7 +33,7 @@ test('the document names every path of the loaded modules', async (t) => {
 });
 
 test('If-None-Match: * is offered where the caller names what may be new', async (t) => {
-  const node = await startNode(t);
+  const node = await shared();
   const { paths } = await OpenApiDocument.of(t, node.srv.port('api'));
   const offers = Object.entries(paths).flatMap(([path, verbs]) =>
     Object.entries(verbs).flatMap(([verb, { parameters }]) =>
@@ -45,7 +46,7 @@ test('If-None-Match: * is offered where the caller names what may be new', async
 });
 
 test('schemas have names, and responses their header fields', async (t) => {
-  const node = await startNode(t);
+  const node = await shared();
   const { paths, components } = await OpenApiDocument.of(t, node.srv.port('api'));
   t.deepEqual(Object.keys(components['schemas'] ?? {}), [
     'KeyState',

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server as HttpServer } from 'node:http';
 import { createServer as createTlsServer, type ServerOptions } from 'node:https';
 import { createServer as createRawServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import type { ExecutionContext } from 'ava';
+import type { Scope } from './scope.js';
 
 export interface Backend {
   readonly port: number;
@@ -18,7 +18,7 @@ export interface HttpBackend extends Backend {
 }
 
 /** A node:http server. `port` when a certain one is needed, for example to come back after {@link Backend.close}. */
-export async function httpBackend(t: ExecutionContext, handler: RequestListener, port = 0): Promise<HttpBackend> {
+export async function httpBackend(t: Scope, handler: RequestListener, port = 0): Promise<HttpBackend> {
   const requests: IncomingMessage[] = [];
   const server = createServer((request, response) => {
     requests.push(request);
@@ -28,7 +28,7 @@ export async function httpBackend(t: ExecutionContext, handler: RequestListener,
 }
 
 /** As {@link httpBackend}, with TLS; see certificate.ts for key and certificate. */
-export async function httpsBackend(t: ExecutionContext, tls: ServerOptions, handler: RequestListener): Promise<HttpBackend> {
+export async function httpsBackend(t: Scope, tls: ServerOptions, handler: RequestListener): Promise<HttpBackend> {
   const requests: IncomingMessage[] = [];
   const server = createTlsServer(tls, (request, response) => {
     requests.push(request);
@@ -38,7 +38,7 @@ export async function httpsBackend(t: ExecutionContext, tls: ServerOptions, hand
 }
 
 /** A backend of plain bytes: `onConnection` does with the socket what it wants. */
-export function rawBackend(t: ExecutionContext, onConnection: (socket: Socket) => void, port = 0): Promise<Backend> {
+export function rawBackend(t: Scope, onConnection: (socket: Socket) => void, port = 0): Promise<Backend> {
   const server = createRawServer((socket) => {
     socket.on('error', () => undefined);
     onConnection(socket);
@@ -53,7 +53,7 @@ export async function bodyOf(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-async function opened(t: ExecutionContext, server: Server | HttpServer, port: number): Promise<Backend> {
+async function opened(t: Scope, server: Server | HttpServer, port: number): Promise<Backend> {
   const sockets = new Set<Socket>();
   let connections = 0;
   server.on('connection', (socket: Socket) => {

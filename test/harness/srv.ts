@@ -21,11 +21,11 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { ExecutionContext } from 'ava';
 import { guard } from './guard.js';
 import { freePort } from './ports.js';
 import { tempFolder, writeInto } from './temp.js';
 import { waitFor } from './wait.js';
+import type { Scope } from './scope.js';
 
 /** The compiled command. */
 export const SRV = resolve(import.meta.dirname, '../../core/cli/srv.js');
@@ -50,7 +50,7 @@ export interface Exit {
 }
 
 /** Replaces `%%PORT_x%%` and `%%PREFIX%%`. Ports are remembered in `ports`, by name. */
-export async function fillPlaceholders(t: ExecutionContext, text: string, prefix: string, ports: Map<string, number>): Promise<string> {
+export async function fillPlaceholders(t: Scope, text: string, prefix: string, ports: Map<string, number>): Promise<string> {
   for (const [, name] of text.matchAll(/%%PORT_(\w+)%%/g)) if (name !== undefined && !ports.has(name)) ports.set(name, await freePort(t));
   return text.replaceAll('%%PREFIX%%', prefix).replace(/%%PORT_(\w+)%%/g, (_, name: string) => String(ports.get(name)));
 }
@@ -63,7 +63,7 @@ export class Srv {
 
   constructor(
     readonly prefix: string,
-    private readonly t: ExecutionContext,
+    private readonly t: Scope,
     private readonly ports: Map<string, number>,
     private readonly child: ChildProcess,
   ) {
@@ -141,7 +141,7 @@ function groupIsAlive(pid: number): boolean {
 }
 
 /** Starts a server and waits until it is ready. Rejects with its output when it ends before that. */
-export async function startSrv(t: ExecutionContext, conf: string, options: SrvOptions = {}): Promise<Srv> {
+export async function startSrv(t: Scope, conf: string, options: SrvOptions = {}): Promise<Srv> {
   const srv = await spawnSrv(t, conf, options);
   await waitFor('the pid file', () => {
     if (!srv.running) throw new Error(`the server ended before it was ready:\n${srv.stderr}\n${srv.log()}`);
@@ -151,7 +151,7 @@ export async function startSrv(t: ExecutionContext, conf: string, options: SrvOp
 }
 
 /** Starts a server and does not wait. */
-export async function spawnSrv(t: ExecutionContext, conf: string, options: SrvOptions = {}): Promise<Srv> {
+export async function spawnSrv(t: Scope, conf: string, options: SrvOptions = {}): Promise<Srv> {
   const prefix = options.prefix ?? tempFolder(t);
   const ports = new Map<string, number>();
   for (const [path, content] of Object.entries({ 'conf/srv.conf': conf, ...options.files })) {
@@ -176,7 +176,7 @@ function daemonOff(conf: string, args: readonly string[]): readonly string[] {
   return /^\s*daemon\s/m.test(conf) || args.includes('-g') ? args : [...args, '-g', 'daemon off;'];
 }
 
-async function tearDown(t: ExecutionContext, srv: Srv, allowCrashes: boolean): Promise<void> {
+async function tearDown(t: Scope, srv: Srv, allowCrashes: boolean): Promise<void> {
   if (srv.running) srv.signal('SIGTERM');
   const timer = setTimeout(() => process.kill(-srv.pid, 'SIGKILL'), 10_000);
   const { signal } = await srv.exited;
@@ -200,7 +200,7 @@ export interface Run extends Exit {
 }
 
 /** Runs `srv -p <prefix> <args>` to its end. `conf` is written to conf/srv.conf when given. */
-export async function runSrv(t: ExecutionContext, args: readonly string[], conf?: string, options: SrvOptions = {}): Promise<Run> {
+export async function runSrv(t: Scope, args: readonly string[], conf?: string, options: SrvOptions = {}): Promise<Run> {
   const prefix = options.prefix ?? tempFolder(t);
   const files = { ...(conf === undefined ? {} : { 'conf/srv.conf': conf }), ...options.files };
   const ports = new Map<string, number>();

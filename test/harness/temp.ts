@@ -1,10 +1,10 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { ExecutionContext } from 'ava';
+import type { Scope } from './scope.js';
 
 /** A new folder that goes away with the test. `files` are written into it: relative path to content. */
-export function tempFolder(t: ExecutionContext, files: Readonly<Record<string, string>> = {}): string {
+export function tempFolder(t: Scope, files: Readonly<Record<string, string>> = {}): string {
   const folder = mkdtempSync(join(tmpdir(), 'srv-test-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   for (const [path, content] of Object.entries(files)) writeInto(folder, path, content);

@@ -1,0 +1,20 @@
+import test, { type ExecutionContext } from 'ava';
+
+/** What started things belong to, and end with: a test, or with {@link fileScope} all tests of a file. */
+export interface Scope extends Pick<ExecutionContext, 'teardown'> {
+  fail(message: string): unknown;
+}
+
+/** Ends with the last test of the file. Called at the top of a file, because hooks can be declared only there. */
+export function fileScope(): Scope {
+  const ends: (() => unknown)[] = [];
+  const failures: string[] = [];
+  test.after.always('what the tests of this file share ends', async (t) => {
+    for (const end of ends.toReversed()) await end();
+    t.deepEqual(failures, []);
+  });
+  return {
+    teardown: (end) => void ends.push(end),
+    fail: (message) => failures.push(message),
+  };
+}
