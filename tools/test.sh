@@ -58,10 +58,8 @@ run_batch() {
 export -f run_batch
 
 # The largest files first, so that the last batch is a short one. Most tests wait for servers: a batch more than there are cores.
-# A file named *.alone.test.ts measures time: nothing runs beside it.
 if [ $# -gt 0 ]; then files=("$@"); else mapfile -t files < <(find dist/test -name '*.test.js' -printf '%s %p\n' | sort -rn | cut -d' ' -f2); fi
-printf '%s\n' "${files[@]}" | grep -v '\.alone\.test\.js$' | xargs -r -n 4 -P $(($(nproc) + 1)) bash -c 'run_batch "$@"' _
-printf '%s\n' "${files[@]}" | grep '\.alone\.test\.js$' | xargs -r bash -c 'run_batch "$@"' _
+printf '%s\n' "${files[@]}" | xargs -n 4 -P $(($(nproc) + 1)) bash -c 'run_batch "$@"' _
 
 count() { cat "$logs"/* | grep -cE "$1"; }
 passed=$(count '^ +✔ ')

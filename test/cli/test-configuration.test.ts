@@ -1,11 +1,7 @@
-import { cpSync, readdirSync, readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
 import test, { type ExecutionContext } from 'ava';
 import { check } from '../harness/check.js';
 import { runSrv, startSrv } from '../harness/srv.js';
-import { tempFolder } from '../harness/temp.js';
-
-const SHIPPED = resolve(import.meta.dirname, '../../../conf');
 
 test('-t of a good configuration says so in the words of nginx', async (t) => {
   const { code, stdout, stderr, prefix } = await runSrv(t, ['-t'], 'events {}\n');
@@ -406,21 +402,4 @@ events {} http { upstream u { zone z 64k; state demo.state; } }`;
     'invalid parameter "wait=1"',
   ];
   t.deepEqual(messagesIn(stderr), expected, stderr);
-});
-
-/** Makes a program say at its end how much time of processors it took, in milliseconds. */
-const TELL_CPU = `process.once('exit', () => { const { user, system } = process.cpuUsage(); console.error('cpu ' + (user + system) / 1000); })`;
-
-test('the shipped configuration is checked in less than half a second', async (t) => {
-  const prefix = tempFolder(t);
-  cpSync(SHIPPED, `${prefix}/conf`, { recursive: true });
-  // Other tests run at the same time: what it takes of a processor is what it needs when it is alone.
-  const env = { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(TELL_CPU)}` };
-  const times: number[] = [];
-  for (let run = 0; run < 5; run++) {
-    const { code, stderr } = await runSrv(t, ['-t'], undefined, { prefix, env });
-    t.is(code, 0, stderr);
-    times.push(Number(/^cpu (.*)$/m.exec(stderr)?.[1]));
-  }
-  t.true(Math.min(...times) < 500, `took ${times.map(Math.round).join(', ')} ms`);
 });

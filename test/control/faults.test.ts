@@ -52,15 +52,15 @@ for (const kind of ['broker', 'ctrl'] as const) {
   });
 }
 
-test('kill -9 in the middle of 1,000 changes loses no answered change and applies none by half', async (t) => {
+test('kill -9 in the middle of 400 changes loses no answered change and applies none by half', async (t) => {
   const config = { http: 'upstream demo { zone demo 1m; server 127.0.0.1:1; }', allowCrashes: true };
   let node = await startNode(t, config);
   const { prefix } = node.srv;
   const answered = new Map<number, string>();
   let sent = 0;
-  for (const stopAt of [300, 650, 1000]) {
+  for (const stopAt of [120, 260, 400]) {
     const loops = Array.from({ length: 4 }, async () => {
-      while (sent < 1000) {
+      while (sent < 400) {
         const n = sent++;
         // Two fields that belong together: a half-applied change would have one of them.
         const body = { server: `10.1.${n >> 8}.${n & 255}:80`, weight: (n % 100) + 1, max_conns: (n % 100) + 1 };
@@ -84,7 +84,7 @@ test('kill -9 in the middle of 1,000 changes loses no answered change and applie
     for (const [id, server] of answered) t.is(byId.get(id), server);
     for (const { id, weight, max_conns: maxConns } of members) if (id > 0) t.is(weight, maxConns);
   }
-  t.true(answered.size > 600);
+  t.true(answered.size > 240);
 });
 
 test('a second server on the same data folder is refused in words', async (t) => {

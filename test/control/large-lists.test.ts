@@ -18,7 +18,7 @@ function put(node: Node, list: readonly object[] | string, headers: Readonly<Rec
 test('an upstream takes a list of 100,000 members, and one of a single member after it', async (t) => {
   const node = await startNode(t, {
     http: 'upstream demo { zone demo 64m; server 127.0.0.1:%%PORT_one%%; } server { listen 127.0.0.1:%%PORT_one%%; return 200 "one"; }',
-    workers: 4,
+    workers: 2,
   });
   const large = await put(
     node,
