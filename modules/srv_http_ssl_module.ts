@@ -5,6 +5,7 @@ import type { InputFile } from '../core/module/resource.js';
 import { httpModule, type TlsSessions, type TlsSettings } from '../core/module/manifest.js';
 import { ServerInfo } from '../core/module/services.js';
 import { ArgError, directive, type ArgType } from '../core/module/spec.js';
+import { besideTickets } from './srv_http_ssl_module/session-cache.js';
 import { SessionCaches } from './srv_http_ssl_module/session-caches.js';
 
 const IN = ['http', 'server'] as const;
@@ -66,14 +67,14 @@ const directives = {
     in: IN,
     args: { words: rest(sessionCache()) },
     default: 'none',
-    doc: 'Keeps the sessions of TLS 1.2 that clients resume without tickets; a shared cache is known to all workers.',
+    doc: 'Keeps the sessions of clients that resume without tickets. Of a shared cache every worker has a copy of this size, which learns of the sessions of others within moments.',
   }),
   ssl_session_tickets: directive({ in: IN, args: flag(), default: 'on', doc: 'Whether sessions are resumed with tickets.' }),
   ssl_session_ticket_key: directive({
     in: IN,
     args: confPath(),
     many: true,
-    doc: 'File with 48 or 80 random bytes that tickets are encrypted with, for several servers; the first one is used.',
+    doc: 'File with 48 or 80 random bytes for tickets that several servers share. With the first one tickets are encrypted; those encrypted with another one are accepted as well.',
   }),
   ssl_buffer_size: directive({ in: IN, args: size(), doc: 'Accepted; has no effect.' }),
 };
@@ -115,6 +116,7 @@ export class Ssl {
     }
     const cert = conf.ssl_certificate.map((file) => read(scope, file, 'ssl_certificate'));
     const sessions = this.#sessions(conf.ssl_session_cache.words);
+    const [ticketKeys = this.#madeTicketKeys(fingerprint(cert)), ...formerKeys] = this.#ticketKeysOf(scope);
     const settings: TlsSettings = {
       cert,
       key: conf.ssl_certificate_key.map((file) => read(scope, file, 'ssl_certificate_key')),
@@ -125,9 +127,10 @@ export class Ssl {
       ...versions(conf.ssl_protocols.versions),
       // A session is good for the certificate that it was made with.
       sessionIdContext: fingerprint(cert).slice(0, 32),
-      ticketKeys: this.#ticketKeyOf(scope) ?? this.#madeTicketKeys(fingerprint(cert)),
+      ticketKeys,
+      ...(formerKeys.length > 0 && { formerTicketKeys: formerKeys }),
       ...(!conf.ssl_session_tickets && { secureOptions: NO_TICKET }),
-      ...(sessions && { sessions }),
+      ...(sessions && { sessions: conf.ssl_session_tickets ? besideTickets(sessions) : sessions }),
     };
     return settings;
   }
@@ -140,8 +143,8 @@ export class Ssl {
   }
 
   /** In the form of Node: 16 bytes each of name, HMAC key, AES key. */
-  #ticketKeyOf(scope: Scope<typeof directives>): Buffer | undefined {
-    const [first] = scope.each(scope.conf.ssl_session_ticket_key, (file) => {
+  #ticketKeysOf(scope: Scope<typeof directives>): readonly Buffer[] {
+    return scope.each(scope.conf.ssl_session_ticket_key, (file) => {
       const keys = scope.file(
         file,
         ticketKeys,
@@ -150,7 +153,6 @@ export class Ssl {
       );
       return keys ?? scope.fail(`"${file}" must be 48 or 80 bytes`, 'ssl_session_ticket_key');
     });
-    return first;
   }
 
   /** The same in all workers. */

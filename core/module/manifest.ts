@@ -63,7 +63,7 @@ export interface Lifecycle {
   stop?(): void | Promise<void>;
 }
 
-/** Keeps the sessions of TLS 1.2 that clients resume by their ids. Ids are strings of bytes (latin1). */
+/** Keeps the sessions that clients resume by their ids. Ids are strings of bytes (latin1). */
 export interface TlsSessions {
   /** @param timeout milliseconds */
   store(id: string, session: Buffer, timeout: number): void;
@@ -74,6 +74,8 @@ export interface TlsSessions {
 export interface TlsSettings extends SecureContextOptions {
   /** Absent: clients resume with tickets or not at all. */
   readonly sessions?: TlsSessions;
+  /** Further keys in the form of `ticketKeys`, for tickets that were encrypted with them; clients get new ones then. */
+  readonly formerTicketKeys?: readonly Buffer[];
 }
 
 /** What a module compiles variables with. */

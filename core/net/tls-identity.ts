@@ -7,11 +7,17 @@ export interface TlsIdentity {
   readonly context: SecureContext;
   /** Protocols to choose from by ALPN, in the form of the wire (RFC 7301, 3.1); the first one that the client offers is spoken. */
   readonly alpn: Buffer;
+  /** Undefined: clients resume with tickets or not at all. */
+  readonly sessions: SessionKeeper | undefined;
+}
+
+/** Keeps sessions under their ids. */
+export interface SessionKeeper {
   /**
-   * Keeps sessions under their ids, by the events `newSession` and `resumeSession` of tls.Server; undefined: clients resume with tickets or
-   * not at all.
+   * Something with the events `newSession` and `resumeSession` of tls.Server, for one connection.
+   * @param offered the session of TLS 1.3 that the client offers: Node itself knows where TLS 1.2 has it
    */
-  readonly sessions: EventEmitter | undefined;
+  eventsFor(offered: string): EventEmitter;
 }
 
 /** Knows the servers behind one address. */

@@ -9,10 +9,7 @@ interface Entry {
   readonly expires: number;
 }
 
-/**
- * Sessions by id, for clients that resume without tickets (TLS 1.2). The one stored first gives way when the size is used up. Sessions of TLS
- * 1.3 are not kept: Node looks for those in tickets only.
- */
+/** Sessions by id, for clients that resume without tickets. The one stored first gives way when the size is used up. */
 export class SessionCache implements TlsSessions {
   readonly #entries = new Map<string, Entry>();
   #bytes = 0;
@@ -27,7 +24,6 @@ export class SessionCache implements TlsSessions {
   ) {}
 
   store(id: string, session: Buffer, timeout: number): void {
-    if (isTls13(session)) return;
     const expires = Date.now() + timeout;
     this.adopt(id, session, expires);
     this.onStored(id, session, expires);
@@ -58,6 +54,16 @@ export class SessionCache implements TlsSessions {
 }
 
 const cost = (id: string, session: Buffer): number => id.length + session.length + OVERHEAD;
+
+/** The cache for servers with tickets: clients have their sessions of TLS 1.3 in tickets, and nobody would look for them here. */
+export function besideTickets(cache: TlsSessions): TlsSessions {
+  return {
+    store(id, session, timeout) {
+      if (!isTls13(session)) cache.store(id, session, timeout);
+    },
+    find: (id) => cache.find(id),
+  };
+}
 
 /** OpenSSL's form of a session: a DER sequence that begins with the integers 1 and the version of TLS. */
 function isTls13(session: Buffer): boolean {

@@ -1,7 +1,9 @@
 import { Duplex } from 'node:stream';
 import { connect } from 'node:tls';
 import test from 'ava';
-import { helloServerName } from '../../core/net/prelude/client-hello.js';
+import { readClientHello } from '../../core/net/prelude/client-hello.js';
+
+const helloServerName = (bytes: Buffer): string | undefined => readClientHello(bytes)?.serverName;
 
 /** What a client sends first. */
 function helloOf(servername: string | undefined): Promise<Buffer> {

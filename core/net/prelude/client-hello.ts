@@ -1,4 +1,4 @@
-/** The first message of a TLS handshake (RFC 8446, 4.1.2): which host the client wants, before anything is decided. */
+/** The first message of a TLS handshake (RFC 8446, 4.1.2): which host and which session the client wants, before anything is decided. */
 
 const RECORD_HEAD = 5;
 const MESSAGE_HEAD = 4;
@@ -7,19 +7,30 @@ const CLIENT_HELLO = 1;
 /** Version and random. */
 const FIXED = 34;
 const EXTENSION_SERVER_NAME = 0;
+const EXTENSION_PRE_SHARED_KEY = 41;
 const HOST_NAME = 0;
 /** A longer hello, or one in more records, nobody sends: the handshake may look at it, the search for a name costs no more. */
 const MAX_HELLO = 16_384;
 const MAX_RECORDS = 8;
 
+/** What a client says of itself. */
+export interface ClientHello {
+  /** The host name (SNI, RFC 6066, 3), in lower case; empty: there is none. */
+  readonly serverName: string;
+  /** The session of TLS 1.3 that it offers first (RFC 8446, 4.2.11): bytes as a latin1 string; empty: none. */
+  readonly session: string;
+}
+
+const SAYS_NOTHING: ClientHello = { serverName: '', session: '' };
+
 /**
- * The host name in the ClientHello at the start of `bytes` (SNI, RFC 6066, 3), in lower case. An empty string: there is none, or this is no
- * hello that can be read, which the handshake will tell. Undefined: more bytes are needed.
+ * Reads the ClientHello at the start of `bytes`. One that cannot be read says nothing, which the handshake will tell. Undefined: more bytes
+ * are needed.
  */
-export function helloServerName(bytes: Buffer): string | undefined {
+export function readClientHello(bytes: Buffer): ClientHello | undefined {
   const message = handshakeMessage(bytes);
-  if (typeof message === 'string') return message;
-  return message === undefined ? undefined : nameIn(message);
+  if (message === undefined || message === '') return message === '' ? SAYS_NOTHING : undefined;
+  return helloIn(message);
 }
 
 /** The body of the first handshake message, put together from its records. */
@@ -46,17 +57,26 @@ function wholeMessage(bytes: Buffer): Buffer | '' | undefined {
   return bytes.length < length ? undefined : bytes.subarray(MESSAGE_HEAD, length);
 }
 
-function nameIn(hello: Buffer): string {
+function helloIn(hello: Buffer): ClientHello {
+  let [serverName, session]: [string | undefined, string] = [undefined, ''];
   // Behind version and random: session id, cipher suites, compression methods.
   let at = skip(hello, FIXED, 1);
   at = skip(hello, at, 2);
   at = skip(hello, at, 1) + 2;
   while (at + 4 <= hello.length) {
     const end = at + 4 + hello.readUInt16BE(at + 2);
-    if (hello.readUInt16BE(at) === EXTENSION_SERVER_NAME) return hostName(hello.subarray(at + 4, end));
+    const type = hello.readUInt16BE(at);
+    if (type === EXTENSION_SERVER_NAME) serverName ??= hostName(hello.subarray(at + 4, end));
+    else if (type === EXTENSION_PRE_SHARED_KEY) session = firstIdentity(hello.subarray(at + 4, end));
     at = end;
   }
-  return '';
+  return { serverName: serverName ?? '', session };
+}
+
+/** The first of a list of identities, each with its length in front of it. */
+function firstIdentity(list: Buffer): string {
+  const end = skip(list, 2, 2);
+  return list.latin1Slice(4, end);
 }
 
 /** Offset behind a vector whose length stands in `width` bytes before it. */

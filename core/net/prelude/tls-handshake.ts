@@ -5,7 +5,7 @@ import type { NetContext } from '../net-context.js';
 import { nodeTls } from '../node-tls.js';
 import { attach, detach } from '../socket-user.js';
 import type { TlsIdentities } from '../tls-identity.js';
-import { helloServerName } from './client-hello.js';
+import { readClientHello, type ClientHello } from './client-hello.js';
 import { Prelude, type PreludeEnd } from './prelude.js';
 
 /** First byte of a TLS handshake (RFC 8446, 5.1), and the bit by which SSLv2 began. */
@@ -37,9 +37,9 @@ export class TlsHandshake extends Prelude {
       this.finish(bytes);
       return;
     }
-    const serverName = helloServerName(bytes);
-    if (serverName === undefined) this.#held = bytes;
-    else this.#begin(bytes, serverName);
+    const hello = readClientHello(bytes);
+    if (hello === undefined) this.#held = bytes;
+    else this.#begin(bytes, hello);
   }
 
   override onEnd(): void {
@@ -47,7 +47,7 @@ export class TlsHandshake extends Prelude {
     this.fail('info', `${what} while SSL handshaking`);
   }
 
-  #begin(hello: Buffer, serverName: string): void {
+  #begin(bytes: Buffer, { serverName, session }: ClientHello): void {
     const { connection } = this;
     const identity = this.identities.tlsFor(serverName);
     if (identity === undefined) {
@@ -58,13 +58,13 @@ export class TlsHandshake extends Prelude {
     detach(raw);
     raw.pause();
     // The handshake reads it again.
-    raw.unshift(hello);
+    raw.unshift(bytes);
     const secure = new (nodeTls().TLSSocket)(raw, {
       isServer: true,
       secureContext: identity.context,
       ALPNProtocols: identity.alpn,
       // All that is asked of a server here is to emit the events of sessions.
-      ...(identity.sessions === undefined ? {} : { server: identity.sessions as Server }),
+      ...(identity.sessions === undefined ? {} : { server: identity.sessions.eventsFor(session) as Server }),
     });
     connection.socket = secure;
     connection.socket.client = this;

@@ -1,0 +1,43 @@
+import type { SecureContext } from 'node:tls';
+
+/** Bytes of each part of a key: its name, the key of the HMAC, the key of AES-128. */
+const PART = 16;
+
+/** What Node has beneath a SecureContext: the only way to several keys (src/crypto/crypto_context.cc, TicketKeyCallback). */
+interface NativeContext {
+  enableTicketKeyCallback(): void;
+  onticketkeycallback: (
+    name: Buffer,
+    iv: Buffer,
+    encrypts: boolean,
+  ) => readonly [result: number, hmac: Buffer, aes: Buffer, name?: Buffer, iv?: Buffer];
+}
+
+/** What OpenSSL is told (SSL_CTX_set_tlsext_ticket_key_cb): unknown key, use it, use it and give the client another ticket. */
+const UNKNOWN = 0;
+const USE = 1;
+const RENEW = 2;
+
+/**
+ * Lets a server encrypt tickets with the first of these keys and accept those of all.
+ * @param keys name, HMAC key and AES key of 16 bytes each
+ */
+export function useTicketKeys({ context }: SecureContext, keys: readonly Buffer[]): void {
+  const native = context as NativeContext;
+  const parts = keys.map((key) => ({
+    name: key.subarray(0, PART),
+    hmac: key.subarray(PART, 2 * PART),
+    aes: key.subarray(2 * PART, 3 * PART),
+  }));
+  const [first] = parts;
+  if (first === undefined) return;
+  const { randomBytes } = process.getBuiltinModule('node:crypto');
+  native.enableTicketKeyCallback();
+  native.onticketkeycallback = (name, _iv, encrypts) => {
+    if (encrypts) return [USE, first.hmac, first.aes, first.name, randomBytes(PART)];
+    const key = parts.find((candidate) => candidate.name.equals(name));
+    // Node ends the process if there are no keys, whatever the result is.
+    if (key === undefined) return [UNKNOWN, first.hmac, first.aes];
+    return [key === first ? USE : RENEW, key.hmac, key.aes];
+  };
+}
