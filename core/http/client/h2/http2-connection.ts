@@ -70,7 +70,7 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
     const { settings } = listener.names.defaultServer;
     this.flood = new FloodGuard(context.clock.now);
     this.#writer = new FrameWriter(socket);
-    this.sender = new Sender(socket, this.#writer, this.flood, context.clock);
+    this.sender = new Sender(socket, this.#writer, this.flood, context.clock, this.streams);
     this.#frames = new FrameHandler(this);
     this.#openedAt = context.clock.now;
     this.maxStreams = settings.http2MaxStreams;
@@ -121,6 +121,7 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
       this.#inRead = false;
     }
     this.#writer.flush();
+    this.scheduleFlush();
   }
 
   onEnd(): void {
@@ -270,14 +271,16 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
 
   /** What the responses of one turn of the event loop have written leaves in one piece. */
   scheduleFlush(): void {
-    if (this.#inRead || this.#flushing || this.#writer.isEmpty) return;
+    if (this.#inRead || this.#flushing || (this.#writer.isEmpty && !this.sender.isHeldBack)) return;
     this.#flushing = true;
     setImmediate(flushConnection, this);
   }
 
   flush(): void {
     this.#flushing = false;
+    this.sender.endBurst();
     this.#writer.flush();
+    this.scheduleFlush();
   }
 
   get #headerTimeout(): number {

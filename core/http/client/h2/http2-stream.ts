@@ -24,7 +24,6 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
   readonly protocol = 'HTTP/2.0';
   request: Request | undefined = undefined;
   sendWindow: number;
-  readonly output = new OutputQueue();
   endsOutput = false;
   chunkSize = 0;
   isQueued = false;
@@ -42,6 +41,8 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
   #stalled = false;
   #bodyPaused = false;
   #window: BodyWindow | undefined = undefined;
+  /** Most responses leave at once. */
+  #output: OutputQueue | undefined = undefined;
 
   constructor(
     readonly id: number,
@@ -151,15 +152,22 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
     this.endsOutput = this.#left === 0;
     const { sender } = this.connection;
     const borrowed = lender !== undefined;
-    if (!this.output.isWaiting && sender.sendNow(this, chunk, from, to, borrowed)) {
-      this.#localEnded = this.endsOutput;
-      this.connection.scheduleFlush();
-      return;
+    const at = sender.sendNow(this, chunk, from, to, borrowed);
+    if (at === to) this.#localEnded = this.endsOutput;
+    else {
+      (this.#output ??= new OutputQueue()).push(chunk.subarray(at, to), borrowed);
+      if (this.wantsTurn) sender.enqueue(this);
+      this.#afterSending(at - from);
     }
-    this.output.push(chunk, from, to, borrowed);
-    this.#afterSending(sender.send(this));
-    this.output.retain();
     this.connection.scheduleFlush();
+  }
+
+  get waiting(): number {
+    return this.#output?.length ?? 0;
+  }
+
+  takeWaiting(most: number): Buffer | undefined {
+    return this.#output?.take(most);
   }
 
   flush(request: Request): void {
@@ -174,7 +182,7 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
     if (this.#over || this.endsOutput) return;
     this.endsOutput = true;
     // Else the end goes with the last piece that waits.
-    if (this.output.isWaiting) return;
+    if (this.waiting > 0) return;
     this.#localEnded = true;
     const head = this.#head;
     this.#head = '';
@@ -185,7 +193,7 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
 
   get isBehind(): boolean {
     const { sender } = this.connection;
-    if (this.output.length <= HIGH_WATER && !sender.isBehind) return false;
+    if (this.waiting <= HIGH_WATER && !sender.isBehind) return false;
     this.#fellBehind = true;
     if (this.wantsTurn) sender.enqueue(this);
     return true;
@@ -196,13 +204,13 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
 
   get wantsTurn(): boolean {
     if (this.#over) return false;
-    return this.output.isWaiting ? this.sendWindow > 0 : this.#fellBehind;
+    return this.waiting > 0 ? this.sendWindow > 0 : this.#fellBehind;
   }
 
   onTurn(sent: number): void {
     this.#afterSending(sent);
     const { request } = this;
-    if (!this.#fellBehind || request === undefined || this.#over || this.output.length > HIGH_WATER) return;
+    if (!this.#fellBehind || request === undefined || this.#over || this.waiting > HIGH_WATER) return;
     this.#fellBehind = false;
     onResponseDrained(request);
   }
@@ -211,7 +219,7 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
   widen(increment: number): void {
     this.sendWindow += increment;
     if (this.sendWindow > LARGEST_WINDOW) throw new Http2Error(ErrorCode.FlowControlError, 'window of a stream too large');
-    if (this.output.isWaiting && this.wantsTurn) this.connection.sender.enqueue(this);
+    if (this.waiting > 0 && this.wantsTurn) this.connection.sender.enqueue(this);
   }
 
   // The end.
@@ -311,7 +319,7 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
   #afterSending(sent: number): void {
     if (this.#over || this.#localEnded) return;
     const { timers } = this.context;
-    if (this.output.isWaiting) {
+    if (this.waiting > 0) {
       if (sent > 0 || !this.#stalled) timers.arm(this, this.#sendTimeout);
       this.#stalled = true;
       return;
@@ -336,7 +344,7 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
   #close(): void {
     if (this.#over) return;
     this.#over = true;
-    this.output.clear();
+    this.#output?.clear();
     this.context.timers.forget(this);
     this.connection.onStreamClosed(this);
   }

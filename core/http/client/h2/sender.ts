@@ -3,17 +3,20 @@ import { PIECE_EARNS, type FloodGuard } from '../../../net/http2/flood-guard.js'
 import type { FrameWriter } from '../../../net/http2/frame-writer.js';
 import { DEFAULT_WINDOW, ErrorCode, Http2Error, LARGEST_WINDOW } from '../../../net/http2/protocol.js';
 import type { Clock } from '../../../net/clock.js';
-import type { OutputQueue } from './output-queue.js';
 
 /** Bytes the socket may hold before streams have to wait. */
 const HIGH_WATER = 131_072;
 /** Bytes that a stream sends before it is the turn of the next one. */
 const TURN = 16_384;
 
+/** Bytes that one of several streams may send before the others' sources had a chance, where nothing holds it up. */
+const BURST = 131_072;
+
 /** A stream as its connection's sender sees it. */
 export interface SendingStream {
   readonly id: number;
-  readonly output: OutputQueue;
+  /** Bytes that wait. */
+  readonly waiting: number;
   /** What may still be sent on this stream; negative after a setting has made it smaller. */
   sendWindow: number;
   /** The last byte is in the output: the end of the stream follows it. */
@@ -25,6 +28,8 @@ export interface SendingStream {
   /** The links are the sender's. */
   isQueued: boolean;
   nextInTurn: SendingStream | undefined;
+  /** Takes out up to so many bytes of those that wait. */
+  takeWaiting(most: number): Buffer | undefined;
   /** @param sent bytes that left in its turn */
   onTurn(sent: number): void;
 }
@@ -37,6 +42,9 @@ export class Sender {
   /** When some of a body was sent last. Epoch milliseconds. */
   sentAt = 0;
   #window = DEFAULT_WINDOW;
+  /** What one stream has sent at once since the last {@link endBurst}. */
+  #burst = 0;
+  #burstStream: SendingStream | undefined = undefined;
   #first: SendingStream | undefined = undefined;
   #last: SendingStream | undefined = undefined;
 
@@ -45,10 +53,22 @@ export class Sender {
     private readonly writer: FrameWriter,
     private readonly flood: FloodGuard,
     private readonly clock: Clock,
+    private readonly streams: ReadonlyMap<number, SendingStream>,
   ) {}
 
   get isBehind(): boolean {
     return this.socket.writableLength > HIGH_WATER;
+  }
+
+  /** Somebody waits for nothing but the next turn of the event loop. */
+  get isHeldBack(): boolean {
+    return this.#first !== undefined && !this.isBehind && this.#window > 0;
+  }
+
+  /** Another turn of the event loop: sources of all streams had their chance. */
+  endBurst(): void {
+    this.#burst = 0;
+    if (this.#first !== undefined) this.takeTurns();
   }
 
   /** @throws Http2Error beyond the greatest window */
@@ -58,12 +78,34 @@ export class Sender {
     this.takeTurns();
   }
 
-  /** A stream has more to send. @returns the bytes that left at once */
-  send(stream: SendingStream): number {
-    if (stream.isQueued) return 0;
-    const sent = this.#first === undefined ? this.#sendFrom(stream, Infinity) : 0;
-    if (stream.wantsTurn) this.enqueue(stream);
-    return sent;
+  /**
+   * Sends what nothing stands before, as far as it goes.
+   * @param borrowed the bytes are only valid during the call
+   * @returns the offset behind what left
+   */
+  sendNow(stream: SendingStream, chunk: Buffer, from: number, to: number, borrowed: boolean): number {
+    if (this.#first !== undefined || stream.waiting > 0 || this.#hasHadItsTurn(stream)) return from;
+    let at = from;
+    const isLong = to - from > stream.chunkSize;
+    // Pieces leave in one system call.
+    if (isLong) this.socket.cork();
+    while (at < to && !this.isBehind) {
+      const length = Math.min(this.#room(stream), to - at);
+      if (length <= 0) break;
+      at += length;
+      this.#sendFrame(stream, chunk, at - length, at, stream.endsOutput && at === to, borrowed);
+    }
+    if (isLong) this.socket.uncork();
+    this.#burst += at - from;
+    return at;
+  }
+
+  #hasHadItsTurn(stream: SendingStream): boolean {
+    if (this.#burstStream !== stream) {
+      this.#burstStream = stream;
+      this.#burst = 0;
+    }
+    return this.#burst >= BURST && this.streams.size > 1;
   }
 
   enqueue(stream: SendingStream): void {
@@ -79,52 +121,41 @@ export class Sender {
   takeTurns(): void {
     while (!this.isBehind) {
       const stream = this.#first;
-      if (stream === undefined || (this.#window <= 0 && stream.output.isWaiting)) return;
+      if (stream === undefined || (this.#window <= 0 && stream.waiting > 0)) return;
       this.#first = stream.nextInTurn;
       if (this.#first === undefined) this.#last = undefined;
       stream.isQueued = false;
-      stream.onTurn(this.#sendFrom(stream, TURN));
+      stream.onTurn(stream.waiting > 0 ? this.#sendFrom(stream, TURN) : 0);
       if (stream.wantsTurn) this.enqueue(stream);
     }
   }
 
-  /**
-   * Sends bytes that nothing stands before, without a queue.
-   * @returns false if they do not fit into the windows or a frame: then nothing was sent
-   */
-  sendNow(stream: SendingStream, chunk: Buffer, from: number, to: number, borrowed: boolean): boolean {
-    const length = to - from;
-    if (this.#first !== undefined || length > Math.min(this.#window, stream.sendWindow, stream.chunkSize) || this.isBehind) return false;
-    this.#count(stream, length);
-    this.flood.earn(PIECE_EARNS);
-    this.writer.data(stream.id, chunk, from, to, stream.endsOutput, borrowed);
-    return true;
-  }
-
   #sendFrom(stream: SendingStream, most: number): number {
-    const { output, chunkSize } = stream;
     let sent = 0;
-    // Pieces leave in one system call.
     this.socket.cork();
     while (sent < most && !this.isBehind) {
-      const window = Math.min(this.#window, stream.sendWindow);
-      const piece = output.take(Math.min(window, chunkSize));
+      const piece = stream.takeWaiting(this.#room(stream));
       if (piece === undefined) break;
-      const { length } = piece;
-      sent += length;
-      this.#count(stream, length);
-      this.writer.data(stream.id, piece, 0, length, stream.endsOutput && !output.isWaiting, output.tookBorrowed);
-      // The client decides how long the pieces are that fill its window.
-      if (length === window && length < chunkSize) this.flood.earnBytes(length);
-      else this.flood.earn(PIECE_EARNS);
+      sent += piece.length;
+      this.#sendFrame(stream, piece, 0, piece.length, stream.endsOutput && stream.waiting === 0, false);
     }
     this.socket.uncork();
     return sent;
   }
 
-  #count(stream: SendingStream, length: number): void {
+  /** Bytes that the next frame may have. */
+  #room({ sendWindow, chunkSize }: SendingStream): number {
+    return Math.min(this.#window, sendWindow, chunkSize);
+  }
+
+  #sendFrame(stream: SendingStream, chunk: Buffer, from: number, to: number, ends: boolean, borrowed: boolean): void {
+    const length = to - from;
+    // The client decides how long the pieces are that fill its window.
+    if (length < stream.chunkSize && length === Math.min(this.#window, stream.sendWindow)) this.flood.earnBytes(length);
+    else this.flood.earn(PIECE_EARNS);
     this.#window -= length;
     stream.sendWindow -= length;
     this.sentAt = this.clock.now;
+    this.writer.data(stream.id, chunk, from, to, ends, borrowed);
   }
 }
