@@ -15,7 +15,7 @@ import { STANDARD_MODULES } from '../core/kernel/standard-modules.js';
 const DIST = resolve(import.meta.dirname, '..');
 const BUNDLE = join(DIST, 'bundle');
 const WORKER = 'core/worker/main.js';
-const LOOP_GUARD = 'core/kernel/loop-guard-thread.js';
+const THREADS = [WORKER, 'core/kernel/loop-guard-thread.js', 'modules/srv_http_auth_basic_module/hash-thread.js'];
 /** Left in node_modules: only helper processes load them. */
 const EXTERNAL = ['aedes', 'mqtt', 'undici'];
 /** How long the server that fills the compile cache may take to start. */
@@ -29,7 +29,7 @@ function javascriptIn(folder: string): readonly string[] {
 
 /** What is loaded by its path: the processes and threads, the contract that plugins import, and the modules. */
 function entries(): readonly string[] {
-  return ['core/cli/main.js', 'core/helper/main.js', WORKER, LOOP_GUARD, ...javascriptIn('core/module'), ...javascriptIn('modules')];
+  return ['core/cli/main.js', 'core/helper/main.js', ...THREADS, ...javascriptIn('core/module'), ...javascriptIn('modules')];
 }
 
 /** Makes stack traces lead to the TypeScript sources. */

@@ -19,6 +19,7 @@ export const STANDARD_MODULES: readonly string[] = [
   'srv_http_limit_req_module',
   'srv_http_limit_conn_module',
   'srv_http_access_module',
+  'srv_http_auth_basic_module',
   'srv_http_auth_request_module',
   'srv_http_ssl_module',
   'srv_http_headers_module',

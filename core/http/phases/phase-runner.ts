@@ -172,6 +172,8 @@ function weigh(request: Request, steps: Steps, phase: number, result: Result): R
   }
   if (!request.location.settings.satisfyAny) return result === OK ? DECLINED : result;
   if (result === OK) {
+    // Another handler has asked for a password.
+    if (request.refusal === 401) request.response.remove('WWW-Authenticate');
     request.refusal = 0;
     skipPhase(request, steps, phase);
     return DECLINED;

@@ -1,0 +1,136 @@
+import { template } from '../core/module/args.js';
+import {
+  DECLINED,
+  OK,
+  type Handler,
+  type HttpHandlers,
+  type HttpRequest,
+  type Result,
+  type Scope,
+  type Template,
+} from '../core/module/http.js';
+import { httpModule } from '../core/module/manifest.js';
+import type { InputFile } from '../core/module/resource.js';
+import { Log } from '../core/module/services.js';
+import { directive } from '../core/module/spec.js';
+import { systemErrorText } from '../core/module/system-error.js';
+import { challenge, parseCredentials, type Credentials } from './srv_http_auth_basic_module/credentials.js';
+import { NamedUserFiles } from './srv_http_auth_basic_module/named-files.js';
+import { Passwords } from './srv_http_auth_basic_module/passwords.js';
+import { decoyFor, FORMS_HINT, parseUsers, textOf, type BadLine, type Users } from './srv_http_auth_basic_module/user-file.js';
+
+const IN = ['http', 'server', 'location', 'limit_except'] as const;
+
+const directives = {
+  auth_basic: directive({
+    in: IN,
+    args: template('string | off'),
+    default: 'off',
+    doc: 'Requires a user name and a password (HTTP Basic authentication); the text is the realm that clients show.',
+  }),
+  auth_basic_user_file: directive({
+    in: IN,
+    args: template('file'),
+    doc: 'File with users and hashes of their passwords, as htpasswd writes it. It is read at start and at reload, with variables in its path for each request.',
+  }),
+};
+
+/** The users of a request, and the path of the file for the log. */
+interface UserSource {
+  readonly path: (request: HttpRequest) => string;
+  /** Undefined: the file is read for each request. */
+  readonly users: Users | undefined;
+}
+
+/** Access with user name and password (ngx_http_auth_basic_module). */
+@httpModule({
+  name: 'srv_http_auth_basic_module',
+  api: 1,
+  directives,
+  after: 'srv_http_access_module',
+  before: 'srv_http_auth_request_module',
+})
+export class AuthBasic {
+  #passwords: Passwords | undefined;
+  readonly #named = new NamedUserFiles();
+
+  constructor(private readonly log: Log) {}
+
+  async stop(): Promise<void> {
+    await this.#passwords?.stop();
+  }
+
+  compile(scope: Scope<typeof directives>): HttpHandlers | undefined {
+    const { auth_basic: realm, auth_basic_user_file: file } = scope.conf;
+    if (realm.constant === 'off' || file === undefined) return undefined;
+    return { access: this.#handler(realm, sourceOf(file, scope)) };
+  }
+
+  #handler(realm: Template, { path, users }: UserSource): Handler {
+    return (request) => {
+      const realmText = realm.of(request);
+      if (realmText === 'off') return DECLINED;
+      const credentials = parseCredentials(request.header('authorization'));
+      if (credentials === undefined) {
+        this.log.write('info', 'no user/password was provided for basic authentication', request);
+        return reject(request, realmText);
+      }
+      const name = path(request);
+      return users === undefined
+        ? this.#checkIn(name, credentials, realmText, request)
+        : this.#check(users, name, credentials, realmText, request);
+    };
+  }
+
+  #check(users: Users, path: string, credentials: Credentials, realm: string, request: HttpRequest): Result | Promise<Result> {
+    const user = users.byName.get(credentials.user);
+    const checked = user ?? decoyFor(credentials.user, users);
+    this.#passwords ??= new Passwords();
+    const isRight = checked === undefined ? false : this.#passwords.check(credentials, checked, user !== undefined);
+    if (isRight === undefined) {
+      this.log.write('error', 'too many passwords are being checked', request);
+      return 503;
+    }
+    const result = (right: boolean): Result => {
+      if (user !== undefined && right) return OK;
+      const name = textOf(credentials.user);
+      this.log.write(
+        'error',
+        user === undefined ? `user "${name}" was not found in "${path}"` : `user "${name}": password mismatch`,
+        request,
+      );
+      return reject(request, realm);
+    };
+    return typeof isRight === 'boolean' ? result(isRight) : isRight.then(result);
+  }
+
+  async #checkIn(path: string, credentials: Credentials, realm: string, request: HttpRequest): Promise<Result> {
+    const report = ({ line, message }: BadLine): void => this.log.write('error', `${message} in ${path}:${line}`, request);
+    let users: Users;
+    try {
+      users = await this.#named.read(path, report);
+    } catch (error) {
+      const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+      this.log.write(isMissing ? 'error' : 'crit', `open() "${path}" failed (${systemErrorText(error)})`, request);
+      return isMissing ? 403 : 500;
+    }
+    return this.#check(users, path, credentials, realm, request);
+  }
+}
+
+function sourceOf(file: Template, scope: Scope): UserSource {
+  const { constant } = file;
+  if (constant === undefined) return { path: (request) => scope.args.path(textOf(file.of(request)), 'conf'), users: undefined };
+  const path = scope.args.path(textOf(constant), 'conf');
+  return { path: () => path, users: scope.file(path, usersIn, 'auth_basic_user_file') };
+}
+
+/** A function of the file alone: scopes that name the same file share the users. */
+function usersIn(file: InputFile): Users {
+  return parseUsers(file.bytes, ({ line, message }) => file.fail(line, message, FORMS_HINT));
+}
+
+function reject(request: HttpRequest, realm: string): Result {
+  request.response.set('WWW-Authenticate', challenge(realm));
+  return 401;
+}
