@@ -94,7 +94,7 @@ export class HttpEngine implements Follower {
           this.#modules = modules;
           this.#compiler = compiler;
           this.#makeFolders(folders);
-          this.context.connectionLimit = events.worker_connections;
+          this.context.admission.limit = events.worker_connections;
           this.context.generations.begin(
             resources,
             retired.flatMap((holdings) => holdings.resources),

@@ -10,6 +10,7 @@ import { Exchanges, KeyValue, LogFiles, Statistics, Upstreams } from '../module/
 import { Metrics } from '../module/metrics.js';
 import { Zones } from '../module/zones.js';
 import { ZoneMetrics } from '../zone/metrics.js';
+import { Admission } from '../net/admission.js';
 import { Clock } from '../net/clock.js';
 import { TimerWheel } from '../net/timers.js';
 import { UpstreamSet, type UpstreamSetOptions } from '../upstream/upstreams.js';
@@ -65,7 +66,8 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
   const clock = new Clock();
   const timers = new TimerWheel(clock);
   const figures = new Figures(surroundings.figures, worker);
-  const context = new HttpContext(clock, timers, log, figures, Number(eventsDirectives.worker_connections.default), requestFlow);
+  const admission = new Admission(clock, log, figures, Number(eventsDirectives.worker_connections.default));
+  const context = new HttpContext(clock, timers, log, figures, admission, requestFlow);
   const upstreams = new UpstreamSet({
     role: UPSTREAM_ROLES[role],
     worker,

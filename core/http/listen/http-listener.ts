@@ -17,8 +17,6 @@ export class HttpListener implements ConnectionServer, ConnectionListener {
   readonly connections = new Set<Connection>();
   draining = false;
   readonly #listener: Listener;
-  /** When the log was last told that connections are short, by level. */
-  readonly #warned = { warn: 0, alert: 0, crit: 0 };
 
   constructor(
     public options: ListenOptions,
@@ -81,15 +79,7 @@ export class HttpListener implements ConnectionServer, ConnectionListener {
   }
 
   admit(socket: Socket): boolean {
-    const { context } = this;
-    context.figures.countAccepted();
-    if (context.descriptors.isBeyondLimit(socket)) {
-      this.#warn('crit', 'accept4() failed (24: Too many open files)');
-      return false;
-    }
-    if (context.figures.own >= context.connectionLimit && !this.#makeRoom()) return false;
-    context.figures.countHandled();
-    return true;
+    return this.context.admission.admit(socket);
   }
 
   onPreludeFailed(): void {
@@ -113,25 +103,6 @@ export class HttpListener implements ConnectionServer, ConnectionListener {
   #use<C extends Connection>(connection: C): C {
     this.connections.add(connection);
     return connection;
-  }
-
-  /** Closes the connection that is idle longest (nginx: ngx_drain_connections). False: all are at work. */
-  #makeRoom(): boolean {
-    const { connectionLimit, idleClients } = this.context;
-    const idle = idleClients.takeOldest();
-    idle?.drain();
-    const text = `${connectionLimit} worker_connections are not enough`;
-    if (idle === undefined) this.#warn('alert', text);
-    else this.#warn('warn', `${text}, reusing connections`);
-    return idle !== undefined;
-  }
-
-  /** At most once a second: the log must not be what ends the server. */
-  #warn(level: 'warn' | 'alert' | 'crit', text: string): void {
-    const { clock, log } = this.context;
-    if (clock.now - this.#warned[level] < 1000) return;
-    this.#warned[level] = clock.now;
-    log.write(level, text);
   }
 }
 

@@ -1,6 +1,5 @@
 import type { Log } from '../../module/services.js';
 import type { Clock } from '../../net/clock.js';
-import { Descriptors } from '../../net/descriptors.js';
 import { HeadEnd } from '../../net/http1/head-end.js';
 import type { HeadLimits } from '../../net/http1/message-head.js';
 import { parseRequestHead, RequestHead } from '../../net/http1/request-head.js';
@@ -11,7 +10,8 @@ import type { TimerWheel } from '../../net/timers.js';
 import type { RequestFlow } from './client-stream.js';
 import type { Figures } from './figures.js';
 import { Generations } from './generations.js';
-import { IdleClients } from '../../net/idle-clients.js';
+import type { Admission } from '../../net/admission.js';
+import type { IdleClients } from '../../net/idle-clients.js';
 import { ReadBuffers } from '../../net/buffers.js';
 
 /** Fields the engine puts into every answer. */
@@ -41,8 +41,6 @@ export class HttpContext {
   interimEnd = 0;
   readonly uri = new RequestUri();
   readonly buffers = new ReadBuffers();
-  readonly idleClients = new IdleClients();
-  readonly descriptors: Descriptors;
   readonly generations = new Generations();
   /** Encodes the heads of responses over HTTP/2. */
   readonly hpack = new HpackEncoder();
@@ -57,11 +55,12 @@ export class HttpContext {
     readonly timers: TimerWheel,
     readonly log: Log,
     readonly figures: Figures,
-    /** Connections a worker may have at once, to clients and upstreams (worker_connections). */
-    public connectionLimit: number,
+    readonly admission: Admission,
     readonly flow: RequestFlow,
-  ) {
-    this.descriptors = new Descriptors(clock);
+  ) {}
+
+  get idleClients(): IdleClients {
+    return this.admission.idleClients;
   }
 
   /** The fields of `owner` in the scratch of the parser. */

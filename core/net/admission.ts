@@ -1,0 +1,62 @@
+import type { Socket } from 'node:net';
+import type { Log } from '../module/services.js';
+import type { Clock } from './clock.js';
+import { Descriptors } from './descriptors.js';
+import { IdleClients } from './idle-clients.js';
+
+/** Counts the connections of one thread. */
+export interface ConnectionCounters {
+  /** Connections at this moment, to clients and to members of upstreams. */
+  readonly own: number;
+  countAccepted(): void;
+  countHandled(): void;
+}
+
+/** Decides which connections one thread accepts, whatever protocol they speak: worker_connections is one limit for all traffic engines. */
+export class Admission {
+  readonly idleClients = new IdleClients();
+  readonly #descriptors: Descriptors;
+  /** When the log was last told that connections are short, by level. */
+  readonly #warned = { warn: 0, alert: 0, crit: 0 };
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly log: Log,
+    private readonly counters: ConnectionCounters,
+    /** Connections that the thread may have at once, to clients and upstreams (worker_connections). */
+    public limit: number,
+  ) {
+    this.#descriptors = new Descriptors(clock);
+  }
+
+  /** A connection was accepted. False: there is no room for it, and it is to be closed. */
+  admit(socket: Socket): boolean {
+    const { counters } = this;
+    counters.countAccepted();
+    if (this.#descriptors.isBeyondLimit(socket)) {
+      this.#warn('crit', 'accept4() failed (24: Too many open files)');
+      return false;
+    }
+    if (counters.own >= this.limit && !this.#makeRoom()) return false;
+    counters.countHandled();
+    return true;
+  }
+
+  /** Closes the connection that is idle longest (nginx: ngx_drain_connections). False: all are at work. */
+  #makeRoom(): boolean {
+    const idle = this.idleClients.takeOldest();
+    idle?.drain();
+    const text = `${this.limit} worker_connections are not enough`;
+    if (idle === undefined) this.#warn('alert', text);
+    else this.#warn('warn', `${text}, reusing connections`);
+    return idle !== undefined;
+  }
+
+  /** At most once a second: the log must not be what ends the server. */
+  #warn(level: 'warn' | 'alert' | 'crit', text: string): void {
+    const { clock, log } = this;
+    if (clock.now - this.#warned[level] < 1000) return;
+    this.#warned[level] = clock.now;
+    log.write(level, text);
+  }
+}
