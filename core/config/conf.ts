@@ -1,5 +1,5 @@
 /** The typed configuration of a module in one scope, with nginx's inheritance, all of it derived from the module's specs. */
-import type { ArgContext, Conf, ContextName, DirectiveSpec, Directives } from '../module/spec.js';
+import type { AnyArgContext, Conf, ContextName, DirectiveSpec, Directives } from '../module/spec.js';
 import type { Block, Directive, Written } from '../module/tree.js';
 import { readArguments, Signature } from '../module/arguments.js';
 import { errorAt } from './errors.js';
@@ -22,7 +22,7 @@ interface Slot {
   readonly inside: { readonly context: ContextName; readonly reader: ConfReader<Directives> } | undefined;
 }
 
-type LevelClass = new (scope: ConfScope, parent: Level | undefined, args: ArgContext) => Level;
+type LevelClass = new (scope: ConfScope, parent: Level | undefined, args: AnyArgContext) => Level;
 
 /** Memo of a directive that stands nowhere. */
 const ABSENT = Symbol('absent');
@@ -55,7 +55,7 @@ export class ConfReader<D extends Directives> {
    * @param parent what this method gave for the scope around
    * @throws ConfigError (when a value is asked for) if an argument is refused; never for a validated tree
    */
-  read(scope: ConfScope, parent: Conf<D> | undefined, args: ArgContext): Conf<D> {
+  read(scope: ConfScope, parent: Conf<D> | undefined, args: AnyArgContext): Conf<D> {
     const outer = parent as Level | undefined;
     if (outer !== undefined && !Level.endsHere(outer) && !this.standsIn(scope)) return outer as unknown as Conf<D>;
     return new this.level(scope, outer, args) as unknown as Conf<D>;
@@ -79,12 +79,12 @@ class Level {
   #values: Map<number, unknown> | undefined;
   readonly #scope: ConfScope;
   readonly #parent: Level | undefined;
-  readonly #args: ArgContext;
+  readonly #args: AnyArgContext;
   /** Something of it is not inherited, so an inner scope cannot share it. */
   readonly #endsHere: boolean;
 
   /** @param ending slots with `inherit: 'none'` */
-  constructor(ending: readonly Slot[], scope: ConfScope, parent: Level | undefined, args: ArgContext) {
+  constructor(ending: readonly Slot[], scope: ConfScope, parent: Level | undefined, args: AnyArgContext) {
     this.#values = undefined;
     this.#scope = scope;
     this.#parent = parent;
@@ -122,7 +122,7 @@ class Level {
 function levelClass(slots: readonly Slot[]): LevelClass {
   const ending = slots.filter(({ spec }) => spec.inherit === 'none');
   class ModuleLevel extends Level {
-    constructor(scope: ConfScope, parent: Level | undefined, args: ArgContext) {
+    constructor(scope: ConfScope, parent: Level | undefined, args: AnyArgContext) {
       super(ending, scope, parent, args);
     }
   }
@@ -136,7 +136,7 @@ function levelClass(slots: readonly Slot[]): LevelClass {
 }
 
 /** The value of a directive that stands nowhere. */
-function fallback(slot: Slot, args: ArgContext): unknown {
+function fallback(slot: Slot, args: AnyArgContext): unknown {
   const { spec, name } = slot;
   if (spec.default === undefined) return spec.many === undefined ? undefined : NONE;
   const value = readSlot(slot, defaultDirective(name, spec.default), args);
@@ -168,14 +168,14 @@ export function ownDirective(block: Block, name: string): Directive | undefined 
  * The typed value of one directive, without that of a typed block.
  * @throws ConfigError at the first argument that is rejected
  */
-export function readDirective(signature: Signature, directive: Written, args: ArgContext): unknown {
+export function readDirective(signature: Signature, directive: Written, args: AnyArgContext): unknown {
   return readArguments(signature, directive, args, (message, word, hint) => {
     throw errorAt(directive, message, word, hint);
   });
 }
 
 /** With the block, if its directives are typed. */
-function readSlot({ signature, inside }: Slot, directive: Written & Pick<Directive, 'block'>, args: ArgContext): unknown {
+function readSlot({ signature, inside }: Slot, directive: Written & Pick<Directive, 'block'>, args: AnyArgContext): unknown {
   const value = readDirective(signature, directive, args);
   if (inside === undefined) return value;
   const block = inside.reader.read({ context: inside.context, block: directive.block }, undefined, args);

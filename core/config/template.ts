@@ -1,12 +1,12 @@
 /** Text with variables: `$name`, `${name}`, `$1`. Parsed as nginx parses its complex values, compiled once. */
 import { ArgError } from '../module/spec.js';
-import type { HttpRequest, Template, VariableGetter } from '../module/http.js';
+import type { Getter, Template } from '../module/template.js';
 
 /** Constant text, or a variable's name. */
 export type TemplatePart = { readonly text: string } | { readonly variable: string };
 
 /** The getter of a variable by its name without the dollar; undefined: there is no such variable. */
-type Lookup = (name: string) => VariableGetter | undefined;
+type Lookup<R> = (name: string) => Getter<R> | undefined;
 
 const PART = /\$(?:(?<capture>[1-9])|\{(?<braced>\w*)(?<closed>\}?)|(?<plain>\w*))|(?<text>[^$]+)/gy;
 
@@ -35,7 +35,7 @@ export function parseTemplate(source: string): TemplatePart[] {
  * The pieces of a text: constants, and the getters of its variables.
  * @throws ArgError as {@link compileTemplate}
  */
-export function templateParts(source: string, lookup: Lookup): (string | VariableGetter)[] {
+export function templateParts<R>(source: string, lookup: Lookup<R>): (string | Getter<R>)[] {
   const unknown = new Set<string>();
   const parts = parseTemplate(source).map((part) => {
     if ('text' in part) return part.text;
@@ -56,10 +56,10 @@ export function templateParts(source: string, lookup: Lookup): (string | Variabl
  * Compiles a text for use with many requests.
  * @throws ArgError for unknown variables and for what {@link parseTemplate} refuses
  */
-export function compileTemplate(source: string, lookup: Lookup): Template {
+export function compileTemplate<R>(source: string, lookup: Lookup<R>): Template<R> {
   if (!source.includes('$')) return new ConstantTemplate(source, source);
   const texts = [''];
-  const getters: VariableGetter[] = [];
+  const getters: Getter<R>[] = [];
   for (const part of templateParts(source, lookup)) {
     if (typeof part === 'string') texts[texts.length - 1] += part;
     else {
@@ -74,7 +74,7 @@ export function compileTemplate(source: string, lookup: Lookup): Template {
   return third === undefined ? new TwoVariables(source, before, first, between, second, after) : new ManyVariables(source, texts, getters);
 }
 
-class ConstantTemplate implements Template {
+class ConstantTemplate implements Template<unknown> {
   constructor(
     readonly source: string,
     readonly constant: string,
@@ -85,49 +85,49 @@ class ConstantTemplate implements Template {
   }
 }
 
-class OneVariable implements Template {
+class OneVariable<R> implements Template<R> {
   readonly constant = undefined;
 
   constructor(
     readonly source: string,
     private readonly before: string,
-    private readonly getter: VariableGetter,
+    private readonly getter: Getter<R>,
     private readonly after: string,
   ) {}
 
-  of(request: HttpRequest): string {
+  of(request: R): string {
     return this.before + (this.getter(request) ?? '') + this.after;
   }
 }
 
-class TwoVariables implements Template {
+class TwoVariables<R> implements Template<R> {
   readonly constant = undefined;
 
   constructor(
     readonly source: string,
     private readonly before: string,
-    private readonly first: VariableGetter,
+    private readonly first: Getter<R>,
     private readonly between: string,
-    private readonly second: VariableGetter,
+    private readonly second: Getter<R>,
     private readonly after: string,
   ) {}
 
-  of(request: HttpRequest): string {
+  of(request: R): string {
     return this.before + (this.first(request) ?? '') + this.between + (this.second(request) ?? '') + this.after;
   }
 }
 
-class ManyVariables implements Template {
+class ManyVariables<R> implements Template<R> {
   readonly constant = undefined;
 
   constructor(
     readonly source: string,
     /** One more than there are variables. */
     private readonly texts: readonly string[],
-    private readonly getters: readonly VariableGetter[],
+    private readonly getters: readonly Getter<R>[],
   ) {}
 
-  of(request: HttpRequest): string {
+  of(request: R): string {
     let result = this.texts[0] ?? '';
     for (let i = 0; i < this.getters.length; i++) result += (this.getters[i]?.(request) ?? '') + (this.texts[i + 1] ?? '');
     return result;

@@ -1,5 +1,5 @@
 /** Checks directives against the specs of the loaded modules. Everything that is wrong is reported, in the order of the text. */
-import { blockContext, type ArgContext, type ContextName } from '../module/spec.js';
+import { blockContext, type AnyArgContext, type ContextName } from '../module/spec.js';
 import type { Word, Written } from '../module/tree.js';
 import { readArguments, synopsis } from '../module/arguments.js';
 import { byPosition, errorAt, type ConfigError } from './errors.js';
@@ -15,7 +15,7 @@ export type Checked = Written & { readonly id: number; readonly block?: Iterable
 export interface ValidateOptions {
   readonly registry: SpecRegistry;
   /** Compiles templates and resolves paths as they will be in force. */
-  readonly args: ArgContext;
+  readonly args: AnyArgContext;
   /** Where the directives stand. Default: `main`. */
   readonly context?: ContextName;
   /** Directives that stand in the block already: a new one that may stand only once is a duplicate of them. */
@@ -57,7 +57,7 @@ class Validator {
   /** The directive whose arguments are read. */
   private current: Checked | undefined;
   private readonly registry: SpecRegistry;
-  private readonly args: ArgContext;
+  private readonly args: AnyArgContext;
   private readonly garbled: ReadonlySet<number>;
   private readonly warnWith: ValidateOptions['warn'];
   private readonly unchecked: ValidateOptions['unchecked'];

@@ -2,13 +2,9 @@
  * The named values of the requests of one traffic engine: those that the engine and its modules have, and those that the configuration
  * defines (`set`, `map`, named groups). The latter belong to the configuration: they come into force with it and end with it.
  */
+import type { Getter, GetterFamily } from '../module/template.js';
 import { IdMap } from './id-map.js';
 import { LayeredMap } from './layered-map.js';
-
-/** `undefined` is "not found": empty in text, `-` in logs. */
-export type Getter<R> = (request: R) => string | undefined;
-/** The getters of a family such as `$http_*`, by the rest of the name as it is written. */
-export type GetterFamily<R> = (rest: string) => Getter<R>;
 
 /** What a directive has to do with variables. Names are without the dollar. */
 export interface VariableMention {

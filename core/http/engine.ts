@@ -15,7 +15,7 @@ import { HttpCompiler } from './site/http-compiler.js';
 import type { Product } from './site/settings.js';
 import { checkTemporaryFolder, makeTemporaryFolder } from './site/temporary-path.js';
 import { touchesHttp } from './site/touched.js';
-import { fileInput, pathOfInput, UnitRecorder, upstreamInput, upstreamOfInput } from './site/unit.js';
+import { fileInput, pathOfInput, UnitRecorder, upstreamInput, upstreamOfInput } from '../config/holdings.js';
 import type { HttpVariables } from './site/variables.js';
 import type { HttpExchanges } from './upstream/exchange-route.js';
 

@@ -1,7 +1,8 @@
 /** The argument types a directive spec is made of. Units and forms are nginx's (configuration file measurement units). */
 import { ArgError, type ArgType, type JsonForm, type JsonSchema } from './spec.js';
 import { durationMs, durationText, DURATION_SCHEMA, parseTime, timeText, type Duration } from './duration.js';
-import type { Template } from './http.js';
+import type { HttpRequest } from './http.js';
+import type { Template } from './template.js';
 import { isToken } from './message-text.js';
 
 /** Characters that would end a line of the configuration, or a header, are no text that the API accepts. */
@@ -234,17 +235,17 @@ function rateText(thousandths: number): string {
 }
 
 /** Templates hold bytes, as requests do. */
-function sourceOf({ source = '' }: Template): string {
+function sourceOf<R>({ source = '' }: Template<R>): string {
   return Buffer.from(source, 'latin1').toString();
 }
 
-/** Text with variables, compiled once. */
-export function template(form = 'string'): ArgType<Template, string> {
+/** Text with variables, compiled once. `R` is the kind of request that the traffic engine of the directive serves. */
+export function template<R = HttpRequest>(form = 'string'): ArgType<Template<R>, string> {
   const schema = { type: 'string', pattern: NO_CONTROLS, description: 'text without control characters' };
   return {
     kind: 'template',
     form,
-    parse: (value, context) => context.template(value),
+    parse: (value, context) => context.template(value) as Template<R>,
     print: sourceOf,
     json: { schema, show: sourceOf, text: asIs },
   };

@@ -1,5 +1,5 @@
 /** Gives the words of a directive to the argument types of its spec. Validation and the typed configuration both read them here. */
-import { ArgError, type ArgContext, type ArgType, type DirectiveSpec } from './spec.js';
+import { ArgError, type AnyArgContext, type ArgContext, type ArgType, type DirectiveSpec } from './spec.js';
 import { nearest } from './suggest.js';
 import type { Word, Written } from './tree.js';
 
@@ -67,7 +67,7 @@ function byKey(fields: readonly Field[]): ReadonlyMap<string, Field> {
 }
 
 /** The value of one directive as its spec types it. When something is rejected the value is not to be used. */
-export function readArguments(signature: Signature, directive: Written, context: ArgContext, reject: RejectArgument): unknown {
+export function readArguments(signature: Signature, directive: Written, context: AnyArgContext, reject: RejectArgument): unknown {
   return new ArgumentReader(signature, directive, context, reject).read();
 }
 
@@ -79,7 +79,7 @@ class ArgumentReader {
   constructor(
     private readonly signature: Signature,
     private readonly directive: Written,
-    private readonly context: ArgContext,
+    private readonly context: AnyArgContext,
     private readonly reject: RejectArgument,
   ) {
     this.values = { ...signature.absent };
@@ -143,7 +143,8 @@ class ArgumentReader {
   private parse(type: ArgType<unknown>, word: Word): unknown {
     const text = type.kind === 'param' ? word.text.slice(word.text.indexOf('=') + 1) : word.text;
     try {
-      return type.parse(text, this.context, word.text);
+      // What it makes is for requests of the engine that the context is of.
+      return type.parse(text, this.context as ArgContext, word.text);
     } catch (error) {
       if (!(error instanceof ArgError)) throw error;
       for (const reason of [error, ...error.further])

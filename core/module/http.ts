@@ -1,6 +1,7 @@
 /** What a feature of the HTTP engine sees: requests, handlers, phases, scopes, variables. */
-import type { InputFile, Resource } from './resource.js';
-import type { ArgContext, Conf, Directives } from './spec.js';
+import type { BlockScope } from './scope.js';
+import type { Directives } from './spec.js';
+import type { Getter, GetterFamily, Template as EngineTemplate } from './template.js';
 import type { Directive } from './tree.js';
 
 /** Result of a handler: the next handler of the phase decides. */
@@ -133,19 +134,11 @@ export interface ErrorBody {
 }
 
 /** Text with variables, compiled once. */
-export interface Template {
-  /** As it is written in the configuration; absent: it was made by code. */
-  readonly source?: string;
-  /** The whole text when it holds no variable. */
-  readonly constant: string | undefined;
-  /** The text for this request. An unset variable is the empty string. */
-  of(request: HttpRequest): string;
-}
-
-/** A named value of a request (`$name`), lazily computed. `undefined` is "not found": empty in text, `-` in logs. */
-export type VariableGetter = (request: HttpRequest) => string | undefined;
-/** The getter of a family of variables such as `$http_*`: called once with the rest of the name, as it is written, when a template is compiled. */
-export type VariablePrefix = (rest: string) => VariableGetter;
+export type Template = EngineTemplate<HttpRequest>;
+/** A named value of a request, see {@link Getter}. */
+export type VariableGetter = Getter<HttpRequest>;
+/** The getter of a family of variables, see {@link GetterFamily}. */
+export type VariablePrefix = GetterFamily<HttpRequest>;
 
 /**
  * Header fields of the response, in order, names in the case they were given. Those that frame the message are the engine's: `set` and
@@ -314,37 +307,16 @@ export interface HttpRequest {
 }
 
 /** Where a module is asked to compile: one server, location or `if`, with the typed configuration in force there. */
-export interface Scope<D extends Directives = Directives> {
-  readonly kind: 'http' | 'server' | 'location' | 'if' | 'limit_except';
-  readonly conf: Conf<D>;
-  /** The block itself; undefined only for what the engine makes up. */
-  readonly directive: Directive | undefined;
+export interface Scope<D extends Directives = Directives> extends BlockScope<D, HttpScopeKind, HttpRequest> {
   readonly parent: Scope | undefined;
-  /** Compiles texts as arguments are compiled, where a directive is not read word by word. What they reject is an ArgError. */
-  readonly args: ArgContext;
-  /** True if a directive of that name stands in this very block (not inherited). */
-  own(name: string): boolean;
-  /** The directives of that name in force here: those in this very block, else those in the innermost block around it that has any. */
-  lines(name: string): readonly Directive[];
-  /** Refuses the configuration at a directive, or at the one called `place` that is in force in this scope (or at the block itself). Throws. */
-  fail(message: string, place?: string | Directive, hint?: string): never;
   /**
    * The scope of an `if` or `limit_except` block that stands in this one. A location compiles those in it by itself; one in a server has
    * settings to read and no handlers.
    */
   inner(block: Directive): Scope<D>;
-  /**
-   * What `parse` makes of a file that a directive names. It is read at start and at reload, in all threads with the same bytes; a scope
-   * is compiled again when the file has changed. Scopes that ask for the same file with the same function share the value.
-   * @param place the directive that names it, for the error
-   * @param error makes the message from the reason: `2: No such file or directory`. Without it: `open() "path" failed (reason)`
-   */
-  file<T>(path: string, parse: (file: InputFile) => T, place?: string | Directive, error?: (reason: string) => string): T;
-  /** Announces something that this compilation has opened, see {@link Resource}. */
-  register(resource: Resource): void;
-  /** Takes a step with each item; what one of them refuses ({@link fail}) does not keep the others from being looked at. Throws it all at the end. */
-  each<T, R>(items: Iterable<T>, step: (item: T) => R): R[];
 }
+export type HttpScopeKind = 'http' | 'server' | 'location' | 'if' | 'limit_except';
+
 /** For modules that only care about locations: every request is handled in one. */
 export type LocationScope<D extends Directives = Directives> = Scope<D>;
 

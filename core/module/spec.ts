@@ -3,14 +3,15 @@
  * the dynamic API all read the same data.
  */
 import type { Directive } from './tree.js';
-import type { Template, VariableGetter } from './http.js';
+import type { HttpRequest } from './http.js';
+import type { Getter, Template } from './template.js';
 
-/** What an argument parser may ask of its surroundings. */
-export interface ArgContext {
+/** What an argument parser may ask of its surroundings. Variables are those of the traffic engine that the directive is for. */
+export interface ArgContext<R = HttpRequest> {
   /** Compiles a value with variables; throws {@link ArgError} for unknown variables. */
-  template(text: string): Template;
+  template(text: string): Template<R>;
   /** The pieces of a value with variables: constant text, or the getter of a variable. For values that need more than the joined text. */
-  parts(text: string): readonly (string | VariableGetter)[];
+  parts(text: string): readonly (string | Getter<R>)[];
   /** Makes a path absolute: relative ones are under the prefix, or under the folder of the configuration file. */
   path(text: string, under?: 'prefix' | 'conf'): string;
   /**
@@ -19,6 +20,9 @@ export interface ArgContext {
    */
   readonly warn?: (message: string, once?: 'once') => void;
 }
+
+/** That of any traffic engine. */
+export type AnyArgContext = ArgContext<never>;
 
 /** The reason an argument is refused. `hint` says what would be accepted. */
 export class ArgError extends Error {

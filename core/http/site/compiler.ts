@@ -7,11 +7,11 @@ import type { Directive } from '../../module/tree.js';
 import { LocationTable } from './location-table.js';
 import type { Location } from './location.js';
 import { checkPlace } from './place-rules.js';
-import { ScopeNode, type StaysOutside } from './scope.js';
+import { ScopeNode, type StaysOutside } from '../../config/scope.js';
 import { locationMatch } from './settings.js';
 import { touchedBy, type TouchedBlock, type TreeChange } from './touched.js';
 import type { UnitCompiler } from './unit-compiler.js';
-import type { Holdings } from './unit.js';
+import type { Holdings } from '../../config/holdings.js';
 import type { VirtualServer } from './virtual-server.js';
 
 /** What the `http` block became. It never changes: a change makes another one that shares what is the same. */

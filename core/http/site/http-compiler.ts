@@ -1,11 +1,11 @@
 import type { ArgContext, Directives } from '../../module/spec.js';
 import { Compilation, type Compiled, type HttpConfiguration } from './compiler.js';
 import { coreDirectives } from './core-module.js';
-import type { StaysOutside } from './scope.js';
+import type { StaysOutside } from '../../config/scope.js';
 import type { Product } from './settings.js';
 import type { TreeChange } from './touched.js';
 import { UnitCompiler, type CompiledModule } from './unit-compiler.js';
-import type { UnitRecorder } from './unit.js';
+import type { UnitRecorder } from '../../config/holdings.js';
 
 /** Turns the `http` block of a tree into servers and locations, for one set of modules. */
 export class HttpCompiler {

@@ -2,9 +2,9 @@ import type { Handler, HttpHandlers, Scope, Template } from '../../module/http.j
 import type { Directive } from '../../module/tree.js';
 import type { ContentTypes } from './content-types.js';
 import type { LocationTable } from './location-table.js';
-import type { ScopeNode } from './scope.js';
+import type { ScopeNode } from '../../config/scope.js';
 import type { FilePlan } from './temporary-path.js';
-import type { Holdings } from './unit.js';
+import type { Holdings } from '../../config/holdings.js';
 
 /** How a location is chosen: its modifier and name. */
 export type LocationMatch =

@@ -1,7 +1,7 @@
 import { errorAt } from '../../config/errors.js';
 import type { Directive } from '../../module/tree.js';
 import type { LocationMatch } from './location.js';
-import type { ScopeNode } from './scope.js';
+import type { ScopeNode } from '../../config/scope.js';
 import { locationMatch } from './settings.js';
 
 /** nginx's rules for where locations may stand. @throws ConfigError */

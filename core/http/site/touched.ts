@@ -1,6 +1,6 @@
 import type { Tree, TreeOperation } from '../../config/tree.js';
 import type { Directive } from '../../module/tree.js';
-import type { StaysOutside } from './scope.js';
+import type { StaysOutside } from '../../config/scope.js';
 
 /** What a change does to the tree. */
 export interface TreeChange {

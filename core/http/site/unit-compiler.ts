@@ -1,6 +1,6 @@
 import { errorAt } from '../../config/errors.js';
 import type { ErrorCollector } from '../../config/error-collector.js';
-import type { HttpHandlers } from '../../module/http.js';
+import type { HttpHandlers, HttpRequest, HttpScopeKind } from '../../module/http.js';
 import type { HttpModule, ModuleDeclaration } from '../../module/manifest.js';
 import { methodSet } from '../../module/method.js';
 import type { ArgContext } from '../../module/spec.js';
@@ -13,10 +13,10 @@ import { coreDirectives, type CoreConf } from './core-module.js';
 import { HandlerSet } from './handler-set.js';
 import { LocationTable } from './location-table.js';
 import type { Location, LocationMatch, LocationSettings } from './location.js';
-import { ScopedReader, type ScopeNode } from './scope.js';
+import { ScopedReader, type ScopeNode } from '../../config/scope.js';
 import { checkErrorPage, listenOptions, locationSettings, serverNames, serverSettings, type Product } from './settings.js';
 
-import type { Holdings, UnitRecorder } from './unit.js';
+import type { Holdings, UnitRecorder } from '../../config/holdings.js';
 import { serverTls, type ServerTls } from './server-tls.js';
 import type { VirtualServer } from './virtual-server.js';
 
@@ -26,8 +26,10 @@ export interface CompiledModule {
   readonly instance: HttpModule;
 }
 
+type HttpReader = ScopedReader<HttpScopeKind, HttpRequest>;
+
 interface ModuleReader extends CompiledModule {
-  readonly reader: ScopedReader;
+  readonly reader: HttpReader;
 }
 
 /** A server or location before what is in it is known. */
@@ -36,7 +38,7 @@ type Without<T, K extends keyof T> = Omit<T, K>;
 /** Compiles single servers and locations, without the locations in them. One for each set of modules. */
 export class UnitCompiler {
   readonly #modules: readonly ModuleReader[];
-  readonly #core: ScopedReader;
+  readonly #core: HttpReader;
   readonly #contentTypes = new ContentTypeTables();
   readonly #contexts = new SharedByContent(serverTls);
   /** Those of scopes that have nothing of their own are the same objects. */

@@ -4,10 +4,10 @@ import type { Directive } from '../../module/tree.js';
 import type { LocationTable } from './location-table.js';
 import type { Location, Steps } from './location.js';
 import type { ListenOptions } from '../../net/listen-options.js';
-import type { ScopeNode } from './scope.js';
+import type { ScopeNode } from '../../config/scope.js';
 import type { ServerTls } from './server-tls.js';
 import type { ServerName } from './server-names.js';
-import type { Holdings } from './unit.js';
+import type { Holdings } from '../../config/holdings.js';
 
 /** What the engine needs of a server before a location is chosen. */
 export interface ServerSettings {

@@ -1,23 +1,23 @@
-import { ConfReader, ownDirective } from '../../config/conf.js';
-import { ErrorCollector } from '../../config/error-collector.js';
-import { errorAt } from '../../config/errors.js';
-import { sameHead } from '../../config/operations.js';
-import { systemErrorText } from '../../module/system-error.js';
-import type { Scope } from '../../module/http.js';
-import type { InputFile, Resource } from '../../module/resource.js';
-import type { ArgContext, Conf, ContextName, Directives } from '../../module/spec.js';
-import type { Block, Directive } from '../../module/tree.js';
-import type { UnitRecorder } from './unit.js';
+import { ConfReader, ownDirective } from './conf.js';
+import { ErrorCollector } from './error-collector.js';
+import { errorAt } from './errors.js';
+import { sameHead } from './operations.js';
+import { systemErrorText } from '../module/system-error.js';
+import type { BlockScope } from '../module/scope.js';
+import type { InputFile, Resource } from '../module/resource.js';
+import type { ArgContext, Conf, ContextName, Directives } from '../module/spec.js';
+import type { Block, Directive } from '../module/tree.js';
+import type { UnitRecorder } from './holdings.js';
 
-/** Reads the configuration of one module, in every scope. */
-export class ScopedReader {
+/** Reads the configuration of one module, in every scope of a traffic engine: `K` are its kinds of blocks, `R` is its kind of request. */
+export class ScopedReader<K extends string, R> {
   readonly #reader: ConfReader<Directives>;
 
   /** @param index of this reader among those of one compiler: scopes keep what each of them gave */
   constructor(
     private readonly index: number,
     specs: Directives,
-    readonly args: ArgContext,
+    readonly args: ArgContext<R>,
     readonly recorder: UnitRecorder,
   ) {
     this.#reader = new ConfReader(specs);
@@ -33,8 +33,8 @@ export class ScopedReader {
   }
 
   /** The scope as the module sees it. */
-  view(node: ScopeNode): Scope {
-    const known = node.views[this.index];
+  view(node: ScopeNode): ModuleScope<K, R> {
+    const known = node.views[this.index] as ModuleScope<K, R> | undefined;
     if (known !== undefined) return known;
     const view = new ModuleScope(node, this);
     node.views[this.index] = view;
@@ -54,13 +54,13 @@ export class ScopeNode {
   readonly outer: ScopeNode;
   /** By the index of the reader. */
   readonly confs: (Conf<Directives> | undefined)[] = [];
-  readonly views: (Scope | undefined)[] = [];
+  readonly views: unknown[] = [];
   #lines: Map<string, readonly Directive[]> | undefined;
   #owns: Map<string, boolean> | undefined;
   #inner: Map<Directive, ScopeNode> | undefined;
 
   constructor(
-    readonly kind: Scope['kind'],
+    readonly kind: string,
     readonly context: ContextName,
     readonly directive: Directive | undefined,
     readonly block: Block | undefined,
@@ -120,7 +120,7 @@ export class ScopeNode {
 
   /** Blocks with many others in them are asked again and again. */
   get #isOuter(): boolean {
-    return this.kind === 'http' || this.kind === 'server';
+    return OUTER.has(this.kind);
   }
 
   /** The first of them. */
@@ -129,8 +129,11 @@ export class ScopeNode {
   }
 }
 
+/** Kinds of scopes that hold many others. */
+const OUTER = new Set(['http', 'stream', 'server']);
+
 /** Blocks that are scopes of their own, so that a change in them leaves the settings around them as they are. */
-const SCOPES = new Set(['http', 'server', 'location', 'upstream']);
+const SCOPES = new Set(['http', 'stream', 'server', 'location', 'upstream']);
 
 function settingsOf(block: Block | undefined): Directive[] {
   const settings: Directive[] = [];
@@ -142,17 +145,18 @@ function isSame(a: readonly Directive[], b: readonly Directive[]): boolean {
   return a.length === b.length && a.every((directive, at) => directive === b[at]);
 }
 
-class ModuleScope implements Scope {
+/** A scope as one module sees it. */
+class ModuleScope<K extends string, R> implements BlockScope<Directives, K, R> {
   readonly #node: ScopeNode;
-  readonly #reader: ScopedReader;
+  readonly #reader: ScopedReader<K, R>;
 
-  constructor(node: ScopeNode, reader: ScopedReader) {
+  constructor(node: ScopeNode, reader: ScopedReader<K, R>) {
     this.#node = node;
     this.#reader = reader;
   }
 
-  get kind(): Scope['kind'] {
-    return this.#node.kind;
+  get kind(): K {
+    return this.#node.kind as K;
   }
   get conf(): Conf<Directives> {
     return this.#reader.conf(this.#node);
@@ -160,10 +164,10 @@ class ModuleScope implements Scope {
   get directive(): Directive | undefined {
     return this.#node.directive;
   }
-  get args(): ArgContext {
+  get args(): ArgContext<R> {
     return this.#reader.args;
   }
-  get parent(): Scope | undefined {
+  get parent(): ModuleScope<K, R> | undefined {
     return this.#node.parent && this.#reader.view(this.#node.parent);
   }
 
@@ -175,7 +179,7 @@ class ModuleScope implements Scope {
     return this.#node.linesInForce(name);
   }
 
-  inner(block: Directive): Scope {
+  inner(block: Directive): ModuleScope<K, R> {
     return this.#reader.view(this.#node.inner(block));
   }
 

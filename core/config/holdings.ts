@@ -1,6 +1,6 @@
-import { inputFile } from '../../config/input-file.js';
-import type { InputFile, Resource } from '../../module/resource.js';
-import type { Log } from '../../module/services.js';
+import { inputFile } from './input-file.js';
+import type { InputFile, Resource } from '../module/resource.js';
+import type { Log } from '../module/services.js';
 
 /** What one compiled server or location depends on and holds open, beside its handlers. */
 export interface Holdings {

@@ -1,0 +1,16 @@
+/** Values made of what a traffic engine serves: `R` is its kind of request, for HTTP that of `http.ts`. */
+
+/** Text with variables, compiled once. */
+export interface Template<R> {
+  /** As it is written in the configuration; absent: it was made by code. */
+  readonly source?: string;
+  /** The whole text when it holds no variable. */
+  readonly constant: string | undefined;
+  /** The text for this request. An unset variable is the empty string. */
+  of(request: R): string;
+}
+
+/** A named value of a request (`$name`), lazily computed. `undefined` is "not found": empty in text, `-` in logs. */
+export type Getter<R> = (request: R) => string | undefined;
+/** The getter of a family of variables such as `$http_*`: called once with the rest of the name, as it is written, when a template is compiled. */
+export type GetterFamily<R> = (rest: string) => Getter<R>;
