@@ -141,8 +141,14 @@ export class Gzip extends GzipClients {
     };
   }
 
-  #compress(request: HttpRequest, compression: Compression): BodyFilter {
+  /** Undefined: there is no body, and the fields are those of one (RFC 9110, 9.3.2). */
+  #compress(request: HttpRequest, compression: Compression): BodyFilter | undefined {
     const { response } = request;
+    if (request.method === 'HEAD') {
+      this.recode(response, 'gzip');
+      response.remove('Content-Length');
+      return undefined;
+    }
     const filter = compressor(lengthOf(response), compression);
     request.set(this, filter);
     this.recode(response, 'gzip');
@@ -165,8 +171,8 @@ function negotiated(request: HttpRequest, { rules, vary }: Negotiation): boolean
 }
 
 /** 206 and responses without a body are not among them. */
-function isCompressible({ status, method, response }: HttpRequest, types: ReadonlySet<string>, least: number): boolean {
-  if ((status !== 200 && status !== 403 && status !== 404) || method === 'HEAD') return false;
+function isCompressible({ status, response }: HttpRequest, types: ReadonlySet<string>, least: number): boolean {
+  if (status !== 200 && status !== 403 && status !== 404) return false;
   if ((response.get('Content-Encoding') ?? '') !== '') return false;
   const type = response.get('Content-Type');
   if (type === undefined || (!types.has('*') && !types.has(mediaType(type)))) return false;

@@ -8,6 +8,7 @@ import type { Directive } from '../core/module/tree.js';
 import { FileAccess } from './srv_http_static_module/file-access.js';
 import { bytesOf, shown } from './srv_http_static_module/file-errors.js';
 import { sendFile, type FileSettings } from './srv_http_static_module/file-response.js';
+import { HttpDates } from './srv_http_static_module/http-dates.js';
 import { findIndex } from './srv_http_static_module/index-file.js';
 import { OpenFileCache, type CacheRules } from './srv_http_static_module/open-file-cache.js';
 import { DESCRIPTORS } from './srv_http_static_module/symlinks.js';
@@ -118,6 +119,7 @@ type StaticScope = Scope<typeof directives>;
 @httpModule({ name: 'srv_http_static_module', api: '1.1', directives })
 export class Static {
   readonly #roots: Roots;
+  readonly #dates = new HttpDates();
   readonly #caches = new WeakMap<Directive, OpenFileCache>();
 
   constructor(
@@ -140,6 +142,7 @@ export class Static {
     const access = this.#access(scope);
     const settings: FileSettings = {
       access,
+      dates: this.#dates,
       etag: conf.etag,
       modifiedSince: conf.if_modified_since,
       logsNotFound: conf.log_not_found,

@@ -4,10 +4,12 @@ import { conditionalStatus, type ModifiedSince } from './conditions.js';
 import type { FileAccess } from './file-access.js';
 import { fileStatus, shown } from './file-errors.js';
 import { FileSource } from './file-source.js';
+import type { HttpDates } from './http-dates.js';
 import type { OpenedFile } from './opened-file.js';
 
 export interface FileSettings {
   readonly access: FileAccess;
+  readonly dates: HttpDates;
   readonly etag: boolean;
   readonly modifiedSince: ModifiedSince;
   readonly logsNotFound: boolean;
@@ -41,7 +43,7 @@ function statusOf(request: HttpRequest, file: OpenedFile, settings: FileSettings
   const status = isPlain ? conditionalStatus(request, etag, file.modified, settings.modifiedSince) : 200;
   if (status === 412) return status;
   response.allowsRanges = isPlain;
-  response.set('Last-Modified', file.lastModified);
+  response.set('Last-Modified', settings.dates.of(file.modified));
   if (etag !== undefined) response.set('ETag', etag);
   return status;
 }

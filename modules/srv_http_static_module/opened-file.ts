@@ -5,7 +5,6 @@ export class OpenedFile {
   /** Seconds since 1970. */
   readonly modified: number;
   #etag = '';
-  #lastModified = '';
 
   /** @param descriptor -1: it is not open */
   constructor(
@@ -24,11 +23,6 @@ export class OpenedFile {
   get etag(): string {
     if (this.#etag === '') this.#etag = `"${this.modified.toString(16)}-${this.stats.size.toString(16)}"`;
     return this.#etag;
-  }
-
-  get lastModified(): string {
-    if (this.#lastModified === '') this.#lastModified = new Date(this.modified * 1000).toUTCString();
-    return this.#lastModified;
   }
 
   /** Whoever has opened it needs it no more. */

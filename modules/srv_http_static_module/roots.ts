@@ -45,13 +45,18 @@ export class Roots {
     return uri.startsWith(location) ? folder + uri.slice(location.length) : undefined;
   }
 
-  /** The path of a file that try_files names, which need not begin with the prefix that an alias stands for. */
-  tried(root: Root, request: HttpRequest, file: string): string {
-    const location = root.alias?.location ?? '';
-    return this.folder(root, request) + (file.startsWith(location) ? file.slice(location.length) : file);
+  /**
+   * What try_files puts behind the folder of a root. With an alias a text with variables may begin with the prefix that the alias stands for.
+   */
+  tried({ alias }: Root, request: HttpRequest, file: Template): string {
+    const { constant } = file;
+    if (constant !== undefined) return constant;
+    const text = file.of(request);
+    const location = alias?.location ?? '';
+    return text.startsWith(location) ? text.slice(location.length) : text;
   }
 
-  /** Makes a file that try_files has found the path of the request. */
+  /** Makes a file that try_files has found the path of the request. @param file see {@link tried} */
   enter({ alias }: Root, request: HttpRequest, file: string, isFolder: boolean): void {
     if (alias !== undefined && alias.location === undefined) {
       // The alias is a path already, and a folder is what it names by itself.
@@ -60,8 +65,7 @@ export class Roots {
       if (file !== '') request.rewrite(file, request.args);
       return;
     }
-    const location = alias?.location ?? '';
-    const uri = file.startsWith(location) ? file : location + file;
+    const uri = (alias?.location ?? '') + file;
     if (uri !== request.uri) request.rewrite(uri, request.args);
   }
 

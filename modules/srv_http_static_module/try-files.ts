@@ -11,11 +11,11 @@ export function tryFiles(words: readonly Template[], scope: Scope, roots: Roots,
   const root = roots.of(scope);
   return (request) => {
     for (const file of files) {
-      const uri = file.of(request);
-      const path = roots.tried(root, request, uri);
+      const name = roots.tried(root, request, file);
+      const path = roots.folder(root, request) + name;
       const isFolder = path.endsWith('/');
       if (!exists(request, isFolder ? path.slice(0, -1) : path, isFolder, access, log)) continue;
-      roots.enter(root, request, uri, isFolder);
+      roots.enter(root, request, name, isFolder);
       return DECLINED;
     }
     return last(request);

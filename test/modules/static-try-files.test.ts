@@ -10,6 +10,13 @@ const CASES: readonly (readonly [path: string, status: number, body: string])[] 
   ['/code/missing', 410, ''],
   ['/code/page.html', 200, 'page below code'],
   ['/al/page', 200, 'page'],
+  ['/constant/missing', 200, 'page'],
+  ['/twice/missing', 404, ''],
+  ['/re/page.html', 200, 'page'],
+  ['/re/folder', 200, 'index'],
+  ['/re/missing', 404, ''],
+  ['/tried/page', 200, 'page'],
+  ['/tried/missing', 200, 'other'],
   ['/elsewhere', 200, 'by the server'],
 ];
 
@@ -26,6 +33,10 @@ test('try_files takes the first file that exists, else the last word', async (t)
         location /named/ { try_files $uri @named; }
         location @named { return 200 "named $uri"; }
         location /code/ { try_files $uri =410; }
+        location /constant/ { alias html/app/; try_files $uri page.html =404; }
+        location /twice/ { alias html/app/; try_files $uri /twice/page.html =404; }
+        location ~ ^/re/(.*)$ { alias html/app/$1; try_files "" /index.html =404; }
+        location ~ ^/tried/(.*)$ { alias html/app; try_files /$1.html /other.txt =404; }
         location /al/ { alias html/app/; try_files $uri.html =404; }
       }
     }`,
@@ -33,6 +44,7 @@ test('try_files takes the first file that exists, else the last word', async (t)
       files: {
         'html/server.txt': 'by the server',
         'html/app/page.html': 'page',
+        'html/app/other.txt': 'other',
         'html/app/folder/index.html': 'index',
         'html/code/page.html': 'page below code',
       },

@@ -1,4 +1,4 @@
-import { FILES, MAX_CONNECTIONS, type Site, UPSTREAM_KEEPALIVE, OWN_ANSWER, OWN_BODY } from './site.js';
+import { CACHED_FILES, FILES, MAX_CONNECTIONS, type Site, UPSTREAM_KEEPALIVE, OWN_ANSWER, OWN_BODY } from './site.js';
 
 /** Lines that only one of the servers of this language needs. */
 export interface Additions {
@@ -51,6 +51,7 @@ export function nginxConfig(site: Site, additions: Additions = {}): string {
     '        }',
     `        location = ${OWN_ANSWER} { return 200 "${OWN_BODY}"; }`,
     `        location ${FILES} { alias ${site.files}/; }`,
+    `        location ${CACHED_FILES} { alias ${site.files}/; open_file_cache max=1000; }`,
     '    }',
     ...(additions.servers ?? []).map((line) => `    ${line}`),
     '}',

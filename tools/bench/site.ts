@@ -24,6 +24,9 @@ export const MAX_CONNECTIONS = 11_000;
 /** Path of files that the server reads by itself, as by default. */
 export const FILES = '/files/';
 
+/** Path of the same files with open_file_cache. */
+export const CACHED_FILES = '/cached/';
+
 /** Path that the server answers by itself, with 1 KB, so that a server of several workers is not held up by a backend. */
 export const OWN_ANSWER = '/own';
 export const OWN_BODY = 'x'.repeat(1024);

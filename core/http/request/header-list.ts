@@ -79,6 +79,10 @@ export class HeaderList implements ResponseHeaders {
       return;
     }
     if (isFraming(name)) return;
+    if (this.#lines === null && this.#text === '') {
+      this.#text = fieldLine(name, value);
+      return;
+    }
     const lines = this.#split();
     const at = lines.findIndex((line) => isNamed(line, name));
     if (at < 0) {

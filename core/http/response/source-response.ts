@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import type { BodySource } from '../../module/http.js';
 import type { BodyPart, Lender, RequestOwner } from '../request/client-stream.js';
 import { logFailure, presentHandler } from '../request/handler-failure.js';
@@ -6,6 +7,8 @@ import { endResponse, isResponseBehind, sendFailure, startResponse, writeRespons
 
 /** Bytes that are read for one request before others have their turn, as long as its client consumes them at once. */
 const TURN = 1_048_576;
+/** Smaller pieces are copied where they have to wait, so that little data holds no large buffers. */
+const LEAST_LENT = 16_384;
 
 /** What a source waits for, beside the client. */
 const enum Pending {
@@ -19,13 +22,14 @@ const enum Pending {
 /** A response whose body is read from where it is into pooled buffers, which the client's socket returns. Of ranges only these are read. */
 export class SourceResponse implements RequestOwner, Lender {
   readonly outlivesClient = false;
-  readonly hasOwnBuffer = true;
   readonly #handler: unknown;
   #parts: readonly BodyPart[] = [];
   #at = 0;
   /** Bytes of the present part that were read. */
   #read = 0;
   #buffer: Buffer | undefined = undefined;
+  /** Bytes of the last read. */
+  #count = 0;
   #pending = Pending.Nothing;
   #isPumping = false;
   #over = false;
@@ -57,8 +61,13 @@ export class SourceResponse implements RequestOwner, Lender {
     this.#pump();
   }
 
+  get hasOwnBuffer(): boolean {
+    return this.#count >= LEAST_LENT;
+  }
+
   /** From the stream, which needs the buffer for longer. */
   keepBuffer(): Buffer | undefined {
+    if (!this.hasOwnBuffer) return undefined;
     const buffer = this.#buffer;
     this.#buffer = undefined;
     return buffer;
@@ -107,7 +116,7 @@ export class SourceResponse implements RequestOwner, Lender {
     const room = end - from < buffer.length ? buffer.subarray(0, end - from) : buffer;
     try {
       const count = source.read(room, from);
-      if (typeof count === 'number') return this.#send(room, count);
+      if (!(count instanceof Promise)) return this.#send(room, count);
       this.#wait(room, count);
     } catch (error) {
       this.#failed(error);
@@ -119,10 +128,12 @@ export class SourceResponse implements RequestOwner, Lender {
     const { request } = this;
     if (!(count > 0 && count <= room.length)) {
       // The length is out: only an early end of the connection tells that the rest is missing.
-      this.#cutOff();
+      if (count === 0) this.#cutOff();
+      else this.#failed(new TypeError(`a body source must read up to ${room.length} bytes, not ${inspect(count, { depth: 0 })}`));
       return 0;
     }
     this.#read += count;
+    this.#count = count;
     const part = this.#parts[this.#at];
     if (part !== undefined && !Buffer.isBuffer(part) && part.start + this.#read === part.end) {
       this.#at++;

@@ -6,7 +6,7 @@ import { type Load, load, type LoadShape } from '../load.js';
 import { type RunningSite, withSite } from '../running-site.js';
 import type { Column, Figures, Scenario } from '../scenario.js';
 import type { ServerKind } from '../servers.js';
-import { FILES } from '../site.js';
+import { CACHED_FILES, FILES } from '../site.js';
 import { median } from '../statistics.js';
 import type { Turns } from '../turns.js';
 import { cpuSince, cpuTime } from '../usage.js';
@@ -89,6 +89,16 @@ export const traffics: readonly Traffic[] = [
     title: 'File of 1 KB, keep-alive',
     how: '64 connections; everything about files as by default: no sendfile, no open_file_cache.',
     path: `${FILES}1k`,
+    connections: 64,
+    body: SMALL_BODY,
+    isFile: true,
+    per: 'request',
+  },
+  {
+    name: 'cached-1k',
+    title: 'File of 1 KB with open_file_cache',
+    how: '64 connections, `open_file_cache max=1000`.',
+    path: `${CACHED_FILES}1k`,
     connections: 64,
     body: SMALL_BODY,
     isFile: true,

@@ -14,7 +14,10 @@ export function headText(request: Request, mayKeepAlive: boolean): string {
   const common = context.commonFields(settings.serverToken, request.ownFields);
   const line = request.statusLine !== '' ? request.statusLine : statusText(status);
   const { contentType, lastModified, location: target } = response;
-  return `HTTP/1.1 ${line}\r\n${common}${contentType}${framing}${lastModified}${target}${persistence}${response.text}\r\n`;
+  const start = `HTTP/1.1 ${line}\r\n${common}${contentType}`;
+  // A length leads, and a coding follows, as with nginx.
+  const leading = request.chunked ? lastModified + target + framing : framing + lastModified + target;
+  return `${start}${leading}${persistence}${response.text}\r\n`;
 }
 
 /** How the client finds the end of the body (RFC 9112, 6). */
