@@ -37,7 +37,7 @@ export class ModuleZones extends Zones implements Follower {
     super();
   }
 
-  records<F extends string>(zone: ZoneSize, options: RecordOptions<F>): Records<F> {
+  records<F extends string, S extends string = never>(zone: ZoneSize, options: RecordOptions<F, S>): Records<F, S> {
     return ZoneRecords.open(this.#find(zone.name), options, this.options.clock) ?? tooSmall(zone.name);
   }
 

@@ -1,21 +1,23 @@
 /** Shared memory for modules: what every worker sees and changes, exact over all of them. */
 import type { ZoneSize } from './args.js';
 
-/** The numbers of one record, by the names of its fields. */
-export type Fields<F extends string> = Record<F, number>;
+/** One record: its numbers, and its strings of bytes (latin1, as requests have them), by the names of its fields. */
+export type Fields<F extends string, S extends string = never> = Record<F, number> & Record<S, string>;
 
 /**
- * Changes a record, which has zeros in all fields if there is none of that key yet, and returns whether to keep the change. Called without a
+ * Changes a record, which has zeros and empty strings in its fields if there is none of that key yet, and returns whether to keep the change. Called without a
  * lock, again if another worker changed the record meanwhile: it must do nothing else.
  */
-export type Change<F extends string, C> = (fields: Fields<F>, context: C) => boolean;
+export type Change<F extends string, C, S extends string = never> = (fields: Fields<F, S>, context: C) => boolean;
 
 /** `full`: the zone has no room for another record, and nothing was changed. */
 export type Updated = 'stored' | 'unchanged' | 'full';
 
-export interface RecordOptions<F extends string> {
+export interface RecordOptions<F extends string, S extends string = never> {
   /** Names of the numbers in a record, 8 bytes each. */
   readonly fields: readonly F[];
+  /** Names of the strings in a record, and the most bytes that each of them may have: every record has room for as many. */
+  readonly strings?: Readonly<Record<S, number>>;
   /** Milliseconds after the last change until a record expires; 0 (default): never. */
   readonly ttl?: number;
   /** Whether a full zone drops the records used longest ago for new ones. Default: true. */
@@ -23,15 +25,15 @@ export interface RecordOptions<F extends string> {
 }
 
 /**
- * Records of numbers by key, in the order of their last use. A record takes about 50 bytes besides its fields and its key.
- * What a worker was storing when it died may be there in part: some fields new, some old.
+ * Records by key, in the order of their last use. A record takes about 50 bytes besides its fields and its key. One that a worker was storing
+ * when it died is dropped: no record has some fields new and some old.
  */
-export interface Records<F extends string> {
+export interface Records<F extends string, S extends string = never> {
   /** A copy; undefined: there is none, or it has expired. Does not count as a use. */
-  get(key: string): Fields<F> | undefined;
-  /** Changes a record, or makes it. */
-  update<C>(key: string, change: Change<F, C>, context: C): Updated;
-  /** Adds to one field, and returns its new value; undefined: the zone is full. */
+  get(key: string): Fields<F, S> | undefined;
+  /** Changes a record, or makes it. @throws RangeError for a string that is too long, or has characters that are no bytes */
+  update<C>(key: string, change: Change<F, C, S>, context: C): Updated;
+  /** Adds to one number, and returns its new value; undefined: the zone is full. */
   add(key: string, field: F, amount: number): number | undefined;
   /** False if there was none. */
   delete(key: string): boolean;
@@ -40,7 +42,7 @@ export interface Records<F extends string> {
   /** Records dropped for new ones so far. */
   readonly evicted: number;
   /** Copies of all that have not expired, the one used last first. Holds the lock while it copies: for listings, not for requests. */
-  entries(): [key: string, fields: Fields<F>][];
+  entries(): [key: string, fields: Fields<F, S>][];
 }
 
 /** `rejected`: as many are held as the limit allows. `full`: the zone has no room for another key. */
@@ -66,7 +68,7 @@ export abstract class Zones {
    * Keyed records in a zone. The same fields find the same records. For `compile`.
    * @throws RangeError if the zone is too small for its table
    */
-  abstract records<F extends string>(zone: ZoneSize, options: RecordOptions<F>): Records<F>;
+  abstract records<F extends string, S extends string = never>(zone: ZoneSize, options: RecordOptions<F, S>): Records<F, S>;
   /** Counts of what is held in a zone. For `compile`. @throws RangeError if the zone is too small for its table */
   abstract holds(zone: ZoneSize): Holds;
 }

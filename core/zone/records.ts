@@ -1,9 +1,10 @@
 import type { Change, Fields, RecordOptions, Records, Updated } from '../module/zones.js';
 import { HashTable } from './hash-table.js';
 import { numberOf } from './offsets.js';
+import { RecordStrings } from './record-strings.js';
 import type { Zone } from './zone.js';
 
-/** Numbers of a record: when it expires (epoch ms, 0: never), then its fields. */
+/** Numbers of a record: when it expires (epoch ms; 0 while it is being stored), then its fields, then its strings. */
 const EXPIRES = 0;
 const FIELDS = 1;
 /** Expired records that a new one looks for at most. */
@@ -14,30 +15,46 @@ export interface Now {
   readonly now: number;
 }
 
-/** Keyed records of numbers in a zone. Changes are proposed on a copy and stored only if the record is still what was copied. */
-export class ZoneRecords<F extends string> implements Records<F> {
+/** A record as it was copied. */
+interface Copy {
+  readonly numbers: Float64Array;
+  readonly strings: string[];
+}
+
+/** Keyed records in a zone. Changes are proposed on a copy and stored only if the record is still what was copied. */
+export class ZoneRecords<F extends string, S extends string = never> implements Records<F, S> {
   readonly #fields: readonly F[];
+  readonly #strings: RecordStrings<S>;
   readonly #ttl: number;
   readonly #evict: boolean;
   /** The fields as they were copied last. Nothing else uses it between a copy and its comparison but a change that updates another record. */
-  #seen: Float64Array;
+  #seen: Copy;
+  /** What is to be stored, taken out of what a module has made before the lock is held. */
+  readonly #next: Copy;
   #busy = false;
 
   private constructor(
     private readonly zone: Zone,
     private readonly table: HashTable,
     private readonly clock: Now,
-    { fields, ttl = 0, evict = true }: RecordOptions<F>,
+    { fields, strings, ttl = 0, evict = true }: RecordOptions<F, S>,
   ) {
     this.#fields = fields;
+    this.#strings = new RecordStrings(strings, (FIELDS + fields.length) * 8);
     this.#ttl = ttl;
     this.#evict = evict;
-    this.#seen = new Float64Array(fields.length);
+    this.#seen = this.#newCopy();
+    this.#next = this.#newCopy();
   }
 
   /** Records of these fields in the zone. Undefined: it is too small. */
-  static open<F extends string>(zone: Zone, options: RecordOptions<F>, clock: Now): ZoneRecords<F> | undefined {
-    const table = HashTable.open(zone, `records ${options.fields.join()}`);
+  static open<F extends string, S extends string = never>(
+    zone: Zone,
+    options: RecordOptions<F, S>,
+    clock: Now,
+  ): ZoneRecords<F, S> | undefined {
+    const strings = Object.entries(options.strings ?? {}).map(([name, length]) => `${name}:${String(length)}`);
+    const table = HashTable.open(zone, `records ${[...options.fields, ...strings].join()}`);
     return table && new ZoneRecords(zone, table, clock, options);
   }
 
@@ -49,7 +66,7 @@ export class ZoneRecords<F extends string> implements Records<F> {
     return this.table.evicted;
   }
 
-  get(key: string): Fields<F> | undefined {
+  get(key: string): Fields<F, S> | undefined {
     this.#enter();
     const record = this.#find(key, false);
     const found = record === 0 ? undefined : this.#copy(record);
@@ -57,16 +74,16 @@ export class ZoneRecords<F extends string> implements Records<F> {
     return found;
   }
 
-  update<C>(key: string, change: Change<F, C>, context: C): Updated {
+  update<C>(key: string, change: Change<F, C, S>, context: C): Updated {
     // A change that changes another record of the same table: that one gets a memory of its own.
-    const seen = this.#busy ? new Float64Array(this.#fields.length) : this.#seen;
+    const seen = this.#busy ? this.#newCopy() : this.#seen;
     const nested = this.#busy;
     this.#busy = true;
     try {
       for (;;) {
         const fields = this.#look(key, seen);
         if (!change(fields, context)) return 'unchanged';
-        const stored = this.#store(key, fields, seen);
+        const stored = this.#store(key, this.#taken(fields), seen);
         if (stored !== 'unchanged') return stored;
       }
     } finally {
@@ -97,8 +114,8 @@ export class ZoneRecords<F extends string> implements Records<F> {
     return there;
   }
 
-  entries(): [string, Fields<F>][] {
-    const entries: [string, Fields<F>][] = [];
+  entries(): [string, Fields<F, S>][] {
+    const entries: [string, Fields<F, S>][] = [];
     this.#enter();
     for (const record of this.table.values())
       if (!this.#isExpired(record)) entries.push([this.table.keyOf(record).toString(), this.#copy(record)]);
@@ -106,35 +123,57 @@ export class ZoneRecords<F extends string> implements Records<F> {
     return entries;
   }
 
-  /** A copy for a change, with zeros if there is no record. */
-  #look(key: string, seen: Float64Array): Fields<F> {
+  /** A copy for a change, with zeros and empty strings if there is no record. */
+  #look(key: string, seen: Copy): Fields<F, S> {
+    const { numbers, strings } = seen;
     this.#enter();
     const record = this.#find(key, true);
     const { f64 } = this.zone;
-    for (let at = 0; at < seen.length; at++) seen[at] = record === 0 ? 0 : f64[numberOf(record) + FIELDS + at]!;
+    for (let at = 0; at < numbers.length; at++) numbers[at] = record === 0 ? 0 : f64[numberOf(record) + FIELDS + at]!;
+    for (let at = 0; at < strings.length; at++) strings[at] = record === 0 ? '' : this.#strings.read(this.zone, record, at);
     this.zone.leave();
-    return this.#named(seen);
+    return this.#named(numbers, strings);
+  }
+
+  /** @throws RangeError for strings that cannot be kept */
+  #taken(fields: Fields<F, S>): Copy {
+    const { numbers, strings } = this.#next;
+    for (let at = 0; at < numbers.length; at++) numbers[at] = fields[this.#fields[at]!];
+    for (let at = 0; at < strings.length; at++) strings[at] = this.#strings.checked(at, fields[this.#strings.names[at]!]);
+    return this.#next;
   }
 
   /** @returns `unchanged` if the record is not what was seen any more */
-  #store(key: string, fields: Fields<F>, seen: Float64Array): Updated {
+  #store(key: string, next: Copy, seen: Copy): Updated {
     this.#enter();
-    const stored = this.#replace(key, fields, seen);
+    const stored = this.#replace(key, next, seen);
     this.zone.leave();
     return stored;
   }
 
-  #replace(key: string, fields: Fields<F>, seen: Float64Array): Updated {
-    const { f64 } = this.zone;
+  #replace(key: string, { numbers, strings }: Copy, seen: Copy): Updated {
+    const { zone } = this;
+    const { f64 } = zone;
     const found = this.#find(key, false);
-    for (let at = 0; at < seen.length; at++)
-      if (!Object.is(seen[at], found === 0 ? 0 : f64[numberOf(found) + FIELDS + at])) return 'unchanged';
+    if (!this.#isAsSeen(found, seen)) return 'unchanged';
     const record = found || this.#insert(key);
     if (record === 0) return 'full';
-    let number = numberOf(record);
+    const number = numberOf(record);
+    // Whoever finds this after a death drops the record.
+    f64[number + EXPIRES] = 0;
+    for (let at = 0; at < numbers.length; at++) f64[number + FIELDS + at] = numbers[at]!;
+    for (let at = 0; at < strings.length; at++) this.#strings.write(zone, record, at, strings[at]!);
     f64[number + EXPIRES] = this.#expiry();
-    for (const field of this.#fields) f64[number++ + FIELDS] = fields[field];
     return 'stored';
+  }
+
+  #isAsSeen(record: number, { numbers, strings }: Copy): boolean {
+    const { f64 } = this.zone;
+    for (let at = 0; at < numbers.length; at++)
+      if (!Object.is(numbers[at], record === 0 ? 0 : f64[numberOf(record) + FIELDS + at])) return false;
+    for (let at = 0; at < strings.length; at++)
+      if (strings[at] !== (record === 0 ? '' : this.#strings.read(this.zone, record, at))) return false;
+    return true;
   }
 
   #insert(key: string): number {
@@ -143,7 +182,7 @@ export class ZoneRecords<F extends string> implements Records<F> {
       if (oldest === 0 || !this.#isExpired(oldest)) break;
       this.table.dropOldest();
     }
-    return this.table.insert(key, (FIELDS + this.#fields.length) * 8, this.#evict);
+    return this.table.insert(key, this.#strings.end, this.#evict);
   }
 
   /** The record of a key, 0: none. One that has expired is dropped. */
@@ -155,27 +194,38 @@ export class ZoneRecords<F extends string> implements Records<F> {
   }
 
   #isExpired(record: number): boolean {
-    const expires = this.zone.f64[numberOf(record) + EXPIRES]!;
-    return expires !== 0 && expires <= this.clock.now;
+    return this.zone.f64[numberOf(record) + EXPIRES]! <= this.clock.now;
   }
 
   #expiry(): number {
-    return this.#ttl === 0 ? 0 : this.clock.now + this.#ttl;
+    return this.#ttl === 0 ? Infinity : this.clock.now + this.#ttl;
   }
 
-  #copy(record: number): Fields<F> {
+  #copy(record: number): Fields<F, S> {
     const first = numberOf(record) + FIELDS;
-    return this.#named(this.zone.f64.subarray(first, first + this.#fields.length));
+    const strings = this.#strings.names.map((_, at) => this.#strings.read(this.zone, record, at));
+    return this.#named(this.zone.f64.subarray(first, first + this.#fields.length), strings);
   }
 
-  #named(values: Float64Array): Fields<F> {
-    const named = {} as Fields<F>;
-    for (let at = 0; at < values.length; at++) named[this.#fields[at]!] = values[at]!;
-    return named;
+  #named(numbers: Float64Array, strings: readonly string[]): Fields<F, S> {
+    const named: Record<string, number | string> = {};
+    for (let at = 0; at < numbers.length; at++) named[this.#fields[at]!] = numbers[at]!;
+    for (let at = 0; at < strings.length; at++) named[this.#strings.names[at]!] = strings[at]!;
+    return named as Fields<F, S>;
+  }
+
+  #newCopy(): Copy {
+    return { numbers: new Float64Array(this.#fields.length), strings: this.#strings.names.map(() => '') };
   }
 
   #enter(): void {
     this.zone.enter();
-    this.table.check();
+    if (this.table.check()) this.#dropUnfinished();
+  }
+
+  /** After a thread died in the lock. */
+  #dropUnfinished(): void {
+    for (const record of Array.from(this.table.values()))
+      if (this.zone.f64[numberOf(record) + EXPIRES] === 0) this.table.remove(this.table.keyOf(record));
   }
 }

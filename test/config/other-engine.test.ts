@@ -28,8 +28,9 @@ function contextOf(variables: Variables<Session>): ArgContext<Session> {
   };
 }
 
+const none = (): undefined => undefined;
+
 test('a scope of another engine has values made of its own requests, and inherits them', (t) => {
-  const none = (): undefined => undefined;
   const variables = new Variables<Session>(
     none,
     () => none,

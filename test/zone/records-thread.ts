@@ -23,19 +23,25 @@ export interface RecordsResult {
 
 const { zone: buffer, worker, workers, keys, limit, steps } = workerData as RecordsData;
 const zone = Zone.attach('stress', buffer);
-const records = ZoneRecords.open(zone, { fields: ['sum', 'twice'] }, { now: 1 })!;
+const records = ZoneRecords.open(zone, { fields: ['sum', 'twice'], strings: { text: 24 } }, { now: 1 })!;
 const holds = ZoneHolds.open(zone, worker, workers)!;
 const random = new Random(worker + 1);
 const added = Array<number>(keys).fill(0);
 const held: string[] = [];
 let exceeded = false;
 
-/** Both fields change together: one must always be twice the other. */
-function grow(fields: Fields<'sum' | 'twice'>, amount: number): boolean {
-  if (fields.twice !== fields.sum * 2) exceeded = true;
+/** All fields change together: one must always be twice the other, and the third says the same in words. */
+function grow(fields: Fields<'sum' | 'twice', 'text'>, amount: number): boolean {
+  if (fields.twice !== fields.sum * 2 || fields.text !== textOf(fields.sum)) exceeded = true;
   fields.sum += amount;
   fields.twice = fields.sum * 2;
+  fields.text = textOf(fields.sum);
   return true;
+}
+
+/** Of many lengths. */
+function textOf(sum: number): string {
+  return sum === 0 ? '' : `${sum} `.repeat(1 + (sum % 3)).slice(0, 24);
 }
 
 parentPort?.postMessage('working');

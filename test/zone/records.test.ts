@@ -1,4 +1,8 @@
+import { threadId } from 'node:worker_threads';
 import test from 'ava';
+import type { Fields } from '../../core/module/zones.js';
+import { HashTable } from '../../core/zone/hash-table.js';
+import { numberOf } from '../../core/zone/offsets.js';
 import { ZoneRecords } from '../../core/zone/records.js';
 import { Zone } from '../../core/zone/zone.js';
 import { Random } from './random.js';
@@ -119,6 +123,76 @@ test('without eviction a full zone takes no more, and keeps what it has', (t) =>
   );
   t.is(records.size, key);
   t.is(records.add('0', 'a', 1), 2);
+});
+
+const bytes = Array.from({ length: 256 }, (_, code) => String.fromCharCode(code)).join('');
+
+function withStrings(name: string, all = bytes) {
+  return (fields: Fields<'count', 'name' | 'all'>): boolean => {
+    fields.count++;
+    fields.name = name;
+    fields.all = all;
+    return true;
+  };
+}
+
+test('a record may have strings of bytes, of any length up to their size', (t) => {
+  const zone = Zone.create('z', 65536);
+  const options = { fields: ['count'], strings: { name: 5, all: 256 } } as const;
+  const records = ZoneRecords.open(zone, options, { now: 1 })!;
+  for (const name of ['', 'a', 'abcde', 'x']) {
+    t.is(records.update('k', withStrings(name), undefined), 'stored');
+    t.like(records.get('k'), { name, all: bytes });
+  }
+  t.is(ZoneRecords.open(zone, options, { now: 1 })!.get('k')?.count, 4, 'the same fields find the same records');
+  t.is(records.add('new', 'count', 1), 1);
+  t.deepEqual(records.get('new'), { count: 1, name: '', all: '' });
+  t.throws(() => records.update('k', withStrings('abcdef'), undefined), {
+    instanceOf: RangeError,
+    message: /"name" has 6 bytes: it may have 5/,
+  });
+  t.throws(() => records.update('k', withStrings('a', '€'), undefined), {
+    instanceOf: RangeError,
+    message: /"all" has characters that are no bytes/,
+  });
+  t.like(records.get('k'), { count: 4, name: 'x' });
+  t.throws(() => ZoneRecords.open(zone, { fields: [], strings: { none: 0 } }, { now: 1 }), { instanceOf: RangeError });
+});
+
+const setFirst = (fields: { last: string }): boolean => {
+  fields.last = 'first';
+  return true;
+};
+
+test('a string that another worker has changed makes the change again', (t) => {
+  const zone = Zone.create('z', 65536);
+  const options = { fields: [], strings: { last: 8 } } as const;
+  const [one, other] = [ZoneRecords.open(zone, options, { now: 1 })!, ZoneRecords.open(zone, options, { now: 1 })!];
+  let calls = 0;
+  const appended = (fields: { last: string }): boolean => {
+    if (calls++ === 0) other.update('k', setFirst, undefined);
+    fields.last += '!';
+    return true;
+  };
+  t.is(one.update('k', appended, undefined), 'stored');
+  t.is(one.get('k')?.last, 'first!');
+});
+
+test('a record that a worker was storing when it died is dropped', (t) => {
+  const zone = Zone.create('z', 65536);
+  const options = { fields: ['count'], strings: { name: 5, all: 256 } } as const;
+  const records = ZoneRecords.open(zone, options, { now: 1 })!;
+  records.update('whole', withStrings('a'), undefined);
+  records.update('part', withStrings('b'), undefined);
+  // As far as a thread comes that dies in the middle: the mark is set, the rest is mixed.
+  const table = HashTable.find(zone, 'records count,name:5,all:256')!;
+  zone.enter();
+  const part = table.find('part');
+  zone.f64[numberOf(part)] = 0;
+  zone.f64[numberOf(part) + 1] = 99;
+  t.true(zone.releaseOf(threadId));
+  t.is(records.get('part'), undefined);
+  t.like(records.get('whole'), { count: 1, name: 'a' });
 });
 
 test('it does what a map does', (t) => {
