@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { printTree } from '../config/print.js';
+import { printTree } from '../module/print.js';
 import { ConfigTree, IdSource } from '../config/tree.js';
 import type { Effective } from '../control/effective-tree.js';
 import { assertHeapRoom, workerHeapSize } from '../control/heap-room.js';

@@ -1,6 +1,6 @@
 /** A change of the tree as text for people: dry runs, drift, reload logs. */
 import type { Directive } from '../module/tree.js';
-import { printDirective, printHead } from './print.js';
+import { printDirective, printHead } from '../module/print.js';
 import { ROOT_ID, sameHead, type DirectiveData, type TreeOperation } from './operations.js';
 import type { Tree } from './tree.js';
 

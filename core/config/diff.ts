@@ -5,7 +5,7 @@
 import { blockContext, type ContextName } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
 import { longestIncreasing } from './increasing.js';
-import { printDirective } from './print.js';
+import { printDirective } from '../module/print.js';
 import type { SpecRegistry } from './registry.js';
 import { ROOT_ID, directiveData, sameHead, type DirectiveData, type TreeOperation } from './operations.js';
 import type { Tree } from './tree.js';

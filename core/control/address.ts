@@ -65,6 +65,8 @@ interface Place {
   /** What the directives in it stand in. */
   readonly context: ContextName | undefined;
   readonly block: Block;
+  /** By name of directive, how many equals stand before each; counted when a second one is asked for: then it may be all of them. */
+  readonly counts: Map<string, ReadonlyMap<number, number> | undefined>;
 }
 
 /** Addresses in one tree. Those of blocks are kept: in a list of 100,000 all have the same. */
@@ -96,21 +98,33 @@ export class Addresses {
 
   #around(id: number): Place {
     const parent = this.tree.parentOf(id);
-    if (parent === undefined) return { address: ROOT_ADDRESS, context: 'main', block: this.tree.root };
+    if (parent === undefined) return { address: ROOT_ADDRESS, context: 'main', block: this.tree.root, counts: new Map() };
     const known = this.#places.get(parent.id);
     if (known !== undefined) return known;
     const outside = this.#around(parent.id);
     const context = outside.context && this.registry.contextInside(outside.context, parent.name);
-    const place = { address: this.#addressIn(outside, parent), context, block: parent.block ?? NO_BLOCK };
+    const place = { address: this.#addressIn(outside, parent), context, block: parent.block ?? NO_BLOCK, counts: new Map() };
     this.#places.set(parent.id, place);
     return place;
   }
 
-  #addressIn({ address, context, block }: Place, directive: Directive): string {
+  #addressIn(place: Place, directive: Directive): string {
+    const { address, context } = place;
     if (context === undefined) throw new Error(`directive "${directive.name}" stands in an unknown context`);
     const step = stepOf(directive, context, this.registry);
     if (!step.counted) return addressIn(address, step.text);
-    return countedAddress(address, step.text, equalsBefore(directive, step.text, block, context, this.registry), this.removed);
+    return countedAddress(address, step.text, this.#equalsBefore(directive, step.text, place, context), this.removed);
+  }
+
+  #equalsBefore(directive: Directive, step: string, { block, counts }: Place, context: ContextName): number {
+    const { name, id } = directive;
+    if (!counts.has(name)) {
+      counts.set(name, undefined);
+      return equalsBefore(directive, step, block, context, this.registry);
+    }
+    const known = counts.get(name) ?? countEquals(block.named(name), context, this.registry);
+    counts.set(name, known);
+    return known.get(id) ?? 0;
   }
 }
 
@@ -130,4 +144,17 @@ function equalsBefore(directive: Directive, step: string, siblings: Block, conte
     if (stepOf(sibling, context, registry).text === step) count++;
   }
   return count;
+}
+
+/** How many of the same step stand before each of the siblings, by id. */
+function countEquals(siblings: Iterable<Directive>, context: ContextName, registry: SpecRegistry): ReadonlyMap<number, number> {
+  const steps = new Map<string, number>();
+  const counts = new Map<number, number>();
+  for (const sibling of siblings) {
+    const { text } = stepOf(sibling, context, registry);
+    const before = steps.get(text) ?? 0;
+    counts.set(sibling.id, before);
+    steps.set(text, before + 1);
+  }
+  return counts;
 }

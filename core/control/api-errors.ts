@@ -2,29 +2,38 @@ import type { ConfigError } from '../config/errors.js';
 import { configErrorsOf } from '../config/errors.js';
 import { ApiError } from '../module/control.js';
 import { ZoneFullError } from '../upstream/zone-full-error.js';
-import { API_TEXT } from './parse-directive.js';
+import { placeInCall, type CallPlace } from './parse-directive.js';
 import { isFull, isSqliteError } from './sqlite.js';
 import { StoreError, StoreGone } from './store-error.js';
 
-/** A refused configuration change as the answer of a call: every reason, with its place in the text that came with the call. */
-export function configApiError(errors: readonly ConfigError[]): ApiError {
-  const [first] = errors;
-  if (errors.some((error) => error instanceof ZoneFullError))
-    return new ApiError(507, 'ZoneFull', first?.message ?? 'a zone is full', errors.map(detail));
-  return new ApiError(400, 'ConfigError', first?.message ?? 'invalid configuration', errors.map(detail));
+/**
+ * Configuration errors as an ApiError: every reason, with its place in the text that came with the call. Everything else as it is.
+ * @param folders of the server: they are left out of paths
+ */
+export function asApiError(error: unknown, folders: readonly string[] = []): unknown {
+  const errors = configErrorsOf(error);
+  if (errors === undefined) return error;
+  const details = errors.map((one) => detail(one, folders));
+  const [first] = details;
+  return errors.some((one) => one instanceof ZoneFullError)
+    ? new ApiError(507, 'ZoneFull', first?.message ?? 'a zone is full', details)
+    : new ApiError(400, 'ConfigError', first?.message ?? 'invalid configuration', details);
 }
 
-/** Configuration errors as an ApiError; everything else as it is. */
-export function asApiError(error: unknown): unknown {
-  const errors = configErrorsOf(error);
-  return errors === undefined ? error : configApiError(errors);
+interface Detail extends CallPlace {
+  readonly message: string;
+  readonly hint?: string;
 }
 
 /** Places in files of the server are not named to callers, and that a zone is full is the fault of no place. */
-function detail(error: ConfigError): unknown {
+function detail(error: ConfigError, folders: readonly string[]): Detail {
   const { message, source, hint } = error;
-  const place = source?.file === API_TEXT && !(error instanceof ZoneFullError) ? { line: source.line, column: source.column } : {};
-  return { message, ...place, ...(hint !== undefined && { hint }) };
+  const place = source !== undefined && !(error instanceof ZoneFullError) ? placeInCall(source) : undefined;
+  return { message: withoutFolders(message, folders), ...place, ...(hint !== undefined && { hint: withoutFolders(hint, folders) }) };
+}
+
+function withoutFolders(text: string, folders: readonly string[]): string {
+  return folders.toSorted((a, b) => b.length - a.length).reduce((shorter, folder) => shorter.replaceAll(`${folder}/`, ''), text);
 }
 
 /** Why a change could not be kept: nothing was changed then. The log has the paths. */

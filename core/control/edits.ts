@@ -6,7 +6,7 @@ import type { Edit } from '../module/services.js';
 import { blockContext, type ContextName } from '../module/spec.js';
 import { addressIn, stepOf, type Addresses } from './address.js';
 import { assertChangeable, assertDynamic } from './assert-dynamic.js';
-import { parseDirective, toDirectives } from './parse-directive.js';
+import { editedDirective, toDirectives } from './parse-directive.js';
 
 /** An edit as operations on the tree. */
 export interface ResolvedEdit {
@@ -44,7 +44,7 @@ function resolveAdd({ parent, text, before }: Edit & { op: 'add' }, around: Edit
   assertInForce(parent.id, around);
   if (before !== undefined) assertInForce(before.id, around);
   const { tree, registry } = around;
-  const parsed = parseDirective(text, around.ids);
+  const parsed = editedDirective(text, around.ids);
   const context = registry.contextWithin(tree, parent.id);
   assertDynamic(parsed, context, registry);
   const directive = withKeys(parsed, context, around, () => around.addresses.of(parent.id));
@@ -55,7 +55,7 @@ function resolveReplace({ target, text }: Edit & { op: 'replace' }, around: Edit
   assertInForce(target.id, around);
   const { tree, registry } = around;
   const old = tree.byId(target.id) ?? target;
-  const [now] = toDirectives([parseDirective(text, around.ids)]);
+  const [now] = toDirectives([editedDirective(text, around.ids)]);
   if (now === undefined) throw new Error('a directive was parsed to nothing');
   const context = registry.contextOf(tree, target.id);
   assertChangeable(old, now, context, registry);

@@ -3,7 +3,7 @@
  * reload; changes to directives that the file no longer has are dropped and named.
  */
 import { ConfigErrors } from '../config/errors.js';
-import { printDirective } from '../config/print.js';
+import { printDirective } from '../module/print.js';
 import type { SpecRegistry } from '../config/registry.js';
 import type { ConfigTree, Tree, TreeOperation } from '../config/tree.js';
 import type { Directive } from '../module/tree.js';

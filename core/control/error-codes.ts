@@ -79,6 +79,16 @@ export const ERROR_CODES = {
     meaning: 'The API has no such path.',
     remedy: 'See `openapi.json`; load the module of the feature in the control plane.',
   },
+  ServerNotFound: {
+    status: 404,
+    meaning: 'There is no virtual server with this address and name.',
+    remedy: 'Use an address of `listen` and a name of `server_name`.',
+  },
+  LocationNotFound: {
+    status: 404,
+    meaning: 'The server has no location with this rule and name.',
+    remedy: 'GET the locations of the server; `within` names the locations around a nested one.',
+  },
   UpstreamNotFound: { status: 404, meaning: 'There is no upstream with this name.', remedy: 'GET the list of upstreams.' },
   UpstreamServerNotFound: {
     status: 404,
@@ -97,6 +107,11 @@ export const ERROR_CODES = {
     remedy: 'Send the whole request without a pause (`client_header_timeout`, `client_body_timeout`).',
   },
   EntryExists: { status: 409, meaning: 'The entry already exists.', remedy: 'Change the existing entry, which `details` names.' },
+  LocationStatic: {
+    status: 409,
+    meaning: 'The location is in the configuration file.',
+    remedy: 'Change the file and reload, or send `?force=1`.',
+  },
   ChangedMeanwhile: {
     status: 409,
     meaning: 'The target was removed by a concurrent change.',

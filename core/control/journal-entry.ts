@@ -1,4 +1,4 @@
-import { printDirective } from '../config/print.js';
+import { printDirective } from '../module/print.js';
 import type { SpecRegistry } from '../config/registry.js';
 import type { ConfigTree } from '../config/tree.js';
 import type { ArgContext } from '../module/spec.js';

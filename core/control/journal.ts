@@ -18,6 +18,9 @@ export class Journal {
   /** True if the journal says that what the file has there was removed. */
   readonly removed = (address: string): boolean => this.store.overlay.get(address)?.op === 'remove';
 
+  /** True if the journal says that the API added what stands there, and no file has it. */
+  readonly added = (address: string): boolean => this.store.overlay.get(address)?.op === 'add';
+
   /** After rows were written past this class. */
   reread(): void {
     this.#seq = this.store.overlay.lastSeq();

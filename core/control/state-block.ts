@@ -1,4 +1,4 @@
-import { printDirective } from '../config/print.js';
+import { printDirective } from '../module/print.js';
 import { addressIn } from './address.js';
 import type { Draft } from './draft.js';
 import { textIn, type StateFileInput } from './state-file-join.js';

@@ -1,7 +1,7 @@
 /** Blocks whose lines a state file holds, while the effective tree is put together. */
 import { ConfigErrors, configErrorsOf, errorAt, type ConfigError } from '../config/errors.js';
 import { parseText } from '../config/parser.js';
-import { printDirective } from '../config/print.js';
+import { printDirective } from '../module/print.js';
 import { validate } from '../config/validate.js';
 import type { ContextName } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';

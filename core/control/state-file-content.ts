@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
-import { printDirective } from '../config/print.js';
+import { printDirective } from '../module/print.js';
 import type { Block } from '../module/tree.js';
 import { fileMark } from './replace-file.js';
 import type { FileMarks } from './state-files.js';

@@ -40,6 +40,8 @@ export interface TransactionOptions {
   /** Bytes of heap that a worker has. */
   readonly heapSize: () => number;
   readonly limits?: Partial<TransactionLimits>;
+  /** Folders of the server: callers see paths in them without their names. */
+  readonly folders?: readonly string[];
 }
 export interface TransactionLimits {
   /** How long workers may take to prepare a change of the API, and then to put it in force; and the same for a reload (ms). */

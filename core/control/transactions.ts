@@ -28,6 +28,7 @@ import { resolveEdit, type ResolvedEdit } from './edits.js';
 import { assertHeapRoom } from './heap-room.js';
 import { Journal } from './journal.js';
 import { NewKeys } from './new-keys.js';
+import { placeInCall } from './parse-directive.js';
 import { unavailable } from './rpc-messages.js';
 import { isFull } from './sqlite.js';
 import { StateFileWriter } from './state-file-writer.js';
@@ -61,6 +62,8 @@ export class TransactionQueue extends Transactions {
   readonly #stateFiles: StateFileWriter;
   readonly #limits: TransactionLimits;
   readonly #versions = new WeakMap<Directive, string>();
+  /** Addresses in the tree in force. */
+  #places: { readonly tree: ConfigTree; readonly addresses: Addresses } | undefined;
   #tail: Promise<unknown> = Promise.resolve();
   #version: number;
   #tx = 0;
@@ -88,6 +91,19 @@ export class TransactionQueue extends Transactions {
     const version = this.#versions.get(directive) ?? contentVersion(directive);
     this.#versions.set(directive, version);
     return version;
+  }
+
+  isAddition(directive: Directive): boolean {
+    const { instance } = this.options;
+    if (this.#places?.tree !== instance.tree) {
+      const addresses = new Addresses(instance.tree, instance.modules.registry, this.#journal.removed);
+      this.#places = { tree: instance.tree, addresses };
+    }
+    const { addresses } = this.#places;
+    // What stands in an addition was added with it.
+    return instance.tree
+      .pathOf(directive.id)
+      .some((outer) => placeInCall(outer.source) !== undefined && this.#journal.added(addresses.of(outer.id)));
   }
 
   /** Once the tree of the start is in force: keeps what was found out when it was made. */
@@ -190,7 +206,7 @@ export class TransactionQueue extends Transactions {
       const applied = await this.#carryOut({ operations, after, diff, origin, time, dryRun, keeps, record, followUp });
       return { ...applied, directives: edits.map(({ id }) => (after.byId(id) ?? before.byId(id)) as Directive) };
     } catch (error) {
-      throw asApiError(error);
+      throw asApiError(error, this.options.folders);
     }
   }
 

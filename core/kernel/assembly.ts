@@ -3,11 +3,13 @@ import type { Replica } from '../control/participant.js';
 import { HttpContext } from '../http/request/context.js';
 import { requestFlow } from '../http/phases/request-flow.js';
 import { HttpEngine, type EngineRole } from '../http/engine.js';
+import { ServersInForce } from '../http/servers-in-force.js';
 import { HttpExchanges } from '../http/upstream/exchange-route.js';
 import { Figures } from '../http/request/figures.js';
 import type { AppendedLogFiles } from '../log/log-files.js';
 import { Exchanges, KeyValue, LogFiles, Statistics, Upstreams } from '../module/services.js';
 import { Metrics } from '../module/metrics.js';
+import { VirtualServers } from '../module/virtual-servers.js';
 import { Zones } from '../module/zones.js';
 import { ZoneMetrics } from '../zone/metrics.js';
 import { Admission } from '../net/admission.js';
@@ -97,6 +99,10 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
   services.provide(Statistics, figures);
   services.provide(Upstreams, upstreams);
   services.provide(Exchanges, exchanges);
+  services.provide(
+    VirtualServers,
+    new ServersInForce(http, () => ({ tree: instance.tree, path: (text) => instance.modules.args.path(text) })),
+  );
   services.provide(Zones, moduleZones);
   services.provide(Metrics, metrics);
   // Ends last: all others have timers.

@@ -201,7 +201,9 @@ export class Master {
     this.#store = helper.length > 0 ? Store.open(folder) : Store.openIfUsable(folder, unusable);
     const participants = (): WorkerPool['participants'] => this.#workers.participants;
     const heapSize = (): number => this.#heapSize();
-    const queue = new TransactionQueue({ instance: this.#instance, store: this.#store, participants, ids, log, heapSize });
+    const { prefix, confFolder, installation } = this.#instance.options;
+    const folders = [prefix, confFolder, installation.root];
+    const queue = new TransactionQueue({ instance: this.#instance, store: this.#store, participants, ids, log, heapSize, folders });
     this.#transactions = queue;
     this.#keyValue = new MasterKeyValue(this.#store, participants, log, heapSize);
     const effective = effectiveTree(file, this.#store, { registry: modules.registry, args: modules.args, ids });

@@ -5,7 +5,7 @@
 import type { SecureContextOptions } from 'node:tls';
 import type { ActionContext, Preconditions } from './control.js';
 import type { ErrorBody, Handler, HttpRequest, Result, Scope, Template } from './http.js';
-import type { Block, Directive } from './tree.js';
+import type { Block, Directive, NewDirective } from './tree.js';
 
 export type LogLevel = 'debug' | 'info' | 'notice' | 'warn' | 'error' | 'crit' | 'alert' | 'emerg';
 
@@ -81,12 +81,13 @@ export interface NamedLogFiles {
 }
 
 /**
- * What a transaction does to the tree. `text` is one directive with its block, parsed alone: it cannot reach outside. An addition goes in
- * front of `before`, a directive of the same block, or to the end; to the end only where a state file holds such directives.
+ * What a transaction does to the tree. `text` is one directive with its block, parsed alone: it cannot reach outside; or a directive made of
+ * data, which may have text of a caller in its block. An addition goes in front of `before`, a directive of the same block, or to the end; to
+ * the end only where a state file holds such directives.
  */
 export type Edit =
-  | { readonly op: 'add'; readonly parent: Directive; readonly text: string; readonly before?: Directive }
-  | { readonly op: 'replace'; readonly target: Directive; readonly text: string }
+  | { readonly op: 'add'; readonly parent: Directive; readonly text: string | NewDirective; readonly before?: Directive }
+  | { readonly op: 'replace'; readonly target: Directive; readonly text: string | NewDirective }
   | { readonly op: 'remove'; readonly target: Directive };
 
 export interface Applied {
@@ -108,6 +109,8 @@ export abstract class Transactions {
    * The first time it is asked for after a change takes time that grows with the directive.
    */
   abstract versionOf(directive: Directive): string;
+  /** True for a directive that the API added; false for one of the configuration file, also where the API changed it. */
+  abstract isAddition(directive: Directive): boolean;
   /**
    * Carries out all edits or none. `build` runs when the transaction has its turn and sees the tree it will change; what it throws
    * reaches the caller and changes nothing.

@@ -38,3 +38,22 @@ export interface Block extends Iterable<Directive> {
   /** The directives called `name`, in order. */
   named(name: string): Iterable<Directive>;
 }
+
+/** A directive that a module makes for an `Edit`. Each of its words stays one word, whatever characters it has. */
+export interface NewDirective {
+  readonly name: string;
+  readonly words: readonly string[];
+  /** What its block holds; absent: it has none. */
+  readonly block?: readonly BlockPart[];
+}
+
+/** What stands in the block of a new directive: another one, or text that a caller of the API sent. */
+export type BlockPart = NewDirective | SentText;
+
+/** Directives as a caller of the API sent them. They are parsed alone, so that they cannot end the block and cannot include files. */
+export interface SentText {
+  /** The last `;` may be left out. */
+  readonly text: string;
+  /** JSON pointer of the field: errors name it, with line and column in the text. */
+  readonly pointer: string;
+}

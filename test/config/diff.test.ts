@@ -4,7 +4,7 @@ import type { Directive } from '../../core/module/tree.js';
 import { diffTrees } from '../../core/config/diff.js';
 import { describeChange } from '../../core/config/describe-change.js';
 import { parseText } from '../../core/config/parser.js';
-import { printTree } from '../../core/config/print.js';
+import { printTree } from '../../core/module/print.js';
 import { directiveData } from '../../core/config/operations.js';
 import { ConfigTree, IdSource, type TreeOperation } from '../../core/config/tree.js';
 import { nginxRegistry } from './nginx-specs.js';

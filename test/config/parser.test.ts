@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import test from 'ava';
 import * as fc from 'fast-check';
 import { parseFile, parseParameter, parseText, type Parsed } from '../../core/config/parser.js';
-import { printTree } from '../../core/config/print.js';
+import { printTree } from '../../core/module/print.js';
 import { IdSource } from '../../core/config/tree.js';
 import type { ParseLimits } from '../../core/config/text-parser.js';
 import { anyText } from './random-trees.js';

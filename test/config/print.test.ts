@@ -1,7 +1,7 @@
 import test from 'ava';
 import * as fc from 'fast-check';
 import { parseText } from '../../core/config/parser.js';
-import { printTree } from '../../core/config/print.js';
+import { printTree } from '../../core/module/print.js';
 import { ConfigTree, IdSource } from '../../core/config/tree.js';
 import { quoteWord } from '../../core/module/words.js';
 import { anyText, contentOf, dataOf, shapes } from './random-trees.js';

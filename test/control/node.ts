@@ -13,6 +13,8 @@ export interface NodeOptions extends SrvOptions {
   readonly api?: string;
   /** Inside the `http` block of the control plane. */
   readonly control?: string;
+  /** At the top of the configuration of the control plane. */
+  readonly controlMain?: string;
   readonly workers?: number;
   /** At the top of the configuration of the data plane. */
   readonly main?: string;
@@ -85,10 +87,11 @@ export function nodeConf({ http = upstreams('demo'), server = PROXY, workers = 2
     }`;
 }
 
-function controlConf({ api = '', control = '' }: NodeOptions): string {
+function controlConf({ api = '', control = '', controlMain = '' }: NodeOptions): string {
   return `
     load_module modules/srv_http_upstream_api_module.so;
     load_module modules/srv_http_sendmsg_module.so;
+    ${controlMain}
     error_log logs/ctrl.log info;
     events {}
     http {

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { ConfigErrors, ConfigError } from '../../core/config/errors.js';
-import { printTree } from '../../core/config/print.js';
+import { printTree } from '../../core/module/print.js';
 import { ApiError } from '../../core/module/control.js';
 import type { Block } from '../../core/module/tree.js';
 import { tempFolder } from '../harness/temp.js';

@@ -139,6 +139,16 @@ export class ServerNames {
     return this.#exact.get(host) ?? this.#findWildcard(host) ?? this.#findRegex(host) ?? this.#default;
   }
 
+  /** The server that has a name as `server_name` writes it: its lookup forms, a wildcard or a regular expression. */
+  named(forms: readonly ServerName[]): VirtualServer | undefined {
+    const tables = { exact: this.#exact, leading: this.#leading, trailing: this.#trailing };
+    for (const { kind, name } of forms) {
+      const found = kind === 'regex' ? this.#regexes.find(({ server }) => hasRegex(server, name))?.server : tables[kind].get(name)?.server;
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
   #findWildcard(host: string): ServerFound | undefined {
     if (this.#leading.size > 0) {
       for (let dot = host.indexOf('.'); dot >= 0; dot = host.indexOf('.', dot + 1)) {
@@ -173,6 +183,10 @@ function written({ kind, name }: ServerName): string {
 /** Regular expressions are asked in order: only where they stay the same do their places. */
 function sameRegexes({ before, after }: Replaced): boolean {
   return regexesOf(before) === regexesOf(after);
+}
+
+function hasRegex({ names }: VirtualServer, written: string): boolean {
+  return names.some(({ kind, name }) => kind === 'regex' && name === written);
 }
 
 function regexesOf(server: VirtualServer | undefined): string {

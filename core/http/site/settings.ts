@@ -4,6 +4,7 @@ import type { Template } from '../../module/http.js';
 import { compilePattern } from '../../module/pattern.js';
 import { ArgError } from '../../module/spec.js';
 import { levelsOf } from '../../module/temporary-folder.js';
+import { locationName } from '../../module/location-name.js';
 import type { Directive } from '../../module/tree.js';
 import { NAME_WITH_UNDERSCORES, PLAIN_NAME, TOKEN } from '../../net/http1/characters.js';
 import type { HeadLimits } from '../../net/http1/message-head.js';
@@ -130,13 +131,11 @@ export function listenOptions(lines: readonly Directive[], path: (relative: stri
   return listens.size > 0 ? [...listens.values()] : parseListen([fallback], path);
 }
 
-/** The modifier and name of a `location` line; `=/x` and `= /x` are the same. @throws ConfigError */
+/** What a `location` line matches. @throws ConfigError */
 export function locationMatch(directive: Directive): LocationMatch {
-  const [first, second] = directive.args;
+  const [first] = directive.args;
   if (first === undefined) throw errorAt(directive, 'invalid number of arguments in "location" directive');
-  const glued = /^(=|~\*|\^~|~)(?=.)/s.exec(first.text)?.[1];
-  const modifier = second === undefined ? (glued ?? '') : first.text;
-  const name = second === undefined ? first.text.slice(modifier.length) : second.text;
+  const { modifier, name } = locationName(directive);
   switch (modifier) {
     case '':
       return name.startsWith('@') ? { kind: 'named', name: bytes(name) } : { kind: 'prefix', name: bytes(name) };

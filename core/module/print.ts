@@ -1,6 +1,6 @@
 /** Writes directives as nginx-style text that parses back to the same directives. */
-import type { Directive, Word } from '../module/tree.js';
-import { quoteWord } from '../module/words.js';
+import type { Directive, Word } from './tree.js';
+import { quoteWord } from './words.js';
 
 type Printable = Pick<Directive, 'name' | 'args'> & { readonly block?: Iterable<Printable> };
 

@@ -1,0 +1,63 @@
+import type { Tree } from '../config/tree.js';
+import type { Directive } from '../module/tree.js';
+import { VirtualServers, type VirtualServerView } from '../module/virtual-servers.js';
+import { parseListen } from '../net/listen-options.js';
+import type { HttpEngine } from './engine.js';
+import { parseServerName } from './site/server-names.js';
+import { upstreamInput } from '../config/holdings.js';
+import type { VirtualServer } from './site/virtual-server.js';
+
+/** What the configuration in force is looked up in. */
+interface InForce {
+  readonly tree: Tree;
+  /** Absolute path of a unix socket that `listen` names. */
+  readonly path: (relative: string) => string;
+}
+
+export class ServersInForce extends VirtualServers {
+  constructor(
+    private readonly engine: Pick<HttpEngine, 'configuration' | 'groups'>,
+    private readonly inForce: () => InForce,
+  ) {
+    super();
+  }
+
+  *all(): Generator<VirtualServerView> {
+    for (const server of this.engine.configuration?.servers.values() ?? []) yield viewOf(server);
+  }
+
+  at(address: string): readonly VirtualServerView[] {
+    const group = this.#group(address);
+    if (group === undefined) return [];
+    const { defaultServer } = group.names;
+    const others = group.lines.filter(({ server }) => server !== defaultServer);
+    return [defaultServer, ...others.map(({ server }) => server)].map(viewOf);
+  }
+
+  find(address: string, name: string | undefined): VirtualServerView | undefined {
+    const names = this.#group(address)?.names;
+    const server = name === undefined ? names?.defaultServer : names?.named(parseServerName(name));
+    return server && viewOf(server);
+  }
+
+  *usersOf(upstream: string): Generator<Directive> {
+    const { tree } = this.inForce();
+    for (const id of this.engine.configuration?.users.get(upstreamInput(upstream))?.keys() ?? []) {
+      const user = tree.byId(id);
+      if (user !== undefined) yield user;
+    }
+  }
+
+  #group(address: string) {
+    const [options] = parseListen([address], this.inForce().path);
+    return options && this.engine.groups.get(options.address);
+  }
+}
+
+function viewOf({ directive, listens }: VirtualServer): VirtualServerView {
+  return {
+    directive,
+    addresses: listens.map(({ address }) => address),
+    names: Array.from(directive.block?.named('server_name') ?? []).flatMap(({ args }) => args.map(({ text }) => text)),
+  };
+}
