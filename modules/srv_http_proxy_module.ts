@@ -2,6 +2,7 @@ import type { Handler, HttpHandlers, HttpRequest, Template } from '../core/modul
 import { httpModule } from '../core/module/manifest.js';
 import { Exchanges, Log, type ExchangePlan } from '../core/module/services.js';
 import type { Directive } from '../core/module/tree.js';
+import { assertSizes, responseBuffering } from './srv_http_proxy_module/buffering.js';
 import { directives, type ProxyScope } from './srv_http_proxy_module/directives.js';
 import { assertRedirects, rewriter } from './srv_http_proxy_module/redirect.js';
 import { requestFields } from './srv_http_proxy_module/request-fields.js';
@@ -37,6 +38,7 @@ export class Proxy {
 
   compile(scope: ProxyScope): HttpHandlers | undefined {
     assertRedirects(scope);
+    assertSizes(scope);
     const url = scope.own('proxy_pass') ? scope.conf.proxy_pass : undefined;
     if (url === undefined) return undefined;
     const target = parseTarget(url, scope);
@@ -98,6 +100,7 @@ function planOf(scope: ProxyScope, target: Target, scheme: Scheme, shared: Share
     rewriteLocation: rewriter(scope, target),
     forceRanges: conf.proxy_force_ranges,
     interceptErrors: conf.proxy_intercept_errors,
+    buffering: responseBuffering(scope),
     ignoreClientAbort: conf.proxy_ignore_client_abort,
     requestBuffering: conf.proxy_request_buffering,
     passBody: conf.proxy_pass_request_body,

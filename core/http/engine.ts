@@ -84,7 +84,9 @@ export class HttpEngine implements Follower {
       const compiled = await this.#compile(() => compiler.compile(change, previous, concerned));
       const { groups, addresses } = this.#groupsOf(compiled, change);
       this.#warnOfConflicts(groups, addresses, change.warn);
-      const folders = this.exchanges.inUse ? this.#notMade(compiler.takeTemporaryFolders()) : NO_FOLDERS;
+      const folders = this.exchanges.inUse
+        ? this.#notMade(new Set([...compiler.takeTemporaryFolders(), ...this.exchanges.takeTemporaryFolders()]))
+        : NO_FOLDERS;
       this.#eachFolder(folders, checkTemporaryFolder);
       const opened = await this.#open(groups, addresses, modules.variables);
       const resources = this.#recorder.takeOpened();

@@ -136,7 +136,7 @@ class ArgumentReader {
   }
 
   private warnOfRepetition(word: Word): void {
-    const first = this.directive.args.find(({ text }) => text === word.text);
+    const first = this.directive.args.find(({ text }) => text.toLowerCase() === word.text.toLowerCase());
     if (first !== word) this.context.warn?.(`duplicate value "${word.text}"`);
   }
 

@@ -296,6 +296,26 @@ export interface UpstreamTls {
   readonly reusesSessions: boolean;
 }
 
+/** How responses of members are buffered for slow clients (proxy_buffering and its company). Sizes in bytes. */
+export interface ResponseBuffering {
+  readonly enabled: boolean;
+  /** Longest head of a response (proxy_buffer_size). */
+  readonly headSize: number;
+  /** What is held in memory (proxy_buffers). */
+  readonly memory: number;
+  /** Most that is read from the temporary file at once (proxy_busy_buffers_size). */
+  readonly readSize: number;
+  /** Most that is written to it at once (proxy_temp_file_write_size). */
+  readonly writeSize: number;
+  /** Longest temporary file (proxy_max_temp_file_size); 0: none. */
+  readonly maxFileSize: number;
+  /** Folder of the files (proxy_temp_path), and how many digits of a name make the name of each level of folders in it. */
+  readonly folder: string;
+  readonly levels: readonly number[];
+  /** Bytes a second that are read from the member while the response is buffered (proxy_limit_rate); 0: as they come. */
+  readonly limitRate: number;
+}
+
 /** How one location talks to its upstream; made once when it is compiled. */
 export interface ExchangePlan {
   /** Upstream name or `host:port`; known at compile time if constant. */
@@ -329,6 +349,7 @@ export interface ExchangePlan {
   /** The client gets the ranges it asks for of any 200 whose length is known, whatever the member says of ranges. */
   readonly forceRanges: boolean;
   readonly interceptErrors: boolean;
+  readonly buffering: ResponseBuffering;
   readonly ignoreClientAbort: boolean;
   readonly requestBuffering: boolean;
   readonly passBody: boolean;

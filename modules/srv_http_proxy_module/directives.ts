@@ -1,7 +1,8 @@
-import { choice, fieldName, flag, number, optional, rest, size, template, time } from '../../core/module/args.js';
+import { choice, fieldName, flag, number, optional, rest, template, time } from '../../core/module/args.js';
 import type { LocationScope, Template } from '../../core/module/http.js';
 import { compilePattern, namedGroups } from '../../core/module/pattern.js';
 import { ArgError, directive, type ArgType } from '../../core/module/spec.js';
+import { bufferingDirectives } from './buffering.js';
 import { tlsDirectives } from './tls.js';
 
 const ANYWHERE = ['http', 'server', 'location'] as const;
@@ -158,10 +159,7 @@ export const directives = {
     doc: 'Whether the upstream goes on when the client is gone.',
   }),
   ...tlsDirectives,
-  proxy_buffering: directive({ in: ANYWHERE, args: flag(), default: 'on', doc: 'Accepted: answers flow with back-pressure.' }),
-  proxy_buffer_size: directive({ in: ANYWHERE, args: size(), doc: 'Accepted; has no effect.' }),
-  proxy_buffers: directive({ in: ANYWHERE, args: { count: number({ min: 2 }), size: size() }, doc: 'Accepted; has no effect.' }),
-  proxy_busy_buffers_size: directive({ in: ANYWHERE, args: size(), doc: 'Accepted; has no effect.' }),
+  ...bufferingDirectives,
 };
 
 /** What these directives say for one location. */

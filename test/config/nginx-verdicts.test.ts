@@ -122,6 +122,59 @@ const REFUSED: readonly (readonly [http: string, message: string])[] = [
     'server { listen 127.0.0.1:PORT; location / { proxy_pass http://127.0.0.1:1; proxy_redirect ~(?<upstream_addr>a) b; } }',
     'the duplicate "upstream_addr" variable',
   ],
+  [
+    'server { listen 127.0.0.1:PORT; proxy_buffers 1 4k; location / { proxy_pass http://127.0.0.1:1; } }',
+    'there must be at least 2 "proxy_buffers"',
+  ],
+  [
+    'server { listen 127.0.0.1:PORT; proxy_buffers 0 4k; location / { proxy_pass http://127.0.0.1:1; } }',
+    '"proxy_buffers" directive invalid value',
+  ],
+  [
+    'server { listen 127.0.0.1:PORT; proxy_buffers 8 x; location / { proxy_pass http://127.0.0.1:1; } }',
+    '"proxy_buffers" directive invalid value',
+  ],
+  [
+    'server { listen 127.0.0.1:PORT; proxy_buffers 2 4k; location / { proxy_pass http://127.0.0.1:1; } }',
+    '"proxy_busy_buffers_size" must be less than the size of all "proxy_buffers" minus one buffer',
+  ],
+  [
+    'server { listen 127.0.0.1:PORT; proxy_busy_buffers_size 29k; location / { proxy_pass http://127.0.0.1:1; } }',
+    '"proxy_busy_buffers_size" must be less than the size of all "proxy_buffers" minus one buffer',
+  ],
+  [
+    'server { listen 127.0.0.1:PORT; proxy_buffer_size 64k; location / { proxy_pass http://127.0.0.1:1; } }',
+    '"proxy_busy_buffers_size" must be less than the size of all "proxy_buffers" minus one buffer',
+  ],
+  [
+    'server { listen 127.0.0.1:PORT; proxy_busy_buffers_size 2k; location / { proxy_pass http://127.0.0.1:1; } }',
+    '"proxy_busy_buffers_size" must be equal to or greater than the maximum of the value of "proxy_buffer_size" and one of the "proxy_buffers"',
+  ],
+  [
+    'server { listen 127.0.0.1:PORT; proxy_temp_file_write_size 1k; location / { proxy_pass http://127.0.0.1:1; } }',
+    '"proxy_temp_file_write_size" must be equal to or greater than the maximum of the value of "proxy_buffer_size" and one of the "proxy_buffers"',
+  ],
+  [
+    'server { listen 127.0.0.1:PORT; proxy_max_temp_file_size 1k; location / { proxy_pass http://127.0.0.1:1; } }',
+    '"proxy_max_temp_file_size" must be equal to zero to disable temporary files usage or must be equal to or greater than the maximum of the value of "proxy_buffer_size" and one of the "proxy_buffers"',
+  ],
+  ['server { listen 127.0.0.1:PORT; proxy_ignore_headers Foo; location / { proxy_pass http://127.0.0.1:1; } }', 'invalid value "Foo"'],
+  [
+    'server { listen 127.0.0.1:PORT; proxy_temp_path /tmp 5 6; location / { proxy_pass http://127.0.0.1:1; } }',
+    '"proxy_temp_path" directive invalid value',
+  ],
+  [
+    'server { listen 127.0.0.1:PORT; proxy_temp_path /tmp 1 x; location / { proxy_pass http://127.0.0.1:1; } }',
+    '"proxy_temp_path" directive invalid value',
+  ],
+  [
+    'server { listen 127.0.0.1:PORT; proxy_limit_rate x; location / { proxy_pass http://127.0.0.1:1; } }',
+    '"proxy_limit_rate" directive invalid value',
+  ],
+  [
+    'server { listen 127.0.0.1:PORT; proxy_buffering maybe; location / { proxy_pass http://127.0.0.1:1; } }',
+    'invalid value "maybe" in "proxy_buffering" directive, it must be "on" or "off"',
+  ],
 ];
 
 const WARNED: readonly (readonly [http: string, message: string])[] = [
@@ -140,6 +193,10 @@ const WARNED: readonly (readonly [http: string, message: string])[] = [
     'server { listen 127.0.0.1:PORT; location / { proxy_pass http://127.0.0.1:1; proxy_next_upstream error timeout error; } }',
     'duplicate value "error"',
   ],
+  [
+    'server { listen 127.0.0.1:PORT; location / { proxy_pass http://127.0.0.1:1; proxy_ignore_headers Vary x-accel-expires vary; } }',
+    'duplicate value "vary"',
+  ],
   ['server { listen 127.0.0.1:PORT; ssl_protocols TLSv1.2 TLSv1.2; }', 'duplicate value "TLSv1.2"'],
   ['server { listen 127.0.0.1:PORT; allow 10.0.0.1/8; }', 'low address bits of 10.0.0.1/8 are meaningless'],
   ['server { listen 127.0.0.1:PORT; deny 2001:db8::1/32; }', 'low address bits of 2001:db8::1/32 are meaningless'],
@@ -153,6 +210,8 @@ const ACCEPTED: readonly string[] = [
   'server { listen 127.0.0.1:PORT; expires $uri; location / { expires modified +24h; } location /a { expires @15h30m; } }',
   'server { listen 127.0.0.1:PORT; location / { proxy_pass $scheme://127.0.0.1:1; } }',
   'server { listen 127.0.0.1:PORT; client_body_temp_path bodies 5 5; client_body_in_single_buffer on; }',
+  'server { listen 127.0.0.1:PORT; proxy_buffers 4 8k; proxy_busy_buffers_size 24k; proxy_temp_file_write_size 8k; proxy_max_temp_file_size 0; }',
+  'server { listen 127.0.0.1:PORT; proxy_buffer_size 0; proxy_busy_buffers_size 28k; proxy_temp_path responses 5 5; proxy_limit_rate 1k; }',
   'server { listen 127.0.0.1:PORT; client_max_body_size 8388607g; server_name ~x ~x; }',
   'server { listen 127.0.0.1:PORT; allow 10.0.0.0/8; deny 2001:db8::/32; deny 10.0.0.1; allow all; }',
   'server { listen 127.0.0.1:PORT; error_page 403 = /x; error_page 404 =0 /x; error_page 405 406 =204 /x; }',

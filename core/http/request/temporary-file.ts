@@ -26,6 +26,8 @@ export class TemporaryFile {
   #writer: FileWriter | undefined;
   /** What comes while the disk is at work. */
   readonly #waiting = new ByteQueue();
+  /** Read buffers that are needed until everything is written. */
+  readonly #kept: Buffer[] = [];
   #written = 0;
   /** Calls of the system under way. The descriptor is theirs until they are back: as soon as it is closed it may be another file's. */
   #calls = 1;
@@ -61,10 +63,14 @@ export class TemporaryFile {
     return this.#waiting.length >= HIGH_WATER;
   }
 
-  /** @param borrowed the bytes are only valid during the call */
-  append(chunk: Buffer, borrowed: boolean): void {
+  /**
+   * @param borrowed the bytes are only valid during the call
+   * @param kept the buffer that they are in: it comes back through `ReadBuffers.give`
+   */
+  append(chunk: Buffer, borrowed: boolean, kept?: Buffer): void {
     this.length += chunk.length;
     this.#waiting.push(chunk, borrowed);
+    if (kept !== undefined) this.#kept.push(kept);
     if (this.#fd >= 0 && !this.#writing) this.#writeWaiting();
   }
 
@@ -124,9 +130,15 @@ export class TemporaryFile {
       // Of a disk that is about to be full the next call says so.
       if (from + bytes < batch.length) this.#write(batch, from + bytes);
       else if (!this.#waiting.isEmpty) this.#writeWaiting();
-      else this.#writing = false;
+      else this.#rest();
       this.#writer?.onFileWritten();
     });
+  }
+
+  #rest(): void {
+    this.#writing = false;
+    for (const buffer of this.#kept) this.request.context.buffers.give(buffer);
+    this.#kept.length = 0;
   }
 
   /** A call has come back. False: nobody waits for it any more. */

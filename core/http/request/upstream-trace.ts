@@ -24,4 +24,6 @@ export interface UpstreamTrace {
    * nobody is asked.
    */
   readonly url: string | undefined;
+  /** Until when the response may be cached by its X-Accel-Expires: epoch milliseconds, 0: not at all. Undefined: it says nothing. */
+  readonly expires: number | undefined;
 }

@@ -48,3 +48,25 @@ function redirect(request: Request, target: string): void {
   if (request.method !== 'HEAD') request.method = 'GET';
   request.redirect(uri.path, uri.args);
 }
+
+/** X-Accel-Buffering, -Limit-Rate and -Expires: how this response is delivered. */
+export function accelSettings(exchange: Exchange, { head }: MemberResponse): boolean {
+  const { fields, plan } = exchange.route;
+  if (!fields.hasAccel) return false;
+  const buffering = plan.ignored.has('x-accel-buffering') ? undefined : fields.value(head, MemberField.AccelBuffering)?.toLowerCase();
+  if (buffering === 'yes' || buffering === 'no') exchange.buffers = buffering === 'yes';
+  const expires = plan.ignored.has('x-accel-expires') ? undefined : fields.value(head, MemberField.AccelExpires);
+  if (expires !== undefined) exchange.expires = expiryOf(expires, exchange.request.context.clock.now);
+  return false;
+}
+
+/**
+ * What X-Accel-Expires says: seconds from now, 0 for not at all, or `@` and seconds since the epoch.
+ * @returns epoch milliseconds, 0: not to be cached; undefined for anything else
+ */
+export function expiryOf(value: string, now: number): number | undefined {
+  const [, at, digits] = /^(@?)(\d{1,12})$/.exec(value) ?? [];
+  if (digits === undefined) return undefined;
+  const ms = Number(digits) * 1000;
+  return at === '@' || ms === 0 ? ms : now + ms;
+}

@@ -70,6 +70,18 @@ export class Attempt implements AttemptFacts {
     if (this.peer !== undefined) this.upstream.repeated(this.peer);
   }
 
+  /** What has come of the head, with this piece of it. */
+  withPartial(chunk: Buffer): Buffer {
+    const { partial } = this;
+    this.partial = undefined;
+    return partial === undefined ? chunk : Buffer.concat([partial, chunk]);
+  }
+
+  /** The head is not complete: keeps the bytes from an offset on, which interim responses stood before. */
+  keepPartial(bytes: Buffer, from: number): void {
+    if (from < bytes.length) this.partial = Buffer.from(bytes.subarray(from));
+  }
+
   connected(): void {
     this.connectTime = this.reused ? 0 : this.elapsed;
   }

@@ -5,12 +5,14 @@ import { isToken, targetText } from '../../module/message-text.js';
 import { Exchanges, type ExchangePlan, type UpstreamTls, type UriPlan } from '../../module/services.js';
 import { ArgError } from '../../module/spec.js';
 import { FieldFilter, FieldFilters, keptFields } from '../../net/http1/fields.js';
+import { DEFAULT_HEAD_LIMITS, type HeadLimits } from '../../net/http1/message-head.js';
 import { escapeUri } from '../../net/http1/uri.js';
 import { SharedByContent } from '../../net/shared-by-content.js';
 import { TlsClient } from '../../net/tls-client.js';
 import type { Upstream } from '../../upstream/upstream.js';
 import { Exchange } from './exchange.js';
 import type { Request } from '../request/request.js';
+import { type FilePlan, TemporaryPath } from '../site/temporary-path.js';
 import { ResponseFields } from './response-fields.js';
 import { responseSteps, type ResponseStep } from './response-steps.js';
 
@@ -42,6 +44,9 @@ export class ExchangeRoute {
   readonly passesLastModified: boolean;
   readonly passesLocation: boolean;
   readonly #replaced: FieldFilter;
+  readonly headLimits: HeadLimits;
+  /** Where responses of its members wait for slow clients. */
+  readonly responseFile: FilePlan;
   /** What looks at a member's response before it is relayed. */
   readonly steps: readonly ResponseStep[];
   /** Undefined: TLS is not spoken. */
@@ -57,6 +62,14 @@ export class ExchangeRoute {
     /** Scratch of all routes, for the response that has just arrived. */
     readonly fields: ResponseFields,
   ) {
+    const { headSize, folder, levels, writeSize } = plan.buffering;
+    this.headLimits = { ...DEFAULT_HEAD_LIMITS, line: headSize, field: headSize, total: headSize };
+    this.responseFile = {
+      path: new TemporaryPath(folder, levels),
+      writeSize,
+      what: 'an upstream response is buffered to a temporary file',
+      when: ' while reading upstream',
+    };
     this.steps = responseSteps(plan);
     this.tls = plan.scheme === 'https' ? tlsClients.of(plan.tls) : undefined;
     this.hidden = filters.ofSet(plan.hidden, OWN_FIELDS);
@@ -198,6 +211,7 @@ export class HttpExchanges extends Exchanges {
   /** Told of the names that targets stand for: what is compiled depends on whether an upstream has them. */
   onUse: (name: string) => void = () => undefined;
   #lookups: Promise<void>[] = [];
+  #temporaryFolders = new Set<string>();
   readonly #tlsClients: TlsClients = new SharedByContent((settings) => new TlsClient(settings));
   readonly #filters = new FieldFilters();
   readonly #fields = new ResponseFields();
@@ -210,6 +224,7 @@ export class HttpExchanges extends Exchanges {
     const route = new ExchangeRoute(plan, this.source, this.#tlsClients, this.#filters, this.#fields);
     if (Object.keys(plan.tls.context).some((name) => name === 'cert' || name === 'ca')) assertUsable(route);
     this.inUse = true;
+    this.#temporaryFolders.add(plan.buffering.folder);
     for (const name of namesIn(plan.target.constant)) this.onUse(name);
     if (!route.find()) {
       const lookup = route.lookUp();
@@ -228,6 +243,13 @@ export class HttpExchanges extends Exchanges {
       // It is rejected: whoever uses it says so as well.
       return true;
     }
+  }
+
+  /** For responses, of the plans compiled since the last call. */
+  takeTemporaryFolders(): ReadonlySet<string> {
+    const folders = this.#temporaryFolders;
+    this.#temporaryFolders = new Set();
+    return folders;
   }
 
   /** Resolves when all names of the plans compiled since the last call were looked up. */

@@ -1,17 +1,18 @@
 import type { ResponseHead } from '../../net/http1/response-head.js';
-import { Choice } from '../../upstream/choice.js';
 import type { Upstream } from '../../upstream/upstream.js';
 import type { Peer } from '../../upstream/peer.js';
 import { Relayed, ResponseRelay } from './response-relay.js';
-import { endResponse, isResponseBehind, sendFailure } from '../response/response.js';
-import { Attempt } from './attempt.js';
+import { endResponse, sendFailure } from '../response/response.js';
+import type { Attempt } from './attempt.js';
+import { Attempts } from './attempts.js';
 import type { ExchangeRoute } from './exchange-route.js';
+import type { ResponseSource } from './response-flow.js';
 import type { RequestOwner } from '../request/client-stream.js';
 import type { Request } from '../request/request.js';
 import { RequestFeed } from './request-feed.js';
-import { covers, Failure, isRepeatable, statusOf, Tries } from './next-upstream.js';
+import { covers, Failure, isRepeatable, statusOf } from './next-upstream.js';
 import { isWhole, type MemberResponse } from './response-steps.js';
-import { parseAnswerHead } from './upstream-head.js';
+import { headFailure, parseAnswerHead } from './upstream-head.js';
 import type { PeerConnection, PeerUser } from '../../net/peer-connection.js';
 import type { AttemptFacts, UpstreamTrace } from '../request/upstream-trace.js';
 
@@ -19,15 +20,12 @@ import type { AttemptFacts, UpstreamTrace } from '../request/upstream-trace.js';
  * One client's request at its upstream: chooses a member, sends the request, brings the answer back, asks the next member if that is
  * allowed (nginx: ngx_http_upstream). All of it runs in the callbacks of two sockets.
  */
-export class Exchange implements RequestOwner, PeerUser, UpstreamTrace {
-  /** Those of this request's earlier exchanges included. */
-  readonly attempts: AttemptFacts[];
+export class Exchange implements RequestOwner, PeerUser, UpstreamTrace, ResponseSource {
   responseHead: string;
-  readonly #before: number;
-  readonly #tries: Tries;
+  buffers: boolean;
+  expires: number | undefined = undefined;
+  readonly #attempts: Attempts;
   readonly #feed: RequestFeed;
-  #attempt: Attempt | undefined = undefined;
-  #choice: Choice | undefined;
   /** From the moment on in which the client gets this member's answer. */
   #relay: ResponseRelay | undefined = undefined;
 
@@ -37,12 +35,10 @@ export class Exchange implements RequestOwner, PeerUser, UpstreamTrace {
     readonly upstream: Upstream,
     head: string,
   ) {
-    this.#tries = new Tries(request.context.clock);
-    this.attempts = request.upstreamTrace === undefined ? [] : [...request.upstreamTrace.attempts];
-    this.#before = this.attempts.length;
+    this.#attempts = new Attempts(request, route, upstream);
     this.responseHead = '';
+    this.buffers = route.plan.buffering.enabled;
     this.#feed = new RequestFeed(request, route, head, this);
-    this.#choice = upstream.choiceFor(request);
   }
 
   start(): void {
@@ -56,9 +52,14 @@ export class Exchange implements RequestOwner, PeerUser, UpstreamTrace {
     this.#next();
   }
 
+  /** Those of this request's earlier exchanges included. */
+  get attempts(): readonly AttemptFacts[] {
+    return this.#attempts.all;
+  }
+
   get url(): string | undefined {
-    if (this.attempts.length === this.#before) return undefined;
-    return `${this.route.plan.scheme}://${this.#attempt?.peer?.server ?? this.upstream.name}${this.#feed.target}`;
+    if (!this.#attempts.begun) return undefined;
+    return `${this.route.plan.scheme}://${this.#attempts.current?.peer?.server ?? this.upstream.name}${this.#feed.target}`;
   }
 
   // The client's side.
@@ -71,22 +72,20 @@ export class Exchange implements RequestOwner, PeerUser, UpstreamTrace {
     const { context } = this.request;
     // An answer of which a part is out already has nobody to go to.
     if (this.outlivesClient && this.#relay === undefined) return;
-    const consequence = this.#attempt === undefined ? '' : `, so upstream connection is closed too while ${this.#doing()} upstream`;
+    const consequence =
+      this.#attempts.current === undefined ? '' : `, so upstream connection is closed too while ${this.#doing()} upstream`;
     context.log.write('info', `client prematurely closed connection${consequence}`, this.request);
-    this.#feed.stop();
-    this.#release(false, false);
+    this.discard();
   }
 
   discard(): void {
+    this.#relay?.flow?.buffer?.close();
     this.#feed.stop();
     this.#release(false, false);
   }
 
   onDrain(): void {
-    const connection = this.#attempt?.connection;
-    if (this.#relay === undefined || connection === undefined) return;
-    connection.socket.resume();
-    this.request.context.timers.arm(connection, this.route.plan.readTimeout);
+    this.#relay?.flow?.onDrain();
   }
 
   /** Times how long the member takes to take the request, then to answer it; not how long the client takes to send it. */
@@ -109,7 +108,7 @@ export class Exchange implements RequestOwner, PeerUser, UpstreamTrace {
   // The member's side.
 
   onConnected(): void {
-    const attempt = this.#attempt;
+    const attempt = this.#attempts.current;
     if (attempt?.connection !== undefined) this.#send(attempt, attempt.connection);
   }
 
@@ -119,12 +118,12 @@ export class Exchange implements RequestOwner, PeerUser, UpstreamTrace {
 
   onUpstreamData(chunk: Buffer, borrowed: boolean): void {
     const { context } = this.request;
-    const attempt = this.#attempt;
+    const attempt = this.#attempts.current;
     if (attempt?.connection === undefined) return;
     attempt.received += chunk.length;
     context.timers.arm(attempt.connection, this.route.plan.readTimeout);
     if (this.#relay === undefined) this.#takeHead(attempt, chunk, borrowed);
-    else this.#relayed(this.#relay.relay(chunk, 0, borrowed), this.#relay);
+    else this.#relayed(this.#relay.relay(chunk, 0, borrowed), this.#relay, chunk.length);
   }
 
   onUpstreamEnd(): void {
@@ -139,7 +138,7 @@ export class Exchange implements RequestOwner, PeerUser, UpstreamTrace {
   }
 
   onUpstreamTimeout(): void {
-    const attempt = this.#attempt;
+    const attempt = this.#attempts.current;
     const sending = attempt?.requestSent === true && !this.#feed.isSent && this.#relay === undefined;
     // What the member had not taken when the time began, it has taken since.
     if (sending && attempt.connection?.socket.writableLength === 0) return;
@@ -149,20 +148,14 @@ export class Exchange implements RequestOwner, PeerUser, UpstreamTrace {
   // Attempts.
 
   #next(): void {
-    const { request, upstream } = this;
-    const { context } = request;
-    const peer = upstream.pick(this.#choice);
-    const attempt = new Attempt(upstream, peer, this.attempts.length === this.#before, context.clock);
-    this.attempts.push(attempt);
-    if (peer === undefined) {
-      attempt.status = 502;
-      context.log.write('error', 'no live upstreams while connecting to upstream', request);
-      this.#giveUp(502);
+    const { request } = this;
+    const attempt = this.#attempts.next();
+    if (attempt?.peer !== undefined) {
+      this.#connect(attempt, attempt.peer, true);
       return;
     }
-    this.#tries.count();
-    this.#attempt = attempt;
-    this.#connect(attempt, peer, true);
+    request.context.log.write('error', 'no live upstreams while connecting to upstream', request);
+    this.#giveUp(502);
   }
 
   #connect(attempt: Attempt, peer: Peer, mayReuse: boolean): void {
@@ -183,14 +176,14 @@ export class Exchange implements RequestOwner, PeerUser, UpstreamTrace {
   /** For the log. */
   #doing(): string {
     if (this.#relay !== undefined) return 'reading';
-    const sent = this.#attempt?.requestSent === true;
+    const sent = this.#attempts.current?.requestSent === true;
     if (sent && !this.#feed.isSent) return 'sending request to';
     return sent ? 'reading response header from' : 'connecting to';
   }
 
   /** The connection ended before there was an answer. */
   #closedBefore(reason: string): void {
-    const attempt = this.#attempt;
+    const attempt = this.#attempts.current;
     if (attempt?.connection?.outOfDescriptors === true) {
       this.#couldNotTry(attempt, `${reason} while connecting to upstream`);
       return;
@@ -220,7 +213,7 @@ export class Exchange implements RequestOwner, PeerUser, UpstreamTrace {
   /** The request may be sent once more: nothing of it is lost, and repeating it does no harm. */
   #mayRepeat(): boolean {
     if (this.request.headSent || this.request.finished) return false;
-    if (this.#attempt?.requestSent !== true) return true;
+    if (this.#attempts.current?.requestSent !== true) return true;
     if (!this.#feed.replayable) return false;
     return isRepeatable(this.request.method, this.route.plan.next);
   }
@@ -231,11 +224,11 @@ export class Exchange implements RequestOwner, PeerUser, UpstreamTrace {
     const { next } = route.plan;
     request.context.log.write('error', text, request);
     if (this.#relay !== undefined) {
-      this.#cutOff(true);
+      this.#cutOff();
       return;
     }
     const status = statusOf(failure);
-    this.#attempt?.failed(status);
+    this.#attempts.current?.failed(status);
     this.#release(false, true);
     if (covers(next, failure) && this.mayAskNext()) this.#next();
     else this.#giveUp(status);
@@ -248,35 +241,21 @@ export class Exchange implements RequestOwner, PeerUser, UpstreamTrace {
   }
 
   #release(reusable: boolean, failed: boolean): void {
-    const attempt = this.#attempt;
-    if (failed && attempt?.peer !== undefined) this.#exclude(attempt.peer);
     this.#feed.detach();
-    attempt?.end(this.route.plan.scope, reusable, failed);
-  }
-
-  /** It is not asked again for this request. */
-  #exclude(peer: Peer): void {
-    (this.#choice ??= new Choice(this.request)).tried.push(peer);
+    this.#relay?.flow?.stop();
+    this.#attempts.release(reusable, failed);
   }
 
   // The answer.
 
   #takeHead(attempt: Attempt, chunk: Buffer, borrowed: boolean): void {
     const { context } = this.request;
-    const { partial } = attempt;
-    const bytes = partial === undefined ? chunk : Buffer.concat([partial, chunk]);
-    const end = parseAnswerHead(context, bytes);
-    if (end > 0) {
-      attempt.partial = undefined;
-      this.#answer(attempt, context.responseHead, bytes, end, partial === undefined && borrowed);
-    } else if (end === 0) {
-      const { interimEnd } = context;
-      attempt.partial = interimEnd < bytes.length ? Buffer.from(bytes.subarray(interimEnd)) : undefined;
-    } else {
-      const { reason } = context.responseHead;
-      const why = reason === '' ? '' : ` (${reason})`;
-      this.fail(Failure.InvalidHeader, `upstream sent invalid header while reading response header from upstream${why}`);
-    }
+    const isFirst = attempt.partial === undefined;
+    const bytes = attempt.withPartial(chunk);
+    const end = parseAnswerHead(context, bytes, this.route.headLimits);
+    if (end > 0) this.#answer(attempt, context.responseHead, bytes, end, isFirst && borrowed);
+    else if (end === 0) attempt.keepPartial(bytes, context.interimEnd);
+    else this.fail(Failure.InvalidHeader, headFailure(context));
   }
 
   #answer(attempt: Attempt, head: ResponseHead, bytes: Buffer, bodyStart: number, borrowed: boolean): void {
@@ -297,23 +276,23 @@ export class Exchange implements RequestOwner, PeerUser, UpstreamTrace {
     route.fields.logRepeats(head, request);
     const response: MemberResponse = { head, connection, bytes, bodyStart, borrowed };
     for (const step of route.steps) if (step(this, response)) return;
-    const relay = new ResponseRelay(request, route, connection, head);
+    const relay = new ResponseRelay(request, route, connection, head, this);
     this.#relay = relay;
-    this.#relayed(relay.start(head, bytes, bodyStart, borrowed), relay);
+    this.#relayed(relay.start(head, bytes, bodyStart, borrowed), relay, bytes.length - bodyStart);
   }
 
   // For the steps of the response.
 
   /** Another member may be asked for this request. */
   mayAskNext(): boolean {
-    return this.#tries.mayGoOn(this.route.plan.next, this.upstream) && this.#mayRepeat();
+    return this.#attempts.mayGoOn() && this.#mayRepeat();
   }
 
   /** @param failed the response counts as a failure of the member */
   askNext(failed: boolean): void {
-    const peer = this.#attempt?.peer;
+    const peer = this.#attempts.current?.peer;
     this.#release(false, failed);
-    if (!failed && peer !== undefined) this.#exclude(peer);
+    if (!failed && peer !== undefined) this.#attempts.exclude(peer);
     this.#next();
   }
 
@@ -324,12 +303,13 @@ export class Exchange implements RequestOwner, PeerUser, UpstreamTrace {
     this.request.owner = undefined;
   }
 
-  #relayed(state: Relayed, relay: ResponseRelay): void {
+  /** @param length bytes that were read */
+  #relayed(state: Relayed, relay: ResponseRelay, length: number): void {
     // A body filter failed, and the response was given up.
-    if (this.#attempt?.connection === undefined) return;
+    if (this.#attempts.current?.connection === undefined) return;
     switch (state) {
       case Relayed.Open:
-        if (isResponseBehind(this.request)) this.#pause();
+        relay.flow?.onRead(length);
         return;
       case Relayed.Complete:
         this.#complete(relay);
@@ -342,23 +322,17 @@ export class Exchange implements RequestOwner, PeerUser, UpstreamTrace {
     }
   }
 
-  /** The client is slower than the member: no more is read until it has caught up. */
-  #pause(): void {
-    const { request } = this;
-    const connection = this.#attempt?.connection;
-    if (connection === undefined) return;
-    connection.socket.pause();
-    request.context.timers.disarm(connection);
-    if (request.stream.isBehind) request.stream.watchSending(request);
-  }
-
   #complete(relay: ResponseRelay): void {
     const { request } = this;
-    this.#attempt?.completed();
+    this.#attempts.current?.completed();
     this.#release(relay.leavesReusable && this.#feed.isSent, false);
     this.#feed.stop();
-    request.owner = undefined;
-    endResponse(request);
+    const buffer = relay.flow?.buffer;
+    if (buffer !== undefined) buffer.end();
+    else {
+      request.owner = undefined;
+      endResponse(request);
+    }
   }
 
   /** A filter threw, and nothing of the answer is out: the client gets a 500. */
@@ -369,27 +343,37 @@ export class Exchange implements RequestOwner, PeerUser, UpstreamTrace {
     sendFailure(this.request);
   }
 
-  /** The answer broke off: the client's connection is closed, so that it cannot take the part for the whole. */
+  /** The response broke off: the client's connection is closed, so that it cannot take the part for the whole. */
   #truncated(text: string): void {
-    const { request } = this;
-    request.context.log.write('error', text, request);
-    this.#cutOff(true);
+    this.request.context.log.write('error', text, this.request);
+    this.#cutOff();
   }
 
-  /** @param failed it is the member's fault */
-  #cutOff(failed: boolean): void {
+  #cutOff(): void {
     const { request } = this;
-    this.#release(false, failed);
+    const buffer = this.#relay?.flow?.buffer;
+    this.#release(false, true);
     this.#feed.stop();
+    if (buffer !== undefined) {
+      buffer.cutOff();
+      return;
+    }
     request.owner = undefined;
     request.stream.abort(request);
   }
 
+  /** What is buffered of the response is lost. */
+  onBufferFailed(): void {
+    this.discard();
+    this.request.owner = undefined;
+    this.request.stream.abort(this.request);
+  }
+
   /** For the tunnel: the connections of both sides, and the end of the member's accounts. */
   finishTunnel(): void {
-    this.#attempt?.completed();
+    this.#attempts.current?.completed();
     this.#feed.stop();
-    const connection = this.#attempt?.giveConnection();
+    const connection = this.#attempts.current?.giveConnection();
     this.#release(false, false);
     // What the client sent last still goes out.
     connection?.closeSoon(this.route.plan.sendTimeout);

@@ -1,6 +1,4 @@
 import type { NextUpstream } from '../../module/services.js';
-import type { Clock } from '../../net/clock.js';
-import type { Upstream } from '../../upstream/upstream.js';
 
 /** Why an attempt ended without an answer. */
 export const enum Failure {
@@ -26,24 +24,4 @@ export function statusOf(failure: Failure): number {
 /** True if a request that was sent may be sent to another member. */
 export function isRepeatable(method: string, next: NextUpstream): boolean {
   return next.nonIdempotent || !NOT_IDEMPOTENT.has(method);
-}
-
-/** How often one request may still go to a member (proxy_next_upstream_tries, proxy_next_upstream_timeout). */
-export class Tries {
-  readonly #startedAt: number;
-  #made = 0;
-
-  constructor(private readonly clock: Clock) {
-    this.#startedAt = clock.now;
-  }
-
-  count(): void {
-    this.#made++;
-  }
-
-  mayGoOn(next: NextUpstream, upstream: Upstream): boolean {
-    if (next.tries > 0 && this.#made >= next.tries) return false;
-    if (next.timeoutMs > 0 && this.clock.now - this.#startedAt >= next.timeoutMs) return false;
-    return this.#made < upstream.tries;
-  }
 }

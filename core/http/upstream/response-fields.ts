@@ -1,4 +1,4 @@
-import { nameBytes, startsIgnoreCase } from '../../net/http1/characters.js';
+import { nameBytes } from '../../net/http1/characters.js';
 import { fieldName, fieldValue } from '../../net/http1/fields.js';
 import { FieldKind } from '../../net/http1/message-head.js';
 import type { ResponseHead } from '../../net/http1/response-head.js';
@@ -49,9 +49,16 @@ interface KnownName {
   readonly bytes: Uint8Array;
 }
 
-/** By length. */
-const KNOWN: (readonly KnownName[] | undefined)[] = [];
-for (const [field, name] of NAMES.entries()) KNOWN[name.length] = [...(KNOWN[name.length] ?? []), { field, bytes: nameBytes(name) }];
+/** By length: nearly all fields of most responses are told apart by it. */
+const KNOWN: readonly (readonly KnownName[])[] = Array.from({ length: 1 + Math.max(...NAMES.map(({ length }) => length)) }, (_, length) =>
+  NAMES.flatMap((name, field) => (name.length === length ? [{ field, bytes: nameBytes(name) }] : [])),
+);
+
+/** True if a token of the same length is that name. In names of letters and hyphens the case is one bit. */
+function isName(bytes: Uint8Array, start: number, name: Uint8Array): boolean {
+  for (let i = 0; i < name.length; i++) if (((bytes[start + i] as number) | 0x20) !== name[i]) return false;
+  return true;
+}
 
 /** Where the fields of {@link MemberField} are in a member's head: found in one pass. A scratch object, valid as long as the head is. */
 export class ResponseFields {
@@ -67,29 +74,21 @@ export class ResponseFields {
   /** Finds the fields. Of one that came twice the first counts, and the others are not passed on (as in nginx since 1.23). */
   read(head: ResponseHead): void {
     const at = this.#at;
-    this.repeats.length = 0;
+    if (this.repeats.length > 0) this.repeats.length = 0;
     const { fields, count, bytes } = head;
     at.fill(-1);
     this.hasAccel = this.hasRedirect = false;
     for (let i = 0, slot = 0; i < count; i++, slot += 4) {
       const start = fields[slot] as number;
       const length = (fields[slot + 1] as number) - start;
-      const known = KNOWN[length];
-      if (known === undefined) continue;
-      if (length === REFRESH.length && startsIgnoreCase(bytes, start, REFRESH)) this.hasRedirect = true;
-      for (const name of known) {
-        if (!startsIgnoreCase(bytes, start, name.bytes)) continue;
-        const first = at[name.field] as number;
-        if (first < 0) at[name.field] = i;
-        else {
-          head.kinds[i] = FieldKind.Hop;
-          this.repeats.push(i, first);
-        }
-        break;
+      if (length >= KNOWN.length) continue;
+      if (length === REFRESH.length && isName(bytes, start, REFRESH)) this.hasRedirect = true;
+      const known = KNOWN[length] as readonly KnownName[];
+      for (let k = 0; k < known.length; k++) {
+        const name = known[k] as KnownName;
+        if (isName(bytes, start, name.bytes)) this.#found(head, name.field, i);
       }
     }
-    this.hasRedirect ||= this.#has(MemberField.Location);
-    for (let field: number = MemberField.AccelExpires; field < NAMES.length; field++) this.hasAccel ||= this.#has(field);
   }
 
   /** Its value; undefined: there is no such field. */
@@ -117,7 +116,15 @@ export class ResponseFields {
     }
   }
 
-  #has(field: number): boolean {
-    return (this.#at[field] as number) >= 0;
+  #found(head: ResponseHead, field: number, index: number): void {
+    const first = this.#at[field] as number;
+    if (first >= 0) {
+      head.kinds[index] = FieldKind.Hop;
+      this.repeats.push(index, first);
+      return;
+    }
+    this.#at[field] = index;
+    if (field === MemberField.Location) this.hasRedirect = true;
+    else if (field >= MemberField.AccelExpires) this.hasAccel = true;
   }
 }

@@ -5,6 +5,7 @@ import { startResponse, writeResponse } from '../response/response.js';
 import { BodyFraming, type FramedBody, Progress } from './body-framing.js';
 import type { ExchangeRoute } from './exchange-route.js';
 import { adoptHead } from './upstream-head.js';
+import { ResponseFlow, type ResponseSource } from './response-flow.js';
 import type { PeerConnection } from '../../net/peer-connection.js';
 
 /** How far a response has got. */
@@ -26,9 +27,17 @@ export class ResponseRelay implements FramedBody {
   #kind = BODY_NONE;
   #framing: BodyFraming | undefined = undefined;
   #lender: Lender | undefined = undefined;
+  /** Of a body that did not come with its head. */
+  flow: ResponseFlow | undefined = undefined;
   #reusable: boolean;
 
-  constructor(request: Request, route: ExchangeRoute, connection: PeerConnection, head: ResponseHead) {
+  constructor(
+    request: Request,
+    route: ExchangeRoute,
+    connection: PeerConnection,
+    head: ResponseHead,
+    private readonly source: ResponseSource,
+  ) {
     this.#request = request;
     this.#route = route;
     this.#connection = connection;
@@ -82,11 +91,14 @@ export class ResponseRelay implements FramedBody {
 
   /** From the framing. */
   write(chunk: Buffer, from: number, to: number): void {
-    writeResponse(this.#request, chunk, from, to, this.#lender);
+    const buffer = this.flow?.buffer;
+    if (buffer === undefined) writeResponse(this.#request, chunk, from, to, this.#lender);
+    else buffer.write(chunk, from, to, this.#lender);
   }
 
   #openBody(length: number, bytes: Buffer, bodyStart: number, borrowed: boolean): Relayed {
     this.#connection.wantOwnBuffers();
+    this.flow = new ResponseFlow(this.#request, this.#connection, this.#route, this.source);
     this.#framing = new BodyFraming(this.#kind, length, this);
     if (bytes.length > bodyStart) return this.relay(bytes, bodyStart, borrowed);
     this.#request.stream.flush(this.#request);

@@ -1,6 +1,6 @@
 import { fieldName, fieldValue, findField, keptFields } from '../../net/http1/fields.js';
 import { parseFound } from '../../net/http1/head-end.js';
-import { DEFAULT_HEAD_LIMITS } from '../../net/http1/message-head.js';
+import { HEAD_TOO_LARGE, type HeadLimits } from '../../net/http1/message-head.js';
 import { parseResponseHead, type ResponseHead } from '../../net/http1/response-head.js';
 import { type HttpContext, OwnField } from '../request/context.js';
 import type { ExchangeRoute } from './exchange-route.js';
@@ -17,22 +17,29 @@ const STATUS_AT = 9;
  * Parses the head of a final answer into the scratch, past interim ones (1xx).
  * @returns the offset behind it; 0: more bytes are needed, from `context.interimEnd` on; -1: it is malformed
  */
-export function parseAnswerHead(context: HttpContext, bytes: Buffer): number {
+export function parseAnswerHead(context: HttpContext, bytes: Buffer, limits: HeadLimits): number {
   const { responseEnd, responseHead: head } = context;
   context.interimEnd = 0;
   for (;;) {
     const from = context.interimEnd;
     responseEnd.reset();
-    const end = from < bytes.length ? responseEnd.find(bytes, from, DEFAULT_HEAD_LIMITS) : 0;
+    const end = from < bytes.length ? responseEnd.find(bytes, from, limits) : 0;
     if (end === 0) return 0;
     if (end < 0) {
       head.forget();
       return -1;
     }
-    if (parseFound(responseEnd, bytes, from, end, DEFAULT_HEAD_LIMITS, head, parseResponseHead) !== 0) return -1;
+    if (parseFound(responseEnd, bytes, from, end, limits, head, parseResponseHead) !== 0) return -1;
     if (!head.interim) return responseEnd.end;
     context.interimEnd = responseEnd.end;
   }
+}
+
+/** For the log: why a head is malformed. */
+export function headFailure({ responseEnd: { code }, responseHead: { reason } }: HttpContext): string {
+  if (code === HEAD_TOO_LARGE || code === 414) return 'upstream sent too big header while reading response header from upstream';
+  const why = reason === '' ? '' : ` (${reason})`;
+  return `upstream sent invalid header while reading response header from upstream${why}`;
 }
 
 /**
