@@ -126,13 +126,9 @@ test('proxy_buffering off, X-Accel-Buffering, proxy_max_temp_file_size: which me
   for (const { headers } of responses) t.is(headers['x-accel-buffering'], undefined);
   await waitFor('the members that are free', () => backend.sent.length === free.length);
   t.deepEqual(backend.sent.toSorted(), free.map((path) => path.replace(/\?.*/, '')).toSorted());
-  t.deepEqual(
-    openFiles(srv)
-      .map(({ size }) => size <= 1_048_576)
-      .toSorted(),
-    [false, false, false, true],
-    'the length of a file is limited',
-  );
+  const [limited, ...others] = openFiles(srv).toSorted((a, b) => a.size - b.size);
+  t.true(limited !== undefined && limited.size <= 1_048_576, 'the length of a file is limited');
+  t.true(others.length === 3 && others.every(({ size }) => size > 1_048_576));
   t.deepEqual(new Set(await Promise.all(responses.map(digestOf))), new Set([patternDigest(LENGTH)]));
   await noneIsOpen(srv);
 });
