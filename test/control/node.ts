@@ -1,6 +1,6 @@
 /** A whole node for black-box tests: data plane with workers, broker, control plane. */
 import { get, json, type JsonAnswer } from '../harness/client.js';
-import { fileScope, type Scope } from '../harness/scope.js';
+import { shared, type Scope } from '../harness/scope.js';
 import { startSrv, type Srv, type SrvOptions } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
 
@@ -110,9 +110,7 @@ export async function startNode(t: Scope, options: NodeOptions = {}): Promise<No
 
 /** One node for the tests of a file that do not disturb each other: started for the first that asks, ended after the last. */
 export function sharedNode(options: NodeOptions = {}): () => Promise<Node> {
-  const scope = fileScope();
-  let node: Promise<Node> | undefined;
-  return () => (node ??= startNode(scope, options));
+  return shared((scope) => startNode(scope, options));
 }
 
 /** An `upstream` block for each name, with two members as `demo` has them, of which no one answers. */

@@ -18,3 +18,10 @@ export function fileScope(): Scope {
     fail: (message) => failures.push(message),
   };
 }
+
+/** Something for the tests of a file that do not disturb each other: started for the first that asks, ended after the last. */
+export function shared<T>(start: (scope: Scope) => Promise<T>): () => Promise<T> {
+  const scope = fileScope();
+  let started: Promise<T> | undefined;
+  return () => (started ??= start(scope));
+}

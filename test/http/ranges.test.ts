@@ -1,13 +1,14 @@
 import test, { type ExecutionContext } from 'ava';
 import { httpBackend } from '../harness/backends.js';
 import { type Answer, get } from '../harness/client.js';
+import { shared, type Scope } from '../harness/scope.js';
 import { startSrv, type Srv } from '../harness/srv.js';
 
 const LARGE = '0123456789'.repeat(100_000);
 const TAG = '"v1"';
 
 /** A member that knows nothing of ranges. */
-async function start(t: ExecutionContext): Promise<Srv> {
+async function start(t: Scope): Promise<Srv> {
   const backend = await httpBackend(t, (request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://x');
     const body = pathname.endsWith('/large') ? LARGE : '0123456789';
@@ -35,6 +36,8 @@ async function start(t: ExecutionContext): Promise<Srv> {
     }`,
   );
 }
+
+const site = shared(start);
 
 type Case = readonly [
   what: string,
@@ -65,7 +68,7 @@ const CASES: readonly Case[] = [
 ];
 
 test('a client gets ranges of what a member sends', async (t) => {
-  const srv = await start(t);
+  const srv = await site();
   for (const [what, path, headers, status, body, fields = {}] of CASES) {
     const response = await get(srv.port('web'), path, { headers });
     t.is(response.status, status, what);
@@ -77,7 +80,7 @@ test('a client gets ranges of what a member sends', async (t) => {
 });
 
 test('several ranges of a member are parts of one body, as they come', async (t) => {
-  const srv = await start(t);
+  const srv = await site();
   for (const path of ['/', '/large']) {
     const response = await get(srv.port('web'), path, { headers: range('0-1,5-6,-2') });
     const size = path === '/' ? 10 : LARGE.length;
@@ -90,7 +93,7 @@ test('several ranges of a member are parts of one body, as they come', async (t)
 });
 
 test('what is compressed has no ranges', async (t) => {
-  const srv = await start(t);
+  const srv = await site();
   const response = await get(srv.port('web'), '/gzip/large', { headers: { ...range('0-1'), 'Accept-Encoding': 'gzip' } });
   t.deepEqual([response.status, response.headers['content-encoding'], response.headers['accept-ranges']], [200, 'gzip', undefined]);
 });

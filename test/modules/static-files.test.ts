@@ -1,10 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { realpathSync, symlinkSync, truncateSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
-import test from 'ava';
-import { connectRaw, get } from '../harness/client.js';
+import test, { type ExecutionContext } from 'ava';
+import { connectRaw, get, type RawConnection } from '../harness/client.js';
+import { shared, type Scope } from '../harness/scope.js';
 import { startSrv, type Srv } from '../harness/srv.js';
-import type { ExecutionContext } from 'ava';
+import { waitFor } from '../harness/wait.js';
 
 const FILES = {
   'html/page.html': '<p>page</p>',
@@ -13,6 +14,7 @@ const FILES = {
   'html/ä b.txt': 'bytes',
   'html/empty.txt': '',
   'html/large.bin': '0123456789'.repeat(100_000),
+  'html/sub/NAME.JPG': 'picture',
   'other/name.txt': 'by alias',
   'other/a.jpg': 'picture',
   'deep/x/first.txt': 'first',
@@ -23,7 +25,7 @@ const TIME = 1_000_000_000;
 const ETAG = '"3b9aca00-b"';
 const DATE = 'Sun, 09 Sep 2001 01:46:40 GMT';
 
-async function start(t: ExecutionContext, allowCrashes = false): Promise<Srv> {
+async function start(t: Scope, allowCrashes = false): Promise<Srv> {
   const srv = await startSrv(
     t,
     `events {}
@@ -43,6 +45,9 @@ async function start(t: ExecutionContext, allowCrashes = false): Promise<Srv> {
         location /plain/ { alias html/; etag off; }
         location /before/ { alias html/; if_modified_since before; }
         location /never/ { alias html/; if_modified_since off; }
+        location /threads/ { alias html/; aio threads; }
+        location /untyped/ { alias html/; default_type ""; }
+        location /binary/ { alias html/; default_type application/octet-stream; }
         location /own { return 200 own; }
         error_page 410 /page.html;
         location /gone { return 410; }
@@ -54,8 +59,10 @@ async function start(t: ExecutionContext, allowCrashes = false): Promise<Srv> {
   return srv;
 }
 
+const site = shared((scope) => start(scope));
+
 test('files below the root are served, with their type, time and tag', async (t) => {
-  const srv = await start(t);
+  const srv = await site();
   const page = await get(srv.port('web'), '/page.html');
   t.deepEqual([page.status, page.body], [200, FILES['html/page.html']]);
   const { headers } = page;
@@ -91,7 +98,7 @@ const RESPONSES: readonly (readonly [path: string, status: number, body: string]
   ['/gone', 410, '<p>page</p>'],
 ];
 test('the file is chosen by root, alias and index', async (t) => {
-  const srv = await start(t);
+  const srv = await site();
   for (const [path, status, body] of RESPONSES) {
     const response = await get(srv.port('web'), path);
     t.is(response.status, status, path);
@@ -102,7 +109,7 @@ test('the file is chosen by root, alias and index', async (t) => {
 const exactly = (text: string): RegExp => new RegExp(text.replaceAll(/[()[\]]/g, String.raw`\$&`));
 
 test('what is no file is refused as nginx does, and logged', async (t) => {
-  const srv = await start(t);
+  const srv = await site();
   const root = join(srv.prefix, 'html');
   const moved = await get(srv.port('web'), '/sub?a=b');
   t.deepEqual([moved.status, moved.headers.location], [301, `http://127.0.0.1:${srv.port('web')}/sub/?a=b`]);
@@ -148,7 +155,7 @@ const CONDITIONS: readonly (readonly [what: string, headers: Record<string, stri
   ['modified since then', { 'If-Unmodified-Since': 'Sat, 08 Sep 2001 01:46:40 GMT' }, 412],
 ];
 test('conditions of a request are compared with the file', async (t) => {
-  const srv = await start(t);
+  const srv = await site();
   for (const [what, headers, status, path = '/page.html'] of CONDITIONS) {
     const response = await get(srv.port('web'), path, { headers });
     t.is(response.status, status, what);
@@ -158,19 +165,60 @@ test('conditions of a request are compared with the file', async (t) => {
   }
 });
 
-test('a file that shrinks while it is sent cuts the response off', async (t) => {
-  // That is an alert in the log, as with nginx.
-  const srv = await start(t, true);
-  const path = join(srv.prefix, 'html/large.bin');
-  truncateSync(path, 50_000_000);
+const TYPES: readonly (readonly [path: string, type: string | undefined])[] = [
+  ['/page.html', 'text/html'],
+  ['/sub/NAME.JPG', 'image/jpeg'],
+  ['/empty.txt', 'text/plain'],
+  ['/binary/empty.txt', 'application/octet-stream'],
+  ['/binary/page.html', 'text/html'],
+  ['/untyped/empty.txt', undefined],
+];
+test('types and default_type give the content type', async (t) => {
+  const srv = await site();
+  for (const [path, type] of TYPES) t.is((await get(srv.port('web'), path)).headers['content-type'], type, path);
+});
+
+test('other threads read with aio threads', async (t) => {
+  const srv = await site();
+  const large = await get(srv.port('web'), '/threads/large.bin');
+  t.true(large.body === FILES['html/large.bin']);
+  const range = await get(srv.port('web'), '/threads/large.bin', { headers: { Range: 'bytes=900001-900003' } });
+  t.deepEqual([range.status, range.body], [206, '123']);
+  t.is((await get(srv.port('web'), '/threads/empty.txt')).status, 200);
+});
+
+/** Asks for a file of 50 MB, and reads nothing of it but its beginning. */
+async function askSlowly(t: ExecutionContext, srv: Srv, path: string): Promise<RawConnection> {
   const connection = await connectRaw(t, srv.port('web'));
   connection.socket.pause();
-  connection.send('GET /large.bin HTTP/1.1\r\nHost: x\r\n\r\n');
-  await new Promise((done) => setTimeout(done, 300));
-  truncateSync(path, 1_000);
+  connection.send(`GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+  await waitFor('the beginning', () => connection.socket.readableLength > 0);
+  return connection;
+}
+
+test('a file that grows while it is sent is sent as long as it was', async (t) => {
+  const srv = await start(t);
+  const path = join(srv.prefix, 'html/large.bin');
+  truncateSync(path, 50_000_000);
+  const connection = await askSlowly(t, srv, '/large.bin');
+  truncateSync(path, 60_000_000);
   connection.socket.resume();
   const received = await connection.receiveAll();
-  t.regex(received, /Content-Length: 50000000\r\n/);
-  t.true(received.length < 50_000_000);
-  await srv.waitForLog(/\[alert\].*pread\(\) read only 0 of \d+ bytes at \d+ from ".*large\.bin".*GET \/large\.bin/);
+  t.is(received.length - received.indexOf('\r\n\r\n') - 4, 50_000_000);
 });
+
+for (const path of ['/large.bin', '/threads/large.bin']) {
+  test(`a file that shrinks while it is sent cuts the response off: ${path}`, async (t) => {
+    // That is an alert in the log, as with nginx.
+    const srv = await start(t, true);
+    const file = join(srv.prefix, 'html/large.bin');
+    truncateSync(file, 50_000_000);
+    const connection = await askSlowly(t, srv, path);
+    truncateSync(file, 1_000);
+    connection.socket.resume();
+    const received = await connection.receiveAll();
+    t.regex(received, /Content-Length: 50000000\r\n/);
+    t.true(received.length < 50_000_000);
+    await srv.waitForLog(/\[alert\].*pread\(\) read only 0 of \d+ bytes at \d+ from ".*large\.bin".*GET .*\/large\.bin/);
+  });
+}

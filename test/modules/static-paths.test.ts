@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { exchange } from '../harness/client.js';
+import { shared, type Scope } from '../harness/scope.js';
 import { startSrv, type Srv } from '../harness/srv.js';
 import { tempFolder, writeInto } from '../harness/temp.js';
 
@@ -12,7 +13,7 @@ const USER = process.getuid?.() === 0 ? 'user daemon daemon;' : '';
 const rules = (name: string, lines: string): string => `location /${name}/ { alias html/; ${lines} }`;
 
 /** A site with all kinds of things below its root and beside it, in a prefix that every user may enter. */
-async function start(t: ExecutionContext): Promise<Srv> {
+async function start(t: Scope): Promise<Srv> {
   const prefix = tempFolder(t, {
     'html/page.html': 'page',
     'html/sub/file.txt': 'file',
@@ -48,6 +49,8 @@ async function start(t: ExecutionContext): Promise<Srv> {
     { prefix },
   );
 }
+
+const site = shared(start);
 
 /** Sends the target as it is. @returns status and body; of an error the status alone */
 async function ask(t: ExecutionContext, srv: Srv, target: string): Promise<string> {
@@ -88,7 +91,7 @@ const PATHS: readonly Case[] = [
   [`/${'x'.repeat(300)}`, '404'],
 ];
 test('only what is a file below the root is served', async (t) => {
-  const srv = await start(t);
+  const srv = await site();
   for (const [target, result] of PATHS) t.is(await ask(t, srv, target), result, target);
 });
 
@@ -123,7 +126,7 @@ const LINKS: readonly Case[] = [
   ['/tried/link.txt', '410'],
 ];
 test('disable_symlinks rejects paths with links', async (t) => {
-  const srv = await start(t);
+  const srv = await site();
   for (const [target, result] of LINKS) t.is(await ask(t, srv, target), result, target);
   await srv.waitForLog(/open\(\) ".*html\/link\.txt" failed \(40: Too many levels of symbolic links\)/);
 });

@@ -1,14 +1,15 @@
 import { utimesSync } from 'node:fs';
 import { join } from 'node:path';
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { get } from '../harness/client.js';
+import { shared, type Scope } from '../harness/scope.js';
 import { startSrv, type Srv } from '../harness/srv.js';
 
 const LARGE = '0123456789'.repeat(100_000);
 const DATE = 'Sun, 09 Sep 2001 01:46:40 GMT';
 const ETAG = '"3b9aca00-a"';
 
-async function start(t: ExecutionContext): Promise<Srv> {
+async function start(t: Scope): Promise<Srv> {
   const srv = await startSrv(
     t,
     `events {}
@@ -24,6 +25,8 @@ async function start(t: ExecutionContext): Promise<Srv> {
   utimesSync(join(srv.prefix, 'html/ten.txt'), 1_000_000_000, 1_000_000_000);
   return srv;
 }
+
+const site = shared(start);
 
 type Case = readonly [range: string, status: number, contentRange: string | undefined, body?: string, headers?: Record<string, string>];
 const RANGES: readonly Case[] = [
@@ -47,7 +50,7 @@ const RANGES: readonly Case[] = [
   ['bytes=0-1', 304, undefined, '', { 'If-None-Match': ETAG }],
 ];
 test('a range of a file', async (t) => {
-  const srv = await start(t);
+  const srv = await site();
   for (const [range, status, contentRange, body, headers] of RANGES) {
     const response = await get(srv.port('web'), '/ten.txt', { headers: { ...headers, Range: range } });
     t.deepEqual([response.status, response.headers['content-range']], [status, contentRange], range);
@@ -58,7 +61,7 @@ test('a range of a file', async (t) => {
 });
 
 test('a range of a large file, of an empty one, and with HEAD', async (t) => {
-  const srv = await start(t);
+  const srv = await site();
   const large = await get(srv.port('web'), '/large.txt', { headers: { Range: 'bytes=100001-900000' } });
   t.is(large.status, 206);
   t.true(large.body === LARGE.slice(100_001, 900_001));
@@ -69,7 +72,7 @@ test('a range of a large file, of an empty one, and with HEAD', async (t) => {
 });
 
 test('several ranges are sent as parts', async (t) => {
-  const srv = await start(t);
+  const srv = await site();
   const response = await get(srv.port('web'), '/ten.txt', { headers: { Range: 'bytes=0-1,-3' } });
   t.is(response.status, 206);
   const [, boundary = ''] = /^multipart\/byteranges; boundary=(\w+)$/.exec(response.headers['content-type'] ?? '') ?? [];
@@ -81,7 +84,7 @@ test('several ranges are sent as parts', async (t) => {
 });
 
 test('max_ranges limits them', async (t) => {
-  const srv = await start(t);
+  const srv = await site();
   const none = await get(srv.port('web'), '/none/ten.txt', { headers: { Range: 'bytes=0-1' } });
   t.deepEqual([none.status, none.headers['accept-ranges']], [200, undefined]);
   t.is((await get(srv.port('web'), '/one/ten.txt', { headers: { Range: 'bytes=0-1,4-5' } })).status, 200);

@@ -109,6 +109,7 @@ const RECIPES = `
   load_module modules/acme_http_html_note_module.mjs;
   load_module modules/acme_http_keys_module.mjs;
   load_module modules/acme_http_clock_module.mjs;
+  load_module modules/acme_http_numbers_module.mjs;
   load_module modules/acme_http_sessions_module.mjs;
   load_module modules/acme_http_session_user_module.mjs;
   load_module modules/acme_http_visits_module.mjs;
@@ -126,6 +127,7 @@ const RECIPES = `
       location /text { default_type text/plain; return 200 "text"; }
       location /keys { api_keys conf/keys.txt; proxy_pass http://127.0.0.1:%%PORT_back%%; }
       location /clock { clock 20ms; }
+      location /numbers { numbers 1000; }
       location /two { proxy_pass http://two; }
       location /user { return 200 "$session_user"; }
       location /visits { add_header X-Visits $visits; proxy_pass http://127.0.0.1:%%PORT_back%%; }
@@ -159,6 +161,12 @@ test('the recipes are built and do what the page says', async (t) => {
   clock.send('GET /clock HTTP/1.1\r\nHost: a\r\n\r\n');
   t.regex((await clock.receive(/(data: \d{4}-[^]*){3}/)).input, /\r\nContent-Type: text\/event-stream\r\n/);
   clock.socket.destroy();
+
+  const numbers = await get(web, '/numbers');
+  t.is(numbers.body.length, 8000);
+  t.true(numbers.body.endsWith('0000998\n0000999\n'));
+  const range = await get(web, '/numbers', { headers: { range: 'bytes=-3' } });
+  t.deepEqual([range.status, range.body], [206, '99\n']);
 
   const members = await Promise.all(Array.from({ length: 40 }, () => get(web, '/two').then(({ body }) => body)));
   t.is(new Set(members).size, 2);

@@ -29,6 +29,7 @@ export class StreamedResponse implements ResponseBody, RequestOwner {
       return this;
     }
     this.#close();
+    request.owner = undefined;
     sendFailure(request);
     return this;
   }
