@@ -12,6 +12,8 @@ import { announce, helpersStarted } from './announce.js';
 
 /** Marks the background process of `daemon on`. */
 const DAEMON = 'SRV_DAEMON';
+/** Workers that serve while their replacements start. */
+const REPLACEMENTS = 2;
 
 /** Starts the server: here, or in a background process. */
 export async function start(command: Command): Promise<void> {
@@ -30,9 +32,10 @@ function wantsDaemon(parsed: Parsed): boolean {
   return parsed.errors.length === 0 && wordOf(parsed, 'daemon')?.toLowerCase() !== 'off';
 }
 
-/** Workers that shared state gets places for: those of the configuration, and as many as a reload may ask for. */
+/** Workers that shared state gets places for: those of the configuration, as many as a reload may ask for, and those that replace others. */
 function workerPlaces(parsed: Parsed): number {
-  return Math.max(Number(wordOf(parsed, 'worker_processes')) || 0, availableParallelism(), MIN_WORKERS);
+  const workers = Math.max(Number(wordOf(parsed, 'worker_processes')) || 0, availableParallelism());
+  return Math.max(workers + REPLACEMENTS, MIN_WORKERS);
 }
 
 /** The first argument of a directive of the main level, before anything is checked. */

@@ -75,7 +75,7 @@ export class ConfReader<D extends Directives> {
  * the methods are static.
  */
 class Level {
-  /** Those of its own directives, and of defaults, by slot. */
+  /** Those of its own directives, of defaults, and what inner scopes have asked for, by slot. */
   #values: Map<number, unknown> | undefined;
   readonly #scope: ConfScope;
   readonly #parent: Level | undefined;
@@ -101,9 +101,17 @@ class Level {
     if (known !== undefined) return known === ABSENT ? undefined : known;
     const directives = own(slot, level.#scope);
     const outer = slot.spec.inherit === 'none' ? undefined : level.#parent;
-    // What is inherited is kept where it comes from: thousands of inner scopes need no copies.
-    if (directives.length === 0 && outer !== undefined) return Level.value(outer, index, slot);
-    const value = directives.length === 0 ? fallback(slot, level.#args) : Level.read(level, index, slot, directives);
+    // Thousands of inner scopes need no copies: what is inherited is kept in the scopes around them.
+    if (directives.length === 0 && outer !== undefined) return Level.inherited(outer, index, slot);
+    return Level.keep(level, index, directives.length === 0 ? fallback(slot, level.#args) : Level.read(level, index, slot, directives));
+  }
+
+  /** For an inner scope. */
+  private static inherited(level: Level, index: number, slot: Slot): unknown {
+    return Level.keep(level, index, Level.value(level, index, slot));
+  }
+
+  private static keep(level: Level, index: number, value: unknown): unknown {
     level.#values ??= new Map();
     level.#values.set(index, value === undefined ? ABSENT : value);
     return value;
@@ -115,7 +123,7 @@ class Level {
     const values = directives.map((directive) => readSlot(slot, directive, level.#args));
     if (spec.many === undefined) return values.at(-1);
     if (spec.inherit !== 'append' || outer === undefined) return values;
-    return [...(Level.value(outer, index, slot) as readonly unknown[]), ...values];
+    return [...(Level.inherited(outer, index, slot) as readonly unknown[]), ...values];
   }
 }
 

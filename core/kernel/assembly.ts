@@ -34,6 +34,8 @@ export interface Surroundings {
   readonly figures: SharedArrayBuffer;
   /** Workers that shared state has places for. */
   readonly workers: number;
+  /** That of this worker. */
+  readonly place?: number;
 }
 
 /** What the thread around an instance has to do with. */
@@ -45,12 +47,12 @@ export interface Assembly {
   readonly temporaryFolders: () => Iterable<string>;
   /** Begins to serve. Workers only: the others have their sockets with the configuration. @throws ConfigErrors */
   readonly open: () => Promise<void>;
-  /** Gives up what a worker had under way when it died. Master only. */
-  readonly dropWorker: (worker: number) => void;
+  /** Gives up what the worker at that place had under way when it died. Master only. */
+  readonly dropWorker: (place: number) => void;
   /** What requests are served by. */
   readonly engine: Pick<HttpEngine, 'configuration' | 'groups'>;
-  /** Requests that the workers of that number have been sent so far. Master only. */
-  readonly requestsOf: (worker: number) => number;
+  /** Requests that the workers at that place have been sent so far. Master only. */
+  readonly requestsOf: (place: number) => number;
 }
 
 const UPSTREAM_ROLES = { master: 'master', worker: 'worker', control: 'alone', check: 'alone' } as const satisfies Record<
@@ -63,16 +65,16 @@ const NOTHING_TO_DO = { commit: () => undefined, abort: () => undefined };
 /** Gives an instance its services and its followers, in the order in which they build on each other. */
 export function assemble(instance: Instance, surroundings: Surroundings): Assembly {
   const { services, options } = instance;
-  const { role, files, errorLog, zones, workers } = surroundings;
+  const { role, files, errorLog, zones, workers, place = options.worker } = surroundings;
   const { log, worker, installation } = options;
   const clock = new Clock();
   const timers = new TimerWheel(clock);
-  const figures = new Figures(surroundings.figures, worker);
+  const figures = new Figures(surroundings.figures, place);
   const admission = new Admission(clock, log, figures, Number(eventsDirectives.worker_connections.default));
   const context = new HttpContext(clock, timers, log, figures, admission, requestFlow);
   const upstreams = new UpstreamSet({
     role: UPSTREAM_ROLES[role],
-    worker,
+    worker: place,
     workers,
     zones,
     clock,
@@ -85,9 +87,9 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
         `${module}: balancer of upstream "${upstream.name}" failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
       ),
   });
-  const moduleZones = new ModuleZones({ zones, clock, worker, workers });
+  const moduleZones = new ModuleZones({ zones, clock, worker: place, workers });
   const onFull = (name: string): void => log.write('error', `no memory for metric "${name}": it counts in this worker only`);
-  const metrics = new ZoneMetrics({ zones, worker, workers, onFull });
+  const metrics = new ZoneMetrics({ zones, worker: place, workers, onFull });
   if (role !== 'worker') metrics.open();
   const exchanges = new HttpExchanges(upstreams);
   const product = { name: 'srv', version: installation.version };
@@ -117,6 +119,7 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
     temporaryFolders: () => http.temporaryFolders,
     open: () => http.open(),
     dropWorker: (dead) => {
+      figures.drop(dead);
       upstreams.dropWorker(dead);
       moduleZones.dropWorker(dead);
       metrics.dropWorker(dead);

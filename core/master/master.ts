@@ -75,11 +75,12 @@ export class Master {
     this.#workers = new WorkerPool({
       log,
       zones: this.#zones,
-      release: (index) => this.#assembly.dropWorker(index),
-      requestsOf: (index) => this.#assembly.requestsOf(index),
+      places: workers,
+      release: (place) => this.#assembly.dropWorker(place),
+      requestsOf: (place) => this.#assembly.requestsOf(place),
       heapSize: () => this.#heapSize(),
       joining: (join) => this.#queue.between(join),
-      start: (index) => this.#workerStart(index),
+      start: (index, place) => this.#workerStart(index, place),
       state: () => this.#workerState(),
     });
   }
@@ -254,14 +255,20 @@ export class Master {
     return workerHeapSize(this.main.worker_heap_size);
   }
 
-  #workerStart(index: number): WorkerStart {
-    const { prefix, source, errorLog, workers } = this.options;
+  #workerStart(index: number, place: number): WorkerStart {
+    const {
+      prefix,
+      source: { conf },
+      errorLog,
+      workers,
+    } = this.options;
     return {
       index,
+      place,
       prefix,
-      confFolder: dirname(source.conf),
+      confFolder: dirname(conf),
       errorLog,
-      modules: loadModuleLines(this.#instance.tree.root).map(({ id, name, args, source: place }) => ({ id, name, args, source: place })),
+      modules: loadModuleLines(this.#instance.tree.root).map(({ id, name, args, source }) => ({ id, name, args, source })),
       figures: this.#figures,
       workers,
       secret: this.#secret,

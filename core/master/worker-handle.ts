@@ -22,6 +22,14 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
+/** Who takes care of a worker. */
+export interface WorkerOwner {
+  /** It has to be ended from outside, also if it was told to end: it would keep the server from ending. */
+  onHang(handle: WorkerHandle, reason: string): void;
+  /** It had an error nobody expected, and serves until it is replaced. */
+  onFailing(handle: WorkerHandle): void;
+}
+
 /** One worker thread as the master sees it. */
 export class WorkerHandle implements Participant {
   readonly name: string;
@@ -32,7 +40,10 @@ export class WorkerHandle implements Participant {
   readonly ready: Promise<void>;
   readonly ended: Promise<WorkerEnd>;
   readonly startedAt = Date.now();
-  /** Requests that the workers of this number had been sent when it started. */
+  readonly index: number;
+  /** See {@link WorkerStart.place}. */
+  readonly place: number;
+  /** Requests that the workers at its place had been sent when it started. */
   readonly requestsBefore: number;
   /** It was told to end: it need not be replaced. */
   leaving = false;
@@ -55,19 +66,20 @@ export class WorkerHandle implements Participant {
   #hang: string | undefined;
 
   constructor(
-    readonly index: number,
     start: WorkerStart,
     limits: { readonly maxOldGenerationSizeMb: number },
     { zones, requests }: { readonly zones: ZoneSet; readonly requests: number },
-    /** Called when it has to be ended from outside, also if it was told to end: it would keep the server from ending. */
-    onHang: (handle: WorkerHandle, reason: string) => void,
+    private readonly owner: WorkerOwner,
   ) {
+    const { index, place } = start;
+    this.index = index;
+    this.place = place;
     this.name = `worker ${index}`;
     this.#zones = zones;
     this.requestsBefore = requests;
     this.#watch = new HangWatch(
       () => this.#post({ kind: 'ping' }),
-      (reason) => onHang(this, (this.#hang = reason)),
+      (reason) => owner.onHang(this, (this.#hang = reason)),
     );
     this.#thread = new Worker(WORKER_FILE, {
       workerData: start,
@@ -182,6 +194,8 @@ export class WorkerHandle implements Participant {
       case 'failed':
         for (const step of ['loaded', 'booted', 'ready']) this.#settle(step, failureOf(message.failure));
         return;
+      case 'failing':
+        return this.owner.onFailing(this);
       case 'prepared':
         return this.#settle(`prepared ${message.tx}`, message.failure && failureOf(message.failure));
       case 'committed':

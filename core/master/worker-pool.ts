@@ -6,9 +6,11 @@ import type { WorkerStart, WorkerState } from '../worker/protocol.js';
 import type { ZoneSet } from '../zone/zone-set.js';
 import { BackOff } from './back-off.js';
 import { WATCH_MS } from './hang-watch.js';
-import { WorkerHandle, type WorkerEnd } from './worker-handle.js';
+import { WorkerHandle, type WorkerEnd, type WorkerOwner } from './worker-handle.js';
 
 const MEGABYTE = 1024 * 1024;
+/** What requests of a worker that failed may take when its replacement serves. */
+const FAILED_MS = 5000;
 
 export interface WorkerPoolOptions {
   readonly log: Log;
@@ -16,14 +18,16 @@ export interface WorkerPoolOptions {
   readonly heapSize: () => number;
   /** Calls `join` when no transaction is under way, and begins none before it resolves. */
   readonly joining: (join: () => Promise<unknown>) => Promise<void>;
-  readonly start: (index: number) => WorkerStart;
+  readonly start: (index: number, place: number) => WorkerStart;
   /** What is in force at this moment. */
   readonly state: () => WorkerState;
   readonly zones: ZoneSet;
-  /** Requests that the workers of that number have been sent so far. */
-  readonly requestsOf: (index: number) => number;
-  /** Gives up what the worker of that number had under way when it died. */
-  readonly release: (index: number) => void;
+  /** Places for workers in shared memory. */
+  readonly places: number;
+  /** Requests that the workers at that place have been sent so far. */
+  readonly requestsOf: (place: number) => number;
+  /** Gives up what the worker at that place had under way when it died. */
+  readonly release: (place: number) => void;
 }
 
 /** The worker threads: started, replaced when they die, ended. */
@@ -32,6 +36,8 @@ export class WorkerPool {
   readonly #workers = new Map<number, WorkerHandle>();
   /** Those that answer their last requests; others may serve under their numbers already. */
   readonly #leaving = new Set<WorkerHandle>();
+  /** Those among them that serve until others do under their numbers. */
+  readonly #failed = new Set<WorkerHandle>();
   readonly #backOff = new BackOff();
   readonly #timers = new Set<NodeJS.Timeout>();
   /** Started by {@link start}, whose caller hears of their failure: they are not tried again. */
@@ -72,6 +78,7 @@ export class WorkerPool {
     this.#size = count;
     this.#closing = false;
     for (const worker of this.#workers.values()) if (worker.index >= count) void this.#dismiss(worker).quit(shutdownTimeoutMs);
+    this.#relieve((index) => index >= count, FAILED_MS);
     await Promise.all(Array.from({ length: count }, (_, index) => this.#startAgain(index)));
   }
 
@@ -101,6 +108,7 @@ export class WorkerPool {
   async quit(timeoutMs: number | undefined): Promise<void> {
     this.#close();
     for (const worker of this.#workers.values()) void this.#dismiss(worker).quit(timeoutMs);
+    this.#relieve(() => true, timeoutMs ?? FAILED_MS);
     await Promise.all([...this.#leaving].map((worker) => worker.ended));
   }
 
@@ -132,15 +140,48 @@ export class WorkerPool {
   #create(index: number): WorkerHandle {
     const { log, heapSize, start, zones } = this.options;
     const limits = { maxOldGenerationSizeMb: Math.ceil(heapSize() / MEGABYTE) };
-    const requests = this.options.requestsOf(index);
-    const worker = new WorkerHandle(index, start(index), limits, { zones, requests }, (handle, reason) => {
-      log.write('alert', `${handle.name} is ${handle.leaving ? 'cut off' : 'replaced'}: ${reason}`);
-      void handle.terminate();
-    });
+    // Where there is none, it shares the figures of the one that leaves.
+    const place = this.#freePlace() ?? index;
+    const requests = this.options.requestsOf(place);
+    const worker = new WorkerHandle(start(index, place), limits, { zones, requests }, this.#owner);
     log.write('notice', `start ${worker.name}, thread ${worker.threadId}`);
     this.#workers.set(index, worker);
     void worker.ended.then((end) => this.#ended(worker, end));
     return worker;
+  }
+
+  #freePlace(): number | undefined {
+    const taken = new Set(this.#all.map(({ place }) => place));
+    for (let place = 0; place < this.options.places; place++) if (!taken.has(place)) return place;
+    return undefined;
+  }
+
+  readonly #owner: WorkerOwner = {
+    onHang: (worker, reason) => {
+      this.options.log.write('alert', `${worker.name} is ${worker.leaving ? 'cut off' : 'replaced'}: ${reason}`);
+      void worker.terminate();
+    },
+    onFailing: (worker) => this.#replaceFailing(worker),
+  };
+
+  /** Another one is started, and the worker serves as long as there is none. */
+  #replaceFailing(worker: WorkerHandle): void {
+    if (this.#workers.get(worker.index) !== worker) return;
+    if (this.#onTrial.has(worker) || this.#freePlace() === undefined) return void worker.terminate();
+    this.#failed.add(this.#dismiss(worker));
+    const delay = this.#delayAfter(worker);
+    const when = delay > 0 ? `in ${delay} ms` : 'now';
+    this.options.log.write('alert', `${worker.name} (thread ${worker.threadId}) failed, its replacement is started ${when}`);
+    this.#replace(worker.index, delay);
+  }
+
+  /** Ends workers that failed. */
+  #relieve(isRelieved: (index: number) => boolean, timeoutMs: number): void {
+    for (const worker of this.#failed) {
+      if (!isRelieved(worker.index)) continue;
+      this.#failed.delete(worker);
+      void worker.quit(timeoutMs);
+    }
   }
 
   #ended(worker: WorkerHandle, end: WorkerEnd): void {
@@ -148,8 +189,8 @@ export class WorkerPool {
     if (this.#workers.get(worker.index) === worker) this.#workers.delete(worker.index);
     // It may have died with a lock in its hands, and with requests that shared memory counts.
     this.options.zones.releaseOf(worker.threadId);
-    if (!this.#workers.has(worker.index)) this.options.release(worker.index);
-    if (worker.leaving) {
+    if (this.#all.every(({ place }) => place !== worker.place)) this.options.release(worker.place);
+    if (worker.leaving || this.#failed.delete(worker)) {
       this.options.log.write('notice', `${worker.name} exited with code ${end.code}`);
       return;
     }
@@ -167,8 +208,8 @@ export class WorkerPool {
    * Milliseconds until a worker is replaced. None for one that was at work, however often that happens: as long as no worker serves,
    * clients are refused.
    */
-  #delayAfter({ index, startedAt, requestsBefore }: WorkerHandle): number {
-    const served = this.options.requestsOf(index) > requestsBefore;
+  #delayAfter({ index, place, startedAt, requestsBefore }: WorkerHandle): number {
+    const served = this.options.requestsOf(place) > requestsBefore;
     if (served) this.#backOff.reset(index);
     return this.#backOff.next(index, Date.now() - startedAt);
   }
@@ -187,6 +228,7 @@ export class WorkerPool {
     try {
       await this.#boot([worker]);
       await worker.ready;
+      this.#relieve((number) => number === index, FAILED_MS);
     } catch (error) {
       // Nobody joins a server that ends.
       if (error instanceof ParticipantGone || this.#closing) return;

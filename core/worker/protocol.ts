@@ -7,6 +7,8 @@ import type { FailureData } from './failure.js';
 /** What a worker thread is started with. */
 export interface WorkerStart {
   readonly index: number;
+  /** Its place in shared memory. A worker that is replaced keeps its own until it ends. */
+  readonly place: number;
   readonly prefix: string;
   /** Folder of the configuration file. */
   readonly confFolder: string;
@@ -69,6 +71,8 @@ export type FromWorker =
   /** It serves. */
   | { readonly kind: 'ready' }
   | { readonly kind: 'failed'; readonly failure: FailureData }
+  /** An error nobody expected: it serves until it is replaced. */
+  | { readonly kind: 'failing' }
   | { readonly kind: 'prepared'; readonly tx: number; readonly failure?: FailureData }
   | { readonly kind: 'committed'; readonly tx: number }
   | { readonly kind: 'published'; readonly id: number }

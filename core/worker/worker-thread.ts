@@ -1,4 +1,4 @@
-import type { MessagePort } from 'node:worker_threads';
+import { threadId, type MessagePort } from 'node:worker_threads';
 import { ConfigTree, type DirectiveData, type TreeOperation } from '../config/tree.js';
 import { assemble, type Assembly } from '../kernel/assembly.js';
 import type { Prepared } from '../kernel/follower.js';
@@ -10,6 +10,9 @@ import { ZoneSet } from '../zone/zone-set.js';
 import { failureData } from './failure.js';
 import type { FromWorker, ToWorker, WorkerStart, WorkerState } from './protocol.js';
 import type { Replica } from '../control/participant.js';
+
+/** One that fails again and again does not go on until it is replaced. */
+const MOST_ERRORS = 1000;
 
 /** One worker: an instance that does what the master's messages say, in their order. */
 export class WorkerThread {
@@ -24,6 +27,9 @@ export class WorkerThread {
   #served: Promise<void> = Promise.resolve();
   readonly #assembly: Assembly;
   #leaving = false;
+  #isReady = false;
+  /** Errors that nobody expected. */
+  #errors = 0;
 
   constructor(
     private readonly start: WorkerStart,
@@ -31,16 +37,36 @@ export class WorkerThread {
     private readonly log: ErrorLog,
     private readonly files: AppendedLogFiles,
   ) {
-    const { index, prefix, confFolder, errorLog, figures, workers, secret } = start;
+    const { index, place, prefix, confFolder, errorLog, figures, workers, secret } = start;
     const identity = { role: 'worker', worker: index, installation: findInstallation(), prefix, confFolder, secret } as const;
     this.#instance = new Instance({ ...identity, log, validates: false });
-    this.#assembly = assemble(this.#instance, { role: 'worker', files, errorLog, zones: this.#zones, figures, workers });
+    this.#assembly = assemble(this.#instance, { role: 'worker', files, errorLog, zones: this.#zones, figures, workers, place });
   }
 
   /** Loads the modules and does then what it is told. What cannot be done is told to the master, and the thread ends. */
   async run(): Promise<void> {
     this.port.on('message', (message: ToWorker) => this.#receive(message));
     await this.#orFail(() => this.#load());
+  }
+
+  /**
+   * After an error nobody expected the state of this thread cannot be trusted: another one takes its place. Until that accepts connections it
+   * goes on, since the error is most often that of one request, and all others would be cut; what it does with a zone is over.
+   */
+  fail(kind: string, reason: unknown): void {
+    const text = reason instanceof Error ? (reason.stack ?? reason.message) : String(reason);
+    this.log.write('alert', `worker ${this.start.index}: uncaught ${kind}: ${text}`);
+    const isFirst = this.#errors++ === 0;
+    if (!this.#mayGoOn(isFirst)) return this.#end(1);
+    this.#zones.releaseOf(threadId);
+    if (isFirst) this.#tell({ kind: 'failing' });
+  }
+
+  #mayGoOn(isFirst: boolean): boolean {
+    if (!this.#isReady || this.#errors > MOST_ERRORS) return false;
+    // Two threads cannot have the same unix socket.
+    const hasUnixSocket = this.start.index === 0 && this.#assembly.addresses().some((address) => address.startsWith('unix:'));
+    return !hasUnixSocket && (!isFirst || !this.#leaving);
   }
 
   async #load(): Promise<void> {
@@ -63,6 +89,7 @@ export class WorkerThread {
     const opened = this.#turn.then(() => (this.#leaving ? undefined : this.#assembly.open()));
     this.#turn = opened.catch(() => undefined);
     await opened;
+    this.#isReady = true;
     this.#tell({ kind: 'ready' });
   }
 
@@ -135,7 +162,7 @@ export class WorkerThread {
     await this.#served;
     this.log.write('notice', 'gracefully shutting down');
     await this.#instance.quit(timeoutMs);
-    this.#end(0);
+    this.#end(this.#errors > 0 ? 1 : 0);
   }
 
   async #stop(): Promise<void> {

@@ -65,10 +65,44 @@ for (const [path, what] of [
     const srv = await start(t, 1);
     await provoke(srv, path);
     await srv.waitForLog(what);
-    await srv.waitForLog(/worker 0 \(thread 1\) exited with code 1[^]*start worker 0, thread 2/);
+    await srv.waitForLog(/worker 0 \(thread 1\) failed, its replacement is started now[^]*start worker 0, thread 2/);
+    await srv.waitForLog(/worker 0 exited with code 1/);
     await serves(t, srv, 'fine');
   });
 }
+
+test('a worker that failed serves until it is replaced, and finishes its requests', async (t) => {
+  const held: (() => void)[] = [];
+  const backend = await httpBackend(t, (_, response) => held.push(() => response.end('late')));
+  const srv = await startSrv(
+    t,
+    conf(1).replace('location / {', `location /slow { proxy_pass http://127.0.0.1:${backend.port}; } location / {`),
+    {
+      files: { 'modules/trouble.js': TROUBLE },
+      allowCrashes: true,
+    },
+  );
+  const slow = get(srv.port('web'), '/slow');
+  await waitFor('the request at the member', () => held.length === 1);
+  let replaced = false;
+  void srv.waitForLog(/gracefully shutting down/).then(() => (replaced = true));
+  for (let sent = 0; !replaced; sent++) {
+    const path = sent < 20 ? '/throw' : '/';
+    t.is((await get(srv.port('web'), path)).status, 200, `request ${sent}`);
+  }
+  for (const release of held) release();
+  t.is((await slow).body, 'late');
+});
+
+test('a replacement accepts connections soon after a worker died', async (t) => {
+  const srv = await start(t, 1);
+  await provoke(srv, '/exit');
+  await srv.waitForLog(/exited with code 3/);
+  const died = performance.now();
+  await serves(t, srv, 'fine');
+  // 300 ms on a machine that does nothing else.
+  t.true(performance.now() - died < 5000);
+});
 
 test('a worker that ends by itself is replaced', async (t) => {
   const srv = await start(t, 1);

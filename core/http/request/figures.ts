@@ -27,9 +27,13 @@ export class Figures implements Statistics {
   constructor(memory: ArrayBufferLike, lane: number) {
     this.#cells = new Float64Array(memory);
     this.#lane = Math.max(lane, 0) * LANE_CELLS;
-    this.#cells[this.#lane + Slot.Active] = 0;
-    this.#cells[this.#lane + Slot.Reading] = 0;
-    this.#cells[this.#lane + Slot.Writing] = 0;
+    this.drop(Math.max(lane, 0));
+  }
+
+  /** Forgets the connections of a worker that is gone. */
+  drop(lane: number): void {
+    const first = lane * LANE_CELLS;
+    for (const slot of [Slot.Active, Slot.Reading, Slot.Writing]) this.#cells[first + slot] = 0;
   }
 
   countAccepted(): void {
@@ -53,9 +57,9 @@ export class Figures implements Statistics {
     this.#add(Slot.Reading, change);
   }
 
-  /** Requests that the worker of that number, and those that had it before, have been sent. */
-  requestsOf(worker: number): number {
-    return this.#cells[worker * LANE_CELLS + Slot.Requests] ?? 0;
+  /** Requests that the worker with that lane, and those that had it before, have been sent. */
+  requestsOf(lane: number): number {
+    return this.#cells[lane * LANE_CELLS + Slot.Requests] ?? 0;
   }
 
   /** Connections of this worker alone. */
