@@ -2,7 +2,6 @@ import { unsentBytes } from '../../../net/unsent-bytes.js';
 import type { IdleClient } from '../../../net/idle-clients.js';
 import type { Timed } from '../../../net/timers.js';
 import { run } from '../../phases/phase-runner.js';
-import type { ClientStream, Lender, Tunnel } from '../../request/client-stream.js';
 import type { HttpContext } from '../../request/context.js';
 import { RequestBody } from '../../request/request-body.js';
 import { Request } from '../../request/request.js';
@@ -15,19 +14,15 @@ import type { ConnectionListener, SocketClient } from '../socket-client.js';
 import type { ClientSocket, SocketUser } from '../../../net/socket-user.js';
 import { ClientInput } from './client-input.js';
 import { HeadReader, Reading } from './head-reader.js';
-import { headText } from './head-text.js';
+import { Http1Stream } from './http1-stream.js';
 import { LINGERING_TIME, LingeringClose } from '../lingering-close.js';
 import { mayKeepAlive } from './persistence.js';
-import { ResponseWriter } from './response-writer.js';
-import { TunnelEnd } from './tunnel-end.js';
 import { Waiting } from './waiting.js';
 
 /** How long a connection whose listener is closed may take to send its first request, or one that is on its way when it is idle. */
 const DRAINING_TIME = 1000;
 /** Bytes of later requests retained while one is served; then the socket is paused. */
 const PIPELINE_LIMIT = 65_536;
-/** Bytes the socket may hold before the source of a response has to stop. */
-const HIGH_WATER = 131_072;
 
 /**
  * One HTTP/1 connection of a client: finds requests in its bytes, one at a time, and keeps its time limits.
@@ -43,16 +38,15 @@ const HIGH_WATER = 131_072;
  *
  * The names are those of {@link Waiting}: what the deadline of the connection is armed for.
  */
-export class ClientConnection implements Timed, IdleClient, SocketUser, ClientStream {
+export class ClientConnection implements Timed, IdleClient, SocketUser {
   deadline = 0;
   slot = -1;
   olderIdle: IdleClient | undefined = undefined;
   newerIdle: IdleClient | undefined = undefined;
   request: Request | undefined = undefined;
-  readonly protocol = undefined;
   readonly #input = new ClientInput();
   readonly #heads: HeadReader;
-  readonly #writer: ResponseWriter;
+  readonly #stream: Http1Stream;
   /** Another user has the socket, and this connection only its facts. */
   #left = false;
   #waiting: Waiting = Waiting.Nothing;
@@ -72,7 +66,7 @@ export class ClientConnection implements Timed, IdleClient, SocketUser, ClientSt
     readonly client: SocketClient,
   ) {
     this.#heads = new HeadReader(context);
-    this.#writer = new ResponseWriter(socket, context.buffers);
+    this.#stream = new Http1Stream(this);
     this.#openedAt = context.clock.now;
     this.#sendTimeout = listener.names.defaultServer.fallback.settings.sendTimeout;
     this.#wait(Waiting.Head, this.#headTimeout);
@@ -128,12 +122,12 @@ export class ClientConnection implements Timed, IdleClient, SocketUser, ClientSt
     context.figures.countClosed();
     this.#closing = true;
     if (request !== undefined && !request.finished) this.#clientGone(request);
-    this.#writer.abandon();
+    this.#stream.abandon();
   }
 
   onDrain(): void {
     this.context.clock.refresh();
-    this.#writer.recycle();
+    this.#stream.recycle();
     const request = this.request;
     if (request !== undefined) {
       if (this.#waiting === Waiting.Send) this.#wait(Waiting.Nothing, 0);
@@ -143,38 +137,12 @@ export class ClientConnection implements Timed, IdleClient, SocketUser, ClientSt
     }
   }
 
-  // The response.
+  // For the stream of its requests.
 
-  writeHead(request: Request): void {
+  /** Another request may follow this one, by its settings and the connection's age. */
+  maySurvive(request: Request): boolean {
     const goesOn = !this.#ended && !this.listener.draining;
-    const head = headText(request, goesOn && mayKeepAlive(request, this.client.requests, this.context.clock.now - this.#openedAt));
-    request.headBytes = head.length;
-    this.#writer.hold(head);
-  }
-
-  get holdsHead(): boolean {
-    return this.#writer.holdsHead;
-  }
-
-  dropHead(request: Request): void {
-    this.#writer.dropHead();
-    request.headSent = false;
-  }
-
-  write(request: Request, chunk: Buffer, from: number, to: number, lender: Lender | undefined): void {
-    if (this.request === request) this.#writer.write(request, chunk, from, to, lender);
-  }
-
-  flush(request: Request): void {
-    if (this.request === request) this.#writer.flush(request);
-  }
-
-  end(request: Request): void {
-    if (this.request === request) this.#writer.end(request);
-  }
-
-  get isBehind(): boolean {
-    return this.socket.writableLength > HIGH_WATER;
+    return goesOn && mayKeepAlive(request, this.client.requests, this.context.clock.now - this.#openedAt);
   }
 
   /** The socket holds bytes that the client does not consume: send_timeout runs. */
@@ -183,15 +151,7 @@ export class ClientConnection implements Timed, IdleClient, SocketUser, ClientSt
     this.#waitForSending();
   }
 
-  // The request body.
-
-  wantBody(request: Request): void {
-    if (!request.expectContinue || request.headSent) return;
-    request.expectContinue = false;
-    if (request.minor === 1 && request.body?.received === 0) this.socket.write('HTTP/1.1 100 Continue\r\n\r\n', 'latin1');
-  }
-
-  /** What the socket holds back may come, in the time of the location that is known by now. */
+  /** What the socket holds back of a body may come, in the time of the location that is known by now. */
   resumeBody(request: Request): void {
     if (this.request !== request) return;
     this.socket.resume();
@@ -204,8 +164,6 @@ export class ClientConnection implements Timed, IdleClient, SocketUser, ClientSt
     this.socket.pause();
     if (this.#waiting === Waiting.Body) this.#wait(Waiting.Nothing, 0);
   }
-
-  // The end of a request.
 
   /** Goes on with the next request or closes. */
   finish(request: Request): void {
@@ -237,25 +195,15 @@ export class ClientConnection implements Timed, IdleClient, SocketUser, ClientSt
     this.socket.destroy();
   }
 
-  openTunnel(request: Request, tunnel: Tunnel): boolean {
-    this.#writer.flush(request);
+  /** The socket has another user from now on. @returns what came behind the request */
+  leave(): Buffer | undefined {
     this.#left = true;
     this.context.timers.disarm(this);
-    new TunnelEnd(this.socket, this, tunnel).start(this.#input.take());
-    return true;
+    return this.#input.take();
   }
 
-  writeTunnel(request: Request, chunk: Buffer): void {
-    this.#writer.writeBytes(request, chunk);
-  }
-  pauseTunnel(): void {
-    this.socket.pause();
-  }
-  resumeTunnel(): void {
-    this.socket.resume();
-  }
-
-  endTunnel(request: Request): void {
+  /** The other user has done with the socket. */
+  endAfter(request: Request): void {
     this.socket.client = this;
     this.#left = false;
     request.keepAlive = false;
@@ -339,7 +287,7 @@ export class ClientConnection implements Timed, IdleClient, SocketUser, ClientSt
 
   #begin(): void {
     const { context, listener } = this;
-    const request = new Request(this, listener.names.defaultServer, context.head);
+    const request = new Request(this.#stream, listener.names.defaultServer, context.head);
     context.headOwner = request;
     context.figures.countRequest();
     this.request = request;
@@ -386,7 +334,7 @@ export class ClientConnection implements Timed, IdleClient, SocketUser, ClientSt
   /** A head that is not a request: answers and closes. No handler runs, nothing reaches a backend. */
   #reject(): void {
     this.#input.clear();
-    const request = rejectedRequest(this, this.#heads);
+    const request = rejectedRequest(this.#stream, this.#heads);
     this.request = request;
     this.context.flow.reject(request, this.#heads.code);
   }
@@ -397,7 +345,7 @@ export class ClientConnection implements Timed, IdleClient, SocketUser, ClientSt
     this.client.requests++;
     this.#heads.abandon(this.#input, this.listener.names.defaultServer.settings.headLimits, status, reason);
     this.#input.clear();
-    const request = rejectedRequest(this, this.#heads);
+    const request = rejectedRequest(this.#stream, this.#heads);
     request.status = status;
     closeRequest(request);
   }

@@ -1,0 +1,123 @@
+import type { ClientSocket } from '../../../net/socket-user.js';
+import type { ClientStream, Lender, Tunnel } from '../../request/client-stream.js';
+import type { HttpContext } from '../../request/context.js';
+import type { Request } from '../../request/request.js';
+import type { ConnectionListener, SocketClient } from '../socket-client.js';
+import type { ClientConnection } from './client-connection.js';
+import { headText } from './head-text.js';
+import { ResponseWriter } from './response-writer.js';
+import { TunnelEnd } from './tunnel-end.js';
+
+/** Bytes the socket may hold before the source of a response has to stop. */
+const HIGH_WATER = 131_072;
+
+/** The way back to the client of an HTTP/1 connection, for one request after the other. */
+export class Http1Stream implements ClientStream {
+  readonly protocol = undefined;
+  readonly client: SocketClient;
+  readonly context: HttpContext;
+  readonly listener: ConnectionListener;
+  readonly #socket: ClientSocket;
+  readonly #writer: ResponseWriter;
+
+  constructor(private readonly connection: ClientConnection) {
+    const { client, context, listener, socket } = connection;
+    this.client = client;
+    this.context = context;
+    this.listener = listener;
+    this.#socket = socket;
+    this.#writer = new ResponseWriter(socket, context.buffers);
+  }
+
+  // The response.
+
+  writeHead(request: Request): void {
+    const head = headText(request, this.connection.maySurvive(request));
+    request.headBytes = head.length;
+    this.#writer.hold(head);
+  }
+
+  get holdsHead(): boolean {
+    return this.#writer.holdsHead;
+  }
+
+  dropHead(request: Request): void {
+    this.#writer.dropHead();
+    request.headSent = false;
+  }
+
+  write(request: Request, chunk: Buffer, from: number, to: number, lender: Lender | undefined): void {
+    if (this.connection.request === request) this.#writer.write(request, chunk, from, to, lender);
+  }
+
+  flush(request: Request): void {
+    if (this.connection.request === request) this.#writer.flush(request);
+  }
+
+  end(request: Request): void {
+    if (this.connection.request === request) this.#writer.end(request);
+  }
+
+  get isBehind(): boolean {
+    return this.#socket.writableLength > HIGH_WATER;
+  }
+
+  watchSending(request: Request): void {
+    this.connection.watchSending(request);
+  }
+
+  /** Returns read buffers whose bytes have left. */
+  recycle(): void {
+    this.#writer.recycle();
+  }
+
+  /** The socket is closed. */
+  abandon(): void {
+    this.#writer.abandon();
+  }
+
+  // The request body.
+
+  wantBody(request: Request): void {
+    if (!request.expectContinue || request.headSent) return;
+    request.expectContinue = false;
+    if (request.minor === 1 && request.body?.received === 0) this.#socket.write('HTTP/1.1 100 Continue\r\n\r\n', 'latin1');
+  }
+
+  resumeBody(request: Request): void {
+    this.connection.resumeBody(request);
+  }
+
+  pauseBody(request: Request): void {
+    this.connection.pauseBody(request);
+  }
+
+  // The end.
+
+  finish(request: Request): void {
+    this.connection.finish(request);
+  }
+
+  abort(request: Request): void {
+    this.connection.abort(request);
+  }
+
+  openTunnel(request: Request, tunnel: Tunnel): boolean {
+    this.#writer.flush(request);
+    new TunnelEnd(this.#socket, this.connection, tunnel).start(this.connection.leave());
+    return true;
+  }
+
+  writeTunnel(request: Request, chunk: Buffer): void {
+    this.#writer.writeBytes(request, chunk);
+  }
+  pauseTunnel(): void {
+    this.#socket.pause();
+  }
+  resumeTunnel(): void {
+    this.#socket.resume();
+  }
+  endTunnel(request: Request): void {
+    this.connection.endAfter(request);
+  }
+}
