@@ -15,6 +15,8 @@ export const STANDARD_MODULES: readonly string[] = [
   'srv_http_map_module',
   'srv_http_geo_module',
   'srv_http_split_clients_module',
+  'srv_http_referer_module',
+  'srv_http_secure_link_module',
   'srv_http_rewrite_module',
   'srv_http_limit_req_module',
   'srv_http_limit_conn_module',
