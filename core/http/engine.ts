@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
 import { ConfigError } from '../config/errors.js';
 import { ErrorCollector } from '../config/error-collector.js';
 import type { InputFiles } from '../config/input-files.js';
@@ -192,6 +192,7 @@ export class HttpEngine implements Follower {
     const closing = Promise.all([...this.#listeners.values()].map((listener) => listener.drain()));
     await Promise.race([closing, timeout === undefined ? closing : sleep(timeout)]);
     while (this.#connections() > 0 && Date.now() < until) await sleep(20);
+    await this.#cutOffAll();
     this.stop();
   }
 
@@ -208,6 +209,13 @@ export class HttpEngine implements Follower {
   #newCompiler(modules: Change['modules']): HttpCompiler {
     const checked = Array.from(modules, (module) => new CheckedModule(module, this.context.log));
     return new HttpCompiler(checked, modules.args, this.options.product, this.#recorder);
+  }
+
+  /** Closes what is open, and waits until what its requests have in hand is released and logged. */
+  async #cutOffAll(): Promise<void> {
+    for (const listener of this.#all()) listener.destroy();
+    const until = Date.now() + CUT_OFF_MS;
+    while (this.#connections() > 0 && Date.now() < until) await immediate();
   }
 
   #connections(): number {
@@ -305,6 +313,8 @@ export class HttpEngine implements Follower {
   }
 }
 
+/** Longest time that sockets which are closed may take to say so, in milliseconds. */
+const CUT_OFF_MS = 1000;
 const NO_IDS: ReadonlySet<number> = new Set();
 const NO_FOLDERS: ReadonlySet<string> = new Set();
 const NOTHING_TO_DO: Prepared = { commit: () => undefined, abort: () => undefined };

@@ -105,7 +105,7 @@ export interface ResponseBody {
   end(): void;
   /** Cuts the response off: the client sees that it is not complete. */
   abort(): void;
-  /** Called once when the client goes away before {@link end}. */
+  /** Called once when the client goes away before {@link end}; at once if that has happened. */
   onClose(listener: () => void): void;
   /** Sends everything that `source` gives (a `Readable`, an async generator) as fast as the client consumes it, and ends. What it throws cuts the response off. Returns {@link DONE}. */
   pipe(source: AsyncIterable<Buffer | string>): Result;
@@ -198,7 +198,10 @@ export interface ClientConnection {
   readonly proxy: ProxyHeader | undefined;
 }
 
-/** One request of a client. Valid until its log phase is over. */
+/**
+ * One request of a client. Valid until its log phase is over. For a handler that is still at work then, because the client has left or
+ * `handler_timeout` is over, {@link send}, {@link redirect} and the like do nothing, and {@link respond} gives a body that is closed.
+ */
 export interface HttpRequest {
   readonly connection: ClientConnection;
   readonly method: string;
@@ -286,7 +289,7 @@ export interface HttpRequest {
    * which return its result.
    */
   delay(ms: number): Result;
-  /** Calls `step` once when the request is over, whatever became of it: to release what it holds. */
+  /** Calls `step` once when the request is over, whatever became of it, at once if it is over already: to release what it holds. */
   atEnd(step: (request: HttpRequest) => void): void;
   /** Gives a variable that the configuration defines (`set`, a named group) its value for this request; `args` changes the arguments. */
   assign(variable: string, value: string): void;

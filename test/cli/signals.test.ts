@@ -148,13 +148,17 @@ test('SIGQUIT finishes what is under way and takes nothing new', async (t) => {
 
 test('worker_shutdown_timeout cuts off what does not end', async (t) => {
   const backend = await httpBackend(t, () => undefined);
-  const conf = page('x').replace('return 200 "x";', `location / { proxy_pass http://127.0.0.1:${backend.port}; }`);
+  const conf = page('x').replace(
+    'return 200 "x";',
+    `access_log logs/access.log; location / { proxy_pass http://127.0.0.1:${backend.port}; }`,
+  );
   const srv = await startSrv(t, `worker_shutdown_timeout 300ms;\n${conf}`);
-  const pending = get(srv.port('web'), '/');
+  const pending = get(srv.port('web'), '/cut');
   await waitFor('the request', () => backend.requests.length > 0);
   srv.signal('SIGQUIT');
   await t.throwsAsync(pending);
   t.deepEqual(await srv.exited, { code: 0, signal: null });
+  t.regex(srv.read('logs/access.log'), /"GET \/cut HTTP\/1\.1" 499 /, 'it is logged like any other');
 });
 
 test('worker_shutdown_timeout cuts off requests that began before a reload, and no others', async (t) => {

@@ -38,7 +38,10 @@ import { DONE } from 'srv/module/http.js'; import { ServerInfo } from 'srv/modul
     }
     return request.respond(200, 'text/event-stream').pipe(events());
   }
-  headless(request) { return this.events(request); }
+  headless(request) {
+    const opened = { next: () => new Promise(() => {}), return: async () => { this.note('source ended'); return { done: true }; } };
+    return request.respond(200).pipe({ [Symbol.asyncIterator]: () => opened });
+  }
   flood(request) {
     const { note } = this;
     let made = 0;

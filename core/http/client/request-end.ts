@@ -1,4 +1,4 @@
-import { runLogHandlers } from '../phases/log-handlers.js';
+import { runLogHandlers } from '../request/log-handlers.js';
 import type { Request } from '../request/request.js';
 
 /** A request is over, however it ended: closes its books and runs the log phase. */
@@ -6,6 +6,8 @@ export function closeRequest(request: Request): void {
   request.finished = true;
   request.owner = undefined;
   request.body?.end();
+  // What is complete is not touched by it.
+  request.filters?.destroy();
   request.context.figures.countAnswered();
   runLogHandlers(request);
 }

@@ -60,7 +60,7 @@ export class HandlerWait implements RequestOwner, Timed {
     request.owner = undefined;
     const reason = `${handlerName(request, this.handler)} timed out (110: Connection timed out)`;
     request.context.log.write('error', reason, request);
-    request.abortSignal();
+    request.timeOut();
     this.fail(request, 504);
   }
 

@@ -2,7 +2,7 @@ import type { ClientConnection, Subrequest, SubrequestOptions } from '../../modu
 import type { ClientStream, Lender, RequestListener } from '../request/client-stream.js';
 import type { HttpContext } from '../request/context.js';
 import { Request } from '../request/request.js';
-import { runLogHandlers } from './log-handlers.js';
+import { runLogHandlers } from '../request/log-handlers.js';
 import { enterLocation } from './phase-runner.js';
 
 /** Subrequests within subrequests (nginx: NGX_HTTP_MAX_SUBREQUESTS). */
@@ -11,6 +11,7 @@ const DEFAULT_LIMIT = 1_048_576;
 
 /** See {@link HttpRequest.subrequest}. */
 export function startSubrequest(parent: Request, uri: string, options: SubrequestOptions): Promise<Subrequest> {
+  if (parent.isGone) return Promise.reject(new Error('the request is over'));
   if (depthOf(parent) >= MAX_DEPTH) return Promise.reject(new Error(`subrequests cycle while processing "${uri}"`));
   return new Promise((resolve, reject) => {
     const stream = new SubrequestStream(parent, options.limit ?? DEFAULT_LIMIT, resolve, reject);
@@ -127,6 +128,7 @@ class SubrequestStream implements ClientStream {
   #end(request: Request, error: Error | undefined): void {
     request.finished = true;
     request.owner = undefined;
+    request.filters?.destroy();
     runLogHandlers(request);
     if (error === undefined) this.resolve({ status: request.status, body: Buffer.concat(this.#pieces, this.#bytes), request });
     else this.reject(error);

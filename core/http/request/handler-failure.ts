@@ -13,8 +13,9 @@ export function handlerName({ location, server }: Request, handler: unknown): st
   return module === undefined ? 'a handler' : `a handler of "${module}"`;
 }
 
-/** The handler that a request is in, or has just come from. */
-export function presentHandler({ stage, server, location, cursor }: Request): unknown {
+/** The handler or header filter that a request is in, or the handler it has just come from. */
+export function presentHandler({ filter, stage, server, location, cursor }: Request): unknown {
+  if (filter !== undefined) return filter;
   if (stage === Stage.Content) return location.content ?? location.defaultContent;
   return (stage === Stage.Server ? server.steps : location.steps).handlers[cursor - 1];
 }

@@ -24,8 +24,10 @@ import type { ClientStream, RangeSelection, RequestOwner, ResponseSink } from '.
 import { type HttpContext, OwnField } from './context.js';
 import type { Generation } from './generations.js';
 import { ForwardedClient } from './forwarded-client.js';
+import { presentHandler } from './handler-failure.js';
 import { HeaderList } from './header-list.js';
 import type { Location } from '../site/location.js';
+import { type EndStep, runLast } from './log-handlers.js';
 import type { UpstreamTrace } from './upstream-trace.js';
 import type { RequestBody } from './request-body.js';
 import { Stage } from './stage.js';
@@ -133,10 +135,16 @@ export class Request implements HttpRequest {
   headBytes = 0;
 
   /** What modules do when it is over: {@link atEnd}. */
-  endSteps: ((request: HttpRequest) => void)[] | undefined = undefined;
+  endSteps: EndStep[] | undefined = undefined;
+  /** The steps at its end have their turn, or have had it. */
+  isOver = false;
+  /** The header filter that is running. */
+  filter: unknown = undefined;
 
   #id = '';
   #abort: AbortController | undefined = undefined;
+  /** Its handlers had no more time, and it got another response than theirs. */
+  #timedOut = false;
   #state: Map<object, unknown> | undefined = undefined;
   #client: ClientConnection | undefined = undefined;
 
@@ -235,14 +243,20 @@ export class Request implements HttpRequest {
   get signal(): AbortSignal {
     if (this.#abort === undefined) {
       this.#abort = new AbortController();
-      if (this.finished && !this.completed) this.abortSignal();
-      else this.atEnd(() => void (this.completed || this.abortSignal()));
+      if (this.isGone) this.#abort.abort();
+      else this.atEnd(() => void (this.completed || this.#abort?.abort()));
     }
     return this.#abort.signal;
   }
 
   /** Nobody waits for a response of this request's handlers any more. */
-  abortSignal(): void {
+  get isGone(): boolean {
+    return this.finished && (this.#timedOut || !this.completed);
+  }
+
+  /** Its handlers took longer than handler_timeout. */
+  timeOut(): void {
+    this.#timedOut = true;
     this.#abort?.abort();
   }
 
@@ -286,6 +300,8 @@ export class Request implements HttpRequest {
 
   send(status: number, body: string | Buffer, contentType?: string): Result {
     assertStatus(status);
+    if (this.isGone) return DONE;
+    this.#assertNotStarted();
     this.status = status;
     this.context.flow.send(this, typeof body === 'string' ? Buffer.from(body) : body, contentType);
     return DONE;
@@ -293,7 +309,8 @@ export class Request implements HttpRequest {
 
   respond(status: number, contentType?: string, length = -1): ResponseBody {
     assertStatus(status);
-    if (this.headSent || this.finished) throw new Error('the response was started already');
+    if (this.isGone) return this.context.flow.respond(this);
+    this.#assertNotStarted();
     this.status = status;
     this.response.length = length;
     if (contentType !== undefined) this.response.set('Content-Type', contentType);
@@ -302,7 +319,11 @@ export class Request implements HttpRequest {
 
   sendFrom(status: number, source: BodySource, contentType?: string): Result {
     assertStatus(status);
-    if (this.headSent || this.finished) throw new Error('the response was started already');
+    if (this.isGone) {
+      this.context.flow.sendFrom(this, source);
+      return DONE;
+    }
+    this.#assertNotStarted();
     this.status = status;
     if (contentType !== undefined && contentType !== '') this.response.set('Content-Type', contentType);
     this.context.flow.sendFrom(this, source);
@@ -320,6 +341,8 @@ export class Request implements HttpRequest {
   }
 
   redirect(uri: string, args = ''): Result {
+    if (this.isGone) return DONE;
+    this.#assertNotStarted();
     this.uri = byteText(uri);
     this.args = byteText(args);
     this.uriChanged = true;
@@ -328,6 +351,8 @@ export class Request implements HttpRequest {
   }
 
   redirectNamed(name: string): Result {
+    if (this.isGone) return DONE;
+    this.#assertNotStarted();
     this.context.flow.enterNamedLocation(this, name);
     return DONE;
   }
@@ -351,6 +376,7 @@ export class Request implements HttpRequest {
   }
 
   relocate(): Result {
+    if (this.isGone) return DONE;
     this.context.flow.relocate(this);
     return DONE;
   }
@@ -365,14 +391,16 @@ export class Request implements HttpRequest {
   }
 
   delay(ms: number): Result {
+    if (this.isGone) return DONE;
     if (this.stage === Stage.Content || this.finished) throw new TypeError('only a handler of a phase before content can delay a request');
     this.context.flow.delay(this, ms);
     return DONE;
   }
 
   atEnd(step: (request: HttpRequest) => void): void {
-    if (this.endSteps === undefined) this.endSteps = [step];
-    else this.endSteps.push(step);
+    const handler = presentHandler(this);
+    if (this.isOver) runLast(this, step, handler);
+    else (this.endSteps ??= []).push({ step, handler });
   }
 
   get(key: object): unknown {
@@ -382,6 +410,10 @@ export class Request implements HttpRequest {
   set(key: object, value: unknown): void {
     this.#state ??= new Map();
     this.#state.set(key, value);
+  }
+
+  #assertNotStarted(): void {
+    if (this.headSent || this.finished) throw new Error('the response was started already');
   }
 
   /** The rest of the body is not worth reading for the sake of the connection. */

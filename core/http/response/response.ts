@@ -103,6 +103,7 @@ function runHeaderFilters(request: Request): boolean {
   try {
     for (; at < headerFilters.length; at++) {
       const { status } = request;
+      request.filter = headerFilters[at];
       const filter = headerFilters[at]?.(request);
       if (request.status !== status) assertFinalStatus(request.status);
       if (filter === undefined) continue;
@@ -117,6 +118,8 @@ function runHeaderFilters(request: Request): boolean {
     chain?.destroy();
     logFailure(request, error, headerFilters[at]);
     return false;
+  } finally {
+    request.filter = undefined;
   }
 }
 

@@ -44,6 +44,10 @@ export class SourceResponse implements RequestOwner, Lender {
 
   start(): void {
     const { request, source } = this;
+    if (request.isGone) {
+      this.#close();
+      return;
+    }
     request.owner = this;
     request.response.length = source.length;
     if (!startResponse(request, true)) {
@@ -183,7 +187,6 @@ export class SourceResponse implements RequestOwner, Lender {
     const { request } = this;
     this.#close();
     request.owner = undefined;
-    request.filters?.destroy();
     if (!request.finished) request.stream.abort(request);
   }
 

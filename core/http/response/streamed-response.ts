@@ -9,6 +9,8 @@ export class StreamedResponse implements ResponseBody, RequestOwner {
   readonly outlivesClient = false;
   readonly #handler: unknown;
   #closed = false;
+  /** Closed before the module has ended it. */
+  #givenUp = false;
   /** Bytes of the body as the module has announced them, -1: it has not; and those that it gave. */
   readonly #length: number;
   #given = 0;
@@ -20,15 +22,19 @@ export class StreamedResponse implements ResponseBody, RequestOwner {
     this.#length = request.response.length;
   }
 
-  /** Sends the head. */
+  /** Sends the head, unless the client is gone. */
   start(): this {
     const { request } = this;
+    if (request.isGone) {
+      this.#giveUp();
+      return this;
+    }
     request.owner = this;
     if (startResponse(request)) {
       request.stream.flush(request);
       return this;
     }
-    this.#close();
+    this.#giveUp();
     request.owner = undefined;
     sendFailure(request);
     return this;
@@ -71,7 +77,8 @@ export class StreamedResponse implements ResponseBody, RequestOwner {
   }
 
   onClose(listener: () => void): void {
-    this.#listeners.push(listener);
+    if (this.#givenUp) listener();
+    else if (!this.#closed) this.#listeners.push(listener);
   }
 
   pipe(source: AsyncIterable<Buffer | string>): Result {
@@ -104,11 +111,7 @@ export class StreamedResponse implements ResponseBody, RequestOwner {
       Promise.resolve(iterator.return?.()).catch((error: unknown) => logFailure(this.request, error, this.#handler));
     });
     for (let step = await iterator.next(); step.done !== true; step = await iterator.next()) {
-      if (this.#closed) {
-        // A response that failed at its head was closed before the source was there.
-        await iterator.return?.();
-        return;
-      }
+      if (this.#closed) return;
       if (!this.write(step.value)) await this.drained();
     }
     this.end();
@@ -129,6 +132,7 @@ export class StreamedResponse implements ResponseBody, RequestOwner {
   #giveUp(): void {
     if (this.#closed) return;
     const listeners = this.#listeners;
+    this.#givenUp = true;
     this.#close();
     for (const listener of listeners) listener();
   }
