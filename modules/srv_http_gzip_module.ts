@@ -1,3 +1,4 @@
+import { argType } from '../core/module/arg-type.js';
 import { choice, flag, number, rest, size, text } from '../core/module/args.js';
 import type { BodyFilter, HttpHandlers, HttpRequest, ResponseHeaders, Scope, VariableGetter } from '../core/module/http.js';
 import { httpModule } from '../core/module/manifest.js';
@@ -25,16 +26,18 @@ function powerOfTwo(least: number, most: number, meaning: string): ArgType<numbe
 /** The MSIE that cannot decompress, see gzip_disable. */
 const MSIE6 = /MSIE [4-6]\.(?!.*SV1)/;
 
-/** Undefined: a word that is accepted and has no effect. */
-function agents(): ArgType<RegExp | undefined> {
-  return {
+/** Of a word that is accepted and has no effect. */
+const NOBODY = /(?!)/;
+
+function agents(): ArgType<RegExp> {
+  return argType({
     kind: 'text',
     form: 'regex | msie6',
     parse(value) {
       if (value === 'msie6') return MSIE6;
-      return value === 'degradation' ? undefined : compilePattern(value, true);
+      return value === 'degradation' ? NOBODY : compilePattern(value, true);
     },
-  };
+  });
 }
 
 const directives = {
@@ -160,7 +163,7 @@ function negotiationOf(scope: GzipScope): Negotiation {
   if (NEGOTIATED.every((name) => scope.lines(name).length === 0)) return DEFAULTS;
   const { conf } = scope;
   const proxied: ReadonlySet<ProxiedCase> = new Set(conf.gzip_proxied.cases);
-  const disabled = conf.gzip_disable.flatMap((line) => line.agents.filter((agent) => agent !== undefined));
+  const disabled = conf.gzip_disable.flatMap((line) => line.agents.filter((agent) => agent !== NOBODY));
   return { rules: { http10: conf.gzip_http_version === '1.0', proxied, disabled }, vary: conf.gzip_vary };
 }
 

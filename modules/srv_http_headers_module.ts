@@ -1,3 +1,4 @@
+import { argType } from '../core/module/arg-type.js';
 import { fieldName, optional, template, word } from '../core/module/args.js';
 import { parseTime } from '../core/module/duration.js';
 import {
@@ -32,7 +33,7 @@ function parseExpires(value: string): Expires | undefined {
 /** A word of `expires`; one with variables is known with the request. */
 function expiry(form: string): ArgType<Expires | Template | 'modified'> {
   const variable = template();
-  return {
+  return argType({
     kind: 'time',
     form,
     parse(value, context) {
@@ -42,13 +43,17 @@ function expiry(form: string): ArgType<Expires | Template | 'modified'> {
       if (expires !== undefined) return expires;
       throw new ArgError(`invalid value "${value}"`, 'a time such as 30d, -1 or @15h30m, or one of: epoch, max, off');
     },
-  };
+  });
 }
 
 /** The time behind `modified`. A time of day is none there, whatever it says. */
 function expiryBehindModified(): ArgType<Expires | Template | 'modified'> {
   const type = expiry('time');
-  return { ...type, parse: (value, context) => (value.startsWith('@') ? MIDNIGHT : type.parse(value, context)) };
+  return argType({
+    kind: 'time',
+    form: 'time',
+    parse: (value, context) => (value.startsWith('@') ? MIDNIGHT : type.parse(value, context)),
+  });
 }
 
 /** The name of a field; one with variables is known with the request. */

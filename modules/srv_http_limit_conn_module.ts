@@ -1,3 +1,4 @@
+import { argType } from '../core/module/arg-type.js';
 import { choice, flag, number, requiredParam, template, text, zone } from '../core/module/args.js';
 import { DECLINED, type HttpHandlers, type HttpRequest, type LocationScope, type Result, type Template } from '../core/module/http.js';
 import { httpModule } from '../core/module/manifest.js';
@@ -8,7 +9,7 @@ import { Zones, type Holds } from '../core/module/zones.js';
 const MOST = 65_535;
 
 function connections(): ArgType<number> {
-  return {
+  return argType({
     kind: 'number',
     form: 'number',
     parse(value) {
@@ -16,7 +17,7 @@ function connections(): ArgType<number> {
       if (Number(value) > MOST) throw new ArgError(`connection limit must be less ${MOST + 1}`);
       return Number(value);
     },
-  };
+  });
 }
 
 const ANYWHERE = ['http', 'server', 'location'] as const;

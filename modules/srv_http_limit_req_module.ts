@@ -1,3 +1,4 @@
+import { argType } from '../core/module/arg-type.js';
 import { choice, flag, number, param, requestRate, requiredParam, template, text, word, zone } from '../core/module/args.js';
 import { DECLINED, type HttpHandlers, type HttpRequest, type LocationScope, type Result, type Template } from '../core/module/http.js';
 import { httpModule } from '../core/module/manifest.js';
@@ -7,7 +8,7 @@ import { Zones, type Fields, type Records } from '../core/module/zones.js';
 
 /** Requests, counted in thousandths as nginx does. */
 function requests(): ArgType<number> {
-  return {
+  return argType({
     kind: 'number',
     form: 'number',
     parse(value, _context, written = value) {
@@ -15,7 +16,8 @@ function requests(): ArgType<number> {
       const [name] = written.split('=');
       throw new ArgError(`invalid ${name} value "${written}"`, 'a number of requests, 1 at least');
     },
-  };
+    print: (thousandths) => String(thousandths / 1000),
+  });
 }
 
 const ANYWHERE = ['http', 'server', 'location'] as const;

@@ -1,3 +1,4 @@
+import { argType } from '../core/module/arg-type.js';
 import { choice, flag, number, optional, param, rest, size, template, text, time, word } from '../core/module/args.js';
 import type { HttpHandlers, HttpRequest, LocationScope, Template, VariableGetter } from '../core/module/http.js';
 import { httpModule } from '../core/module/manifest.js';
@@ -9,7 +10,7 @@ type Parts = readonly (string | VariableGetter)[];
 
 /** A piece of a format: variables are escaped one by one, and one without a value is a hyphen. */
 function logText(): ArgType<Parts> {
-  return { kind: 'template', form: 'string', parse: (value, context) => context.parts(value) };
+  return argType({ kind: 'template', form: 'string', parse: (value, context) => context.parts(value) });
 }
 
 /** What lines are collected by: more than zero. */

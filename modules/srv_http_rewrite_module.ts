@@ -1,3 +1,4 @@
+import { argType } from '../core/module/arg-type.js';
 import { flag as onOff, optional, rest, template, text, variableName } from '../core/module/args.js';
 import {
   DECLINED,
@@ -22,7 +23,7 @@ const IN = ['server', 'location', 'if in server', 'if in location'] as const;
 const ANYWHERE = ['http', ...IN] as const;
 
 function pattern(): ArgType<{ readonly source: string; readonly pattern: RegExp }> {
-  return { kind: 'text', form: 'regex', parse: (source) => ({ source, pattern: compilePattern(source, false) }) };
+  return argType({ kind: 'text', form: 'regex', parse: (source) => ({ source, pattern: compilePattern(source, false) }) });
 }
 
 const groupsOf = ({ args }: Directive): readonly string[] => args.flatMap((word) => namedGroups(word.text));

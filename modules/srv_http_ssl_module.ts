@@ -1,5 +1,7 @@
+import { argType } from '../core/module/arg-type.js';
 import type { SecureVersion } from 'node:tls';
-import { choice, confPath, flag, rest, size, text, time } from '../core/module/args.js';
+import { choice, flag, rest, size, text, time } from '../core/module/args.js';
+import { file, type ConfFile } from '../core/module/file.js';
 import type { Scope } from '../core/module/http.js';
 import type { InputFile } from '../core/module/resource.js';
 import { httpModule, type TlsSessions, type TlsSettings } from '../core/module/manifest.js';
@@ -9,6 +11,9 @@ import { besideTickets } from './srv_http_ssl_module/session-cache.js';
 import { SessionCaches } from './srv_http_ssl_module/session-caches.js';
 
 const IN = ['http', 'server'] as const;
+
+const bytesOf = ({ bytes }: InputFile): Buffer => bytes;
+
 const VERSIONS = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const satisfies readonly SecureVersion[];
 
 /** Smaller ones hold no session: eight pages of memory. */
@@ -24,7 +29,7 @@ type CacheWord =
   | { readonly kind: 'shared'; readonly name: string; readonly size: number };
 
 function sessionCache(): ArgType<CacheWord> {
-  return {
+  return argType({
     kind: 'text',
     form: 'off | none | builtin[:size] | shared:name:size',
     parse(value) {
@@ -37,17 +42,22 @@ function sessionCache(): ArgType<CacheWord> {
       if (bytes < LEAST_CACHE) throw new ArgError(`session cache "${value}" is too small`, 'it is 32k at least');
       return { kind: 'shared', name, size: bytes };
     },
-  };
+  });
 }
 
 const directives = {
   ssl_certificate: directive({
     in: IN,
-    args: confPath(),
+    args: file(bytesOf, 'path'),
     many: true,
     doc: 'Certificate chain in PEM; several for keys of different kinds.',
   }),
-  ssl_certificate_key: directive({ in: IN, args: confPath(), many: true, doc: 'Private key in PEM, in the order of the certificates.' }),
+  ssl_certificate_key: directive({
+    in: IN,
+    args: file(bytesOf, 'path'),
+    many: true,
+    doc: 'Private key in PEM, in the order of the certificates.',
+  }),
   ssl_protocols: directive({
     in: IN,
     args: { versions: rest(choice('SSLv2', 'SSLv3', ...VERSIONS)) },
@@ -72,7 +82,7 @@ const directives = {
   ssl_session_tickets: directive({ in: IN, args: flag(), default: 'on', doc: 'Whether sessions are resumed with tickets.' }),
   ssl_session_ticket_key: directive({
     in: IN,
-    args: confPath(),
+    args: file(ticketKeys, 'path'),
     many: true,
     doc: 'File with 48 or 80 random bytes for tickets that several servers share. With the first one tickets are encrypted; those encrypted with another one are accepted as well.',
   }),
@@ -107,19 +117,19 @@ export class Ssl {
     const { conf } = scope;
     if (conf.ssl_certificate.length === 0) return undefined;
     if (conf.ssl_certificate_key.length !== conf.ssl_certificate.length) {
-      const missing = conf.ssl_certificate[conf.ssl_certificate_key.length] ?? '';
+      const missing = conf.ssl_certificate[conf.ssl_certificate_key.length]?.path ?? '';
       return scope.fail(
         `no "ssl_certificate_key" is defined for certificate "${missing}"`,
         'ssl_certificate',
         'every ssl_certificate needs its ssl_certificate_key',
       );
     }
-    const cert = conf.ssl_certificate.map((file) => read(scope, file, 'ssl_certificate'));
+    const cert = conf.ssl_certificate.map((certificate) => read(scope, certificate, 'ssl_certificate'));
     const sessions = this.#sessions(conf.ssl_session_cache.words);
     const [ticketKeys = this.#madeTicketKeys(fingerprint(cert)), ...formerKeys] = this.#ticketKeysOf(scope);
     const settings: TlsSettings = {
       cert,
-      key: conf.ssl_certificate_key.map((file) => read(scope, file, 'ssl_certificate_key')),
+      key: conf.ssl_certificate_key.map((key) => read(scope, key, 'ssl_certificate_key')),
       ciphers: ciphers(conf.ssl_ciphers),
       honorCipherOrder: conf.ssl_prefer_server_ciphers,
       ecdhCurve: conf.ssl_ecdh_curve,
@@ -144,14 +154,10 @@ export class Ssl {
 
   /** In the form of Node: 16 bytes each of name, HMAC key, AES key. */
   #ticketKeysOf(scope: Scope<typeof directives>): readonly Buffer[] {
-    return scope.each(scope.conf.ssl_session_ticket_key, (file) => {
-      const keys = scope.file(
-        file,
-        ticketKeys,
-        'ssl_session_ticket_key',
-        (reason) => `cannot load session ticket key "${file}": ${reason}`,
-      );
-      return keys ?? scope.fail(`"${file}" must be 48 or 80 bytes`, 'ssl_session_ticket_key');
+    return scope.each(scope.conf.ssl_session_ticket_key, (key) => {
+      const name = 'ssl_session_ticket_key';
+      const keys = key.in(scope, name, (reason) => `cannot load session ticket key "${key.path}": ${reason}`);
+      return keys ?? scope.fail(`"${key.path}" must be 48 or 80 bytes`, name);
     });
   }
 
@@ -174,9 +180,9 @@ function versions(wanted: readonly string[]): { minVersion: SecureVersion; maxVe
   return { minVersion: spoken[0] ?? 'TLSv1.2', maxVersion: spoken.at(-1) ?? 'TLSv1.3' };
 }
 
-function read(scope: Scope<typeof directives>, file: string, name: string): Buffer {
+function read(scope: Scope<typeof directives>, certificate: ConfFile<Buffer>, name: string): Buffer {
   const what = name === 'ssl_certificate' ? 'certificate' : 'certificate key';
-  return scope.file(file, bytesOf, name, (reason) => `cannot load ${what} "${file}": ${reason}`);
+  return certificate.in(scope, name, (reason) => `cannot load ${what} "${certificate.path}": ${reason}`);
 }
 
 /** Bytes of name, HMAC key and AES key. */
@@ -196,5 +202,3 @@ function fingerprint(certificates: readonly Buffer[]): string {
   for (const certificate of certificates) hash.update(certificate);
   return hash.digest('hex');
 }
-
-const bytesOf = ({ bytes }: InputFile): Buffer => bytes;

@@ -1,3 +1,4 @@
+import { argType } from '../core/module/arg-type.js';
 import { existsSync, realpathSync } from 'node:fs';
 import { choice, flag, number, optional, param, rest, size, template, text, time, word } from '../core/module/args.js';
 import type { HttpHandlers, HttpRequest, Result, Scope, Template } from '../core/module/http.js';
@@ -19,7 +20,7 @@ const ANYWHERE = ['http', 'server', 'location'] as const;
 
 /** A pool of threads has a name in nginx; here there is one. */
 function aio(): ArgType<'on' | 'off' | 'threads'> {
-  return {
+  return argType({
     kind: 'text',
     form: 'on | off | threads[=pool]',
     parse(value) {
@@ -27,7 +28,7 @@ function aio(): ArgType<'on' | 'off' | 'threads'> {
       if (value === 'threads' || value.startsWith('threads=')) return 'threads';
       throw new ArgError(`invalid value "${value}"`, 'one of: on, off, threads, threads=pool');
     },
-  };
+  });
 }
 
 const directives = {

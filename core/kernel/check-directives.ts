@@ -51,6 +51,7 @@ function* specErrors(spec: unknown): ManifestErrors {
   if (spec['in'] === undefined) yield* contextsErrors(undefined);
   for (const [key, check] of Object.entries(CHECKS)) if (spec[key] !== undefined) yield* check(spec[key], key);
   yield* dynamicErrors(spec);
+  yield* writtenErrors(spec);
   yield* zoneErrors(spec);
   if (isRecord(spec['block']) && isArgType(spec['args']))
     yield new ManifestError('"args" of a directive with a typed block must be an object', "write it as args: { name: text('name') }");
@@ -65,8 +66,7 @@ function argTypes(args: unknown): readonly (readonly [name: string, type: unknow
 
 function* dynamicErrors({ dynamic, args }: Readonly<Record<string, unknown>>): ManifestErrors {
   if (dynamic === undefined) return;
-  const types = argTypes(args).filter(([, type]) => isArgType(type));
-  const names = types.map(([name]) => name);
+  const names = argTypes(args).map(([name]) => name);
   if (dynamic !== true && !isTexts(dynamic))
     return yield new ManifestError(
       '"dynamic" must be true or an array of argument names',
@@ -74,9 +74,16 @@ function* dynamicErrors({ dynamic, args }: Readonly<Record<string, unknown>>): M
     );
   for (const name of dynamic === true ? [] : dynamic)
     if (!names.includes(name)) yield new ManifestError(`"dynamic" names an unknown argument "${name}"`, wordHint(name, names));
-  for (const [name, type] of types)
-    if ((dynamic === true || dynamic.includes(name)) && !isWritten(type))
-      yield new ManifestError(`${name === '' ? '"args"' : `argument "${name}"`} of a dynamic directive must have "print" and "json"`);
+}
+
+/** What is in force can be written and shown: by the API, and as text. */
+function* writtenErrors({ args }: Readonly<Record<string, unknown>>): ManifestErrors {
+  for (const [name, type] of argTypes(args))
+    if (isArgType(type) && !isWritten(type))
+      yield new ManifestError(
+        `${name === '' ? '"args"' : `argument "${name}"`} must have "print" and "json"`,
+        'argType({ kind, form, parse }) of srv/module/arg-type.js makes them',
+      );
 }
 
 /** A bare word is its own text. */

@@ -1,3 +1,4 @@
+import { argType } from '../module/arg-type.js';
 import { opendirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname } from 'node:path';
@@ -15,7 +16,7 @@ const MOST_WORKERS = 256;
 /** `worker_processes`: a number, or `auto` for one a core. */
 function workerCount(): ArgType<number> {
   const count = number({ min: 1, max: MOST_WORKERS });
-  return {
+  return argType({
     kind: 'number',
     form: 'number | auto',
     parse(value, context) {
@@ -23,20 +24,20 @@ function workerCount(): ArgType<number> {
       if (/\D/.test(value)) throw new ArgError('"worker_processes" directive invalid value', 'a whole number, or auto');
       return count.parse(value, context);
     },
-  };
+  });
 }
 
 /** A log file: `stderr`, or a path under the prefix. */
 function logPath(): ArgType<string> {
   const file = path();
-  return {
+  return argType({
     kind: 'path',
     form: 'file | stderr',
     parse(value, context) {
       if (/^(syslog|memory):/.test(value)) throw new ArgError(`unsupported log "${value}"`, 'write to a file or to stderr');
       return value === 'stderr' ? value : file.parse(value, context);
     },
-  };
+  });
 }
 
 const DEFAULT_PID = 'logs/srv.pid';
@@ -60,7 +61,7 @@ const DEBUG_PARTS: ReadonlySet<string> = new Set(
 );
 
 function logLevel(): ArgType<LogLevel> {
-  return {
+  return argType({
     kind: 'choice',
     form: LOG_LEVELS.join(' | '),
     parse(value) {
@@ -68,12 +69,12 @@ function logLevel(): ArgType<LogLevel> {
       if (level === undefined) throw new ArgError(`invalid log level "${value}"`, `one of: ${LOG_LEVELS.join(', ')}`);
       return level;
     },
-  };
+  });
 }
 
 /** Cores, a binary digit each, the last one first. */
 function cpuMask(): ArgType<string> {
-  return {
+  return argType({
     kind: 'text',
     form: 'mask',
     parse(value) {
@@ -81,7 +82,7 @@ function cpuMask(): ArgType<string> {
       if (wrong !== undefined) throw new ArgError(`invalid character "${wrong}" in "worker_cpu_affinity"`, 'a mask is written like 0101');
       return value;
     },
-  };
+  });
 }
 
 function cpuMaskOrAuto(): ArgType<string> {
@@ -98,14 +99,14 @@ function eventMethods(platform: NodeJS.Platform): readonly string[] {
 
 function eventMethod(): ArgType<string> {
   const methods = eventMethods(process.platform);
-  return {
+  return argType({
     kind: 'text',
     form: 'method',
     parse(value) {
       if (!methods.includes(value)) throw new ArgError(`invalid event type "${value}"`, `one of: ${methods.join(', ')}`);
       return value;
     },
-  };
+  });
 }
 
 /** A folder that a process can change to. */
@@ -127,14 +128,14 @@ function workingFolder(): ArgType<string> {
 
 /** `name` or `name=value`. */
 function assignment(): ArgType<{ readonly name: string; readonly value: string | undefined }> {
-  return {
+  return argType({
     kind: 'text',
     form: 'variable[=value]',
     parse(value) {
       const equals = value.indexOf('=');
       return equals < 0 ? { name: value, value: undefined } : { name: value.slice(0, equals), value: value.slice(equals + 1) };
     },
-  };
+  });
 }
 
 export const eventsDirectives = {

@@ -1,3 +1,4 @@
+import { argType } from '../module/arg-type.js';
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { ArgError, type ArgType } from '../module/spec.js';
@@ -7,14 +8,14 @@ const LOOKUPS = { passwd: 'getpwnam', group: 'getgrnam' } as const;
 
 /** The name of a user (`passwd`) or of a group that this system knows. As in nginx it counts, and is looked up, for root only. */
 export function systemName(database: keyof typeof LOOKUPS): ArgType<string> {
-  return {
+  return argType({
     kind: 'text',
     form: database === 'passwd' ? 'user' : 'group',
     parse(name) {
       if (process.getuid?.() === 0 && !isKnown(database, name)) throw new ArgError(`${LOOKUPS[database]}("${name}") failed`);
       return name;
     },
-  };
+  });
 }
 
 /** Node.js itself looks a name up only where it takes on the identity. */

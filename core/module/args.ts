@@ -1,4 +1,5 @@
 /** The argument types a directive spec is made of. Units and forms are nginx's (configuration file measurement units). */
+import { argType } from './arg-type.js';
 import { ArgError, type ArgType, type JsonForm, type JsonSchema } from './spec.js';
 import { durationMs, durationText, DURATION_SCHEMA, parseTime, timeText, type Duration } from './duration.js';
 import type { HttpRequest } from './http.js';
@@ -40,14 +41,14 @@ export function fieldName(): ArgType<string, string> {
 
 /** The name of a variable to define, in lower case and without its dollar. */
 export function variableName(): ArgType<string> {
-  return {
+  return argType({
     kind: 'text',
     form: '$variable',
     parse(value) {
       if (/^\$\w+$/.test(value)) return value.slice(1).toLowerCase();
       throw new ArgError(`invalid variable name "${value}"`, 'a variable is written $name');
     },
-  };
+  });
 }
 
 const LARGEST = 2 ** 31 - 1;
@@ -263,31 +264,52 @@ export function confPath(): ArgType<string, string> {
   return { kind: 'path', form: 'path', parse: (value, context) => context.path(value, 'conf'), print: asIs, json: PATH_JSON };
 }
 
+/** Text and JSON of an argument that may be missing: those of its value. */
+function ofValue<T, A, J>(type: ArgType<T, J>): Pick<ArgType<T | A, J>, 'print' | 'json'> {
+  const present = type as ArgType<T | A, J>;
+  return { print: (value) => present.print(value), json: present.json };
+}
+
 /** A positional argument that may be missing. */
 export function optional<T, J>(type: ArgType<T, J>): ArgType<T | undefined, J>;
 export function optional<T, J, const A>(type: ArgType<T, J>, absent: A): ArgType<T | A, J>;
 export function optional<T, J, A>(type: ArgType<T, J>, absent?: A): ArgType<T | A | undefined, J> {
-  return { kind: 'optional', form: `[${type.form}]`, parse: type.parse, absent, of: type };
+  return { kind: 'optional', form: `[${type.form}]`, parse: type.parse, absent, of: type, ...ofValue<T, A | undefined, J>(type) };
 }
 
 /** All arguments that follow, at least `least` of them. Stands last among the positional ones. */
 export function rest<T, J>(type: ArgType<T, J>, least = 1): ArgType<readonly T[], readonly J[]> {
-  return { kind: 'rest', form: `${type.form} ...`, parse: (value, context) => [type.parse(value, context)], least, absent: [], of: type };
+  const { json } = type;
+  return {
+    kind: 'rest',
+    form: `${type.form} ...`,
+    parse: (value, context) => [type.parse(value, context)],
+    print: (values) => values.map((value) => type.print(value)).join(' '),
+    json: {
+      schema: { type: 'array', items: json.schema, minItems: least },
+      show: (values) => values.map((value) => json.show(value)),
+      text: (values) => values.map((value) => json.text(value)).join(' '),
+    },
+    least,
+    absent: [],
+    of: type,
+  };
 }
 
 /** The bare word `key`, anywhere after the positional arguments: present or not. */
 export function word(key: string): ArgType<boolean, boolean> {
-  return { kind: 'word', form: `[${key}]`, key, parse: () => true, absent: false, json: SWITCH };
+  return { kind: 'word', form: `[${key}]`, key, parse: () => true, print: (isThere) => (isThere ? key : ''), absent: false, json: SWITCH };
 }
 
 /** `key=value`, anywhere after the positional arguments. */
 export function param<T, J>(key: string, type: ArgType<T, J>): ArgType<T | undefined, J>;
 export function param<T, J, const A>(key: string, type: ArgType<T, J>, absent: A): ArgType<T | A, J>;
 export function param<T, J, A>(key: string, type: ArgType<T, J>, absent?: A): ArgType<T | A | undefined, J> {
-  return { kind: 'param', form: `[${key}=${type.form}]`, key, parse: type.parse, absent, of: type };
+  return { kind: 'param', form: `[${key}=${type.form}]`, key, parse: type.parse, absent, of: type, ...ofValue<T, A | undefined, J>(type) };
 }
 
 /** `key=value` that has to be there: `limit_req_zone $key zone=one:10m rate=1r/s`. */
 export function requiredParam<T, J>(key: string, type: ArgType<T, J>): ArgType<T, J> {
-  return { kind: 'param', form: `${key}=${type.form}`, key, parse: type.parse, required: true, of: type };
+  const { parse, json } = type;
+  return { kind: 'param', form: `${key}=${type.form}`, key, parse, print: (value) => type.print(value), json, required: true, of: type };
 }

@@ -136,15 +136,11 @@ function differs(type: ArgType<unknown>, value: unknown): boolean {
 }
 
 function printValue(type: ArgType<unknown>, value: unknown): string {
-  const text = (type.of ?? type).print?.(value);
-  if (text === undefined) throw new Error(`an argument of the form "${type.form}" cannot be written`);
-  return text;
+  return (type.of ?? type).print(value);
 }
 
-function formOf(type: ArgType<unknown>): NonNullable<ArgType<unknown>['json']> {
-  const { json } = type.of ?? type;
-  if (json === undefined) throw new Error(`an argument of the form "${type.form}" has no JSON form`);
-  return json;
+function formOf(type: ArgType<unknown>): ArgType<unknown>['json'] {
+  return (type.of ?? type).json;
 }
 
 function showArgument(type: ArgType<unknown>, value: unknown): unknown {

@@ -1,4 +1,5 @@
 /** Addresses of clients and networks. */
+import { argType } from './arg-type.js';
 import { BlockList, isIP, SocketAddress } from 'node:net';
 import { binaryAddress } from './binary-address.js';
 import { ArgError, type ArgType } from './spec.js';
@@ -8,7 +9,7 @@ export type Clients = (address: string) => boolean;
 
 /** An address, a network in CIDR form, or `unix:`; with `all` also everybody. */
 export function clients({ all = false } = {}): ArgType<Clients> {
-  return {
+  return argType({
     kind: 'text',
     form: all ? 'address | CIDR | unix: | all' : 'address | CIDR | unix:',
     parse(value, { warn }) {
@@ -24,7 +25,7 @@ export function clients({ all = false } = {}): ArgType<Clients> {
       if (network.hasHostBits) warn?.(`low address bits of ${value} are meaningless`);
       return inNetwork(network);
     },
-  };
+  });
 }
 
 /** A range of addresses that have their first bits in common. */

@@ -30,7 +30,6 @@ export function argSchemas<const S extends DirectiveSpec>(spec: S): { readonly a
 
 function schemaOf(type: ArgType<unknown>, doc: string | undefined, isShown: boolean): TUnsafe {
   const { json } = type.of ?? type;
-  if (json === undefined) throw new Error(`an argument of the form "${type.form}" has no JSON form`);
   const schema = (isShown && json.shown) || json.schema;
   const fallback = type.absent === undefined || isShown ? {} : { default: type.kind === 'rest' ? type.absent : json.show(type.absent) };
   const one: JsonSchema = { ...schema, ...described(schema, doc), ...(type.kind !== 'rest' && fallback) };

@@ -74,10 +74,10 @@ export interface ArgType<T, J = unknown> {
   readonly form: string;
   /** @param written the whole word, for messages that quote it: `key=text` of a parameter */
   readonly parse: (text: string, context: ArgContext, written?: string) => T;
-  /** The text that `parse` gives this value for: the same for equal values, however they were written. Absent: values cannot be written. */
-  print?(value: T): string;
-  /** Absent: the API has no form for such values. */
-  readonly json?: JsonForm<T, J>;
+  /** The text that `parse` gives this value for: the same for equal values, however they were written. */
+  print(value: T): string;
+  /** The value in the API. */
+  readonly json: JsonForm<T, J>;
   /** For `param` and `word`: the name before `=`, or the word itself. These may stand anywhere after the positional arguments. */
   readonly key?: string;
   /** For `rest`: the least number of arguments it takes. */
@@ -184,7 +184,7 @@ export type DirectiveValue<S extends DirectiveSpec> = S extends { block: { direc
   : ArgValue<S['args']>;
 /** The arguments of one line of a directive in the JSON of the API. */
 export type DirectiveJson<S extends DirectiveSpec> = S['args'] extends ArgRecord
-  ? { readonly [K in keyof S['args']]: S['args'][K] extends { readonly json?: JsonForm<never, infer J> } ? J : never }
+  ? { readonly [K in keyof S['args']]: S['args'][K] extends { readonly json: JsonForm<never, infer J> } ? J : never }
   : never;
 /** The typed value of a directive: an array with `many`, never undefined with a default. */
 export type ConfValue<S extends DirectiveSpec> = S extends { many: true }

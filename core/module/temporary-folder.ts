@@ -1,4 +1,5 @@
 /** Arguments of directives that name a folder for temporary files: `client_body_temp_path`, `proxy_temp_path`. */
+import { argType } from './arg-type.js';
 import { dirname } from 'node:path';
 import { optional, path } from './args.js';
 import { assertFolderAround } from './folder-around.js';
@@ -46,12 +47,12 @@ function folderToMake(): ArgType<string> {
 }
 
 function folderLevel(directive: string): ArgType<number> {
-  return {
+  return argType({
     kind: 'text',
     form: 'level',
     parse(value) {
       if (/^0*[1-9]\d{0,8}$/.test(value)) return Number(value);
       throw new ArgError(`"${directive}" directive invalid value`, 'a level is a number of digits');
     },
-  };
+  });
 }

@@ -1,3 +1,4 @@
+import { argType } from '../module/arg-type.js';
 import { isIP } from 'node:net';
 import { MAX_SOCKET_PATH } from '../module/address.js';
 import { ArgError, type ArgType } from '../module/spec.js';
@@ -12,11 +13,11 @@ export interface ListenAddress {
 }
 
 /** The address of a `listen` line: `127.0.0.1:80`, `[::1]:80`, `*`, `80`, `unix:/run/x`. */
-export const listenAddress: ArgType<ListenAddress> = {
+export const listenAddress: ArgType<ListenAddress> = argType({
   kind: 'text',
   form: 'address',
   parse: (target, context) => parseListenAddress(target, (relative) => context.path(relative)),
-};
+});
 
 const ADDRESS_HINT = 'an address is written like 80, 127.0.0.1:80, [::1]:80, *:80 or unix:/path/of/socket';
 

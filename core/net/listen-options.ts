@@ -1,3 +1,4 @@
+import { argType } from '../module/arg-type.js';
 import { parseTime } from '../module/duration.js';
 import { ArgError, type ArgType } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
@@ -58,7 +59,7 @@ const SOCKET_OPTIONS: Readonly<Record<string, SocketOption>> = {
 const SOCKET_WORDS = new Set(['reuseport', 'bind', 'deferred']);
 
 /** What may follow the address: `ssl`, `backlog=511`. */
-export const listenParameter: ArgType<string> = {
+export const listenParameter: ArgType<string> = argType({
   kind: 'text',
   form: 'parameter',
   parse(parameter, { warn }) {
@@ -66,7 +67,7 @@ export const listenParameter: ArgType<string> = {
     applyParameter(parameter, defaultParameters());
     return parameter;
   },
-};
+});
 
 /**
  * Reads the arguments of `listen`: one address for each port of a range.

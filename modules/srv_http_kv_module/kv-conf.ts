@@ -1,3 +1,4 @@
+import { argType } from '../../core/module/arg-type.js';
 import { readFileSync } from 'node:fs';
 import { size } from '../../core/module/args.js';
 import type { KeyValueSettings } from '../../core/module/services.js';
@@ -23,11 +24,11 @@ const SETTERS: Readonly<Record<string, Setter>> = {
 
 /** The file that `dyn_kv_conf` names: lines `name value;` and comments. */
 export function kvConf(): ArgType<KeyValueSettings> {
-  return {
+  return argType({
     kind: 'path',
     form: 'file',
     parse: (path, context) => readKvConf(context.path(path), context),
-  };
+  });
 }
 
 function readKvConf(path: string, context: ArgContext): KeyValueSettings {

@@ -1,3 +1,4 @@
+import { argType } from '../../core/module/arg-type.js';
 import { choice, fieldName, flag, number, optional, rest, template, time } from '../../core/module/args.js';
 import type { LocationScope, Template } from '../../core/module/http.js';
 import { compilePattern, namedGroups } from '../../core/module/pattern.js';
@@ -37,7 +38,7 @@ const IGNORABLE = [
 /** A text with variables, or a regular expression behind `~` (or `~*`: in any case). */
 function redirectWord(): ArgType<Template | RegExp> {
   const text = template();
-  return {
+  return argType({
     kind: 'template',
     form: 'default | off | redirect',
     parse(value, context) {
@@ -45,7 +46,7 @@ function redirectWord(): ArgType<Template | RegExp> {
       const caseless = value.startsWith('~*');
       return compilePattern(value.slice(caseless ? 2 : 1), caseless);
     },
-  };
+  });
 }
 
 /** In any case, as nginx reads it. */

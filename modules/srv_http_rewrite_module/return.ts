@@ -1,3 +1,4 @@
+import { argType } from '../../core/module/arg-type.js';
 import { template } from '../../core/module/args.js';
 import type { HttpRequest, Result, Template } from '../../core/module/http.js';
 import { targetText } from '../../core/module/message-text.js';
@@ -15,7 +16,7 @@ export interface ReturnLine {
 /** A status, or the URL of a 302. */
 export function statusOrUrl(): ArgType<number | Template> {
   const url = template('URL');
-  return {
+  return argType({
     kind: 'text',
     form: 'code | URL',
     parse(value, context) {
@@ -26,7 +27,7 @@ export function statusOrUrl(): ArgType<number | Template> {
         'a status from 0 to 999, or a URL that begins with http://, https:// or $scheme',
       );
     },
-  };
+  });
 }
 
 /** True for a URL with something behind it: it has to be the only argument, or follow a status. */

@@ -1,3 +1,4 @@
+import { argType } from '../../core/module/arg-type.js';
 import type { HttpRequest, Template } from '../../core/module/http.js';
 import { byteText, targetText } from '../../core/module/message-text.js';
 import type { Log } from '../../core/module/services.js';
@@ -26,7 +27,7 @@ export interface RewriteLine {
 }
 
 export function replacement(): ArgType<Replacement> {
-  return {
+  return argType({
     kind: 'template',
     form: 'replacement',
     parse(text, context) {
@@ -35,18 +36,18 @@ export function replacement(): ArgType<Replacement> {
       const [uri = '', ...rest] = (keepsArgs ? text : text.slice(0, -1)).split('?');
       return { uri: pieces(uri, context), args: rest.length > 0 ? pieces(rest.join('?'), context) : undefined, keepsArgs, isUrl };
     },
-  };
+  });
 }
 
 export function flag(): ArgType<NonNullable<RewriteLine['flag']>> {
-  return {
+  return argType({
     kind: 'choice',
     form: 'last | break | redirect | permanent',
     parse(text) {
       if (text === 'last' || text === 'break' || text === 'redirect' || text === 'permanent') return text;
       throw new ArgError(`invalid parameter "${text}"`, 'one of: last, break, redirect, permanent');
     },
-  };
+  });
 }
 
 function pieces(text: string, context: ArgContext): Piece[] {

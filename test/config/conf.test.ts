@@ -1,3 +1,4 @@
+import { argType } from '../../core/module/arg-type.js';
 import test from 'ava';
 import { ConfReader, ownDirective, ownDirectives } from '../../core/config/conf.js';
 import { ConfigError } from '../../core/config/errors.js';
@@ -206,7 +207,7 @@ test('a level that has nothing of the module is the outer one itself', (t) => {
 
 /** A type that counts how often it is read. */
 function counted(reads: string[]): ArgType<string> {
-  return { kind: 'text', form: 'text', parse: (value) => (reads.push(value), value) };
+  return argType({ kind: 'text', form: 'text', parse: (value) => (reads.push(value), value) });
 }
 
 test('values and defaults are parsed once, and only when they are asked for', (t) => {
@@ -271,14 +272,14 @@ test('directives may have any name', (t) => {
 });
 
 test('a type may refuse with its own words', (t) => {
-  const port: ArgType<number> = {
+  const port: ArgType<number> = argType({
     kind: 'number',
     form: 'port',
     parse(value) {
       if (value === '0') throw new ArgError('invalid port "0"', 'ports start at 1');
       return Number(value);
     },
-  };
+  });
   const conf = read({ listen: directive({ in: ['http'], args: port }) }, 'listen 0;');
   const error = t.throws(() => conf.listen, { instanceOf: ConfigError, message: 'invalid port "0"' });
   t.like(error, { hint: 'ports start at 1', length: 1, source: { line: 1, column: 8 } });

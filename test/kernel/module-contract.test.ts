@@ -101,8 +101,8 @@ const IS_REFUSED: readonly (readonly [what: string, source: PluginSource, reason
   ],
   [
     'dynamic with an argument that has no JSON form',
-    spec(`{ in: ['http'], dynamic: true, args: { kind: { kind: 'text', form: 'kind', parse: (text) => text } } }`),
-    'directive "greet": argument "kind" of a dynamic directive must have "print" and "json"',
+    spec(`{ in: ['http'], args: { kind: { kind: 'text', form: 'kind', parse: (text) => text } } }`),
+    'directive "greet": argument "kind" must have "print" and "json"',
     '',
   ],
   [

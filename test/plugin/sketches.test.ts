@@ -125,7 +125,7 @@ const RECIPES = `
       listen 127.0.0.1:%%PORT_web%%;
       location /page { proxy_pass http://127.0.0.1:%%PORT_back%%; }
       location /text { default_type text/plain; return 200 "text"; }
-      location /keys { api_keys conf/keys.txt; proxy_pass http://127.0.0.1:%%PORT_back%%; }
+      location /keys { api_keys keys.txt; proxy_pass http://127.0.0.1:%%PORT_back%%; }
       location /clock { clock 20ms; }
       location /numbers { numbers 1000; }
       location /two { proxy_pass http://two; }

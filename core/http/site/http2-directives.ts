@@ -1,3 +1,4 @@
+import { argType } from '../../module/arg-type.js';
 import { flag, number, size } from '../../module/args.js';
 import { ArgError, directive, type ArgType } from '../../module/spec.js';
 import { LARGEST_WINDOW } from '../../net/http2/protocol.js';
@@ -32,14 +33,14 @@ function chunkSize(): ArgType<number, string | number> {
 
 /** Any value of a directive that nginx has given up, with nginx's warning. */
 function given(name: string, advice: string): ArgType<string> {
-  return {
+  return argType({
     kind: 'text',
     form: 'value',
     parse(text, { warn }) {
       warn?.(`the "${name}" directive is obsolete, ${advice}`);
       return text;
     },
-  };
+  });
 }
 
 /** A directive that nginx 1.19.7 replaced by another. */

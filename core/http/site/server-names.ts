@@ -1,3 +1,4 @@
+import { argType } from '../../module/arg-type.js';
 import { LayeredMap } from '../../config/layered-map.js';
 import { compilePattern } from '../../module/pattern.js';
 import { ArgError, type ArgType } from '../../module/spec.js';
@@ -194,14 +195,14 @@ function regexesOf(server: VirtualServer | undefined): string {
 }
 
 /** One name of a `server_name` line. */
-export const serverName: ArgType<readonly ServerName[]> = {
+export const serverName: ArgType<readonly ServerName[]> = argType({
   kind: 'text',
   form: 'name',
   parse(text, { warn }) {
     if (text.includes('/')) warn?.(`server name "${text}" has suspicious symbols`);
     return parseServerName(text);
   },
-};
+});
 
 const WILDCARD_HINT = 'a "*" is the first or the last label: *.example.org, www.example.*';
 
