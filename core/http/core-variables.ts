@@ -48,6 +48,7 @@ const GETTERS: Readonly<Record<string, VariableGetter>> = {
   proxy_protocol_port: (request) => request.connection.proxy?.source?.port.toString(),
   proxy_protocol_server_addr: (request) => request.connection.proxy?.destination?.address,
   proxy_protocol_server_port: (request) => request.connection.proxy?.destination?.port.toString(),
+  limit_rate: own((request) => String(request.limitRate ?? 0)),
   connection: (request) => String(request.connection.id),
   connection_requests: (request) => String(request.connection.requests),
   content_length: own((request) => request.header('content-length') ?? lengthInChunks(request)),

@@ -107,6 +107,26 @@ function bytesOf(value: string): number {
   return bytes;
 }
 
+/** Bytes of a text such as `512`, `8k`, `1m`; undefined: it is no size. */
+export function sizeOf(text: string): number | undefined {
+  const bytes = parseSize(text);
+  return bytes === Infinity ? undefined : bytes;
+}
+
+/** A size, or a text with variables that is one for each request: {@link sizeOf}. */
+export function sizeTemplate(form = 'size'): ArgType<Template<HttpRequest>, string> {
+  const text = template(form);
+  return {
+    ...text,
+    kind: 'size',
+    parse(value, context) {
+      const parsed = text.parse(value, context);
+      if (parsed.constant !== undefined) bytesOf(parsed.constant);
+      return parsed;
+    },
+  };
+}
+
 /** Bytes. Undefined: malformed; infinite: too large to be exact. */
 function parseSize(value: string): number | undefined {
   const [, digits, unit = ''] = SIZE.exec(value) ?? [];

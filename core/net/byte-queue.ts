@@ -38,6 +38,12 @@ export class ByteQueue {
     return piece;
   }
 
+  /** Puts the rest of a piece back that was taken out. */
+  unshift(piece: Buffer): void {
+    this.#pieces.unshift(piece);
+    this.length += piece.length;
+  }
+
   /** Takes out everything, in pieces. */
   take(): Buffer[] {
     const pieces = this.pieces();

@@ -175,6 +175,10 @@ const REFUSED: readonly (readonly [http: string, message: string])[] = [
     'server { listen 127.0.0.1:PORT; proxy_buffering maybe; location / { proxy_pass http://127.0.0.1:1; } }',
     'invalid value "maybe" in "proxy_buffering" directive, it must be "on" or "off"',
   ],
+  ['server { listen 127.0.0.1:PORT; limit_rate x; }', '"limit_rate" directive invalid value'],
+  ['server { listen 127.0.0.1:PORT; limit_rate_after 1z; }', '"limit_rate_after" directive invalid value'],
+  ['server { listen 127.0.0.1:PORT; limit_rate 1k 2; }', 'invalid number of arguments in "limit_rate" directive'],
+  ['server { listen 127.0.0.1:PORT; limit_rate 1k; limit_rate 2k; }', '"limit_rate" directive is duplicate'],
 ];
 
 const WARNED: readonly (readonly [http: string, message: string])[] = [
@@ -212,6 +216,7 @@ const ACCEPTED: readonly string[] = [
   'server { listen 127.0.0.1:PORT; client_body_temp_path bodies 5 5; client_body_in_single_buffer on; }',
   'server { listen 127.0.0.1:PORT; proxy_buffers 4 8k; proxy_busy_buffers_size 24k; proxy_temp_file_write_size 8k; proxy_max_temp_file_size 0; }',
   'server { listen 127.0.0.1:PORT; proxy_buffer_size 0; proxy_busy_buffers_size 28k; proxy_temp_path responses 5 5; proxy_limit_rate 1k; }',
+  'server { listen 127.0.0.1:PORT; limit_rate $arg_a; location / { limit_rate_after 1m; set $limit_rate 4k; if ($arg_b) { limit_rate 0; limit_rate_after $arg_c; } } }',
   'server { listen 127.0.0.1:PORT; client_max_body_size 8388607g; server_name ~x ~x; }',
   'server { listen 127.0.0.1:PORT; allow 10.0.0.0/8; deny 2001:db8::/32; deny 10.0.0.1; allow all; }',
   'server { listen 127.0.0.1:PORT; error_page 403 = /x; error_page 404 =0 /x; error_page 405 406 =204 /x; }',

@@ -12,6 +12,7 @@ import {
   type UpstreamHeaders,
 } from '../../module/http.js';
 import type { Directive } from '../../module/tree.js';
+import { sizeOf } from '../../module/args.js';
 import { byteText } from '../../module/message-text.js';
 import type { HeadLimits } from '../../net/http1/message-head.js';
 import type { RequestHead } from '../../net/http1/request-head.js';
@@ -47,7 +48,12 @@ interface Rejection {
  * share its members; modules see {@link HttpRequest}.
  */
 export class Request implements HttpRequest {
-  readonly stream: ClientStream;
+  /** The way to the client: that which the request came by, or one in front of it. */
+  stream: ClientStream;
+  /** That one, where limit_rate holds the response back. */
+  pace: { pump(): void } | undefined = undefined;
+  /** Bytes a second that the response is sent with, where limit_rate does not say it; 0: no limit. */
+  limitRate: number | undefined = undefined;
   readonly protocol: string;
   /** The head as it came; HTTP/2 streams write theirs in the form of HTTP/1. */
   readonly text: string;
@@ -361,6 +367,11 @@ export class Request implements HttpRequest {
     if (variable === 'args') {
       this.args = value;
       this.uriChanged = true;
+      return;
+    }
+    if (variable === 'limit_rate') {
+      this.limitRate = sizeOf(value);
+      if (this.limitRate === undefined) this.context.log.write('error', `invalid $limit_rate "${value}"`, this);
       return;
     }
     this.assigned ??= new Map();

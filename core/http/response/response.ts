@@ -1,11 +1,14 @@
 /** The way of every response, whatever its source: header filters, body filters, ranges, the client's stream. */
 import { inspect } from 'node:util';
+import { sizeOf } from '../../module/args.js';
+import type { Template } from '../../module/http.js';
 import type { Lender } from '../request/client-stream.js';
 import { logFailure } from '../request/handler-failure.js';
 import type { Request } from '../request/request.js';
 import { isBodiless, isStatus, publicStatus, specialPage } from '../request/status.js';
 import { writeToClient } from './client-output.js';
 import { FilterChain } from './filter-chain.js';
+import { PacedStream } from './paced-stream.js';
 import { applyRanges, asksForRanges, rejectRanges } from './ranges.js';
 
 /**
@@ -35,6 +38,7 @@ export function startResponse(request: Request, isSeekable = false): boolean {
   request.sendsBody = !isBodiless(status) && request.method !== 'HEAD';
   if (!request.sendsBody) dropFilters(request);
   request.stream.writeHead(request);
+  if (request.sendsBody) setPace(request);
   return true;
 }
 
@@ -62,6 +66,8 @@ export function isResponseBehind(request: Request): boolean {
 
 /** The client has consumed what was written: filters and source go on. */
 export function onResponseDrained(request: Request): void {
+  request.pace?.pump();
+  if (request.finished) return;
   request.filters?.onDrained();
   if (!isResponseBehind(request)) request.owner?.onDrain();
 }
@@ -94,6 +100,30 @@ export function sendFailure(request: Request): void {
   request.statusLine = '';
   request.response.clear();
   sendWhole(request, Buffer.from(specialPage(500, request.location.settings.serverToken)), 'text/html');
+}
+
+/** limit_rate, `set $limit_rate`, X-Accel-Limit-Rate. A subrequest has no client of its own. */
+function setPace(request: Request): void {
+  const { limitRate, limitRateAfter } = request.location.settings;
+  const rate = request.limitRate ?? (limitRate === undefined ? 0 : sizeFor(request, limitRate));
+  if (rate === 0 || request.parent !== undefined) return;
+  const after = limitRateAfter === undefined ? 0 : sizeFor(request, limitRateAfter);
+  const paced = new PacedStream(request.stream, request, { rate, after }, onResponseDrained);
+  request.stream = paced;
+  request.pace = paced;
+}
+
+/** Bytes; 0 for a text that is no size: that is logged (nginx). */
+function sizeFor(request: Request, template: Template): number {
+  try {
+    const text = template.of(request);
+    const size = sizeOf(text);
+    if (size !== undefined) return size;
+    request.context.log.write('error', `invalid size "${text}"`, request);
+  } catch (error) {
+    logFailure(request, error, template);
+  }
+  return 0;
 }
 
 function runHeaderFilters(request: Request): boolean {

@@ -1,4 +1,4 @@
-import { choice, flag, number, optional, rest, size, template, text, time } from '../../module/args.js';
+import { choice, flag, number, optional, rest, size, sizeTemplate, template, text, time } from '../../module/args.js';
 import { method } from '../../module/method.js';
 import { namedGroups } from '../../module/pattern.js';
 import { httpModule } from '../../module/manifest.js';
@@ -125,6 +125,18 @@ export const coreDirectives = {
     args: time(),
     default: '60s',
     doc: 'Longest time in which the client takes nothing of the answer.',
+  }),
+  limit_rate: directive({
+    in: ['http', 'server', 'location', 'if in location'],
+    args: sizeTemplate('rate'),
+    default: '0',
+    doc: 'Bytes per second that a response is sent with; 0: no limit.',
+  }),
+  limit_rate_after: directive({
+    in: ['http', 'server', 'location', 'if in location'],
+    args: sizeTemplate(),
+    default: '0',
+    doc: 'Bytes of a response that are sent before limit_rate counts.',
   }),
   keepalive_timeout: directive({
     in: ANYWHERE,

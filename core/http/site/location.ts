@@ -27,6 +27,9 @@ export interface LocationSettings {
   /** Most ranges of a request, Infinity without a limit. */
   readonly maxRanges: number;
   readonly sendTimeout: number;
+  /** Undefined: no limit. */
+  readonly limitRate: Template | undefined;
+  readonly limitRateAfter: Template | undefined;
   /** http2_chunk_size, in bytes. */
   readonly http2ChunkSize: number;
   readonly lingeringTimeout: number;

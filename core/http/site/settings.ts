@@ -1,5 +1,6 @@
 import { errorAt } from '../../config/errors.js';
 import { ErrorCollector } from '../../config/error-collector.js';
+import { sizeOf } from '../../module/args.js';
 import type { Template } from '../../module/http.js';
 import { compilePattern } from '../../module/pattern.js';
 import { ArgError } from '../../module/spec.js';
@@ -39,6 +40,8 @@ export function locationSettings(conf: CoreConf, product: Product, contentTypes:
     keepaliveTime: conf.keepalive_time,
     maxRanges: conf.max_ranges ?? Infinity,
     sendTimeout: conf.send_timeout,
+    limitRate: unlessZero(conf.limit_rate),
+    limitRateAfter: unlessZero(conf.limit_rate_after),
     http2ChunkSize: conf.http2_chunk_size,
     lingeringTimeout: conf.lingering_timeout,
     handlerTimeout: conf.handler_timeout,
@@ -55,6 +58,10 @@ export function locationSettings(conf: CoreConf, product: Product, contentTypes:
     errorPages: conf.error_page.map((line) => errorPage(line.words)),
     autoRedirect,
   };
+}
+
+function unlessZero(size: Template): Template | undefined {
+  return size.constant !== undefined && sizeOf(size.constant) === 0 ? undefined : size;
 }
 
 function keepAliveFields(milliseconds: number | undefined): string {

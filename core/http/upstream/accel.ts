@@ -55,6 +55,8 @@ export function accelSettings(exchange: Exchange, { head }: MemberResponse): boo
   if (!fields.hasAccel) return false;
   const buffering = plan.ignored.has('x-accel-buffering') ? undefined : fields.value(head, MemberField.AccelBuffering)?.toLowerCase();
   if (buffering === 'yes' || buffering === 'no') exchange.buffers = buffering === 'yes';
+  const rate = plan.ignored.has('x-accel-limit-rate') ? undefined : fields.value(head, MemberField.AccelLimitRate);
+  if (rate !== undefined && /^\d{1,15}$/.test(rate)) exchange.request.limitRate = Number(rate);
   const expires = plan.ignored.has('x-accel-expires') ? undefined : fields.value(head, MemberField.AccelExpires);
   if (expires !== undefined) exchange.expires = expiryOf(expires, exchange.request.context.clock.now);
   return false;
