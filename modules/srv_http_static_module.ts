@@ -1,7 +1,7 @@
 import { argType } from '../core/module/arg-type.js';
 import { existsSync, realpathSync } from 'node:fs';
 import { choice, flag, number, optional, param, rest, size, template, text, time, word } from '../core/module/args.js';
-import type { HttpHandlers, HttpRequest, Result, Scope, Template } from '../core/module/http.js';
+import { DECLINED, type HttpHandlers, type HttpRequest, type Result, type Scope, type Template } from '../core/module/http.js';
 import { httpModule } from '../core/module/manifest.js';
 import { Log, ServerInfo } from '../core/module/services.js';
 import { ArgError, directive, type ArgType } from '../core/module/spec.js';
@@ -9,6 +9,8 @@ import type { Directive } from '../core/module/tree.js';
 import { FileAccess } from './srv_http_static_module/file-access.js';
 import { bytesOf, shown } from './srv_http_static_module/file-errors.js';
 import { sendFile, type FileSettings } from './srv_http_static_module/file-response.js';
+import { folderDirectives } from './srv_http_static_module/folder-directives.js';
+import { redirectToRandom, sendListing, type AutoindexSettings } from './srv_http_static_module/folder-response.js';
 import { HttpDates } from './srv_http_static_module/http-dates.js';
 import { findIndex } from './srv_http_static_module/index-file.js';
 import { OpenFileCache, type CacheRules } from './srv_http_static_module/open-file-cache.js';
@@ -32,6 +34,7 @@ function aio(): ArgType<'on' | 'off' | 'threads'> {
 }
 
 const directives = {
+  ...folderDirectives,
   root: directive({
     in: ['http', 'server', 'location', 'if in location'],
     args: template('path'),
@@ -114,6 +117,14 @@ const directives = {
   read_ahead: directive({ in: ANYWHERE, args: size(), default: '0', doc: 'Accepted: the system reads ahead by itself.' }),
 };
 
+/** What is sent for a folder. */
+interface FolderSettings {
+  readonly index: readonly Template[];
+  readonly isRandom: boolean;
+  /** Undefined: folders are not listed. */
+  readonly listing: AutoindexSettings | undefined;
+}
+
 type StaticScope = Scope<typeof directives>;
 
 /** Files: the content of every location that has no other. */
@@ -149,10 +160,16 @@ export class Static {
       logsNotFound: conf.log_not_found,
       threads: conf.aio !== 'off',
     };
-    const { files } = conf.index;
+    const folders: FolderSettings = {
+      index: conf.index.files,
+      isRandom: conf.random_index,
+      listing: conf.autoindex
+        ? { format: conf.autoindex_format, exactSize: conf.autoindex_exact_size, localTime: conf.autoindex_localtime }
+        : undefined,
+    };
     return {
       ...(conf.try_files && { precontent: tryFiles(conf.try_files.files, scope, this.#roots, access, this.log) }),
-      defaultContent: (request) => this.#respond(request, root, files, settings),
+      defaultContent: (request) => this.#respond(request, root, folders, settings),
     };
   }
 
@@ -182,7 +199,7 @@ export class Static {
     return cache;
   }
 
-  #respond(request: HttpRequest, root: Root, index: readonly Template[], settings: FileSettings): Result {
+  #respond(request: HttpRequest, root: Root, folders: FolderSettings, settings: FileSettings): Result | Promise<Result> {
     const { method, uri } = request;
     if (uri.includes('\0')) return 400;
     const isFolder = uri.endsWith('/');
@@ -192,12 +209,20 @@ export class Static {
       this.log.write('alert', `"alias" cannot be used for "${shown(uri)}", which was rewritten`, request);
       return 500;
     }
-    return isFolder ? this.#respondWithIndex(request, path, index, settings) : sendFile(request, path, settings, this.log);
+    return isFolder ? this.#respondWithFolder(request, path, folders, settings) : sendFile(request, path, settings, this.log);
   }
 
-  #respondWithIndex(request: HttpRequest, path: string, index: readonly Template[], settings: FileSettings): Result {
-    const found = findIndex(request, path, index, settings.access, this.log, settings.logsNotFound);
+  #respondWithFolder(request: HttpRequest, path: string, folders: FolderSettings, settings: FileSettings): Result | Promise<Result> {
+    if (!folders.isRandom) return this.#respondWithIndex(request, path, folders, settings);
+    return redirectToRandom(request, path, this.log).then((result) =>
+      result === DECLINED ? this.#respondWithIndex(request, path, folders, settings) : result,
+    );
+  }
+
+  #respondWithIndex(request: HttpRequest, path: string, folders: FolderSettings, settings: FileSettings): Result | Promise<Result> {
+    const found = findIndex(request, path, folders.index, settings.access, this.log, settings.logsNotFound);
     if (found !== undefined) return found;
+    if (folders.listing !== undefined && request.method !== 'POST') return sendListing(request, path, folders.listing, this.log);
     this.log.write('error', `directory index of "${shown(path)}" is forbidden`, request);
     return 403;
   }

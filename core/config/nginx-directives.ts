@@ -7,7 +7,7 @@ const FAMILIES = /^(?:fastcgi|scgi|uwsgi|grpc|memcached|http3|quic|ssi|userid|da
 export const NGINX_DIRECTIVES: ReadonlySet<string> = new Set(
   `
   add_after_body add_before_body add_trailer addition_types ancient_browser ancient_browser_value
-  auth_delay autoindex autoindex_exact_size autoindex_format autoindex_localtime charset
+  auth_delay charset
   charset_map charset_types client_body_in_file_only connection_pool_size create_full_put_path debug_points
   early_hints empty_gif epoll_events flv google_perftools_profiles gzip_static
   http3 if image_filter keepalive_disable keepalive_min_timeout
