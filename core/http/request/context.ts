@@ -3,6 +3,7 @@ import type { Clock } from '../../net/clock.js';
 import { HeadEnd } from '../../net/http1/head-end.js';
 import type { HeadLimits } from '../../net/http1/message-head.js';
 import { parseRequestHead, RequestHead } from '../../net/http1/request-head.js';
+import { HuffmanScratch } from '../../net/http2/hpack-decoder.js';
 import { HpackEncoder } from '../../net/http2/hpack-encoder.js';
 import { ResponseHead } from '../../net/http1/response-head.js';
 import { RequestUri } from '../../net/http1/uri.js';
@@ -44,6 +45,7 @@ export class HttpContext {
   readonly generations = new Generations();
   /** Encodes the heads of responses over HTTP/2. */
   readonly hpack = new HpackEncoder();
+  readonly huffman = new HuffmanScratch();
   #commonSecond = 0;
   #commonToken = '';
   #common = '';

@@ -7,6 +7,11 @@ export interface FieldSink {
   onField(name: string, value: string): void;
 }
 
+/** Memory for a string that is decoded. It grows to the longest one. */
+export class HuffmanScratch {
+  bytes = Buffer.allocUnsafeSlow(512);
+}
+
 /** Numbers above that are an attack: nothing here is that long. */
 const MAX_NUMBER = 1 << 24;
 
@@ -16,7 +21,9 @@ export class HpackDecoder {
   #bytes: Buffer = EMPTY;
   #at = 0;
   #end = 0;
-  #scratch = Buffer.allocUnsafe(512);
+
+  /** @param scratch may be shared by all decoders of a thread */
+  constructor(private readonly scratch = new HuffmanScratch()) {}
 
   /** @throws Http2Error COMPRESSION_ERROR, which ends the connection */
   decode(block: Buffer, sink: FieldSink): void {
@@ -87,11 +94,12 @@ export class HpackDecoder {
   }
 
   #huffman(from: number, to: number): string {
+    const { scratch } = this;
     const room = Math.ceil(((to - from) * 8) / 5);
-    if (this.#scratch.length < room) this.#scratch = Buffer.allocUnsafe(2 * room);
-    const length = decodeHuffman(this.#bytes, from, to, this.#scratch);
+    if (scratch.bytes.length < room) scratch.bytes = Buffer.allocUnsafeSlow(2 * room);
+    const length = decodeHuffman(this.#bytes, from, to, scratch.bytes);
     if (length < 0) throw broken('invalid Huffman code');
-    return this.#scratch.latin1Slice(0, length);
+    return scratch.bytes.latin1Slice(0, length);
   }
 }
 

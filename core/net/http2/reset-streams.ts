@@ -3,18 +3,20 @@ const KEPT = 128;
 
 /** Streams that this side has reset before the client ended them: frames of theirs are still on their way (RFC 9113, 5.1, closed). */
 export class ResetStreams {
-  readonly #ids = new Set<number>();
+  /** Most connections have none. */
+  #ids: Set<number> | undefined = undefined;
 
   add(id: number): void {
-    this.#ids.add(id);
-    if (this.#ids.size <= KEPT) return;
-    for (const oldest of this.#ids) {
-      this.#ids.delete(oldest);
+    const ids = (this.#ids ??= new Set());
+    ids.add(id);
+    if (ids.size <= KEPT) return;
+    for (const oldest of ids) {
+      ids.delete(oldest);
       return;
     }
   }
 
   has(id: number): boolean {
-    return this.#ids.has(id);
+    return this.#ids?.has(id) === true;
   }
 }

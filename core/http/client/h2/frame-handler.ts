@@ -24,13 +24,15 @@ export class FrameHandler implements FrameSink {
   /** Numbers of the last two streams that the client has opened, whether they were served or not. Those between them never will be. */
   #lastOpened = 0;
   #openedBefore = 0;
-  readonly #decoder = new HpackDecoder();
+  readonly #decoder: HpackDecoder;
   #block: HeaderBlock | undefined = undefined;
   #greeted = false;
   /** Bytes of bodies since the window of the connection was opened last. */
   #received = 0;
 
-  constructor(private readonly connection: Http2Connection) {}
+  constructor(private readonly connection: Http2Connection) {
+    this.#decoder = new HpackDecoder(connection.context.huffman);
+  }
 
   /** A header block has begun, and its end has not come. */
   get isWithinBlock(): boolean {
