@@ -1,15 +1,8 @@
-import { dryRunReply, route, type ActionContext, type Call, type Reply } from '../core/module/control.js';
+import { route, type ActionContext, type Call, type Reply } from '../core/module/control.js';
 import { controlModule } from '../core/module/manifest.js';
 import { DataPlane } from '../core/module/services.js';
+import { isForced, readReply, writeReply, type Versioned } from '../core/module/versioned.js';
 import * as schemas from './srv_http_location_api_module/schemas.js';
-
-/** What the data plane returns. */
-interface Versioned {
-  readonly value: unknown;
-  readonly version: string;
-  readonly diff: readonly string[];
-  readonly next?: number;
-}
 
 /** Locations over HTTP: `/v1/dyn_loc`. The data plane knows what a call means. */
 @controlModule({ name: 'srv_http_location_api_module', api: 1, key: 'dyn_loc' })
@@ -18,8 +11,7 @@ export class LocationApi {
 
   @route('GET', '', schemas.list)
   async list({ query, ...call }: Call<typeof schemas.list>): Promise<Reply> {
-    const { value, version, next } = await this.dataPlane.call<Versioned>('location.list', query, call);
-    return { status: 200, body: value, version, ...(next !== undefined && { next: String(next) }) };
+    return readReply(await this.dataPlane.call<Versioned>('location.list', query, call));
   }
 
   @route('POST', '', schemas.add)
@@ -38,9 +30,6 @@ export class LocationApi {
   }
 
   async #write(action: string, params: unknown, call: ActionContext): Promise<Reply> {
-    const { version, diff } = await this.dataPlane.call<Versioned>(action, params, call);
-    return call.dryRun ? dryRunReply(diff) : { status: 200, body: { code: 0, msg: 'success.' }, version };
+    return writeReply(call, await this.dataPlane.call<Versioned>(action, params, call));
   }
 }
-
-const isForced = ({ force = '0' }: { readonly force?: string }): boolean => force !== '0' && force !== 'false';

@@ -4,6 +4,7 @@ import { coreModule } from '../core/module/manifest.js';
 import { serverAt, type ServerPlace } from '../core/module/server-place.js';
 import { Transactions, type Edit } from '../core/module/services.js';
 import type { Directive } from '../core/module/tree.js';
+import { DONE, type Versioned } from '../core/module/versioned.js';
 import { VirtualServers, type VirtualServerView } from '../core/module/virtual-servers.js';
 import {
   changedLocation,
@@ -31,15 +32,6 @@ interface ListParams {
   /** The id that the page before ended with. */
   readonly after?: number;
   readonly limit?: number;
-}
-
-/** A response with the version that `If-Match` may name, and for a dry run what would change. */
-interface Versioned<T> {
-  readonly value: T;
-  readonly version: string;
-  readonly diff: readonly string[];
-  /** The id that a page ended with, if there is another one behind it. */
-  readonly next?: number;
 }
 
 interface ListedLocation extends ShownLocation, ServerPlace {}
@@ -73,7 +65,7 @@ export class Locations {
   }
 
   @action('location.add')
-  add(params: AddParams, context: ActionContext): Promise<Versioned<null>> {
+  add(params: AddParams, context: ActionContext): Promise<Versioned> {
     return this.#apply(params, context, (block) => {
       for (const [i, location] of params.locations.entries()) this.#assertNew(block, location, `/locations/${i}`);
       return params.locations.map((location, i) => ({ op: 'add', parent: block, text: newLocation(location, `/locations/${i}`) }));
@@ -81,7 +73,7 @@ export class Locations {
   }
 
   @action('location.change')
-  change(params: ChangeParams, context: ActionContext): Promise<Versioned<null>> {
+  change(params: ChangeParams, context: ActionContext): Promise<Versioned> {
     return this.#apply(params, context, (block) => {
       const target = this.#changeable(block, params);
       return [{ op: 'replace', target, text: changedLocation(target, params, '') }];
@@ -89,11 +81,11 @@ export class Locations {
   }
 
   @action('location.remove')
-  remove(params: RemoveParams, context: ActionContext): Promise<Versioned<null>> {
+  remove(params: RemoveParams, context: ActionContext): Promise<Versioned> {
     return this.#apply(params, context, (block) => [{ op: 'remove', target: this.#changeable(block, params) }]);
   }
 
-  async #apply(place: Place, context: ActionContext, build: (block: Directive) => readonly Edit[]): Promise<Versioned<null>> {
+  async #apply(place: Place, context: ActionContext, build: (block: Directive) => readonly Edit[]): Promise<Versioned> {
     const { version, diff } = await this.transactions.apply(() => {
       const server = serverAt(this.servers, place).directive;
       assertPreconditions(context, () => this.transactions.versionOf(server));
@@ -102,7 +94,7 @@ export class Locations {
       return build(block);
     }, context);
     const now = context.dryRun ? undefined : serverAt(this.servers, place).directive;
-    return { value: null, version: now === undefined ? String(version) : this.transactions.versionOf(now), diff };
+    return { value: DONE, version: now === undefined ? String(version) : this.transactions.versionOf(now), diff };
   }
 
   #assertNew(block: Directive, location: LocationFields, pointer: string): void {

@@ -1,16 +1,8 @@
 import { dryRunReply, route, type ActionContext, type Call, type Reply } from '../core/module/control.js';
 import { controlModule } from '../core/module/manifest.js';
 import { DataPlane } from '../core/module/services.js';
+import { readReply, writeReply, type Versioned } from '../core/module/versioned.js';
 import * as schemas from './srv_http_upstream_api_module/schemas.js';
-
-/** What the data plane returns. */
-interface Versioned<T = unknown> {
-  readonly value: T;
-  readonly version: string;
-  readonly diff: readonly string[];
-  /** A list does not end here. */
-  readonly more?: boolean;
-}
 
 /** Upstreams and their members over HTTP: `/v1/upstream_api/http/upstreams/`. The data plane knows what a call means. */
 @controlModule({ name: 'srv_http_upstream_api_module', api: 1, key: 'upstream_api' })
@@ -19,8 +11,7 @@ export class UpstreamApi {
 
   @route('GET', '/http/upstreams', schemas.listUpstreams)
   async upstreams({ query, ...call }: Call<typeof schemas.listUpstreams>): Promise<Reply> {
-    const page = await this.dataPlane.call<Versioned<{ name: string }[]>>('upstream.groups', query, call);
-    return pageReply(page, page.value.at(-1)?.name);
+    return readReply(await this.dataPlane.call<Versioned>('upstream.groups', query, call));
   }
 
   @route('GET', '/http/upstreams/:group', schemas.getUpstream)
@@ -41,8 +32,7 @@ export class UpstreamApi {
 
   @route('GET', '/http/upstreams/:group/servers', schemas.listMembers)
   async members({ query, ...call }: Call<typeof schemas.listMembers>): Promise<Reply> {
-    const page = await this.dataPlane.call<Versioned<{ id: number }[]>>('upstream.members', { ...call.params, ...query }, call);
-    return pageReply(page, page.value.at(-1)?.id);
+    return readReply(await this.dataPlane.call<Versioned>('upstream.members', { ...call.params, ...query }, call));
   }
 
   @route('GET', '/http/upstreams/:group/servers/:id', schemas.getMember)
@@ -76,17 +66,10 @@ export class UpstreamApi {
   }
 
   async #read(action: string, params: unknown, call: ActionContext): Promise<Reply> {
-    const { value, version } = await this.dataPlane.call<Versioned>(action, params, call);
-    return { status: 200, body: value, version };
+    return readReply(await this.dataPlane.call<Versioned>(action, params, call));
   }
 
   async #write(action: string, params: unknown, call: ActionContext): Promise<Reply> {
-    const { value, version, diff } = await this.dataPlane.call<Versioned>(action, params, call);
-    return call.dryRun ? dryRunReply(diff) : { status: 200, body: value, version };
+    return writeReply(call, await this.dataPlane.call<Versioned>(action, params, call));
   }
-}
-
-/** @param last what the next page is to start after */
-function pageReply({ value, version, more = false }: Versioned, last: string | number | undefined): Reply {
-  return { status: 200, body: value, version, ...(more && last !== undefined && { next: String(last) }) };
 }

@@ -4,6 +4,7 @@ import { coreModule } from '../core/module/manifest.js';
 import { ServerInfo, Transactions, Upstreams, type Applied, type Edit, type UpstreamView } from '../core/module/services.js';
 import { directive } from '../core/module/spec.js';
 import type { Block, Directive } from '../core/module/tree.js';
+import type { Versioned } from '../core/module/versioned.js';
 import { isMemberAddress, memberAddress } from './srv_http_upstream_member_module/address.js';
 import { groupJson } from './srv_http_upstream_member_module/group-view.js';
 import { additionOf, changeOf, replacementOf, type GroupTurn } from './srv_http_upstream_member_module/member-edits.js';
@@ -45,15 +46,6 @@ interface WriteParams extends GroupParams {
   readonly minimal?: boolean;
 }
 
-/** An answer with the version that `If-Match` may name, and for a dry run what would change. */
-interface Versioned<T> {
-  readonly value: T;
-  readonly version: string;
-  readonly diff: readonly string[];
-  /** A list goes on behind the last of these. */
-  readonly more?: boolean;
-}
-
 /** Members of a list that is compared within the time that every call has. */
 const LONG_LIST = 1000;
 /** What comparing one more may take (ms), many times of what it should take. */
@@ -77,16 +69,17 @@ export class UpstreamMembers {
   ) {}
 
   @action('upstream.groups')
-  groups({ after, limit }: { readonly after?: string; readonly limit?: number }): Versioned<unknown> {
+  groups({ after, limit }: { readonly after?: string; readonly limit?: number }): Versioned {
     const all = Array.from(this.upstreams.all()).filter((group) => group.zone !== undefined);
     const isPage = after !== undefined || limit !== undefined;
     const rest = isPage ? all.filter(({ name }) => name > (after ?? '')).toSorted((a, b) => (a.name < b.name ? -1 : 1)) : all;
     const page = rest.slice(0, limit);
-    return { value: page.map(groupJson), version: String(this.transactions.version), diff: [], more: page.length < rest.length };
+    const last = page.length < rest.length ? page.at(-1) : undefined;
+    return { value: page.map(groupJson), version: String(this.transactions.version), diff: [], ...(last && { next: last.name }) };
   }
 
   @action('upstream.group')
-  group({ group }: GroupParams): Versioned<unknown> {
+  group({ group }: GroupParams): Versioned {
     const view = this.#group(group);
     return { value: groupJson(view), version: this.#version(view.directive), diff: [] };
   }

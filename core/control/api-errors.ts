@@ -1,6 +1,7 @@
 import type { ConfigError } from '../config/errors.js';
 import { configErrorsOf } from '../config/errors.js';
 import { ApiError } from '../module/control.js';
+import { ListenError } from '../net/listen-error.js';
 import { ZoneFullError } from '../upstream/zone-full-error.js';
 import { placeInCall, type CallPlace } from './parse-directive.js';
 import { isFull, isSqliteError } from './sqlite.js';
@@ -14,10 +15,10 @@ export function asApiError(error: unknown, folders: readonly string[] = []): unk
   const errors = configErrorsOf(error);
   if (errors === undefined) return error;
   const details = errors.map((one) => detail(one, folders));
-  const [first] = details;
-  return errors.some((one) => one instanceof ZoneFullError)
-    ? new ApiError(507, 'ZoneFull', first?.message ?? 'a zone is full', details)
-    : new ApiError(400, 'ConfigError', first?.message ?? 'invalid configuration', details);
+  const { message = 'invalid configuration' } = details[0] ?? {};
+  if (errors.some((one) => one instanceof ZoneFullError)) return new ApiError(507, 'ZoneFull', message, details);
+  if (errors.every((one) => one instanceof ListenError)) return new ApiError(409, 'ListenFailed', message, details);
+  return new ApiError(400, 'ConfigError', message, details);
 }
 
 interface Detail extends CallPlace {

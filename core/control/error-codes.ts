@@ -3,6 +3,8 @@ export interface ErrorCode {
   readonly status: number;
   /** The status when `handler_timeout` ends the call. */
   readonly timeoutStatus?: number;
+  /** The status when what the call is about is of the configuration file. */
+  readonly fileStatus?: number;
   readonly meaning: string;
   /** What the caller can do. */
   readonly remedy: string;
@@ -31,8 +33,9 @@ export const ERROR_CODES = {
   },
   UpstreamStatic: {
     status: 400,
-    meaning: 'The upstream has no `zone` and cannot be changed at run time.',
-    remedy: 'Add a `zone` to it in the configuration.',
+    fileStatus: 409,
+    meaning: 'The upstream has no `zone` (400), or is of the configuration file (409), and cannot be changed at run time.',
+    remedy: 'Add a `zone` to it in the configuration; change the file and reload, or send `?force=1`.',
   },
   UpstreamBadServerId: {
     status: 400,
@@ -111,6 +114,21 @@ export const ERROR_CODES = {
     status: 409,
     meaning: 'The location is in the configuration file.',
     remedy: 'Change the file and reload, or send `?force=1`.',
+  },
+  ServerStatic: {
+    status: 409,
+    meaning: 'The virtual server is in the configuration file.',
+    remedy: 'Change the file and reload, or send `?force=1`.',
+  },
+  UpstreamInUse: {
+    status: 409,
+    meaning: 'Locations or servers pass requests to the upstream.',
+    remedy: 'Change or remove them first; `details` names them.',
+  },
+  ListenFailed: {
+    status: 409,
+    meaning: 'The address of the server cannot be listened on; nothing was changed.',
+    remedy: '`text` has the reason: use another port, or stop the program that has it.',
   },
   ChangedMeanwhile: {
     status: 409,

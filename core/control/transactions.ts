@@ -18,7 +18,7 @@ import { diffTrees } from '../config/diff.js';
 import type { ConfigTree, TreeOperation } from '../config/tree.js';
 import type { ActionContext } from '../module/control.js';
 import { Transactions, type Applied, type Edit } from '../module/services.js';
-import type { Block, Directive } from '../module/tree.js';
+import type { Block, Directive, NewDirective } from '../module/tree.js';
 import { Addresses } from './address.js';
 import { asApiError, storeApiError } from './api-errors.js';
 import { contentVersion } from './content-version.js';
@@ -28,7 +28,7 @@ import { resolveEdit, type ResolvedEdit } from './edits.js';
 import { assertHeapRoom } from './heap-room.js';
 import { Journal } from './journal.js';
 import { NewKeys } from './new-keys.js';
-import { placeInCall } from './parse-directive.js';
+import { editedDirective, placeInCall, toDirectives } from './parse-directive.js';
 import { unavailable } from './rpc-messages.js';
 import { isFull } from './sqlite.js';
 import { StateFileWriter } from './state-file-writer.js';
@@ -91,6 +91,16 @@ export class TransactionQueue extends Transactions {
     const version = this.#versions.get(directive) ?? contentVersion(directive);
     this.#versions.set(directive, version);
     return version;
+  }
+
+  read(directive: NewDirective): Directive {
+    try {
+      const [read] = toDirectives([editedDirective(directive, this.options.ids)]);
+      if (read === undefined) throw new Error('a directive was read to nothing');
+      return read;
+    } catch (error) {
+      throw asApiError(error, this.options.folders);
+    }
   }
 
   isAddition(directive: Directive): boolean {

@@ -1,11 +1,11 @@
 import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
-import { ConfigError } from '../config/errors.js';
 import { ErrorCollector } from '../config/error-collector.js';
 import type { InputFiles } from '../config/input-files.js';
 import { systemErrorText } from '../module/system-error.js';
 import type { Change, Follower, Prepared } from '../kernel/follower.js';
 import type { Resource } from '../module/resource.js';
 import { bindCheck, bindProbe } from '../net/bind-probe.js';
+import { ListenError } from '../net/listen-error.js';
 import { HttpListener } from './listen/http-listener.js';
 import { changedGroups, listenGroups, NO_GROUPS, type ChangedGroups, type ListenGroups } from './listen/listen-groups.js';
 import type { HttpContext } from './request/context.js';
@@ -346,5 +346,5 @@ const HINTS: Readonly<Record<string, string>> = {
 
 function bindError(listener: HttpListener, error: NodeJS.ErrnoException): Error {
   if (error.code === undefined) return error;
-  return new ConfigError(`bind() to ${listener.address} failed (${systemErrorText(error)})`, undefined, 1, HINTS[error.code]);
+  return new ListenError(`bind() to ${listener.address} failed (${systemErrorText(error)})`, undefined, 1, HINTS[error.code]);
 }

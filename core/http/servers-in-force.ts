@@ -40,12 +40,9 @@ export class ServersInForce extends VirtualServers {
     return server && viewOf(server);
   }
 
-  *usersOf(upstream: string): Generator<Directive> {
+  *usersOf(upstream: string): Generator<readonly Directive[]> {
     const { tree } = this.inForce();
-    for (const id of this.engine.configuration?.users.get(upstreamInput(upstream))?.keys() ?? []) {
-      const user = tree.byId(id);
-      if (user !== undefined) yield user;
-    }
+    for (const id of this.engine.configuration?.users.get(upstreamInput(upstream))?.keys() ?? []) yield tree.pathOf(id);
   }
 
   #group(address: string) {

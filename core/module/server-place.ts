@@ -16,8 +16,8 @@ export interface ServerPlace {
  */
 export function serverAt(servers: VirtualServers, { addr_port: address, server_name: text }: ServerPlace): VirtualServerView {
   const names: (string | undefined)[] = text === undefined ? [undefined] : namesIn(text);
-  const found = new Set(names.map((name) => lookedUp(servers, address, name)?.directive));
-  const [server] = found.size === 1 ? [lookedUp(servers, address, names[0])] : [];
+  const found = new Set(names.map((name) => serverNamed(servers, address, name)?.directive));
+  const [server] = found.size === 1 ? [serverNamed(servers, address, names[0])] : [];
   if (server !== undefined) return server;
   const called = text === undefined ? '' : ` called "${text}"`;
   const other = servers.at(address).length === 0 ? 'no server listens there' : found.size > 1 ? 'these are names of several servers' : '';
@@ -30,7 +30,8 @@ export function namesIn(text: string): string[] {
   return names.length === 0 ? [''] : names;
 }
 
-function lookedUp(servers: VirtualServers, address: string, name: string | undefined): VirtualServerView | undefined {
+/** The server that has one name at an address. @throws ApiError 400 `InvalidField` */
+export function serverNamed(servers: VirtualServers, address: string, name: string | undefined): VirtualServerView | undefined {
   try {
     return servers.find(address, name);
   } catch (error) {

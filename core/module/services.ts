@@ -109,6 +109,11 @@ export abstract class Transactions {
    * The first time it is asked for after a change takes time that grows with the directive.
    */
   abstract versionOf(directive: Directive): string;
+  /**
+   * A directive as it would be in the tree, to look at what a caller sent. Only its form is checked, not what is in it.
+   * @throws ApiError 400 `ConfigError`
+   */
+  abstract read(directive: NewDirective): Directive;
   /** True for a directive that the API added; false for one of the configuration file, also where the API changed it. */
   abstract isAddition(directive: Directive): boolean;
   /**

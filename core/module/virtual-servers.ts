@@ -24,6 +24,6 @@ export abstract class VirtualServers {
    * @throws ArgError
    */
   abstract find(address: string, name: string | undefined): VirtualServerView | undefined;
-  /** Locations and servers that pass requests to an upstream. */
-  abstract usersOf(upstream: string): Iterable<Directive>;
+  /** Locations and servers that pass requests to an upstream, each with the blocks around it, the outermost first. */
+  abstract usersOf(upstream: string): Iterable<readonly Directive[]>;
 }

@@ -1,6 +1,7 @@
 /** Schemas of the location API: input and responses. */
 import { DATA_PLANE_ERRORS } from '../../core/module/control.js';
 import { Type, type TSchema } from '../../core/module/schema.js';
+import { Done, forceQuery } from '../../core/module/versioned.js';
 
 /** Locations in locations that a call may hold. */
 const DEPTH = 4;
@@ -38,11 +39,6 @@ function shownLocation(depth: number): TSchema {
   return Type.Object({ ...fields, ...(depth > 0 && { locations: Type.Optional(Type.Array(shownLocation(depth - 1))) }) });
 }
 
-const Done = Type.Object({ code: Type.Integer({ description: '0' }), msg: Type.String() }, { title: 'Done' });
-const force = Type.Object({
-  force: Type.Optional(Type.Enum(['1', 'true', '0', 'false', ''], { description: 'Also one of the configuration file.' })),
-});
-
 const PLACE_ERRORS = [...DATA_PLANE_ERRORS, 'ServerNotFound', 'InvalidField'] as const;
 const WRITE_ERRORS = [...PLACE_ERRORS, 'ConfigError', 'ChangedMeanwhile', 'HeapFull', 'StoreFull', 'VersionMismatch'] as const;
 
@@ -70,7 +66,7 @@ export const add = {
 } as const;
 export const change = {
   summary: 'Change a location in place: what the fields name is replaced as a whole',
-  query: force,
+  query: forceQuery,
   body: Type.Object(
     { ...place, ...key, ...content, locations: Type.Optional(Type.Array(newLocation(DEPTH - 1))) },
     { title: 'LocationPatch' },
@@ -81,7 +77,7 @@ export const change = {
 } as const;
 export const remove = {
   summary: 'Remove a location',
-  query: force,
+  query: forceQuery,
   body: Type.Object({ type: Type.Literal('del'), ...place, ...key }, { title: 'RemovedLocation' }),
   responses: { 200: Done },
   headers: ['ETag'],

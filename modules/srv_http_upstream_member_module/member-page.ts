@@ -4,7 +4,8 @@ import { ADDRESS_STRIDE, memberViews, type MemberView } from './member-view.js';
 
 export interface MemberPage {
   readonly value: readonly MemberView[];
-  readonly more: boolean;
+  /** The id that the next page starts after; absent: there is none. */
+  readonly next?: number;
 }
 
 /**
@@ -16,11 +17,12 @@ export function memberPage(group: UpstreamView, after = -1, limit = Infinity): M
   for (const line of byKey(group, after % ADDRESS_STRIDE)) {
     for (const view of memberViews(line, group)) {
       if (!isAfter(view.id, after)) continue;
-      if (value.length >= limit) return { value, more: true };
+      const last = value.at(-1);
+      if (value.length >= limit && last !== undefined) return { value, next: last.id };
       value.push(view);
     }
   }
-  return { value, more: false };
+  return { value };
 }
 
 function byKey(group: UpstreamView, from: number): Directive[] {

@@ -25,8 +25,8 @@ function used(): Map<string, Set<number>> {
 test('every code in the sources is in the catalogue with its status, and every code of the catalogue is used', (t) => {
   const sources = used();
   t.deepEqual([...sources.keys()].sort(), CATALOGUE.map(([code]) => code).sort());
-  for (const [code, { status, timeoutStatus }] of CATALOGUE) {
-    const expected = timeoutStatus === undefined ? [status] : [status, timeoutStatus];
+  for (const [code, { status, timeoutStatus, fileStatus }] of CATALOGUE) {
+    const expected = [status, fileStatus, timeoutStatus].filter((one) => one !== undefined);
     t.deepEqual(
       [...(sources.get(code) ?? [])].sort((one, other) => one - other),
       expected,
@@ -40,9 +40,9 @@ test('docs/api.md has the same table', (t) => {
     readFileSync(join(root, 'docs/api.md'), 'utf8').matchAll(/^\| `(\w+)` \| ([\d, ]+) \| (.+?) \| (.+?) \|$/gm),
     ([, ...columns]) => columns,
   );
-  const rows = CATALOGUE.map(([code, { status, timeoutStatus, meaning, remedy }]) => [
+  const rows = CATALOGUE.map(([code, { status, timeoutStatus, fileStatus, meaning, remedy }]) => [
     code,
-    [status, timeoutStatus].filter((one) => one !== undefined).join(', '),
+    [status, fileStatus, timeoutStatus].filter((one) => one !== undefined).join(', '),
     meaning,
     remedy,
   ]);

@@ -1,0 +1,45 @@
+import { printTree } from '../../core/module/print.js';
+import { namesIn, type ServerPlace } from '../../core/module/server-place.js';
+import type { BlockPart, Directive, NewDirective } from '../../core/module/tree.js';
+import type { VirtualServerView } from '../../core/module/virtual-servers.js';
+
+export interface ServerFields extends ServerPlace {
+  /** Parameters of `listen`: `ssl`, `default_server`. */
+  readonly listen_option?: string;
+  readonly server_body?: string;
+}
+
+/** A server of a list. */
+export interface ShownServer {
+  /** Every address that it listens on. */
+  readonly listens: readonly string[];
+  readonly server_name: string;
+  /** Of the configuration file. */
+  readonly is_static: boolean;
+  /** Everything but `listen` and `server_name`. */
+  readonly server_body: string;
+}
+
+export function newServer({
+  addr_port: address,
+  listen_option: options = '',
+  server_name: names,
+  server_body: body,
+}: ServerFields): NewDirective {
+  const block: BlockPart[] = [{ name: 'listen', words: [address, ...options.split(/\s+/).filter((option) => option !== '')] }];
+  if (names !== undefined) block.push({ name: 'server_name', words: namesIn(names) });
+  return { name: 'server', words: [], block: [...block, ...bodyParts(body)] };
+}
+
+/** The server with another body, at the addresses and under the names that it has. */
+export function changedServer({ block }: Directive, body: string): NewDirective {
+  const kept = [...(block?.named('listen') ?? []), ...(block?.named('server_name') ?? [])];
+  return { name: 'server', words: [], block: [{ text: printTree(kept), pointer: '' }, ...bodyParts(body)] };
+}
+
+export function shownServer({ directive, addresses, names }: VirtualServerView, isStatic: boolean): ShownServer {
+  const body = Array.from(directive.block ?? []).filter(({ name }) => name !== 'listen' && name !== 'server_name');
+  return { listens: addresses, server_name: names.join(' '), is_static: isStatic, server_body: printTree(body) };
+}
+
+const bodyParts = (body = ''): readonly BlockPart[] => [{ text: body, pointer: '/server_body' }];

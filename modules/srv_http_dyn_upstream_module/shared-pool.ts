@@ -1,0 +1,64 @@
+import { sizeOf } from '../../core/module/args.js';
+import { ApiError } from '../../core/module/control.js';
+import type { Block, Directive } from '../../core/module/tree.js';
+
+/** Bytes where the configuration does not say. */
+const DEFAULT_SIZE = '128m';
+
+/**
+ * The memory that zones of dynamic upstreams may take together (shared_slab_pool_size). An account, not memory: zones are made one by one
+ * when they are needed, so that the pool can grow at a reload.
+ */
+export class SharedPool {
+  #version = -1;
+  #used = 0;
+
+  /**
+   * @param tree of `version`
+   * @param isDynamic true for the upstreams whose zones count
+   * @throws ApiError 507 `SharedPoolExhausted` if the zone of an upstream does not fit
+   */
+  assertRoom(upstream: Directive, version: number, tree: Block, isDynamic: (upstream: Directive) => boolean): void {
+    if (version !== this.#version) this.#count(version, tree, isDynamic);
+    const needed = zoneSize(upstream);
+    const limit = poolSize(tree);
+    if (this.#used + needed <= limit) return;
+    throw new ApiError(
+      507,
+      'SharedPoolExhausted',
+      `no memory for zone "${zoneName(upstream)}": it needs ${needed} bytes, ${Math.max(0, limit - this.#used)} of ${limit} are free; ` +
+        `raise shared_slab_pool_size to ${this.#used + needed} at least and reload, or remove a dynamic upstream`,
+    );
+  }
+
+  /** An upstream came or went with the transaction that made `version`: nothing else has to be counted again. */
+  follow(version: number, removed: Directive | undefined, added: Directive | undefined): void {
+    if (version !== this.#version + 1) return;
+    this.#version = version;
+    this.#used += (added === undefined ? 0 : zoneSize(added)) - (removed === undefined ? 0 : zoneSize(removed));
+  }
+
+  #count(version: number, tree: Block, isDynamic: (upstream: Directive) => boolean): void {
+    this.#used = 0;
+    for (const http of tree.named('http'))
+      for (const upstream of http.block?.named('upstream') ?? []) if (isDynamic(upstream)) this.#used += zoneSize(upstream);
+    this.#version = version;
+  }
+}
+
+function poolSize(tree: Block): number {
+  const [line] = tree.named('shared_slab_pool_size');
+  return sizeOf(line?.args[0]?.text ?? DEFAULT_SIZE) ?? 0;
+}
+
+const zoneName = (upstream: Directive): string => zoneOf(upstream)?.args[0]?.text ?? '';
+
+/** Bytes of its zone; none if it uses that of another upstream, or what it says is no size: that is reported elsewhere. */
+function zoneSize(upstream: Directive): number {
+  return sizeOf(zoneOf(upstream)?.args[1]?.text ?? '') ?? 0;
+}
+
+export function zoneOf(upstream: Directive): Directive | undefined {
+  const [zone] = upstream.block?.named('zone') ?? [];
+  return zone;
+}

@@ -1,0 +1,33 @@
+import test from 'ava';
+import { IdSource, ConfigTree } from '../../core/config/tree.js';
+import { parseText } from '../../core/config/parser.js';
+import { ApiError } from '../../core/module/control.js';
+import type { Block, Directive } from '../../core/module/tree.js';
+import { SharedPool } from '../../modules/srv_http_dyn_upstream_module/shared-pool.js';
+
+const ids = new IdSource();
+const tree = (text: string): Block => ConfigTree.fromData(parseText(text, { ids, file: 'x' }).directives).root;
+const upstream = (name: string, size: string): Directive => {
+  const [one] = tree(`upstream ${name} { zone ${name} ${size}; }`);
+  if (one === undefined) throw new Error('no upstream');
+  return one;
+};
+const always = (): boolean => true;
+
+test('the pool of dynamic zones has a limit, says what to do about it, and follows changes', (t) => {
+  const pool = new SharedPool();
+  const conf = 'shared_slab_pool_size 1k; http { upstream a { zone a 600; } upstream b { zone b; } }';
+  const error = t.throws(() => pool.assertRoom(upstream('c', '600'), 1, tree(conf), always), { instanceOf: ApiError });
+  t.like(error, { status: 507, code: 'SharedPoolExhausted' });
+  t.is(
+    error.message,
+    'no memory for zone "c": it needs 600 bytes, 424 of 1024 are free; raise shared_slab_pool_size to 1200 at least and reload, or remove a dynamic upstream',
+  );
+  t.notThrows(() => pool.assertRoom(upstream('c', '424'), 1, tree(conf), always));
+  pool.follow(2, upstream('a', '600'), upstream('c', '424'));
+  t.notThrows(() => pool.assertRoom(upstream('d', '600'), 2, tree(conf), always));
+  // Something else has changed the configuration.
+  t.throws(() => pool.assertRoom(upstream('d', '600'), 5, tree(conf), always));
+  t.notThrows(() => pool.assertRoom(upstream('d', '600'), 6, tree(conf.replace('1k', '2k')), always));
+  t.notThrows(() => pool.assertRoom(upstream('d', '1k'), 7, tree(conf), () => false));
+});
