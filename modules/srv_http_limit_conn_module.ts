@@ -1,8 +1,18 @@
 import { argType } from '../core/module/arg-type.js';
-import { choice, flag, number, requiredParam, template, text, zone } from '../core/module/args.js';
+import { requiredParam, template, text, zone } from '../core/module/args.js';
 import { DECLINED, type HttpHandlers, type HttpRequest, type LocationScope, type Result, type Template } from '../core/module/http.js';
 import { httpModule } from '../core/module/manifest.js';
-import { Log, type LogLevel } from '../core/module/services.js';
+import {
+  dryRun,
+  dryRunText,
+  limitKey,
+  limitsOf,
+  mainRequest,
+  rejectionLevel,
+  rejectionStatus,
+  type Rejection,
+} from '../core/module/limits.js';
+import { Log } from '../core/module/services.js';
 import { ArgError, directive, type ArgType } from '../core/module/spec.js';
 import { Zones, type Holds } from '../core/module/zones.js';
 
@@ -35,19 +45,9 @@ const directives = {
     many: true,
     doc: 'Limits the connections of a key that have a request in progress. Further requests are rejected.',
   }),
-  limit_conn_status: directive({ in: ANYWHERE, args: number({ min: 400, max: 599 }), default: '503', doc: 'Status of rejected requests.' }),
-  limit_conn_log_level: directive({
-    in: ANYWHERE,
-    args: choice('info', 'notice', 'warn', 'error'),
-    default: 'error',
-    doc: 'Log level of rejected requests.',
-  }),
-  limit_conn_dry_run: directive({
-    in: ANYWHERE,
-    args: flag(),
-    default: 'off',
-    doc: 'Counts and logs excessive connections without limiting them.',
-  }),
+  limit_conn_status: rejectionStatus,
+  limit_conn_log_level: rejectionLevel('Log level of rejected requests.'),
+  limit_conn_dry_run: dryRun('connections'),
 };
 
 /** One `limit_conn` in force. */
@@ -58,11 +58,8 @@ interface Limit {
   readonly connections: number;
 }
 
-interface Plan {
+interface Plan extends Rejection {
   readonly limits: readonly Limit[];
-  readonly status: number;
-  readonly level: LogLevel;
-  readonly dryRun: boolean;
 }
 
 /** What a request holds, until it is over. */
@@ -84,7 +81,7 @@ const LONGEST_KEY = 255;
   directives,
   // As in nginx after limit_req: a request that waits for its turn there is not counted here.
   phases: { preaccess: 110 },
-  variables: { limit_conn_status: (request) => mainOf(request).get(STATUS) as string | undefined },
+  variables: { limit_conn_status: (request) => mainRequest(request).get(STATUS) as string | undefined },
 })
 export class LimitConn {
   constructor(
@@ -95,30 +92,26 @@ export class LimitConn {
   compile(scope: LocationScope<typeof directives>): HttpHandlers | undefined {
     const limits = this.#limits(scope);
     if (limits.length === 0) return undefined;
-    const { limit_conn_status: status, limit_conn_log_level: level, limit_conn_dry_run: dryRun } = scope.conf;
-    const plan = { limits, status, level, dryRun };
+    const { limit_conn_status: status, limit_conn_log_level: level, limit_conn_dry_run: isDry } = scope.conf;
+    const plan = { limits, status, level, dryRun: isDry };
     return { preaccess: (request) => this.#check(request, plan) };
   }
 
   #limits(scope: LocationScope<typeof directives>): Limit[] {
     const { limit_conn: lines, limit_conn_zone: declared } = scope.conf;
-    const places = scope.lines('limit_conn');
-    const names = new Set<string>();
-    return scope.each(lines.entries(), ([at, line]) => {
-      const found = declared.find((candidate) => candidate.zone.name === line.zone);
-      if (found === undefined)
-        return scope.fail(`zero size shared memory zone "${line.zone}"`, places[at], 'declare it: limit_conn_zone $key zone=…;');
-      if (names.has(line.zone)) scope.fail('"limit_conn" directive is duplicate', places[at], 'one limit for each zone');
-      names.add(line.zone);
-      return { name: line.zone, key: found.key, holds: this.zones.holds(found.zone), connections: line.connections };
-    });
+    return limitsOf(scope, 'limit_conn', '', lines, declared, ({ zone: name, connections: most }, { key, zone: size }) => ({
+      name,
+      key,
+      holds: this.zones.holds(size),
+      connections: most,
+    }));
   }
 
   #check(request: HttpRequest, plan: Plan): Result {
-    if (mainOf(request).get(STATUS) !== undefined) return DECLINED;
+    if (mainRequest(request).get(STATUS) !== undefined) return DECLINED;
     const held: Held[] = [];
     for (const limit of plan.limits) {
-      const key = this.#keyOf(request, limit);
+      const key = limitKey(request, limit.key, LONGEST_KEY, this.log, `limit_conn zone "${limit.name}"`);
       if (key === '') continue;
       if (limit.holds.acquire(key, limit.connections) !== 'held') {
         release(held);
@@ -127,7 +120,7 @@ export class LimitConn {
       held.push({ limit, key });
     }
     if (held.length === 0) return DECLINED;
-    const main = mainOf(request);
+    const main = mainRequest(request);
     main.set(STATUS, 'PASSED');
     main.set(HELD, held);
     main.atEnd(releaseHeld);
@@ -135,17 +128,9 @@ export class LimitConn {
   }
 
   #reject(request: HttpRequest, plan: Plan, { name }: Limit): Result {
-    this.log.write(plan.level, `limiting connections${plan.dryRun ? ', dry run' : ''} by zone "${name}"`, request);
-    mainOf(request).set(STATUS, plan.dryRun ? 'REJECTED_DRY_RUN' : 'REJECTED');
+    this.log.write(plan.level, `limiting connections${dryRunText(plan)} by zone "${name}"`, request);
+    mainRequest(request).set(STATUS, plan.dryRun ? 'REJECTED_DRY_RUN' : 'REJECTED');
     return plan.dryRun ? DECLINED : plan.status;
-  }
-
-  /** Empty: the limit is not for this request. */
-  #keyOf(request: HttpRequest, { key, name }: Limit): string {
-    const value = key.of(request);
-    if (value.length <= LONGEST_KEY) return value;
-    this.log.write('error', `the key of limit_conn zone "${name}" is more than ${LONGEST_KEY} bytes: "${value}"`, request);
-    return '';
   }
 }
 
@@ -155,11 +140,4 @@ function releaseHeld(request: HttpRequest): void {
 
 function release(held: readonly Held[]): void {
   for (const { limit, key } of held) limit.holds.release(key);
-}
-
-/** The request of the client: it is limited once, its subrequests included. */
-function mainOf(request: HttpRequest): HttpRequest {
-  let main = request;
-  while (main.parent !== undefined) main = main.parent;
-  return main;
 }

@@ -1,7 +1,17 @@
 import { argType } from '../core/module/arg-type.js';
-import { choice, flag, number, param, requestRate, requiredParam, template, text, word, zone } from '../core/module/args.js';
+import { param, requestRate, requiredParam, template, text, word, zone } from '../core/module/args.js';
 import { DECLINED, type HttpHandlers, type HttpRequest, type LocationScope, type Result, type Template } from '../core/module/http.js';
 import { httpModule } from '../core/module/manifest.js';
+import {
+  dryRun,
+  dryRunText,
+  limitKey,
+  limitsOf,
+  mainRequest,
+  rejectionLevel,
+  rejectionStatus,
+  type Rejection,
+} from '../core/module/limits.js';
 import { Log, type LogLevel } from '../core/module/services.js';
 import { ArgError, directive, type ArgType } from '../core/module/spec.js';
 import { Zones, type Fields, type Records } from '../core/module/zones.js';
@@ -40,19 +50,9 @@ const directives = {
     many: true,
     doc: 'Limits the rate of requests. Up to burst excessive requests are delayed, further ones rejected; with delay only those above that number are delayed, with nodelay none.',
   }),
-  limit_req_status: directive({ in: ANYWHERE, args: number({ min: 400, max: 599 }), default: '503', doc: 'Status of rejected requests.' }),
-  limit_req_log_level: directive({
-    in: ANYWHERE,
-    args: choice('info', 'notice', 'warn', 'error'),
-    default: 'error',
-    doc: 'Log level of rejected requests; delays are logged one level lower.',
-  }),
-  limit_req_dry_run: directive({
-    in: ANYWHERE,
-    args: flag(),
-    default: 'off',
-    doc: 'Counts and logs excessive requests without limiting them.',
-  }),
+  limit_req_status: rejectionStatus,
+  limit_req_log_level: rejectionLevel('Log level of rejected requests; delays are logged one level lower.'),
+  limit_req_dry_run: dryRun('requests'),
 };
 
 type Field = 'last' | 'excess';
@@ -83,15 +83,12 @@ interface Probe {
   excess: number;
 }
 
-interface Plan {
+interface Plan extends Rejection {
   readonly limits: readonly Limit[];
   /** Of the request that is being checked: its keys at the limits, and what it found. Checks do not wait, so one of each will do. */
   readonly keys: string[];
   readonly probe: Probe;
-  readonly status: number;
-  readonly level: LogLevel;
   readonly delayLevel: LogLevel;
-  readonly dryRun: boolean;
 }
 
 const DELAY_LEVELS = { error: 'warn', warn: 'notice', notice: 'info', info: 'info' } as const;
@@ -105,7 +102,7 @@ const STATUS = {};
   api: 1,
   directives,
   phases: { preaccess: 100 },
-  variables: { limit_req_status: (request) => mainOf(request).get(STATUS) as string | undefined },
+  variables: { limit_req_status: (request) => mainRequest(request).get(STATUS) as string | undefined },
 })
 export class LimitReq {
   constructor(
@@ -116,32 +113,24 @@ export class LimitReq {
   compile(scope: LocationScope<typeof directives>): HttpHandlers | undefined {
     const limits = this.#limits(scope);
     if (limits.length === 0) return undefined;
-    const { limit_req_status: status, limit_req_log_level: level, limit_req_dry_run: dryRun } = scope.conf;
+    const { limit_req_status: status, limit_req_log_level: level, limit_req_dry_run: isDry } = scope.conf;
     const probe: Probe = { limit: limits[0]!, now: 0, excess: 0 };
-    const plan: Plan = { limits, keys: [], probe, status, level, delayLevel: DELAY_LEVELS[level], dryRun };
+    const plan: Plan = { limits, keys: [], probe, status, level, delayLevel: DELAY_LEVELS[level], dryRun: isDry };
     return { preaccess: (request) => this.#check(request, plan) };
   }
 
   #limits(scope: LocationScope<typeof directives>): Limit[] {
     const { limit_req: lines, limit_req_zone: declared } = scope.conf;
-    const places = scope.lines('limit_req');
-    const names = new Set<string>();
-    return scope.each(lines.entries(), ([at, line]) => {
-      const found = declared.find((candidate) => candidate.zone.name === line.zone);
-      if (found === undefined)
-        return scope.fail(`zero size shared memory zone "${line.zone}"`, places[at], 'declare it: limit_req_zone $key zone=… rate=…;');
-      if (names.has(line.zone)) scope.fail('"limit_req" directive is duplicate', places[at], 'one limit for each zone');
-      names.add(line.zone);
-      const ttl = REMEMBERED + (line.burst / found.rate) * 1000;
-      const records = this.zones.records(found.zone, { fields: FIELDS, ttl });
-      const undelayed = line.nodelay ? Infinity : line.delay;
-      return { name: line.zone, key: found.key, records, rate: found.rate, burst: line.burst, undelayed };
+    return limitsOf(scope, 'limit_req', ' rate=…', lines, declared, ({ zone: name, burst, delay, nodelay }, { key, zone: size, rate }) => {
+      const ttl = REMEMBERED + (burst / rate) * 1000;
+      const records = this.zones.records(size, { fields: FIELDS, ttl });
+      return { name, key, records, rate, burst, undelayed: nodelay ? Infinity : delay };
     });
   }
 
   /** All limits have to let a request pass before any of them counts it. */
   #check(request: HttpRequest, plan: Plan): Result {
-    if (mainOf(request).get(STATUS) !== undefined) return DECLINED;
+    if (mainRequest(request).get(STATUS) !== undefined) return DECLINED;
     const { limits, keys, probe } = plan;
     let last = -1;
     for (let at = 0; at < limits.length; at++) if ((keys[at] = this.#keyOf(request, limits[at]!)) !== '') last = at;
@@ -164,32 +153,26 @@ export class LimitReq {
     return delay > 0 ? this.#delay(request, plan, delay, slowest, excess) : this.#pass(request);
   }
 
+  #keyOf(request: HttpRequest, { key, name }: Limit): string {
+    return limitKey(request, key, LONGEST_KEY, this.log, `limit_req zone "${name}"`);
+  }
+
   #pass(request: HttpRequest): Result {
-    mainOf(request).set(STATUS, 'PASSED');
+    mainRequest(request).set(STATUS, 'PASSED');
     return DECLINED;
   }
 
   #delay(request: HttpRequest, plan: Plan, delay: number, { name }: Limit, excess: number): Result {
-    const dry = plan.dryRun ? ', dry run' : '';
-    this.log.write(plan.delayLevel, `delaying request${dry}, excess: ${decimal(excess)}, by zone "${name}"`, request);
-    mainOf(request).set(STATUS, plan.dryRun ? 'DELAYED_DRY_RUN' : 'DELAYED');
+    this.log.write(plan.delayLevel, `delaying request${dryRunText(plan)}, excess: ${decimal(excess)}, by zone "${name}"`, request);
+    mainRequest(request).set(STATUS, plan.dryRun ? 'DELAYED_DRY_RUN' : 'DELAYED');
     return plan.dryRun ? DECLINED : request.delay(delay);
   }
 
   #reject(request: HttpRequest, plan: Plan): Result {
-    const dry = plan.dryRun ? ', dry run' : '';
     const { excess, limit } = plan.probe;
-    this.log.write(plan.level, `limiting requests${dry}, excess: ${decimal(excess)} by zone "${limit.name}"`, request);
-    mainOf(request).set(STATUS, plan.dryRun ? 'REJECTED_DRY_RUN' : 'REJECTED');
+    this.log.write(plan.level, `limiting requests${dryRunText(plan)}, excess: ${decimal(excess)} by zone "${limit.name}"`, request);
+    mainRequest(request).set(STATUS, plan.dryRun ? 'REJECTED_DRY_RUN' : 'REJECTED');
     return plan.dryRun ? DECLINED : plan.status;
-  }
-
-  /** Empty: the limit is not for this request. */
-  #keyOf(request: HttpRequest, { key, name }: Limit): string {
-    const value = key.of(request);
-    if (value.length <= LONGEST_KEY) return value;
-    this.log.write('error', `the key of limit_req zone "${name}" is more than ${LONGEST_KEY} bytes: "${value.slice(0, 100)}…"`, request);
-    return '';
   }
 }
 
@@ -229,10 +212,3 @@ function excessOf({ last, excess }: Fields<Field>, { now, limit: { rate } }: Pro
 }
 
 const decimal = (thousandths: number): string => (thousandths / 1000).toFixed(3);
-
-/** The request of the client: it is limited once, its subrequests included. */
-function mainOf(request: HttpRequest): HttpRequest {
-  let main = request;
-  while (main.parent !== undefined) main = main.parent;
-  return main;
-}

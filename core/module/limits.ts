@@ -1,0 +1,82 @@
+/** Limits of what requests may use: one request or connection counts under the keys of several zones (`limit_req`, `limit_conn`). */
+import { choice, flag, number, type ZoneSize } from './args.js';
+import type { HttpRequest, Scope, Template } from './http.js';
+import type { Log, LogLevel } from './services.js';
+import { directive } from './spec.js';
+
+const ANYWHERE = ['http', 'server', 'location'] as const;
+
+/** Status of rejected requests: `limit_x_status`. */
+export const rejectionStatus = directive({
+  in: ANYWHERE,
+  args: number({ min: 400, max: 599 }),
+  default: '503',
+  doc: 'Status of rejected requests.',
+});
+
+/** Log level of rejected requests: `limit_x_log_level`. */
+export function rejectionLevel(doc: string) {
+  return directive({ in: ANYWHERE, args: choice('info', 'notice', 'warn', 'error'), default: 'error', doc });
+}
+
+/** Whether requests pass although they are above a limit: `limit_x_dry_run`. */
+export function dryRun(what: string) {
+  return directive({ in: ANYWHERE, args: flag(), default: 'off', doc: `Counts and logs excessive ${what} without limiting them.` });
+}
+
+/** What happens to a request above a limit. */
+export interface Rejection {
+  readonly status: number;
+  readonly level: LogLevel;
+  readonly dryRun: boolean;
+}
+
+/** `, dry run` for a message of nginx. */
+export const dryRunText = ({ dryRun: isDry }: Rejection): string => (isDry ? ', dry run' : '');
+
+/** One `limit_x_zone`. */
+interface Declared {
+  readonly key: Template;
+  readonly zone: ZoneSize;
+}
+
+/**
+ * The lines of a limit, each with the zone that it names. Rejects zones that are not declared, and a second limit of one zone.
+ * @param name of the directive; that of the declaration is `${name}_zone`
+ * @param parameters what the declaration has besides key and zone, for the hint
+ */
+export function limitsOf<L extends { readonly zone: string }, D extends Declared, T>(
+  scope: Scope,
+  name: string,
+  parameters: string,
+  lines: readonly L[],
+  declared: readonly D[],
+  make: (line: L, declared: D) => T,
+): T[] {
+  const places = scope.lines(name);
+  const names = new Set<string>();
+  return scope.each(lines.entries(), ([at, line]) => {
+    const found = declared.find((candidate) => candidate.zone.name === line.zone);
+    if (found === undefined)
+      return scope.fail(`zero size shared memory zone "${line.zone}"`, places[at], `declare it: ${name}_zone $key zone=…${parameters};`);
+    if (names.has(line.zone)) scope.fail(`"${name}" directive is duplicate`, places[at], 'one limit for each zone');
+    names.add(line.zone);
+    return make(line, found);
+  });
+}
+
+/** The key of a request at a limit. Empty: the limit is not for this request, or the key is too long, which is logged as by nginx. */
+export function limitKey(request: HttpRequest, key: Template, longest: number, log: Log, zone: string): string {
+  const value = key.of(request);
+  if (value.length <= longest) return value;
+  const shown = value.length > 255 ? `${value.slice(0, 100)}…` : value;
+  log.write('error', `the key of ${zone} is more than ${longest} bytes: "${shown}"`, request);
+  return '';
+}
+
+/** The request of the client: it is limited once, its subrequests included. */
+export function mainRequest(request: HttpRequest): HttpRequest {
+  let main = request;
+  while (main.parent !== undefined) main = main.parent;
+  return main;
+}
