@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs';
 import { findInstallation } from '../kernel/installation.js';
+import { exitProcess, forbidExit } from '../kernel/process-exit.js';
+import type { Command } from './command.js';
 import { Console } from './console.js';
 import { OptionError, parseOptions, type Options } from './options.js';
 import { pathsOf, type Paths } from './paths.js';
@@ -18,10 +20,21 @@ export default async function main(args: readonly string[]): Promise<void> {
   const console = new Console(errorLogOf(options, paths), paths.prefix, options.quiet, say);
   process.once('exit', () => console.files.flush());
   const command = { options, installation, paths, console };
-  // Each command loads what it needs and no more: a check of the configuration is to be quick.
-  if (options.signal !== undefined) process.exitCode = await (await import('./signal.js')).signalServer(options.signal, command);
-  else if (options.test) process.exitCode = await (await import('./test-configuration.js')).testConfiguration(command);
-  else await (await import('./start.js')).start(command);
+  forbidExit();
+  const code = await run(command);
+  // What modules have opened when they were imported would keep the process from ending.
+  if (code !== undefined) exitProcess(code);
+}
+
+/**
+ * Each command loads what it needs and no more: a check of the configuration is to be quick.
+ * @returns the exit code; undefined: it is a server, which goes on
+ */
+async function run(command: Command): Promise<number | undefined> {
+  const { signal, test } = command.options;
+  if (signal !== undefined) return (await import('./signal.js')).signalServer(signal, command);
+  if (test) return (await import('./test-configuration.js')).testConfiguration(command);
+  return (await import('./start.js')).start(command);
 }
 
 /**

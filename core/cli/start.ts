@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { Parsed } from '../config/parser.js';
 import { IdSource } from '../config/tree.js';
+import { exitProcess } from '../kernel/process-exit.js';
 import { readConfiguration } from '../kernel/read-configuration.js';
 import { Master } from '../master/master.js';
 import { obeySignals } from '../master/signals.js';
@@ -15,16 +16,19 @@ const DAEMON = 'SRV_DAEMON';
 /** Workers that serve while their replacements start. */
 const REPLACEMENTS = 2;
 
-/** Starts the server: here, or in a background process. */
-export async function start(command: Command): Promise<void> {
+/** Starts the server: here, or in a background process, whose exit code it returns if it fails, or 0 when it serves. */
+export async function start(command: Command): Promise<number | undefined> {
   const isDaemon = process.env[DAEMON] !== undefined;
   delete process.env[DAEMON];
   const ids = new IdSource();
   const parsed = readConfiguration({ conf: command.paths.conf, globals: command.options.globals }, ids);
   leaveLogsToServer(command.console.files, parsed);
-  if (isDaemon || !wantsDaemon(parsed)) return serve(command, parsed, ids, isDaemon);
+  if (isDaemon || !wantsDaemon(parsed)) {
+    await serve(command, parsed, ids, isDaemon);
+    return undefined;
+  }
   const { startDaemon } = await import('./daemon.js');
-  process.exitCode = await startDaemon(command, DAEMON);
+  return startDaemon(command, DAEMON);
 }
 
 /** What `daemon` says. A configuration that cannot be read is refused in the foreground. */
@@ -59,7 +63,7 @@ async function serve({ paths, options, installation, console }: Command, parsed:
   });
   const exit = (code: number): never => {
     files.flush();
-    process.exit(code);
+    return exitProcess(code);
   };
   obeySignals(master, { log, daemon, ended: () => exit(0) });
   try {

@@ -5,6 +5,7 @@ import { readBusEndpoint } from '../control/bus-endpoint.js';
 import { CallLimit } from '../kernel/call-limit.js';
 import { loadHelperModule } from '../kernel/helper-configurations.js';
 import { findInstallation } from '../kernel/installation.js';
+import { moduleCode } from '../kernel/module-code.js';
 import { InstanceInfo } from '../kernel/server-info.js';
 import { ModuleServices } from '../kernel/module-services.js';
 import { runModule, type RunningModule } from '../kernel/running-module.js';
@@ -57,6 +58,7 @@ export class HelperProcess {
 
   /** Its configuration file may have changed. */
   async reload(): Promise<void> {
+    for (const file of moduleCode.changed()) this.#log.write('warn', `"${file}" has changed since it was loaded: restart to run it`);
     try {
       await this.#host?.reload();
     } catch (error) {

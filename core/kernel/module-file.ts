@@ -3,9 +3,11 @@ import { basename, extname, join, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { TimeIsOver, within } from '../control/time-limit.js';
 import { API_VERSION, declarationOf, type ModuleClass, type ModuleDeclaration, type Plane } from '../module/manifest.js';
+import { guardLoops } from './loop-guard.js';
 import { manifestErrors } from './check-manifest.js';
 import { CONTRACT_VERSION, supportsContract } from './contract-version.js';
 import type { Installation } from './installation.js';
+import { moduleCode } from './module-code.js';
 import { ModuleErrors, ModuleLoadError, SEE_LOG } from './module-load-error.js';
 
 /** Longest time that the top level of a module may wait for something, in milliseconds. */
@@ -36,8 +38,11 @@ export function shippedModule(installation: Installation, name: string): string 
  */
 export async function importModule(file: string, installation: Installation, plane: Exclude<Plane, 'both'>): Promise<LoadedModule> {
   const isShipped = file.startsWith(installation.program + sep);
-  if (!isShipped) await import('./plugin-resolution.js');
-  const module = { ...moduleOf(file, await importExports(file), plane), isShipped };
+  if (!isShipped) {
+    await import('./plugin-resolution.js');
+    moduleCode.addModule(file);
+  }
+  const module = { ...moduleOf(file, await importExports(file, isShipped), plane), isShipped };
   const name = basename(file, extname(file));
   if (module.name === name) return module;
   throw new ModuleLoadError(
@@ -91,10 +96,14 @@ function isControlHalf(value: unknown): boolean {
   return declarationOf(value)?.manifest?.plane === 'control';
 }
 
-async function importExports(file: string): Promise<Record<string, unknown>> {
+async function importExports(file: string, isTrusted: boolean): Promise<Record<string, unknown>> {
   if (!existsSync(file)) throw new ModuleLoadError(`cannot load module "${file}" (2: No such file or directory)`);
   try {
-    return (await within(LOAD_MS, import(pathToFileURL(file).href))) as Record<string, unknown>;
+    const { href } = pathToFileURL(file);
+    const isLoaded = moduleCode.find(href) !== undefined;
+    const loading = within(LOAD_MS, import(href) as Promise<Record<string, unknown>>);
+    // The top level of a file runs once.
+    return await (isTrusted || isLoaded ? loading : guardLoops(LOAD_MS, loading));
   } catch (error) {
     if (error instanceof TimeIsOver)
       throw new ModuleLoadError(`cannot load module "${file}": it did not finish loading within ${LOAD_MS / 1000} s`);

@@ -1,21 +1,34 @@
 /**
  * Importing this file makes `srv/module/*.js` mean the running program's own contract in this thread, wherever the importing module
- * lies. Services are found by the identity of their abstract class: a plugin that brought a second copy of them along would ask for
+ * lies, and retains the code of modules ({@link moduleCode}). Services are found by the identity of their abstract class: a plugin that brought a second copy of them along would ask for
  * services nobody has registered.
  */
 import { registerHooks, setSourceMapsSupport } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { join, resolve } from 'node:path';
+import { moduleCode } from './module-code.js';
 
 const CONTRACT = 'srv/module/';
 const CONTRACT_FOLDER = resolve(import.meta.dirname, '../module');
 
 registerHooks({
   resolve(specifier, context, nextResolve) {
-    if (!specifier.startsWith(CONTRACT)) return nextResolve(specifier, context);
+    if (!specifier.startsWith(CONTRACT)) {
+      const resolved = nextResolve(specifier, context);
+      moduleCode.addImport(resolved.url, context.parentURL);
+      return resolved;
+    }
     const file = specifier.slice(CONTRACT.length);
     if (!/^[\w-]+\.js$/.test(file)) throw new Error(`"${specifier}" is not part of the module contract`);
     return { url: pathToFileURL(join(CONTRACT_FOLDER, file)).href, shortCircuit: true };
+  },
+  load(url, context, nextLoad) {
+    const known = moduleCode.find(url);
+    if (known !== undefined) return { format: known.format, source: Buffer.from(known.source), shortCircuit: true };
+    const loaded = nextLoad(url, context);
+    const { format, source } = loaded;
+    if (source !== undefined && source !== null && typeof format === 'string') moduleCode.add(url, format, source);
+    return loaded;
   },
 });
 

@@ -14,6 +14,7 @@ import type { MainConf } from '../kernel/core-directives.js';
 import { checkWithHelpers } from '../kernel/helper-configurations.js';
 import type { Installation } from '../kernel/installation.js';
 import { Instance } from '../kernel/instance.js';
+import { moduleCode } from '../kernel/module-code.js';
 import { newSecret } from '../kernel/server-info.js';
 import { loadModuleLines } from '../kernel/load-modules.js';
 import { readConfiguration, type ConfigurationSource } from '../kernel/read-configuration.js';
@@ -133,6 +134,7 @@ export class Master {
   async reload(): Promise<void> {
     const { log, source, ids, report } = this.options;
     log.write('notice', 'reconfiguring');
+    for (const file of moduleCode.changed()) log.write('warn', `"${file}" has changed since it was loaded: restart to run it`);
     // That of the old configuration, as in nginx, whose old workers know no other.
     const timeout = this.main.worker_shutdown_timeout;
     try {
@@ -269,6 +271,7 @@ export class Master {
       confFolder: dirname(conf),
       errorLog,
       modules: loadModuleLines(this.#instance.tree.root).map(({ id, name, args, source }) => ({ id, name, args, source })),
+      code: moduleCode.files,
       figures: this.#figures,
       workers,
       secret: this.#secret,

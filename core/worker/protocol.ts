@@ -1,6 +1,7 @@
 /** What the master and a worker thread say to each other. Messages arrive in the order they were sent. */
 import type { FileContents } from '../config/input-files.js';
 import type { DirectiveData } from '../config/tree.js';
+import type { LoadedFiles } from '../kernel/module-code.js';
 import type { ZoneShare } from '../zone/zone-set.js';
 import type { FailureData } from './failure.js';
 
@@ -16,6 +17,8 @@ export interface WorkerStart {
   readonly errorLog: string;
   /** The `load_module` lines: what they name is loaded before the worker takes part in anything. */
   readonly modules: readonly DirectiveData[];
+  /** The code of modules that the main thread has loaded. */
+  readonly code: LoadedFiles;
   /** Memory of the figures of all workers. */
   readonly figures: SharedArrayBuffer;
   /** Workers that shared state has places for. */

@@ -4,6 +4,7 @@ import { assemble, type Assembly } from '../kernel/assembly.js';
 import type { Prepared } from '../kernel/follower.js';
 import { findInstallation } from '../kernel/installation.js';
 import { Instance } from '../kernel/instance.js';
+import { moduleCode } from '../kernel/module-code.js';
 import type { ErrorLog } from '../log/error-log.js';
 import type { AppendedLogFiles } from '../log/log-files.js';
 import { ZoneSet } from '../zone/zone-set.js';
@@ -37,7 +38,8 @@ export class WorkerThread {
     private readonly log: ErrorLog,
     private readonly files: AppendedLogFiles,
   ) {
-    const { index, place, prefix, confFolder, errorLog, figures, workers, secret } = start;
+    const { index, place, prefix, confFolder, errorLog, code, figures, workers, secret } = start;
+    moduleCode.adopt(code);
     const identity = { role: 'worker', worker: index, installation: findInstallation(), prefix, confFolder, secret } as const;
     this.#instance = new Instance({ ...identity, log, validates: false });
     this.#assembly = assemble(this.#instance, { role: 'worker', files, errorLog, zones: this.#zones, figures, workers, place });

@@ -66,6 +66,11 @@ for (const [what, module, reason, deaths] of [
 
 for (const [what, module, reason] of [
   [
+    'an import',
+    plugin('hostile', { imports: `import { isMainThread } from 'node:worker_threads'; if (isMainThread) for (;;);` }),
+    /cannot load module ".*hostile\.js": it did not finish loading within 10 s in .*srv\.conf:/,
+  ],
+  [
     'a compile',
     hostile('compile', 'master', 'for (;;);'),
     /"compile" of module "hostile" failed: it did not return within 10 s in .*srv\.conf:/,
