@@ -1,4 +1,5 @@
 import test from 'ava';
+import { readHttp2Report } from '../../tools/bench/h2load.js';
 import { readReport } from '../../tools/bench/load.js';
 
 function wrkOutput(errors: Record<string, number>): string {
@@ -16,4 +17,20 @@ test('answers that were no success and socket errors are faults', (t) => {
 
 test('output without a report is an error that shows it', (t) => {
   t.throws(() => readReport('unable to connect'), { message: /unable to connect/ });
+});
+
+function h2loadOutput(failed: number): string {
+  return `starting benchmark...
+
+finished in 1.50s, 66666.00 req/s, 15.23KB/s
+requests: 100000 total, 100000 started, 100000 done, ${100_000 - failed} succeeded, ${failed} failed, 0 errored, 0 timeout
+status codes: ${100_000 - failed} 2xx, 0 3xx, ${failed} 4xx, 0 5xx
+traffic: 111.41MB (116830000) total, 11.91MB (12200000) headers (space savings 30.68%), 97.66MB (102400000) data
+`;
+}
+
+test('the figures of h2load are read from what it prints', (t) => {
+  t.like(readHttp2Report(h2loadOutput(0)), { requests: 100_000, bytes: 116_830_000, seconds: 1.5, faults: [] });
+  t.deepEqual(readHttp2Report(h2loadOutput(3)).faults, ['h2load: 3 failed requests']);
+  t.throws(() => readHttp2Report('could not connect'), { message: /could not connect/ });
 });
