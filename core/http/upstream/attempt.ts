@@ -26,7 +26,7 @@ export class Attempt implements AttemptFacts {
   /** The connection has served before: the member may just have closed it. */
   reused = false;
   requestSent = false;
-  /** The head of the answer, as far as it has come. */
+  /** The part of the response's head that has come. */
   partial: Buffer | undefined = undefined;
   readonly #clock: Clock;
   readonly #startedAt: number;
@@ -87,7 +87,7 @@ export class Attempt implements AttemptFacts {
   }
 
   /** @param bodyBytes what came with the head and is not of it */
-  answered(status: number, bodyBytes: number): void {
+  headArrived(status: number, bodyBytes: number): void {
     this.status = status;
     this.headerTime = this.elapsed;
     this.headLength = this.received - bodyBytes;

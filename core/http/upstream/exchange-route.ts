@@ -31,7 +31,7 @@ type TlsClients = SharedByContent<UpstreamTls, TlsClient>;
 /** Fields of a response that the engine writes itself: those that lead the head, and the length. */
 const OWN_FIELDS = ['content-length', 'content-type', 'last-modified', 'location'];
 
-/** Fields of a request that the engine answers itself or makes anew. */
+/** Fields of a request that the engine handles itself or makes anew. */
 const FRAMING = ['content-length', 'expect'];
 
 /** A plan with everything that can be known before a request comes. */

@@ -12,12 +12,12 @@ import type { Request } from '../request/request.js';
 import { RequestFeed } from './request-feed.js';
 import { covers, Failure, isRepeatable, statusOf } from './next-upstream.js';
 import { isWhole, type MemberResponse } from './response-steps.js';
-import { headFailure, parseAnswerHead } from './upstream-head.js';
+import { headFailure, parseFinalHead } from './upstream-head.js';
 import type { PeerConnection, PeerUser } from '../../net/peer-connection.js';
 import type { AttemptFacts, UpstreamTrace } from '../request/upstream-trace.js';
 
 /**
- * One client's request at its upstream: chooses a member, sends the request, brings the answer back, asks the next member if that is
+ * One client's request at its upstream: chooses a member, sends the request, relays the response, asks the next member if that is
  * allowed (nginx: ngx_http_upstream). All of it runs in the callbacks of two sockets.
  */
 export class Exchange implements RequestOwner, PeerUser, UpstreamTrace, ResponseSource {
@@ -26,7 +26,7 @@ export class Exchange implements RequestOwner, PeerUser, UpstreamTrace, Response
   expires: number | undefined = undefined;
   readonly #attempts: Attempts;
   readonly #feed: RequestFeed;
-  /** From the moment on in which the client gets this member's answer. */
+  /** Once the client gets this member's response. */
   #relay: ResponseRelay | undefined = undefined;
 
   constructor(
@@ -70,7 +70,7 @@ export class Exchange implements RequestOwner, PeerUser, UpstreamTrace, Response
 
   abort(): void {
     const { context } = this.request;
-    // An answer of which a part is out already has nobody to go to.
+    // A response of which a part is out already has nobody to go to.
     if (this.outlivesClient && this.#relay === undefined) return;
     const consequence =
       this.#attempts.current === undefined ? '' : `, so upstream connection is closed too while ${this.#doing()} upstream`;
@@ -88,7 +88,7 @@ export class Exchange implements RequestOwner, PeerUser, UpstreamTrace, Response
     this.#relay?.flow?.onDrain();
   }
 
-  /** Times how long the member takes to take the request, then to answer it; not how long the client takes to send it. */
+  /** Limits the time in which the member consumes the request, then that until it responds; not that in which the client sends the request. */
   requestMoved(connection: PeerConnection): void {
     if (this.#relay !== undefined) return;
     const { timers } = this.request.context;
@@ -181,7 +181,7 @@ export class Exchange implements RequestOwner, PeerUser, UpstreamTrace, Response
     return sent ? 'reading response header from' : 'connecting to';
   }
 
-  /** The connection ended before there was an answer. */
+  /** The connection ended before there was a response. */
   #closedBefore(reason: string): void {
     const attempt = this.#attempts.current;
     if (attempt?.connection?.outOfDescriptors === true) {
@@ -246,24 +246,24 @@ export class Exchange implements RequestOwner, PeerUser, UpstreamTrace, Response
     this.#attempts.release(reusable, failed);
   }
 
-  // The answer.
+  // The response.
 
   #takeHead(attempt: Attempt, chunk: Buffer, borrowed: boolean): void {
     const { context } = this.request;
     const isFirst = attempt.partial === undefined;
     const bytes = attempt.withPartial(chunk);
-    const end = parseAnswerHead(context, bytes, this.route.headLimits);
-    if (end > 0) this.#answer(attempt, context.responseHead, bytes, end, isFirst && borrowed);
+    const end = parseFinalHead(context, bytes, this.route.headLimits);
+    if (end > 0) this.#respond(attempt, context.responseHead, bytes, end, isFirst && borrowed);
     else if (end === 0) attempt.keepPartial(bytes, context.interimEnd);
     else this.fail(Failure.InvalidHeader, headFailure(context));
   }
 
-  #answer(attempt: Attempt, head: ResponseHead, bytes: Buffer, bodyStart: number, borrowed: boolean): void {
+  #respond(attempt: Attempt, head: ResponseHead, bytes: Buffer, bodyStart: number, borrowed: boolean): void {
     const { request, route, upstream } = this;
     const { peer, connection } = attempt;
     if (peer === undefined || connection === undefined) return;
     const { status } = head;
-    attempt.answered(status, bytes.length - bodyStart);
+    attempt.headArrived(status, bytes.length - bodyStart);
     this.responseHead = head.text;
     upstream.answered(peer, status, attempt.headerTime);
     if (request.finished) {
@@ -335,7 +335,7 @@ export class Exchange implements RequestOwner, PeerUser, UpstreamTrace, Response
     }
   }
 
-  /** A filter threw, and nothing of the answer is out: the client gets a 500. */
+  /** A filter threw, and nothing of the response is out: the client gets a 500. */
   filterFailed(): void {
     this.#feed.stop();
     this.#release(false, false);

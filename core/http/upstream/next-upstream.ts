@@ -1,6 +1,6 @@
 import type { NextUpstream } from '../../module/services.js';
 
-/** Why an attempt ended without an answer. */
+/** Why an attempt ended without a response. */
 export const enum Failure {
   Error,
   Timeout,

@@ -168,7 +168,7 @@ export class RequestFeed implements BodyReader, FileWriter, FileOwner {
     if (this.#connection !== undefined && !this.complete) this.#goOn(this.#connection);
   }
 
-  /** The exchange is over without an answer: whoever answers instead (error_page) gets the body. */
+  /** The exchange is over without a response: what responds instead (error_page) gets the body. */
   returnBody(): void {
     const file = this.#file;
     this.#file = undefined;

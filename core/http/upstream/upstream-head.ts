@@ -14,10 +14,10 @@ import type { Request } from '../request/request.js';
 const STATUS_AT = 9;
 
 /**
- * Parses the head of a final answer into the scratch, past interim ones (1xx).
+ * Parses the head of a final response into the scratch, past interim ones (1xx).
  * @returns the offset behind it; 0: more bytes are needed, from `context.interimEnd` on; -1: it is malformed
  */
-export function parseAnswerHead(context: HttpContext, bytes: Buffer, limits: HeadLimits): number {
+export function parseFinalHead(context: HttpContext, bytes: Buffer, limits: HeadLimits): number {
   const { responseEnd, responseHead: head } = context;
   context.interimEnd = 0;
   for (;;) {
@@ -43,7 +43,7 @@ export function headFailure({ responseEnd: { code }, responseHead: { reason } }:
 }
 
 /**
- * Makes the head of a member's answer the head of the request's: status, fields, Location as proxy_redirect wants it.
+ * Makes the head of a member's response that of the request's response: status, fields, Location as proxy_redirect wants it.
  * @returns false if a text of proxy_redirect could not be made: that is logged
  */
 export function adoptHead(request: Request, route: ExchangeRoute, head: ResponseHead): boolean {
