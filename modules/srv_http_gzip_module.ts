@@ -3,6 +3,7 @@ import { choice, flag, number, rest, size, text } from '../core/module/args.js';
 import type { BodyFilter, HttpHandlers, HttpRequest, ResponseHeaders, Scope, VariableGetter } from '../core/module/http.js';
 import { httpModule } from '../core/module/manifest.js';
 import { compilePattern } from '../core/module/pattern.js';
+import { isOfType, typesOf, weakenTag } from '../core/module/response-fields.js';
 import { ArgError, directive, type ArgType } from '../core/module/spec.js';
 import type { Directive } from '../core/module/tree.js';
 import { takesGzip, type ClientRules, type ProxiedCase } from './srv_http_gzip_module/clients.js';
@@ -122,7 +123,7 @@ export class Gzip extends GzipClients {
     if (coding === undefined) response.remove('Content-Encoding');
     else response.set('Content-Encoding', coding);
     response.remove('Accept-Ranges');
-    weaken(response);
+    weakenTag(response);
   }
 
   compile(scope: GzipScope): HttpHandlers | undefined {
@@ -130,7 +131,7 @@ export class Gzip extends GzipClients {
     const negotiation = negotiationOf(scope);
     if (scope.directive !== undefined && negotiation !== DEFAULTS) this.#negotiations.set(scope.directive, negotiation);
     if (!conf.gzip) return undefined;
-    const types = new Set(['text/html', ...conf.gzip_types.flatMap((line) => line.types.map((type) => type.toLowerCase()))]);
+    const types = typesOf(conf.gzip_types);
     const compression: Compression = {
       zlib: process.getBuiltinModule('node:zlib'),
       level: conf.gzip_comp_level,
@@ -174,31 +175,18 @@ function negotiated(request: HttpRequest, { rules, vary }: Negotiation): boolean
 }
 
 /** 206 and responses without a body are not among them. */
-function isCompressible({ status, response }: HttpRequest, types: ReadonlySet<string>, least: number): boolean {
+function isCompressible(request: HttpRequest, types: ReadonlySet<string>, least: number): boolean {
+  const { status, response } = request;
   if (status !== 200 && status !== 403 && status !== 404) return false;
   if ((response.get('Content-Encoding') ?? '') !== '') return false;
-  const type = response.get('Content-Type');
-  if (type === undefined || (!types.has('*') && !types.has(mediaType(type)))) return false;
+  if (!isOfType(request, types)) return false;
   const length = lengthOf(response);
   return length === undefined || length >= least;
-}
-
-function mediaType(field: string): string {
-  const end = field.indexOf(';');
-  return (end < 0 ? field : field.slice(0, end)).trim().toLowerCase();
 }
 
 function lengthOf(response: ResponseHeaders): number | undefined {
   const length = response.get('Content-Length');
   return length === undefined ? undefined : Number(length);
-}
-
-/** The body is no longer the same byte for byte. */
-function weaken(response: ResponseHeaders): void {
-  const tag = response.get('ETag');
-  if (tag === undefined || tag.startsWith('W/')) return;
-  if (tag.startsWith('"')) response.set('ETag', `W/${tag}`);
-  else response.remove('ETag');
 }
 
 function ratioOf(filter: unknown): string | undefined {
