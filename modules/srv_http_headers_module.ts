@@ -12,7 +12,7 @@ import {
 import { httpModule } from '../core/module/manifest.js';
 import { ArgError, directive, type ArgType } from '../core/module/spec.js';
 
-/** When an answer expires; times in milliseconds, `daily` since midnight. */
+/** When a response expires; times in milliseconds, `daily` since midnight. */
 type Expires = { readonly kind: 'off' | 'epoch' | 'max' } | { readonly kind: 'after' | 'daily'; readonly milliseconds: number };
 
 const OFF: Expires = { kind: 'off' };
@@ -75,7 +75,7 @@ const directives = {
     in: ['http', 'server', 'location', 'if in location'],
     args: { name: fieldTemplate(), value: template('value'), always: word('always') },
     many: true,
-    doc: 'Adds a field to answers with status 200, 201, 204, 206, 301-304, 307, 308; with always to all. Last-Modified and ETag replace those of the response; an empty value removes them.',
+    doc: 'Adds a field to responses with status 200, 201, 204, 206, 301-304, 307, 308; with always to all. Last-Modified and ETag replace those of the response; an empty value removes them.',
   }),
   expires: directive({
     in: ['http', 'server', 'location', 'if in location'],
@@ -89,7 +89,7 @@ const EPOCH = 'Thu, 01 Jan 1970 00:00:01 GMT';
 const FAR = 'Thu, 31 Dec 2037 23:55:55 GMT';
 const TEN_YEARS = 315_360_000;
 
-/** Header fields of answers (ngx_http_headers_module). */
+/** Header fields of responses (ngx_http_headers_module). */
 @httpModule({ name: 'srv_http_headers_module', api: 1, directives, phases: { header: 200 } })
 export class Headers {
   compile(scope: LocationScope<typeof directives>): HttpHandlers | undefined {
@@ -119,7 +119,7 @@ function addField(response: ResponseHeaders, name: string, value: string): void 
   else response.set(name, value);
 }
 
-/** What `expires` does with an answer; undefined: nothing. */
+/** What `expires` does with a response; undefined: nothing. */
 function expiresOf(scope: LocationScope<typeof directives>): ((request: HttpRequest) => void) | undefined {
   const { first, second } = scope.conf.expires;
   const isModified = first === 'modified';
@@ -133,7 +133,7 @@ function expiresOf(scope: LocationScope<typeof directives>): ((request: HttpRequ
   return when.kind === 'off' ? undefined : (request) => setExpires(request, when, isModified);
 }
 
-/** A value that is none leaves the answer as it is. */
+/** A value that is none leaves the response as it is. */
 function expiresWith(value: string): Expires {
   try {
     return parseExpires(value) ?? OFF;

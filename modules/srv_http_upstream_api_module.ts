@@ -11,56 +11,56 @@ export class UpstreamApi {
 
   @route('GET', '/http/upstreams', schemas.listUpstreams)
   async upstreams({ query, ...call }: Call<typeof schemas.listUpstreams>): Promise<Reply> {
-    return readReply(await this.dataPlane.call<Versioned>('upstream.groups', query, call));
+    return readReply(await this.dataPlane.call<Versioned>('upstream.list', query, call));
   }
 
-  @route('GET', '/http/upstreams/:group', schemas.getUpstream)
+  @route('GET', '/http/upstreams/:upstream', schemas.getUpstream)
   upstream(call: Call): Promise<Reply> {
-    return this.#read('upstream.group', call.params, call);
+    return this.#read('upstream.get', call.params, call);
   }
 
-  @route('DELETE', '/http/upstreams/:group', schemas.resetUpstream)
+  @route('DELETE', '/http/upstreams/:upstream', schemas.resetUpstream)
   delete(call: Call): Promise<Reply> {
     return this.reset(call);
   }
 
-  @route('POST', '/http/upstreams/:group/reset', schemas.resetUpstream)
+  @route('POST', '/http/upstreams/:upstream/reset', schemas.resetUpstream)
   async reset(call: Call): Promise<Reply> {
     await this.dataPlane.call('upstream.reset', call.params, call);
     return call.dryRun ? dryRunReply([]) : { status: 204 };
   }
 
-  @route('GET', '/http/upstreams/:group/servers', schemas.listMembers)
+  @route('GET', '/http/upstreams/:upstream/servers', schemas.listMembers)
   async members({ query, ...call }: Call<typeof schemas.listMembers>): Promise<Reply> {
     return readReply(await this.dataPlane.call<Versioned>('upstream.members', { ...call.params, ...query }, call));
   }
 
-  @route('GET', '/http/upstreams/:group/servers/:id', schemas.getMember)
+  @route('GET', '/http/upstreams/:upstream/servers/:id', schemas.getMember)
   member(call: Call): Promise<Reply> {
     return this.#read('upstream.member', call.params, call);
   }
 
-  @route('POST', '/http/upstreams/:group/servers', schemas.addMember)
+  @route('POST', '/http/upstreams/:upstream/servers', schemas.addMember)
   async add({ body, ...call }: Call<typeof schemas.addMember>): Promise<Reply> {
-    const { group = '' } = call.params;
-    const reply = await this.#write('upstream.add', { group, fields: body }, call);
+    const { upstream = '' } = call.params;
+    const reply = await this.#write('upstream.add', { upstream, fields: body }, call);
     if (call.dryRun) return reply;
     const { id } = reply.body as { id: number };
-    const place = `${call.base}/v1/upstream_api/http/upstreams/${encodeURIComponent(group)}/servers/${id}`;
+    const place = `${call.base}/v1/upstream_api/http/upstreams/${encodeURIComponent(upstream)}/servers/${id}`;
     return { ...reply, status: 201, headers: { Location: place } };
   }
 
-  @route('PATCH', '/http/upstreams/:group/servers/:id', schemas.changeMember)
+  @route('PATCH', '/http/upstreams/:upstream/servers/:id', schemas.changeMember)
   change({ body, ...call }: Call<typeof schemas.changeMember>): Promise<Reply> {
     return this.#write('upstream.change', { ...call.params, fields: body }, call);
   }
 
-  @route('DELETE', '/http/upstreams/:group/servers/:id', schemas.removeMember)
+  @route('DELETE', '/http/upstreams/:upstream/servers/:id', schemas.removeMember)
   remove(call: Call): Promise<Reply> {
     return this.#write('upstream.remove', { ...call.params, minimal: call.minimal }, call);
   }
 
-  @route('PUT', '/http/upstreams/:group/servers', schemas.replaceMembers)
+  @route('PUT', '/http/upstreams/:upstream/servers', schemas.replaceMembers)
   replace({ body, ...call }: Call<typeof schemas.replaceMembers>): Promise<Reply> {
     return this.#write('upstream.replace', { ...call.params, list: body, minimal: call.minimal }, call);
   }

@@ -6,7 +6,7 @@ import { directive } from '../core/module/spec.js';
 import type { Block, Directive } from '../core/module/tree.js';
 import type { Versioned } from '../core/module/versioned.js';
 import { isMemberAddress, memberAddress } from './srv_http_upstream_member_module/address.js';
-import { groupJson } from './srv_http_upstream_member_module/group-view.js';
+import { upstreamJson } from './srv_http_upstream_member_module/upstream-view.js';
 import { additionOf, changeOf, replacementOf, type GroupTurn } from './srv_http_upstream_member_module/member-edits.js';
 import { unlessShown, type GroupRules, type MemberFields } from './srv_http_upstream_member_module/member-fields.js';
 import { MemberIndex } from './srv_http_upstream_member_module/member-index.js';
@@ -18,7 +18,7 @@ const directives = {
     in: ['upstream'],
     args: path(),
     holds: 'server',
-    doc: 'File that keeps the members of the group, as `server` lines.',
+    doc: 'File that keeps the members of the upstream, as `server` lines.',
   }),
   api_unix_members: directive({
     in: ['http', 'upstream'],
@@ -28,20 +28,20 @@ const directives = {
   }),
 };
 
-interface GroupParams {
-  readonly group: string;
+interface UpstreamParams {
+  readonly upstream: string;
 }
-interface MemberParams extends GroupParams {
+interface MemberParams extends UpstreamParams {
   /** Its id or its address. */
   readonly id: string;
 }
-interface PageParams extends GroupParams {
+interface PageParams extends UpstreamParams {
   readonly server?: string;
   /** The id that the page before ended with. */
   readonly after?: number;
   readonly limit?: number;
 }
-interface WriteParams extends GroupParams {
+interface WriteParams extends UpstreamParams {
   /** The caller does not want the list that the change leaves (`Prefer: return=minimal`). */
   readonly minimal?: boolean;
 }
@@ -55,7 +55,7 @@ const PER_MEMBER = 0.2;
 const WITHOUT_BACKUP = ['hash', 'ip_hash', 'random'];
 
 /**
- * The members of upstream groups, changed at run time. Its actions are the whole meaning of the member API; the control plane adds HTTP.
+ * The members of upstream upstreams, changed at run time. Its actions are the whole meaning of the member API; the control plane adds HTTP.
  * A change is an edit of `server` lines, so that it is journalled and in force everywhere like any other.
  */
 @coreModule({ name: 'srv_http_upstream_member_module', api: 1, plane: 'data', directives })
@@ -68,60 +68,60 @@ export class UpstreamMembers {
     private readonly info: ServerInfo,
   ) {}
 
-  @action('upstream.groups')
-  groups({ after, limit }: { readonly after?: string; readonly limit?: number }): Versioned {
-    const all = Array.from(this.upstreams.all()).filter((group) => group.zone !== undefined);
+  @action('upstream.list')
+  list({ after, limit }: { readonly after?: string; readonly limit?: number }): Versioned {
+    const all = Array.from(this.upstreams.all()).filter((upstream) => upstream.zone !== undefined);
     const isPage = after !== undefined || limit !== undefined;
     const rest = isPage ? all.filter(({ name }) => name > (after ?? '')).toSorted((a, b) => (a.name < b.name ? -1 : 1)) : all;
     const page = rest.slice(0, limit);
     const last = page.length < rest.length ? page.at(-1) : undefined;
-    return { value: page.map(groupJson), version: String(this.transactions.version), diff: [], ...(last && { next: last.name }) };
+    return { value: page.map(upstreamJson), version: String(this.transactions.version), diff: [], ...(last && { next: last.name }) };
   }
 
-  @action('upstream.group')
-  group({ group }: GroupParams): Versioned {
-    const view = this.#group(group);
-    return { value: groupJson(view), version: this.#version(view.directive), diff: [] };
+  @action('upstream.get')
+  get({ upstream }: UpstreamParams): Versioned {
+    const view = this.#upstream(upstream);
+    return { value: upstreamJson(view), version: this.#version(view.directive), diff: [] };
   }
 
   @action('upstream.reset')
-  reset({ group }: GroupParams, context: ActionContext): void {
-    const view = this.#group(group);
+  reset({ upstream }: UpstreamParams, context: ActionContext): void {
+    const view = this.#upstream(upstream);
     this.#assertVersion(view.directive, context);
     if (!context.dryRun) view.resetStatistics();
   }
 
   @action('upstream.members')
-  members({ group, server, after, limit }: PageParams): Versioned<readonly MemberView[]> {
-    const view = this.#group(group);
+  members({ upstream, server, after, limit }: PageParams): Versioned<readonly MemberView[]> {
+    const view = this.#upstream(upstream);
     if (server !== undefined) return this.#membersAt(view, server);
     if (after === undefined && limit === undefined) return this.#members(view, []);
     return { ...memberPage(view, after, limit), version: this.#version(view.directive), diff: [] };
   }
 
   @action('upstream.member')
-  member({ group, id }: MemberParams): Versioned<MemberView> {
-    const view = this.#group(group);
+  member({ upstream, id }: MemberParams): Versioned<MemberView> {
+    const view = this.#upstream(upstream);
     const { directive, number } = this.#find(view, id);
     return this.#memberOf(view, directive, number, []);
   }
 
   @action('upstream.add')
-  async add({ group, fields }: GroupParams & { fields: MemberFields }, context: ActionContext): Promise<Versioned<MemberView>> {
-    const applied = await this.#apply(group, context, (turn) => {
+  async add({ upstream, fields }: UpstreamParams & { fields: MemberFields }, context: ActionContext): Promise<Versioned<MemberView>> {
+    const applied = await this.#apply(upstream, context, (turn) => {
       this.#assertVersion(turn.directive, context);
       return [additionOf(fields, turn)];
     });
     const [added] = applied.directives;
     if (added === undefined) throw new Error('an addition added nothing');
-    return this.#memberOf(this.#group(group), added, added.key ?? 0, applied.diff);
+    return this.#memberOf(this.#upstream(upstream), added, added.key ?? 0, applied.diff);
   }
 
   @action('upstream.change')
-  async change({ group, id, fields }: MemberParams & { fields: MemberFields }, context: ActionContext): Promise<Versioned<MemberView>> {
+  async change({ upstream, id, fields }: MemberParams & { fields: MemberFields }, context: ActionContext): Promise<Versioned<MemberView>> {
     let changed: { directive: Directive; number: number } | undefined;
-    const applied = await this.#apply(group, context, (turn) => {
-      const view = this.#group(group);
+    const applied = await this.#apply(upstream, context, (turn) => {
+      const view = this.#upstream(upstream);
       const { directive, number } = (changed = this.#find(view, id));
       this.#assertVersion(directive, context);
       const news = unlessShown(fields, this.#memberOf(view, directive, number, []).value);
@@ -129,37 +129,37 @@ export class UpstreamMembers {
       return changeOf(directive, news, turn);
     });
     if (changed === undefined) throw new Error('a change changed nothing');
-    return this.#memberOf(this.#group(group), applied.directives[0] ?? changed.directive, changed.number, applied.diff);
+    return this.#memberOf(this.#upstream(upstream), applied.directives[0] ?? changed.directive, changed.number, applied.diff);
   }
 
   @action('upstream.remove')
-  async remove({ group, id, minimal }: MemberParams & WriteParams, context: ActionContext): Promise<Versioned<readonly MemberView[]>> {
-    const applied = await this.#apply(group, context, () => {
-      const { directive, number } = this.#find(this.#group(group), id);
+  async remove({ upstream, id, minimal }: MemberParams & WriteParams, context: ActionContext): Promise<Versioned<readonly MemberView[]>> {
+    const applied = await this.#apply(upstream, context, () => {
+      const { directive, number } = this.#find(this.#upstream(upstream), id);
       this.#assertVersion(directive, context);
       if (number !== directive.key) throw immutable(number);
       return [{ op: 'remove', target: directive }];
     });
-    return this.#members(this.#group(group), applied.diff, minimal);
+    return this.#members(this.#upstream(upstream), applied.diff, minimal);
   }
 
   @action('upstream.replace')
   async replace(
-    { group, list, minimal }: WriteParams & { list: readonly MemberFields[] },
+    { upstream, list, minimal }: WriteParams & { list: readonly MemberFields[] },
     context: ActionContext,
   ): Promise<Versioned<readonly MemberView[]>> {
     const patient = list.length < LONG_LIST ? context : await moreTime(context, list.length * PER_MEMBER);
-    const applied = await this.#apply(group, patient, (turn) => {
+    const applied = await this.#apply(upstream, patient, (turn) => {
       this.#assertVersion(turn.directive, context);
       return replacementOf(list, turn);
     });
-    return this.#members(this.#group(group), applied.diff, minimal);
+    return this.#members(this.#upstream(upstream), applied.diff, minimal);
   }
 
   async #apply(name: string, context: ActionContext, build: (turn: GroupTurn) => readonly Edit[]): Promise<Applied> {
     let edits: readonly Edit[] = [];
     const applied = await this.transactions.apply(() => {
-      const view = this.#group(name);
+      const view = this.#upstream(name);
       const { directive } = view;
       const index = this.#index(directive);
       const addressesOf = (key: number): string[] => {
@@ -175,16 +175,16 @@ export class UpstreamMembers {
   }
 
   #follow(name: string, edits: readonly Edit[], { directives }: Applied): void {
-    const group = this.upstreams.get(name)?.directive;
-    const index = group && this.#indexes.get(group.id);
-    if (group?.block === undefined || index === undefined) return;
+    const upstream = this.upstreams.get(name)?.directive;
+    const index = upstream && this.#indexes.get(upstream.id);
+    if (upstream?.block === undefined || index === undefined) return;
     const removed = edits.flatMap((edit) => (edit.op === 'add' ? [] : [edit.target]));
     const added = directives.filter((_, i) => edits[i]?.op !== 'remove');
-    index.follow(group.block, removed, added);
+    index.follow(upstream.block, removed, added);
   }
 
-  #index(group: Directive): MemberIndex {
-    const { id, block } = group;
+  #index(upstream: Directive): MemberIndex {
+    const { id, block } = upstream;
     if (block === undefined) throw new Error('an upstream without a block');
     const known = this.#indexes.get(id);
     if (known?.isOf(block) === true) return known;
@@ -193,58 +193,58 @@ export class UpstreamMembers {
     return index;
   }
 
-  /** A group that can be changed at run time. @throws ApiError 404, 400 */
-  #group(name: string): UpstreamView {
-    const group = this.upstreams.get(name);
-    if (group === undefined) throw new ApiError(404, 'UpstreamNotFound', `upstream "${name}" not found`);
-    if (group.zone === undefined)
+  /** An upstream that can be changed at run time. @throws ApiError 404, 400 */
+  #upstream(name: string): UpstreamView {
+    const upstream = this.upstreams.get(name);
+    if (upstream === undefined) throw new ApiError(404, 'UpstreamNotFound', `upstream "${name}" not found`);
+    if (upstream.zone === undefined)
       throw new ApiError(400, 'UpstreamStatic', `upstream "${name}" cannot be changed at run time: give it a zone in the configuration`);
-    return group;
+    return upstream;
   }
 
   /** The `server` line that a member comes from. @throws ApiError 400, 404 */
-  #find(group: UpstreamView, id: string): { directive: Directive; number: number } {
-    const number = /^\d+$/.test(id) ? Number(id) : this.#idAt(group, id);
-    const directive = this.#index(group.directive).get(number % ADDRESS_STRIDE);
-    const exists = directive !== undefined && (number < ADDRESS_STRIDE || group.peer(number) !== undefined);
-    if (!exists) throw notFound(group, id);
+  #find(upstream: UpstreamView, id: string): { directive: Directive; number: number } {
+    const number = /^\d+$/.test(id) ? Number(id) : this.#idAt(upstream, id);
+    const directive = this.#index(upstream.directive).get(number % ADDRESS_STRIDE);
+    const exists = directive !== undefined && (number < ADDRESS_STRIDE || upstream.peer(number) !== undefined);
+    if (!exists) throw notFound(upstream, id);
     return { directive, number };
   }
 
   /** @throws ApiError 400, 404 */
-  #idAt(group: UpstreamView, address: string): number {
+  #idAt(upstream: UpstreamView, address: string): number {
     if (!isMemberAddress(address))
       throw new ApiError(400, 'UpstreamBadServerId', `invalid server id "${address}": must be a number or an address`);
-    const [found] = this.#idsAt(group, address);
-    if (found === undefined) throw notFound(group, address);
+    const [found] = this.#idsAt(upstream, address);
+    if (found === undefined) throw notFound(upstream, address);
     return found;
   }
 
   /** Ids of the members at an address: that of a `server` line, or one that a name was resolved to. @throws ApiError 400 */
-  #idsAt(group: UpstreamView, address: string): number[] {
+  #idsAt(upstream: UpstreamView, address: string): number[] {
     const { canonical } = memberAddress(address);
-    const key = this.#index(group.directive).at(canonical);
+    const key = this.#index(upstream.directive).at(canonical);
     if (key !== undefined) return [key];
-    return Array.from(group.peers)
+    return Array.from(upstream.peers)
       .filter(({ server }) => server === canonical)
       .map(({ id }) => id);
   }
 
-  #members(group: UpstreamView, diff: readonly string[], minimal = false): Versioned<readonly MemberView[]> {
-    const lines = minimal ? [] : Array.from(group.directive.block?.named('server') ?? []);
-    return { value: lines.flatMap((line) => memberViews(line, group)), version: this.#version(group.directive), diff };
+  #members(upstream: UpstreamView, diff: readonly string[], minimal = false): Versioned<readonly MemberView[]> {
+    const lines = minimal ? [] : Array.from(upstream.directive.block?.named('server') ?? []);
+    return { value: lines.flatMap((line) => memberViews(line, upstream)), version: this.#version(upstream.directive), diff };
   }
 
-  #membersAt(group: UpstreamView, address: string): Versioned<readonly MemberView[]> {
-    const value = this.#idsAt(group, address).map((id) => {
-      const { directive, number } = this.#find(group, String(id));
-      return this.#memberOf(group, directive, number, []).value;
+  #membersAt(upstream: UpstreamView, address: string): Versioned<readonly MemberView[]> {
+    const value = this.#idsAt(upstream, address).map((id) => {
+      const { directive, number } = this.#find(upstream, String(id));
+      return this.#memberOf(upstream, directive, number, []).value;
     });
-    return { value, version: this.#version(group.directive), diff: [] };
+    return { value, version: this.#version(upstream.directive), diff: [] };
   }
 
-  #memberOf(group: UpstreamView, directive: Directive, number: number, diff: readonly string[]): Versioned<MemberView> {
-    const [first, ...others] = memberViews(directive, group);
+  #memberOf(upstream: UpstreamView, directive: Directive, number: number, diff: readonly string[]): Versioned<MemberView> {
+    const [first, ...others] = memberViews(directive, upstream);
     const value = others.find(({ id }) => id === number) ?? first;
     if (value === undefined) throw new Error('a member without a view');
     return { value, version: this.#version(directive), diff };
@@ -274,8 +274,8 @@ function linesOf(block: Block | undefined, name: string): Directive[] {
   return Array.from(block?.named(name) ?? []);
 }
 
-function notFound(group: UpstreamView, id: string): ApiError {
-  return new ApiError(404, 'UpstreamServerNotFound', `upstream "${group.name}" has no server "${id}"`);
+function notFound(upstream: UpstreamView, id: string): ApiError {
+  return new ApiError(404, 'UpstreamServerNotFound', `upstream "${upstream.name}" has no server "${id}"`);
 }
 
 function immutable(id: number): ApiError {

@@ -3,7 +3,7 @@ import { httpModule } from '../core/module/manifest.js';
 import { directive } from '../core/module/spec.js';
 import { upstreamDirectives } from '../core/module/upstream.js';
 
-/** Groups of servers for proxy_pass (ngx_http_upstream_module). The core runs them; this module declares their directives. */
+/** Upstreams for proxy_pass (ngx_http_upstream_module). The core runs them; this module declares their directives. */
 @httpModule({
   name: 'srv_http_upstream_module',
   api: 1,
@@ -15,7 +15,7 @@ import { upstreamDirectives } from '../core/module/upstream.js';
       dynamic: true,
       block: 'upstream',
       identity: ({ args }) => args[0]?.text ?? '',
-      doc: 'Defines a group of servers that requests are distributed among.',
+      doc: 'Defines an upstream: servers that requests are distributed among.',
     }),
     ...upstreamDirectives,
   },

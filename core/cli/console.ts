@@ -56,7 +56,7 @@ export class Console {
     this.#keep(level, text);
   }
 
-  /** Every mistake of the configuration with the place it was made at; or, for anything else, what went wrong. */
+  /** Reports every error of the configuration with its place, or any other failure. */
   report(failure: unknown): void {
     const errors = configErrorsOf(failure);
     if (!errors) return this.complain('emerg', failure instanceof Error ? failure.message : String(failure));

@@ -4,7 +4,7 @@ import { handOver } from '../master/privileges.js';
 
 /**
  * Gives the log files and folders that this run made as root to the `user` of the configuration: the server could not open them, or anew
- * after a rotation, otherwise. Also where the configuration has mistakes: it is mended next.
+ * after a rotation, otherwise. Also where the configuration has errors: it is fixed next.
  */
 export function leaveLogsToServer({ paths }: AppendedLogFiles, { directives }: Parsed): void {
   const [name, group] = directives.find((directive) => directive.name === 'user')?.args ?? [];
@@ -12,6 +12,6 @@ export function leaveLogsToServer({ paths }: AppendedLogFiles, { directives }: P
   try {
     handOver({ name: name.text, group: group?.text }, { paths: paths.made, folders: [] });
   } catch {
-    // There is no such user: that is one of the mistakes.
+    // There is no such user: that is one of the errors.
   }
 }

@@ -11,13 +11,13 @@ export type End = ';' | '{' | '}' | 'eof';
 export interface Statement {
   readonly words: readonly Word[];
   readonly end: End;
-  /** A mistake with quotes or a missing end was reported: the words are probably not the ones that were meant. */
+  /** An error in quotes or a missing end was reported: the words are probably not the ones that were meant. */
   readonly garbled: boolean;
   readonly line: number;
   readonly column: number;
 }
 
-/** Told about every mistake; lexing goes on behind it. */
+/** Receives every error; lexing continues after it. */
 export type LexReport = (message: string, line: number, column: number, length: number, hint?: string) => void;
 
 export interface LexerOptions {

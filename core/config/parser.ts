@@ -1,5 +1,5 @@
 /**
- * Reads nginx-style configuration. Every mistake is reported and stepped over, so that one run finds them all. Nothing here knows a
+ * Reads nginx-style configuration. Every error is reported and skipped, so that one run finds them all. Nothing here knows a
  * directive but `include`: blocks of free lines (`types`, `map`) parse like all others, a line being a directive named by its first word.
  */
 import { readFileSync, realpathSync, statSync } from 'node:fs';
@@ -27,7 +27,7 @@ export interface Parsed {
   readonly errors: readonly ConfigError[];
   /** Every file that was read, in order, each once. */
   readonly files: readonly string[];
-  /** Ids of directives with a mistake in their quotes or without an end: what else seems wrong with them follows from it. */
+  /** Ids of directives with an error in their quotes or without an end: what else seems wrong with them follows from it. */
   readonly garbled: ReadonlySet<number>;
   /** By errors: the id of a directive that they follow from if it is refused itself. */
   readonly follows: ReadonlyMap<ConfigError, number>;

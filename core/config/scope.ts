@@ -204,10 +204,10 @@ class ModuleScope<K extends string, R> implements BlockScope<Directives, K, R> {
   }
 
   each<T, R>(items: Iterable<T>, step: (item: T) => R): R[] {
-    const mistakes = new ErrorCollector();
+    const errors = new ErrorCollector();
     const results: R[] = [];
-    for (const item of items) mistakes.attempt(() => results.push(step(item)));
-    mistakes.throwIfAny();
+    for (const item of items) errors.attempt(() => results.push(step(item)));
+    errors.throwIfAny();
     return results;
   }
 }

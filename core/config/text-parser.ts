@@ -14,7 +14,7 @@ export interface ParseLimits {
   readonly wordLength: number;
   /** Files that include one another. */
   readonly includeDepth: number;
-  /** Mistakes after which no more are collected. */
+  /** Errors after which no more are collected. */
   readonly errors: number;
 }
 
@@ -70,7 +70,7 @@ export class TextParser {
     });
   }
 
-  /** All directives of the text. Mistakes are reported to the host and stepped over. */
+  /** All directives of the text. Errors are reported to the host and skipped. */
   all(): readonly DirectiveData[] {
     const directives: DirectiveData[] = [];
     for (;;) {

@@ -70,8 +70,8 @@ export class ActionServer {
     this.#send(caller, message.id, await this.#run(call, { ...call.context, extendDeadline }));
   }
 
-  #send(caller: string, id: string, answer: ReturnMessage): void {
-    for (const frame of splitReply(id, answer)) this.client.publish(`${REPLY_TOPIC}/${caller}`, frame);
+  #send(caller: string, id: string, reply: ReturnMessage): void {
+    for (const frame of splitReply(id, reply)) this.client.publish(`${REPLY_TOPIC}/${caller}`, frame);
   }
 
   #assemblerOf(caller: string): Assembler {
@@ -87,9 +87,9 @@ function notLoaded(action: string): ApiError {
   return new ApiError(501, 'NotLoaded', `no module that serves "${action}" is loaded in the data plane`);
 }
 
-function splitReply(id: string, answer: ReturnMessage): Buffer[] {
+function splitReply(id: string, reply: ReturnMessage): Buffer[] {
   try {
-    return split(id, encode(answer));
+    return split(id, encode(reply));
   } catch (error) {
     if (!(error instanceof MessageTooLong)) throw error;
     return split(

@@ -16,7 +16,7 @@ const MAX_PACKET = 512 * 1024;
 
 /** Topics; the last part names the control-plane client on one side of the exchange. */
 export const CALL_TOPIC = 'srv/call';
-export const REPLY_TOPIC = 'srv/answer';
+export const REPLY_TOPIC = 'srv/reply';
 
 interface EndpointData {
   readonly socket: string;

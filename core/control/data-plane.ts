@@ -18,8 +18,8 @@ interface Pending {
 }
 
 /**
- * The control process's line to the master: each call is one request and one answer over the bus, or a 503 in time. After every connect it
- * says hello until the master answers, because a call that comes before the master's subscription would be lost.
+ * The control process's line to the master: each call is one request and one reply over the bus, or a 503 in time. After every connect it
+ * says hello until the master replies, because a call that comes before the master's subscription would be lost.
  */
 export class BusDataPlane extends DataPlane {
   readonly #pending = new Map<string, Pending>();
@@ -59,11 +59,11 @@ export class BusDataPlane extends DataPlane {
     const body = JSON.stringify(params ?? null);
     const deadline = called + this.limit + body.length / BYTES_PER_MS;
     const frames = splitCall(id, encodeCall(action, body, { dryRun, ifMatch, ifNoneMatch, requestId, deadline }));
-    const answer = this.#expect(id, Math.max(0, deadline - Date.now()));
+    const reply = this.#expect(id, Math.max(0, deadline - Date.now()));
     for (const frame of frames) {
       if (!this.client.publish(`${CALL_TOPIC}/${this.client.id}`, frame)) this.#settle(id)?.reject(unavailable('is not connected'));
     }
-    return (await answer) as T;
+    return (await reply) as T;
   }
 
   #expect(id: string, ms: number): Promise<unknown> {
@@ -122,7 +122,7 @@ export class BusDataPlane extends DataPlane {
   #lost(): void {
     clearInterval(this.#hello);
     this.#present = false;
-    // Their answers cannot come any more; whether they were carried out, a later GET tells.
+    // Their replies cannot arrive any more; whether they were carried out, a later GET tells.
     for (const id of this.#pending.keys())
       this.#settle(id)?.reject(unavailable('was disconnected before it responded: GET shows whether a change was made'));
   }
@@ -135,23 +135,23 @@ export class BusDataPlane extends DataPlane {
       return;
     }
     if ('pending' in message) {
-      // A long answer on its way: the limit is for silence.
+      // A long reply on its way: the limit is for silence.
       this.#pending.get(message.pending)?.timer.refresh();
       return;
     }
-    const answer = decode(message.bytes) as ReturnMessage | undefined;
-    if (answer !== undefined && 'wait' in answer) {
-      this.#waitOn(message.id, answer.wait);
+    const reply = decode(message.bytes) as ReturnMessage | undefined;
+    if (reply !== undefined && 'wait' in reply) {
+      this.#waitOn(message.id, reply.wait);
       return;
     }
     const pending = this.#settle(message.id);
     // None: the caller has been told that it came too late.
     if (pending === undefined) return;
-    if (answer === undefined) {
+    if (reply === undefined) {
       this.log.write('error', `bus: unreadable response ${message.id}`);
       pending.reject(unavailable('sent an unreadable response'));
-    } else if ('error' in answer) pending.reject(toError(answer.error));
-    else pending.resolve(answer.value);
+    } else if ('error' in reply) pending.reject(toError(reply.error));
+    else pending.resolve(reply.value);
   }
 }
 

@@ -120,7 +120,7 @@ class Composition {
     return this.#left([...this.#rows, ...this.#released]);
   }
 
-  /** Lines for the log about groups that the API has changed, and cannot change any more. */
+  /** Lines for the log about upstreams that the API has changed and cannot change any more. */
   outOfReach(): string[] {
     const blocks = Map.groupBy(this.inForce(), (row) => row.parent);
     return [...blocks.keys()].flatMap((address) => {

@@ -31,5 +31,7 @@ async function follows(participant: Participant, ms: number, tell: (participant:
 }
 
 function inDoubt(): ApiError {
-  return unavailable('has made the change, but a worker is busy: it is not in force there yet, and will be as soon as that worker answers');
+  return unavailable(
+    'has made the change, but a worker is busy: it is not in force there yet, and will be as soon as that worker responds',
+  );
 }

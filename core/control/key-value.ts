@@ -16,7 +16,7 @@ const DEFAULTS: KeyValueSettings = { folder: undefined, maxSize: 64 * 1024 ** 2,
 type ListOptions = Parameters<KeyValue['list']>[0];
 
 /**
- * The key-value pairs of this node. A write is on disk first, then in the copy of every worker, then answered.
+ * The key-value pairs of this node. A write is on disk first, then in the copy of every worker; then the API responds.
  */
 export class MasterKeyValue extends KeyValue implements Replicated {
   readonly channel = PAIR_CHANNEL;

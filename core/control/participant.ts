@@ -16,7 +16,7 @@ export interface Participant {
   prepare(tx: number, operations: string, rereads?: boolean, files?: FileContents): Promise<void>;
   /** Puts the prepared change in force. Rejects only with {@link ParticipantGone}. */
   commit(tx: number): Promise<void>;
-  /** Forgets the change. Needs no answer; also called while `prepare` is still under way. */
+  /** Forgets the change. Needs no response; also called while `prepare` is still under way. */
   abort(tx: number): void;
   /** Hands `data` to the replica of `channel` in that thread (see `Replica`); resolves when it has taken it. Rejects only with {@link ParticipantGone}. */
   publish(channel: string, data: unknown): Promise<void>;

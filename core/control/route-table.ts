@@ -6,7 +6,7 @@ type Handler = (call: Call) => Reply | Promise<Reply>;
 /** One route of a loaded module, ready to be called. */
 export interface Route {
   readonly verb: Verb;
-  /** Below the base: `/v1/upstream_api/http/upstreams/:group`. */
+  /** Below the base: `/v1/upstream_api/http/upstreams/:upstream`. */
   readonly path: string;
   readonly key: string;
   readonly schemas: RouteSchemas;

@@ -7,7 +7,7 @@ export interface CallMessage {
   readonly context: Required<Omit<ActionContext, 'extendDeadline'>>;
 }
 
-/** And back: one answer, and before it, if it takes longer, for how many milliseconds from now to wait. */
+/** And back: one reply, and before it, if it takes longer, for how many milliseconds from now to wait. */
 export type ReplyMessage = { readonly value: unknown } | { readonly error: ErrorMessage };
 export type ReturnMessage = ReplyMessage | { readonly wait: number };
 export interface ErrorMessage {
@@ -20,7 +20,7 @@ export interface ErrorMessage {
 /** How long the control plane waits for a sign of life from the data plane (ms). */
 export const CALL_LIMIT = 2000;
 
-/** Id of the message with which a control process asks whether the master is there, and of its answer. */
+/** Id of the message with which a control process asks whether the master is there, and of its reply. */
 export const HELLO = 'hello';
 
 /** A {@link CallMessage}. @param params as JSON */

@@ -65,7 +65,7 @@ function connect(path: string, locking: 'NORMAL' | 'EXCLUSIVE'): DatabaseSync {
   try {
     database.exec(`PRAGMA locking_mode = ${locking}`);
     checkSchema(database, path);
-    // FULL: a commit is on disk before it returns, so that what was answered survives a power cut as well.
+    // FULL: a commit is on disk before it returns, so that what was acknowledged survives a power cut as well.
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
     return database;
   } catch (error) {
@@ -121,7 +121,7 @@ function assertNotMissing(path: string): void {
   );
 }
 
-/** SQLite would start from what stands before the damage, without a word about changes that were answered after it. */
+/** SQLite would start from what stands before the damage, without a word about changes that were acknowledged after it. */
 function assertWholeLog(path: string): void {
   if (!isWalDamaged(`${path}-wal`)) return;
   throw new StoreError(

@@ -1,13 +1,13 @@
 /**
  * The one way the configuration changes. Transactions run one after another, each in these steps:
  *
- *     parse → validate and compile in the master → prepare in every worker → journal → commit everywhere → answer
+ *     parse → validate and compile in the master → prepare in every worker → journal → commit everywhere → respond
  *
  * The journal is the commit point, and it comes after every worker is ready. A process that is killed
  * - before it has changed nothing: workers die with the master, and what they had prepared was never in force;
- * - after it keeps the change whole: the next start applies the journal, whether the caller had its answer or not.
+ * - after it keeps the change whole: the next start applies the journal, whether the caller got its response or not.
  * Nothing after the journal can fail: preparing has opened and compiled everything, committing only puts it in force. A worker that dies is
- * not waited for, its replacement starts from the tree then in force; one that is too busy to commit in time makes the answer a 503 that says
+ * not waited for, its replacement starts from the tree then in force; one that is too busy to commit in time makes the response a 503 that says
  * so, and commits when it comes to it.
  *
  * The cost of a transaction grows with the change: no step looks at what the change leaves alone.

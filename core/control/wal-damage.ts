@@ -1,6 +1,6 @@
 /**
  * Looks for damage in a write-ahead log of SQLite (sqlite.org/fileformat2.html#walformat). SQLite takes a frame with a wrong checksum for the
- * end of the log: that is right for the last transaction, which a power cut may have torn, and which was not answered then. But it drops
+ * end of the log: that is right for the last transaction, which a power cut may have torn, and which was not acknowledged then. But it drops
  * whatever stands behind a frame that went bad later, and says nothing.
  */
 import { existsSync, readFileSync } from 'node:fs';

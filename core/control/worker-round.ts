@@ -33,7 +33,7 @@ export class WorkerRound {
     private readonly log: Log,
   ) {}
 
-  /** @throws ConfigErrors with the reasons of all workers; ApiError 503 when one did not answer within `ms` milliseconds */
+  /** @throws ConfigErrors with the reasons of all workers; ApiError 503 when one did not respond within `ms` milliseconds */
   async prepare(operations: readonly TreeOperation[], ms: number, rereads: boolean, files?: FileContents): Promise<void> {
     const text = this.participants.length > 0 ? JSON.stringify(operations) : '';
     const until = performance.now() + ms;
@@ -78,15 +78,15 @@ export class WorkerRound {
   }
 
   #refusal(failures: readonly Failure[]): unknown {
-    const mistakes = new Map<string, ConfigError>();
+    const reasons = new Map<string, ConfigError>();
     for (const { error, participant } of failures) {
       // Workers mostly have the same reasons.
-      for (const mistake of configErrorsOf(error) ?? []) mistakes.set(JSON.stringify([mistake.message, mistake.source]), mistake);
+      for (const reason of configErrorsOf(error) ?? []) reasons.set(JSON.stringify([reason.message, reason.source]), reason);
       if (!(error instanceof TimeIsOver)) continue;
       this.log.write('error', `${participant.name} did not prepare a change in time`);
       participant.suspect();
     }
-    if (mistakes.size > 0) return new ConfigErrors([...mistakes.values()]);
+    if (reasons.size > 0) return new ConfigErrors([...reasons.values()]);
     const other = failures.find(({ error }) => !(error instanceof TimeIsOver));
     return other?.error ?? unavailable('did not prepare the change in time; nothing was changed');
   }

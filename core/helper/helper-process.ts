@@ -86,8 +86,8 @@ export class HelperProcess {
   }
 
   #refuse(failure: unknown): readonly string[] {
-    const mistakes = configErrorsOf(failure);
-    const reasons = mistakes?.map(messageWithPlace) ?? [failure instanceof Error ? failure.message : String(failure)];
+    const errors = configErrorsOf(failure);
+    const reasons = errors?.map(messageWithPlace) ?? [failure instanceof Error ? failure.message : String(failure)];
     for (const reason of reasons) this.#log.write('emerg', `helper ${this.options.kind}: ${reason}`);
     return reasons;
   }

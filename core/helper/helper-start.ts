@@ -17,7 +17,7 @@ export type ToHelper =
   | { readonly kind: 'start'; readonly start: HelperStart }
   | { readonly kind: 'reload' }
   | { readonly kind: 'reopen' }
-  /** Answer at once, whatever else there is to do. */
+  /** Respond at once, whatever else there is to do. */
   | { readonly kind: 'ping' };
 
 export type FromHelper =

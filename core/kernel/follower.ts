@@ -25,7 +25,7 @@ export interface Prepared {
   abort(): void;
 }
 
-/** A part of a thread that follows the configuration tree: upstream groups, the HTTP engine. */
+/** A part of a thread that follows the configuration tree: upstreams, the HTTP engine. */
 export interface Follower {
   /**
    * Builds everything the change needs (compiled scopes, opened listeners, zone records) without any effect on traffic.
@@ -33,7 +33,7 @@ export interface Follower {
    */
   prepare(change: Change): Prepared | Promise<Prepared>;
   /**
-   * Takes nothing new and resolves when the last request is answered, or, after `timeoutMs` milliseconds, has been cut off.
+   * Takes nothing new and resolves when the last request is finished, or, after `timeoutMs` milliseconds, has been cut off.
    * Without a time it may take as long as the requests do.
    */
   quit?(timeoutMs: number | undefined): Promise<void>;

@@ -10,8 +10,8 @@ import type { ModuleSet } from './module-set.js';
  * `load_module` line then.
  */
 export async function withHints(find: () => ConfigError[], set: ModuleSet, installation: Installation): Promise<ConfigError[]> {
-  const mistakes = find();
-  if (!mistakes.some(isUnknownDirective)) return mistakes;
+  const errors = find();
+  if (!errors.some(isUnknownDirective)) return errors;
   await registerShippedModules(set, installation);
   return find();
 }

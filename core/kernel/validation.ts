@@ -5,7 +5,7 @@ import { validate } from '../config/validate.js';
 import type { Directive } from '../module/tree.js';
 import type { RunningModules } from './running-modules.js';
 
-/** The mistakes in what a change brings, checked by the specs of the modules that will be in force. Looks at nothing that it leaves alone. */
+/** The errors in what a change adds, checked by the specs of the modules that will be in force. Looks at nothing that it leaves alone. */
 export function validateChange(before: Tree, after: Tree, operations: readonly TreeOperation[], modules: RunningModules): ConfigError[] {
   const holders = new Set<Directive>();
   const errors = operations.flatMap((operation) => {

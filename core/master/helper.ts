@@ -96,7 +96,7 @@ export class Helper {
   /** Tells it to end and waits until it has; one that does not is killed. */
   async stop(): Promise<void> {
     this.#stopping = true;
-    this.#watch.answered();
+    this.#watch.responded();
     clearTimeout(this.#timer);
     const child = this.#child;
     if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
@@ -108,7 +108,7 @@ export class Helper {
   }
 
   #take(message: FromHelper): void {
-    if (message.kind === 'pong') this.#watch.answered();
+    if (message.kind === 'pong') this.#watch.responded();
     else this.#settle({ name: this.name, addresses: [], reasons: [], ...message });
   }
 
@@ -121,7 +121,7 @@ export class Helper {
   #failed(child: ChildProcess, what: string): void {
     if (this.#child !== child || this.#stopping) return;
     this.#child = undefined;
-    this.#watch.answered();
+    this.#watch.responded();
     if (Date.now() - this.#startedAt >= STEADY_MS) this.#delay = FIRST_DELAY_MS;
     this.log.write('error', `${this.name} ${what}, it is started again in ${this.#delay} ms`);
     this.#settle({ name: this.name, addresses: [], reasons: [what] });

@@ -165,7 +165,7 @@ export class Master {
     await this.#workers.quit(this.main.worker_shutdown_timeout);
   }
 
-  /** Ends when every request is answered, or when worker_shutdown_timeout is over. */
+  /** Shuts down gracefully: ends when no request is in progress, or when worker_shutdown_timeout is over. */
   async quit(): Promise<void> {
     if (this.#ending !== 'no') return;
     this.#ending = 'gracefully';
@@ -234,7 +234,7 @@ export class Master {
 
   #removePidFile(path: string): void {
     if (!removePidFile(path))
-      this.options.log.write('error', `"${path}" is emptied, but stays: this user may not remove it from its folder`);
+      this.options.log.write('error', `cannot remove pid file "${path}" (no permission on its directory), truncated instead`);
   }
 
   /** As {@link #followPidFile}, when it is too late to refuse. */
@@ -249,7 +249,7 @@ export class Master {
   #workerCount(): number {
     const { worker_processes: wanted } = this.main;
     const { workers: places, log } = this.options;
-    if (wanted > places) log.write('warn', `${wanted} workers need a restart, ${places} are started: shared memory has no place for more`);
+    if (wanted > places) log.write('warn', `worker_processes ${wanted} exceeds the ${places} slots reserved at start; restart to raise it`);
     return Math.min(wanted, places);
   }
 

@@ -50,7 +50,7 @@ export class WorkerHandle implements Participant {
   /** It has been given the state of one moment, and is told of every change since. */
   follows = false;
   readonly #thread: Worker;
-  /** Answers that are due, by `kind number`. */
+  /** Responses that are due, by `kind number`. */
   readonly #waiting = new Map<string, Waiting>();
   readonly #zones: ZoneSet;
   #publications = 0;
@@ -88,8 +88,8 @@ export class WorkerHandle implements Participant {
       execArgv: [...process.execArgv, '--enable-source-maps'],
     });
     this.threadId = this.#thread.threadId;
-    this.loaded = this.#answer('loaded');
-    this.ready = this.#answer('ready');
+    this.loaded = this.#response('loaded');
+    this.ready = this.#response('ready');
     this.ended = new Promise((resolve) => this.#thread.once('exit', (code) => resolve(this.#end(code))));
     this.#thread.on('error', (error: unknown) => (this.#error = error instanceof Error ? error : new Error(String(error))));
     this.#thread.on('message', (message: FromWorker) => this.#take(message));
@@ -103,7 +103,7 @@ export class WorkerHandle implements Participant {
     if (this.#gone || this.leaving) return;
     this.follows = true;
     this.#lastZone = this.#zones.last;
-    const booted = this.#answer('booted');
+    const booted = this.#response('booted');
     this.#post({ kind: 'boot', state });
     await booted.catch(() => undefined);
   }
@@ -144,7 +144,7 @@ export class WorkerHandle implements Participant {
     this.#post({ kind: 'reopen' });
   }
 
-  /** Ends it when its requests are answered, or after `timeoutMs` milliseconds; without a time it may take as long as they do. */
+  /** Ends it when its requests are finished, or after `timeoutMs` milliseconds; without a time it may take as long as they do. */
   async quit(timeoutMs: number | undefined): Promise<void> {
     this.leaving = true;
     this.#post({ kind: 'quit', timeoutMs });
@@ -165,14 +165,14 @@ export class WorkerHandle implements Participant {
     await this.#thread.terminate();
   }
 
-  #ask(message: ToWorker, answer: string): Promise<void> {
+  #ask(message: ToWorker, response: string): Promise<void> {
     if (this.#gone) return Promise.reject(new ParticipantGone(this.name));
-    const answered = this.#answer(answer);
+    const responded = this.#response(response);
     this.#post(message);
-    return answered;
+    return responded;
   }
 
-  #answer(key: string): Promise<void> {
+  #response(key: string): Promise<void> {
     return new Promise((resolve, reject) => this.#waiting.set(key, { resolve, reject }));
   }
 
@@ -203,7 +203,7 @@ export class WorkerHandle implements Participant {
       case 'published':
         return this.#settle(`published ${message.id}`);
       case 'pong':
-        return this.#watch.answered();
+        return this.#watch.responded();
     }
   }
 
@@ -217,7 +217,7 @@ export class WorkerHandle implements Participant {
 
   #end(code: number): WorkerEnd {
     this.#gone = true;
-    this.#watch.answered();
+    this.#watch.responded();
     const gone = new ParticipantGone(this.name, this.#causeOf(code), this.#hang !== undefined);
     for (const { reject } of this.#waiting.values()) reject(gone);
     this.#waiting.clear();

@@ -34,7 +34,7 @@ export interface WorkerPoolOptions {
 export class WorkerPool {
   /** Those that serve, by number. */
   readonly #workers = new Map<number, WorkerHandle>();
-  /** Those that answer their last requests; others may serve under their numbers already. */
+  /** Those that finish their last requests; others may serve under their numbers already. */
   readonly #leaving = new Set<WorkerHandle>();
   /** Those among them that serve until others do under their numbers. */
   readonly #failed = new Set<WorkerHandle>();
@@ -52,7 +52,7 @@ export class WorkerPool {
 
   constructor(private readonly options: WorkerPoolOptions) {}
 
-  /** Those that changes have to reach: also one that leaves answers requests until it is gone. */
+  /** Those that changes have to reach: also one that is shutting down serves requests until it ends. */
   get participants(): Iterable<Participant> {
     return this.#all.filter(({ follows }) => follows);
   }
@@ -104,7 +104,7 @@ export class WorkerPool {
     for (const worker of this.#all) worker.reopenLogs();
   }
 
-  /** Ends all of them when their requests are answered, or after `timeoutMs` milliseconds. None is replaced; {@link resize} starts others. */
+  /** Ends all of them when their requests are finished, or after `timeoutMs` milliseconds. None is replaced; {@link resize} starts others. */
   async quit(timeoutMs: number | undefined): Promise<void> {
     this.#close();
     for (const worker of this.#workers.values()) void this.#dismiss(worker).quit(timeoutMs);

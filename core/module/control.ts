@@ -124,7 +124,7 @@ export function dryRunReply(diff: readonly string[]): Reply {
 
 export interface RouteDeclaration {
   readonly verb: Verb;
-  /** Below `/v1/`, `:name` for a part: `/http/upstreams/:group/servers/:id`. */
+  /** Below `/v1/`, `:name` for a part: `/http/upstreams/:upstream/servers/:id`. */
   readonly path: string;
   readonly schemas: RouteSchemas;
   readonly method: string;

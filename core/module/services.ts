@@ -119,14 +119,14 @@ export abstract class Transactions {
   /**
    * Carries out all edits or none. `build` runs when the transaction has its turn and sees the tree it will change; what it throws
    * reaches the caller and changes nothing.
-   * @throws ApiError 400 `ConfigError` with every reason; 503 `DataPlaneUnavailable` when a worker did not answer in time.
+   * @throws ApiError 400 `ConfigError` with every reason; 503 `DataPlaneUnavailable` when a worker did not respond in time.
    */
   abstract apply(build: (tree: Block) => readonly Edit[], context?: Partial<ActionContext>): Promise<Applied>;
 }
 
 /** The control plane's line to the data plane. */
 export abstract class DataPlane {
-  /** Calls an action of a data-plane module; 2 s without an answer is ApiError 503 `DataPlaneUnavailable`. */
+  /** Calls an action of a data-plane module; 2 s without a reply is ApiError 503 `DataPlaneUnavailable`. */
   abstract call<T>(action: string, params: unknown, context: ActionContext): Promise<T>;
 }
 
@@ -225,7 +225,7 @@ export interface PeerView {
   readonly state: PeerState;
   readonly active: number;
   readonly requests: number;
-  /** Answers by class, index 1 is 1xx. */
+  /** Responses by class, index 1 is 1xx. */
   readonly responses: readonly number[];
   readonly codes: Readonly<Record<string, number>>;
   readonly sent: number;

@@ -1,6 +1,6 @@
 /**
  * The directives of an `upstream` block that say who its members are and how connections to them are kept. Both traffic engines have
- * them, so they are declared here; the module of each engine names them in its manifest, the core reads groups by them.
+ * them, so they are declared here; the module of each engine names them in its manifest, the core reads upstreams by them.
  */
 import { number, optional, param, size, text, time, word } from './args.js';
 import { address, AddressError, canonicalAddress, parseAddress } from './address.js';

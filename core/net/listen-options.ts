@@ -34,7 +34,7 @@ export interface KeepAlive {
   readonly idle: number;
   /** Milliseconds between probes. */
   readonly interval: number | undefined;
-  /** Probes without an answer that end the connection. */
+  /** Probes without a response that end the connection. */
   readonly count: number | undefined;
 }
 

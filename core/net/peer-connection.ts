@@ -19,7 +19,7 @@ export interface PeerUser {
 }
 
 /**
- * One connection to a member. Reads go into the thread's shared buffer while answers are small; with a large body it changes to buffers of
+ * One connection to a member. Reads go into the thread's shared buffer while responses are small; with a large body it changes to buffers of
  * its own, which the client's socket may keep until they are sent (see ReadBuffers).
  */
 export class PeerConnection implements Timed {

@@ -13,8 +13,8 @@ export const systemLookup: HostLookup = async (name) => {
 export function remembering(lookup: HostLookup): HostLookup {
   const known = new Map<string, Promise<readonly string[]>>();
   return (name) => {
-    let answer = known.get(name);
-    if (answer === undefined) known.set(name, (answer = lookup(name)));
-    return answer;
+    let result = known.get(name);
+    if (result === undefined) known.set(name, (result = lookup(name)));
+    return result;
   };
 }

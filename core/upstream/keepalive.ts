@@ -74,7 +74,7 @@ export class KeepalivePool implements Timed {
     return undefined;
   }
 
-  /** Keeps a connection whose answer has been read to its end. False if it is not to be kept: it is closed then. */
+  /** Keeps a connection whose response has been read completely. False if it is not to be kept: it is closed then. */
   put(peer: Peer, connection: IdleConnection, scope: object | undefined): boolean {
     const { connections, requests, time, local } = this.settings;
     if (

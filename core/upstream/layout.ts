@@ -11,7 +11,7 @@ export const enum F {
   accessed,
   selected,
   requests,
-  /** Answers 1xx to 5xx. */
+  /** Responses 1xx to 5xx. */
   responses,
   sent = responses + 5,
   received,
@@ -82,7 +82,7 @@ export const enum Flag {
   GONE = 16,
   /** The request that is being placed has tried it. */
   TRIED = 32,
-  /** A health check found it unfit, or has not answered yet. */
+  /** A health check found it unfit, or has not responded yet. */
   UNHEALTHY = 64,
   CHECKING = 128,
   IDLE = DOWN | DRAIN | PENDING | GONE | TRIED | UNHEALTHY | CHECKING,

@@ -26,7 +26,7 @@ export interface Figures {
 export class Tally {
   constructor(private readonly zone: Zone) {}
 
-  /** An answer's head has come. @param headerMs from the start of the request to it */
+  /** A response's head has arrived. @param headerMs from the start of the request to it */
   answered(record: number, status: number, headerMs: number): void {
     const { f64 } = this.zone;
     const numbers = numberOf(record);

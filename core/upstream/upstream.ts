@@ -44,7 +44,7 @@ export interface UpstreamOptions {
 /**
  * An upstream in one thread: chooses members and keeps account of what becomes of the requests.
  *
- * For each {@link pick} there is exactly one {@link free}; in between {@link answered} when the head of an answer came, and
+ * For each {@link pick} there is exactly one {@link free}; in between {@link answered} when the head of a response arrived, and
  * {@link finished} when the exchange is over.
  */
 export class Upstream implements ClaimableUpstream, PeerHome {
@@ -159,7 +159,7 @@ export class Upstream implements ClaimableUpstream, PeerHome {
     if (disabled) this.options.onUnavailable(peer, this);
   }
 
-  /** The head of an answer came. @param headerMs since the request to the member began */
+  /** The head of a response arrived. @param headerMs since the request to the member began */
   answered(peer: Peer, status: number, headerMs: number): void {
     if (peer.picked === 0) return;
     this.memory.enter(this.options.clock.now);
@@ -167,7 +167,7 @@ export class Upstream implements ClaimableUpstream, PeerHome {
     this.memory.leave();
   }
 
-  /** The exchange is over, before {@link free}. @param responseMs since it began; -1: there was no whole answer */
+  /** The exchange is over, before {@link free}. @param responseMs since it began; -1: there was no complete response */
   finished(peer: Peer, sent: number, received: number, responseMs: number): void {
     if (peer.picked === 0) return;
     this.memory.enter(this.options.clock.now);

@@ -59,9 +59,9 @@ export type ToWorker =
   | { readonly kind: 'reopen' }
   /** Close connections whose request began before that time (epoch milliseconds). */
   | { readonly kind: 'cutOff'; readonly time: number }
-  /** Answer at once, whatever else there is to do. */
+  /** Respond at once, whatever else there is to do. */
   | { readonly kind: 'ping' }
-  /** Take no new connections, end when the last request is answered, or when the time is over. */
+  /** Take no new connections, end when the last request is finished, or when the time is over. */
   | { readonly kind: 'quit'; readonly timeoutMs: number | undefined }
   /** End now. */
   | { readonly kind: 'stop' };

@@ -159,7 +159,7 @@ export class WorkerThread {
     if (this.#leaving) return;
     this.#leaving = true;
     if (this.#booted === undefined) return this.#end(0);
-    // Sockets that are being opened would take connections which nobody answers.
+    // Sockets that are being opened would accept connections that nothing serves.
     await this.#booted;
     await this.#served;
     this.log.write('notice', 'gracefully shutting down');

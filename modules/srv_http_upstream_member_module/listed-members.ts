@@ -12,7 +12,7 @@ interface ListedMember {
   readonly present: { readonly member: Directive; readonly line: ServerLine } | undefined;
 }
 
-/** The entries of a list that is to be the whole of a group, and the members that they are already. */
+/** The entries of a list that is to be the whole of an upstream, and the members that they are already. */
 export class ListedMembers {
   readonly #faults: ApiError[] = [];
   readonly #kept = new Set<number>();

@@ -6,7 +6,7 @@ import { alreadyThere, ListedMembers } from './listed-members.js';
 import { changedMember, newMember, type GroupRules, type MemberFields, type Wanted } from './member-fields.js';
 import type { MemberIndex } from './member-index.js';
 
-/** A group while a transaction has its turn. */
+/** An upstream while a transaction has its turn. */
 export interface GroupTurn {
   readonly directive: Directive;
   readonly index: MemberIndex;
@@ -32,7 +32,7 @@ export function changeOf(member: Directive, fields: MemberFields, { index, rules
 }
 
 /**
- * What makes the members of a group these: those at the same address stay who they are.
+ * What makes the members of an upstream these: those at the same address stay who they are.
  * @throws ApiError 400, 409, with everything that is wrong and its place in the list
  */
 export function replacementOf(list: readonly MemberFields[], turn: GroupTurn): Edit[] {

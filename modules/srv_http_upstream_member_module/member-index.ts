@@ -2,8 +2,8 @@ import type { Block, Directive } from '../../core/module/tree.js';
 import { memberAddress } from './address.js';
 
 /**
- * The members of one group by key and by address, so that a call costs the same however many there are. Kept along with the changes that
- * are made here; made anew when the group was changed by something else (a reload).
+ * The members of one upstream by key and by address, so that a call costs the same however many there are. Kept along with the changes that
+ * are made here; made anew when the upstream was changed by something else (a reload).
  */
 export class MemberIndex {
   #block: Block;
@@ -17,7 +17,7 @@ export class MemberIndex {
     for (const directive of block.named('server')) this.#enter(directive);
   }
 
-  /** True if nothing else has changed the group. */
+  /** True if nothing else has changed the upstream. */
   isOf(block: Block): boolean {
     return this.#block === block;
   }

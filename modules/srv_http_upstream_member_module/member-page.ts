@@ -12,10 +12,10 @@ export interface MemberPage {
  * The members after `after`, in the order of their ids; the further addresses of a name follow the first. A member that was removed
  * meanwhile may be `after` as well: ids are not used again.
  */
-export function memberPage(group: UpstreamView, after = -1, limit = Infinity): MemberPage {
+export function memberPage(upstream: UpstreamView, after = -1, limit = Infinity): MemberPage {
   const value: MemberView[] = [];
-  for (const line of byKey(group, after % ADDRESS_STRIDE)) {
-    for (const view of memberViews(line, group)) {
+  for (const line of byKey(upstream, after % ADDRESS_STRIDE)) {
+    for (const view of memberViews(line, upstream)) {
       if (!isAfter(view.id, after)) continue;
       const last = value.at(-1);
       if (value.length >= limit && last !== undefined) return { value, next: last.id };
@@ -25,8 +25,8 @@ export function memberPage(group: UpstreamView, after = -1, limit = Infinity): M
   return { value };
 }
 
-function byKey(group: UpstreamView, from: number): Directive[] {
-  const lines = Array.from(group.directive.block?.named('server') ?? []).filter(({ key = 0 }) => key >= from);
+function byKey(upstream: UpstreamView, from: number): Directive[] {
+  const lines = Array.from(upstream.directive.block?.named('server') ?? []).filter(({ key = 0 }) => key >= from);
   return lines.toSorted((a, b) => (a.key ?? 0) - (b.key ?? 0));
 }
 

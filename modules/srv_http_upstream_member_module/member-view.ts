@@ -20,30 +20,30 @@ export interface MemberView extends Shown {
 export const ADDRESS_STRIDE = 2 ** 32;
 
 /** The members of one `server` line: one, or one for each address of a name. */
-export function memberViews(directive: Directive, group: UpstreamView): MemberView[] {
+export function memberViews(directive: Directive, upstream: UpstreamView): MemberView[] {
   const key = directive.key ?? 0;
-  const own = viewOf(directive, group);
+  const own = viewOf(directive, upstream);
   const views = [own];
   if (own.host === undefined) return views;
   for (let index = 1; ; index++) {
-    const peer = group.peer(key + index * ADDRESS_STRIDE);
+    const peer = upstream.peer(key + index * ADDRESS_STRIDE);
     if (peer === undefined) return views;
     views.push({ ...own, id: peer.id, server: peer.server, parent: key });
   }
 }
 
-function viewOf(directive: Directive, group: UpstreamView): MemberView {
+function viewOf(directive: Directive, upstream: UpstreamView): MemberView {
   const { resolve: _resolve, service, ...shown } = serverLines.show(serverLines.read(directive));
   const id = directive.key ?? 0;
-  return { id, ...shown, ...shownAddress(shown.server, id, group), ...(service !== '' && { service }) };
+  return { id, ...shown, ...shownAddress(shown.server, id, upstream), ...(service !== '' && { service }) };
 }
 
 /** The figures know what a name was resolved to. */
-function shownAddress(server: string, id: number, group: UpstreamView): { server: string; host?: string } {
+function shownAddress(server: string, id: number, upstream: UpstreamView): { server: string; host?: string } {
   try {
     const { canonical, isName } = memberAddress(server);
-    return isName ? { server: group.peer(id)?.server ?? canonical, host: server } : { server: canonical };
+    return isName ? { server: upstream.peer(id)?.server ?? canonical, host: server } : { server: canonical };
   } catch {
-    return { server: group.peer(id)?.server ?? server };
+    return { server: upstream.peer(id)?.server ?? server };
   }
 }

@@ -17,7 +17,7 @@ http { server { listen 127.0.0.1:%%PORT_api%%; location /api { dyn_module_api; }
 `;
 const files = (ctrl: string, broker = ''): Record<string, string> => ({ 'conf/ctrl.conf': ctrl, 'conf/broker.conf': broker });
 
-test('-t and a start look at the configurations of the helpers too, and tell every mistake with its place', async (t) => {
+test('-t and a start look at the configurations of the helpers too, and tell every error with its place', async (t) => {
   const ctrl = 'foo;\nevents {}\nhttp {\n  server {\n    location /api { qux; }\n  }\n}\n';
   for (const args of [['-t'], []]) {
     const { code, stderr } = await runSrv(t, args, `bar;\n${MAIN}`, { files: files(ctrl, 'baz;\n') });
@@ -48,7 +48,7 @@ test('what has no place of its own is told at the helper line', async (t) => {
   t.regex(empty.stderr, /no "events" section in configuration ".*\/ctrl\.conf" in .*\/srv\.conf:3\n/);
 });
 
-test('a reload with a mistake in the configuration of a helper is refused as a whole', async (t) => {
+test('a reload with an error in the configuration of a helper is refused as a whole', async (t) => {
   const srv = await startSrv(t, MAIN, { files: files(CTRL) });
   await srv.configure(MAIN.replace('"ok"', '"changed"'));
   await srv.configure(`foo;\n${CTRL}`, 'conf/ctrl.conf');

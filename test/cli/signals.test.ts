@@ -38,7 +38,7 @@ test('-s reload brings a changed file into force', async (t) => {
   for (let i = 0; i < 8; i++) t.is((await get(srv.port('web'), '/')).body, 'after');
 });
 
-test('-s reload of a wrong file tells the mistakes and changes nothing', async (t) => {
+test('-s reload of a wrong file tells the errors and changes nothing', async (t) => {
   const srv = await startSrv(t, page('before'));
   await srv.configure('foo;\n');
   const { code, stderr } = await runSrv(t, ['-s', 'reload'], undefined, { prefix: srv.prefix });
@@ -48,7 +48,7 @@ test('-s reload of a wrong file tells the mistakes and changes nothing', async (
   t.is((await get(srv.port('web'), '/')).body, 'before');
 });
 
-test('SIGHUP with a wrong file logs every mistake and changes nothing', async (t) => {
+test('SIGHUP with a wrong file logs every error and changes nothing', async (t) => {
   const srv = await startSrv(t, page('before'));
   await srv.configure(`foo;\nbar;\n${page('after')}`);
   srv.signal('SIGHUP');

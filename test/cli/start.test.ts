@@ -55,7 +55,7 @@ test('without an error_log line the log holds errors and worse only', async (t) 
   t.notRegex(readFileSync(`${prefix}/logs/error.log`, 'utf8'), /\[(warn|notice)\]/);
 });
 
-test('a refused configuration ends the start with its mistakes', async (t) => {
+test('a refused configuration ends the start with its errors', async (t) => {
   const { code, stderr, prefix } = await runSrv(t, [], 'events { foo; }\n');
   t.is(code, 1);
   t.regex(stderr, /^srv: \[emerg\] unknown directive "foo" in .*\/conf\/srv\.conf:1\n/);

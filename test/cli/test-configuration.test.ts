@@ -19,7 +19,7 @@ test('-q keeps quiet about success', async (t) => {
   t.is(stderr, '');
 });
 
-test('-t of a bad configuration tells every mistake and fails', async (t) => {
+test('-t of a bad configuration tells every error and fails', async (t) => {
   const { code, stderr, prefix } = await runSrv(t, ['-tq'], 'foo on;\nworker_processes many;\nevents { bar; }\n');
   t.is(code, 1);
   t.regex(stderr, /^srv: \[emerg\] unknown directive "foo" in .*\/conf\/srv\.conf:1\n/);
@@ -28,7 +28,7 @@ test('-t of a bad configuration tells every mistake and fails', async (t) => {
   t.true(stderr.endsWith(`srv: configuration file ${prefix}/conf/srv.conf test failed\n`));
 });
 
-test('a mistake is shown where it was made', async (t) => {
+test('an error is shown where it was made', async (t) => {
   const { stderr } = await check(t, 'events {}\n  daemon maybe;\n');
   t.regex(stderr, /^ {4}2 \| {3}daemon maybe;\n {6}\| {10}\^{5}$/m);
 });
@@ -270,7 +270,7 @@ test('all errors of a text are reported; those of what it means, all of them, on
   t.deepEqual(meaning, second, again);
 });
 
-test('what follows from a mistake is not reported as another one', async (t) => {
+test('what follows from an error is not reported as another one', async (t) => {
   const conf = `
 events {}
 http {
@@ -286,7 +286,7 @@ http {
   );
 });
 
-/** Messages of mistakes, without their places. */
+/** Messages of errors, without their places. */
 function messagesIn(stderr: string): (string | undefined)[] {
   return [...stderr.matchAll(/^srv: \[emerg\] (.*?) in \S+:\d+$/gm)].map(([, text]) => text);
 }
@@ -298,7 +298,7 @@ for (const [lines, message] of [
   ['zone z 8k; server 127.0.0.1:1;', 'zone "z" is too small'],
   ['', 'no servers are inside upstream'],
 ] as const) {
-  test(`who passes requests to a group with a mistake is not told that it is missing: ${message}`, async (t) => {
+  test(`who passes requests to a group with an error is not told that it is missing: ${message}`, async (t) => {
     const conf = `events {} http {
   upstream bad { ${lines} }
   upstream good { server 127.0.0.1:1; }

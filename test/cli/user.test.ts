@@ -80,7 +80,7 @@ if (isRoot) {
     await srv.waitForLog(/\[crit\] .* open\(\) "\/.*\/bodies\/0000000002" failed \(13: Permission denied\)/);
   });
 
-  test('a pid file that the user may not remove is emptied, and the log says so', async (t) => {
+  test('a pid file that the user may not remove is truncated, and the log says so', async (t) => {
     const prefix = rootsPrefix(t);
     const srv = await startSrv(t, conf('daemon daemon'), { prefix });
     await waitFor('another user', () => identity(srv.pid) !== '0');

@@ -5,7 +5,7 @@ import { systemErrorText } from '../../core/module/system-error.js';
 
 const SOURCE = { file: 'a.conf', line: 3, column: 5, from: { file: 'srv.conf', line: 2, column: 9 } };
 
-test('mistakes survive the way between threads', (t) => {
+test('errors survive the way between threads', (t) => {
   const errors = new ConfigErrors([new ConfigError('wrong', SOURCE, 4, 'do it right'), new ConfigError('elsewhere', undefined)]);
   const back = ConfigErrors.fromData(structuredClone(errors.toData()));
   t.true(back.errors.every((error) => error instanceof ConfigError));
@@ -13,14 +13,14 @@ test('mistakes survive the way between threads', (t) => {
   t.is(back.message, 'wrong; elsewhere');
 });
 
-test('mistakes are told from other failures', (t) => {
+test('errors are told from other failures', (t) => {
   const error = new ConfigError('wrong', SOURCE);
   t.deepEqual(configErrorsOf(error), [error]);
   t.deepEqual(configErrorsOf(new ConfigErrors([error, error])), [error, error]);
   t.is(configErrorsOf(new Error('other')), undefined);
 });
 
-test('a mistake at a word covers the word with its quotes', (t) => {
+test('an error at a word covers the word with its quotes', (t) => {
   const word = { text: 'a b', quote: '"' as const, line: 4, column: 7 };
   const error = errorAt({ name: 'x', args: [word], source: SOURCE }, 'wrong', word);
   t.like(error, { length: 5, source: { file: 'a.conf', line: 4, column: 7, from: { file: 'srv.conf' } } });
@@ -32,7 +32,7 @@ test('a source that cannot be read is left out of the report', (t) => {
   t.is(report, 'srv: [emerg] wrong in a.conf:3\n    at a.conf:3:5\n    included from srv.conf:2\n    do it right\n');
 });
 
-test('a mistake without a place is its message', (t) => {
+test('an error without a place is its message', (t) => {
   t.is(messageWithPlace(new ConfigError('no "events" section in configuration', undefined)), 'no "events" section in configuration');
 });
 

@@ -153,7 +153,7 @@ test('errors of several files are in the order they are read', (t) => {
   );
 });
 
-test('any text at all is parsed, and every mistake has a place in it', (t) => {
+test('any text at all is parsed, and every error has a place in it', (t) => {
   const property = fc.property(
     fc.oneof(
       anyText,

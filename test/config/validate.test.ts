@@ -45,7 +45,7 @@ test('directives inside one that stands in the wrong place are checked as well',
   ]);
 });
 
-test('mistakes of form and of meaning come in the order of the text', (t) => {
+test('errors of form and of meaning come in the order of the text', (t) => {
   const parsed = parseText('foo;\nsendfile on off;\n;\nbar;\n}', { ids: new IdSource(), file: '(api)' });
   const errors = check(parsed, { registry, args: argContext, context: 'http' });
   t.deepEqual(
@@ -54,7 +54,7 @@ test('mistakes of form and of meaning come in the order of the text', (t) => {
   );
 });
 
-test('mistakes of files that one pattern brought stay with their file', (t) => {
+test('errors of files that one pattern brought stay with their file', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'srv-validate-'));
   t.teardown(() => rmSync(folder, { recursive: true }));
   writeFileSync(join(folder, 'srv.conf'), 'http { include [ab].conf; }');
@@ -67,7 +67,7 @@ test('mistakes of files that one pattern brought stay with their file', (t) => {
   );
 });
 
-test('the first thousand mistakes are enough', (t) => {
+test('the first thousand errors are enough', (t) => {
   t.is(messages('foo; '.repeat(5000), 'http').length, 1000);
 });
 

@@ -148,8 +148,8 @@ export async function startMaster({ config, folder, limits, workers = 2 }: FakeM
   const parse = (source: string): ReturnType<FakeMaster['parse']> => {
     const { directives, errors } = parseText(source, { ids, file: 'srv.conf' });
     const tree = ConfigTree.fromData(directives);
-    const mistakes = [...errors, ...validate(tree.root, instance.modules)];
-    if (mistakes.length > 0) throw new ConfigErrors(mistakes);
+    const all = [...errors, ...validate(tree.root, instance.modules)];
+    if (all.length > 0) throw new ConfigErrors(all);
     return { tree, modules: instance.modules };
   };
   const effective = effectiveTree(parse(config).tree, store, { ...instance.modules, ids });

@@ -2,7 +2,7 @@ import test from 'ava';
 import * as fc from 'fast-check';
 import { jsonErrorAt } from '../../core/control/json-position.js';
 
-test('the place of a mistake is named', (t) => {
+test('the place of an error is named', (t) => {
   const cases: [string, number][] = [
     ['', 0],
     ['x', 0],

@@ -14,20 +14,20 @@ test('the document names every path of the loaded modules', async (t) => {
   t.deepEqual(document.operations.toSorted(), [
     'DELETE /v1/kv',
     'DELETE /v1/kv/keys/{key}',
-    'DELETE /v1/upstream_api/http/upstreams/{group}',
-    'DELETE /v1/upstream_api/http/upstreams/{group}/servers/{id}',
+    'DELETE /v1/upstream_api/http/upstreams/{upstream}',
+    'DELETE /v1/upstream_api/http/upstreams/{upstream}/servers/{id}',
     'GET /v1/kv',
     'GET /v1/kv/keys/{key}',
     'GET /v1/upstream_api/http/upstreams',
-    'GET /v1/upstream_api/http/upstreams/{group}',
-    'GET /v1/upstream_api/http/upstreams/{group}/servers',
-    'GET /v1/upstream_api/http/upstreams/{group}/servers/{id}',
-    'PATCH /v1/upstream_api/http/upstreams/{group}/servers/{id}',
+    'GET /v1/upstream_api/http/upstreams/{upstream}',
+    'GET /v1/upstream_api/http/upstreams/{upstream}/servers',
+    'GET /v1/upstream_api/http/upstreams/{upstream}/servers/{id}',
+    'PATCH /v1/upstream_api/http/upstreams/{upstream}/servers/{id}',
     'POST /v1/kv',
-    'POST /v1/upstream_api/http/upstreams/{group}/reset',
-    'POST /v1/upstream_api/http/upstreams/{group}/servers',
+    'POST /v1/upstream_api/http/upstreams/{upstream}/reset',
+    'POST /v1/upstream_api/http/upstreams/{upstream}/servers',
     'PUT /v1/kv/keys/{key}',
-    'PUT /v1/upstream_api/http/upstreams/{group}/servers',
+    'PUT /v1/upstream_api/http/upstreams/{upstream}/servers',
   ]);
   t.deepEqual(Object.keys(document.paths['/v1/kv']?.['get']?.responses['200']?.content ?? {}), ['text/plain', 'application/json']);
 });
@@ -67,7 +67,7 @@ test('schemas have names, and responses their header fields', async (t) => {
     'DryRun',
   ]);
   const fields = (verb: string, path: string, status: string) => Object.keys(paths[`/v1${path}`]?.[verb]?.responses[status]?.headers ?? {});
-  const servers = `${GROUPS}/{group}/servers`;
+  const servers = `${GROUPS}/{upstream}/servers`;
   t.deepEqual(fields('post', servers, '201'), ['ETag', 'Location']);
   t.deepEqual(fields('get', servers, '200'), ['ETag', 'Link']);
   t.deepEqual(fields('put', servers, '204'), ['ETag', 'Preference-Applied']);

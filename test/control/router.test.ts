@@ -133,7 +133,7 @@ test('an unexpected failure is a 500 that tells nothing, and is logged with the 
   t.true(log.lines.some((line) => line.startsWith('[error]') && line.includes('secret') && line.includes('r1')));
 });
 
-test('every mistake of a body is told at once, with a JSON pointer', async (t) => {
+test('every error of a body is told at once, with a JSON pointer', async (t) => {
   const { router, things } = shop();
   const body = { count: 10, on: 'maybe', kind: 'c', parts: [{ size: 1 }, { size: 'x', extra: 1 }], strange: 1, 'a/b~c': 2 };
   const answer = await callRouter(router, 'POST', '/v1/shop/things', { body: JSON.stringify(body) });

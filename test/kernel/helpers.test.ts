@@ -86,11 +86,7 @@ test('a helper that hangs is killed and started again', async (t) => {
   const srv = await startSrv(t, CONF, { files: { 'modules/idle.js': IDLE, 'conf/idle.conf': '' }, allowCrashes: true });
   const first = await helperPid(srv);
   process.kill(first, 'SIGSTOP');
-  await waitFor(
-    'its end',
-    () => /helper broker \(process \d+\) is ended: it hangs: it has answered nothing for 10 s/.test(srv.log()),
-    30_000,
-  );
+  await waitFor('its end', () => /helper broker \(process \d+\) is ended: it hangs: no response for 10 s/.test(srv.log()), 30_000);
   t.not(await helperPid(srv, 2), first);
   t.false(isAlive(first));
 });

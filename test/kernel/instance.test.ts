@@ -87,7 +87,7 @@ test('when one cannot, the others undo what they made ready, and nothing is in f
   t.is(instance.tree.root.size, 0);
 });
 
-test('the mistakes of all followers are told', async (t) => {
+test('the errors of all followers are told', async (t) => {
   const instance = newInstance(t);
   instance.follow(follower('a', [], new ConfigErrors([new ConfigError('one', undefined), new ConfigError('two', undefined)])));
   instance.follow(follower('b', [], new ConfigError('three', undefined)));
@@ -98,7 +98,7 @@ test('the mistakes of all followers are told', async (t) => {
   );
 });
 
-test('an error that is no mistake of the configuration undoes everything too', async (t) => {
+test('an error that is no error of the configuration undoes everything too', async (t) => {
   const steps: string[] = [];
   const instance = newInstance(t);
   instance.follow(follower('first', steps));

@@ -133,7 +133,7 @@ test('the log has the stack of what compile throws', async (t) => {
   );
 });
 
-test('nothing, however it is said, is no mistake', async (t) => {
+test('nothing, however it is said, is no error', async (t) => {
   const { code, stderr } = await load(t, `compile() { return false; } compileServer() { return null; }`);
   t.is(code, 0, stderr);
 });

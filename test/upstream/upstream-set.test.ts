@@ -187,7 +187,7 @@ test('names are looked up once for all threads, and each address is a member', a
 
 const REFUSED: Record<string, [configuration: string, ...messages: string[]]> = {
   'no servers': ['http { upstream a { } }', 'no servers are inside upstream'],
-  'every mistake': [
+  'every error': [
     'http { upstream a { server 300.1.1.1; server 1.2.3.4:99999; } upstream b { } }',
     'invalid host in upstream "300.1.1.1"',
     'invalid port in upstream "1.2.3.4:99999"',

@@ -12,13 +12,13 @@ import { specialPage } from '../request/status.js';
 /** After these the client's next bytes may not be where a request starts, or it should not try again here (nginx's list). */
 const CLOSING = new Set([400, 413, 414, 494, 497, 500, 501]);
 
-/** nginx's codes for closing the connection without an answer: `return 444`, and that of a client that is gone. */
+/** nginx's codes for closing the connection without a response: `return 444`, and that of a client that is gone. */
 const CLOSING_SILENTLY = new Set([444, 499]);
 
 /** Responds with a status and no content of its own: the configured error page, or the engine's. */
 export function respondWithStatus(request: Request, status: number): void {
   if (request.headSent || CLOSING_SILENTLY.has(status)) {
-    // Half an answer is out: only an early close tells the client.
+    // A part of the response was sent: only an early close tells the client.
     if (!request.headSent) request.status = status;
     request.stream.abort(request);
     return;
@@ -78,7 +78,7 @@ function mayShowErrorPage({ inErrorPage, redirects, location }: Request): boolea
   return inErrorPage ? location.settings.recursiveErrorPages && redirects <= MAX_REDIRECTS : true;
 }
 
-/** error_page: another URI or named location answers; a full URL becomes a redirect (default 302). */
+/** error_page: another URI or named location responds; a full URL becomes a redirect (default 302). */
 function showErrorPage(request: Request, status: number, page: ErrorPage): void {
   request.inErrorPage = true;
   request.rejection = undefined;
@@ -101,7 +101,7 @@ function showErrorPage(request: Request, status: number, page: ErrorPage): void 
   }
 }
 
-/** Undefined: a variable of it failed. Whoever answers a status may stand in any callback, where nobody would catch that. */
+/** Undefined: a variable of it failed. A status may be sent from any callback, where nothing would catch that. */
 function targetOf(request: Request, page: ErrorPage): string | undefined {
   try {
     return byteText(page.target.of(request));

@@ -13,7 +13,7 @@ import { isStatus } from '../request/status.js';
 const ACCESS = PHASES.indexOf('access');
 const POST_READ = PHASES.indexOf('post_read');
 
-/** Runs a request from where it stands until somebody takes it over or it is answered. Never throws. */
+/** Runs a request from its current step until something takes it over or responds. Never throws. */
 export function run(request: Request): void {
   try {
     settle(request, walk(request));
@@ -162,7 +162,7 @@ function stepsOf(request: Request): Steps {
   return request.stage === Stage.Server ? request.server.steps : request.location.steps;
 }
 
-/** What a handler's answer means in its phase: DECLINED goes on. */
+/** What a handler's result means in its phase: DECLINED goes on. */
 function weigh(request: Request, steps: Steps, phase: number, result: Result): Result {
   if (result === DECLINED) return DECLINED;
   if (phase !== ACCESS) {

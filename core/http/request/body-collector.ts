@@ -3,7 +3,7 @@ import type { BodyReader, RequestBody } from './request-body.js';
 import type { TemporaryFile } from './temporary-file.js';
 
 /**
- * Collects a whole body for {@link HttpRequest.readBody}. Then it is given back: whoever answers in the end (another phase, a location the
+ * Collects a whole body for {@link HttpRequest.readBody}. Then it is given back: whatever responds in the end (another phase, a location the
  * request is redirected to) may want it as well.
  */
 export class BodyCollector implements BodyReader {

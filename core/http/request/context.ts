@@ -15,7 +15,7 @@ import type { Admission } from '../../net/admission.js';
 import type { IdleClients } from '../../net/idle-clients.js';
 import { ReadBuffers } from '../../net/buffers.js';
 
-/** Fields the engine puts into every answer. */
+/** Fields the engine puts into every response. */
 export const enum OwnField {
   Server = 1,
   Date = 2,
@@ -38,7 +38,7 @@ export class HttpContext {
   headEnd = new HeadEnd();
   /** No empty lines come before a response. */
   readonly responseEnd = new HeadEnd(0);
-  /** Where the last interim answer of the head looked at ended. */
+  /** End of the last interim response before the head. */
   interimEnd = 0;
   readonly uri = new RequestUri();
   readonly buffers = new ReadBuffers();
@@ -84,7 +84,7 @@ export class HttpContext {
   }
 
   /**
-   * The fields every answer starts with, made once a second.
+   * The fields every response starts with, made once a second.
    * @param own flags of {@link OwnField}
    */
   commonFields(token: string, own: number): string {

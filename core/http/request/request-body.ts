@@ -37,7 +37,7 @@ export class RequestBody implements ChunkSink {
   complete = false;
   /** A part of it went to an upstream and was not kept: nobody else can have it whole. */
   consumed = false;
-  /** Status to answer with when the body itself is refused: 400 malformed, 413 too long. */
+  /** Status to respond with when the body itself is rejected: 400 malformed, 413 too long. */
   failure = 0;
 
   /**
@@ -122,7 +122,7 @@ export class RequestBody implements ChunkSink {
   }
 
   /**
-   * The reader answers the request no more: who does so in its place may read the body from its beginning.
+   * The reader no longer responds: what does so in its place may read the body from its beginning.
    * @param read the pieces that came so far, or the file with the whole; undefined if it was not kept
    */
   returnBody(reader: BodyReader, read: Buffer[] | TemporaryFile | undefined): void {

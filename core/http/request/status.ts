@@ -43,7 +43,7 @@ const REASONS: Readonly<Record<number, string>> = {
   507: 'Insufficient Storage',
 };
 
-/** What a module can answer with: nginx takes any number of up to three digits. */
+/** What a module can respond with: nginx takes any number of up to three digits. */
 export function isStatus(value: unknown): value is number {
   return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 999;
 }
@@ -54,7 +54,7 @@ export function statusText(status: number): string {
   return reason === undefined ? `${String(status).padStart(3, '0')} ` : `${status} ${reason}`;
 }
 
-/** Statuses whose answer never has a body (RFC 9110, 6.4.1). */
+/** Statuses whose response never has a body (RFC 9110, 6.4.1). */
 export function isBodiless(status: number): boolean {
   return status === 204 || status === 304 || status < 200;
 }

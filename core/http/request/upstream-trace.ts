@@ -20,7 +20,7 @@ export interface UpstreamTrace {
   /** Head of the last response, hidden fields included; empty before it came. */
   readonly responseHead: string;
   /**
-   * For the error log, what is asked for: `http://10.0.0.1:80/path`; the group for the address if there is no member. Undefined while
+   * For the error log, what is asked for: `http://10.0.0.1:80/path`; the upstream for the address if there is no member. Undefined while
    * nobody is asked.
    */
   readonly url: string | undefined;

@@ -29,7 +29,7 @@ export class ContentTypeTables {
   }
 }
 
-/** The content type of an answer without one of its own, by the extension of the path; undefined: none is known. */
+/** The content type of a response without one of its own, by the extension of the path; undefined: none is known. */
 export function contentTypeOf(path: string, types: ContentTypes): string | undefined {
   const dot = path.lastIndexOf('.');
   // A name that is all extension, such as /.html, has none.

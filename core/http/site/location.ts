@@ -20,7 +20,7 @@ export interface LocationSettings {
   readonly clientBodyFile: FilePlan;
   readonly clientBodyTimeout: number;
   readonly keepaliveTimeout: number;
-  /** Field lines of an answer whose connection stays open: the second argument of keepalive_timeout adds Keep-Alive. */
+  /** Field lines of a response whose connection stays open: the second argument of keepalive_timeout adds Keep-Alive. */
   readonly keepAliveFields: string;
   readonly keepaliveRequests: number;
   readonly keepaliveTime: number;

@@ -105,7 +105,7 @@ export function checkErrorPage(line: Directive): void {
   for (const word of codes) {
     const code = Number(word.text);
     if (!/^\d+$/.test(word.text)) throw errorAt(line, `invalid value "${word.text}"`, word);
-    // nginx's own, which no answer has.
+    // nginx's own, which no response has.
     if (code === 499) throw errorAt(line, `invalid value "${word.text}"`, word);
     if (code < 300 || code > 599) throw errorAt(line, `value "${word.text}" must be between 300 and 599`, word);
   }

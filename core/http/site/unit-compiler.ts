@@ -103,7 +103,7 @@ export class UnitCompiler {
     return this.#core.conf(node) as CoreConf;
   }
 
-  /** A block of `if` or `limit_except`: what it has no content of its own for is answered by that of the location. */
+  /** A block of `if` or `limit_except`: without content of its own it has that of the location. */
   #partOf(whole: Without<Location, 'nested' | 'holdings'>, directive: Directive, errors: ErrorCollector): Location {
     const part = this.#part(whole.match, whole.node.inner(directive), errors, whole);
     return { ...part, holdings: { inputs: [], resources: [] }, nested: LocationTable.empty };

@@ -1,5 +1,5 @@
 /**
- * Lookup tables over byte values. A table answers in one load what a chain of comparisons answers in several, and an index that is
+ * Lookup tables over byte values. A table gives in one load what takes a chain of comparisons several, and an index that is
  * out of range (the NaN of `charCodeAt` behind the end, or a character that is no byte) gives undefined, which is in no class.
  */
 

@@ -41,7 +41,7 @@ const enum State {
 export class ChunkedDecoder {
   /** The last chunk and the trailer section have been read. */
   done = false;
-  /** The body is malformed: a request is answered with 400, a response with 502, and the connection is closed. */
+  /** The body is malformed: a request gets 400, a response becomes 502, and the connection is closed. */
   failed = false;
   /** Why it failed; follows "client sent". */
   reason = '';

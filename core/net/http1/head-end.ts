@@ -7,7 +7,7 @@ export const REQUEST_EMPTY_LINES = 4;
 
 /**
  * The search for one head. It goes on where it stopped when more input has come, and refuses what can no longer become a head, so that a
- * sender of garbage is answered at once and not after a time-out.
+ * sender of garbage gets its response at once and not after a timeout.
  *
  * A line may end with LF alone (RFC 9112, 2.2). Heads whose lines all end with CRLF, nearly all of them, are found by looking at every
  * fourth byte; a bare LF is only seen where bytes are looked at one by one, here or by the parser. See {@link parseFound}.
@@ -47,7 +47,7 @@ export class HeadEnd {
   /**
    * Looks for the end of the head that begins at `start` of `input`. When it is called again with more input, the bytes from `start`
    * on must be the same as before and more; offset and buffer may differ. Returns the offset behind the head's empty line; 0: more
-   * input is needed; below 0: refused, the negative status to answer with. {@link reset} it before the next head.
+   * input is needed; below 0: refused, the negative status to respond with. {@link reset} it before the next head.
    */
   find(input: Uint8Array, start: number, limits: HeadLimits): number {
     const begin = skipEmptyLines(input, start, this.emptyLines);

@@ -22,7 +22,7 @@ export interface HeadLimits {
 /** The defaults of nginx: `large_client_header_buffers 4 8k`, `max_headers 1000`. */
 export const DEFAULT_HEAD_LIMITS: HeadLimits = { line: 8192, field: 8192, total: 32768, fields: 1000 };
 
-/** nginx's own code for a head that is over a limit. The client is answered with 400. */
+/** nginx's own code for a head that is over a limit. The client gets 400. */
 export const HEAD_TOO_LARGE = 494;
 
 /** Kinds of field that the codec knows. From Hop on they end at this hop and are never forwarded. */
@@ -152,7 +152,7 @@ export abstract class MessageHead {
     this.kinds = kinds;
   }
 
-  /** Notes why the head is refused. `what` follows "client sent". Returns the status to answer with. */
+  /** Notes why the head is refused. `what` follows "client sent". Returns the status to respond with. */
   refuse(status: number, what: string): number {
     this.reason = `${this.sender} sent ${what}`;
     this.code = status;

@@ -44,7 +44,7 @@ export class RequestHead extends MessageHead {
 }
 
 /**
- * Parses `text`, a whole head in latin1 that ends with its empty line, into `head`. Returns 0, or the status to answer with before the
+ * Parses `text`, a whole head in latin1 that ends with its empty line, into `head`. Returns 0, or the status to respond with before the
  * connection is closed: 400 malformed or ambiguous or over a limit (`head.code` is 494 then), 414 request line too long, 501
  * transfer coding unknown, 505 version not supported. `head.reason` says why, in the words of nginx's error log.
  */

@@ -17,7 +17,7 @@ export class RequestUri {
 
   /**
    * Takes `target` apart: path and arguments of the origin form, or what follows the authority in the absolute form, where an empty path
-   * is `/` (RFC 9112, 3.2.1). False if the path is invalid: the request is answered with 400.
+   * is `/` (RFC 9112, 3.2.1). False if the path is invalid: the response is 400.
    */
   parse(target: string, mergeSlashes: boolean): boolean {
     const pathEnd = endOfPath(target);

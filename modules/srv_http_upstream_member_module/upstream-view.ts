@@ -1,13 +1,13 @@
 import type { UpstreamView, PeerView } from '../../core/module/services.js';
 
-/** A group as the API shows it, with the figures of all workers. */
-export function groupJson(group: UpstreamView): Readonly<Record<string, unknown>> {
+/** An upstream as the API shows it, with the figures of all workers. */
+export function upstreamJson(upstream: UpstreamView): Readonly<Record<string, unknown>> {
   return {
-    name: group.name,
-    zone: group.zone,
-    keepalive: group.keepalive,
-    zombies: group.zombies,
-    peers: Array.from(group.peers, peerJson),
+    name: upstream.name,
+    zone: upstream.zone,
+    keepalive: upstream.keepalive,
+    zombies: upstream.zombies,
+    peers: Array.from(upstream.peers, peerJson),
   };
 }
 
