@@ -20,7 +20,9 @@ export class CoreModule {
     const { directive, conf } = scope;
     if (!directive || !isScoped(scope)) return undefined;
     try {
-      this.#sinks.set(directive, this.log.open(conf.error_log));
+      const sinks = this.log.open(conf.error_log);
+      this.#sinks.set(directive, sinks);
+      scope.register({ abort: () => sinks.close(), release: () => sinks.close() });
     } catch (error) {
       if (!(error instanceof LogFileError)) throw error;
       scope.fail(error.message, 'error_log');

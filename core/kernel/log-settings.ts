@@ -22,7 +22,7 @@ export class LogSettings implements Follower {
         this.#targets = targets;
         if (sinks) this.log.configure(sinks);
       },
-      abort: () => undefined,
+      abort: () => sinks?.close(),
     };
   }
 

@@ -24,6 +24,10 @@ export class ErrorLogSinks {
   constructor(readonly sinks: readonly Sink[]) {
     this.threshold = sinks.reduce((most, sink) => Math.max(most, sink.threshold), -1);
   }
+
+  close(): void {
+    for (const { file } of this.sinks) file.close();
+  }
 }
 
 /**
@@ -49,9 +53,11 @@ export class ErrorLog extends Log {
     return new ErrorLogSinks(targets.map(({ path, level }) => ({ file: this.files.open(path), threshold: severity(level) })));
   }
 
-  /** Sets where lines go that no scope claims. */
+  /** Sets where lines go that no scope claims, and closes what they went to. */
   configure(sinks: ErrorLogSinks): void {
+    const before = this.#main;
     this.#main = sinks;
+    before.close();
   }
 
   /** Tells which scope's `error_log` a request's lines go to; undefined means the main ones. */

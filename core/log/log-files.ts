@@ -14,6 +14,8 @@ const RETRY_MS = 50;
 /** One open file. Lines wait in one string until the turn of the event loop ends, then leave in one write. */
 class AppendedFile implements LogFile {
   #descriptor: number;
+  /** How often it was opened and not closed yet. */
+  #users = 1;
   #waiting = '';
   /** What a write that was cut short has left over. */
   #rest: Buffer | undefined;
@@ -46,13 +48,25 @@ class AppendedFile implements LogFile {
     closeDescriptor(previous);
   }
 
+  use(): this {
+    this.#users++;
+    return this;
+  }
+
   close(): void {
+    if (--this.#users === 0) this.files.forget(this.path);
+  }
+
+  /** Whoever uses it. */
+  shut(): void {
     this.flush();
     clearTimeout(this.#retry);
     closeDescriptor(this.#descriptor);
+    this.#descriptor = -1;
   }
 
   #drain(data: Buffer): void {
+    if (this.#descriptor < 0) return;
     let offset = 0;
     this.#rest = undefined;
     try {
@@ -94,13 +108,13 @@ export class AppendedLogFiles extends LogFiles {
   }
 
   /**
-   * The file at `path`, which is absolute; the same object for the same path. `stderr`, `/dev/stderr` and `/dev/stdout` are the
+   * The file at `path`, which is absolute; the same object for the same path, as long as it is open. `stderr`, `/dev/stderr` and `/dev/stdout` are the
    * process's own streams.
    * @throws LogFileError when it cannot be opened, for example because its directory is missing.
    */
   open(path: string): LogFile {
     const known = this.#files.get(path);
-    if (known) return known;
+    if (known) return known.use();
     const isNew = !existsSync(path);
     const file = new AppendedFile(path, this);
     this.#files.set(path, file);
@@ -141,6 +155,12 @@ export class AppendedLogFiles extends LogFiles {
     return failures;
   }
 
+  /** Closes a file that nobody uses any more. */
+  forget(path: string): void {
+    this.#files.get(path)?.shut();
+    this.#files.delete(path);
+  }
+
   /** Writes what waits. Called at the end of a thread, where no later turn comes. */
   flush(): void {
     for (const file of this.#files.values()) file.flush();
@@ -149,7 +169,7 @@ export class AppendedLogFiles extends LogFiles {
   }
 
   close(): void {
-    for (const file of this.#files.values()) file.close();
+    for (const file of this.#files.values()) file.shut();
     for (const files of this.#named) files.close();
     this.#files.clear();
     this.#scheduled = [];

@@ -56,13 +56,18 @@ export abstract class ServerInfo {
 
 /** Files that are appended to line by line, shared by path, reopened on USR1. Writes of one turn of the event loop leave together. */
 export abstract class LogFiles {
-  /** @throws Error in nginx's words, for {@link Scope.fail}: `open() "/nodir/a.log" failed (2: No such file or directory)` */
+  /**
+   * What is opened in `compile` is closed with its scope: `scope.register({ abort: () => file.close(), release: () => file.close() })`.
+   * @throws Error in nginx's words, for {@link Scope.fail}: `open() "/nodir/a.log" failed (2: No such file or directory)`
+   */
   abstract open(path: string): LogFile;
   /** Files whose names are known with each line only. Without a cache they are opened for the line, and closed after it. */
   abstract named(cache?: LogFileCache): NamedLogFiles;
 }
 export interface LogFile {
   write(line: string): void;
+  /** Ends one use of the file. It is closed when as many are ended as were begun by opening it. */
+  close(): void;
 }
 /** How long such files stay open (open_log_file_cache). */
 export interface LogFileCache {

@@ -84,9 +84,7 @@ test('a worker that failed serves until it is replaced, and finishes its request
   );
   const slow = get(srv.port('web'), '/slow');
   await waitFor('the request at the member', () => held.length === 1);
-  let replaced = false;
-  void srv.waitForLog(/gracefully shutting down/).then(() => (replaced = true));
-  for (let sent = 0; !replaced; sent++) {
+  for (let sent = 0; !srv.log().includes('gracefully shutting down'); sent++) {
     const path = sent < 20 ? '/throw' : '/';
     t.is((await get(srv.port('web'), path)).status, 200, `request ${sent}`);
   }
