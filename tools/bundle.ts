@@ -15,6 +15,7 @@ import { STANDARD_MODULES } from '../core/kernel/standard-modules.js';
 const DIST = resolve(import.meta.dirname, '..');
 const BUNDLE = join(DIST, 'bundle');
 const WORKER = 'core/worker/main.js';
+const STANDARD_EXPORTS = 'core/kernel/standard-exports';
 const THREADS = [WORKER, 'core/kernel/loop-guard-thread.js', 'modules/srv_http_auth_basic_module/hash-thread.js'];
 /** Left in node_modules: only helper processes load them. */
 const EXTERNAL = ['aedes', 'mqtt', 'undici'];
@@ -31,6 +32,16 @@ function javascriptIn(folder: string): readonly string[] {
 function entries(): readonly string[] {
   return ['core/cli/main.js', 'core/helper/main.js', ...THREADS, ...javascriptIn('core/module'), ...javascriptIn('modules')];
 }
+
+/** An entry with what all standard modules export: core/kernel/module-file.ts. */
+const standardExports: Plugin = {
+  name: 'standard-exports',
+  resolveId: (id) => (id === STANDARD_EXPORTS ? id : null),
+  load: (id) =>
+    id === STANDARD_EXPORTS
+      ? STANDARD_MODULES.map((name) => `export * as ${name} from '${join(DIST, 'modules', name)}.js';`).join('\n')
+      : null,
+};
 
 /** Makes stack traces lead to the TypeScript sources. */
 const sourceMaps: Plugin = {
@@ -65,12 +76,15 @@ function workerFiles(): { readonly plugin: Plugin; readonly has: (id: string) =>
 async function write(folder: string): Promise<void> {
   const worker = workerFiles();
   const build = await rolldown({
-    input: Object.fromEntries(entries().map((file) => [file.slice(0, -'.js'.length), join(DIST, file)])),
+    input: {
+      ...Object.fromEntries(entries().map((file) => [file.slice(0, -'.js'.length), join(DIST, file)])),
+      [STANDARD_EXPORTS]: STANDARD_EXPORTS,
+    },
     platform: 'node',
     external: EXTERNAL,
     preserveEntrySignatures: 'strict',
     treeshake: false,
-    plugins: [sourceMaps, worker.plugin],
+    plugins: [standardExports, sourceMaps, worker.plugin],
   });
   await build.write({
     dir: folder,

@@ -6,7 +6,7 @@ import type { Block, Directive } from '../module/tree.js';
 import { findModules } from './find-module.js';
 import type { Installation } from './installation.js';
 import { loadErrors } from './load-errors.js';
-import { importModule, moduleOf, shippedModule } from './module-file.js';
+import { bundledModules, importModule, moduleOf, shippedModule } from './module-file.js';
 import { ModuleLoadError } from './module-load-error.js';
 import { ModuleSet } from './module-set.js';
 import { BUILT_IN_MODULES, STANDARD_MODULES } from './standard-modules.js';
@@ -50,8 +50,12 @@ export async function loadModules(root: Block, source: ModuleSource): Promise<Mo
 }
 
 async function addStandardModules(set: ModuleSet, { installation, log, plane }: ModuleSource, errors: ConfigError[]): Promise<void> {
+  const bundled = await bundledModules(installation);
   const imported = await Promise.allSettled(
-    STANDARD_MODULES.map((name) => importModule(shippedModule(installation, name), installation, plane)),
+    STANDARD_MODULES.map(async (name) => {
+      const [file, exported] = [shippedModule(installation, name), bundled[name]];
+      return exported === undefined ? importModule(file, installation, plane) : moduleOf(file, exported, plane);
+    }),
   );
   for (const result of imported) {
     try {

@@ -12,6 +12,8 @@ import { ModuleErrors, ModuleLoadError, SEE_LOG } from './module-load-error.js';
 
 /** Longest time that the top level of a module may wait for something, in milliseconds. */
 const LOAD_MS = 10_000;
+/** In the program's folder, where that is a bundle. */
+const STANDARD_EXPORTS = 'core/kernel/standard-exports.js';
 
 /** A module's class with what it declared. */
 export interface LoadedModule {
@@ -22,6 +24,18 @@ export interface LoadedModule {
   readonly declaration: ModuleDeclaration;
   /** It comes with srv. */
   readonly isShipped: boolean;
+}
+
+/** What modules export, by their name. */
+type ExportsByModule = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+/**
+ * The standard modules. The bundle has the exports of all in one file (tools/bundle.ts): to load one for each takes as long as all else that a
+ * thread does when it starts. Rejects only where the installation is incomplete.
+ */
+export async function bundledModules({ program }: Installation): Promise<ExportsByModule> {
+  const file = join(program, STANDARD_EXPORTS);
+  return existsSync(file) ? ((await import(pathToFileURL(file).href)) as ExportsByModule) : {};
 }
 
 /** What Node.js says where a package.json above the file makes it CommonJS. */
