@@ -74,14 +74,28 @@ function decode(blocks: readonly Buffer[]): readonly string[] {
 
 test('lines come out of HPACK as they went in', (t) => {
   const name = fc.stringMatching(/^[a-z][a-z0-9-]{0,20}$/);
-  const value = latin1(200).map((text) => text.trim());
+  const value = latin1(200).map((text) => text.replaceAll(/^[ \t]+|[ \t\r\n]+$/g, ''));
   const property = fc.property(fc.array(fc.tuple(name, value), { maxLength: 20 }), (fields) => {
     const encoder = new HpackEncoder();
     const lines = fields.map(([key, text]) => `${key}: ${text}`);
-    const block = Buffer.from(lines.map((line) => encoder.line(line)).join(''), 'latin1');
+    const block = Buffer.from(lines.map((line) => encoder.line(`${line}\r\n`)).join(''), 'latin1');
     assert.deepEqual(decode([block, block]), [...lines, ...lines]);
   });
   t.notThrows(() => fc.assert(property, { numRuns: 500 }));
+});
+
+test('several lines at once come out as each alone', (t) => {
+  const encoder = new HpackEncoder();
+  const lines = ['Server: srv\r\n', 'Date: Sun, 22 Nov 2026 09:42:04 GMT\r\n', 'X-A: \xc3\xa0\r\n'];
+  const alone = lines.map((line) => encoder.line(line)).join('');
+  for (const again of [1, 2]) t.is(encoder.recent(lines.join('')), alone, `${again}`);
+  t.is(encoder.recent(''), '');
+  t.deepEqual(decode([Buffer.from(alone + encoder.contentLength(12_345), 'latin1')]), [
+    'server: srv',
+    'date: Sun, 22 Nov 2026 09:42:04 GMT',
+    'x-a: \xc3\xa0',
+    'content-length: 12345',
+  ]);
 });
 
 /** One step of an encoder: a literal that enters the table or does not, a reference to one that did, another size. */

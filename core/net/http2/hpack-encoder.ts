@@ -11,6 +11,8 @@ const CACHED_LENGTH = 128;
  */
 export class HpackEncoder {
   readonly #lines = new Map<string, string>();
+  #recentText = '';
+  #recentBlock = '';
 
   status(status: number): string {
     const known = STATIC_STATUSES.get(status);
@@ -18,7 +20,22 @@ export class HpackEncoder {
     return `\x08\x03${String(status).padStart(3, '0')}`;
   }
 
-  /** A field of an HTTP/1 head, `Name: value`, without its CRLF. */
+  /** Lines of an HTTP/1 head, each with its CRLF, that are mostly the same as those of the last call. */
+  recent(text: string): string {
+    if (text === this.#recentText) return this.#recentBlock;
+    this.#recentText = text;
+    this.#recentBlock = text
+      .split(/(?<=\n)/)
+      .map((line) => (line === '' ? '' : encodeLine(line)))
+      .join('');
+    return this.#recentBlock;
+  }
+
+  contentLength(length: number): string {
+    return CONTENT_LENGTH + text(String(length));
+  }
+
+  /** A field of an HTTP/1 head, `Name: value`, with its CRLF. */
   line(line: string): string {
     if (line.length > CACHED_LENGTH) return encodeLine(line);
     const known = this.#lines.get(line);
@@ -30,10 +47,15 @@ export class HpackEncoder {
   }
 }
 
+const CONTENT_LENGTH = number(STATIC_NAMES.get('content-length') as number, 4);
+
+/** What stands around a value: other characters that `trim` removes are bytes of it. */
+const OUTER_BLANKS = /^[ \t]+|[ \t\r\n]+$/g;
+
 function encodeLine(line: string): string {
   const colon = line.indexOf(':');
   const name = line.slice(0, colon).toLowerCase();
-  const value = line.slice(colon + 1).trim();
+  const value = line.slice(colon + 1).replaceAll(OUTER_BLANKS, '');
   const index = STATIC_NAMES.get(name);
   const head = index === undefined ? `\0${text(name)}` : number(index, 4);
   return head + text(value);

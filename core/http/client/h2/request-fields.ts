@@ -5,7 +5,7 @@ const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
 const METHOD = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** What would end a line or a target of HTTP/1. */
 const NOT_IN_TARGET = /[\0-\x20\x7f]/;
-const NOT_IN_VALUE = /[\0\r\n]|^[ \t]|[ \t]$/;
+const NOT_IN_VALUE = /[\0\r\n]/;
 /** Fields of a connection, which HTTP/2 does not have (RFC 9113, 8.2.2). */
 const CONNECTION_FIELDS = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade']);
 
@@ -77,7 +77,8 @@ export class RequestFields implements FieldSink {
   #field(name: string, value: string): void {
     this.#regular = true;
     if (!TOKEN.test(name)) this.malformed = `invalid header name "${name}"`;
-    else if (NOT_IN_VALUE.test(value)) this.malformed = `invalid value of header "${name}"`;
+    else if (isBlank(value.charCodeAt(0)) || isBlank(value.charCodeAt(value.length - 1)) || NOT_IN_VALUE.test(value))
+      this.malformed = `invalid value of header "${name}"`;
     else if (CONNECTION_FIELDS.has(name) || (name === 'te' && value !== 'trailers'))
       this.malformed = `connection-specific header "${name}"`;
     else if (name === 'host') this.#takeHost(value);
@@ -102,4 +103,8 @@ export class RequestFields implements FieldSink {
     if (this.#path === '') return 'no :path';
     return this.#path.startsWith('/') || (this.#path === '*' && this.#method === 'OPTIONS') ? '' : 'invalid :path';
   }
+}
+
+function isBlank(code: number): boolean {
+  return code === 0x20 || code === 0x09;
 }

@@ -1,29 +1,29 @@
-import { OwnField } from '../../request/context.js';
 import type { Request } from '../../request/request.js';
 
 /** Lines that mean something on a connection of HTTP/1 only (RFC 9113, 8.2.2). */
 const CONNECTION_LINE = /^(?:connection|keep-alive|proxy-connection|transfer-encoding|upgrade):/i;
+/** What they begin with, in lower case: most lines do not. */
+const FIRST_LETTERS = 'ckptu';
 
 /** The encoded header block of a response, its fields in the order of nginx. */
 export function responseBlock(request: Request): string {
-  const { response, context, ownFields } = request;
+  const { response, context } = request;
   const { hpack } = context;
-  let block = hpack.status(request.status);
-  if ((ownFields & OwnField.Server) !== 0) block += hpack.line(`server: ${request.location.settings.serverToken}`);
-  if ((ownFields & OwnField.Date) !== 0) block += hpack.line(`date: ${context.clock.httpDate()}`);
-  block += lineOf(response.contentType);
-  if (response.length >= 0 && (request.sendsBody || request.method === 'HEAD')) block += hpack.line(`content-length: ${response.length}`);
-  block += lineOf(response.lastModified) + lineOf(response.location);
-  const { text } = response;
+  const { contentType, lastModified, location, length, text } = response;
+  let block = hpack.status(request.status) + hpack.recent(context.commonFields(request.location.settings.serverToken, request.ownFields));
+  if (contentType !== '') block += hpack.line(contentType);
+  if (length >= 0 && (request.sendsBody || request.method === 'HEAD')) block += hpack.contentLength(length);
+  if (lastModified !== '') block += hpack.line(lastModified);
+  if (location !== '') block += hpack.line(location);
   for (let from = 0; from < text.length;) {
-    const end = text.indexOf('\r\n', from);
+    const end = text.indexOf('\r\n', from) + 2;
     const line = text.slice(from, end);
-    if (!CONNECTION_LINE.test(line)) block += hpack.line(line);
-    from = end + 2;
+    if (!isConnectionLine(line)) block += hpack.line(line);
+    from = end;
   }
   return block;
+}
 
-  function lineOf(line: string): string {
-    return line === '' ? '' : hpack.line(line.slice(0, -2));
-  }
+function isConnectionLine(line: string): boolean {
+  return FIRST_LETTERS.includes(String.fromCharCode(line.charCodeAt(0) | 0x20)) && CONNECTION_LINE.test(line);
 }
