@@ -11,7 +11,7 @@ test('the figures of a run are read from the line of the script', (t) => {
   t.deepEqual(readReport(wrkOutput({})), { requests: 100, bytes: 120_000, seconds: 1, p50: 0.5, p99: 2, faults: [] });
 });
 
-test('answers that were no success and socket errors are faults', (t) => {
+test('responses that were no success and socket errors are faults', (t) => {
   t.deepEqual(readReport(wrkOutput({ status: 3, read: 1 })).faults, ['wrk: 1 read errors', 'wrk: 3 answers that were no success']);
 });
 

@@ -40,7 +40,7 @@ test('daemon on: the command ends when the server serves', async (t) => {
   t.false(existsSync(`${prefix}/logs/srv.pid`));
 });
 
-test('daemon on: when the command ends, the API answers; a server that is told to end says nothing of a lost bus', async (t) => {
+test('daemon on: when the command ends, the API responds; a server that is told to end says nothing of a lost bus', async (t) => {
   const [port, api] = [await freePort(t), await freePort(t)];
   const text = `daemon on;
     error_log logs/error.log notice;

@@ -298,7 +298,7 @@ for (const [lines, message] of [
   ['zone z 8k; server 127.0.0.1:1;', 'zone "z" is too small'],
   ['', 'no servers are inside upstream'],
 ] as const) {
-  test(`who passes requests to a group with an error is not told that it is missing: ${message}`, async (t) => {
+  test(`who passes requests to an upstream with an error is not told that it is missing: ${message}`, async (t) => {
     const conf = `events {} http {
   upstream bad { ${lines} }
   upstream good { server 127.0.0.1:1; }

@@ -32,7 +32,7 @@ export function callRouter(
   });
 }
 
-/** The error of an answer. */
+/** The error of a response. */
 export function errorOf(answer: { readonly body: string }): {
   status: number;
   code: string;

@@ -67,12 +67,12 @@ async function bus(t: ExecutionContext, limit = 5000) {
   return { endpoint, log, running, server, plane };
 }
 
-test('a call reaches the action of the data plane and its answer comes back', async (t) => {
+test('a call reaches the action of the data plane and its response comes back', async (t) => {
   const { plane } = await bus(t);
   t.deepEqual(await plane.call('shop.echo', { a: 'ä', n: 1 }, CONTEXT), { params: { a: 'ä', n: 1 }, requestId: 'r1' });
 });
 
-test('many calls at once each get their own answer, also those longer than a packet', async (t) => {
+test('many calls at once each get their own response, also those longer than a packet', async (t) => {
   const { plane } = await bus(t);
   const calls = Array.from({ length: 20 }, (_, n) => ({ n, text: 'x'.repeat(n * 100_000) }));
   const answers = await Promise.all(calls.map((params) => plane.call<{ params: typeof params }>('shop.echo', params, CONTEXT)));

@@ -21,7 +21,7 @@ import { MemoryLog } from './memory-log.js';
 const first = ({ args }: Directive): string => args[0]?.text ?? '';
 const names = ({ block }: Directive): string => Array.from(block?.named('server_name') ?? [], first).join(' ');
 
-/** A small language: groups of servers, locations, lists of rules. */
+/** A small language: upstreams, locations, lists of rules. */
 export function registry(): SpecRegistry {
   const registry = new SpecRegistry();
   registry.register('main', {
@@ -209,7 +209,7 @@ function search(block: Block, name: string, argument: string | undefined): Direc
   return undefined;
 }
 
-/** Members of the first group as `address@key`, in order. */
+/** Members of the first upstream as `address@key`, in order. */
 export function members({ instance }: FakeMaster): string[] {
   return Array.from(
     find(instance.tree.root, 'upstream').block?.named('server') ?? [],

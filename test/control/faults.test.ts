@@ -52,7 +52,7 @@ for (const kind of ['broker', 'ctrl'] as const) {
   });
 }
 
-test('kill -9 in the middle of 400 changes loses no answered change and applies none by half', async (t) => {
+test('kill -9 in the middle of 400 changes loses no acknowledged change and applies none by half', async (t) => {
   const config = { http: 'upstream demo { zone demo 1m; server 127.0.0.1:1; }', allowCrashes: true };
   let node = await startNode(t, config);
   const { prefix } = node.srv;

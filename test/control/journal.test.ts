@@ -70,7 +70,7 @@ test('the file may change under the journal: API changes stay on top, what has n
   t.deepEqual(members(await restart(t, first, edited, folder)), ['10.0.0.9:80@3', '10.0.0.1:80 down@0', '10.0.0.3:80@2']);
 });
 
-test('a removal is dropped with its group and named; a line that the operator took out as well is no drift any more', async (t) => {
+test('a removal is dropped with its upstream and named; a line that the operator took out as well is no drift any more', async (t) => {
   const master = await fakeMaster(t, { config: CONFIG, folder: tempFolder(t) });
   await master.transactions.apply(remove('10.0.0.1:80'));
   await master.transactions.apply(remove('10.0.0.2:80'));
@@ -213,7 +213,7 @@ test('a block that is called something else afterwards is journalled as a whole'
   t.is(again.printed().match(/vhost/g)?.length, 1);
 });
 
-test('a group replaced as a whole keeps the keys of the members it keeps', async (t) => {
+test('an upstream replaced as a whole keeps the keys of the members it keeps', async (t) => {
   const folder = tempFolder(t);
   const master = await fakeMaster(t, { config: CONFIG, folder });
   await master.transactions.apply(add('server 10.0.0.3:80;'));

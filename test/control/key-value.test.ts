@@ -46,7 +46,7 @@ function pairs(t: ExecutionContext, folder = tempFolder(t)) {
   return { folder, worker, master, log, close };
 }
 
-test('a pair is in every worker and on disk when the write is answered', async (t) => {
+test('a pair is in every worker and on disk when the API responds', async (t) => {
   const { master, worker, folder, close } = pairs(t);
   await master.set('color', 'red');
   await master.set('empty', '');

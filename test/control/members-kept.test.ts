@@ -103,7 +103,7 @@ test('a state file that went missing is told at a reload, a test and a start', a
   t.deepEqual(await again.list(), ['0 127.0.0.1:1']);
 });
 
-test('changes in a group that has no zone any more stay, and the log says how to take them back', async (t) => {
+test('changes in an upstream that has no zone any more stay, and the log says how to take them back', async (t) => {
   const node = await startNode(t, { http: 'upstream demo { zone demo 256k; server 127.0.0.1:1; }' });
   await node.upstreams('PATCH', '/demo/servers/0', { weight: 5 });
   await node.srv.configure(nodeConf({ http: 'upstream demo { server 127.0.0.1:1; }' }));

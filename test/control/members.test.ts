@@ -29,7 +29,7 @@ const FIRST = {
   drain: false,
 };
 
-test('groups and members are read', async (t) => {
+test('upstreams and members are read', async (t) => {
   const node = await startNode(t, {
     http: `upstream demo { zone demo 256k; server 127.0.0.1:1; server 127.0.0.1:2 weight=2 fail_timeout=90s slow_start=1m30s backup drain; }
       upstream other { zone other 64k; server 127.0.0.1:1; }
@@ -235,7 +235,7 @@ test('the whole set is replaced by address: members that stay keep id, figures a
     { id: 1, requests: 0 },
   ]);
 
-  // What GET answers can be sent back, and changes nothing.
+  // What GET returns can be sent back, and changes nothing.
   const version = put.headers['etag'];
   const same = await node.upstreams('PUT', '/demo/servers/', await node.members());
   t.is(same.headers['etag'], version);
@@ -266,7 +266,7 @@ test('the whole set is replaced by address: members that stay keep id, figures a
   t.is((await node.web()).status, 502);
 });
 
-test('a group whose file names an address twice can be changed', async (t) => {
+test('an upstream whose file names an address twice can be changed', async (t) => {
   const node = await shared();
   t.is((await node.upstreams('PATCH', '/twice/servers/1', { weight: 50 })).status, 200);
   const members = await node.members('twice');
@@ -287,7 +287,7 @@ test('figures are real, and are set to zero on demand while the members stay', a
   const node = await startNode(t, { http: `upstream demo { zone demo 256k; server 127.0.0.1:${backend.port}; keepalive 4; }` });
   for (const path of ['/', '/', '/missing']) await node.web(path);
   const peer = async () => ((await node.upstreams('GET', '/demo')).json as { peers: Record<string, unknown>[] }).peers[0] ?? {};
-  // A client may have its answer a moment before its request is no longer counted.
+  // A client may have its response a moment before its request is no longer counted.
   const before = await waitFor('the end of the requests', async () => {
     const figures = await peer();
     return figures['active'] === 0 && figures;
@@ -305,7 +305,7 @@ test('figures are real, and are set to zero on demand while the members stay', a
   t.is((await node.members()).length, 1);
 });
 
-test('a change is in force in every worker when it is answered', async (t) => {
+test('a change is in force in every worker when the API responds', async (t) => {
   const backends = await Promise.all(['one', 'two'].map((name) => httpBackend(t, (_, response) => response.end(name))));
   const [one, two] = backends.map(({ port }) => `127.0.0.1:${port}`) as [string, string];
   const node = await startNode(t, { http: `upstream demo { zone demo 256k; server ${one}; }`, workers: 3 });
@@ -409,7 +409,7 @@ test('a full zone is a 507 that changes nothing', async (t) => {
   t.is((await node.members('full')).length, length);
 });
 
-test('what one group gave back, another group of the zone can use', async (t) => {
+test('what one upstream gave back, another upstream of the zone can use', async (t) => {
   const node = await shared();
   const servers = Array.from({ length: 90 }, (_, n) => ({ server: `10.0.0.${n}:80` }));
   t.is((await node.upstreams('PUT', '/both/servers/', servers.slice(0, 90))).status, 200);

@@ -20,7 +20,7 @@ export interface NodeOptions extends SrvOptions {
   readonly main?: string;
 }
 
-/** The answer's body, as far as tests look into it. */
+/** The response's body, as far as tests look into it. */
 type Member = Readonly<Record<string, unknown>> & { readonly id: number; readonly server: string };
 
 export class Node {
@@ -36,12 +36,12 @@ export class Node {
     return this.call(method, `/upstream_api/http/upstreams${path}`, body, headers);
   }
 
-  /** The members of a group. */
+  /** The members of an upstream. */
   async members(group = 'demo'): Promise<Member[]> {
     return (await this.upstreams('GET', `/${group}/servers/`)).json as Member[];
   }
 
-  /** `id server` of each member of a group. */
+  /** `id server` of each member of an upstream. */
   async list(group = 'demo'): Promise<string[]> {
     return (await this.members(group)).map(({ id, server }) => `${id} ${server}`);
   }
@@ -100,7 +100,7 @@ function controlConf({ api = '', control = '', controlMain = '' }: NodeOptions):
     }`;
 }
 
-/** Starts a node and waits until its API answers. */
+/** Starts a node and waits until its API responds. */
 export async function startNode(t: Scope, options: NodeOptions = {}): Promise<Node> {
   const files = { 'conf/broker.conf': '', 'conf/ctrl.conf': controlConf(options), ...options.files };
   const node = new Node(await startSrv(t, nodeConf(options), { ...options, files }));
@@ -113,7 +113,7 @@ export function sharedNode(options: NodeOptions = {}): () => Promise<Node> {
   return shared((scope) => startNode(scope, options));
 }
 
-/** An `upstream` block for each name, with two members as `demo` has them, of which no one answers. */
+/** An `upstream` block for each name, with two members as `demo` has them, of which none responds. */
 export function upstreams(...names: readonly string[]): string {
   return names.map((name) => `upstream ${name} { zone ${name} 256k; server 127.0.0.1:1; server 127.0.0.1:2 weight=2; }`).join('\n');
 }

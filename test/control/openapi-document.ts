@@ -10,9 +10,9 @@ interface Operation {
   readonly responses: Readonly<Record<string, { readonly content?: Content; readonly headers?: object }>>;
 }
 
-/** The OpenAPI document of a running node, to hold its answers against. */
+/** The OpenAPI document of a running node, to hold its responses against. */
 export class OpenApiDocument {
-  /** Operations that an answer was checked for: `GET /v1/kv`. */
+  /** Operations that a response was checked for: `GET /v1/kv`. */
   readonly seen = new Set<string>();
 
   private constructor(
@@ -44,7 +44,7 @@ export class OpenApiDocument {
     return Object.entries(this.paths).flatMap(([path, verbs]) => Object.keys(verbs).map((verb) => `${verb.toUpperCase()} ${path}`));
   }
 
-  /** Makes a call; its answer has to have this status, and the form that the document names for it, which `default` is none of. */
+  /** Makes a call; its response has to have this status, and the form that the document names for it, which `default` is none of. */
   async call(
     status: number,
     method: string,
@@ -82,7 +82,7 @@ export class OpenApiDocument {
     const schema = content[type]?.schema;
     this.t.truthy(schema, `${name}: ${type} is not in the document`);
     const value: unknown = type === 'application/json' ? JSON.parse(body) : body;
-    // Strict: what the document does not name is not to be in the answer either.
+    // Strict: what the document does not name is not to be in the response either.
     const { json } = new StrictSchema(schema as never);
     this.t.true(Compile(json as never).Check(value), `${name}: ${body.slice(0, 300)}`);
   }

@@ -75,7 +75,7 @@ test('schemas have names, and responses their header fields', async (t) => {
   t.deepEqual(fields('get', servers, 'default'), ['Allow']);
 });
 
-test('answers have the form that the document says: whole, selected and dry', async (t) => {
+test('responses have the form that the document says: whole, selected and dry', async (t) => {
   const node = await startNode(t, {
     http: 'upstream demo { zone demo 256k; server 127.0.0.1:1; server 127.0.0.1:2 weight=7 max_fails=1; }',
   });

@@ -74,7 +74,7 @@ function shop() {
   return { router, things, log };
 }
 
-test('a call is answered as JSON, with its version as ETag, and is not to be kept', async (t) => {
+test('the response to a call is JSON, with its version as ETag, and is not to be kept', async (t) => {
   const { router } = shop();
   const answer = await callRouter(router, 'GET', '/v1/shop/things?limit=3');
   t.is(answer.status, 200);
@@ -153,7 +153,7 @@ test('fields that mean something to JavaScript are unknown fields like others', 
   t.deepEqual(pointersOf(errorOf(answer).details), ['/__proto__', '/constructor']);
 });
 
-test('numbers may come as text and are answered as numbers', async (t) => {
+test('numbers may come as text; responses have numbers', async (t) => {
   const { router } = shop();
   const answer = await callRouter(router, 'POST', '/v1/shop/things', { body: '{"name":"5","count":"3","parts":[{"size":"1.5"}]}' });
   t.deepEqual(JSON.parse(answer.body), { name: '5', count: 3, parts: [{ size: 1.5 }] });
@@ -241,7 +241,7 @@ test('dry_run, If-Match and the request id reach the handler', async (t) => {
   t.is(real.headers['Location'], '/api/v1/shop/things/1');
 });
 
-test('fields selects what a GET answers', async (t) => {
+test('fields selects fields of the response to GET', async (t) => {
   const { router } = shop();
   t.deepEqual(JSON.parse((await callRouter(router, 'GET', '/v1/shop/things?fields=name,on')).body), [{ name: 'x', on: true }]);
   t.is(errorOf(await callRouter(router, 'GET', '/v1/shop/things?fields=nam')).code, 'InvalidField');
@@ -256,7 +256,7 @@ test('the routes of a change are those of its modules', async (t) => {
   t.is((await callRouter(router, 'GET', '/v1/shop/things')).status, 404);
 });
 
-test('the OpenAPI document has every route with its parameters, body, answers and errors', async (t) => {
+test('the OpenAPI document has every route with its parameters, body, responses and errors', async (t) => {
   const { router } = shop();
   const answer = await callRouter(router, 'GET', '/v1/openapi.json');
   t.is(answer.status, 200);

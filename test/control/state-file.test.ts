@@ -193,7 +193,7 @@ for (const [what, moved] of [
   ['parameters', '10.0.0.1:80 weight=7'],
   ['address', '10.0.0.2:80'],
 ] as const) {
-  test(`a change of the ${what} that is answered while the state file is being written reaches the file`, async (t) => {
+  test(`a change of the ${what} that is acknowledged while the state file is being written reaches the file`, async (t) => {
     const folder = tempFolder(t, { 'demo.state': '' });
     const master = await fakeMaster(t, { config: WITH_STATE, folder });
     await master.transactions.apply(add('server 10.0.0.1:80;'));

@@ -172,7 +172,7 @@ const WRITER = `
   }
 `;
 
-test('kill -9 between and in writes loses nothing that was answered and keeps nothing by half', async (t) => {
+test('kill -9 between and in writes loses nothing that was acknowledged and keeps nothing by half', async (t) => {
   for (let round = 0; round < 5; round++) {
     const folder = tempFolder(t);
     const script = join(folder, 'writer.mjs');

@@ -75,7 +75,7 @@ test('a worker that cannot prepare stops the change everywhere', async (t) => {
   for (const worker of workers) t.deepEqual([worker.committed, worker.aborted.length], [[], 1]);
 });
 
-test('a worker that never answers prepare is a 503 in time, and nothing changed', async (t) => {
+test('a worker that never responds to prepare is a 503 in time, and nothing changed', async (t) => {
   const { transactions, printed, workers, log } = await fakeMaster(t, { config: CONFIG, folder: tempFolder(t), limits: { api: 50 } });
   const before = printed();
   const [first] = workers;
@@ -129,7 +129,7 @@ test('a worker that dies while it prepares or commits does not count', async (t)
   t.deepEqual(first.committed, []);
 });
 
-test('a worker that does not commit in time makes the answer a 503 that says so; the change stays, and state files have it', async (t) => {
+test('a worker that does not commit in time makes the response a 503 that says so; the change stays, and state files have it', async (t) => {
   const folder = tempFolder(t, { 'demo.state': 'server 10.0.0.1:80;\n' });
   const config = 'http { upstream demo { zone demo 64k; state demo.state; } }';
   const { transactions, workers, instance } = await fakeMaster(t, { config, folder, limits: { api: 50 } });
@@ -163,7 +163,7 @@ test('a caller that does not wait any more gets nothing changed', async (t) => {
   t.is(printed(), before);
 });
 
-test('a dry run answers what would change and uses up no key', async (t) => {
+test('a dry run returns what would change and uses up no key', async (t) => {
   const { transactions, printed } = await fakeMaster(t, { config: CONFIG, folder: tempFolder(t) });
   const [before, version] = [printed(), transactions.version];
   const dry = await transactions.apply(add('server 10.0.0.3:80;'), { dryRun: true });

@@ -72,7 +72,7 @@ test('damage in the header of the log is found', (t) => {
   }
 });
 
-test('a torn last transaction is no damage: it was not answered', (t) => {
+test('a torn last transaction is no damage: it was not acknowledged', (t) => {
   const torn = killed(t, 5);
   truncateSync(torn.log, (torn.frames.at(-1) ?? 0) + 1000);
   t.is(versionIn(torn.folder), 4);

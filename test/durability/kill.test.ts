@@ -9,7 +9,7 @@ import { KillRounds, type Figures } from './rounds.js';
 const ROUNDS = Number(process.env['SRV_KILL_ROUNDS'] ?? 25);
 const NODE_ROUNDS = Number(process.env['SRV_KILL_NODE_ROUNDS'] ?? 2);
 
-test.serial('kill -9 at any moment loses nothing that was answered, and gives no id to another member', async (t) => {
+test.serial('kill -9 at any moment loses nothing that was acknowledged, and gives no id to another member', async (t) => {
   t.timeout(ROUNDS * 10_000);
   const rounds = new KillRounds(new MasterTarget(tempFolder(t)), { rounds: ROUNDS, startTime: 150, roundTime: 250 });
   await rounds.play();

@@ -1,4 +1,4 @@
-/** What writers know of the members they made: what was answered, and what was under way when the server was killed. */
+/** What writers know of the members they made: what was acknowledged, and what was under way when the server was killed. */
 
 /** A member as the API shows it. `tag` is unique and never changed: it tells whether an id is still the same member's. */
 export interface Member {
@@ -12,13 +12,13 @@ export interface Listed extends Member {
 }
 
 interface Entry {
-  /** As the last answer said; undefined: removed. */
+  /** As the last response said; undefined: removed. */
   sure: Member | undefined;
-  /** What a call without an answer may have made of it. */
+  /** What a call without a response may have made of it. */
   maybe?: { readonly member: Member | undefined };
 }
 
-/** One group of members. */
+/** The members of one upstream. */
 export class Ledger {
   readonly #entries = new Map<number, Entry>();
   /** Members whose POST, or whose line in a file, has no id yet. A line has to be there, a POST may be. */

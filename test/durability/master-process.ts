@@ -1,6 +1,6 @@
 /**
  * A master in a process of its own: the real transactions, journal, store and state files, without workers and sockets. Calls come as lines of
- * JSON on stdin, answers leave on stdout.
+ * JSON on stdin, responses leave on stdout.
  */
 import { createInterface } from 'node:readline';
 import type { Edit } from '../../core/module/services.js';

@@ -1,10 +1,10 @@
 import type { Listed, Member } from './ledger.js';
 
-/** Groups of members that rounds are played with: without a state file, with one, and with one that cannot always be written. */
+/** Upstreams that rounds are played with: without a state file, with one, and with one that cannot always be written. */
 export const GROUPS = ['plain', 'kept', 'stuck'] as const;
 export type Group = (typeof GROUPS)[number];
 
-/** The call had no answer, or one that does not say whether the change was made. */
+/** The call had no response, or one that does not say whether the change was made. */
 export class NoAnswer extends Error {}
 
 /** A server that is started and killed in the same place again and again. */

@@ -124,7 +124,7 @@ export function get(port: number, path: string, options: RequestOptions = {}): P
   });
 }
 
-/** A request with a JSON body; the answer's body parsed, undefined when it is empty. */
+/** A request with a JSON body; the response's body parsed, undefined when it is empty. */
 export async function json(
   port: number,
   method: string,

@@ -1,4 +1,4 @@
-/** nginx itself, where it is installed: what it says of a configuration and how it answers, for tests that compare. */
+/** nginx itself, where it is installed: what it says of a configuration and how it responds, for tests that compare. */
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

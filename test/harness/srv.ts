@@ -2,7 +2,7 @@
  * The black-box harness: a real server with an inline configuration in a prefix of its own.
  *
  * ```ts
- * test('answers', async t => {
+ * test('responds', async t => {
  *   const backend = await httpBackend(t, (_, response) => response.end('hello'));
  *   const srv = await startSrv(t, `
  *     events {}

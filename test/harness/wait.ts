@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Asks `probe` again and again until it answers something else than undefined or false.
+ * Asks `probe` again and again until it returns something else than undefined or false.
  * @param what named in the error when `timeoutMs` have passed
  */
 export async function waitFor<T>(what: string, probe: () => T | Promise<T>, timeoutMs = 15_000): Promise<Exclude<T, undefined | false>> {

@@ -8,7 +8,7 @@ import { findProgram } from '../harness/programs.js';
 import { runSrv, startSrv, type Srv, type SrvOptions } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
 
-/** `count` backends that answer with their letter. Returns their ports. */
+/** `count` backends that respond with their letter. Returns their ports. */
 async function letters(t: ExecutionContext, count: number): Promise<number[]> {
   const backends = Array.from({ length: count }, (_, at) => httpBackend(t, (_, response) => response.end('abcdefgh'[at])));
   return (await Promise.all(backends)).map(({ port }) => port);

@@ -46,7 +46,7 @@ test('client_max_body_size, whatever tells the length', async (t) => {
   t.is(backend.requests.filter(({ url, complete }) => complete && url !== '/any' && url !== '/more').length, 4);
 });
 
-test('what is left of a body that was refused is read for a while, so that the answer arrives', async (t) => {
+test('what is left of a rejected body is read for a while, so that the response arrives', async (t) => {
   const srv = await startSrv(
     t,
     `events {} http { client_max_body_size 10; server { listen 127.0.0.1:%%PORT_web%%; location / { return 200 ok; } } }`,

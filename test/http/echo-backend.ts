@@ -2,8 +2,8 @@ import type { ExecutionContext } from 'ava';
 import { rawBackend, type Backend } from '../harness/backends.js';
 
 /**
- * A backend whose answer is the request's head, byte for byte, in the body. Only for requests without one.
- * @param fields lines of the answer's head
+ * A backend whose response is the request's head, byte for byte, in the body. Only for requests without one.
+ * @param fields lines of the response's head
  */
 export function echoBackend(t: ExecutionContext, fields = ''): Promise<Backend> {
   return rawBackend(t, (socket) => {

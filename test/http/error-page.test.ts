@@ -91,7 +91,7 @@ test('return and deny of the server hold for its error pages as well', async (t)
   t.is((await get(srv.port('named'), '/')).body, 'page', 'a named location is entered at once');
 });
 
-test('error_page 413 answers a body that is too long', async (t) => {
+test('error_page 413 responds to a body that is too long', async (t) => {
   const backend = await httpBackend(t, (_, response) => response.end('never'));
   const srv = await startSrv(
     t,

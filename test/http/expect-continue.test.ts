@@ -3,7 +3,7 @@ import { bodyOf, httpBackend } from '../harness/backends.js';
 import { connectRaw } from '../harness/client.js';
 import { startSrv } from '../harness/srv.js';
 
-test('a client that waits for 100 gets it when somebody wants the body, else the answer', async (t) => {
+test('a client that waits for 100 gets it when somebody wants the body, else the response', async (t) => {
   const backend = await httpBackend(t, (request, response) => {
     void bodyOf(request).then((body) => response.end(`[${request.headers.expect ?? 'no expect'} ${body}]`));
   });

@@ -144,7 +144,7 @@ test('whatever of a module throws costs one request a 500, and is logged with th
   t.regex(srv.log(), /a handler of "test_fails_module" failed: a text/);
 });
 
-test('an answer that fails half way is cut off', async (t) => {
+test('a response that fails half way is cut off', async (t) => {
   const backend = await httpBackend(t, (_, response) => response.end('good'));
   const srv = await start(t, backend.port);
   const received = await exchange(t, srv.port('web'), 'GET /last HTTP/1.1\r\nHost: a\r\n\r\n');

@@ -1,4 +1,4 @@
-/** `geo` (ngx_http_geo_module): each case is what nginx answers to the same configuration. */
+/** `geo` (ngx_http_geo_module): each case is nginx's response to the same configuration. */
 import test, { type ExecutionContext } from 'ava';
 import { check } from '../harness/check.js';
 import { get } from '../harness/client.js';

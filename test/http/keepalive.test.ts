@@ -21,7 +21,7 @@ test('when a connection stays open', async (t) => {
     }`,
   );
   const port = srv.port('web');
-  /** Sends the same request up to four times over one connection; counts the answers and tells what they say of the connection. */
+  /** Sends the same request up to four times over one connection; counts the responses and tells what they say of the connection. */
   const ask = async (request: string): Promise<string> => {
     const connection = await connectRaw(t, port);
     for (let answers = 1; answers <= 4; answers++) {

@@ -7,13 +7,13 @@ import { waitFor } from '../harness/wait.js';
 
 interface Stage {
   readonly srv: Srv;
-  /** Begins a request that its backend does not answer, and resolves when the backend has it. */
+  /** Begins a request that its backend does not respond to, and resolves when the backend has it. */
   begin(path: string): Promise<RawConnection>;
-  /** Answers all that wait. */
+  /** Responds to all that wait. */
   answer(): void;
 }
 
-/** Two workers, and a backend that answers when it is told to. */
+/** Two workers, and a backend that responds when it is told to. */
 async function serve(
   t: ExecutionContext,
   locations: string,
@@ -79,7 +79,7 @@ test('as many connections as the limit, over all workers; further requests get 5
   await stage.srv.waitForLog(/^200 -$/m, 'logs/status.log');
 });
 
-test('an answered request is not counted any more, although its connection stays', async (t) => {
+test('a finished request is not counted any more, although its connection stays', async (t) => {
   const stage = await serve(t, LIMITED);
   for (let round = 0; round < 3; round++) {
     const held = [await stage.begin('/?k=a'), await stage.begin('/?k=a')];

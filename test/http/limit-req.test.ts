@@ -6,7 +6,7 @@ import { waitFor } from '../harness/wait.js';
 
 const ZONES = 'limit_req_zone $arg_k zone=one:1m rate=1r/m; limit_req_zone $arg_k zone=fast:1m rate=10r/s;';
 
-/** Two workers. Locations that let a request pass answer with 200. */
+/** Two workers. Locations that let a request pass respond with 200. */
 function serve(t: ExecutionContext, locations: string, zones = ZONES): Promise<Srv> {
   return startSrv(
     t,

@@ -52,7 +52,7 @@ test('the location is chosen as nginx chooses it', async (t) => {
   for (const [path, location] of Object.entries(cases)) t.is((await get(srv.port('web'), path)).body, location, path);
 });
 
-test('a server without a location that fits answers 404', async (t) => {
+test('a server without a matching location responds with 404', async (t) => {
   const srv = await startSrv(t, `events {} http { server { listen 127.0.0.1:%%PORT_web%%; location /a { return 200 a; } } }`);
   t.is((await get(srv.port('web'), '/b')).status, 404);
   t.is((await get(srv.port('web'), '/a')).status, 200);

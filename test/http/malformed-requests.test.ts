@@ -5,7 +5,7 @@ import { startSrv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
 import { malformedRequests, type MalformedRequest } from '../http1/malformed-requests.js';
 
-/** The status of the one answer that comes before the connection is closed. */
+/** The status of the one response that comes before the connection is closed. */
 async function answerTo(t: ExecutionContext, port: number, request: MalformedRequest): Promise<string> {
   const received = await exchange(t, port, request.bytes);
   const [, status = 'no answer'] = /^HTTP\/1\.1 (\d{3}) [^]*?\r\nConnection: close\r\n/.exec(received) ?? [];

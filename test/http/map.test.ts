@@ -1,4 +1,4 @@
-/** `map` (ngx_http_map_module): each case is what nginx answers to the same configuration. */
+/** `map` (ngx_http_map_module): each case is nginx's response to the same configuration. */
 import test, { type ExecutionContext } from 'ava';
 import { get } from '../harness/client.js';
 import { startNginx } from '../harness/nginx.js';

@@ -29,7 +29,7 @@ const head = (method: string, path: string, lines = ''): string => `${method} ${
 const LAST = head('GET', '/last', 'Connection: close\r\n');
 const bodies = (received: string): string[] => received.match(/\[[^\]]*\]/g) ?? [];
 
-test('requests sent at once are answered in their order', async (t) => {
+test('requests sent at once get their responses in order', async (t) => {
   const srv = await start(t);
   const port = srv.port('web');
   const numbers = Array.from({ length: 3000 }, (_, at) => at);
@@ -66,7 +66,7 @@ test('a request behind a body, whoever reads that', async (t) => {
   }
 });
 
-test('what is wrong behind a good request does not spoil its answer', async (t) => {
+test('what is wrong behind a good request does not spoil its response', async (t) => {
   const srv = await start(t);
   const received = await exchange(
     t,
@@ -78,7 +78,7 @@ test('what is wrong behind a good request does not spoil its answer', async (t) 
   t.is(received.split('HTTP/1.1 ').length - 1, 3, 'nothing behind the bad one is looked at');
 });
 
-test('a client that closes its side behind its requests is answered', async (t) => {
+test('a client that closes its side after its requests gets its responses', async (t) => {
   const srv = await start(t);
   const connection = await connectRaw(t, srv.port('web'));
   connection.socket.end(head('GET', '/a') + head('GET', '/b'), 'latin1');
@@ -92,7 +92,7 @@ test('a client that sends and does not read costs no memory', async (t) => {
   const before = residentBytes(srv.pid);
   const requests = head('GET', '/large', `X-Padding: ${'p'.repeat(1000)}\r\n`).repeat(500);
   let unsent = 0;
-  // Until the server takes no more: 80 MB of answers if it took everything.
+  // Until the server takes no more: 80 MB of responses if it took everything.
   for (let round = 0; round < 40; round++) {
     connection.send(requests);
     await new Promise((resolve) => setTimeout(resolve, 5));

@@ -8,7 +8,7 @@ const SILENT = 'silent';
 const status = (code: number): string => `HTTP/1.1 ${code} X\r\nContent-Length: 5\r\n\r\nfirst`;
 
 /**
- * A server with a location for each of `settings` and a group of two: the first one answers with what the request's X-Bad says (text as it
+ * A server with a location for each of `settings` and an upstream of two: the first one responds with what the request's X-Bad says (text as it
  * is, {@link CLOSES}, {@link SILENT}), the second, asked only after the first, with the request's body.
  * @returns what a request to the location with these settings comes to: status, body, how often the first one was asked
  */

@@ -15,7 +15,7 @@ const anyOf = <T>(values: readonly T[]): T => values[below(values.length)] as T;
 
 interface Sent {
   readonly bytes: Buffer;
-  /** What the answer's body must be: number and length of the request's own, and as much filling as it asked for. */
+  /** What the response's body must be: number and length of the request's own, and as much filling as it asked for. */
   readonly answer: string;
 }
 
@@ -46,7 +46,7 @@ function digest(id: number, body: Buffer, fill: number): string {
   return `${id} ${body.length} ${createHash('md5').update(body).digest('hex')} ${'x'.repeat(fill)}`;
 }
 
-/** The bodies of all answers in what a connection received. */
+/** The bodies of all responses in what a connection received. */
 function bodiesIn(received: string): string[] {
   const bodies: string[] = [];
   for (let at = 0; at < received.length;) {
@@ -70,7 +70,7 @@ function chunksAt(text: string, start: number): [body: string, end: number] {
   }
 }
 
-test('whatever clients send at once, in any pieces, each gets the answers to its own requests', async (t) => {
+test('whatever clients send at once, in any pieces, each gets the responses to its own requests', async (t) => {
   const backend = await httpBackend(t, (request, response) => {
     const { searchParams } = new URL(request.url ?? '', 'http://a');
     const pieces: Buffer[] = [];

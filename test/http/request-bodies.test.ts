@@ -33,7 +33,7 @@ function proxying(t: ExecutionContext, port: number): Promise<Srv> {
   );
 }
 
-/** Uploads a pattern and resolves with the answer's body. */
+/** Uploads a pattern and resolves with the response's body. */
 async function upload(port: number, path: string, length: number, chunked: boolean): Promise<string> {
   const call = request({ host: '127.0.0.1', port, path, method: 'POST', headers: chunked ? {} : { 'content-length': length } });
   const answer = new Promise<string>((resolve, reject) => {

@@ -1,4 +1,4 @@
-/** The rewrite module (ngx_http_rewrite_module): each case is what nginx answers to the same configuration. */
+/** The rewrite module (ngx_http_rewrite_module): each case is nginx's response to the same configuration. */
 import test, { type ExecutionContext } from 'ava';
 import { httpBackend } from '../harness/backends.js';
 import { get } from '../harness/client.js';
@@ -11,7 +11,7 @@ import { tempFolder, writeInto } from '../harness/temp.js';
 
 const show = 'return 200 "$uri|$args|$request_uri"';
 
-/** Blocks of a server, and requests with what they are answered: status, body or Location. */
+/** Blocks of a server, and requests with the responses: status, body or Location. */
 const CASES: Readonly<Record<string, { readonly conf: string; readonly requests: Readonly<Record<string, string>> }>> = {
   'a path is replaced, and the location chosen again': {
     conf: `location /old { rewrite ^/old/(.*)$ /new/$1; return 200 unreached; } location /new { ${show}; }`,
@@ -143,7 +143,7 @@ test('paths, variables and conditions', async (t) => {
   await assertCases(t, ports);
 });
 
-testWith('nginx')('nginx answers the same', async (t) => {
+testWith('nginx')('nginx gives the same responses', async (t) => {
   const ports: number[] = [];
   await startNginx(t, await casesConf(t, ports));
   await assertCases(t, ports);

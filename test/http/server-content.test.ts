@@ -20,7 +20,7 @@ test('access rules of a server hold without a location', async (t) => {
   t.is((await get(srv.port('bare'), '/any')).status, 404);
 });
 
-test('content of a server answers what no location matches', async (t) => {
+test('content of a server responds where no location matches', async (t) => {
   const srv = await startSrv(
     t,
     `events {}

@@ -166,7 +166,7 @@ test('garbage behind the handshake ends the connection, and nothing else', async
   t.regex(await good.receiveAll(), /a https on/);
 });
 
-test('plain HTTP on a TLS port gets an answer', async (t) => {
+test('plain HTTP on a TLS port gets a response', async (t) => {
   const { cert, key } = selfSigned('a.example');
   const srv = await startSrv(
     t,

@@ -54,7 +54,7 @@ const PARTS: Readonly<Record<string, string>> = {
   'until-close': 'HTTP/1.1 200 OK\r\n\r\npart',
 };
 
-test('an answer that is malformed never reaches a client as a whole one', async (t) => {
+test('a response that is malformed never reaches a client as a whole one', async (t) => {
   const answers: Readonly<Record<string, string>> = {
     '/text': 'NONSENSE\r\n\r\n',
     '/0.9': '<html></html>',

@@ -127,7 +127,7 @@ test('a connection with something left on it is not used again', async (t) => {
   }
 });
 
-test('an answer that comes before the whole request leaves no half request behind', async (t) => {
+test('a response that comes before the whole request leaves no half request behind', async (t) => {
   const backend = await rawBackend(t, (socket) => {
     socket.once('data', () => socket.write('HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\n\r\nno'));
   });

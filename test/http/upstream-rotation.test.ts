@@ -3,13 +3,13 @@ import { httpBackend } from '../harness/backends.js';
 import { get } from '../harness/client.js';
 import { startSrv } from '../harness/srv.js';
 
-/** `count` backends that answer with their letter. Returns their ports. */
+/** `count` backends that respond with their letter. Returns their ports. */
 async function letters(t: ExecutionContext, count: number): Promise<number[]> {
   const backends = Array.from({ length: count }, (_, at) => httpBackend(t, (_, response) => response.end('abcdefgh'[at])));
   return (await Promise.all(backends)).map(({ port }) => port);
 }
 
-/** The answers to requests made one after the other, each on a connection of its own, so that they fall on any worker. */
+/** The responses to requests made one after the other, each on a connection of its own, so that they fall on any worker. */
 async function sequence(port: number, path: string, length: number): Promise<string> {
   let answers = '';
   while (answers.length < length) answers += (await get(port, path)).body;

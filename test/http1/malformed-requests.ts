@@ -4,7 +4,7 @@ export interface MalformedRequest {
   readonly name: string;
   /** What the client sends, one byte a character. It needs no more bytes and no close to be refused. */
   readonly bytes: string;
-  /** The status of the answer; the connection is closed after it. */
+  /** The status of the response; the connection is closed after it. */
   readonly status: number;
   /**
    * Where the fault is. `head`: no handler may run. `path`: the head is well-formed and its path is not. `body`: head and path are

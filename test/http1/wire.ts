@@ -114,7 +114,7 @@ export function readRequests(input: Buffer, rewritten: Rewritten = { text: '' })
   return reading;
 }
 
-/** Reads the answer to a request with `method`, with the interim responses before it, from a connection that was closed behind `input`. */
+/** Reads the response to a request with `method`, with the interim responses before it, from a connection that was closed behind `input`. */
 export function readResponse(input: Buffer, method: string, rewritten: Rewritten = { text: '' }): Reading {
   rewritten.text = input.latin1Slice();
   const reading: Reading = { messages: [], status: 0, reason: '', in: '' };

@@ -256,7 +256,7 @@ test('every module that cannot be loaded is told in one run', async (t) => {
   t.regex(stderr, /"modules\/y\.so" .*:2$/m);
 });
 
-test('an unknown directive that a shipped module provides is answered with the line to add', async (t) => {
+test('an unknown directive that a shipped module provides gets a hint with the line to add', async (t) => {
   const { stderr } = await check(t, `${EVENTS}http { add_more_header a b; }\n`);
   t.regex(
     stderr,

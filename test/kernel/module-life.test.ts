@@ -6,7 +6,7 @@ import { runSrv, startSrv, type Srv } from '../harness/srv.js';
 
 const LOG = 'error_log logs/error.log notice;';
 const MANIFEST = `directives: { greet: directive({ in: ['location'] }) }`;
-/** Answers with what `start` has left. */
+/** Responds with what `start` has left. */
 const GREETING = `
   greeting = 'not started';
   compile(scope) { return scope.own('greet') && { content: (request) => request.send(200, this.greeting) }; }`;

@@ -11,7 +11,7 @@ http { server { listen 127.0.0.1:%%PORT_web%%; return 200 "ok"; } }
 
 const REQUEST = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
 
-test('a connection that rests when its worker is told to end gets an answer to the request that comes then', async (t) => {
+test('a connection that rests when its worker is told to end gets a response to the request that comes then', async (t) => {
   const srv = await startSrv(t, conf(4));
   const connections = await Promise.all(Array.from({ length: 32 }, () => connectRaw(t, srv.port('web'))));
   for (const connection of connections.slice(16)) connection.send(REQUEST);

@@ -48,10 +48,10 @@ http {
 const start = (t: ExecutionContext, workers: number, more?: string): Promise<Srv> =>
   startSrv(t, conf(workers, more), { files: { 'modules/trouble.js': TROUBLE }, allowCrashes: true });
 
-/** The answer may still have left, or not. */
+/** The response may still have left, or not. */
 const provoke = (srv: Srv, path: string): Promise<unknown> => get(srv.port('web'), path).catch(() => undefined);
 
-/** It answers, as soon as there is a worker again. */
+/** It responds, as soon as there is a worker again. */
 async function serves(t: ExecutionContext, srv: Srv, body: string): Promise<void> {
   const answer = await waitFor('a worker', () => get(srv.port('web'), '/').catch(() => undefined));
   t.is(answer.body, body);

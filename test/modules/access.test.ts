@@ -19,7 +19,7 @@ httpModule({ name: 'test_auth_module', api: 1, directives: { test_auth: { in: ['
 export { Auth };
 `;
 
-/** Answers before any content handler. */
+/** Responds before any content handler. */
 const EARLY = `
 import { httpModule } from 'srv/module/manifest.js';
 import { flag } from 'srv/module/args.js';

@@ -3,7 +3,7 @@ import { rawBackend } from '../harness/backends.js';
 import { exchange } from '../harness/client.js';
 import { startSrv } from '../harness/srv.js';
 
-/** Answers by path; each connection is closed after one, as an answer without a length needs it. */
+/** Responses by path; each connection is closed after one, as a response without a length needs it. */
 const ANSWERS: Readonly<Record<string, string>> = {
   '/length': 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello',
   '/chunked': 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nhel\r\n2\r\nlo\r\n0\r\nX-Trailer: a\r\n\r\n',
@@ -21,7 +21,7 @@ const ANSWERS: Readonly<Record<string, string>> = {
   '/no-reason': 'HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n',
 };
 
-test('answers of every framing reach clients of both versions', async (t) => {
+test('responses of every framing reach clients of both versions', async (t) => {
   const backend = await rawBackend(t, (socket) => {
     socket.on('data', (chunk) => {
       const [, path = ''] = chunk.toString().split(' ');

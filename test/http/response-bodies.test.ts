@@ -6,7 +6,7 @@ import { startSrv, type Srv } from '../harness/srv.js';
 import { HashingSink, patternDigest, patternStream } from './byte-streams.js';
 import { residentBytes } from './resident-bytes.js';
 
-/** `/<framing>/<length>` answers with that many bytes; `?pause=<ms>` between pieces. */
+/** `/<framing>/<length>` responds with that many bytes; `?pause=<ms>` between pieces. */
 async function streaming(t: ExecutionContext): Promise<HttpBackend> {
   return httpBackend(t, ({ url = '' }, response) => {
     const { pathname, searchParams } = new URL(url, 'http://a');
@@ -34,7 +34,7 @@ async function download(port: number, path: string, pauseMs = 0): Promise<string
   return sink.digest();
 }
 
-test('an answer of any length arrives whole', async (t) => {
+test('a response of any length arrives whole', async (t) => {
   const backend = await streaming(t);
   const srv = await proxying(t, backend.port);
   for (const framing of ['length', 'chunked', 'close']) {
@@ -44,7 +44,7 @@ test('an answer of any length arrives whole', async (t) => {
   }
 });
 
-test('many answers at once do not mix', async (t) => {
+test('many responses at once do not mix', async (t) => {
   const backend = await streaming(t);
   const srv = await proxying(t, backend.port);
   const lengths = Array.from({ length: 40 }, (_, at) => 100_000 + at * 7_001);
