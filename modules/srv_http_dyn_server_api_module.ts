@@ -43,6 +43,7 @@ const list = {
 } as const;
 const add = {
   summary: 'Add a virtual server; a port that nothing listens on is opened',
+  dryRun: true,
   body: Type.Object(
     {
       type: Type.Optional(Type.Literal('add')),
@@ -59,6 +60,7 @@ const add = {
 } as const;
 const change = {
   summary: 'Replace everything of a virtual server but its addresses and names',
+  dryRun: true,
   query: forceQuery,
   body: Type.Object({ addr_port: address, server_name: names, server_body: body }, { title: 'ServerPatch' }),
   responses: { 200: Done },
@@ -67,6 +69,7 @@ const change = {
 } as const;
 const remove = {
   summary: 'Remove a virtual server; a port without another server is closed',
+  dryRun: true,
   query: forceQuery,
   body: Type.Object({ type: Type.Literal('del'), addr_port: address, server_name: names }, { title: 'RemovedServer' }),
   responses: { 200: Done },

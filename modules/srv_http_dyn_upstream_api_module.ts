@@ -53,6 +53,7 @@ const get = {
 } as const;
 const add = {
   summary: 'Add an upstream',
+  dryRun: true,
   body: Type.Object({ type: Type.Optional(Type.Literal('add')), upstream_name: Name, upstream_body: Body }, { title: 'NewUpstream' }),
   creates: true,
   responses: { 200: Done },
@@ -61,6 +62,7 @@ const add = {
 } as const;
 const change = {
   summary: 'Change the directives of an upstream and keep its members',
+  dryRun: true,
   query: forceQuery,
   body: Type.Object({ upstream_body: Body }, { title: 'UpstreamPatch' }),
   responses: { 200: Done },
@@ -69,6 +71,7 @@ const change = {
 } as const;
 const remove = {
   summary: 'Remove an upstream that nothing uses',
+  dryRun: true,
   query: forceQuery,
   body: Type.Object({ type: Type.Literal('del'), upstream_name: Name }, { title: 'RemovedUpstream' }),
   responses: { 200: Done },

@@ -44,6 +44,7 @@ const get = {
 } as const;
 const post = {
   summary: 'Set a key',
+  dryRun: true,
   body: NewPair,
   creates: true,
   responses: { 200: null },
@@ -52,6 +53,7 @@ const post = {
 } as const;
 const remove = {
   summary: 'Delete a key',
+  dryRun: true,
   query: Type.Object({ key: Key }),
   responses: { 200: null },
   errors: [...DATA_PLANE_ERRORS, 'KeyNotFound', 'StoreFull'],
@@ -64,6 +66,7 @@ const getKey = {
 } as const;
 const putKey = {
   summary: 'Set a key that the path names',
+  dryRun: true,
   body: NewValue,
   creates: true,
   responses: { 200: null },
@@ -72,6 +75,7 @@ const putKey = {
 } as const;
 const removeKey = {
   summary: 'Delete a key that the path names',
+  dryRun: true,
   responses: { 200: null },
   errors: [...DATA_PLANE_ERRORS, 'KeyNotFound', 'StoreFull'],
 } as const;

@@ -7,6 +7,10 @@ import { decode, encode, HELLO, toMessage, type ReplyMessage, type CallMessage, 
 
 type Action = (params: unknown, context: ActionContext) => unknown;
 
+const INTERNAL_ERROR = {
+  error: { status: 500, code: 'InternalError', text: 'unexpected internal error, see the error log', details: [] },
+} as const;
+
 /** Carries out in the master what control-plane processes ask for: the `@action` methods of the data-plane modules. */
 export class ActionServer {
   readonly #actions = new Map<string, Action>();
@@ -49,7 +53,7 @@ export class ActionServer {
       if (error instanceof ApiError) return { error: toMessage(error) };
       const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
       this.log.write('error', `action ${action} failed, request_id: ${context.requestId}: ${reason}`);
-      return { error: { status: 500, code: 'InternalError', text: 'unexpected internal error, see the error log', details: [] } };
+      return INTERNAL_ERROR;
     }
   }
 
@@ -67,7 +71,18 @@ export class ActionServer {
       return;
     }
     const extendDeadline = (ms: number): void => this.#send(caller, message.id, { wait: ms });
-    this.#send(caller, message.id, await this.#run(call, { ...call.context, extendDeadline }));
+    this.#reply(caller, message.id, call, await this.#run(call, { ...call.context, extendDeadline }));
+  }
+
+  /** What an action has returned may be something that JSON cannot carry: a BigInt, a circle. */
+  #reply(caller: string, id: string, { action, context }: CallMessage, reply: ReplyMessage): void {
+    try {
+      this.#send(caller, id, reply);
+    } catch (error) {
+      const [reason] = (error as Error).message.split('\n', 1);
+      this.log.write('error', `action ${action} returned what JSON cannot carry, request_id: ${context.requestId}: ${reason}`);
+      this.#send(caller, id, INTERNAL_ERROR);
+    }
   }
 
   #send(caller: string, id: string, reply: ReturnMessage): void {

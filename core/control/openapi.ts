@@ -1,5 +1,5 @@
 /** The OpenAPI 3.1 document of all routes, made of their schemas. */
-import { RESPONSE_HEADERS } from '../module/control.js';
+import { RESPONSE_HEADERS, type OwnErrorCode, type RouteSchemas } from '../module/control.js';
 import { ERROR_CODES, type ErrorCode } from './error-codes.js';
 import { NamedSchemas } from './openapi-schemas.js';
 import { FLAG_VALUES } from './request-input.js';
@@ -14,7 +14,9 @@ const DRY_RUN_REFERENCE = { $ref: '#/components/schemas/DryRun' };
 export function openApi(routes: Iterable<Route>, base: string, version: string): Json {
   const paths: Record<string, Record<string, unknown>> = {};
   const schemas = new NamedSchemas();
+  const codes = new Set<string>(Object.keys(ERROR_CODES));
   for (const route of routes) {
+    for (const { code } of errorsOf(route)) codes.add(code);
     const path = route.path.replaceAll(/:(\w+)/g, '{$1}');
     paths[path] = { ...paths[path], [route.verb.toLowerCase()]: operation(route, schemas) };
   }
@@ -23,7 +25,7 @@ export function openApi(routes: Iterable<Route>, base: string, version: string):
     info: { title: 'srv control API', version },
     servers: [{ url: base === '' ? '/' : base }],
     paths,
-    components: { schemas: { ...schemas.all, Error: ERROR, DryRun: DRY_RUN }, headers: HEADERS },
+    components: { schemas: { ...schemas.all, Error: errorSchema([...codes]), DryRun: DRY_RUN }, headers: HEADERS },
   };
 }
 
@@ -33,7 +35,7 @@ function operation(route: Route, named: NamedSchemas): Json {
     operationId: `${verb.toLowerCase()}${path.replaceAll(/[^A-Za-z0-9]+(.)?/g, (_, next: string | undefined) => next?.toUpperCase() ?? '')}`,
     summary: schemas.summary,
     tags: [key],
-    parameters: [...pathParameters(path), ...queryParameters(query?.json), ...commonParameters(verb, schemas.creates ?? false)],
+    parameters: [...pathParameters(path), ...queryParameters(query?.json), ...commonParameters(verb, schemas)],
     ...(body && { requestBody: { required: true, content: { 'application/json': { schema: named.reference(body.json) } } } }),
     responses: responses(route, named),
   };
@@ -48,7 +50,7 @@ function queryParameters(schema: Json | undefined): Json[] {
   return Object.entries(properties).map(([name, of]) => ({ name, in: 'query', required: required.includes(name), schema: of }));
 }
 
-function commonParameters(verb: string, creates: boolean): Json[] {
+function commonParameters(verb: string, { creates = false, dryRun = false }: RouteSchemas): Json[] {
   if (verb === 'GET') {
     return [
       {
@@ -61,19 +63,21 @@ function commonParameters(verb: string, creates: boolean): Json[] {
     ];
   }
   return [
-    {
-      name: 'dry_run',
-      in: 'query',
-      required: false,
-      description: 'Validate and return what would change; change nothing.',
-      allowEmptyValue: true,
-      schema: { type: 'string', enum: FLAG_VALUES },
-    },
+    ...(dryRun ? [DRY_RUN_PARAMETER] : []),
     header('If-Match', 'The ETag that must still be current.'),
     header('If-None-Match', `The ETag that must not be current${creates ? '; *: the entry must not exist' : ''}.`),
     header('Prefer', '`return=minimal`: a successful response is 204 without a body.'),
   ];
 }
+
+const DRY_RUN_PARAMETER: Json = {
+  name: 'dry_run',
+  in: 'query',
+  required: false,
+  description: 'Validate and return what would change; change nothing.',
+  allowEmptyValue: true,
+  schema: { type: 'string', enum: FLAG_VALUES },
+};
 
 function header(name: string, description: string): Json {
   return { name, in: 'header', required: false, description, schema: { type: 'string' } };
@@ -83,14 +87,16 @@ function responses(route: Route, named: NamedSchemas): Json {
   const found: Record<string, unknown> = {};
   for (const [status, schemas] of successesOf(route, named)) {
     const isEmpty = route.schemas.responses[Number(status)] === null;
-    const description = isEmpty ? 'Success; the body is empty (a dry run has one, with status 200).' : 'Success.';
+    const ofDryRun = route.schemas.dryRun === true ? ' (a dry run has one, with status 200)' : '';
+    const description = isEmpty ? `Success; the body is empty${ofDryRun}.` : 'Success.';
     const content = schemas.length > 0 && { content: contentOf(schemas, named) };
     found[status] = { description, ...headersOf(route.schemas.headers ?? []), ...content };
   }
   if (route.verb !== 'GET') found['204'] ??= { description: 'Success, with `Prefer: return=minimal`.', ...headersOf(MINIMAL_HEADERS) };
-  for (const [status, codes] of Map.groupBy(errorsOf(route), (code) => codeOf(code)?.status ?? 500)) {
+  for (const [status, errors] of Map.groupBy(errorsOf(route), (error) => error.status)) {
+    const codes = errors.map(({ code }) => code);
     found[String(status)] = {
-      description: codes.map((code) => `${code}: ${codeOf(code)?.meaning ?? ''}`).join(' '),
+      description: errors.map(({ code, meaning }) => `${code}: ${meaning}`).join(' '),
       ...(status === 503 && headersOf(['Retry-After'])),
       content: errorContent({ allOf: [ERROR_REFERENCE, { properties: { error: { properties: { code: { enum: codes } } } } }] }),
     };
@@ -99,18 +105,19 @@ function responses(route: Route, named: NamedSchemas): Json {
 }
 
 /** Schemas of the successful responses by status; none: the response is empty. */
-function successesOf({ verb, schemas: { responses: declared } }: Route, named: NamedSchemas): Map<string, readonly object[]> {
+function successesOf({ verb, schemas: { responses: declared, dryRun } }: Route, named: NamedSchemas): Map<string, readonly object[]> {
   const found = new Map(Object.entries(declared).map(([status, schemas]) => [status, [schemas ?? []].flat() as object[]] as const));
   if (verb === 'GET') return new Map(Array.from(found, ([status, schemas]) => [status, schemas.flatMap((one) => named.selectable(one))]));
-  return found.set('200', [...(found.get('200') ?? []), DRY_RUN_REFERENCE]);
+  return dryRun !== true ? found : found.set('200', [...(found.get('200') ?? []), DRY_RUN_REFERENCE]);
 }
 
 /** What the route declares, and what is checked before it is called. */
-function errorsOf({ verb, body, schemas: { errors = [] } }: Route): string[] {
+function errorsOf({ verb, body, schemas: { errors = [] } }: Route): OwnErrorCode[] {
   const ofBody = body ? ['JsonError', 'BodyTooLarge', 'UnsupportedMediaType'] : [];
   const ofConditions = verb === 'GET' ? [] : ['VersionMismatch'];
   const ofAll = ['InvalidField', 'AccessDenied', 'ForbiddenHost', 'ForbiddenOrigin', 'InternalError'];
-  return [...new Set([...errors, ...ofBody, ...ofConditions, ...ofAll])];
+  const all = [...errors, ...ofBody, ...ofConditions, ...ofAll].map((error) => (typeof error === 'string' ? knownCode(error) : error));
+  return [...new Map(all.map((error) => [error.code, error])).values()];
 }
 
 function contentOf(schemas: readonly object[], named: NamedSchemas): Json {
@@ -128,8 +135,10 @@ function schemaType(schema: object): string {
 
 const errorContent = (schema: Json): Json => ({ 'application/json': { schema } });
 
-function codeOf(code: string): ErrorCode | undefined {
-  return (ERROR_CODES as Readonly<Record<string, ErrorCode>>)[code];
+/** One of srv's; or of a module that says no more of it than its name. */
+function knownCode(code: string): OwnErrorCode {
+  const { status = 500, meaning = 'An error of this call.' } = (ERROR_CODES as Readonly<Record<string, Partial<ErrorCode>>>)[code] ?? {};
+  return { code, status, meaning };
 }
 
 const text = { type: 'string' };
@@ -153,7 +162,7 @@ const DRY_RUN: Json = {
   properties: { dry_run: { const: true }, diff: { type: 'array', items: { type: 'string' } } },
 };
 
-const ERROR: Json = {
+const errorSchema = (codes: readonly string[]): Json => ({
   type: 'object',
   required: ['error', 'request_id', 'href'],
   properties: {
@@ -162,7 +171,7 @@ const ERROR: Json = {
       required: ['status', 'code', 'text', 'details'],
       properties: {
         status: { type: 'integer' },
-        code: { type: 'string', enum: Object.keys(ERROR_CODES) },
+        code: { type: 'string', enum: codes },
         text: { type: 'string' },
         details: { type: 'array', items: {} },
       },
@@ -170,4 +179,4 @@ const ERROR: Json = {
     request_id: { type: 'string' },
     href: { type: 'string', description: 'The path of the request, as it was sent.' },
   },
-};
+});

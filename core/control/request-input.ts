@@ -29,7 +29,7 @@ export async function readInput(call: ApiCall, route: Route): Promise<Input> {
   const errors: FieldError[] = [];
   const parameters = parseQuery(call.query, errors);
   const isWrite = route.verb !== 'GET';
-  const dryRun = isWrite && takeFlag(parameters, 'dry_run', errors);
+  const dryRun = isWrite && takeDryRun(parameters, route, errors);
   const fields = isWrite ? undefined : takeFields(parameters, route, errors);
   const query = readQuery(parameters, route, errors);
   const sent = route.body && (await receiveBody(call, route.schemas.maxBody));
@@ -54,11 +54,12 @@ function prefersMinimal(prefer = ''): boolean {
   return prefer.split(/[,;]/).some((preference) => /^return="?minimal"?$/i.test(preference.trim()));
 }
 
-function takeFlag(parameters: Map<string, string>, name: string, errors: FieldError[]): boolean {
-  const value = parameters.get(name);
-  parameters.delete(name);
+function takeDryRun(parameters: Map<string, string>, { schemas }: Route, errors: FieldError[]): boolean {
+  const value = parameters.get('dry_run');
+  parameters.delete('dry_run');
   if (value === undefined || NO.includes(value)) return false;
-  if (!YES.includes(value)) errors.push({ pointer: `?${name}`, message: 'must be 0 or 1' });
+  if (!YES.includes(value)) errors.push({ pointer: '?dry_run', message: 'must be 0 or 1' });
+  else if (schemas.dryRun !== true) errors.push({ pointer: '?dry_run', message: 'not supported by this call' });
   return true;
 }
 

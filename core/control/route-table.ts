@@ -1,10 +1,19 @@
 import type { Call, Reply, RouteDeclaration, RouteSchemas, Verb } from '../module/control.js';
 import { StrictSchema } from './schema.js';
 
+/** What a module with routes says of itself. */
+export interface RoutedManifest {
+  readonly name: string;
+  /** First part of its paths below `/v1/`. */
+  readonly key: string;
+}
+
 type Handler = (call: Call) => Reply | Promise<Reply>;
 
 /** One route of a loaded module, ready to be called. */
 export interface Route {
+  /** Name of the module, for the log. */
+  readonly module: string;
   readonly verb: Verb;
   /** Below the base: `/v1/upstream_api/http/upstreams/:upstream`. */
   readonly path: string;
@@ -15,17 +24,17 @@ export interface Route {
   readonly handle: Handler;
 }
 
-export function makeRoute(module: object, key: string, { verb, path, schemas, method }: RouteDeclaration): Route {
-  const handler = (module as Record<string, Handler>)[method];
-  if (handler === undefined) throw new Error(`route ${verb} ${path}: no method ${method}`);
+/** @param module its object, whose declarations were checked */
+export function makeRoute(module: object, { key, name }: RoutedManifest, { verb, path, schemas, method }: RouteDeclaration): Route {
   return {
+    module: name,
     verb,
     path: `/v1/${key}${path}`,
     key,
     schemas,
     body: schemas.body && new StrictSchema(schemas.body),
     query: schemas.query && new StrictSchema(schemas.query),
-    handle: (call) => handler.call(module, call),
+    handle: (call) => (module as Record<string, Handler>)[method]!.call(module, call),
   };
 }
 

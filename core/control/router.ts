@@ -6,6 +6,7 @@ import { apiContent } from './api-content.js';
 import { apiErrors } from './api-error-body.js';
 import { emptyResponse, errorResponse, responseOf, unlessUnwanted } from './api-response.js';
 import { openApi } from './openapi.js';
+import { replyError, responseOfRoute } from './reply-check.js';
 import { readInput } from './request-input.js';
 import { makeRoute, RouteTable, type Match, type Route } from './route-table.js';
 import { invalidFields } from './schema.js';
@@ -18,7 +19,7 @@ const DOCUMENT_METHODS = 'GET, HEAD, OPTIONS';
 interface RoutedModule {
   readonly instance: object;
   /** `key`: first part of its paths below `/v1/`. Undefined: it has no routes. */
-  readonly declaration: { readonly manifest: { readonly key?: string } };
+  readonly declaration: { readonly manifest: { readonly name: string; readonly key?: string } };
 }
 
 /** The REST API: finds the route of a call, checks its input against the schemas, and makes one kind of response of every outcome. */
@@ -41,10 +42,10 @@ export class ControlRouter extends ApiRoutes {
     const routes = new RouteTable();
     const keys = new Set([DOCUMENT]);
     for (const { instance, declaration } of modules) {
-      const { key } = declaration.manifest;
+      const { name, key } = declaration.manifest;
       if (key === undefined) continue;
       keys.add(key);
-      for (const declaration of routesOf(instance)) routes.add(makeRoute(instance, key, declaration));
+      for (const declaration of routesOf(instance)) routes.add(makeRoute(instance, { name, key }, declaration));
     }
     this.#preparedKeys = keys;
     return {
@@ -111,9 +112,11 @@ export class ControlRouter extends ApiRoutes {
       ifNoneMatch: call.header('if-none-match'),
       requestId: call.requestId,
     });
-    if (fields === undefined) return responseOf(call, minimal && !dryRun ? unlessUnwanted(reply) : reply);
+    // What is wrong with the reply as a whole is told below.
+    if (replyError(reply) !== undefined) return responseOfRoute(call, route, reply);
+    if (fields === undefined) return responseOfRoute(call, route, minimal && !dryRun ? unlessUnwanted(reply) : reply);
     if (reply.type !== undefined) throw invalidFields([{ pointer: '?fields', message: 'requires a JSON response' }]);
-    return responseOf(call, { ...reply, body: selected(reply.body, fields) } satisfies Reply);
+    return responseOfRoute(call, route, { ...reply, body: selected(reply.body, fields) } satisfies Reply);
   }
 
   #document(call: ApiCall): ApiResponse {

@@ -9,6 +9,7 @@ import type { Log } from '../module/services.js';
 import type { ArgContext } from '../module/spec.js';
 import { defaultErrors } from './check-defaults.js';
 import { hookErrors } from './check-hooks.js';
+import { routeErrors } from './check-routes.js';
 import { ManifestError } from './manifest-error.js';
 import { loadErrors } from './load-errors.js';
 import type { LoadedModule } from './module-file.js';
@@ -62,6 +63,7 @@ export class RunningModules implements Iterable<RunningModule> {
       const { instance, declaration } = running;
       throwErrors(module, [
         ...hookErrors(instance),
+        ...routeErrors(instance),
         ...definer.define(running),
         ...conflicts.add(running),
         ...services.add(module, instance),

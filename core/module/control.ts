@@ -5,6 +5,11 @@ import type { Static, TSchema } from 'typebox';
 
 /** A failure of an API call. `code` is stable and in the catalogue; `text` is for people and names no path of the server. */
 export class ApiError extends Error {
+  /**
+   * @param status 400 to 599
+   * @param code a name such as `UpstreamNotFound`: one of srv's, or the module's own
+   * @param details JSON
+   */
   constructor(
     readonly status: number,
     readonly code: string,
@@ -12,10 +17,17 @@ export class ApiError extends Error {
     readonly details: readonly unknown[] = [],
   ) {
     super(text);
+    if (!(Number.isInteger(status) && status >= 400 && status < 600))
+      throw new TypeError(`the status of an ApiError must be 400 to 599, not ${status}`);
+    if (!CODE.test(code)) throw new TypeError(`the code of an ApiError must be a name like UpstreamNotFound, not "${code}"`);
   }
 }
 
-export type Verb = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+/** Letters and digits, the first a capital. */
+const CODE = /^[A-Z][A-Za-z0-9]*$/;
+
+export const VERBS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+export type Verb = (typeof VERBS)[number];
 
 /** The declaration of one route: validation, static types and OpenAPI come from it. */
 export interface RouteSchemas {
@@ -40,8 +52,18 @@ export interface RouteSchemas {
   readonly creates?: boolean;
   /** Header fields of its successful responses, for the document. */
   readonly headers?: readonly (keyof typeof RESPONSE_HEADERS)[];
+  /** A write that `?dry_run=1` only tries: the route looks at {@link Call.dryRun}, and changes nothing. Without it such a call is rejected. */
+  readonly dryRun?: boolean;
   /** Error codes of this route, for the document; beside those of its form (`InvalidField` …), which every route has. */
-  readonly errors?: readonly string[];
+  readonly errors?: readonly (string | OwnErrorCode)[];
+}
+
+/** An error code of the module's own, for the document. Its name should begin with the module's, so that no other has it. */
+export interface OwnErrorCode {
+  readonly code: string;
+  readonly status: number;
+  /** What happened, as a sentence. */
+  readonly meaning: string;
 }
 
 /** Header fields that successful responses may have, and what they say. */
@@ -98,7 +120,7 @@ export interface Call<S extends RouteSchemas = RouteSchemas> extends Preconditio
   readonly params: Readonly<Record<string, string>>;
   readonly query: QueryOf<S>;
   readonly body: BodyOf<S>;
-  /** `?dry_run=1`: validate and say what would change; change nothing. */
+  /** `?dry_run=1`: validate and say what would change; change nothing. False unless the route declares `dryRun`. */
   readonly dryRun: boolean;
   /** `Prefer: return=minimal` on a write: its body is not sent, so it need not be made. */
   readonly minimal: boolean;

@@ -56,6 +56,7 @@ export const list = {
 } as const;
 export const add = {
   summary: 'Add locations to a server: all or none',
+  dryRun: true,
   body: Type.Object(
     { type: Type.Optional(Type.Literal('add')), ...place, locations: Type.Array(newLocation(DEPTH), { minItems: 1 }) },
     { title: 'NewLocations' },
@@ -66,6 +67,7 @@ export const add = {
 } as const;
 export const change = {
   summary: 'Change a location in place: what the fields name is replaced as a whole',
+  dryRun: true,
   query: forceQuery,
   body: Type.Object(
     { ...place, ...key, ...content, locations: Type.Optional(Type.Array(newLocation(DEPTH - 1))) },
@@ -77,6 +79,7 @@ export const change = {
 } as const;
 export const remove = {
   summary: 'Remove a location',
+  dryRun: true,
   query: forceQuery,
   body: Type.Object({ type: Type.Literal('del'), ...place, ...key }, { title: 'RemovedLocation' }),
   responses: { 200: Done },

@@ -107,6 +107,7 @@ export const getUpstream = {
 } as const;
 export const resetUpstream = {
   summary: 'Set the statistics of an upstream to zero; its members stay',
+  dryRun: true,
   responses: { 204: null },
   errors: UPSTREAM_ERRORS,
 } as const;
@@ -125,6 +126,7 @@ export const getMember = {
 } as const;
 export const addMember = {
   summary: 'Add a member',
+  dryRun: true,
   body: NewMember,
   check: memberErrors,
   responses: { 201: Member },
@@ -133,6 +135,7 @@ export const addMember = {
 } as const;
 export const changeMember = {
   summary: 'Change some settings of a member',
+  dryRun: true,
   body: MemberPatch,
   check: memberErrors,
   responses: { 200: Member },
@@ -141,12 +144,14 @@ export const changeMember = {
 } as const;
 export const removeMember = {
   summary: 'Remove a member, which finishes its requests; returns the members that remain',
+  dryRun: true,
   responses: { 200: Type.Array(Member) },
   headers: ['ETag'],
   errors: [...MEMBER_ERRORS, ...CHANGE_ERRORS, 'UpstreamServerImmutable'],
 } as const;
 export const replaceMembers = {
   summary: 'Replace the members of an upstream; those at the same address keep id, figures and connections',
+  dryRun: true,
   body: Type.Array(ListedMember, { maxItems: MOST_MEMBERS }),
   maxBody: MAX_LIST,
   check: memberErrors,

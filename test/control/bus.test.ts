@@ -40,6 +40,18 @@ class Shop {
     throw new TypeError('secret /etc/path');
   }
 
+  @action('shop.circle')
+  circle(): unknown {
+    const circle: { self?: unknown } = {};
+    circle.self = circle;
+    return circle;
+  }
+
+  @action('shop.big')
+  big(): unknown {
+    return { big: 10n };
+  }
+
   @action('shop.never')
   never(): Promise<never> {
     return new Promise(() => {});
@@ -91,6 +103,14 @@ test('an ApiError of the action reaches the caller whole; any other error is hid
   t.notRegex(broken.message, /secret/);
   t.true(log.lines.some((line) => line.includes('secret') && line.includes('request_id: r1')));
 });
+
+for (const name of ['shop.circle', 'shop.big']) {
+  test(`an action that returns what JSON cannot carry is a 500 at once: ${name}`, async (t) => {
+    const { plane, log } = await bus(t);
+    t.like(await t.throwsAsync(plane.call(name, {}, CONTEXT)), { status: 500, code: 'InternalError' });
+    t.true(log.lines.some((line) => line.includes(`action ${name} returned what JSON cannot carry, request_id: r1`)));
+  });
+}
 
 test('an action that no loaded module serves is a 501 that names it', async (t) => {
   const { plane } = await bus(t);

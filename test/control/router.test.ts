@@ -17,9 +17,13 @@ const list = {
   query: Type.Object({ limit: Type.Optional(Type.Integer({ minimum: 1 })) }),
   responses: { 200: Type.Array(Thing) },
 } as const;
-const add = { summary: 'Adds one', body: Thing, responses: { 201: Thing }, errors: ['EntryExists'] } as const;
+const add = { summary: 'Adds one', body: Thing, dryRun: true, responses: { 201: Thing }, errors: ['EntryExists'] } as const;
 const name = { summary: 'Its name', query: Type.Object({ name: Type.String() }), responses: { 200: Type.String() } } as const;
-const remove = { summary: 'Removes one', responses: { 204: null } } as const;
+const remove = {
+  summary: 'Removes one',
+  responses: { 204: null },
+  errors: [{ code: 'AcmeThingNotFound', status: 404, meaning: 'There is no such thing.' }],
+} as const;
 
 class Things {
   readonly calls: Call[] = [];
@@ -58,12 +62,64 @@ class Things {
   }
 }
 
+/** Replies that a module in JavaScript may return, and what the log says of them. */
+const BAD_REPLIES: readonly (readonly [name: string, reply: unknown, reason: RegExp])[] = [
+  ['nothing', undefined, /must return \{ status, body \}, not undefined/],
+  ['a text', 'x', /must return \{ status, body \}, not 'x'/],
+  ['no status', { body: 1 }, /with a status from 200 to 599, not undefined/],
+  ['an impossible status', { status: 9999 }, /with a status from 200 to 599, not 9999/],
+  ['a field that is no field', { status: 200, headers: { 'X Y': 'a' } }, /returned a header field that cannot be sent: 'X Y' is no/],
+  ['a field that is no text', { status: 200, headers: { 'X-Y': 5 } }, /returned the header field "X-Y" with 5, it must be a string/],
+  ['a BigInt', { status: 200, body: { a: 10n } }, /returned a body that JSON cannot carry: Do not know how to serialize a BigInt/],
+];
+
+for (const [name, reply, reason] of BAD_REPLIES) {
+  test(`a route that returns what is no reply is a 500, and the log names it: ${name}`, async (t) => {
+    const { router, log, things } = shop();
+    things.list = () => reply as Reply;
+    t.like(errorOf(await callRouter(router, 'GET', '/v1/shop/things')), { status: 500, code: 'InternalError' });
+    t.regex(log.lines.join('\n'), /route GET \/v1\/shop\/things of module "acme_shop" /);
+    t.regex(log.lines.join('\n'), reason);
+  });
+}
+
+for (const [status, code] of [
+  [700, 'Gone'],
+  [404, 'not found'],
+] as const) {
+  test(`an ApiError is a status and a name: ${status} ${code}`, (t) => {
+    t.throws(() => new ApiError(status, code, 'text'), { instanceOf: TypeError });
+  });
+}
+
+test('a write without a dry run says so, and nothing is carried out', async (t) => {
+  const { router } = shop();
+  const tried = errorOf(await callRouter(router, 'DELETE', '/v1/shop/things/1?dry_run=1'));
+  t.like(tried, { status: 400, code: 'InvalidField', details: [{ pointer: '?dry_run', message: 'not supported by this call' }] });
+  t.is((await callRouter(router, 'DELETE', '/v1/shop/things/1?dry_run=0')).status, 204);
+  const { paths } = JSON.parse((await callRouter(router, 'GET', '/v1/openapi.json')).body) as {
+    paths: Record<string, Record<string, unknown>>;
+  };
+  t.regex(JSON.stringify(paths['/v1/shop/things']?.['post']), /"dry_run"/);
+  t.notRegex(JSON.stringify(paths['/v1/shop/things/{id}']?.['delete']), /dry_run|DryRun|dry run/);
+});
+
+test('the document has the codes that a module makes up, with their status', async (t) => {
+  const { router } = shop();
+  const { paths, components } = JSON.parse((await callRouter(router, 'GET', '/v1/openapi.json')).body) as {
+    paths: Record<string, Record<string, { responses: Record<string, { description: string }> }>>;
+    components: { schemas: Record<string, unknown> };
+  };
+  t.is(paths['/v1/shop/things/{id}']?.['delete']?.responses['404']?.description, 'AcmeThingNotFound: There is no such thing.');
+  t.regex(JSON.stringify(components.schemas['Error']), /"AcmeThingNotFound"/);
+});
+
 function pointersOf(details: readonly { pointer?: string }[]): string[] {
   return details.map(({ pointer }) => pointer ?? '').sort((a, b) => (a < b ? -1 : 1));
 }
 
 function load(router: ControlRouter, instance: object): void {
-  router.prepare([{ instance, declaration: { manifest: { key: 'shop' } } }]).commit();
+  router.prepare([{ instance, declaration: { manifest: { name: 'acme_shop', key: 'shop' } } }]).commit();
 }
 
 function shop() {

@@ -35,6 +35,37 @@ for (const [what, source] of IS_LOADED) {
   });
 }
 
+/** What a route is declared with, what is wrong with it, the hint. */
+const BAD_ROUTES: readonly (readonly [route: string, reason: string, hint: string])[] = [
+  [
+    `'GET', 'x', { summary: 'x', responses: { 204: null } }`,
+    'GET "x": invalid path',
+    'it is empty, or starts with a slash: /things/:id; what varies is a part of its own',
+  ],
+  [
+    `'FETCH', '/x', { summary: 'x', responses: { 204: null } }`,
+    'FETCH "/x": unknown method "FETCH"',
+    'one of: GET, POST, PUT, PATCH, DELETE',
+  ],
+  [`'POST', '/x'`, 'POST "/x": the schemas are missing', ''],
+  [
+    `'POST', '/x', { summary: 'x', bdoy: Type.Object({}), responses: { 204: null } }`,
+    'POST "/x": unknown key "bdoy"',
+    'did you mean "body"?',
+  ],
+  [`'POST', '/x', { summary: 'x', body: { a: 'string' }, responses: { 204: null } }`, 'POST "/x": "body" must be a schema', ''],
+  [`'GET', '/x', { summary: 'x', responses: { 200: 'x' } }`, 'GET "/x": "responses.200" must be a schema', ''],
+  [`'GET', '/x', { summary: 'x' }`, 'GET "/x": "responses" must be schemas by status', ''],
+  [`'GET', '/x', { responses: { 204: null } }`, 'GET "/x": "summary" must be a text', ''],
+  [
+    `'PUT', '/x', { summary: 'x', query: Type.Object({ dry_run: Type.String() }), responses: { 204: null } }`,
+    'PUT "/x": "query" must not have the parameter "dry_run"',
+    'srv reads it for all routes',
+  ],
+  [`'GET', '/x', { summary: 'x', responses: { 204: null }, headers: ['Etag'] }`, 'GET "/x": unknown header "Etag"', 'did you mean "ETag"?'],
+  [`'GET', '/x', { summary: 'x', responses: { 204: null }, errors: [{ code: 'A' }] }`, 'GET "/x": "errors" must be codes', ''],
+];
+
 const IS_REFUSED: readonly (readonly [what: string, source: PluginSource, reason: string, hint: string])[] = [
   ['an unknown context', spec(`{ in: ['location', 'srver'] }`), 'directive "greet": unknown context "srver"', 'did you mean "server"?'],
   [
@@ -219,12 +250,33 @@ const IS_REFUSED: readonly (readonly [what: string, source: PluginSource, reason
       manifest: `plane: 'data', key: 'a'`,
       imports: `import { route } from 'srv/module/control.js';`,
       body: `a() {} b() {} static {
-        route('GET', '/:x/c', { summary: '', answers: {} })(this.prototype, 'a', {});
-        route('GET', '/:y/c/', { summary: '', answers: {} })(this.prototype, 'b', {});
+        route('GET', '/:x/c', { summary: 'c', responses: { 204: null } })(this.prototype, 'a', {});
+        route('GET', '/:y/c/', { summary: 'c', responses: { 204: null } })(this.prototype, 'b', {});
       }`,
     },
     'route GET "/:y/c/" is the same as GET "/:x/c"',
     'a call could not tell them apart',
+  ],
+  ...BAD_ROUTES.map(([route, reason, hint]): (typeof IS_REFUSED)[number] => [
+    `a route with ${route}`,
+    {
+      kind: 'control',
+      manifest: `plane: 'data', key: 'a'`,
+      imports: `import { route } from 'srv/module/control.js'; import { Type } from 'srv/module/schema.js';`,
+      body: `a() {} static { route(${route})(this.prototype, 'a', {}); }`,
+    },
+    `route ${reason}`,
+    hint,
+  ]),
+  [
+    'an action without its method',
+    {
+      kind: 'core',
+      imports: `import { action } from 'srv/module/control.js';`,
+      body: `static { action('acme.a')(this.prototype, 'nope', {}); }`,
+    },
+    'action "acme.a": the class has no method "nope"',
+    'a decorator stands in front of the method that it is for',
   ],
   [
     'a variable that is no function',
