@@ -98,6 +98,11 @@ export const ERROR_CODES = {
     meaning: 'The upstream has no member with this id or address.',
     remedy: 'GET the members; ids of removed members are not reused.',
   },
+  VersionNotFound: {
+    status: 404,
+    meaning: 'The history does not have this version.',
+    remedy: 'GET the history: the last 1,000 changes are kept.',
+  },
   KeyNotFound: { status: 404, meaning: 'The key-value store does not have this key.', remedy: 'GET the list of keys.' },
   MethodNotAllowed: {
     status: 405,
@@ -129,6 +134,11 @@ export const ERROR_CODES = {
     status: 409,
     meaning: 'The address of the server cannot be listened on; nothing was changed.',
     remedy: '`text` has the reason: use another port, or stop the program that has it.',
+  },
+  RollbackImpossible: {
+    status: 409,
+    meaning: 'A change since that version cannot be taken back.',
+    remedy: '`text` has the reason; roll back to a later version, or change the configuration by hand.',
   },
   ChangedMeanwhile: {
     status: 409,

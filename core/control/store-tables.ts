@@ -109,19 +109,22 @@ export interface HistoryEntry {
 }
 
 /** Transactions kept, and the longest one that is kept whole (characters). */
-const HISTORY_LENGTH = 1000;
+export const HISTORY_LENGTH = 1000;
 const HISTORY_LIMIT = 64 * 1024;
 
 /** A bounded record of the last transactions, for looking back and rolling back. */
 export class HistoryTable {
   readonly table: CheckedTable;
   readonly #trim: StatementSync;
-  readonly #last: StatementSync;
+  readonly #before: StatementSync;
+  readonly #after: StatementSync;
 
   constructor(database: DatabaseSync) {
     this.table = new CheckedTable(database, 'history', ['version', 'at', 'origin', 'changes']);
     this.#trim = database.prepare('DELETE FROM history WHERE version <= ?');
-    this.#last = database.prepare('SELECT version, at, origin, changes FROM history ORDER BY version DESC LIMIT ?');
+    const select = 'SELECT version, at, origin, changes FROM history';
+    this.#before = database.prepare(`${select} WHERE version < ? ORDER BY version DESC LIMIT ?`);
+    this.#after = database.prepare(`${select} WHERE version > ? ORDER BY version DESC`);
   }
 
   add(entry: HistoryEntry): void {
@@ -132,7 +135,17 @@ export class HistoryTable {
 
   /** The last ones, newest first. */
   last(count: number): HistoryEntry[] {
-    return this.#last.all(count) as unknown as HistoryEntry[];
+    return this.before(Number.MAX_SAFE_INTEGER, count);
+  }
+
+  /** Those before a version, newest first. */
+  before(version: number, count: number): HistoryEntry[] {
+    return this.#before.all(version, count) as unknown as HistoryEntry[];
+  }
+
+  /** All after a version, newest first. */
+  after(version: number): HistoryEntry[] {
+    return this.#after.all(version) as unknown as HistoryEntry[];
   }
 }
 

@@ -24,11 +24,13 @@ import { asApiError, storeApiError } from './api-errors.js';
 import { contentVersion } from './content-version.js';
 import { assertInTime, timeFor, type ChangeTime } from './change-time.js';
 import { effectiveTree, type Effective } from './effective-tree.js';
-import { resolveEdit, type ResolvedEdit } from './edits.js';
+import { resolveEdit, type EditSurroundings, type ResolvedEdit } from './edits.js';
 import { assertHeapRoom } from './heap-room.js';
 import { Journal } from './journal.js';
+import type { AddressChange } from './journal-entry.js';
 import { NewKeys } from './new-keys.js';
 import { editedDirective, placeInCall, toDirectives } from './parse-directive.js';
+import { rollbackEdits } from './rollback.js';
 import { unavailable } from './rpc-messages.js';
 import { isFull } from './sqlite.js';
 import { StateFileWriter } from './state-file-writer.js';
@@ -39,6 +41,13 @@ import { WorkerRound } from './worker-round.js';
 const LIMITS: TransactionLimits = { api: 1500, reload: 60_000 };
 /** Who brings another file into force. */
 const RELOAD = 'reload';
+
+/** What a caller wants changed. */
+interface Wanted {
+  /** How many edits it takes: long lists get more time. */
+  readonly size: number;
+  readonly resolve: () => readonly ResolvedEdit[];
+}
 
 /** A change on its way. */
 interface Plan {
@@ -139,6 +148,18 @@ export class TransactionQueue extends Transactions {
   }
 
   /**
+   * Takes changes of earlier transactions back.
+   * @param changes gives them when it has its turn, the newest first; what it throws is thrown on
+   */
+  rollback(changes: () => Iterable<AddressChange>, context: Partial<ActionContext>): Promise<Applied> {
+    const wanted = ({ tree, registry, ids }: EditSurroundings): Wanted => {
+      const all = [...changes()];
+      return { size: all.length, resolve: () => rollbackEdits(all, { tree, registry, ids }) };
+    };
+    return this.#inTurn(() => this.#applyWanted(wanted, context));
+  }
+
+  /**
    * Puts another file in force, with the journal on top of it.
    * @param load reads and checks it; what it throws is thrown on
    * @throws ConfigErrors with every reason; nothing has changed then
@@ -194,7 +215,15 @@ export class TransactionQueue extends Transactions {
     return turn;
   }
 
-  async #applyEdits(build: (tree: Block) => readonly Edit[], context: Partial<ActionContext>): Promise<Applied> {
+  #applyEdits(build: (tree: Block) => readonly Edit[], context: Partial<ActionContext>): Promise<Applied> {
+    const wanted = (around: EditSurroundings): Wanted => {
+      const edits = build(around.tree.root);
+      return { size: edits.length, resolve: () => resolveAll(edits, (edit) => resolveEdit(edit, around)) };
+    };
+    return this.#applyWanted(wanted, context);
+  }
+
+  async #applyWanted(build: (around: EditSurroundings) => Wanted, context: Partial<ActionContext>): Promise<Applied> {
     try {
       const { deadline = Infinity, dryRun = false, requestId: origin = '' } = context;
       assertInTime(deadline);
@@ -203,10 +232,9 @@ export class TransactionQueue extends Transactions {
       const { registry, args } = pick(instance.modules);
       const keys = new NewKeys(store.keys);
       const addresses = new Addresses(before, registry, this.#journal.removed);
-      const around = { tree: before, registry, ids, addresses, nextKey: (block: string) => keys.next(block) };
-      const wanted = build(before.root);
-      const time = await timeFor(wanted.length, this.#limits.api, context);
-      const edits = resolveAll(wanted, (edit) => resolveEdit(edit, around));
+      const { size, resolve } = build({ tree: before, registry, ids, addresses, nextKey: (block: string) => keys.next(block) });
+      const time = await timeFor(size, this.#limits.api, context);
+      const edits = resolve();
       const operations = edits.flatMap((edit) => edit.operations);
       const after = before.apply(operations);
       const record = (version: number): unknown => (keys.save(), this.#journal.record({ before, after, edits, registry, args }, version));

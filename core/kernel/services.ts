@@ -1,5 +1,7 @@
 import * as contract from '../module/services.js';
+import { ConfigurationHistory } from '../module/history.js';
 import { Metrics } from '../module/metrics.js';
+import { VirtualServers } from '../module/virtual-servers.js';
 import { Zones } from '../module/zones.js';
 import { container as rootContainer, type DependencyContainer, type InjectionToken } from 'tsyringe';
 import type { ModuleClass } from '../module/manifest.js';
@@ -76,7 +78,7 @@ export function missingService(name: string): ManifestError {
   return new ManifestError(`it needs the service "${name}", which no module provides`, 'load the module that provides it before this one');
 }
 
-const SERVICE_TOKENS: ReadonlySet<unknown> = new Set([...Object.values(contract), Metrics, Zones]);
+const SERVICE_TOKENS: ReadonlySet<unknown> = new Set([...Object.values(contract), ConfigurationHistory, Metrics, VirtualServers, Zones]);
 
 function isServiceToken(value: unknown): value is ServiceToken<object> {
   return SERVICE_TOKENS.has(value);

@@ -21,7 +21,9 @@ import { readConfiguration, type ConfigurationSource } from '../kernel/read-conf
 import { readSettings } from '../kernel/settings.js';
 import type { ErrorLog } from '../log/error-log.js';
 import type { AppendedLogFiles } from '../log/log-files.js';
+import { ConfigurationHistory } from '../module/history.js';
 import { KeyValue, Transactions } from '../module/services.js';
+import { StoredHistory } from '../control/configuration-history.js';
 import type { WorkerStart, WorkerState } from '../worker/protocol.js';
 import { ZoneSet } from '../zone/zone-set.js';
 import { ControlLink } from './control-link.js';
@@ -57,6 +59,7 @@ export class Master {
   readonly #link: ControlLink;
   #store: Store | undefined;
   #transactions: TransactionQueue | undefined;
+  #history: StoredHistory | undefined;
   #keyValue: MasterKeyValue | undefined;
   #pidFile: string | undefined;
   #running = false;
@@ -68,6 +71,7 @@ export class Master {
     const identity = { role: 'master', worker: -1, installation, prefix, confFolder: dirname(source.conf), secret: this.#secret } as const;
     this.#instance = new Instance({ ...identity, log, validates: true });
     this.#instance.services.provideLater(Transactions, () => this.#transactions);
+    this.#instance.services.provideLater(ConfigurationHistory, () => this.#history);
     this.#instance.services.provideLater(KeyValue, () => this.#keyValue);
     const shared = { zones: this.#zones, figures: this.#figures, workers };
     this.#assembly = assemble(this.#instance, { role: 'master', files, errorLog, ...shared });
@@ -208,6 +212,7 @@ export class Master {
     const folders = [prefix, confFolder, installation.root];
     const queue = new TransactionQueue({ instance: this.#instance, store: this.#store, participants, ids, log, heapSize, folders });
     this.#transactions = queue;
+    this.#history = new StoredHistory(this.#store, queue);
     this.#keyValue = new MasterKeyValue(this.#store, participants, log, heapSize);
     const effective = effectiveTree(file, this.#store, { registry: modules.registry, args: modules.args, ids });
     const { tree: after, operations } = effective;

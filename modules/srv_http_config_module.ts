@@ -1,0 +1,80 @@
+import { action, type ActionContext } from '../core/module/control.js';
+import { ConfigurationHistory, type HistoryChange, type HistoryView } from '../core/module/history.js';
+import { coreModule } from '../core/module/manifest.js';
+import { printTree } from '../core/module/print.js';
+import { Transactions } from '../core/module/services.js';
+import type { Block } from '../core/module/tree.js';
+import type { Versioned } from '../core/module/versioned.js';
+
+/** A directive as JSON: the form that parsers of nginx configurations give. */
+interface DirectiveJson {
+  readonly directive: string;
+  readonly args: readonly string[];
+  readonly block?: readonly DirectiveJson[];
+}
+
+interface HistoryParams {
+  /** The version that the page before ended with. */
+  readonly after?: number;
+  readonly limit: number;
+}
+
+/** What is in force, what the API changed, and the way back. Its actions are the meaning of the API; the control plane adds HTTP. */
+@coreModule({ name: 'srv_http_config_module', api: 1, plane: 'data' })
+export class ConfigurationActions {
+  constructor(
+    private readonly transactions: Transactions,
+    private readonly history: ConfigurationHistory,
+  ) {}
+
+  @action('config.effective')
+  effective({ asText }: { readonly asText: boolean }): Versioned {
+    const { tree } = this.transactions;
+    return this.#versioned(asText ? withoutKeys(printTree(tree)) : blockJson(tree));
+  }
+
+  @action('config.drift')
+  drift(): Versioned {
+    return this.#versioned({ diff: this.history.drift().map(withoutKeys) });
+  }
+
+  @action('history.list')
+  list({ after, limit }: HistoryParams): Versioned {
+    const entries = this.history.entries({ ...(after !== undefined && { before: after }), limit: limit + 1 });
+    const page = entries.slice(0, limit);
+    const last = entries.length > limit ? page.at(-1) : undefined;
+    return { ...this.#versioned(page.map(shown)), ...(last && { next: last.version }) };
+  }
+
+  @action('history.rollback')
+  async rollback({ version }: { readonly version: number }, context: ActionContext): Promise<Versioned> {
+    const applied = await this.history.rollback(version, context);
+    return { value: { version: applied.version }, version: String(applied.version), diff: applied.diff.map(withoutKeys) };
+  }
+
+  #versioned(value: unknown): Versioned {
+    return { value, version: String(this.transactions.version), diff: [] };
+  }
+}
+
+function shown({ version, at, origin, changes, diff }: HistoryView): object {
+  const what = origin === 'reload' ? { diff: diff.map(withoutKeys) } : { changes: changes?.map(withoutKeysIn) ?? null };
+  return { version, at: new Date(at).toISOString(), origin, ...what };
+}
+
+function withoutKeysIn({ place, before, after }: HistoryChange): HistoryChange {
+  return { place, ...(before !== undefined && { before: withoutKeys(before) }), ...(after !== undefined && { after: withoutKeys(after) }) };
+}
+
+/** Private keys that stand in the configuration itself (`data:` of ssl_certificate_key) are not shown. */
+function withoutKeys(text: string): string {
+  return text.replaceAll(/-----BEGIN ([A-Z ]*PRIVATE KEY)-----.*?-----END \1-----/gs, '(private key)');
+}
+
+function blockJson(block: Block): DirectiveJson[] {
+  return Array.from(block, ({ name, args, block: inner }) => ({
+    directive: name,
+    args: args.map(({ text }) => withoutKeys(text)),
+    ...(inner && { block: blockJson(inner) }),
+  }));
+}
