@@ -9,8 +9,8 @@ const CALM = /GOAWAY ENHANCE_YOUR_CALM$/;
 const ROUNDS = 3000;
 const LARGE = 10_000_000;
 
-/** `round` is the number of a stream that has not been used. */
-type Flood = readonly [name: string, first: string, each: (stream: number) => string];
+/** `each` is given the number of a stream that has not been used. */
+type Flood = readonly [name: string, first: string, each: (stream: number) => string, waitFor?: RegExp];
 
 const unfinished = frame(Type.headers, END_STREAM, 1, request());
 
@@ -34,7 +34,7 @@ const FLOODS: readonly Flood[] = [
   ['empty DATA', post(1, '/wait'), () => data(1, '')],
   ['empty DATA with padding', post(1, '/wait'), () => data(1, '\x03\0\0\0', 8)],
   ['WINDOW_UPDATE by one of the connection', '', () => windowUpdate(0, 1)],
-  ['WINDOW_UPDATE by one of a response', settings([4, 0]) + get(1, '/large'), () => windowUpdate(1, 1)],
+  ['WINDOW_UPDATE by one of a response', settings([4, 0]) + get(1, '/large'), () => windowUpdate(1, 1), /1: 200/],
   ['unknown frames', '', () => frame(0x42, 0, 0)],
   ['frames of a closed stream', get(1), () => windowUpdate(1, 5) + reset(1)],
   [
@@ -55,9 +55,10 @@ test('floods end the connection, and the others do not notice', async (t) => {
         location /wait { proxy_pass http://127.0.0.1:${backend.port}; } } }`,
   );
   const port = srv.port('web');
-  const flood = async ([name, first, each]: Flood): Promise<void> => {
+  const flood = async ([name, first, each, begun]: Flood): Promise<void> => {
     const wire = await Wire.open(t, port);
     wire.send(first);
+    if (begun !== undefined) await wire.tells(begun);
     for (let round = 0; round < ROUNDS && !wire.closed; round += 100) {
       wire.send(Array.from({ length: 100 }, (_, at) => each(2 * (round + at) + 1)).join(''));
       await new Promise((resolve) => setImmediate(resolve));
