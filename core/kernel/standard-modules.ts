@@ -28,6 +28,7 @@ export const STANDARD_MODULES: readonly string[] = [
   'srv_http_gzip_module',
   'srv_http_gunzip_module',
   'srv_http_sub_filter_module',
+  'srv_http_charset_module',
   'srv_http_upstream_module',
   'srv_http_upstream_least_conn_module',
   'srv_http_upstream_hash_module',
