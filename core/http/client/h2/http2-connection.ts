@@ -13,23 +13,11 @@ import type { ClientSocket, SocketUser } from '../../../net/socket-user.js';
 import { BodyWindow } from './body-window.js';
 import { FrameHandler } from './frame-handler.js';
 import type { Http2Stream } from './http2-stream.js';
+import { Leaving, LEAVING_TIME } from './leaving.js';
 import { Sender } from './sender.js';
 
 /** Bytes of heads and of replies to frames of control that a client may leave unread. Bodies wait long before. */
 const UNREAD_LIMIT = 2_097_152;
-/** How long a client that is told of the end may go on opening streams if it does not confirm that it has understood. Milliseconds. */
-const LEAVING_TIME = 1000;
-/** What PING carries when a confirmation of the end is asked for. */
-const LEAVING_PING = 'srv-quit';
-
-/** How far the end of a connection has come. */
-const enum Leaving {
-  No,
-  /** The client knows (GOAWAY), and streams that it has opened meanwhile are served (RFC 9113, 6.8). */
-  Announced,
-  /** No new streams are served. */
-  Gone,
-}
 
 /** One HTTP/2 connection of a client (RFC 9113): its streams and its time limits. What frames mean: {@link FrameHandler}. */
 export class Http2Connection implements SocketUser, IdleClient, Timed {
@@ -50,14 +38,13 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
   readonly #reader = new FrameReader();
   readonly #writer: FrameWriter;
   readonly #frames: FrameHandler;
+  readonly #leaving: Leaving;
   readonly #openedAt: number;
   #settingsKnown = false;
   #prefaceSeen = 0;
   #flushing = false;
   #inRead = false;
   #closing = false;
-  #leaving = Leaving.No;
-  #leavingSince = 0;
   /** Acknowledges a smaller table of the client in the next header block (RFC 7541, 4.2). */
   #tableUpdate = '';
 
@@ -72,6 +59,7 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
     this.#writer = new FrameWriter(socket);
     this.sender = new Sender(socket, this.#writer, this.flood, context.clock, this.streams);
     this.#frames = new FrameHandler(this);
+    this.#leaving = new Leaving(this.#writer, context.clock);
     this.#openedAt = context.clock.now;
     this.maxStreams = settings.http2MaxStreams;
     this.#bodyWindow = settings.http2BodyPreread;
@@ -100,7 +88,7 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
   }
   /** No new streams are served. */
   get isLeaving(): boolean {
-    return this.#leaving === Leaving.Gone || this.#closing;
+    return this.#leaving.isFinal || this.#closing;
   }
 
   // The socket's side.
@@ -155,7 +143,7 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
 
   /** Ends when the streams that are open have, and those that the client opens before it knows. At once if its place is needed. */
   drain(): void {
-    if (this.#closing || this.#leaving !== Leaving.No) return;
+    if (this.#closing || this.#leaving.hasBegun) return;
     if (this.listener.draining) this.#announceEnd();
     else this.#leave();
   }
@@ -170,8 +158,8 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
     this.streams.set(stream.id, stream);
     this.client.requests++;
     this.context.timers.disarm(this);
-    if (this.#leaving === Leaving.Announced) {
-      if (this.context.clock.now - this.#leavingSince > LEAVING_TIME) this.#goAway(ErrorCode.NoError);
+    if (this.#leaving.hasBegun) {
+      if (this.#leaving.isOverdue) this.#goAway(ErrorCode.NoError);
       return;
     }
     const { settings } = this.listener.names.defaultServer.fallback;
@@ -211,7 +199,7 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
 
   /** The client has seen everything that was sent before the PING. */
   onPingAcknowledged(payload: Buffer): void {
-    if (this.#leaving !== Leaving.Announced || payload.latin1Slice() !== LEAVING_PING) return;
+    if (!this.#leaving.isConfirmedBy(payload)) return;
     this.#goAway(ErrorCode.NoError);
     if (this.streams.size === 0) this.#end();
   }
@@ -261,7 +249,7 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
   onStreamClosed(stream: Http2Stream): void {
     this.streams.delete(stream.id);
     if (this.streams.size > 0 || this.#closing) return;
-    if (this.#leaving === Leaving.Gone) {
+    if (this.#leaving.isFinal) {
       this.#end();
       return;
     }
@@ -291,7 +279,7 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
   /** @param last the stream that was open last; undefined: none was served */
   #waitForStream(last: Http2Stream | undefined): void {
     const { settings } = last?.request?.location ?? this.listener.names.defaultServer.fallback;
-    this.context.timers.arm(this, this.#leaving === Leaving.No ? settings.keepaliveTimeout : LEAVING_TIME);
+    this.context.timers.arm(this, this.#leaving.hasBegun ? LEAVING_TIME : settings.keepaliveTimeout);
   }
 
   #afterPreface(chunk: Buffer): Buffer | undefined {
@@ -333,18 +321,13 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
   }
 
   #announceEnd(): void {
-    this.#leaving = Leaving.Announced;
-    this.#leavingSince = this.context.clock.now;
-    this.#writer.goaway(LARGEST_STREAM, ErrorCode.NoError, '');
-    this.#writer.frame(FrameType.Ping, 0, 0, LEAVING_PING);
+    this.#leaving.announce();
     if (this.streams.size === 0) this.#waitForStream(undefined);
     this.scheduleFlush();
   }
 
   #goAway(code: ErrorCode): void {
-    if (this.#leaving === Leaving.Gone && code === ErrorCode.NoError) return;
-    this.#leaving = Leaving.Gone;
-    this.#writer.goaway(this.#frames.lastServed, code, '');
+    this.#leaving.goAway(this.#frames.lastServed, code);
     this.scheduleFlush();
   }
 
@@ -365,8 +348,6 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
 const EMPTY = Buffer.alloc(0);
 /** Dynamic table size update to 0: nothing is ever put into that table. */
 const EMPTY_TABLE = '\x20';
-/** Stands in GOAWAY for: all that you open before you read this. */
-const LARGEST_STREAM = 0x7fff_ffff;
 
 /** One function for all connections: none makes a closure. */
 function flushConnection(connection: Http2Connection): void {
