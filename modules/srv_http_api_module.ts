@@ -12,18 +12,18 @@ const rule = directive({
   in: ['api_limit_except'],
   args: clients({ all: true }),
   many: true,
-  doc: 'The first rule that fits the client decides; without one it is allowed.',
+  doc: 'Access rule for a client address; the first matching rule applies. Without one, access is allowed.',
 });
 
 const directives = {
-  dyn_module_api: directive({ in: ['location'], inherit: 'none', doc: 'The REST API of all control modules lies below this location.' }),
+  dyn_module_api: directive({ in: ['location'], inherit: 'none', doc: 'Serves the REST API of all control modules below this location.' }),
   api_limit_except: directive({
     in: ['location'],
     args: { key: text('module_key'), methods: rest(method('METHOD')) },
     many: true,
     inherit: 'none',
     block: { context: 'api_limit_except', directives: { allow: rule, deny: rule } },
-    doc: 'Rules for clients that use another method than these on the paths of one module.',
+    doc: 'Access rules for requests to one module with methods other than these.',
   }),
 };
 

@@ -44,7 +44,12 @@ function agents(): ArgType<RegExp> {
 const directives = {
   gzip: directive({ in: [...IN, 'if in location'], args: flag(), default: 'off', doc: 'Compresses responses.' }),
   gzip_buffers: directive({ in: IN, args: { number: number({ min: 1 }), size: size() }, doc: 'Accepted: buffers grow as needed.' }),
-  gzip_comp_level: directive({ in: IN, args: number({ min: 1, max: 9 }), default: '1', doc: 'From 1, fast, to 9, small.' }),
+  gzip_comp_level: directive({
+    in: IN,
+    args: number({ min: 1, max: 9 }),
+    default: '1',
+    doc: 'Compression level, from 1 (fast) to 9 (small).',
+  }),
   gzip_disable: directive({
     in: IN,
     args: { agents: rest(agents()) },
@@ -55,10 +60,15 @@ const directives = {
     in: IN,
     args: powerOfTwo(512, 131_072, 'must be 512, 1k, 2k, 4k, 8k, 16k, 32k, 64k, or 128k'),
     default: '64k',
-    doc: 'Memory for finding what repeats, for each response.',
+    doc: 'Memory for the compression of a response.',
   }),
-  gzip_http_version: directive({ in: IN, args: choice('1.0', '1.1'), default: '1.1', doc: 'The least version of a client.' }),
-  gzip_min_length: directive({ in: IN, args: size(), default: '20', doc: 'Shorter responses, by Content-Length, stay as they are.' }),
+  gzip_http_version: directive({
+    in: IN,
+    args: choice('1.0', '1.1'),
+    default: '1.1',
+    doc: 'Minimum HTTP version of a request whose response is compressed.',
+  }),
+  gzip_min_length: directive({ in: IN, args: size(), default: '20', doc: 'Minimum Content-Length of a response that is compressed.' }),
   gzip_no_buffer: directive({ in: IN, args: flag(), default: 'off', doc: 'Accepted: what is compressed is sent.' }),
   gzip_proxied: directive({
     in: IN,
@@ -66,7 +76,7 @@ const directives = {
       cases: rest(choice('off', 'expired', 'no-cache', 'no-store', 'private', 'no_last_modified', 'no_etag', 'auth', 'any')),
     },
     default: 'off',
-    doc: 'Which requests of proxies (with a field Via) get compressed responses.',
+    doc: 'Compresses responses to requests of proxies (with a field Via) in these cases.',
   }),
   gzip_types: directive({
     in: IN,
@@ -84,7 +94,7 @@ const directives = {
     in: IN,
     args: powerOfTwo(1024, 32_768, 'must be 1k, 2k, 4k, 8k, 16k, or 32k'),
     default: '32k',
-    doc: 'How far back what repeats is found.',
+    doc: 'Window of the compression.',
   }),
 };
 

@@ -202,7 +202,7 @@ function assertFormats(scope: LogScope): void {
 function assertWords(scope: LogScope, line: Directive): void {
   const [path = '', ...others] = line.args.map((word) => word.text);
   if (path.startsWith('syslog:')) scope.fail(`unsupported log "${path}"`, line, 'write to a file');
-  if (path === 'off' && others[0] !== undefined) scope.fail(`invalid parameter "${others[0]}"`, line, '"off" stands alone');
+  if (path === 'off' && others[0] !== undefined) scope.fail(`invalid parameter "${others[0]}"`, line, '"off" has no other parameters');
   if (/^(?:buffer|flush|if)=/.test(others[0] ?? ''))
     scope.fail(`unknown log format "${others[0]}"`, line, `the format comes first: access_log ${path} combined ${others[0]}`);
   if (path.includes('$') && others.some((option) => option.startsWith('buffer=')))

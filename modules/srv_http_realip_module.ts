@@ -11,19 +11,19 @@ const directives = {
     in: IN,
     args: clients(),
     many: true,
-    doc: 'Trusted addresses: what they tell of the client is believed.',
+    doc: 'Trusted addresses, which send the real address of the client.',
   }),
   real_ip_header: directive({
     in: IN,
     args: text('field | X-Real-IP | X-Forwarded-For | proxy_protocol'),
     default: 'X-Real-IP',
-    doc: 'Request field, or PROXY protocol header, that tells the address of the client.',
+    doc: 'Request field, or PROXY protocol header, with the address of the client.',
   }),
   real_ip_recursive: directive({
     in: IN,
     args: flag(),
     default: 'off',
-    doc: 'Whether the last address that is not trusted is chosen, instead of the last one.',
+    doc: 'Uses the last address that is not trusted, instead of the last one.',
   }),
 };
 

@@ -62,7 +62,7 @@ const directives = {
     in: IN,
     args: { versions: rest(choice('SSLv2', 'SSLv3', ...VERSIONS)) },
     default: 'TLSv1.2 TLSv1.3',
-    doc: 'Versions of TLS that are spoken.',
+    doc: 'Enabled TLS versions.',
   }),
   ssl_ciphers: directive({
     in: IN,
@@ -70,16 +70,21 @@ const directives = {
     default: 'HIGH:!aNULL:!MD5',
     doc: 'Ciphers up to TLS 1.2, in the form of OpenSSL.',
   }),
-  ssl_prefer_server_ciphers: directive({ in: IN, args: flag(), default: 'off', doc: "Whether the server's order of ciphers decides." }),
+  ssl_prefer_server_ciphers: directive({
+    in: IN,
+    args: flag(),
+    default: 'off',
+    doc: "Prefers the server's order of ciphers to the client's.",
+  }),
   ssl_ecdh_curve: directive({ in: IN, args: text('curve'), default: 'auto', doc: 'Curves for the key exchange.' }),
-  ssl_session_timeout: directive({ in: IN, args: time({ calendar: true }), default: '5m', doc: 'How long a session may be resumed.' }),
+  ssl_session_timeout: directive({ in: IN, args: time({ calendar: true }), default: '5m', doc: 'Time in which a session can be resumed.' }),
   ssl_session_cache: directive({
     in: IN,
     args: { words: rest(sessionCache()) },
     default: 'none',
     doc: 'Keeps the sessions of clients that resume without tickets. Of a shared cache every worker has a copy of this size, which learns of the sessions of others within moments.',
   }),
-  ssl_session_tickets: directive({ in: IN, args: flag(), default: 'on', doc: 'Whether sessions are resumed with tickets.' }),
+  ssl_session_tickets: directive({ in: IN, args: flag(), default: 'on', doc: 'Enables session tickets.' }),
   ssl_session_ticket_key: directive({
     in: IN,
     args: file(ticketKeys, 'path'),

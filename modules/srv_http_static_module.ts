@@ -54,14 +54,14 @@ const directives = {
     inherit: 'none',
     doc: 'Serves the first of the files that exists; else the last word says what to do: =code, a named location, or another URI.',
   }),
-  etag: directive({ in: ANYWHERE, args: flag(), default: 'on', doc: 'Whether files have an ETag, made of their time and their size.' }),
+  etag: directive({ in: ANYWHERE, args: flag(), default: 'on', doc: 'Sends an ETag, made of the time and the size of a file.' }),
   if_modified_since: directive({
     in: ANYWHERE,
     args: choice('off', 'exact', 'before'),
     default: 'exact',
     doc: 'How If-Modified-Since is compared with the time of a file.',
   }),
-  log_not_found: directive({ in: ANYWHERE, args: flag(), default: 'on', doc: 'Whether files that do not exist are logged.' }),
+  log_not_found: directive({ in: ANYWHERE, args: flag(), default: 'on', doc: 'Logs missing files.' }),
   open_file_cache: directive({
     in: ANYWHERE,
     args: { off: word('off'), max: param('max', number({ min: 1 })), inactive: param('inactive', time(), 60_000) },
@@ -84,7 +84,7 @@ const directives = {
     in: ANYWHERE,
     args: flag(),
     default: 'off',
-    doc: 'Whether errors are kept as well, as of missing files.',
+    doc: 'Caches errors as well, for example of missing files.',
   }),
   open_file_cache_events: directive({ in: ANYWHERE, args: flag(), default: 'off', doc: 'Accepted; has no effect.' }),
   disable_symlinks: directive({

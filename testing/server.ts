@@ -87,7 +87,7 @@ export class TestServer {
       const lines = this.log().slice(before);
       return /: (?:reconfigured|the configuration in force stays as it was)$/m.test(lines) ? lines : undefined;
     });
-    if (!/: reconfigured$/m.test(said)) throw new Error(`the reload was refused:\n${said}`);
+    if (!/: reconfigured$/m.test(said)) throw new Error(`the reload failed:\n${said}`);
     if (site?.control !== undefined) await this.#untilApi();
   }
 

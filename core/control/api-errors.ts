@@ -39,7 +39,7 @@ function withoutFolders(text: string, folders: readonly string[]): string {
 
 /** Why a change could not be kept: nothing was changed then. The log has the paths. */
 export function storeApiError(error: unknown): unknown {
-  if (isFull(error)) return new ApiError(507, 'StoreFull', 'the disk that keeps changes is full; nothing was changed');
+  if (isFull(error)) return new ApiError(507, 'StoreFull', 'the disk of the data folder is full; nothing was changed');
   if (error instanceof StoreGone) return storeUnavailable('was removed or replaced while srv uses it');
   if (error instanceof StoreError || isSqliteError(error)) return storeUnavailable('cannot be written');
   return error;

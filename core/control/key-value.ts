@@ -149,7 +149,7 @@ export class MasterKeyValue extends KeyValue implements Replicated {
       store.keep();
       store.transaction(() => work(store));
     } catch (error) {
-      this.log.write('error', `a key-value change cannot be kept: ${error instanceof Error ? error.message : String(error)}`);
+      this.log.write('error', `cannot store a key-value change: ${error instanceof Error ? error.message : String(error)}`);
       throw storeApiError(error);
     }
   }

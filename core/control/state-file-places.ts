@@ -23,6 +23,11 @@ export class StateFilePlaces {
     }
     const folder = dirname(path);
     if (`${this.dataFolder ?? ''}/`.startsWith(`${folder}/`) || existsSync(folder)) return;
-    throw errorAt(directive, `"${directive.name}" file "${path}" cannot be written: there is no such folder`, word, `make it: ${folder}`);
+    throw errorAt(
+      directive,
+      `"${directive.name}" file "${path}" cannot be written: no such directory`,
+      word,
+      `create the directory ${folder}`,
+    );
   }
 }

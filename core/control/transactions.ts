@@ -292,7 +292,7 @@ export class TransactionQueue extends Transactions {
       });
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      log.write(keeps ? 'error' : 'warn', keeps ? `a change cannot be kept: ${reason}` : `the reload is not in the history: ${reason}`);
+      log.write(keeps ? 'error' : 'warn', keeps ? `cannot store a change: ${reason}` : `cannot add the reload to the history: ${reason}`);
       if (keeps) throw storeApiError(error);
     }
     this.#version = version;

@@ -24,13 +24,13 @@ export function* routeErrors(instance: object): ManifestErrors {
 
 function* methodErrors(instance: object, what: string, method: string): ManifestErrors {
   if (typeof (instance as Readonly<Record<string, unknown>>)[method] !== 'function')
-    yield new ManifestError(`${what}: the class has no method "${method}"`, 'a decorator stands in front of the method that it is for');
+    yield new ManifestError(`${what}: the class has no method "${method}"`, 'put the decorator directly before its method');
 }
 
 function* declarationErrors({ verb, path, schemas }: RouteDeclaration): ManifestErrors {
   if (!VERBS.includes(verb)) yield new ManifestError(`unknown method "${verb}"`, `one of: ${VERBS.join(', ')}`);
   if (typeof path !== 'string' || !PATH.test(path))
-    yield new ManifestError('invalid path', 'it is empty, or starts with a slash: /things/:id; what varies is a part of its own');
+    yield new ManifestError('invalid path', 'it is empty, or starts with a slash: /things/:id; a parameter is a whole segment');
   if (!isRecord(schemas)) {
     yield new ManifestError(
       'the schemas are missing',

@@ -70,7 +70,7 @@ export function wantedServices(moduleClass: ModuleClass): readonly unknown[] {
   const wanted: unknown = Reflect.getMetadata('design:paramtypes', moduleClass) ?? [];
   if (!Array.isArray(wanted)) throw new ManifestError('"services" must be an array', 'write it as static services = [Log]');
   if (wanted.length >= moduleClass.length) return wanted;
-  const message = `it names ${wanted.length} of the ${moduleClass.length} services that its constructor takes`;
+  const message = `it names ${wanted.length} of the ${moduleClass.length} parameters of its constructor`;
   throw new ManifestError(message, 'name them in order: static services = [Log]; TypeScript does it with "emitDecoratorMetadata"');
 }
 

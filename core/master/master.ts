@@ -204,7 +204,7 @@ export class Master {
     const { tree: file, modules } = await checkWithHelpers(parsed, this.#instance);
     const { data_folder: folder, helper } = readSettings(file.root, modules.args).main;
     // Without helpers there is no API: what would be kept are numbers that nobody sees.
-    const unusable = (reason: string): void => log.write('notice', `no change can be kept: ${reason}`);
+    const unusable = (reason: string): void => log.write('notice', `API changes cannot be stored: ${reason}`);
     this.#store = helper.length > 0 ? Store.open(folder) : Store.openIfUsable(folder, unusable);
     const participants = (): WorkerPool['participants'] => this.#workers.participants;
     const heapSize = (): number => this.#heapSize();

@@ -69,7 +69,7 @@ function numbersOf(user: string, group: string): Owner {
   try {
     setegid(group);
   } catch {
-    throw new Error(`getgrnam("${group}") failed: "user" without a group takes the group of the user's name`);
+    throw new Error(`getgrnam("${group}") failed: "user" without a group uses the group with the name of the user`);
   }
   const gid = getegid();
   setegid(0);

@@ -32,7 +32,7 @@ export function fieldName(): ArgType<string, string> {
     form: 'field',
     parse(value) {
       if (isToken(value)) return value;
-      throw new ArgError(`invalid header name "${value}"`, "letters, digits and !#$%&'*+-.^_`|~ may stand in it");
+      throw new ArgError(`invalid header name "${value}"`, "allowed are letters, digits and !#$%&'*+-.^_`|~");
     },
     print: asIs,
     json: textForm({ pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$", description: 'the name of a header field' }),

@@ -22,7 +22,7 @@ export function isToken(text: string): boolean {
 export function byteText(text: string): string {
   if (!NO_BYTE.test(text)) return text;
   throw new TypeError(
-    `${inspect(text)} has characters that are no bytes: make it UTF-8 with Buffer.from(text).latin1Slice(), or encode it with encodeURIComponent`,
+    `${inspect(text)} has characters that are not bytes: make it UTF-8 with Buffer.from(text).latin1Slice(), or encode it with encodeURIComponent`,
   );
 }
 
@@ -31,7 +31,7 @@ export function byteText(text: string): string {
  * @throws TypeError for a name that is no token, or a value that is not made of bytes
  */
 export function fieldLine(name: string, value: string): string {
-  if (!isToken(name)) throw new TypeError(`${inspect(name)} is no name of a header field`);
+  if (!isToken(name)) throw new TypeError(`${inspect(name)} is not a valid header name`);
   return `${name}: ${ENDS_LINE.test(value) ? byteText(value).replace(EVERY_END, ' ') : value}\r\n`;
 }
 

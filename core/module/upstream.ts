@@ -69,7 +69,7 @@ export const upstreamDirectives = {
     in: ['upstream'],
     args: { connections: number({ max: WHOLE }), local: word('local') },
     default: '32 local',
-    doc: 'Idle connections to servers kept by each worker; with "local", each location keeps its own.',
+    doc: 'Maximum number of idle connections to servers in each worker; with "local", for each location separately.',
   }),
   keepalive_requests: directive({
     in: ['upstream'],

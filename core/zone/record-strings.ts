@@ -38,7 +38,7 @@ export class RecordStrings<S extends string> {
     const [text, size] = [String(value), this.#sizes[at]!];
     if (text.length > size) throw new RangeError(`string "${this.names[at]}" has ${text.length} bytes: it may have ${size}`);
     for (let index = 0; index < text.length; index++)
-      if (text.charCodeAt(index) > 255) throw new RangeError(`string "${this.names[at]}" has characters that are no bytes`);
+      if (text.charCodeAt(index) > 255) throw new RangeError(`string "${this.names[at]}" has characters that are not bytes`);
     return text;
   }
 

@@ -15,14 +15,14 @@ export const bufferingDirectives = {
     in: ANYWHERE,
     args: flag(),
     default: 'on',
-    doc: 'Whether a response is read from the upstream as fast as it comes when the client is slower; what the client has not taken waits in memory and in a temporary file.',
+    doc: 'Reads a response from the upstream as fast as possible; what the client has not read yet is kept in memory and in a temporary file.',
   }),
-  proxy_buffer_size: directive({ in: ANYWHERE, args: size(), default: '4k', doc: 'Longest head of a response.' }),
+  proxy_buffer_size: directive({ in: ANYWHERE, args: size(), default: '4k', doc: 'Maximum size of a response header.' }),
   proxy_buffers: directive({
     in: ANYWHERE,
     args: { count: number(), size: size() },
     default: '8 4k',
-    doc: 'Memory for what a slow client has not taken yet of one response: number and size of buffers.',
+    doc: 'Number and size of buffers for the part of a response that a slow client has not read yet.',
   }),
   proxy_busy_buffers_size: directive({
     in: ANYWHERE,
@@ -33,7 +33,7 @@ export const bufferingDirectives = {
     in: ANYWHERE,
     args: size(),
     default: '1g',
-    doc: 'Longest temporary file of one response; 0: none, and the upstream waits when the memory is full.',
+    doc: 'Maximum size of the temporary file of a response; 0 disables it, and the upstream waits when the buffers are full.',
   }),
   proxy_temp_file_write_size: directive({
     in: ANYWHERE,

@@ -13,32 +13,32 @@ export const tlsDirectives = {
   proxy_ssl_name: directive({
     in: ANYWHERE,
     args: template('name'),
-    doc: 'Name that the certificate of the upstream has to be for, and that is sent to it; $proxy_host by default.',
+    doc: 'Server name to verify in the certificate of the upstream, and to send by SNI. Default: $proxy_host.',
   }),
-  proxy_ssl_server_name: directive({ in: ANYWHERE, args: flag(), default: 'off', doc: 'Whether the name is sent to the upstream (SNI).' }),
-  proxy_ssl_verify: directive({ in: ANYWHERE, args: flag(), default: 'off', doc: 'Whether the certificate of the upstream is verified.' }),
+  proxy_ssl_server_name: directive({ in: ANYWHERE, args: flag(), default: 'off', doc: 'Sends the server name to the upstream (SNI).' }),
+  proxy_ssl_verify: directive({ in: ANYWHERE, args: flag(), default: 'off', doc: 'Verifies the certificate of the upstream.' }),
   proxy_ssl_verify_depth: directive({
     in: ANYWHERE,
     args: number(),
     default: '1',
-    doc: 'Most certificates between that of the upstream and a trusted one.',
+    doc: 'Verification depth of the certificate chain of the upstream.',
   }),
   proxy_ssl_trusted_certificate: directive({
     in: ANYWHERE,
     args: confPath(),
-    doc: 'File with the certificates of authorities that certificates of upstreams are verified with.',
+    doc: 'Trusted CA certificates in PEM for the verification of upstreams.',
   }),
   proxy_ssl_certificate: directive({
     in: ANYWHERE,
     args: confPath(),
-    doc: 'Certificate in PEM that is shown to upstreams that ask for one.',
+    doc: 'Client certificate in PEM for the authentication to the upstream.',
   }),
   proxy_ssl_certificate_key: directive({ in: ANYWHERE, args: confPath(), doc: 'Private key in PEM of that certificate.' }),
   proxy_ssl_protocols: directive({
     in: ANYWHERE,
     args: { versions: rest(choice('SSLv2', 'SSLv3', ...VERSIONS)) },
     default: 'TLSv1.2 TLSv1.3',
-    doc: 'Versions of TLS that are spoken with upstreams.',
+    doc: 'TLS versions for connections to the upstream.',
   }),
   proxy_ssl_ciphers: directive({
     in: ANYWHERE,
@@ -46,7 +46,7 @@ export const tlsDirectives = {
     default: 'DEFAULT',
     doc: 'Ciphers up to TLS 1.2, in the form of OpenSSL.',
   }),
-  proxy_ssl_session_reuse: directive({ in: ANYWHERE, args: flag(), default: 'on', doc: 'Whether sessions with upstreams are resumed.' }),
+  proxy_ssl_session_reuse: directive({ in: ANYWHERE, args: flag(), default: 'on', doc: 'Resumes TLS sessions with the upstream.' }),
 };
 
 type TlsScope = LocationScope<typeof tlsDirectives>;

@@ -168,7 +168,10 @@ test('a state file that could not keep its members is refused', async (t) => {
     ).stderr;
   const twice = await check('state demo.state; } upstream other { zone other 64k; state ./demo.state;');
   t.regex(twice, /"state" file "[^"]*\/demo\.state" is used twice in .*srv\.conf[^]*the other one is in .*srv\.conf/);
-  t.regex(await check('state nowhere/demo.state;'), /cannot be written: there is no such folder in .*srv\.conf[^]*make it: .*\/nowhere/);
+  t.regex(
+    await check('state nowhere/demo.state;'),
+    /cannot be written: no such directory in .*srv\.conf[^]*create the directory .*\/nowhere/,
+  );
   // A start makes the data folder itself.
   t.regex(await check('state data/demo.state;'), /test is successful/);
 });

@@ -15,7 +15,7 @@ test('a server that keeps nothing needs no data folder', async (t) => {
   const http = `upstream demo { zone demo 64k; server 127.0.0.1:1; } server { listen 127.0.0.1:%%PORT_web%%; return 200 hello; }`;
   const conf = `data_folder no-folder/data; error_log logs/error.log notice; events {} http { ${http} }`;
   const srv = await startSrv(t, conf, UNUSABLE);
-  t.regex(srv.log(), /\[notice\].* no change can be kept: data folder ".*no-folder\/data" cannot be used: ENOTDIR/);
+  t.regex(srv.log(), /\[notice\].* API changes cannot be stored: data folder ".*no-folder\/data" cannot be used: ENOTDIR/);
   t.is((await get(srv.port('web'), '/')).body, 'hello');
   srv.signal('SIGHUP');
   await srv.waitForLog(/reconfigured/);

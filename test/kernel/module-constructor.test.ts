@@ -10,13 +10,13 @@ const IS_REFUSED: readonly (readonly [what: string, source: PluginSource, reason
   [
     'services that are not named',
     { body: 'constructor(log) { this.log = log; }' },
-    'it names 0 of the 1 services that its constructor takes',
+    'it names 0 of the 1 parameters of its constructor',
     'name them in order: static services = [Log]; TypeScript does it with "emitDecoratorMetadata"',
   ],
   [
     'too few services',
     { body: 'static services = [Log]; constructor(log, pairs) {}', imports: `import { Log } from 'srv/module/services.js';` },
-    'it names 1 of the 2 services that its constructor takes',
+    'it names 1 of the 2 parameters of its constructor',
     'name them in order: static services = [Log]; TypeScript does it with "emitDecoratorMetadata"',
   ],
   [

@@ -40,7 +40,7 @@ const BAD_ROUTES: readonly (readonly [route: string, reason: string, hint: strin
   [
     `'GET', 'x', { summary: 'x', responses: { 204: null } }`,
     'GET "x": invalid path',
-    'it is empty, or starts with a slash: /things/:id; what varies is a part of its own',
+    'it is empty, or starts with a slash: /things/:id; a parameter is a whole segment',
   ],
   [
     `'FETCH', '/x', { summary: 'x', responses: { 204: null } }`,
@@ -276,7 +276,7 @@ const IS_REFUSED: readonly (readonly [what: string, source: PluginSource, reason
       body: `static { action('acme.a')(this.prototype, 'nope', {}); }`,
     },
     'action "acme.a": the class has no method "nope"',
-    'a decorator stands in front of the method that it is for',
+    'put the decorator directly before its method',
   ],
   [
     'a variable that is no function',

@@ -153,7 +153,7 @@ test('a record may have strings of bytes, of any length up to their size', (t) =
   });
   t.throws(() => records.update('k', withStrings('a', '€'), undefined), {
     instanceOf: RangeError,
-    message: /"all" has characters that are no bytes/,
+    message: /"all" has characters that are not bytes/,
   });
   t.like(records.get('k'), { count: 4, name: 'x' });
   t.throws(() => ZoneRecords.open(zone, { fields: [], strings: { none: 0 } }, { now: 1 }), { instanceOf: RangeError });

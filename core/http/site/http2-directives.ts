@@ -59,13 +59,13 @@ export const http2Directives = {
     in: IN_SERVER,
     args: flag(),
     default: 'off',
-    doc: 'Lets clients speak HTTP/2: over TLS by ALPN, without it with prior knowledge.',
+    doc: 'Enables HTTP/2: over TLS by ALPN, otherwise with prior knowledge.',
   }),
   http2_max_concurrent_streams: directive({
     in: IN_SERVER,
     args: number(),
     default: '128',
-    doc: 'Requests of one HTTP/2 connection that are served at once.',
+    doc: 'Maximum number of concurrent HTTP/2 streams of a connection.',
   }),
   http2_body_preread_size: directive({
     in: IN_SERVER,

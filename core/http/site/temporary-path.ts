@@ -84,7 +84,7 @@ function refusing(folder: string, step: () => void): void {
     step();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return;
-    const hint = 'long bodies are kept there: set "client_body_temp_path" or "proxy_temp_path" to a folder that can be made';
+    const hint = 'temporary files are stored there: set "client_body_temp_path" or "proxy_temp_path" to a directory that can be created';
     throw new ConfigError(failureOf('mkdir', folder, error), undefined, 1, hint);
   }
 }
