@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { Lab } from '../lab.js';
+import { load } from '../load.js';
 import type { PacedReport } from '../paced-client.js';
 import type { Started } from '../processes.js';
 import { type RunningSite, withSite } from '../running-site.js';
@@ -11,6 +12,8 @@ import { runTime } from '../usage.js';
 const CONNECTIONS = 64;
 /** A server is loaded for as long before the next one has its turn. */
 const TURN_SECONDS = 2;
+/** A warm-up at full load lasts as many times as that of other measurements. */
+const WARM_UPS = 3;
 
 interface Part extends PacedReport {
   /** Seconds of processor time. */
@@ -21,7 +24,7 @@ interface Part extends PacedReport {
 export const partLoadScenarios: readonly Scenario[] = [640, 2400, 9600].map((rate) => ({
   name: `${rate}rps`,
   title: `${rate.toLocaleString('en')} requests a second`,
-  how: `${CONNECTIONS} connections, 1 KB from the backend, keep-alive; requests come one by one at random moments, as many a second for every server.`,
+  how: `${CONNECTIONS} connections, 1 KB from the backend, keep-alive; requests come one by one at random moments, as many a second for every server. Before, each is loaded with all that it can do: it has run for a while, and compiles no more code.`,
   columns: [
     { key: 'cpu', title: 'CPU per request', unit: 'µs', digits: 1 },
     { key: 'p99', title: 'p99', unit: 'ms', digits: 2 },
@@ -34,6 +37,7 @@ export const partLoadScenarios: readonly Scenario[] = [640, 2400, 9600].map((rat
     withSite(lab, server, {}, faults, async (site) => {
       const client = startClient(lab, site, rate);
       try {
+        await turns.take(() => warmUp(lab, site));
         await turns.take(() => paced(client, site, lab.pace.warmUpSeconds));
         const parts: Part[] = [];
         for (let measured = 0; measured < lab.pace.seconds; measured += TURN_SECONDS) {
@@ -46,6 +50,13 @@ export const partLoadScenarios: readonly Scenario[] = [640, 2400, 9600].map((rat
       }
     }),
 }));
+
+/** At these rates it would take minutes until a server with a compiler has compiled what runs. */
+async function warmUp(lab: Lab, site: RunningSite): Promise<void> {
+  if (lab.programs.wrk === undefined) return;
+  const shape = { url: `${site.origin}/1k`, connections: CONNECTIONS, seconds: WARM_UPS * lab.pace.warmUpSeconds, cores: lab.cores.load };
+  await load(lab, shape);
+}
 
 function startClient(lab: Lab, site: RunningSite, rate: number): Started {
   const program = fileURLToPath(new URL('../paced-client.js', import.meta.url));
