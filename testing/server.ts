@@ -133,7 +133,9 @@ export async function startSrv(site: Site): Promise<TestServer> {
   await folder.write(site);
   const child = spawnIn(folder, []);
   // A test process that ends without `stop` leaves nothing.
-  process.once('exit', () => child.kill('SIGKILL'));
+  const kill = (): void => void child.kill('SIGKILL');
+  process.once('exit', kill);
+  child.once('close', () => process.off('exit', kill));
   const server = new TestServer(folder, child);
   try {
     await server.ready(site.control !== undefined);

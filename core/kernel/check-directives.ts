@@ -125,6 +125,26 @@ function* argsErrors(args: unknown): ManifestErrors {
   if (isArgType(args)) return;
   if (!isRecord(args) || typeof args['parse'] === 'function') return yield notArgType('"args"');
   for (const [name, type] of Object.entries(args)) if (!isArgType(type)) yield notArgType(`argument "${name}"`);
+  yield* orderErrors(Object.entries(args));
+}
+
+/** What may be absent would take the words of those that follow. */
+function* orderErrors(args: readonly (readonly [name: string, type: unknown])[]): ManifestErrors {
+  let absent: string | undefined;
+  let rest: string | undefined;
+  for (const [name, type] of args) {
+    const kind = isRecord(type) ? type['kind'] : undefined;
+    if (kind === 'word' || kind === 'param') continue;
+    if (rest !== undefined)
+      yield new ManifestError(`argument "${name}" stands after "${rest}"`, 'rest() takes all words that follow: put it last');
+    else if (absent !== undefined && kind !== 'optional' && kind !== 'rest')
+      yield new ManifestError(
+        `argument "${name}" stands after "${absent}", which may be absent`,
+        'put optional() arguments behind those that are required',
+      );
+    if (kind === 'optional') absent = name;
+    if (kind === 'rest') rest = name;
+  }
 }
 
 function isArgType(type: unknown): boolean {

@@ -50,7 +50,10 @@ export interface HttpHandlers extends Partial<Record<Phase, Handler>> {
   log?: (request: HttpRequest) => void;
 }
 
-/** Changes the body of one response: made by a header filter for this response, ended or destroyed with it. */
+/**
+ * Changes the body of one response: made by a header filter for this response, ended or destroyed with it. One that neither goes on within
+ * `handler_timeout` while the response waits for it (after {@link end}, or after `out.pause()`) costs it a 500, or cuts it off.
+ */
 export interface BodyFilter {
   /** Bytes of the body when it has passed, if the filter knows that: the Content-Length. Without it the length is unknown. */
   readonly length?: number;
@@ -67,7 +70,7 @@ export interface BodyFilter {
 /** Where a body filter writes to. Calls after the response was given up have no effect. */
 export interface BodyOutput {
   /** Passes bytes on, which must not be changed any more. False: the client is slow, and a filter that makes much out of little should wait for `drain`. */
-  write(piece: Buffer): boolean;
+  write(piece: Uint8Array): boolean;
   /** The body is complete. */
   end(): void;
   /** Stops the source, for a filter that has more waiting than it should, until {@link resume}. */
@@ -98,7 +101,7 @@ export interface ResponseBody {
   /** The client is gone, or the response is over. */
   readonly closed: boolean;
   /** Sends a piece; a string is sent as UTF-8. Bytes must not be changed any more. False: the client is slow, wait for {@link drained}. */
-  write(piece: Buffer | string): boolean;
+  write(piece: Uint8Array | string): boolean;
   /** Resolves when the client has caught up, at once if it has not fallen behind, and when it is gone. */
   drained(): Promise<void>;
   /** The response is complete. One without a body (HEAD, 304) may end at once, whatever its length. */
@@ -108,7 +111,7 @@ export interface ResponseBody {
   /** Called once when the client goes away before {@link end}; at once if that has happened. */
   onClose(listener: () => void): void;
   /** Sends everything that `source` gives (a `Readable`, an async generator) as fast as the client consumes it, and ends. What it throws cuts the response off. Returns {@link DONE}. */
-  pipe(source: AsyncIterable<Buffer | string>): Result;
+  pipe(source: AsyncIterable<Uint8Array | string>): Result;
 }
 
 export interface SubrequestOptions {
@@ -256,13 +259,13 @@ export interface HttpRequest {
    */
   streamBody(limit: number): AsyncIterableIterator<Buffer, undefined>;
   /** Sends a complete response with the fields of {@link response}. A string is sent as UTF-8; values of templates are bytes (latin1). Returns {@link DONE}. */
-  send(status: number, body: string | Buffer, contentType?: string): Result;
+  send(status: number, body: string | Uint8Array, contentType?: string): Result;
   /**
    * The result of a handler that rejects the request with a body of its own, as `return request.reject(401, 'log in first')`. As with a mere
    * status, another `access` handler may allow the request (`satisfy any`), and an `error_page` for the status takes the place of the body.
    * @param contentType default `text/plain`
    */
-  reject(status: number, body: string | Buffer, contentType?: string): Result;
+  reject(status: number, body: string | Uint8Array, contentType?: string): Result;
   /**
    * Starts a response whose body follows in pieces: server-sent events, generated files. The handler returns {@link DONE} after that.
    * @param length bytes of the body, if known: the Content-Length

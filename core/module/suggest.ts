@@ -2,9 +2,13 @@
 
 /**
  * The candidate that is closest to `name`, if it is close enough to be meant.
- * @param most slips: one for every three characters begun
+ * @param most slips: one for every three characters begun, but not every character
  */
-export function nearest(name: string, candidates: Iterable<string>, most = Math.ceil(name.length / 3)): string | undefined {
+export function nearest(
+  name: string,
+  candidates: Iterable<string>,
+  most = Math.min(Math.ceil(name.length / 3), name.length - 1),
+): string | undefined {
   let best: string | undefined;
   let least = most + 1;
   for (const candidate of candidates) {

@@ -32,6 +32,12 @@ const MODULE = plugin('test_filter_module', {
     return { write: (piece) => { pieces.push(piece); }, end: (out) => setTimeout(() => { out.write(Buffer.concat(pieces)); out.write(Buffer.from('!')); out.end(); out.write(Buffer.from('never')); }, 20) };
   }
   never() { return { write() {}, end() {}, destroy: () => this.note('destroyed') }; }
+  silent() { return { write() {}, end() {} }; }
+  paused() { return { write(piece, out) { out.pause(); }, end() {} }; }
+  begun() { return { write(piece, out) { out.write(piece); }, end() {} }; }
+  steps() {
+    return { write() {}, end(out) { let left = 6; const step = () => { if (left-- === 0) out.end(); else { out.write(Buffer.from('x')); setTimeout(step, 150); } }; step(); } };
+  }
   fails() { return { write(piece, out) { setTimeout(() => out.fail(new Error('filter failed later')), 10); }, end() {}, destroy: () => this.note('destroyed') }; }
   slow() {
     let held = 0;
@@ -40,12 +46,12 @@ const MODULE = plugin('test_filter_module', {
 `,
 });
 
-function start(t: ExecutionContext, port: number): Promise<Srv> {
-  const kinds = ['upper', 'seen', 'length', 'later', 'never', 'fails', 'slow'];
+function start(t: ExecutionContext, port: number, timeout = '60s'): Promise<Srv> {
+  const kinds = ['upper', 'silent', 'paused', 'begun', 'steps', 'seen', 'length', 'later', 'never', 'fails', 'slow'];
   return startSrv(
     t,
     `load_module modules/test_filter_module.so; error_log logs/error.log info; events {}
-    http { server { listen 127.0.0.1:%%PORT_web%%;
+    http { handler_timeout ${timeout}; server { listen 127.0.0.1:%%PORT_web%%;
       ${kinds.map((kind) => `location /${kind} { filter ${kind}; proxy_pass http://127.0.0.1:${port}; }`).join('\n')}
       location /own { filter upper; return 200 "own text"; }
       location /plain { proxy_pass http://127.0.0.1:${port}; }
@@ -110,4 +116,15 @@ test('a filter that pauses stops the member', async (t) => {
   t.is((await get(srv.port('web'), '/slow')).body.length, body.length);
   const held = [...srv.read('logs/notes').matchAll(/held (\d+)/g)].map(([, count]) => Number(count));
   t.true(Math.max(...held) < 10, 'the member waits while pieces are held');
+});
+
+test('a filter that neither ends the body nor goes on is given up after handler_timeout', async (t) => {
+  const backend = await httpBackend(t, (_, response) => response.end('text'));
+  const srv = await start(t, backend.port, '500ms');
+  const port = srv.port('web');
+  t.is((await get(port, '/silent')).status, 500);
+  await srv.waitForLog(/\[error\] .*a body filter of "test_filter_module" timed out .*"GET \/silent /);
+  t.is((await get(port, '/paused')).status, 500);
+  await t.throwsAsync(get(port, '/begun'), undefined, 'its response is cut off');
+  t.is((await get(port, '/steps')).body, 'xxxxxx', 'one that goes on may take longer');
 });

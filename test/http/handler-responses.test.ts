@@ -41,6 +41,12 @@ const HANDLERS = {
   reject: { access: (request) => { request.response.set('WWW-Authenticate', 'Basic'); return request.reject(401, 'log in first'); } },
   allow: { access: () => 0 },
   reject_type: { access: (request) => request.reject(403, '{}', 'application/json') },
+  send_number: { content: (request) => request.send(200, 5) },
+  send_object: { content: (request) => request.send(200, { a: 1 }) },
+  send_nothing: { content: (request) => request.send(200) },
+  send_bytes: { content: (request) => request.send(200, new Uint8Array([104, 105])) },
+  write_bytes: { content: (request) => { const body = request.respond(200); body.write(new Uint8Array([104, 105])); body.end(); return -2; } },
+  filter_bytes: { header: () => ({ ...filter(2), write: (piece, out) => out.write(new Uint8Array([104, 105])) }) },
   reject_bad: { access: (request) => request.reject('403', '{}') },
 };`);
 
@@ -179,4 +185,18 @@ test('a rejection has its body, unless satisfy or error_page say something else'
   t.regex(await ask('/any'), /^200 .* member$/);
   t.is(await ask('/none'), '401 text/plain Basic log in first');
   t.is(await ask('/all'), '401 text/plain Basic log in first');
+});
+
+test('a body is text or bytes, of whatever kind', async (t) => {
+  const bad = ['send_number', 'send_object', 'send_nothing'];
+  const good = ['send_bytes', 'write_bytes'];
+  const srv = await start(
+    t,
+    [...[...bad, ...good].map((name) => `location /${name} { does ${name}; }`), location('filter_bytes')].join('\n'),
+  );
+  for (const name of bad) {
+    t.is((await get(srv.port('web'), `/${name}`)).status, 500, name);
+    await srv.waitForLog(new RegExp(`must be a string or a Buffer, not (?:5|\\{ a: 1 \\}|undefined)[^]*"GET /${name} `));
+  }
+  for (const name of [...good, 'filter_bytes']) t.is((await get(srv.port('web'), `/${name}`)).body, 'hi', name);
 });

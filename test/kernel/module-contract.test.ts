@@ -279,6 +279,24 @@ const IS_REFUSED: readonly (readonly [what: string, source: PluginSource, reason
     'put the decorator directly before its method',
   ],
   [
+    'an argument behind one that may be absent',
+    {
+      imports: `import { optional } from 'srv/module/args.js';`,
+      manifest: `directives: { w: directive({ in: ['http'], args: { a: optional(text()), b: text() } }) }`,
+    },
+    'directive "w": argument "b" stands after "a", which may be absent',
+    'put optional() arguments behind those that are required',
+  ],
+  [
+    'an argument behind all others',
+    {
+      imports: `import { rest } from 'srv/module/args.js';`,
+      manifest: `directives: { w: directive({ in: ['http'], args: { a: rest(text()), b: text() } }) }`,
+    },
+    'directive "w": argument "b" stands after "a"',
+    'rest() takes all words that follow: put it last',
+  ],
+  [
     'a variable that is no function',
     { manifest: `variables: { acme: 'x' }` },
     'variable "acme" must be a function',

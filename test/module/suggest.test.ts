@@ -20,3 +20,5 @@ for (const [written, meant] of [
 for (const written of ['captcha', 'x', 'set', '', 'proxy_buffering']) {
   test(`"${written}" means none of them`, (t) => t.is(nearest(written, NAMES), undefined));
 }
+
+test('a name of one letter means no other', (t) => t.is(nearest('x', ['', 'w', 'xy']), undefined));

@@ -33,8 +33,10 @@ test('traffic and control plane are there when it has started, and gone when it 
   t.is((await srv.get('/')).body, 'green');
   t.is((await srv.get('/other')).body, 'other');
   t.is((await srv.get('/', { port: 'other' })).body, 'other');
+  const listeners = process.listenerCount('exit');
   await srv.stop();
   t.false(existsSync(srv.prefix));
+  t.is(process.listenerCount('exit'), listeners - 1, 'it leaves nothing in the process of the tests');
   await t.throwsAsync(srv.get('/'));
 });
 

@@ -8,9 +8,9 @@ export function logFailure(request: Request, error: unknown, handler: unknown): 
 }
 
 /** `a handler of "acme_http_x_module"`, for the log. */
-export function handlerName({ location, server }: Request, handler: unknown): string {
+export function handlerName({ location, server }: Request, handler: unknown, what = 'handler'): string {
   const module = location.modules.get(handler) ?? server.modules.get(handler);
-  return module === undefined ? 'a handler' : `a handler of "${module}"`;
+  return module === undefined ? `a ${what}` : `a ${what} of "${module}"`;
 }
 
 /** The handler or header filter that a request is in, or the handler it has just come from. */

@@ -17,6 +17,7 @@ import { byteText } from '../../module/message-text.js';
 import type { HeadLimits } from '../../net/http1/message-head.js';
 import type { RequestHead } from '../../net/http1/request-head.js';
 import { fieldName, fieldValue, findField } from '../../net/http1/fields.js';
+import { bodyBytes } from './body-bytes.js';
 import { BodyCollector } from './body-collector.js';
 import { BodyStream } from './body-stream.js';
 import { BodyTooLarge } from './body-too-large.js';
@@ -304,12 +305,13 @@ export class Request implements HttpRequest {
     return new BodyStream(this, limit);
   }
 
-  send(status: number, body: string | Buffer, contentType?: string): Result {
+  send(status: number, body: string | Uint8Array, contentType?: string): Result {
     assertStatus(status);
+    const bytes = bytesOf(body);
     if (this.isGone) return DONE;
     this.#assertNotStarted();
     this.status = status;
-    this.context.flow.send(this, typeof body === 'string' ? Buffer.from(body) : body, contentType);
+    this.context.flow.send(this, bytes, contentType);
     return DONE;
   }
 
@@ -340,9 +342,9 @@ export class Request implements HttpRequest {
     return this.context.flow.subrequest(this, byteText(uri), options);
   }
 
-  reject(status: number, body: string | Buffer, contentType = 'text/plain'): Result {
+  reject(status: number, body: string | Uint8Array, contentType = 'text/plain'): Result {
     assertStatus(status);
-    this.rejection = { status, body: typeof body === 'string' ? Buffer.from(body) : body, contentType };
+    this.rejection = { status, body: bytesOf(body), contentType };
     return status;
   }
 
@@ -435,6 +437,12 @@ export class Request implements HttpRequest {
 }
 
 /** Nobody checks the types of a module that is written in JavaScript. */
+function bytesOf(body: unknown): Buffer {
+  const bytes = bodyBytes(body);
+  if (bytes !== undefined) return bytes;
+  throw new TypeError(`the body of a response must be a string or a Buffer, not ${inspect(body, { depth: 0 })}`);
+}
+
 function assertStatus(status: unknown): void {
   if (!isStatus(status))
     throw new TypeError(`the status of a response must be a number from 0 to 999, not ${inspect(status, { depth: 0 })}`);

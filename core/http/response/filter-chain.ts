@@ -2,19 +2,28 @@ import { inspect } from 'node:util';
 import type { BodyFilter, BodyOutput } from '../../module/http.js';
 import type { Lender, RequestOwner, ResponseSink } from '../request/client-stream.js';
 import { writeToClient } from './client-output.js';
-import { logFailure } from '../request/handler-failure.js';
+import type { Timed } from '../../net/timers.js';
+import { bodyBytes } from '../request/body-bytes.js';
+import { handlerName, logFailure } from '../request/handler-failure.js';
 import type { Request } from '../request/request.js';
 
 /**
  * The body filters of one response, in order, from its source to the client's stream. A filter may hold bytes back and give them later,
- * and may stop the source meanwhile. When the source is done, the chain is the request's owner until its last filter has ended.
+ * and may stop the source meanwhile. When the source is done, the chain is the request's owner until its last filter has ended. A filter
+ * that the response waits for has handler_timeout to go on: nothing else would end the request.
  */
-export class FilterChain implements ResponseSink, RequestOwner {
+export class FilterChain implements ResponseSink, RequestOwner, Timed {
+  deadline = 0;
+  slot = -1;
   readonly outlivesClient = false;
   readonly #links: Link[] = [];
   #paused = 0;
   #over = false;
   #delivered = 0;
+  /** The source has given everything. */
+  #isLast = false;
+  /** Bytes that were delivered when the time began. */
+  #seen = 0;
 
   constructor(
     readonly request: Request,
@@ -46,7 +55,9 @@ export class FilterChain implements ResponseSink, RequestOwner {
   end(): void {
     if (this.#over) return;
     this.request.owner = this;
+    this.#isLast = true;
     this.#links[0]?.finish();
+    this.#watch();
   }
 
   /** Bytes behind the last filter, whose handler that is. */
@@ -72,18 +83,34 @@ export class FilterChain implements ResponseSink, RequestOwner {
       this.failed(new RangeError(`the body filters wrote ${this.#delivered} of the ${length} bytes of Content-Length`), handler);
       return;
     }
-    this.#over = true;
+    this.#close();
     request.owner = undefined;
     request.stream.end(request);
     request.stream.finish(request);
   }
 
   pause(): void {
-    this.#paused++;
+    if (++this.#paused === 1) this.#watch();
   }
 
   resume(): void {
-    if (this.#paused > 0 && --this.#paused === 0 && !this.#over && !this.request.stream.isBehind) this.request.owner?.onDrain();
+    if (this.#paused === 0 || --this.#paused > 0 || this.#over) return;
+    if (!this.#isLast) this.request.context.timers.disarm(this);
+    if (!this.request.stream.isBehind) this.request.owner?.onDrain();
+  }
+
+  /** What a slow client has to take is no delay of the filters. */
+  onDeadline(): void {
+    const { request } = this;
+    if (this.#over) return;
+    if (this.#delivered > this.#seen || request.stream.isBehind) {
+      this.#watch();
+      return;
+    }
+    const late = this.#links.find((link) => link.isAwaited) ?? this.#links[0];
+    const reason = `${handlerName(request, late?.handler, 'body filter')} timed out (110: Connection timed out)`;
+    request.context.log.write('error', reason, request);
+    this.#giveUp();
   }
 
   /** A filter threw, or gave something else than bytes. */
@@ -91,6 +118,24 @@ export class FilterChain implements ResponseSink, RequestOwner {
     const { request } = this;
     if (this.#over) return;
     logFailure(request, error, handler);
+    this.#giveUp();
+  }
+
+  #watch(): void {
+    const { context, location } = this.request;
+    const { handlerTimeout } = location.settings;
+    if (this.#over || handlerTimeout === 0) return;
+    this.#seen = this.#delivered;
+    context.timers.arm(this, handlerTimeout);
+  }
+
+  #close(): void {
+    this.#over = true;
+    this.request.context.timers.forget(this);
+  }
+
+  #giveUp(): void {
+    const { request } = this;
     this.destroy();
     const { owner } = request;
     request.owner = undefined;
@@ -103,7 +148,7 @@ export class FilterChain implements ResponseSink, RequestOwner {
 
   destroy(): void {
     if (this.#over) return;
-    this.#over = true;
+    this.#close();
     for (const link of this.#links) link.destroy();
   }
 
@@ -126,12 +171,18 @@ class Link implements BodyOutput {
   next: Link | undefined = undefined;
   #ended = false;
   #paused = false;
+  #isFinishing = false;
 
   constructor(
     private readonly chain: FilterChain,
     private readonly filter: BodyFilter,
-    private readonly handler: unknown,
+    readonly handler: unknown,
   ) {}
+
+  /** The response waits for it. */
+  get isAwaited(): boolean {
+    return this.#paused || (this.#isFinishing && !this.#ended);
+  }
 
   accept(piece: Buffer): void {
     if (this.chain.isOver) return;
@@ -144,6 +195,7 @@ class Link implements BodyOutput {
 
   finish(): void {
     if (this.chain.isOver) return;
+    this.#isFinishing = true;
     try {
       assertSynchronous(this.filter.end(this));
     } catch (error) {
@@ -169,15 +221,16 @@ class Link implements BodyOutput {
     }
   }
 
-  write(piece: Buffer): boolean {
+  write(piece: Uint8Array): boolean {
     if (this.#ended || this.chain.isOver) return true;
-    if (!Buffer.isBuffer(piece)) {
+    const bytes: Buffer | undefined = bodyBytes(piece);
+    if (bytes === undefined || typeof piece === 'string') {
       // Not thrown: the filter may write from a callback of its own, where nobody would catch it.
       this.chain.failed(new TypeError(`a body filter must write Buffers, not ${inspect(piece, { depth: 0 })}`), this.handler);
       return true;
     }
-    if (this.next === undefined) return this.chain.deliver(piece, this.handler);
-    this.next.accept(piece);
+    if (this.next === undefined) return this.chain.deliver(bytes, this.handler);
+    this.next.accept(bytes);
     return !this.chain.request.stream.isBehind;
   }
 

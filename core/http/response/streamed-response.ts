@@ -1,5 +1,6 @@
 import { DONE, type ResponseBody, type Result } from '../../module/http.js';
 import type { RequestOwner } from '../request/client-stream.js';
+import { bodyBytes } from '../request/body-bytes.js';
 import { logFailure, presentHandler } from '../request/handler-failure.js';
 import type { Request } from '../request/request.js';
 import { endResponse, isResponseBehind, sendFailure, startResponse, writeResponse } from './response.js';
@@ -44,11 +45,11 @@ export class StreamedResponse implements ResponseBody, RequestOwner {
     return this.#closed;
   }
 
-  write(piece: Buffer | string): boolean {
+  write(piece: Uint8Array | string): boolean {
     const { request } = this;
     if (this.#closed) return true;
-    const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece;
-    if (!Buffer.isBuffer(bytes)) throw new TypeError('a body must be written as Buffers or strings');
+    const bytes = bodyBytes(piece);
+    if (bytes === undefined) throw new TypeError('a body must be written as Buffers or strings');
     this.#given += bytes.length;
     if (this.#length >= 0 && this.#given > this.#length) {
       this.#failed(new RangeError(`more than the ${this.#length} bytes of the response's length were written`));
@@ -81,7 +82,7 @@ export class StreamedResponse implements ResponseBody, RequestOwner {
     else if (!this.#closed) this.#listeners.push(listener);
   }
 
-  pipe(source: AsyncIterable<Buffer | string>): Result {
+  pipe(source: AsyncIterable<Uint8Array | string>): Result {
     this.#pipe(source).catch((error: unknown) => this.#failed(error));
     return DONE;
   }
@@ -104,7 +105,7 @@ export class StreamedResponse implements ResponseBody, RequestOwner {
     for (const resolve of waiting) resolve();
   }
 
-  async #pipe(source: AsyncIterable<Buffer | string>): Promise<void> {
+  async #pipe(source: AsyncIterable<Uint8Array | string>): Promise<void> {
     const iterator = source[Symbol.asyncIterator]();
     // A source that waits for something is told when there is nobody to wait for.
     this.onClose(() => {
