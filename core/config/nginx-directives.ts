@@ -1,7 +1,7 @@
 /** Names that operators of nginx know and write. */
 
 /** Modules of nginx of which srv has nothing. */
-const FAMILIES = /^(?:fastcgi|scgi|uwsgi|grpc|memcached|http3|quic|ssi|userid|dav|mp4|geoip|perl|xslt|image_filter)_/;
+const FAMILIES = /^(?:fastcgi|scgi|uwsgi|grpc|memcached|http3|quic|ssi|dav|mp4|geoip|perl|xslt|image_filter)_/;
 
 /** Those that srv has not, one by one. */
 export const NGINX_DIRECTIVES: ReadonlySet<string> = new Set(
@@ -25,7 +25,7 @@ export const NGINX_DIRECTIVES: ReadonlySet<string> = new Set(
   ssl_client_certificate ssl_crl ssl_dhparam ssl_early_data ssl_object_cache_inheritable ssl_ocsp ssl_ocsp_cache ssl_ocsp_responder
   ssl_password_file ssl_preread ssl_reject_handshake ssl_stapling ssl_stapling_file ssl_stapling_responder ssl_stapling_verify
   ssl_trusted_certificate ssl_verify_client ssl_verify_depth stream
-  subrequest_output_buffer_size tunnel_pass userid
+  subrequest_output_buffer_size tunnel_pass
   `.split(/\s+/),
 );
 

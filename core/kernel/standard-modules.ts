@@ -25,6 +25,7 @@ export const STANDARD_MODULES: readonly string[] = [
   'srv_http_auth_request_module',
   'srv_http_ssl_module',
   'srv_http_headers_module',
+  'srv_http_userid_module',
   'srv_http_gzip_module',
   'srv_http_gunzip_module',
   'srv_http_sub_filter_module',

@@ -2,7 +2,7 @@ import { Variables } from '../../config/variables.js';
 import type { HttpRequest } from '../../module/http.js';
 
 /** Variables of the engine and its modules that a configuration may define as well: `set` or a named group gives them another value. */
-const CHANGEABLE = new Set(['args', 'proxy_host', 'proxy_port', 'limit_rate']);
+const CHANGEABLE = new Set(['args', 'proxy_host', 'proxy_port', 'limit_rate', 'uid_reset']);
 
 /** Header fields that nginx has variables of their own for: they are no names for a `set`, as those of other fields are. */
 const FIXED = new Set(
