@@ -1,14 +1,15 @@
 import test from 'ava';
 import { bodyOf, httpBackend } from '../harness/backends.js';
 import { get } from '../harness/client.js';
+import { shared } from '../harness/scope.js';
 import { startSrv } from '../harness/srv.js';
 
-test('error_page in all its forms', async (t) => {
-  const backend = await httpBackend(t, (request, response) => {
+const server = shared(async (scope) => {
+  const backend = await httpBackend(scope, (request, response) => {
     void bodyOf(request).then((body) => response.end(`backend ${request.method} ${request.url} ${body}`));
   });
-  const srv = await startSrv(
-    t,
+  return startSrv(
+    scope,
     `events {}
     http {
       error_page 410 /from-http;
@@ -45,36 +46,38 @@ test('error_page in all its forms', async (t) => {
       }
     }`,
   );
-  const port = srv.port('web');
-  const ask = async (path: string): Promise<string> => {
-    const { status, body } = await get(port, path);
-    return `${status} ${body.startsWith('<html>') ? 'built-in' : body}`;
-  };
-  t.is(await ask('/kept'), '404 page /page of /kept, 404');
-  t.is(await ask('/code'), '207 page /page of /code, 207');
-  t.is(await ask('/of-page'), '200 many');
-  t.is(await ask('/named'), '404 named /named');
-  t.is(await ask('/named-of-page'), '202 named /named-of-page');
-  t.is(await ask('/variables'), '200 /shows/GET?a=/variables');
-  t.is(await ask('/several'), '200 many');
-  t.is(await ask('/not-inherited'), '410 built-in', 'the server has lines of its own');
-  t.is(await ask('/missing'), '404 built-in', 'the page of an error that is missing itself');
-  t.is(await ask('/chain'), '403 built-in', 'the second error shows and has no page');
-  t.is(await ask('/proxied-kept'), '404 backend GET /echo ');
-  t.is(await ask('/proxied'), '200 backend GET /echo?a=b ');
-  t.is(await ask('/raw%2fpath%20x?q=%41'), '200 backend GET /raw%2fpath%20x?q=%41 ', 'a named location gets the target as it was sent');
-  t.is(await ask('/no-such-name'), '500 built-in');
-  const url = await get(port, '/url');
-  t.deepEqual([url.status, url.headers.location], [302, 'http://other.example//url']);
-  const moved = await get(port, '/url-301');
-  t.deepEqual([moved.status, moved.headers.location], [301, 'http://other.example/']);
-  const posted = await get(port, '/proxied', { method: 'POST', body: 'data' });
-  t.regex(posted.body, /^backend GET /, 'a page is asked for with GET');
-  const named = await get(port, '/raw', { method: 'POST', body: 'data' });
-  t.is(named.body, 'backend POST /raw data', 'a named location gets method and body');
-  const head = await get(port, '/kept', { method: 'HEAD' });
-  t.deepEqual([head.status, head.body], [404, '']);
 });
+
+async function ask(path: string, options: Parameters<typeof get>[2] = {}): Promise<string> {
+  const { status, headers, body } = await get((await server()).port('web'), path, options);
+  return `${status} ${headers.location ?? (body.startsWith('<html>') ? 'built-in' : body)}`;
+}
+
+const POST = { method: 'POST', body: 'data' };
+
+for (const [what, path, expected, options] of [
+  ['the status is kept', '/kept', '404 page /page of /kept, 404'],
+  ['another status', '/code', '207 page /page of /code, 207'],
+  ['the status of the page', '/of-page', '200 many'],
+  ['a named location', '/named', '404 named /named'],
+  ['the status of a named location', '/named-of-page', '202 named /named-of-page'],
+  ['variables in the URI', '/variables', '200 /shows/GET?a=/variables'],
+  ['one of several codes', '/several', '200 many'],
+  ['the server has lines of its own, and inherits none', '/not-inherited', '410 built-in'],
+  ['a page that is missing itself', '/missing', '404 built-in'],
+  ['the second error shows and has no page', '/chain', '403 built-in'],
+  ['a proxied page with the status kept', '/proxied-kept', '404 backend GET /echo '],
+  ['a proxied page', '/proxied', '200 backend GET /echo?a=b '],
+  ['a named location gets the target as it was sent', '/raw%2fpath%20x?q=%41', '200 backend GET /raw%2fpath%20x?q=%41 '],
+  ['a named location that does not exist', '/no-such-name', '500 built-in'],
+  ['a URL', '/url', '302 http://other.example//url'],
+  ['a URL with a status', '/url-301', '301 http://other.example/'],
+  ['a page is requested with GET', '/proxied', '200 backend GET /echo?a=b data', POST],
+  ['a named location gets method and body', '/raw', '200 backend POST /raw data', POST],
+  ['HEAD gets no body', '/kept', '404 ', { method: 'HEAD' }],
+] as const) {
+  test(`error_page: ${what}`, async (t) => t.is(await ask(path, options), expected));
+}
 
 test('return and deny of the server hold for its error pages as well', async (t) => {
   const srv = await startSrv(

@@ -1,10 +1,11 @@
 import test from 'ava';
 import { exchange, get } from '../harness/client.js';
+import { shared } from '../harness/scope.js';
 import { startSrv } from '../harness/srv.js';
 
-test('return in all its forms', async (t) => {
-  const srv = await startSrv(
-    t,
+const server = shared((scope) =>
+  startSrv(
+    scope,
     `events {}
     http {
       server {
@@ -35,37 +36,56 @@ test('return in all its forms', async (t) => {
       }
       server { listen 127.0.0.1:%%PORT_whole%%; return 200 "server $uri"; location / { return 200 location; } }
     }`,
-  );
-  const port = srv.port('web');
-  const ask = async (path: string): Promise<string> => {
-    const { status, headers, body } = await get(port, path);
-    const location = headers.location?.replace(String(port), 'PORT');
-    return [status, headers['content-type'], location, status < 400 && status > 300 ? '' : body]
-      .filter((part) => part !== undefined)
-      .join(' | ');
-  };
-  t.is(await ask('/bare'), '200 | text/plain | ');
-  t.is(await ask('/text?a=b'), '200 | text/plain | uri=/text args=a=b\n');
-  t.is(await ask('/first'), '200 | text/plain | one');
-  t.is(await ask('/empty'), '200 | text/plain | ');
-  t.is(await ask('/%C3%BCn%C3%AFcode'), '200 | text/plain | grüße /ünïcode');
-  t.is(await ask('/type'), '200 | application/json | {"a":1}');
-  t.is(await ask('/created'), '201 | text/plain | made');
-  t.is(await ask('/nothing'), '204 | ');
-  t.is(await ask('/unchanged'), '304 | text/plain | ');
-  t.regex(await ask('/error'), /^404 \| text\/html \| <html>[^]*404 Not Found/);
-  t.is(await ask('/error-text'), '404 | text/plain | own text', 'a text of its own is no matter for error_page');
-  t.is(await ask('/page'), '200 | text/plain | uri=/text args=\n');
-  t.is(await ask('/unknown'), '599 | ', 'no page for a status that nobody knows');
-  t.is(await ask('/url'), '302 | text/html | http://other.example/GET | ');
-  t.is(await ask('/scheme'), '302 | text/html | http://other.example/ | ');
-  t.is(await ask('/301?x=y'), '301 | text/html | http://127.0.0.1:PORT/moved?x=y | ');
-  t.is(await ask('/302'), '302 | text/html | http://other.example/ | ');
-  for (const status of [303, 307, 308]) t.is(await ask(`/${status}`), `${status} | text/html | http://127.0.0.1:PORT/a | `);
-  t.is(await exchange(t, port, 'GET /silent HTTP/1.1\r\nHost: a\r\n\r\n'), '', '444 closes without a word');
-  t.is(await exchange(t, port, 'GET /gone HTTP/1.1\r\nHost: a\r\n\r\n'), '', '499 as well');
-  t.regex(await exchange(t, port, 'GET /short HTTP/1.0\r\n\r\n'), /^HTTP\/1\.1 007 \r\n/);
-  t.is((await get(srv.port('whole'), '/x')).body, 'server /x', 'before any location');
+  ),
+);
+
+/** Status, content type, Location and body. */
+async function ask(path: string): Promise<string> {
+  const port = (await server()).port('web');
+  const { status, headers, body } = await get(port, path);
+  const location = headers.location?.replace(String(port), 'PORT');
+  return [status, headers['content-type'], location, status < 400 && status > 300 ? '' : body]
+    .filter((part) => part !== undefined)
+    .join(' | ');
+}
+
+for (const [what, path, expected] of [
+  ['a status alone', '/bare', '200 | text/plain | '],
+  ['a text with variables', '/text?a=b', '200 | text/plain | uri=/text args=a=b\n'],
+  ['the first of two', '/first', '200 | text/plain | one'],
+  ['an empty text', '/empty', '200 | text/plain | '],
+  ['a text beyond ASCII', '/%C3%BCn%C3%AFcode', '200 | text/plain | grüße /ünïcode'],
+  ['default_type', '/type', '200 | application/json | {"a":1}'],
+  ['201', '/created', '201 | text/plain | made'],
+  ['204', '/nothing', '204 | '],
+  ['304', '/unchanged', '304 | text/plain | '],
+  ['a text with an error status, which has no error_page', '/error-text', '404 | text/plain | own text'],
+  ['an error_page', '/page', '200 | text/plain | uri=/text args=\n'],
+  ['a status that nobody knows, without a page', '/unknown', '599 | '],
+  ['a URL alone', '/url', '302 | text/html | http://other.example/GET | '],
+  ['a URL with $scheme', '/scheme', '302 | text/html | http://other.example/ | '],
+  ['301 to a path', '/301?x=y', '301 | text/html | http://127.0.0.1:PORT/moved?x=y | '],
+  ['302 to a URL', '/302', '302 | text/html | http://other.example/ | '],
+  ['303', '/303', '303 | text/html | http://127.0.0.1:PORT/a | '],
+  ['307', '/307', '307 | text/html | http://127.0.0.1:PORT/a | '],
+  ['308', '/308', '308 | text/html | http://127.0.0.1:PORT/a | '],
+] as const) {
+  test(`return: ${what}`, async (t) => t.is(await ask(path), expected));
+}
+
+test('return: an error status has a page', async (t) => t.regex(await ask('/error'), /^404 \| text\/html \| <html>[^]*404 Not Found/));
+
+for (const path of ['/silent', '/gone'])
+  test(`return 444 and 499 close the connection: ${path}`, async (t) => {
+    t.is(await exchange(t, (await server()).port('web'), `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`), '');
+  });
+
+test('return: a short status has three digits', async (t) => {
+  t.regex(await exchange(t, (await server()).port('web'), 'GET /short HTTP/1.0\r\n\r\n'), /^HTTP\/1\.1 007 \r\n/);
+});
+
+test('return of a server comes before any location', async (t) => {
+  t.is((await get((await server()).port('whole'), '/x')).body, 'server /x');
 });
 
 test('a line end in a value cannot make a header of its own', async (t) => {
