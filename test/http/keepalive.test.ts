@@ -1,10 +1,11 @@
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { connectRaw, exchange, get } from '../harness/client.js';
+import { shared } from '../harness/scope.js';
 import { startSrv } from '../harness/srv.js';
 
-test('when a connection stays open', async (t) => {
-  const srv = await startSrv(
-    t,
+const server = shared((scope) =>
+  startSrv(
+    scope,
     `events {}
     http {
       keepalive_timeout 30s;
@@ -19,46 +20,61 @@ test('when a connection stays open', async (t) => {
         location /broken { return 500; }
       }
     }`,
-  );
-  const port = srv.port('web');
-  /** Sends the same request up to four times over one connection; counts the responses and tells what they say of the connection. */
-  const ask = async (request: string): Promise<string> => {
-    const connection = await connectRaw(t, port);
-    for (let answers = 1; answers <= 4; answers++) {
-      connection.send(request);
-      await connection.receive(/\r\n\r\n\w/);
-      const [, says = 'nothing'] = /\r\nConnection: ([\w-]+)/.exec(connection.take()) ?? [];
-      if (says !== 'keep-alive') {
-        await connection.receiveAll();
-        return `${answers} ${says}`;
-      }
-    }
-    return 'stays open';
-  };
-  const lines = 'Host: a\r\n\r\n';
-  t.is(await ask(`GET / HTTP/1.1\r\n${lines}`), 'stays open');
-  t.is(await ask(`GET / HTTP/1.1\r\nConnection: Keep-Alive, x\r\n${lines}`), 'stays open');
-  t.is(await ask(`GET / HTTP/1.1\r\nConnection: close\r\n${lines}`), '1 close');
-  t.is(await ask(`GET / HTTP/1.1\r\nConnection: x, CLOSE\r\n${lines}`), '1 close');
-  t.is(await ask(`GET / HTTP/1.0\r\n${lines}`), '1 close');
-  t.is(await ask(`GET / HTTP/1.0\r\nConnection: keep-alive\r\n${lines}`), 'stays open');
-  t.is(await ask(`GET / HTTP/1.0\r\nConnection: close\r\n${lines}`), '1 close');
-  t.is(await ask(`GET /never HTTP/1.1\r\n${lines}`), '1 close');
-  t.is(await ask(`GET /one HTTP/1.1\r\n${lines}`), '1 close');
-  t.is(await ask(`GET /three HTTP/1.1\r\n${lines}`), '3 close');
+  ),
+);
 
-  const told = await get(port, '/told', { headers: { connection: 'keep-alive' } });
-  t.is(told.headers['keep-alive'], 'timeout=20');
-  const silent = await get(port, '/', { headers: { connection: 'keep-alive' } });
-  t.is(silent.headers['keep-alive'], undefined);
-  t.regex(await exchange(t, port, `GET /broken HTTP/1.1\r\n${lines}`), /Connection: close/, 'after a fault the connection is closed');
+/** Sends the same request up to four times over one connection; counts the responses and tells what they say of the connection. */
+async function ask(t: ExecutionContext, request: string): Promise<string> {
+  const connection = await connectRaw(t, (await server()).port('web'));
+  for (let responses = 1; responses <= 4; responses++) {
+    connection.send(request);
+    await connection.receive(/\r\n\r\n\w/);
+    const [, says = 'nothing'] = /\r\nConnection: ([\w-]+)/.exec(connection.take()) ?? [];
+    if (says === 'keep-alive') continue;
+    await connection.receiveAll();
+    return `${responses} ${says}`;
+  }
+  return 'stays open';
+}
 
-  const aged = await connectRaw(t, port);
-  aged.send(`GET / HTTP/1.1\r\n${lines}`);
+const HOST = 'Host: a\r\n\r\n';
+
+for (const [line, expected] of [
+  ['GET / HTTP/1.1\r\n', 'stays open'],
+  ['GET / HTTP/1.1\r\nConnection: Keep-Alive, x\r\n', 'stays open'],
+  ['GET / HTTP/1.1\r\nConnection: close\r\n', '1 close'],
+  ['GET / HTTP/1.1\r\nConnection: x, CLOSE\r\n', '1 close'],
+  ['GET / HTTP/1.0\r\n', '1 close'],
+  ['GET / HTTP/1.0\r\nConnection: keep-alive\r\n', 'stays open'],
+  ['GET / HTTP/1.0\r\nConnection: close\r\n', '1 close'],
+  ['GET /never HTTP/1.1\r\n', '1 close'],
+  ['GET /one HTTP/1.1\r\n', '1 close'],
+  ['GET /three HTTP/1.1\r\n', '3 close'],
+] as const) {
+  test(`how long a connection stays open: ${line.trim().replace('\r\n', ', ')}`, async (t) => t.is(await ask(t, line + HOST), expected));
+}
+
+for (const [what, path, expected] of [
+  ['the second time of keepalive_timeout is sent in Keep-Alive', '/told', 'timeout=20'],
+  ['there is no Keep-Alive without it', '/', undefined],
+] as const) {
+  test(what, async (t) => {
+    const { headers } = await get((await server()).port('web'), path, { headers: { connection: 'keep-alive' } });
+    t.is(headers['keep-alive'], expected);
+  });
+}
+
+test('after a server error the connection is closed', async (t) => {
+  t.regex(await exchange(t, (await server()).port('web'), `GET /broken HTTP/1.1\r\n${HOST}`), /Connection: close/);
+});
+
+test('keepalive_time closes an old connection after its request', async (t) => {
+  const aged = await connectRaw(t, (await server()).port('web'));
+  aged.send(`GET / HTTP/1.1\r\n${HOST}`);
   await aged.receive(/\r\n\r\n1/);
   await new Promise((resolve) => setTimeout(resolve, 20));
-  aged.send(`GET /old HTTP/1.1\r\n${lines}`);
-  t.regex(await aged.receiveAll(), /Connection: close\r\n[^]*old$/, 'keepalive_time');
+  aged.send(`GET /old HTTP/1.1\r\n${HOST}`);
+  t.regex(await aged.receiveAll(), /Connection: close\r\n[^]*old$/);
 });
 
 test('an idle connection is closed after keepalive_timeout, without a word', async (t) => {

@@ -1,10 +1,11 @@
 import test from 'ava';
 import { httpBackend } from '../harness/backends.js';
 import { get } from '../harness/client.js';
+import { shared } from '../harness/scope.js';
 import { startSrv } from '../harness/srv.js';
 
-test('proxy_redirect', async (t) => {
-  const backend = await httpBackend(t, (request, response) => {
+const server = shared(async (scope) => {
+  const backend = await httpBackend(scope, (request, response) => {
     const { 'x-refresh': refresh } = request.headers;
     if (refresh !== undefined) {
       response.writeHead(200, { refresh: String(refresh) }).end();
@@ -16,16 +17,16 @@ test('proxy_redirect', async (t) => {
   });
   const to = `http://127.0.0.1:${backend.port}`;
   const srv = await startSrv(
-    t,
+    scope,
     `events {}
     http {
-      upstream group { server 127.0.0.1:${backend.port}; }
+      upstream shop { server 127.0.0.1:${backend.port}; }
       server {
         listen 127.0.0.1:%%PORT_web%%;
         server_name s;
         location / { proxy_pass ${to}; }
         location /uri/ { proxy_pass ${to}/base/; }
-        location /group/ { proxy_pass http://group/base/; }
+        location /shop/ { proxy_pass http://shop/base/; }
         location /off/ { proxy_pass ${to}/base/; proxy_redirect off; }
         location /lines/ {
           proxy_pass ${to}/base/;
@@ -42,31 +43,51 @@ test('proxy_redirect', async (t) => {
       }
     }`,
   );
-  const port = srv.port('web');
-  const ask = async (path: string, location: string): Promise<string | undefined> => {
-    const { headers } = await get(port, path, { headers: { host: `h.example:${port}`, 'x-location': location } });
-    return headers.location;
-  };
-  const refresh = async (path: string, value: string): Promise<unknown> =>
-    (await get(port, path, { headers: { 'x-refresh': value } })).headers['refresh'];
-  t.is(await refresh('/uri/', `0; URL=${to}/base/a`), '0; URL=/uri/a');
-  t.is(await refresh('/lines/', '5;url=http://first.example/a'), '5;url=/one/a');
-  t.is(await refresh('/off/', `0;url=${to}/base/a`), `0;url=${to}/base/a`);
-  t.is(await refresh('/uri/', '5'), '5');
-  const here = `http://h.example:${port}`;
-  t.is(await ask('/', `${to}/a`), `${here}/a`);
-  for (const status of [201, 202, 200, 404, 503]) t.is(await ask(`/${status}`, `${to}/a`), `${here}/a`, `of ${status} as well`);
-  t.is(await ask('/', '/relative'), '/relative', 'not ours to complete');
-  t.is(await ask('/', 'http://other.example/'), 'http://other.example/');
-  t.is(await ask('/uri/', `${to}/base/a`), `${here}/uri/a`);
-  t.is(await ask('/uri/', `${to}/a`), `${to}/a`, 'outside of the base');
-  t.is(await ask('/group/', 'http://group/base/a'), `${here}/group/a`);
-  t.is(await ask('/off/', `${to}/base/a`), `${to}/base/a`);
-  t.is(await ask('/lines/', 'http://first.example/a'), `${here}/one/a`);
-  t.is(await ask('/lines/', 'http://second.example/a'), `${here}/two/a`);
-  t.is(await ask('/lines/', `${to}/base/a`), `${here}/lines/a`);
-  t.is(await ask('/regex/', 'http://www.example/a?b'), `${here}/www/a?b`);
-  t.is(await ask('/regex/', 'https://other.example/a'), `${here}/other`);
-  t.is(await ask('/regex/', `${to}/a`), `${to}/a`, 'no line, no default');
-  t.is(await ask('/inherited/in/', 'http://a/x'), 'http://b/x');
+  return { to, port: srv.port('web') };
 });
+
+/** MEMBER and HERE in the cases stand for the URLs of the member and of the server. */
+async function filled(text: string): Promise<string> {
+  const { to, port } = await server();
+  return text.replace('MEMBER', to).replace('HERE', `http://h.example:${port}`);
+}
+
+for (const [what, path, location, expected] of [
+  ['by default the address of the member', '/', 'MEMBER/a', 'HERE/a'],
+  ['of 201', '/201', 'MEMBER/a', 'HERE/a'],
+  ['of 202', '/202', 'MEMBER/a', 'HERE/a'],
+  ['of 200', '/200', 'MEMBER/a', 'HERE/a'],
+  ['of 404', '/404', 'MEMBER/a', 'HERE/a'],
+  ['of 503', '/503', 'MEMBER/a', 'HERE/a'],
+  ['not a relative one', '/', '/relative', '/relative'],
+  ['not one of another host', '/', 'http://other.example/', 'http://other.example/'],
+  ['by default the URI of proxy_pass', '/uri/', 'MEMBER/base/a', 'HERE/uri/a'],
+  ['not one outside of that', '/uri/', 'MEMBER/a', 'MEMBER/a'],
+  ['by default the name of an upstream', '/shop/', 'http://shop/base/a', 'HERE/shop/a'],
+  ['not with off', '/off/', 'MEMBER/base/a', 'MEMBER/base/a'],
+  ['the first of several lines', '/lines/', 'http://first.example/a', 'HERE/one/a'],
+  ['a line with variables', '/lines/', 'http://second.example/a', 'HERE/two/a'],
+  ['the word default among lines', '/lines/', 'MEMBER/base/a', 'HERE/lines/a'],
+  ['a regular expression', '/regex/', 'http://www.example/a?b', 'HERE/www/a?b'],
+  ['a regular expression in any case', '/regex/', 'https://other.example/a', 'HERE/other'],
+  ['not by default beside lines', '/regex/', 'MEMBER/a', 'MEMBER/a'],
+  ['lines of the location around', '/inherited/in/', 'http://a/x', 'http://b/x'],
+] as const) {
+  test(`proxy_redirect rewrites Location: ${what}`, async (t) => {
+    const { port } = await server();
+    const { headers } = await get(port, path, { headers: { host: `h.example:${port}`, 'x-location': await filled(location) } });
+    t.is(headers.location, await filled(expected));
+  });
+}
+
+for (const [what, path, value, expected] of [
+  ['the URL', '/uri/', '0; URL=MEMBER/base/a', '0; URL=/uri/a'],
+  ['by a line', '/lines/', '5;url=http://first.example/a', '5;url=/one/a'],
+  ['not with off', '/off/', '0;url=MEMBER/base/a', '0;url=MEMBER/base/a'],
+  ['not one without a URL', '/uri/', '5', '5'],
+] as const) {
+  test(`proxy_redirect rewrites Refresh: ${what}`, async (t) => {
+    const { headers } = await get((await server()).port, path, { headers: { 'x-refresh': await filled(value) } });
+    t.is(headers['refresh'], await filled(expected));
+  });
+}

@@ -1,6 +1,7 @@
 import test from 'ava';
 import { httpBackend } from '../harness/backends.js';
 import { get } from '../harness/client.js';
+import { shared } from '../harness/scope.js';
 import { startSrv } from '../harness/srv.js';
 
 /** Between the two clocks a second may pass. */
@@ -12,15 +13,15 @@ const inHours = (hours: number): Date => new Date(START + hours * 3_600_000);
 /** The time of day, as `expires @` has it. */
 const timeOfDay = (at: Date): string => `${at.getHours()}h${at.getMinutes()}m${at.getSeconds()}s`;
 
-test('expires', async (t) => {
-  const backend = await httpBackend(t, (_, response) => {
+const server = shared(async (scope) => {
+  const backend = await httpBackend(scope, (_, response) => {
     response.setHeader('cache-control', 'no-store');
     response.setHeader('expires', '0');
     response.setHeader('last-modified', inHours(-1).toUTCString());
     response.end('ok');
   });
-  const srv = await startSrv(
-    t,
+  return startSrv(
+    scope,
     `events {}
     http {
       server {
@@ -45,33 +46,57 @@ test('expires', async (t) => {
       }
     }`,
   );
-  /** Seconds from Date to Expires, or its text; and Cache-Control. */
-  const ask = async (path: string): Promise<unknown[]> => {
-    const { headers } = await get(srv.port('web'), path);
-    const seconds = (Date.parse(headers.expires ?? '') - Date.parse(headers.date ?? '')) / 1000;
-    return [Math.abs(seconds) < 1e8 ? seconds : headers.expires, headers['cache-control']];
-  };
-  const expires = async (path: string): Promise<unknown> => (await get(srv.port('web'), path)).headers.expires;
-  const [hour, hourControl] = await ask('/hour');
-  t.true(near(hour, 3600));
-  t.is(hourControl, 'max-age=3600');
-  const [past, pastControl] = await ask('/past');
-  t.true(near(past, -1));
-  t.is(pastControl, 'no-cache');
-  t.is((await ask('/days'))[1], 'max-age=2592000');
-  t.deepEqual(await ask('/max'), ['Thu, 31 Dec 2037 23:55:55 GMT', 'max-age=315360000']);
-  t.deepEqual(await ask('/epoch'), ['Thu, 01 Jan 1970 00:00:01 GMT', 'no-cache']);
-  t.deepEqual(await ask('/off'), [undefined, undefined]);
-  t.deepEqual(await ask('/missing'), [undefined, undefined]);
-  t.is((await ask('/with'))[1], 'max-age=3600, private');
-  t.is((await ask('/proxied'))[1], 'max-age=10', 'instead of what the backend says');
-  t.is(await expires('/modified'), inHours(1).toUTCString());
-  t.is((await ask('/stale'))[1], 'no-cache');
-  t.true(near((await ask('/unmodified'))[0], 7200));
-  t.is(await expires('/daily'), inHours(12).toUTCString());
-  t.is(await expires('/tomorrow'), inHours(23).toUTCString());
-  t.is((await ask('/variable?e=10s'))[1], 'max-age=10');
-  t.is((await ask('/variable?e=max'))[1], 'max-age=315360000');
-  for (const none of ['off', '', 'foo', '@25h']) t.deepEqual(await ask(`/variable?e=${none}`), [undefined, undefined], none);
-  t.deepEqual(await ask('/untouched'), ['0', 'no-store']);
 });
+
+/** Seconds from Date to Expires, or its text; and Cache-Control. */
+async function ask(path: string): Promise<readonly [expires: unknown, control: unknown]> {
+  const { headers } = await get((await server()).port('web'), path);
+  const seconds = (Date.parse(headers.expires ?? '') - Date.parse(headers.date ?? '')) / 1000;
+  return [Math.abs(seconds) < 1e8 ? seconds : headers.expires, headers['cache-control']];
+}
+
+for (const [what, path, seconds, control] of [
+  ['a time, inherited', '/hour', 3600, 'max-age=3600'],
+  ['a time in the past', '/past', -1, 'no-cache'],
+  ['days', '/days', 2_592_000, 'max-age=2592000'],
+  ['beside Cache-Control of add_header', '/with', 3600, 'max-age=3600, private'],
+  ['instead of what the member says', '/proxied', 10, 'max-age=10'],
+  ['modified without a Last-Modified', '/unmodified', 7200, 'max-age=7200'],
+  ['a variable', '/variable?e=10s', 10, 'max-age=10'],
+] as const) {
+  test(`expires: ${what}`, async (t) => {
+    const found = await ask(path);
+    t.true(near(found[0], seconds), String(found[0]));
+    t.is(found[1], control);
+  });
+}
+
+const NOTHING = [undefined, undefined] as const;
+const MAX = ['Thu, 31 Dec 2037 23:55:55 GMT', 'max-age=315360000'] as const;
+
+for (const [what, path, expected] of [
+  ['max', '/max', MAX],
+  ['epoch', '/epoch', ['Thu, 01 Jan 1970 00:00:01 GMT', 'no-cache']],
+  ['off', '/off', NOTHING],
+  ['not of an error', '/missing', NOTHING],
+  ['off leaves what the member says', '/untouched', ['0', 'no-store']],
+  ['max of a variable', '/variable?e=max', MAX],
+  ['off of a variable', '/variable?e=off', NOTHING],
+  ['an empty variable', '/variable?e=', NOTHING],
+  ['a variable with another text', '/variable?e=foo', NOTHING],
+  ['a variable with a time that no day has', '/variable?e=@25h', NOTHING],
+] as const) {
+  test(`expires: ${what}`, async (t) => t.deepEqual(await ask(path), expected));
+}
+
+for (const [what, path, hours] of [
+  ['a time after Last-Modified', '/modified', 1],
+  ['a time of day', '/daily', 12],
+  ['a time of day that is over', '/tomorrow', 23],
+] as const) {
+  test(`expires: ${what}`, async (t) => {
+    t.is((await get((await server()).port('web'), path)).headers.expires, inHours(hours).toUTCString());
+  });
+}
+
+test('expires: a time after Last-Modified that is over', async (t) => t.is((await ask('/stale'))[1], 'no-cache'));
