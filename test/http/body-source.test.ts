@@ -157,7 +157,7 @@ test('a source that fails, or has less than it says, cuts the response off', asy
   }
   t.regex(srv.log(), /acme.*cannot read/);
   t.regex(srv.log(), /acme.*cannot wait/);
-  t.regex(srv.log(), /acme.*a body source must read up to 65536 bytes, not 'many'/);
+  t.regex(srv.log(), /acme.*a body source must read up to 262144 bytes, not 'many'/);
 });
 
 test('a client that stops reading stops the source, and one that leaves closes it', async (t) => {

@@ -3,13 +3,14 @@ import test, { type ExecutionContext } from 'ava';
 import { check } from '../harness/check.js';
 import { connectRaw, get } from '../harness/client.js';
 import { openDescriptors } from '../harness/descriptors.js';
+import { shared, type Scope } from '../harness/scope.js';
 import { startSrv, type Srv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
 
 const COUNT = 20;
 const FILES = Object.fromEntries(Array.from({ length: COUNT }, (_, at) => [`html/many/${at}.txt`, `file ${at}`]));
 
-function start(t: ExecutionContext, allowCrashes = false): Promise<Srv> {
+function start(t: Scope, allowCrashes = false): Promise<Srv> {
   return startSrv(
     t,
     `worker_processes 1; events {}
@@ -19,14 +20,16 @@ function start(t: ExecutionContext, allowCrashes = false): Promise<Srv> {
       location /short/ { alias html/; open_file_cache max=100; open_file_cache_valid 300ms; open_file_cache_errors on; }
       location /few/ { alias html/; open_file_cache max=3; }
       location /used/ { alias html/; open_file_cache max=100; open_file_cache_min_uses 3; }
-      location /idle/ { alias html/; open_file_cache max=100 inactive=200ms; }
+      location /idle/ { alias html/; open_file_cache max=100 inactive=2s; }
       location /errors/ { alias html/; open_file_cache max=100; open_file_cache_errors on; }
       location /index/ { alias html/; open_file_cache max=100; index none.html page.txt; }
       location /tried/ { alias html/; open_file_cache max=100; try_files $uri.txt =404; }
     } }`,
-    { files: { ...FILES, 'html/page.txt': 'first', 'html/large.bin': 'x'.repeat(8_000_000) }, allowCrashes },
+    { files: { ...FILES, 'html/page.txt': 'first', 'html/settled.txt': 'first', 'html/large.bin': 'x'.repeat(8_000_000) }, allowCrashes },
   );
 }
+
+const site = shared((scope) => start(scope));
 
 const body = async (srv: Srv, path: string): Promise<string> => {
   const response = await get(srv.port('web'), path);
@@ -40,7 +43,7 @@ function replace(srv: Srv, path: string, content: string): void {
 }
 
 test('a changed file is served anew at once without a cache, and after open_file_cache_valid with one', async (t) => {
-  const srv = await start(t);
+  const srv = await site();
   for (const path of ['/plain', '/long', '/short', '/tried', '/index']) {
     const request = path === '/tried' ? '/tried/page' : path === '/index' ? '/index/' : `${path}/page.txt`;
     t.is(await body(srv, request), 'first', path);
@@ -60,41 +63,44 @@ test('a changed file is served anew at once without a cache, and after open_file
 });
 
 test('small files that have not changed for a while are kept in memory, until they are found changed', async (t) => {
-  const srv = await start(t);
-  const path = srv.path('html/page.txt');
+  const srv = await site();
+  const path = srv.path('html/settled.txt');
   utimesSync(path, 1_000_000_000, 1_000_000_000);
   const { ctimeMs } = statSync(path);
   await waitFor('a file that is old enough', () => Date.now() - ctimeMs > 2100);
-  for (const cache of ['/long', '/short']) t.is(await body(srv, `${cache}/page.txt`), 'first');
+  for (const cache of ['/long', '/short']) t.is(await body(srv, `${cache}/settled.txt`), 'first');
   // In place, with the time and the length it had.
   writeFileSync(path, 'other');
   utimesSync(path, 1_000_000_000, 1_000_000_000);
-  t.is(await body(srv, '/long/page.txt'), 'first');
-  t.is((await get(srv.port('web'), '/long/page.txt', { headers: { Range: 'bytes=1-2' } })).body, 'ir');
-  t.is(await body(srv, '/plain/page.txt'), 'other');
-  await waitFor('the other content', async () => (await body(srv, '/short/page.txt')) === 'other');
+  t.is(await body(srv, '/long/settled.txt'), 'first');
+  t.is((await get(srv.port('web'), '/long/settled.txt', { headers: { Range: 'bytes=1-2' } })).body, 'ir');
+  t.is(await body(srv, '/plain/settled.txt'), 'other');
+  await waitFor('the other content', async () => (await body(srv, '/short/settled.txt')) === 'other');
 });
 
 test('errors are kept with open_file_cache_errors', async (t) => {
-  const srv = await start(t);
+  const srv = await site();
   for (const path of ['/errors/new.txt', '/long/new.txt']) t.is(await body(srv, path), '404');
   writeFileSync(srv.path('html/new.txt'), 'new');
   t.is(await body(srv, '/errors/new.txt'), '404');
   t.is(await body(srv, '/long/new.txt'), 'new');
 });
 
-/** How many more descriptors the server has when each of the files was asked for as often. */
-async function descriptorsFor(srv: Srv, path: string, times: number): Promise<number> {
-  await body(srv, '/plain/page.txt');
-  const before = openDescriptors(srv.pid);
-  for (let time = 0; time < times; time++) for (const name of Object.keys(FILES)) await body(srv, path + name.slice('html'.length));
-  // Connections of the client may still be there.
+/** Descriptors that the server has open when no client is connected: of several looks the least. */
+async function descriptors(srv: Srv): Promise<number> {
   let least = Infinity;
-  for (let look = 0; look < 5; look++) {
+  for (let look = 0; look < 10; look++) {
     await body(srv, '/plain/page.txt');
-    least = Math.min(least, openDescriptors(srv.pid) - before);
+    least = Math.min(least, openDescriptors(srv.pid));
   }
   return least;
+}
+
+/** How many more descriptors the server has when each of the files was asked for as often. */
+async function descriptorsFor(srv: Srv, path: string, times: number): Promise<number> {
+  const before = await descriptors(srv);
+  for (let time = 0; time < times; time++) for (const name of Object.keys(FILES)) await body(srv, path + name.slice('html'.length));
+  return (await descriptors(srv)) - before;
 }
 
 test('descriptors are kept for as many files as max says, and for those of min_uses', async (t) => {
@@ -103,18 +109,23 @@ test('descriptors are kept for as many files as max says, and for those of min_u
   t.true((await descriptorsFor(srv, '/few', 2)) <= 4);
   t.true((await descriptorsFor(srv, '/used', 2)) <= 1);
   t.true((await descriptorsFor(srv, '/used', 1)) >= COUNT - 1);
-  t.true((await descriptorsFor(srv, '/idle', 1)) >= COUNT - 1);
-  const before = openDescriptors(srv.pid);
-  await waitFor('the end of what is not used', async () => {
+});
+
+test('what is not used for a while is closed', async (t) => {
+  const srv = await start(t);
+  const before = await descriptors(srv);
+  await Promise.all(Object.keys(FILES).map((name) => body(srv, `/idle${name.slice('html'.length)}`)));
+  t.true(openDescriptors(srv.pid) - before >= COUNT - 1);
+  await waitFor('closed files', async () => {
     await body(srv, '/idle/page.txt');
-    return openDescriptors(srv.pid) <= before - COUNT + 2;
+    return openDescriptors(srv.pid) <= before + 3;
   });
 });
 
 test('a reload closes what no configuration uses any more', async (t) => {
   const srv = await start(t);
   t.true((await descriptorsFor(srv, '/long', 1)) >= COUNT - 1);
-  const before = openDescriptors(srv.pid);
+  const before = await descriptors(srv);
   await srv.configure('worker_processes 1; events {} http { server { listen 127.0.0.1:%%PORT_web%%; location /plain/ { alias html/; } } }');
   srv.signal('SIGHUP');
   await waitFor('closed files', () => openDescriptors(srv.pid) <= before - COUNT + 2);

@@ -46,6 +46,8 @@ class SubrequestStream implements ClientStream {
   readonly listener: RequestListener;
   readonly protocol: string;
   readonly isBehind = false;
+  readonly awaitsDrain = false;
+  readonly takesLargePieces = false;
   #request: Request | undefined = undefined;
   #pieces: Buffer[] = [];
   #bytes = 0;

@@ -53,6 +53,10 @@ export interface ClientStream {
   end(request: Request): void;
   /** More is waiting for the client than should: the source stops until its {@link RequestOwner.onDrain}. */
   readonly isBehind: boolean;
+  /** Large pieces leave as they are, in the buffer of their lender. */
+  readonly takesLargePieces: boolean;
+  /** Some of what was written waits for the client, and a drain follows: a source that need not be ahead waits for it. */
+  readonly awaitsDrain: boolean;
   /** The client takes nothing: send_timeout runs until it does. */
   watchSending(request: Request): void;
 

@@ -21,6 +21,7 @@ export interface Pace {
  * rate allows, a second's worth at the start (nginx), and is behind for as long as it allows nothing: so its source stops.
  */
 export class PacedStream implements ClientStream, Timed {
+  readonly takesLargePieces = false;
   deadline = 0;
   slot = -1;
   readonly #waiting = new ByteQueue();
@@ -72,6 +73,10 @@ export class PacedStream implements ClientStream, Timed {
 
   get isBehind(): boolean {
     return this.#isHolding || this.inner.isBehind;
+  }
+
+  get awaitsDrain(): boolean {
+    return this.isBehind;
   }
 
   watchSending(request: Request): void {

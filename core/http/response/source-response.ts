@@ -7,8 +7,8 @@ import { endResponse, isResponseBehind, sendFailure, startResponse, writeRespons
 
 /** Bytes that are read for one request before others have their turn, as long as its client consumes them at once. */
 const TURN = 1_048_576;
-/** Smaller pieces are copied where they have to wait, so that little data holds no large buffers. */
-const LEAST_LENT = 16_384;
+/** Bytes for which a large buffer is worth its memory. */
+const LARGE = 65_536;
 
 /** What a source waits for, beside the client. */
 const enum Pending {
@@ -65,8 +65,9 @@ export class SourceResponse implements RequestOwner, Lender {
     this.#pump();
   }
 
+  /** What fills little of its buffer is copied where it has to wait, so that little data holds no large buffers. */
   get hasOwnBuffer(): boolean {
-    return this.#count >= LEAST_LENT;
+    return this.#buffer !== undefined && this.#count * 4 >= this.#buffer.length;
   }
 
   /** From the stream, which needs the buffer for longer. */
@@ -100,8 +101,9 @@ export class SourceResponse implements RequestOwner, Lender {
         this.#finish();
         break;
       }
-      if (isResponseBehind(request)) {
-        if (request.stream.isBehind) request.stream.watchSending(request);
+      const awaitsDrain = request.stream.awaitsDrain;
+      if (awaitsDrain || isResponseBehind(request)) {
+        if (awaitsDrain || request.stream.isBehind) request.stream.watchSending(request);
         break;
       }
       if (Buffer.isBuffer(part)) {
@@ -115,8 +117,8 @@ export class SourceResponse implements RequestOwner, Lender {
 
   /** @returns how many bytes are sent; 0 if the source is waited for, or has failed */
   #readPiece(from: number, end: number): number {
-    const { source, request } = this;
-    const buffer = (this.#buffer ??= request.context.buffers.take());
+    const { source } = this;
+    const buffer = (this.#buffer ??= this.#takeBuffer(end - from));
     const room = end - from < buffer.length ? buffer.subarray(0, end - from) : buffer;
     try {
       const count = source.read(room, from);
@@ -126,6 +128,11 @@ export class SourceResponse implements RequestOwner, Lender {
       this.#failed(error);
     }
     return 0;
+  }
+
+  #takeBuffer(wanted: number): Buffer {
+    const { context, filters, stream } = this.request;
+    return wanted > LARGE && filters === undefined && stream.takesLargePieces ? context.buffers.takeLarge() : context.buffers.take();
   }
 
   #send(room: Buffer, count: number): number {

@@ -13,6 +13,7 @@ const HIGH_WATER = 131_072;
 
 /** The way back to the client of an HTTP/1 connection, for one request after the other. */
 export class Http1Stream implements ClientStream {
+  readonly takesLargePieces = true;
   readonly protocol = undefined;
   readonly client: SocketClient;
   readonly context: HttpContext;
@@ -60,6 +61,10 @@ export class Http1Stream implements ClientStream {
 
   get isBehind(): boolean {
     return this.#socket.writableLength > HIGH_WATER;
+  }
+
+  get awaitsDrain(): boolean {
+    return this.#socket.writableLength > 0 && this.#socket.writableNeedDrain;
   }
 
   watchSending(request: Request): void {

@@ -19,6 +19,7 @@ const HIGH_WATER = 65_536;
 
 /** One request and its response on an HTTP/2 connection (RFC 9113, 5). */
 export class Http2Stream implements ClientStream, SendingStream, Timed {
+  readonly takesLargePieces = false;
   deadline = 0;
   slot = -1;
   readonly protocol = 'HTTP/2.0';
@@ -189,6 +190,10 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
     request.bytesSent += head.length;
     if (head === '') this.connection.endStream(this.id);
     else this.connection.sendHeaders(this, head, true);
+  }
+
+  get awaitsDrain(): boolean {
+    return this.isBehind;
   }
 
   get isBehind(): boolean {
