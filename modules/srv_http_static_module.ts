@@ -112,7 +112,7 @@ const directives = {
     in: ANYWHERE,
     args: { count: number({ min: 1 }), size: optional(size()) },
     default: '2 32k',
-    doc: 'Accepted: files are read in pieces of 64k, one at a time.',
+    doc: 'Accepted: files are read in pieces of up to 256k, one at a time.',
   }),
   read_ahead: directive({ in: ANYWHERE, args: size(), default: '0', doc: 'Accepted: the system reads ahead by itself.' }),
 };
