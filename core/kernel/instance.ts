@@ -217,7 +217,8 @@ export class Instance {
     const known = [this.#inForce, this.#loaded].find((load) => load?.errors.length === 0 && isDeepStrictEqual(lines, load.lines));
     if (known !== undefined) return known;
     const { role, prefix, installation, log } = this.options;
-    const { set, errors } = await loadModules(tree.root, { plane: role === 'control' ? 'control' : 'data', prefix, installation, log });
+    const plane = role === 'control' ? 'control' : 'data';
+    const { set, errors } = await loadModules(tree.root, { plane, prefix, installation, log, isChecked: role === 'worker' });
     const run: RunModule = (module, others) => {
       const old = this.#inForce?.modules.same(module) ?? this.#loaded?.modules.same(module);
       return old !== undefined && isCurrent(old, others)

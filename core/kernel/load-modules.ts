@@ -15,6 +15,8 @@ export interface ModuleSource {
   readonly plane: Exclude<Plane, 'both'>;
   readonly prefix: string;
   readonly installation: Installation;
+  /** Another thread has checked the modules that come with srv. */
+  readonly isChecked?: boolean;
   /** Where the stack goes of what a module throws. */
   readonly log: Log;
 }
@@ -34,7 +36,7 @@ export interface ModuleLoad {
 export async function loadModules(root: Block, source: ModuleSource): Promise<ModuleLoad> {
   const set = new ModuleSet(source.plane, source.installation);
   const errors: ConfigError[] = [];
-  for (const module of BUILT_IN_MODULES) set.add(moduleOf(import.meta.filename, { module }, source.plane));
+  for (const module of BUILT_IN_MODULES) set.add(moduleOf(import.meta.filename, { module }, source.plane, source.isChecked));
   await addStandardModules(set, source, errors);
   for (const line of loadModuleLines(root)) {
     const [name] = line.args;
@@ -49,12 +51,16 @@ export async function loadModules(root: Block, source: ModuleSource): Promise<Mo
   return { set, errors };
 }
 
-async function addStandardModules(set: ModuleSet, { installation, log, plane }: ModuleSource, errors: ConfigError[]): Promise<void> {
+async function addStandardModules(
+  set: ModuleSet,
+  { installation, log, plane, isChecked }: ModuleSource,
+  errors: ConfigError[],
+): Promise<void> {
   const bundled = await bundledModules(installation);
   const imported = await Promise.allSettled(
     STANDARD_MODULES.map(async (name) => {
       const [file, exported] = [shippedModule(installation, name), bundled[name]];
-      return exported === undefined ? importModule(file, installation, plane) : moduleOf(file, exported, plane);
+      return exported === undefined ? importModule(file, installation, plane) : moduleOf(file, exported, plane, isChecked);
     }),
   );
   for (const result of imported) {

@@ -5,7 +5,7 @@ import type { SpecRegistry } from '../config/registry.js';
 import { defineCoreVariables } from '../http/core-variables.js';
 import { HttpVariables } from '../http/site/variables.js';
 import type { HttpManifest } from '../module/manifest.js';
-import type { Log } from '../module/services.js';
+import type { Log, ServerInfo } from '../module/services.js';
 import type { ArgContext } from '../module/spec.js';
 import { defaultErrors } from './check-defaults.js';
 import { hookErrors } from './check-hooks.js';
@@ -23,6 +23,7 @@ import type { RunningModule } from './running-module.js';
 
 /** Where relative paths are, and where it is logged what modules throw. */
 interface Surroundings {
+  readonly role: ServerInfo['role'];
   readonly prefix: string;
   readonly confFolder: string;
   readonly log: Log;
@@ -44,7 +45,7 @@ export class RunningModules implements Iterable<RunningModule> {
   constructor(
     readonly set: ModuleSet,
     run: RunModule,
-    { prefix, confFolder, log }: Surroundings,
+    { role, prefix, confFolder, log }: Surroundings,
   ) {
     defineCoreVariables(this.variables);
     this.args = {
@@ -73,7 +74,8 @@ export class RunningModules implements Iterable<RunningModule> {
     // After all variables are known: a default may have some.
     const checkDefaults = (module: LoadedModule): void =>
       throwErrors(module, defaultErrors(module.declaration.manifest.directives ?? {}, this.args));
-    this.errors = [...errorsOf(start, set, log), ...errorsOf(checkDefaults, set, log)];
+    // The master has looked at them.
+    this.errors = [...errorsOf(start, set, log), ...(role === 'worker' ? [] : errorsOf(checkDefaults, set, log))];
     if (order.hasNames) this.#modules = this.#modules.map((module) => ranked(module, order.ranksOf(module.name)));
   }
 
