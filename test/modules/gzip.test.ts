@@ -214,7 +214,7 @@ test('a client that does not read stops the member', async (t) => {
   });
   const srv = await startSrv(
     t,
-    `events {} http { gzip on; server { listen 127.0.0.1:%%PORT_web%%; location / { proxy_pass http://127.0.0.1:${port}; } } }`,
+    `events {} http { gzip on; server { listen 127.0.0.1:%%PORT_web%%; location / { proxy_buffering off; proxy_pass http://127.0.0.1:${port}; } } }`,
   );
   const socket = connect(srv.port('web'), '127.0.0.1');
   t.teardown(() => socket.destroy());
