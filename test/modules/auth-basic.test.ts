@@ -1,6 +1,7 @@
 /** `auth_basic` (ngx_http_auth_basic_module): each status is the one of nginx. */
 import { request as httpRequest } from 'node:http';
 import test, { type ExecutionContext } from 'ava';
+import { Passwords } from '../../modules/srv_http_auth_basic_module/passwords.js';
 import { check } from '../harness/check.js';
 import { get, type Answer } from '../harness/client.js';
 import { startNginx } from '../harness/nginx.js';
@@ -170,8 +171,8 @@ const ONE_SERVER = `events {} http { server {
 
 const PAGE = { 'html/index.html': 'in' };
 
-/** Of another password than `secret`, with 80 times the usual rounds: a second or so. */
-const SLOW = '$6$rounds=400000$saltsalt$kzSXVK0sn3eslACzU1Uc4ou7Hfy6FLXQL8UKoDC8jijCgkUIJs.S7cZMtbjU9JBIo0OGPZwrsjlYOj/qgUvB/1';
+/** Of another password than `secret`, with 30 times the usual rounds: some tenths of a second. */
+const SLOW = '$6$rounds=150000$saltsalt$yx8wXX.x9p.NmnkXLiCS1qYORlf4SxrMO1uOPX7ObHZrWyYU2c/T5P/FdxD2W7rJ5YiQKpfE.uv37frli5Apr0';
 
 test('a worker serves others while passwords are hashed', async (t) => {
   const srv = await startSrv(t, ONE_SERVER, { files: { ...PAGE, 'conf/users': `slow:${SLOW}\n` } });
@@ -185,6 +186,30 @@ test('a worker serves others while passwords are hashed', async (t) => {
   for (let count = 0; count < 5; count++) t.is((await get(port, '/open')).body, 'open');
   t.false(isOver, 'five requests are faster than the hash');
   t.is((await login).status, 401);
+});
+
+test('a user that is not there takes as long as a wrong password', async (t) => {
+  const srv = await startSrv(t, ONE_SERVER, { files: { ...PAGE, 'conf/users': `slow:${SLOW}\n` } });
+  const timeOf = async (name: string): Promise<number> => {
+    const begin = performance.now();
+    t.is((await get(srv.port('web'), '/', { headers: { authorization: basic(`${name}:secret`) } })).status, 401);
+    return performance.now() - begin;
+  };
+  const [known, unknown] = [await timeOf('slow'), await timeOf('nobody')];
+  t.true(unknown > known / 4, `${known} ms and ${unknown} ms`);
+});
+
+test('no more passwords wait than are checked in time', async (t) => {
+  const passwords = new Passwords();
+  t.teardown(() => passwords.stop());
+  const user = { stored: '$2y$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW' };
+  const check = (password: string): boolean | Promise<boolean> | undefined => passwords.check({ user: 'ada', password }, user, true);
+  const checks = Array.from({ length: 500 }, (_, at) => check(`wrong${at}`));
+  t.is(check('one more'), undefined);
+  t.false(await check('wrong7'), 'one that is under way is no further one');
+  t.deepEqual(new Set(await Promise.all(checks)), new Set([false]));
+  t.true(await check('secret'));
+  t.is(check('secret'), true, 'known without a thread');
 });
 
 test('a password that was right is not hashed for every request; changes of the file are in force with a reload', async (t) => {
