@@ -9,6 +9,7 @@
  * ```
  */
 import { readFileSync } from 'node:fs';
+import { ApiError } from '../core/module/control.js';
 import {
   type BodySource,
   DONE,
@@ -19,6 +20,7 @@ import {
   type Scope,
   type Subrequest,
 } from '../core/module/http.js';
+import { fieldLine } from '../core/module/message-text.js';
 import type { Directive } from '../core/module/tree.js';
 import { FakeResponseBody } from './response-body.js';
 
@@ -141,7 +143,7 @@ export class FakeRequest implements HttpRequest {
   }
 
   async readBody(limit: number): Promise<Buffer> {
-    if (this.#body.length > limit) throw Object.assign(new Error('the body is too long'), { status: 413 });
+    if (this.#body.length > limit) throw new ApiError(413, 'BodyTooLarge', `the request body is longer than ${limit} bytes`);
     return this.#body;
   }
 
@@ -151,20 +153,20 @@ export class FakeRequest implements HttpRequest {
     return undefined;
   }
 
-  send(status: number, body: string | Buffer, contentType?: string): Result {
-    this.status = status;
-    this.sent = { status, body: body.toString(), contentType };
+  send(status: number, body: string | Uint8Array, contentType?: string): Result {
+    this.#begin(status);
+    this.sent = { status, body: Buffer.from(body).toString(), contentType };
     return DONE;
   }
 
   respond(status: number, contentType?: string, length = -1): FakeResponseBody {
-    this.status = status;
+    this.#begin(status);
     this.streamed = new FakeResponseBody(status, contentType, length);
     return this.streamed;
   }
 
   sendFrom(status: number, source: BodySource, contentType?: string): Result {
-    this.status = status;
+    this.#begin(status);
     this.sourced = { status, source, contentType };
     return DONE;
   }
@@ -193,10 +195,17 @@ export class FakeRequest implements HttpRequest {
   /** The client is gone. */
   abort(): void {
     this.#aborting.abort();
+    this.streamed?.abort();
   }
 
-  reject(status: number, body: string | Buffer, contentType?: string): Result {
-    this.rejected = { status, body: body.toString(), contentType };
+  #begin(status: number): void {
+    if (this.sent !== undefined || this.streamed !== undefined || this.sourced !== undefined)
+      throw new Error('the response was started already');
+    this.status = status;
+  }
+
+  reject(status: number, body: string | Uint8Array, contentType?: string): Result {
+    this.rejected = { status, body: Buffer.from(body).toString(), contentType };
     return status;
   }
 
@@ -264,7 +273,9 @@ class FakeHeaders implements ResponseHeaders {
     this.append(name, value);
   }
 
+  /** @throws TypeError for what cannot be sent, as a real one does */
   append(name: string, value: string): void {
+    fieldLine(name, value);
     this.#fields = [...this.#fields, [name, value]];
   }
 
@@ -303,7 +314,7 @@ export function fakeScope<C extends object>(conf: C): FakeScope<C> {
       const fail = (line: number, message: string): never => {
         throw new Error(`${message} in ${path}:${line}`);
       };
-      return parse({ path, bytes, text: bytes.toString(), fail });
+      return parse({ path, bytes, text: bytes.toString(), fail, each: (items, step) => Array.from(items, step) });
     },
     register: () => undefined,
     each: (items, step) => Array.from(items, step),

@@ -19,8 +19,11 @@ export class FakeResponseBody implements ResponseBody {
     readonly length: number,
   ) {}
 
-  write(piece: Buffer | string): boolean {
-    if (!this.closed) this.text += piece.toString();
+  write(piece: Uint8Array | string): boolean {
+    if (this.closed) return true;
+    this.text += Buffer.from(piece).toString();
+    const given = Buffer.byteLength(this.text);
+    if (this.length >= 0 && given > this.length) throw new RangeError(`${given} bytes of a response of ${this.length} were written`);
     return true;
   }
 
@@ -28,7 +31,11 @@ export class FakeResponseBody implements ResponseBody {
     return Promise.resolve();
   }
 
+  /** @throws RangeError if bytes of the announced length are missing, where a real one cuts the response off */
   end(): void {
+    const given = Buffer.byteLength(this.text);
+    if (!this.closed && given < this.length)
+      throw new RangeError(`${given} of the ${this.length} bytes of the response's length were written`);
     this.complete ||= !this.closed;
     this.closed = true;
   }
@@ -41,12 +48,13 @@ export class FakeResponseBody implements ResponseBody {
   }
 
   onClose(listener: () => void): void {
-    this.#listeners.push(listener);
+    if (this.closed && !this.complete) listener();
+    else this.#listeners.push(listener);
   }
 
-  pipe(source: AsyncIterable<Buffer | string>): Result {
+  pipe(source: AsyncIterable<Uint8Array | string>): Result {
     const readable = Readable.from(source);
-    readable.on('data', (piece: Buffer | string) => this.write(piece));
+    readable.on('data', (piece: Uint8Array | string) => this.write(piece));
     readable.on('end', () => this.end());
     readable.on('error', () => this.abort());
     this.#finished = once(readable, 'close');

@@ -15,7 +15,11 @@ const README = `# srv-module-types
 The types of srv's module contract, version ${CONTRACT_VERSION}: what a module imports as \`srv/module/…\`. There is no code in here; at run time
 these imports mean the srv that loads the module. In tsconfig.json:
 
+    "experimentalDecorators": true,
+    "emitDecoratorMetadata": true,
     "paths": { "srv/module/*": ["./node_modules/srv-module-types/*"] }
+
+The decorators are TypeScript's older ones, and a constructor gets its services by the types of its parameters.
 `;
 
 const installation = findInstallation();

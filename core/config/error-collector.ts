@@ -39,3 +39,12 @@ export class ErrorCollector {
     this.#errors.push(error);
   }
 }
+
+/** Takes a step with each item; an error in one does not stop the others. @throws ConfigErrors with all of them */
+export function eachCollecting<T, R>(items: Iterable<T>, step: (item: T) => R): R[] {
+  const errors = new ErrorCollector();
+  const results: R[] = [];
+  for (const item of items) errors.attempt(() => results.push(step(item)));
+  errors.throwIfAny();
+  return results;
+}

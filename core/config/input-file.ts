@@ -1,4 +1,5 @@
 import type { InputFile } from '../module/resource.js';
+import { eachCollecting } from './error-collector.js';
 import { ConfigError } from './errors.js';
 
 /** A file that a directive names. What is wrong with it is reported at its own lines. */
@@ -12,5 +13,6 @@ export function inputFile(path: string, bytes: Buffer): InputFile {
     fail(line, message, hint) {
       throw new ConfigError(message, { file: path, line, column: 1 }, 1, hint);
     },
+    each: (items, step) => eachCollecting(items, step),
   };
 }

@@ -1,5 +1,5 @@
 import { ConfReader, ownDirective } from './conf.js';
-import { ErrorCollector } from './error-collector.js';
+import { eachCollecting } from './error-collector.js';
 import { errorAt } from './errors.js';
 import { sameHead } from './operations.js';
 import { systemErrorText } from '../module/system-error.js';
@@ -204,10 +204,6 @@ class ModuleScope<K extends string, R> implements BlockScope<Directives, K, R> {
   }
 
   each<T, R>(items: Iterable<T>, step: (item: T) => R): R[] {
-    const errors = new ErrorCollector();
-    const results: R[] = [];
-    for (const item of items) errors.attempt(() => results.push(step(item)));
-    errors.throwIfAny();
-    return results;
+    return eachCollecting(items, step);
   }
 }

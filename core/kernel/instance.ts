@@ -64,6 +64,7 @@ export class Instance {
   readonly files = new InputFiles();
   readonly #followers: Follower[] = [];
   readonly #callLimit: CallLimit;
+  readonly #info: InstanceInfo;
   #tree = ConfigTree.empty;
   #settings: Settings | undefined;
   /** The modules in force, and those that were loaded last, for a change that may follow. */
@@ -75,7 +76,8 @@ export class Instance {
     this.#callLimit = new CallLimit(options.callMs);
     this.services.provide(Log, options.log);
     this.services.provide(ErrorLog, options.log);
-    this.services.provide(ServerInfo, new InstanceInfo(options, () => this.#settings?.main));
+    this.#info = new InstanceInfo(options, () => this.#settings?.main);
+    this.services.provide(ServerInfo, this.#info);
   }
 
   /** The tree in force. */
@@ -191,6 +193,7 @@ export class Instance {
 
   /** Takes nothing new, and resolves when the work at hand is done or `timeoutMs` milliseconds are over. */
   async quit(timeoutMs: number | undefined): Promise<void> {
+    this.#info.leave();
     await Promise.all(this.#followers.map((follower) => this.#attempt('quit', () => follower.quit?.(timeoutMs))));
     await this.stop();
   }
@@ -202,6 +205,7 @@ export class Instance {
 
   /** Ends everything now. Never throws: what fails is logged. */
   async stop(): Promise<void> {
+    this.#info.leave();
     for (const follower of this.#followers.toReversed()) await this.#attempt('stop', () => follower.stop?.());
     this.#started = false;
     await this.#stopModules(this.#inForce?.modules ?? []);

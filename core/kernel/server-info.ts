@@ -26,6 +26,7 @@ export class InstanceInfo extends ServerInfo {
   readonly prefix: string;
   readonly role: ServerInfo['role'];
   readonly worker: number;
+  readonly #leaving = new AbortController();
   #secret: Uint8Array | undefined;
 
   /** @param main the configuration in force, if there is one yet */
@@ -39,6 +40,15 @@ export class InstanceInfo extends ServerInfo {
     this.role = role;
     this.worker = worker;
     this.#secret = secret;
+  }
+
+  get leaving(): AbortSignal {
+    return this.#leaving.signal;
+  }
+
+  /** It was told to end. */
+  leave(): void {
+    this.#leaving.abort();
   }
 
   get clusterName(): string {

@@ -22,7 +22,7 @@ export function isToken(text: string): boolean {
 export function byteText(text: string): string {
   if (!NO_BYTE.test(text)) return text;
   throw new TypeError(
-    `${inspect(text)} has characters that are not bytes: make it UTF-8 with Buffer.from(text).latin1Slice(), or encode it with encodeURIComponent`,
+    `${inspect(text)} has characters that are not bytes: make it UTF-8 with Buffer.from(text).toString('latin1'), or encode it with encodeURIComponent`,
   );
 }
 

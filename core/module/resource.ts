@@ -8,6 +8,8 @@ export interface InputFile {
   readonly text: string;
   /** Rejects the configuration at a line of the file (1-based). Throws. */
   fail(line: number, message: string, hint?: string): never;
+  /** Takes a step with each item, and throws all that they {@link fail} for at the end: every error of the file is reported. */
+  each<T, R>(items: Iterable<T>, step: (item: T) => R): R[];
 }
 
 /**

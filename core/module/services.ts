@@ -48,6 +48,8 @@ export abstract class ServerInfo {
   abstract readonly worker: number;
   abstract readonly clusterName: string;
   abstract readonly nodeName: string;
+  /** Aborted when this server or worker is told to end gracefully: a response that would go on for ever ends now, or QUIT waits for it. */
+  abstract readonly leaving: AbortSignal;
   /** An absolute path for one that may be relative to the prefix. */
   abstract path(relative: string): string;
   /** Bytes for one purpose that all threads of this server have in common and nobody else knows: others after each start. */

@@ -120,12 +120,14 @@ const RECIPES = `
   http {
     visits $binary_remote_addr zone=visits:1m;
     upstream two { zone two 64k; two_choices; server 127.0.0.1:%%PORT_back%%; server 127.0.0.1:%%PORT_next%%; }
-    html_note "<!-- note -->";
     server {
       listen 127.0.0.1:%%PORT_web%%;
+      html_note "<!-- note -->";
       location /page { proxy_pass http://127.0.0.1:%%PORT_back%%; }
       location /text { default_type text/plain; return 200 "text"; }
       location /keys { api_keys keys.txt; proxy_pass http://127.0.0.1:%%PORT_back%%; }
+      location /file { root %%PREFIX%%; }
+      location /part { proxy_set_header Range bytes=0-2; proxy_pass http://127.0.0.1:%%PORT_back%%/file/page.html; }
       location /clock { clock 20ms; }
       location /numbers { numbers 1000; }
       location /two { proxy_pass http://two; }
@@ -133,12 +135,12 @@ const RECIPES = `
       location /visits { add_header X-Visits $visits; proxy_pass http://127.0.0.1:%%PORT_back%%; }
     }
     server { listen 127.0.0.1:%%PORT_next%%; location / { return 200 "next"; } }
-    server { listen 127.0.0.1:%%PORT_back%%; html_note ""; location / { default_type text/html; return 200 "<p>page</p>"; } }
+    server { listen 127.0.0.1:%%PORT_back%%; location /file { root %%PREFIX%%; } location / { default_type text/html; return 200 "<p>page</p>"; } }
   }`;
 
 test('the recipes are built and do what the page says', async (t) => {
   const modules = await build(t);
-  const srv = await startSrv(t, RECIPES, { files: { ...modules, 'conf/keys.txt': 'one\ntwo\n' } });
+  const srv = await startSrv(t, RECIPES, { files: { ...modules, 'conf/keys.txt': 'one\ntwo\n', 'file/page.html': '<p>file</p>' } });
   const web = srv.port('web');
   const page = await get(web, '/page');
   t.is(page.body, '<p>page</p><!-- note -->');
@@ -148,11 +150,12 @@ test('the recipes are built and do what the page says', async (t) => {
   const key = (value: string): Promise<Answer> => get(web, '/keys', { headers: { 'x-api-key': value } });
   t.is((await key('two')).status, 200);
   t.like(await get(web, '/keys'), { status: 401, body: 'X-Api-Key is missing or unknown\n' });
-  writeInto(srv.prefix, 'conf/keys.txt', 'two\nth ree\n');
+  writeInto(srv.prefix, 'conf/keys.txt', 'two\nth ree\nf our\n');
   srv.signal('SIGHUP');
   await srv.waitForLog(/a key must not contain spaces in .*keys\.txt:2/);
+  t.regex(srv.log(), /a key must not contain spaces in .*keys\.txt:3/);
   t.is((await key('one')).status, 200, 'the keys in force stay');
-  writeInto(srv.prefix, 'conf/keys.txt', 'two\nthree\n');
+  writeInto(srv.prefix, 'conf/keys.txt', 'two\nthree\nschlüssel\n');
   srv.signal('SIGHUP');
   await srv.waitForLog(/reconfigured/);
   t.deepEqual([(await key('one')).status, (await key('three')).status], [401, 200]);
@@ -161,6 +164,13 @@ test('the recipes are built and do what the page says', async (t) => {
   clock.send('GET /clock HTTP/1.1\r\nHost: a\r\n\r\n');
   t.regex((await clock.receive(/(data: \d{4}-[^]*){3}/)).input, /\r\nContent-Type: text\/event-stream\r\n/);
   clock.socket.destroy();
+  t.is((await key(Buffer.from('schlüssel').toString('latin1'))).status, 200);
+  const part = await get(web, '/file/page.html', { headers: { range: 'bytes=0-3' } });
+  t.deepEqual(
+    [part.status, part.body, part.headers.etag, part.headers['last-modified']],
+    [200, '<p>file</p><!-- note -->', undefined, undefined],
+  );
+  t.is((await get(web, '/part')).body, '<p>', 'a part of a page of a member is left alone');
 
   const numbers = await get(web, '/numbers');
   t.is(numbers.body.length, 8000);
@@ -175,4 +185,10 @@ test('the recipes are built and do what the page says', async (t) => {
   t.is((await get(web, '/user')).body, '');
   const counts = await Promise.all(Array.from({ length: 5 }, () => get(web, '/visits').then(({ headers }) => Number(headers['x-visits']))));
   t.is(new Set(counts).size, 5, 'every request has a number of its own, whatever worker it came to');
+
+  const stream = await connectRaw(t, web);
+  stream.send('GET /clock HTTP/1.1\r\nHost: a\r\n\r\n');
+  await stream.receive(/data:/);
+  t.is((await srv.stop('SIGQUIT')).code, 0);
+  t.regex(await stream.receiveAll(), /\r\n0\r\n\r\n$/, 'it has an end when the server has');
 });

@@ -91,7 +91,7 @@ test('a fake request notes what is done with it', async (t) => {
   t.is(request.header('x-one'), '1');
   t.is(request.variable('shade'), 'green');
   t.is((await request.readBody(4)).toString(), 'body');
-  await t.throwsAsync(request.readBody(3), { message: /too long/ });
+  await t.throwsAsync(request.readBody(3), { message: /longer than 3 bytes/ });
   request.response.append('A', '1');
   request.response.append('a', '2');
   t.is(request.response.get('a'), '1');
@@ -99,4 +99,21 @@ test('a fake request notes what is done with it', async (t) => {
   t.deepEqual(request.sent, { status: 404, body: 'gone', contentType: 'text/plain' });
   t.throws(() => fakeScope({}).fail('wrong'), { message: 'wrong' });
   t.is(compileTimes(fakeScope({ times: 5, greet: 'you' })), 5);
+});
+
+test('a fake request keeps the contract', async (t) => {
+  const request = fakeRequest({ method: 'POST', body: 'four' });
+  t.like(await t.throwsAsync(request.readBody(3)), { status: 413, code: 'BodyTooLarge' });
+  t.throws(() => request.response.set('X Y', 'a'), { instanceOf: TypeError });
+  t.throws(() => request.upstream.set('X-Y', '\u{1f600}'), { instanceOf: TypeError });
+  const body = request.respond(200, 'text/plain', 3);
+  t.throws(() => request.send(200, ''), { message: 'the response was started already' });
+  body.write(new Uint8Array([104, 105]));
+  t.throws(() => body.end(), { instanceOf: RangeError });
+  t.is(body.text, 'hi');
+  let closed = 0;
+  body.onClose(() => closed++);
+  request.abort();
+  body.onClose(() => closed++);
+  t.is(closed, 2, 'its body is closed with its client');
 });
