@@ -3,7 +3,7 @@ const SIZE = 65_536;
 /** Size of one read from a file: a quarter of the system calls, and it still stays in the processor's cache until it is sent. */
 const LARGE_SIZE = 262_144;
 /** Free buffers kept; beyond that they are left to the garbage collector. */
-const KEPT = 32;
+const KEPT = 128;
 const KEPT_LARGE = 16;
 
 /**

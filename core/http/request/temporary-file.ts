@@ -58,6 +58,11 @@ export class TemporaryFile {
     return this.#written;
   }
 
+  /** Something is on its way to the disk, or waits for it. */
+  get isBusy(): boolean {
+    return this.#writing || !this.#waiting.isEmpty;
+  }
+
   /** More waits than should. */
   get isFull(): boolean {
     return this.#waiting.length >= HIGH_WATER;

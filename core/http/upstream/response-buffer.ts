@@ -53,7 +53,8 @@ export class ResponseBuffer implements RequestOwner, FileWriter, Lender {
   /** The member has to wait: the memory, and the file, hold what they may, or the disk is slower than the member. */
   get isFull(): boolean {
     if (!this.#rest.isEmpty) return true;
-    if (this.#file !== undefined) return this.#file.isFull;
+    // One piece of each response is on its way to the disk: there may be many responses.
+    if (this.#file !== undefined) return this.#file.isBusy;
     return this.settings.maxFileSize === 0 && this.#front.length >= this.settings.memory;
   }
 
