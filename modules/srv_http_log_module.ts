@@ -106,13 +106,20 @@ interface Line {
   readonly condition: Template | undefined;
 }
 
+/** The files that one open_log_file_cache keeps open. */
+interface SharedFiles {
+  readonly files: NamedLogFiles;
+  /** Scopes that write to them. */
+  users: number;
+}
+
 /** Access logs (ngx_http_log_module). */
 @httpModule({ name: 'srv_http_log_module', api: 1, directives })
 export class AccessLog {
   /** Without open_log_file_cache; made when the first scope is compiled. */
   #uncached: NamedLogFiles | undefined;
   /** All scopes that one line holds for share what is open. */
-  readonly #caches = new WeakMap<Directive, NamedLogFiles>();
+  readonly #caches = new WeakMap<Directive, SharedFiles>();
 
   constructor(
     private readonly files: LogFiles,
@@ -182,9 +189,16 @@ export class AccessLog {
     if (line === undefined || cache === undefined || cache.off) return (this.#uncached ??= this.files.named());
     const { max, inactive, minUses, valid } = cache;
     if (max === undefined) return scope.fail('"open_log_file_cache" must have "max" parameter', line);
-    const files = this.#caches.get(line) ?? this.files.named({ max, inactiveMs: inactive, minUses, validMs: valid });
-    this.#caches.set(line, files);
-    return files;
+    const shared = this.#caches.get(line) ?? { files: this.files.named({ max, inactiveMs: inactive, minUses, validMs: valid }), users: 0 };
+    this.#caches.set(line, shared);
+    shared.users++;
+    const leave = (): void => {
+      if (--shared.users > 0) return;
+      this.#caches.delete(line);
+      shared.files.close();
+    };
+    scope.register({ abort: leave, release: leave });
+    return shared.files;
   }
 }
 

@@ -123,7 +123,7 @@ export class AppendedLogFiles extends LogFiles {
   }
 
   named(cache?: LogFileCache): NamedLogFiles {
-    const files = new NamedFiles(cache);
+    const files = new NamedFiles(cache, () => this.#named.delete(files));
     this.#named.add(files);
     return files;
   }
@@ -143,7 +143,7 @@ export class AppendedLogFiles extends LogFiles {
   /** Opens every file anew, so that a rotated one is let go. Returns the reasons of those that could not: they go on in the old file. */
   reopen(): readonly LogFileError[] {
     const failures: LogFileError[] = [];
-    for (const files of this.#named) files.close();
+    for (const files of this.#named) files.shut();
     for (const file of this.#files.values()) {
       try {
         file.reopen();

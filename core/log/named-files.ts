@@ -29,7 +29,10 @@ export class NamedFiles implements NamedLogFiles {
   #due: NamedFile[] = [];
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(private readonly cache: LogFileCache = NO_CACHE) {}
+  constructor(
+    private readonly cache: LogFileCache = NO_CACHE,
+    private readonly onClose: () => void = () => undefined,
+  ) {}
 
   write(path: string, line: string): void {
     const file = this.#use(path, Date.now());
@@ -50,8 +53,13 @@ export class NamedFiles implements NamedLogFiles {
     if (this.#files.size > 0) this.#timer ??= setTimeout(() => this.#expire(), this.cache.inactiveMs).unref();
   }
 
-  /** Closes all of them: each is opened anew for its next line. */
   close(): void {
+    this.shut();
+    this.onClose();
+  }
+
+  /** Closes all of them: each is opened anew for its next line. */
+  shut(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     for (const file of this.#files.values()) this.#forget(file);

@@ -85,6 +85,8 @@ export interface LogFileCache {
 export interface NamedLogFiles {
   /** @throws Error in nginx's words: `open() "/nodir/a.log" failed (2: No such file or directory)` */
   write(path: string, line: string): void;
+  /** Closes what is open. Nothing may be written afterwards. */
+  close(): void;
 }
 
 /**

@@ -58,6 +58,23 @@ test('after a reload a log stays open until the last request that began before i
   await untilOpen(srv, ['error.log', 'third-errors.log', 'third.log']);
 });
 
+const named = (inside: string): string => `
+  error_log logs/error.log notice;
+  events {}
+  http {
+    access_log off;
+    server { listen 127.0.0.1:%%PORT_web%%; location / { return 200; } location /named { ${inside} return 200; } }
+  }`;
+
+test('files of open_log_file_cache are closed with the last scope that writes to them', async (t) => {
+  const srv = await startSrv(t, named('access_log logs/$arg_log.log; open_log_file_cache max=10 inactive=1h;'));
+  await get(srv.port('web'), '/named?log=one');
+  await untilOpen(srv, ['error.log', 'one.log']);
+  await srv.configure(named(''));
+  srv.signal('SIGHUP');
+  t.truthy(await untilOpen(srv, ['error.log']));
+});
+
 test('a rejected reload, and changes of the API, leave none open', async (t) => {
   const node = await startNode(t, {
     server: 'access_log logs/all.log; location / { return 200; }',
