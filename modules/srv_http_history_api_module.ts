@@ -32,6 +32,7 @@ const list = {
 } as const;
 const rollback = {
   summary: 'Take back what the API changed after a version; what reloads brought stays',
+  dryRun: true,
   responses: { 200: Type.Object({ version: Type.Integer() }, { title: 'Rollback' }) },
   headers: ['ETag'],
   errors: [
