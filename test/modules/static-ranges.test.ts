@@ -83,6 +83,26 @@ test('several ranges are sent as parts', async (t) => {
   t.is(response.headers['content-length'], String(expected.length));
 });
 
+test('many ranges, small and large, are all sent', async (t) => {
+  const srv = await site();
+  const ranges = [
+    ...Array.from({ length: 300 }, (_, at) => [at * 2, at * 2] as const),
+    [1000, 70_999],
+    [80_000, 500_000],
+    [999_999, 999_999],
+  ] as const;
+  const header = ranges.map(([first, last]) => `${first}-${last}`).join(',');
+  const { status, headers, body } = await get(srv.port('web'), '/large.txt', { headers: { Range: `bytes=${header}` } });
+  t.is(status, 206);
+  t.is(headers['content-length'], String(body.length));
+  const [, boundary = ''] = /boundary=(\w+)$/.exec(headers['content-type'] ?? '') ?? [];
+  const expected = ranges.map(
+    ([first, last]) =>
+      `\r\n--${boundary}\r\nContent-Type: text/plain\r\nContent-Range: bytes ${first}-${last}/1000000\r\n\r\n${LARGE.slice(first, last + 1)}`,
+  );
+  t.true(body === `${expected.join('')}\r\n--${boundary}--\r\n`);
+});
+
 test('max_ranges limits them', async (t) => {
   const srv = await site();
   const none = await get(srv.port('web'), '/none/ten.txt', { headers: { Range: 'bytes=0-1' } });

@@ -9,6 +9,8 @@ import { endResponse, isResponseBehind, sendFailure, startResponse, writeRespons
 const TURN = 1_048_576;
 /** Bytes for which a large buffer is worth its memory. */
 const LARGE = 65_536;
+/** A buffer with less room is sent before anything is added. */
+const LEAST_ROOM = 16_384;
 
 /** What a source waits for, beside the client. */
 const enum Pending {
@@ -28,7 +30,8 @@ export class SourceResponse implements RequestOwner, Lender {
   /** Bytes of the present part that were read. */
   #read = 0;
   #buffer: Buffer | undefined = undefined;
-  /** Bytes of the last read. */
+  /** Bytes in it that are not sent yet, and those that were sent last. */
+  #filled = 0;
   #count = 0;
   #pending = Pending.Nothing;
   #isPumping = false;
@@ -106,10 +109,8 @@ export class SourceResponse implements RequestOwner, Lender {
         if (awaitsDrain || request.stream.isBehind) request.stream.watchSending(request);
         break;
       }
-      if (Buffer.isBuffer(part)) {
-        request.stream.write(request, part, 0, part.length, undefined);
-        this.#at++;
-      } else if (turn > 0) turn -= this.#readPiece(part.start + this.#read, part.end);
+      if (Buffer.isBuffer(part)) this.#addLines(part);
+      else if (turn > 0) turn -= this.#readPiece(part.start + this.#read, part.end);
       else this.#takeTurns();
     }
     this.#isPumping = false;
@@ -119,7 +120,9 @@ export class SourceResponse implements RequestOwner, Lender {
   #readPiece(from: number, end: number): number {
     const { source } = this;
     const buffer = (this.#buffer ??= this.#takeBuffer(end - from));
-    const room = end - from < buffer.length ? buffer.subarray(0, end - from) : buffer;
+    const filled = this.#filled;
+    const length = Math.min(end - from, buffer.length - filled);
+    const room = length < buffer.length ? buffer.subarray(filled, filled + length) : buffer;
     try {
       const count = source.read(room, from);
       if (!(count instanceof Promise)) return this.#send(room, count);
@@ -136,7 +139,6 @@ export class SourceResponse implements RequestOwner, Lender {
   }
 
   #send(room: Buffer, count: number): number {
-    const { request } = this;
     if (!(count > 0 && count <= room.length)) {
       // The length is out: only an early end of the connection tells that the rest is missing.
       if (count === 0) this.#cutOff();
@@ -144,15 +146,44 @@ export class SourceResponse implements RequestOwner, Lender {
       return 0;
     }
     this.#read += count;
-    this.#count = count;
+    this.#filled += count;
     const part = this.#parts[this.#at];
-    if (part !== undefined && !Buffer.isBuffer(part) && part.start + this.#read === part.end) {
-      this.#at++;
-      this.#read = 0;
+    if (part === undefined || Buffer.isBuffer(part) || part.start + this.#read < part.end) {
+      this.#flush();
+      return count;
     }
-    if (request.filters === undefined) request.stream.write(request, room, 0, count, this);
-    else writeResponse(request, room, 0, count, this);
+    this.#read = 0;
+    this.#endPart();
     return count;
+  }
+
+  /** Lines of a multipart body, which leave with the ranges around them: many small ranges are few pieces. */
+  #addLines(lines: Buffer): void {
+    const { request } = this;
+    if (lines.length > LEAST_ROOM) {
+      this.#flush();
+      request.stream.write(request, lines, 0, lines.length, undefined);
+    } else {
+      lines.copy((this.#buffer ??= this.#takeBuffer(request.response.length)), this.#filled);
+      this.#filled += lines.length;
+    }
+    this.#endPart();
+  }
+
+  #endPart(): void {
+    this.#at++;
+    if (this.#at === this.#parts.length || (this.#buffer?.length ?? 0) - this.#filled < LEAST_ROOM) this.#flush();
+  }
+
+  #flush(): void {
+    const { request } = this;
+    const buffer = this.#buffer;
+    const filled = this.#filled;
+    if (buffer === undefined || filled === 0) return;
+    this.#filled = 0;
+    this.#count = filled;
+    if (request.filters === undefined) request.stream.write(request, buffer, 0, filled, this);
+    else writeResponse(request, buffer, 0, filled, this);
   }
 
   #wait(room: Buffer, reading: Promise<number>): void {
