@@ -75,6 +75,8 @@ export function* variablesErrors(variables: unknown = {}): ManifestErrors {
   if (!isRecord(variables))
     return yield new ManifestError('"variables" must be an object', 'write it as variables: { name: (request) => text }');
   for (const [name, getter] of Object.entries(variables)) {
+    if (!/^\w+$/.test(name))
+      yield new ManifestError(`invalid variable name "${name}"`, 'letters, digits and underscores: what may follow a $');
     if (typeof getter !== 'function')
       yield new ManifestError(`variable "${name}" must be a function`, 'it gets the request and returns its text');
   }

@@ -5,6 +5,7 @@ import { InputFiles, type FileContents } from '../config/input-files.js';
 import { ConfigTree, type Tree, type TreeOperation } from '../config/tree.js';
 import { ErrorLog } from '../log/error-log.js';
 import { Log, ServerInfo } from '../module/services.js';
+import { TimeIsOver } from '../control/time-limit.js';
 import { CallLimit } from './call-limit.js';
 import { beginVariables, compileVariables } from './configuration-variables.js';
 import type { Change, Follower, Prepared } from './follower.js';
@@ -289,8 +290,9 @@ export class Instance {
       await life.start(this.options.role);
     } catch (error) {
       const line = load?.modules.set.lineOf({ name });
-      const { message } = error as Error;
-      throw line === undefined ? new ConfigError(message, undefined, 1, SEE_LOG) : errorAt(line, message, line.args[0], SEE_LOG);
+      const { message, cause } = error as Error;
+      const hint = cause instanceof TimeIsOver ? 'its "start" waits for something: give that a time limit of its own' : SEE_LOG;
+      throw line === undefined ? new ConfigError(message, undefined, 1, hint) : errorAt(line, message, line.args[0], hint);
     }
   }
 

@@ -84,10 +84,11 @@ export function moduleOf(
     const hint = `the decorator is given a manifest: { name: '${basename(file, extname(file))}', api: ${API_VERSION} }`;
     throw new ModuleLoadError(`"${file}" has no name in its manifest`, hint);
   }
+  if (api === undefined) throw new ModuleLoadError(`module "${name}" has no "api" in its manifest`, `write it as api: ${API_VERSION}`);
   if (!supportsContract(api)) {
     const hint = `use a build of ${basename(file)} for this version of srv`;
     throw new ModuleLoadError(
-      `module "${name}" is made for version ${String(api)} of the module contract, this srv has version ${CONTRACT_VERSION}`,
+      `module "${name}" is made for version ${JSON.stringify(api).replaceAll('"', '')} of the module contract, this srv has version ${CONTRACT_VERSION}`,
       hint,
     );
   }

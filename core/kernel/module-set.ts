@@ -58,7 +58,7 @@ export class ModuleSet implements Iterable<LoadedModule> {
       throw new ModuleLoadError(`module "${name}" is already loaded`, hint);
     }
     const missing = (declaration.manifest.needs ?? []).filter((need) => typeof need === 'string' && !this.#modules.has(need)) as string[];
-    if (missing.length > 0) throw needsOthers(name, missing);
+    if (missing.length > 0) throw needsOthers(name, missing, (need) => this.isShipped(need));
     const directives = declaration.manifest.directives ?? {};
     for (const context of openedContexts(directives)) this.#contexts.add(context);
     const strange = [...this.#unknownContexts(directives)];
@@ -105,7 +105,10 @@ function wrongPlane(name: string, plane: 'data' | 'control'): ModuleLoadError {
   return new ModuleLoadError(`module "${name}" belongs to the data plane and cannot be loaded in the control plane`, hint);
 }
 
-function needsOthers(name: string, missing: readonly string[]): ModuleLoadError {
-  const lines = missing.map((need) => `load_module modules/${need}.js;`).join(' ');
-  return new ModuleLoadError(`module "${name}" needs ${missing.map((need) => `"${need}"`).join(', ')}`, `add before it: ${lines}`);
+function needsOthers(name: string, missing: readonly string[], isShipped: (name: string) => boolean): ModuleLoadError {
+  const lines = missing.map((need) => (isShipped(need) ? `load_module modules/${need}.js;` : `the load_module line of "${need}"`));
+  return new ModuleLoadError(
+    `module "${name}" needs ${missing.map((need) => `"${need}"`).join(', ')}`,
+    `add before it: ${lines.join(' ')}`,
+  );
 }

@@ -3,6 +3,7 @@
  * lies, and retains the code of modules ({@link moduleCode}). Services are found by the identity of their abstract class: a plugin that brought a second copy of them along would ask for
  * services nobody has registered.
  */
+import { existsSync, readdirSync } from 'node:fs';
 import { registerHooks, setSourceMapsSupport } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { join, resolve } from 'node:path';
@@ -10,6 +11,8 @@ import { moduleCode } from './module-code.js';
 
 const CONTRACT = 'srv/module/';
 const CONTRACT_FOLDER = resolve(import.meta.dirname, '../module');
+
+const contractFiles = (): string[] => readdirSync(CONTRACT_FOLDER).filter((file) => file.endsWith('.js'));
 
 registerHooks({
   resolve(specifier, context, nextResolve) {
@@ -19,7 +22,8 @@ registerHooks({
       return resolved;
     }
     const file = specifier.slice(CONTRACT.length);
-    if (!/^[\w-]+\.js$/.test(file)) throw new Error(`"${specifier}" is not part of the module contract`);
+    if (!/^[\w-]+\.js$/.test(file) || !existsSync(join(CONTRACT_FOLDER, file)))
+      throw new Error(`"${specifier}" is not part of the module contract, which has: ${contractFiles().join(', ')}`);
     return { url: pathToFileURL(join(CONTRACT_FOLDER, file)).href, shortCircuit: true };
   },
   load(url, context, nextLoad) {

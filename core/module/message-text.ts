@@ -31,6 +31,7 @@ export function byteText(text: string): string {
  * @throws TypeError for a name that is no token, or a value that is not made of bytes
  */
 export function fieldLine(name: string, value: string): string {
+  if (typeof value !== 'string') throw new TypeError(`the value of a header field must be a string, not ${inspect(value, { depth: 0 })}`);
   if (!isToken(name)) throw new TypeError(`${inspect(name)} is not a valid header name`);
   return `${name}: ${ENDS_LINE.test(value) ? byteText(value).replace(EVERY_END, ' ') : value}\r\n`;
 }

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { ConfReader, ownDirectives } from '../config/conf.js';
 import { configErrorsOf, errorAt } from '../config/errors.js';
 import type { Change } from '../kernel/follower.js';
@@ -66,11 +67,21 @@ export class Methods {
 
 function balancerOf(hooks: Hooks, module: string, scope: UpstreamScope): BalancingMethod | undefined {
   try {
-    return hooks.balancer?.(scope) ?? undefined;
+    const method = hooks.balancer?.(scope) ?? undefined;
+    assertMethod(method);
+    return method;
   } catch (error) {
     if (configErrorsOf(error)) throw error;
     throw errorAt(scope.directive, `"balancer" of module "${module}" failed: ${error instanceof Error ? error.message : String(error)}`);
   }
+}
+
+/** Nobody checks the types of a module that is written in JavaScript. */
+function assertMethod(method: unknown): void {
+  if (method === undefined) return;
+  const { create, order } = method as Partial<BalancingMethod>;
+  if (typeof create === 'function' || (create === undefined && order !== undefined)) return;
+  throw new TypeError(`it must return { create } or { order }, not ${inspect(method, { depth: 0 })}`);
 }
 
 const failAt =

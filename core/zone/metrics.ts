@@ -128,6 +128,7 @@ class ZoneCounter implements Counter {
   constructor(private readonly find: () => Place) {}
 
   add(amount = 1): void {
+    if (!(Number.isSafeInteger(amount) && amount >= 0)) throw new RangeError(`a counter adds whole numbers from 0, not ${amount}`);
     this.#place.add(0, amount);
   }
 
@@ -150,10 +151,12 @@ class ZoneGauge implements Gauge {
   ) {}
 
   set(value: number): void {
+    assertNumber(value);
     Atomics.store(this.#place, this.share, Math.round(value));
   }
 
   add(amount: number): void {
+    assertNumber(amount);
     Atomics.add(this.#place, this.share, Math.round(amount));
   }
 
@@ -182,6 +185,7 @@ class ZoneHistogram implements Histogram {
   ) {}
 
   observe(value: number): void {
+    assertNumber(value);
     const { bounds } = this;
     let range = 0;
     while (range < bounds.length && value > bounds[range]!) range++;
@@ -204,3 +208,7 @@ class ZoneHistogram implements Histogram {
 }
 
 const countersAt = ({ buffer, offset }: Place, length: number): Counters => new Counters(buffer, offset, length);
+
+function assertNumber(value: number): void {
+  if (!Number.isFinite(value)) throw new RangeError(`the value of a metric must be a number, not ${value}`);
+}

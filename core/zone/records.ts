@@ -82,7 +82,9 @@ export class ZoneRecords<F extends string, S extends string = never> implements 
     try {
       for (;;) {
         const fields = this.#look(key, seen);
-        if (!change(fields, context)) return 'unchanged';
+        const changed: unknown = change(fields, context);
+        if (changed === false || changed === undefined) return 'unchanged';
+        if (changed !== true) throw new TypeError('a change must return true or false, and not a promise');
         const stored = this.#store(key, this.#taken(fields), seen);
         if (stored !== 'unchanged') return stored;
       }
@@ -94,6 +96,7 @@ export class ZoneRecords<F extends string, S extends string = never> implements 
   add(key: string, field: F, amount: number): number | undefined {
     const at = this.#fields.indexOf(field);
     if (at < 0) throw new RangeError(`no field "${field}"`);
+    if (!Number.isFinite(amount)) throw new RangeError(`the amount for field "${field}" must be a number, not ${amount}`);
     this.#enter();
     const record = this.#find(key, true) || this.#insert(key);
     let value: number | undefined;

@@ -139,7 +139,7 @@ test('whatever of a module throws costs one request a 500, and is logged with th
   for (const host of ['post_read', 'server_rewrite']) t.is((await get(port, '/', { headers: { host } })).status, 500, host);
   t.regex(srv.log(), /a handler of "test_fails_module" failed: Error: test failure at \/content\\x0A +at fail .*test_fails_module\.js/);
   t.regex(srv.log(), /the handler returned undefined: it must return DECLINED, DONE, OK, a status, or a promise of one of them/);
-  t.regex(srv.log(), /the status of a response must be a number from 0 to 999, not '200'/);
+  t.regex(srv.log(), /the status of a response must be a number from 200 to 999, not '200'/);
   t.regex(srv.log(), /a handler of "srv_http_headers_module" failed: .*\/field/, 'the one that asked for the variable');
   t.regex(srv.log(), /a handler of "test_fails_module" failed: a text/);
 });

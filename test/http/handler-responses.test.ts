@@ -41,6 +41,14 @@ const HANDLERS = {
   reject: { access: (request) => { request.response.set('WWW-Authenticate', 'Basic'); return request.reject(401, 'log in first'); } },
   allow: { access: () => 0 },
   reject_type: { access: (request) => request.reject(403, '{}', 'application/json') },
+  result_99: { access: () => 99 },
+  send_0: { content: (request) => request.send(0, '') },
+  send_100: { content: (request) => request.send(100, '') },
+  set_nothing: { access: ({ response }) => { response.set('X-A', undefined); return DECLINED; } },
+  redirect_relative: { content: (request) => request.redirect('nope') },
+  redirect_nothing: { content: (request) => request.redirect(undefined) },
+  delay_nothing: { access: (request) => request.delay(NaN) },
+  delay_long: { access: (request) => request.delay(2 ** 40) },
   send_number: { content: (request) => request.send(200, 5) },
   send_object: { content: (request) => request.send(200, { a: 1 }) },
   send_nothing: { content: (request) => request.send(200) },
@@ -92,7 +100,7 @@ const COSTS_500: readonly (readonly [name: string, reason: RegExp])[] = [
   ['longer', /the body filters wrote more than the 3 bytes of Content-Length/],
   ['async_header', /the header filter returned Promise/],
   ['async_body', /a method of a body filter must not return a promise/],
-  ['reject_bad', /the status of a response must be a number from 0 to 999, not '403'/],
+  ['reject_bad', /the status of a response must be a number from 200 to 999, not '403'/],
 ];
 
 test('what filters and handlers do wrong costs their request a 500, and is logged with the name of the module', async (t) => {
@@ -199,4 +207,14 @@ test('a body is text or bytes, of whatever kind', async (t) => {
     await srv.waitForLog(new RegExp(`must be a string or a Buffer, not (?:5|\\{ a: 1 \\}|undefined)[^]*"GET /${name} `));
   }
   for (const name of [...good, 'filter_bytes']) t.is((await get(srv.port('web'), `/${name}`)).body, 'hi', name);
+});
+
+const WRONG = ['result_99', 'send_0', 'send_100', 'set_nothing', 'redirect_relative', 'redirect_nothing', 'delay_nothing', 'delay_long'];
+
+test('what a handler cannot mean is a 500, and logged with its module', async (t) => {
+  const srv = await start(t, WRONG.map((name) => `location /${name} { does ${name}; }`).join('\n'));
+  for (const name of WRONG) {
+    t.is((await get(srv.port('web'), `/${name}`)).status, 500, name);
+    await srv.waitForLog(new RegExp(`a handler of "acme" failed: (?:Type|Range)Error: [^]*"GET /${name} `));
+  }
 });

@@ -175,7 +175,8 @@ const FAULTS: readonly Fault[] = [
     what: 'it imports what is not in the contract',
     files: { 'modules/bad.js': `import 'srv/module/../kernel/instance.js';` },
     lines: 'load_module modules/bad.js;',
-    message: /cannot load module ".*bad\.js": "srv\/module\/\.\.\/kernel\/instance\.js" is not part of the module contract in .*:1$/m,
+    message:
+      /cannot load module ".*bad\.js": "srv\/module\/\.\.\/kernel\/instance\.js" is not part of the module contract, which has: .* in .*:1$/m,
   },
   {
     what: 'it has an action twice',
@@ -202,7 +203,8 @@ const FAULTS: readonly Fault[] = [
     what: 'a module that it needs is missing',
     files: { 'modules/needy.js': plugin('needy', { manifest: `needs: ['srv_http_captcha_module']` }) },
     lines: 'load_module modules/needy.js;',
-    message: /module "needy" needs "srv_http_captcha_module" in .*:1\n[^]*load_module modules\/srv_http_captcha_module\.js;/m,
+    message:
+      /module "needy" needs "srv_http_captcha_module" in .*:1\n[^]*add before it: the load_module line of "srv_http_captcha_module"$/m,
   },
   {
     what: 'what it needs comes too late',

@@ -297,6 +297,12 @@ const IS_REFUSED: readonly (readonly [what: string, source: PluginSource, reason
     'rest() takes all words that follow: put it last',
   ],
   [
+    'a variable that no text can name',
+    { manifest: `variables: { 'Foo-Bar': () => 'x' }` },
+    'invalid variable name "Foo-Bar"',
+    'letters, digits and underscores: what may follow a $',
+  ],
+  [
     'a variable that is no function',
     { manifest: `variables: { acme: 'x' }` },
     'variable "acme" must be a function',
@@ -353,6 +359,38 @@ test('refused: a name other than that of the file', async (t) => {
     ),
   );
   t.regex(stderr, /\n {4}both have to be the same: "acme"\n/);
+});
+
+test('refused: a manifest without a version of the contract', async (t) => {
+  const { stderr } = await load(t, plugin('acme', { manifest: 'api: undefined' }));
+  t.regex(stderr, /^srv: \[emerg\] module "acme" has no "api" in its manifest in .*:1\n[^]*\n {4}write it as api: 1\n/);
+});
+
+test('refused: a part of the contract that there is not; those there are', async (t) => {
+  const { stderr } = await load(t, plugin('acme', { imports: `import 'srv/module/nope.js';` }));
+  t.regex(stderr, /"srv\/module\/nope\.js" is not part of the module contract, which has: .*\bhttp\.js, /);
+});
+
+for (const [needed, hint] of [
+  ['srv_http_sendmsg_module', 'add before it: load_module modules/srv_http_sendmsg_module.js;'],
+  ['w_none', 'add before it: the load_module line of "w_none"'],
+] as const) {
+  test(`refused: a module without what it needs: ${needed}`, async (t) => {
+    const { stderr } = await load(t, plugin('acme', { manifest: `needs: ['${needed}']` }));
+    t.true(stderr.includes(`module "acme" needs "${needed}"`) && stderr.includes(`\n    ${hint}\n`), stderr);
+  });
+}
+
+test('refused: a balancer that is none', async (t) => {
+  const source = plugin('acme', {
+    manifest: `directives: { w: directive({ in: ['upstream'] }) }`,
+    body: `balancer() { return { creat() {} }; }`,
+  });
+  const { code, stderr } = await check(t, 'load_module modules/acme.mjs; events {} http { upstream u { w; server 127.0.0.1:1; } }', {
+    'modules/acme.mjs': source,
+  });
+  t.is(code, 1);
+  t.regex(stderr, /"balancer" of module "acme" failed: it must return \{ create \} or \{ order \}, not \{ creat: /);
 });
 
 test('refused: a decorator without a manifest', async (t) => {

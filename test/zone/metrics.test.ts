@@ -79,3 +79,13 @@ test('what finds no room counts in its own thread, and the others go on', (t) =>
   t.is(last.value, 3);
   t.is(threads[1]!.counter('metric_0').value, 1);
 });
+
+test('what is no number, or less than none, is refused', (t) => {
+  const { master } = stage();
+  const counter = master.counter('c_total');
+  for (const amount of [NaN, -1, 0.5, Infinity]) t.throws(() => counter.add(amount), { instanceOf: RangeError });
+  t.throws(() => master.gauge('g').add(NaN), { instanceOf: RangeError });
+  t.throws(() => master.gauge('g').set(Infinity), { instanceOf: RangeError });
+  t.throws(() => master.histogram('h', [1]).observe(NaN), { instanceOf: RangeError });
+  t.is(counter.value, 0);
+});

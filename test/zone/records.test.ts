@@ -209,3 +209,12 @@ test('it does what a map does', (t) => {
   }
   t.deepEqual(Object.fromEntries(records.entries().map(([key, { a }]) => [key, a])), Object.fromEntries(model));
 });
+
+test('an amount that is no number, and a change that waits, are refused and change nothing', (t) => {
+  const { records } = stage();
+  records.add('k', 'a', 1);
+  t.throws(() => records.add('k', 'a', NaN), { instanceOf: RangeError });
+  const late = (async (fields: AB) => addToA(fields, 1)) as unknown as () => boolean;
+  t.throws(() => records.update('k', late, undefined), { instanceOf: TypeError });
+  t.deepEqual({ ...records.get('k') }, { a: 1, b: 0 });
+});

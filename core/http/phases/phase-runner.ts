@@ -257,7 +257,7 @@ function settle(request: Request, result: Result): void {
 
 /** Nobody checks the types of a module that is written in JavaScript. */
 function isResult(value: unknown): value is Result {
-  return value === DECLINED || value === DONE || isStatus(value);
+  return value === DECLINED || value === DONE || value === OK || isStatus(value);
 }
 
 function notAResult(value: unknown): TypeError {

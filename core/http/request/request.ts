@@ -37,6 +37,9 @@ import { isStatus } from './status.js';
 import { UpstreamFields } from './upstream-fields.js';
 import type { VirtualServer } from '../site/virtual-server.js';
 
+/** Longest delay a timer can have, in milliseconds. */
+const MAX_DELAY_MS = 2 ** 31 - 1;
+
 /** A response that a handler has chosen instead of the engine's page for a status. */
 interface Rejection {
   readonly status: number;
@@ -349,6 +352,8 @@ export class Request implements HttpRequest {
   }
 
   redirect(uri: string, args = ''): Result {
+    if (typeof uri !== 'string' || !uri.startsWith('/'))
+      throw new TypeError(`the URI of a redirect must start with a slash, not ${inspect(uri, { depth: 0 })}`);
     if (this.isGone) return DONE;
     this.#assertNotStarted();
     this.uri = byteText(uri);
@@ -404,6 +409,7 @@ export class Request implements HttpRequest {
   }
 
   delay(ms: number): Result {
+    if (!(ms >= 0 && ms <= MAX_DELAY_MS)) throw new RangeError(`a delay must be 0 to ${MAX_DELAY_MS} milliseconds, not ${ms}`);
     if (this.isGone) return DONE;
     if (this.stage === Stage.Content || this.finished) throw new TypeError('only a handler of a phase before content can delay a request');
     this.context.flow.delay(this, ms);
@@ -444,6 +450,8 @@ function bytesOf(body: unknown): Buffer {
 }
 
 function assertStatus(status: unknown): void {
-  if (!isStatus(status))
-    throw new TypeError(`the status of a response must be a number from 0 to 999, not ${inspect(status, { depth: 0 })}`);
+  // Below 100: `return 7;`, which nginx sends as 007. An interim status is no response.
+  const isShort = Number.isInteger(status) && Number(status) > 0 && Number(status) < 100;
+  if (!isShort && !isStatus(status))
+    throw new TypeError(`the status of a response must be a number from 200 to 999, not ${inspect(status, { depth: 0 })}`);
 }

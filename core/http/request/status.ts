@@ -43,9 +43,9 @@ const REASONS: Readonly<Record<number, string>> = {
   507: 'Insufficient Storage',
 };
 
-/** What a module can respond with: nginx takes any number of up to three digits. */
+/** What a module can respond with: final statuses of three digits. */
 export function isStatus(value: unknown): value is number {
-  return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 999;
+  return Number.isInteger(value) && Number(value) >= 200 && Number(value) <= 999;
 }
 
 /** `200 OK`; a status without a known phrase stands alone with its three digits, as nginx sends it. */

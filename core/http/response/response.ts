@@ -155,7 +155,7 @@ function runHeaderFilters(request: Request): boolean {
 
 /** @throws TypeError for what a header filter may not make of the status: an interim one, or none. */
 function assertFinalStatus(status: unknown): void {
-  if (isStatus(status) && status >= 200) return;
+  if (isStatus(status)) return;
   throw new TypeError(`the status of a response must be a number from 200 to 999, not ${inspect(status, { depth: 0 })}`);
 }
 
