@@ -17,6 +17,7 @@ import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ask, type AskOptions, type Response } from './ask.js';
 import { reservePort, type ReservedPort } from './free-port.js';
+import { openResponse, type OpenResponse } from './open-response.js';
 import { CONTROL, siteFiles, WEB, type Site } from './site.js';
 
 export type { ControlSite, Site } from './site.js';
@@ -56,6 +57,24 @@ export class TestServer {
     return ask(this.port(options.port), path, options);
   }
 
+  /** As {@link get}, but resolves with the head of the response: its body is received while it comes. */
+  open(path: string, options: AskOptions & { readonly port?: string } = {}): Promise<OpenResponse> {
+    return openResponse(this.port(options.port), path, options);
+  }
+
+  /** Process id of its main thread. */
+  get pid(): number {
+    const { pid } = this.child;
+    if (pid === undefined) throw new Error('the server could not be spawned');
+    return pid;
+  }
+
+  /** Ends it gracefully (QUIT): resolves when its last request is over and it is gone. {@link stop} checks and cleans up then. */
+  async quit(): Promise<void> {
+    this.child.kill('SIGQUIT');
+    await this.#ended;
+  }
+
   /** Calls the REST API: `api('POST', '/v1/kv', { key: 'a', value: 'b' })`. `json` of the response is its parsed body, if it is JSON. */
   async api(method: string, path: string, body?: unknown): Promise<Response & { readonly json: unknown }> {
     const headers = body === undefined ? {} : { 'content-type': 'application/json' };
@@ -91,8 +110,12 @@ export class TestServer {
     if (site?.control !== undefined) await this.#untilApi();
   }
 
-  /** Ends it, and removes its folder. @throws Error with the lines of the log that say that something went uncaught, or a process died */
-  async stop(): Promise<void> {
+  /**
+   * Ends it, and removes its folder.
+   * @param options.expectCrash the test makes something crash
+   * @throws Error with the lines of the log that say that something went uncaught, or a process died
+   */
+  async stop({ expectCrash = false }: { readonly expectCrash?: boolean } = {}): Promise<void> {
     const { child } = this;
     if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
     const timer = setTimeout(() => child.kill('SIGKILL'), TIMEOUT_MS);
@@ -100,7 +123,7 @@ export class TestServer {
     clearTimeout(timer);
     const crashes = this.log().match(/^.*(?:\[alert\]|uncaught).*$/gm);
     this.folder.remove();
-    if (crashes !== null) throw new Error(`the server logged:\n${crashes.join('\n')}`);
+    if (crashes !== null && !expectCrash) throw new Error(`the server logged:\n${crashes.join('\n')}`);
   }
 
   /** For `await using`. */

@@ -76,6 +76,41 @@ test('what went uncaught fails the stop', async (t) => {
   const srv = await startSrv({ modules: ['%%PREFIX%%/acme.mjs'], files, workers: 1 });
   await srv.waitForLog(/forgotten/);
   await t.throwsAsync(srv.stop(), { message: /the server logged:\n.*uncaught.*forgotten/ });
+  const expected = await startSrv({ modules: ['%%PREFIX%%/acme.mjs'], files, workers: 1 });
+  await expected.waitForLog(/forgotten/);
+  await t.notThrowsAsync(expected.stop({ expectCrash: true }));
+});
+
+test('a client may stay, and the server may be told to end', async (t) => {
+  const body = `
+    static services = [ServerInfo];
+    constructor(info) { this.info = info; }
+    compile() {
+      return { content: (request) => {
+        const body = request.respond(200, 'text/plain');
+        if (request.uri === '/cut') { body.write('begun'); setTimeout(() => body.abort(), 20); return -2; }
+        body.write('one ');
+        this.info.leaving.addEventListener('abort', () => { body.write('last'); body.end(); });
+        return -2;
+      } };
+    }`;
+  const imports = `import { ServerInfo } from 'srv/module/services.js';`;
+  await using srv = await startSrv({
+    modules: ['%%PREFIX%%/acme.mjs'],
+    files: { 'acme.mjs': plugin('acme', { body, imports }) },
+    server: 'location / { } location /bytes { return 200 "\u00fc"; }',
+  });
+  t.deepEqual([...(await srv.get('/bytes')).bytes], [0xc3, 0xbc]);
+  const cut = await srv.open('/cut');
+  t.is(await cut.end(), 'cut off');
+  await t.throwsAsync(cut.receive(/never/), { message: /ended without/ });
+  const stream = await srv.open('/');
+  await stream.receive(/one/);
+  t.like(stream, { status: 200, ended: 'no' });
+  t.true(srv.pid > 0);
+  await srv.quit();
+  t.is(await stream.end(), 'complete');
+  t.is(stream.text, 'one last');
 });
 
 test('a fake request notes what is done with it', async (t) => {
