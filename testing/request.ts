@@ -42,8 +42,8 @@ export interface FakeRequestOptions {
   readonly status?: number;
   readonly defaultType?: string;
   readonly scope?: Scope;
-  /** Statuses of subrequests by their URIs. */
-  readonly subrequests?: Readonly<Record<string, number>>;
+  /** Responses of subrequests by their URIs: a status, or one with a body. */
+  readonly subrequests?: Readonly<Record<string, number | { readonly status: number; readonly body: string | Uint8Array }>>;
 }
 
 /** What a handler has sent. */
@@ -109,7 +109,7 @@ export class FakeRequest implements HttpRequest {
   readonly #headers: ReadonlyMap<string, string>;
   readonly #body: Buffer;
   readonly #variables: Readonly<Record<string, string>>;
-  readonly #subrequests: Readonly<Record<string, number>>;
+  readonly #subrequests: NonNullable<FakeRequestOptions['subrequests']>;
   readonly #state = new Map<object, unknown>();
 
   constructor(options: FakeRequestOptions) {
@@ -171,11 +171,12 @@ export class FakeRequest implements HttpRequest {
     return DONE;
   }
 
-  /** Responds with the status that {@link FakeRequestOptions.subrequests} has for the URI, or 404. */
+  /** Responds with what {@link FakeRequestOptions.subrequests} has for the URI, or 404. */
   subrequest(uri: string): Promise<Subrequest> {
     this.subrequests.push(uri);
-    const status = this.#subrequests[uri] ?? 404;
-    return Promise.resolve({ status, body: Buffer.alloc(0), request: new FakeRequest({ uri, status }) });
+    const found = this.#subrequests[uri] ?? 404;
+    const { status, body } = typeof found === 'number' ? { status: found, body: '' } : found;
+    return Promise.resolve({ status, body: Buffer.from(body), request: new FakeRequest({ uri, status }) });
   }
 
   redirect(uri: string, args = ''): Result {

@@ -5,11 +5,14 @@ import { DONE, type ResponseBody, type Result } from '../core/module/http.js';
 /** The body of a response that a handler sends in pieces ({@link HttpRequest.respond}), for unit tests. */
 export class FakeResponseBody implements ResponseBody {
   closed = false;
+  /** Set it for a client that does not read: {@link write} returns false, and {@link drained} waits for {@link drain}. */
+  slow = false;
   /** Everything written so far. */
   text = '';
   /** It was ended, not cut off. */
   complete = false;
   readonly #listeners: (() => void)[] = [];
+  readonly #waiting: (() => void)[] = [];
   #finished: Promise<unknown> | undefined;
 
   constructor(
@@ -24,11 +27,18 @@ export class FakeResponseBody implements ResponseBody {
     this.text += Buffer.from(piece).toString();
     const given = Buffer.byteLength(this.text);
     if (this.length >= 0 && given > this.length) throw new RangeError(`${given} bytes of a response of ${this.length} were written`);
-    return true;
+    return !this.slow;
   }
 
   drained(): Promise<void> {
-    return Promise.resolve();
+    if (!this.slow || this.closed) return Promise.resolve();
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** The client has caught up, or is gone. */
+  drain(): void {
+    this.slow = false;
+    for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
   /** @throws RangeError if bytes of the announced length are missing, where a real one cuts the response off */
@@ -44,6 +54,7 @@ export class FakeResponseBody implements ResponseBody {
   abort(): void {
     if (this.closed) return;
     this.closed = true;
+    this.drain();
     for (const listener of this.#listeners) listener();
   }
 
@@ -54,7 +65,11 @@ export class FakeResponseBody implements ResponseBody {
 
   pipe(source: AsyncIterable<Uint8Array | string>): Result {
     const readable = Readable.from(source);
-    readable.on('data', (piece: Uint8Array | string) => this.write(piece));
+    readable.on('data', (piece: Uint8Array | string) => {
+      if (this.write(piece)) return;
+      readable.pause();
+      void this.drained().then(() => readable.resume());
+    });
     readable.on('end', () => this.end());
     readable.on('error', () => this.abort());
     this.#finished = once(readable, 'close');

@@ -64,7 +64,7 @@ export class ModuleSet implements Iterable<LoadedModule> {
     const strange = [...this.#unknownContexts(directives)];
     if (strange.length > 0) throw new ModuleErrors(module.file, strange);
     const conflicts = this.registry.register(name, directives);
-    if (conflicts.length > 0) throw new ModuleLoadError(`module "${name}" cannot be loaded: ${conflicts.join('; ')}`);
+    if (conflicts.length > 0) throw new ModuleLoadError(`module "${name}" cannot be loaded: ${conflicts.join('; ')}`, CONFLICT_HINT);
     this.#modules.set(name, module);
     if (line) this.#lines.set(name, line);
   }
@@ -88,6 +88,8 @@ function* openedContexts(directives: Directives): Generator<ContextName> {
     if (typeof spec.block === 'object') yield* openedContexts(spec.block.directives);
   }
 }
+
+const CONFLICT_HINT = 'all modules share the names of directives: choose another one, with a word of your own in front';
 
 function contextHint(context: string, known: ReadonlySet<string>): string {
   const longer = [...known].filter((name) => name.startsWith(`${context} `));

@@ -51,9 +51,11 @@ export class Methods {
     if (lines.length === 0) return undefined;
     const found = this.#modules.flatMap((module) => this.#ask(module, block, lines));
     if (found.length < 2) return found[0]?.method;
-    this.warn(`load balancing method redefined in upstream "${block.args[0]?.text ?? ''}"`);
     const order = [...block.block!];
-    return found.reduce((one, other) => (order.indexOf(other.line) > order.indexOf(one.line) ? other : one)).method;
+    const { line, method } = found.reduce((one, other) => (order.indexOf(other.line) > order.indexOf(one.line) ? other : one));
+    const place = line.source === undefined ? '' : ` in ${line.source.file}:${line.source.line}`;
+    this.warn(`load balancing method redefined in upstream "${block.args[0]?.text ?? ''}"${place}`);
+    return method;
   }
 
   #ask({ name, hooks, names, reader }: MethodModule, block: Directive, lines: readonly Directive[]): FoundMethod[] {

@@ -2,9 +2,10 @@
 import { existsSync } from 'node:fs';
 import test from 'ava';
 import { number, text } from '../../core/module/args.js';
-import { OK, type Scope } from '../../core/module/http.js';
+import { OK, type BodyOutput, type Scope } from '../../core/module/http.js';
 import { directive } from '../../core/module/spec.js';
 import { fakeRequest, fakeScope } from '../../testing/request.js';
+import { runBodyFilter } from '../../testing/body-filter.js';
 import { checkConf, startSrv, type Site } from '../../testing/server.js';
 import { plugin } from '../harness/plugins.js';
 
@@ -151,4 +152,27 @@ test('a fake request keeps the contract', async (t) => {
   request.abort();
   body.onClose(() => closed++);
   t.is(closed, 2, 'its body is closed with its client');
+});
+
+test('a fake client may be slow, and subrequests have bodies', async (t) => {
+  const request = fakeRequest({ subrequests: { '/user': { status: 200, body: 'ada' } } });
+  const { status, body } = await request.subrequest('/user');
+  t.deepEqual([status, body.toString()], [200, 'ada']);
+  const stream = request.respond(200);
+  stream.slow = true;
+  t.false(stream.write('x'));
+  let hasDrained = false;
+  const drained = stream.drained().then(() => (hasDrained = true));
+  await new Promise(setImmediate);
+  t.false(hasDrained);
+  stream.drain();
+  t.true(await drained);
+  t.true(stream.write('y'));
+});
+
+test('a body filter runs without a server', async (t) => {
+  const upper = { write: (piece: Buffer, out: BodyOutput) => void out.write(Buffer.from(piece.toString().toUpperCase())) };
+  t.is((await runBodyFilter({ ...upper, end: (out) => setImmediate(() => out.end()) }, ['a', 'b'])).toString(), 'AB');
+  await t.throwsAsync(runBodyFilter({ ...upper, length: 3, end: (out) => out.end() }, ['a']), { instanceOf: RangeError });
+  await t.throwsAsync(runBodyFilter({ ...upper, end: (out) => out.fail(new Error('broken')) }, []), { message: 'broken' });
 });
