@@ -39,7 +39,11 @@ function textIdentity({ args }: Directive): string {
 
 /** Address of a step inside `parent`. `occurrence`: how many of the same step stand before it. */
 export function addressIn(parent: string, step: string, occurrence = 0): string {
-  const numbered = occurrence > 0 || /^\d+:/.test(step) ? `${occurrence}:${step}` : step;
+  return addressOf(parent, occurrence > 0 || /^\d+:/.test(step) ? `${occurrence}:${step}` : step);
+}
+
+/** Address of a numbered step ({@link stepsIn}) inside `parent`. */
+export function addressOf(parent: string, numbered: string): string {
   return parent === ROOT_ADDRESS ? JSON.stringify(numbered) : `${parent},${JSON.stringify(numbered)}`;
 }
 

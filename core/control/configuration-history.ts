@@ -1,4 +1,4 @@
-import { ApiError, type ActionContext } from '../module/control.js';
+import { ApiError, assertPreconditions, type ActionContext } from '../module/control.js';
 import { ConfigurationHistory, type HistoryView } from '../module/history.js';
 import { readable } from './address.js';
 import { driftLines } from './drift.js';
@@ -25,7 +25,11 @@ export class StoredHistory extends ConfigurationHistory {
   }
 
   rollback(version: number, context: Partial<ActionContext>): Promise<{ readonly version: number; readonly diff: readonly string[] }> {
-    return this.queue.rollback(() => this.#changesAfter(version), context);
+    const changes = (): AddressChange[] => {
+      assertPreconditions(context, () => String(this.queue.version));
+      return this.#changesAfter(version);
+    };
+    return this.queue.rollback(changes, context);
   }
 
   /** The newest first. */

@@ -14,6 +14,8 @@ export interface ResolvedEdit {
   /** The directive it is about: the new one of an `add`. */
   readonly id: number;
   readonly operations: readonly TreeOperation[];
+  /** Of an `add` that brings something back: where it stood. */
+  readonly address?: string;
 }
 
 export interface EditSurroundings {
@@ -67,7 +69,8 @@ function assertInForce(id: number, { tree }: EditSurroundings): void {
   if (tree.byId(id) === undefined) throw new ApiError(409, 'ChangedMeanwhile', 'what this change is about was removed meanwhile');
 }
 
-function keyedOperation(operation: TreeOperation, around: EditSurroundings): TreeOperation {
+/** An operation whose new directives have the keys that they should have. */
+export function keyedOperation(operation: TreeOperation, around: EditSurroundings): TreeOperation {
   if (operation.op !== 'add' && operation.op !== 'replace') return operation;
   const { tree, registry } = around;
   const parent = operation.op === 'add' ? operation.parent : (tree.parentOf(operation.directive.id)?.id ?? 0);
@@ -76,7 +79,12 @@ function keyedOperation(operation: TreeOperation, around: EditSurroundings): Tre
 }
 
 /** The directive with a new key where it and what is in it should have one and has none. */
-function withKeys(data: DirectiveData, context: ContextName | undefined, around: EditSurroundings, block: () => string): DirectiveData {
+export function withKeys(
+  data: DirectiveData,
+  context: ContextName | undefined,
+  around: EditSurroundings,
+  block: () => string,
+): DirectiveData {
   const { registry } = around;
   const spec = context && registry.find(context, data.name)?.spec;
   const key = data.key ?? (spec?.keyed === true ? around.nextKey(block()) : undefined);

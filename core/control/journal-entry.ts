@@ -61,7 +61,7 @@ export class JournalEntry {
     const [old, now] = [before.byId(edit.id), after.byId(edit.id)];
     const line = now ?? old;
     if (line !== undefined && this.#isStateLine(line)) this.#recordLine(line, old, now, siblingOf(edit) !== undefined);
-    else if (edit.op === 'add' && now !== undefined) this.#add(now, siblingOf(edit));
+    else if (edit.op === 'add' && now !== undefined) this.#add(now, siblingOf(edit), edit.address);
     else if (edit.op === 'replace' && old !== undefined && now !== undefined) this.#replace(old, now);
     else if (edit.op === 'remove' && old !== undefined) this.#remove(old);
     if (old?.block !== undefined || now?.block !== undefined) this.#after.forget();
@@ -92,15 +92,29 @@ export class JournalEntry {
     if (now !== undefined) this.#add(now, this.#following(now)?.id);
   }
 
-  /** @param sibling id of the directive that it was put in front of */
-  #add(now: Directive, sibling: number | undefined): void {
-    const address = this.#after.of(now.id);
+  /**
+   * @param sibling id of the directive that it was put in front of
+   * @param back where it stood, if it comes back
+   */
+  #add(now: Directive, sibling: number | undefined, back?: string): void {
+    const address = back ?? this.#after.of(now.id);
     const known = this.store.overlay.get(address);
+    if (back !== undefined) this.#after.forget();
+    if (known?.op === 'remove' && known.was === printDirective(now)) {
+      this.#restored(address, known.was);
+      return;
+    }
     const op = known?.op === 'remove' && known.was !== undefined ? 'replace' : 'add';
     const text = printDirective(now);
     const place = sibling === undefined ? {} : { sibling: this.#after.of(sibling), previous: this.#previousAddress(now) };
     this.#put({ address, op, parent: this.#after.around(now.id), text, was: known?.was, key: now.key, ...place }, known);
     this.#keepKeys(now, address);
+    this.changes.push({ address, after: text });
+  }
+
+  /** What the file has is there again: the journal has nothing to say about it. */
+  #restored(address: string, text: string): void {
+    this.store.overlay.delete(address);
     this.changes.push({ address, after: text });
   }
 

@@ -1,18 +1,18 @@
 /** The way back to an earlier version: what transactions wrote into the history, turned around. */
-import type { SpecRegistry } from '../config/registry.js';
-import type { IdSource, Tree, TreeOperation } from '../config/tree.js';
+import { diffDirective } from '../config/diff.js';
+import type { ConfigTree, DirectiveData } from '../config/tree.js';
 import { ApiError } from '../module/control.js';
 import { printDirective } from '../module/print.js';
-import { readable, stepsIn } from './address.js';
-import { Draft } from './draft.js';
-import type { ResolvedEdit } from './edits.js';
+import type { ContextName } from '../module/spec.js';
+import type { Block, Directive } from '../module/tree.js';
+import { Addresses, readable, ROOT_ADDRESS, stepsIn, addressOf } from './address.js';
+import { keyedOperation, withKeys, type EditSurroundings, type ResolvedEdit } from './edits.js';
 import type { AddressChange } from './journal-entry.js';
 import { parseDirective, toDirectives } from './parse-directive.js';
 
-export interface RollbackSurroundings {
-  readonly tree: Tree;
-  readonly registry: SpecRegistry;
-  readonly ids: IdSource;
+export interface RollbackSurroundings extends EditSurroundings {
+  /** Whether the journal says that what the file has at an address was removed. */
+  readonly removed: (address: string) => boolean;
 }
 
 /**
@@ -23,43 +23,91 @@ export interface RollbackSurroundings {
 export function rollbackEdits(changes: Iterable<AddressChange>, around: RollbackSurroundings): ResolvedEdit[] {
   const wanted = new Map<string, string | undefined>();
   for (const { address, before } of changes) wanted.set(address, before);
-  const draft = Draft.root(around.tree.root, around.registry);
-  // What is in a block that comes back is put right after it.
   const places = [...wanted].map(([address, text]) => ({ address, text, steps: stepsIn(address) }));
-  for (const place of places.toSorted((a, b) => a.steps.length - b.steps.length)) restore(draft, place, around);
-  return draft.operations().map((operation) => ({ op: opOf(operation), id: idOf(operation), operations: [operation] }));
+  const rollback = new Rollback(around);
+  // What is in a block that comes back is put right after it.
+  for (const place of places.toSorted((a, b) => a.steps.length - b.steps.length)) rollback.restore(place);
+  return rollback.edits;
 }
 
-interface Place {
+interface WantedPlace {
   readonly address: string;
   /** Undefined: nothing was there. */
   readonly text: string | undefined;
   readonly steps: readonly string[];
 }
 
-function restore(root: Draft, { address, text, steps }: Place, { ids }: RollbackSurroundings): void {
-  let parent: Draft | undefined = root;
-  for (const step of steps.slice(0, -1)) parent = parent?.child(step);
-  const step = steps.at(-1) ?? '';
-  const target = parent?.child(step);
-  if (text === undefined) {
-    if (target !== undefined) target.removed = true;
-    return;
+/** A block on the way back. */
+interface BlockAt {
+  readonly id: number;
+  readonly address: string;
+  readonly block: Block;
+  readonly context: ContextName;
+}
+
+/** Goes back address by address, on trees that have what came before. */
+class Rollback {
+  readonly edits: ResolvedEdit[] = [];
+  readonly #restored = new Set<string>();
+  #tree: ConfigTree;
+
+  constructor(private readonly around: RollbackSurroundings) {
+    this.#tree = around.tree;
   }
-  if (parent?.children === undefined)
-    throw new ApiError(409, 'RollbackImpossible', `${readable(address)} stood in a block that the configuration does not have any more`);
-  if (target !== undefined && printDirective(target.directive) === text) return;
-  const key = /^(?:\d+:)?\w+@(\d+)$/.exec(step)?.[1];
-  const [directive] = toDirectives([{ ...parseDirective(text, ids), ...(key !== undefined && { key: Number(key) }) }]);
-  if (directive === undefined) throw new Error('a directive of the history was parsed to nothing');
-  if (target === undefined) parent.insert(directive, address, step);
-  else target.replaceWith(directive);
-}
 
-function opOf({ op }: TreeOperation): ResolvedEdit['op'] {
-  if (op === 'root' || op === 'move') throw new ApiError(409, 'RollbackImpossible', 'the changes are too many for one step back');
-  return op;
-}
+  restore({ address, text, steps }: WantedPlace): void {
+    const parent = this.#blockAt(steps.slice(0, -1));
+    const target = parent && this.#childAt(parent, address);
+    if (text === undefined) {
+      if (target !== undefined) this.#push({ op: 'remove', id: target.id, operations: [{ op: 'remove', id: target.id }] });
+    } else if (parent === undefined)
+      throw new ApiError(409, 'RollbackImpossible', `${readable(address)} stood in a block that the configuration does not have any more`);
+    else if (target === undefined) this.#add(parent, address, text);
+    else if (printDirective(target) !== text) this.#replace(target, parent.context, text);
+  }
 
-const idOf = (operation: TreeOperation): number =>
-  operation.op === 'add' || operation.op === 'replace' ? operation.directive.id : operation.op === 'remove' ? operation.id : 0;
+  #add(parent: BlockAt, address: string, text: string): void {
+    const key = /@(\d+)$/.exec(stepsIn(address).at(-1) ?? '')?.[1];
+    const parsed: DirectiveData = { ...parseDirective(text, this.around.ids), ...(key !== undefined && { key: Number(key) }) };
+    const directive = withKeys(parsed, parent.context, this.around, () => parent.address);
+    this.#restored.add(address);
+    this.#push({ op: 'add', id: directive.id, operations: [{ op: 'add', parent: parent.id, directive }], address });
+  }
+
+  #replace(target: Directive, context: ContextName, text: string): void {
+    const [now] = toDirectives([parseDirective(text, this.around.ids)]);
+    if (now === undefined) throw new Error('a directive of the history was parsed to nothing');
+    const around = { ...this.around, tree: this.#tree, addresses: this.#addresses() };
+    const operations = diffDirective(target, now, context, this.around.registry).map((operation) => keyedOperation(operation, around));
+    this.#push({ op: 'replace', id: target.id, operations });
+  }
+
+  #push(edit: ResolvedEdit): void {
+    this.edits.push(edit);
+    this.#tree = this.#tree.apply(edit.operations);
+  }
+
+  #blockAt(steps: readonly string[]): BlockAt | undefined {
+    let at: BlockAt | undefined = { id: 0, address: ROOT_ADDRESS, block: this.#tree.root, context: 'main' };
+    for (const step of steps) {
+      const address = addressOf(at.address, step);
+      const child = this.#childAt(at, address);
+      const context = this.around.registry.contextInside(at.context, child?.name ?? '');
+      if (child?.block === undefined || context === undefined) return undefined;
+      at = { id: child.id, address, block: child.block, context };
+    }
+    return at;
+  }
+
+  #childAt({ block }: BlockAt, address: string): Directive | undefined {
+    const step = stepsIn(address).at(-1) ?? '';
+    const [name = ''] = step.replace(/^\d+:/, '').split(/[ @]/, 1);
+    const addresses = this.#addresses();
+    for (const child of block.named(name)) if (addresses.of(child.id) === address) return child;
+    return undefined;
+  }
+
+  #addresses(): Addresses {
+    return new Addresses(this.#tree, this.around.registry, (address) => !this.#restored.has(address) && this.around.removed(address));
+  }
+}

@@ -152,9 +152,9 @@ export class TransactionQueue extends Transactions {
    * @param changes gives them when it has its turn, the newest first; what it throws is thrown on
    */
   rollback(changes: () => Iterable<AddressChange>, context: Partial<ActionContext>): Promise<Applied> {
-    const wanted = ({ tree, registry, ids }: EditSurroundings): Wanted => {
+    const wanted = (around: EditSurroundings): Wanted => {
       const all = [...changes()];
-      return { size: all.length, resolve: () => rollbackEdits(all, { tree, registry, ids }) };
+      return { size: all.length, resolve: () => rollbackEdits(all, { ...around, removed: this.#journal.removed }) };
     };
     return this.#inTurn(() => this.#applyWanted(wanted, context));
   }

@@ -124,6 +124,68 @@ test('a reload is in the history, and stays when calls before it are taken back;
   t.deepEqual((await again.call('GET', '/config/drift')).json, { diff: [] });
 });
 
+test('what is as the file has it again follows the file again', async (t) => {
+  const port = await freePort(t);
+  const http = `${upstreams('demo')} server { listen 127.0.0.1:${port}; location / { return 200 "root"; } location /st { return 200 "one"; } }`;
+  const servers = 'load_module modules/srv_http_dyn_server_module.so;';
+  const options = {
+    ...MODULES,
+    main: `${MODULES.main} ${servers}`,
+    controlMain: `${MODULES.controlMain} load_module modules/srv_http_dyn_server_api_module.so;`,
+    http,
+    server: 'return 204;',
+  };
+  const node = await startNode(t, options);
+  const { srv } = node;
+  const place = { addr_port: `127.0.0.1:${port}` };
+  const drift = async () => ((await node.call('GET', '/config/drift')).json as { diff: string[] }).diff;
+  const back = async (to: number) => {
+    const done = await rollback(node, to);
+    t.is(done.status, 200, done.body);
+  };
+  const start = (await node.call('GET', '/history')).headers['etag'];
+  const first = Number(String(start).replaceAll('"', ''));
+
+  // Members, twice; a location; a server, and then a location in it.
+  await node.upstreams('PATCH', '/demo/servers/0', { weight: 3 });
+  await node.upstreams('PATCH', '/demo/servers/1', { weight: 9 });
+  await back(first);
+  await node.upstreams('DELETE', '/demo/servers/0');
+  await back(first);
+  t.deepEqual(await drift(), []);
+  await node.call('PUT', '/dyn_loc?force=1', { type: 'del', ...place, location_rule: '', location_name: '/st' });
+  t.is((await get(port, '/st')).body, 'root');
+  await back(first);
+  t.deepEqual(await drift(), []);
+  await node.call('PUT', '/dyn_srv?force=1', { type: 'del', ...place });
+  await back(first);
+  t.is((await get(port, '/st')).body, 'one');
+  const second = await version(node);
+  await node.call('PATCH', '/dyn_loc?force=1', { ...place, location_rule: '', location_name: '/st', location_body: 'return 200 "two"' });
+  t.is((await get(port, '/st')).body, 'two');
+  await back(second);
+  t.is((await get(port, '/st')).body, 'one');
+  t.deepEqual(await drift(), []);
+
+  await srv.configure(srv.read('conf/srv.conf').replace('"one"', '"three"').replace('127.0.0.1:2 weight=2', '127.0.0.1:2 weight=4'));
+  srv.signal('SIGHUP');
+  await srv.waitForLog(/reconfigured/);
+  t.is((await get(port, '/st')).body, 'three');
+  t.like((await node.members())[1], { id: 1, weight: 4 });
+  const newest = await version(node);
+  await back(newest);
+  t.is(await version(node), newest, 'nothing was changed');
+});
+
+test.serial('a rollback can be made to depend on what is in force', async (t) => {
+  const node = await shared();
+  const start = await version(node);
+  await node.upstreams('POST', '/dry/servers', { server: '10.0.0.2' });
+  const { etag = '' } = (await node.call('GET', '/history')).headers;
+  t.is((await node.call('POST', `/history/${start}/rollback`, {}, { 'if-match': '"0"' })).status, 412);
+  t.is((await node.call('POST', `/history/${start}/rollback`, {}, { 'if-match': String(etag) })).status, 200);
+});
+
 test('a private key in the configuration is never shown', async (t) => {
   const node = await startNode(t, {
     ...MODULES,
