@@ -49,14 +49,19 @@ function redirect(request: Request, target: string): void {
   request.redirect(uri.path, uri.args);
 }
 
-/** X-Accel-Buffering, -Limit-Rate and -Expires: how this response is delivered. */
+/** X-Accel-Limit-Rate: how fast the response is sent, also the one that X-Accel-Redirect or error_page puts in its place (nginx). */
+export function accelLimitRate({ route, request }: Exchange, { head }: MemberResponse): boolean {
+  const rate = route.fields.hasAccel ? route.fields.value(head, MemberField.AccelLimitRate) : undefined;
+  if (rate !== undefined && /^\d{1,15}$/.test(rate)) request.limitRate = Number(rate);
+  return false;
+}
+
+/** X-Accel-Buffering and -Expires: how this response is delivered. */
 export function accelSettings(exchange: Exchange, { head }: MemberResponse): boolean {
   const { fields, plan } = exchange.route;
   if (!fields.hasAccel) return false;
   const buffering = plan.ignored.has('x-accel-buffering') ? undefined : fields.value(head, MemberField.AccelBuffering)?.toLowerCase();
   if (buffering === 'yes' || buffering === 'no') exchange.buffers = buffering === 'yes';
-  const rate = plan.ignored.has('x-accel-limit-rate') ? undefined : fields.value(head, MemberField.AccelLimitRate);
-  if (rate !== undefined && /^\d{1,15}$/.test(rate)) exchange.request.limitRate = Number(rate);
   const expires = plan.ignored.has('x-accel-expires') ? undefined : fields.value(head, MemberField.AccelExpires);
   if (expires !== undefined) exchange.expires = expiryOf(expires, exchange.request.context.clock.now);
   return false;

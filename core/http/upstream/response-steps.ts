@@ -2,7 +2,7 @@
 import type { ExchangePlan } from '../../module/services.js';
 import type { PeerConnection } from '../../net/peer-connection.js';
 import { BODY_LENGTH, BODY_NONE, responseBodyKind, type ResponseHead } from '../../net/http1/response-head.js';
-import { accelRedirect, accelSettings } from './accel.js';
+import { accelLimitRate, accelRedirect, accelSettings } from './accel.js';
 import type { Exchange } from './exchange.js';
 import { Failure } from './next-upstream.js';
 import { openTunnel } from './tunnel.js';
@@ -26,6 +26,7 @@ export type ResponseStep = (exchange: Exchange, response: MemberResponse) => boo
 export function responseSteps({ next, interceptErrors, ignored }: ExchangePlan): ResponseStep[] {
   return [
     switchProtocols,
+    ...(ignored.has('x-accel-limit-rate') ? [] : [accelLimitRate]),
     ...(next.statuses.size > 0 ? [askNext] : []),
     ...(interceptErrors ? [interceptError] : []),
     ...(ignored.has('x-accel-redirect') ? [] : [accelRedirect]),
