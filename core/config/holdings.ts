@@ -10,6 +10,7 @@ export interface Holdings {
 }
 
 export const fileInput = (path: string): string => `file ${path}`;
+export const folderInput = (path: string): string => `folder ${path}`;
 export const upstreamInput = (name: string): string => `upstream ${name}`;
 
 /** The path of an input that is a file. */

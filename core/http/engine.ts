@@ -15,7 +15,7 @@ import { HttpCompiler } from './site/http-compiler.js';
 import type { Product } from './site/settings.js';
 import { checkTemporaryFolder, makeTemporaryFolder } from './site/temporary-path.js';
 import { touchesHttp } from './site/touched.js';
-import { fileInput, pathOfInput, UnitRecorder, upstreamInput, upstreamOfInput } from '../config/holdings.js';
+import { fileInput, folderInput, pathOfInput, UnitRecorder, upstreamInput, upstreamOfInput } from '../config/holdings.js';
 import type { HttpVariables } from './site/variables.js';
 import type { HttpExchanges } from './upstream/exchange-route.js';
 
@@ -52,6 +52,7 @@ export class HttpEngine implements Follower {
     this.#opens = options.role !== 'worker';
     this.#recorder = new UnitRecorder(files, context.log);
     exchanges.onUse = (name) => this.#recorder.use(upstreamInput(name));
+    exchanges.onFolder = (path) => this.#recorder.use(folderInput(path));
   }
 
   /** What requests are served by. */
@@ -84,8 +85,9 @@ export class HttpEngine implements Follower {
       const compiled = await this.#compile(() => compiler.compile(change, previous, concerned));
       const { groups, addresses } = this.#groupsOf(compiled, change);
       this.#warnOfConflicts(groups, addresses, change.warn);
+      const users = change.rereads ? compiled.configuration.users : undefined;
       const folders = this.exchanges.inUse
-        ? this.#notMade(new Set([...compiler.takeTemporaryFolders(), ...this.exchanges.takeTemporaryFolders()]))
+        ? this.#toMake(new Set([...compiler.takeTemporaryFolders(), ...this.exchanges.takeTemporaryFolders()]), users)
         : NO_FOLDERS;
       this.#eachFolder(folders, checkTemporaryFolder);
       const opened = await this.#open(groups, addresses, modules.variables);
@@ -262,8 +264,11 @@ export class HttpEngine implements Follower {
     errors.throwIfAny();
   }
 
-  #notMade(folders: ReadonlySet<string>): ReadonlySet<string> {
-    return new Set([...folders].filter((folder) => !this.#temporaryFolders.has(folder)));
+  /** Those that are not known yet; on a reload also those that are still used, which somebody may have removed. */
+  #toMake(folders: ReadonlySet<string>, users: HttpConfiguration['users'] | undefined): ReadonlySet<string> {
+    const known = this.#temporaryFolders;
+    const used = users === undefined ? [] : [...known].filter((folder) => users.get(folderInput(folder)) !== undefined);
+    return new Set([...used, ...[...folders].filter((folder) => !known.has(folder))]);
   }
 
   #makeFolders(folders: ReadonlySet<string>): void {

@@ -16,7 +16,7 @@ import type { Location, LocationMatch, LocationSettings } from './location.js';
 import { ScopedReader, type ScopeNode } from '../../config/scope.js';
 import { checkErrorPage, listenOptions, locationSettings, serverNames, serverSettings, type Product } from './settings.js';
 
-import type { Holdings, UnitRecorder } from '../../config/holdings.js';
+import { folderInput, type Holdings, type UnitRecorder } from '../../config/holdings.js';
 import { serverTls, type ServerTls } from './server-tls.js';
 import type { VirtualServer } from './virtual-server.js';
 
@@ -121,7 +121,10 @@ export class UnitCompiler {
     const types = this.#contentTypes.tableOf(node.linesInForce('types'));
     const autoRedirect = handlers.autoRedirect && match.name.endsWith('/') && match.kind !== 'regex';
     const settings = this.#settingsOf(this.conf(node), types, autoRedirect);
-    this.#temporaryFolders.add(settings.clientBodyFile.path.folder);
+    const { folder } = settings.clientBodyFile.path;
+    this.#temporaryFolders.add(folder);
+    // A location without a line uses that of its server: ten thousand need not say so each.
+    if (node.kind === 'server' || node.lineInForce('client_body_temp_path') !== undefined) this.recorder.use(folderInput(folder));
     const limitsBody = handlers.limitsBody || (handlers.content === undefined && whole?.settings.clientMaxBodySize === 0);
     return {
       match,

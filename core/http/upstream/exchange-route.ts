@@ -210,6 +210,8 @@ export class HttpExchanges extends Exchanges {
   inUse = false;
   /** Told of the names that targets stand for: what is compiled depends on whether an upstream has them. */
   onUse: (name: string) => void = () => undefined;
+  /** Told of the folders that responses are buffered in. */
+  onFolder: (path: string) => void = () => undefined;
   #lookups: Promise<void>[] = [];
   #temporaryFolders = new Set<string>();
   readonly #tlsClients: TlsClients = new SharedByContent((settings) => new TlsClient(settings));
@@ -225,6 +227,7 @@ export class HttpExchanges extends Exchanges {
     if (Object.keys(plan.tls.context).some((name) => name === 'cert' || name === 'ca')) assertUsable(route);
     this.inUse = true;
     this.#temporaryFolders.add(plan.buffering.folder);
+    this.onFolder(plan.buffering.folder);
     for (const name of namesIn(plan.target.constant)) this.onUse(name);
     if (!route.find()) {
       const lookup = route.lookUp();
