@@ -167,7 +167,7 @@ export class AccessLog {
     if (path.constant !== undefined) {
       try {
         const file = this.files.open(this.info.path(path.constant));
-        scope.register({ abort: () => file.close(), release: () => file.close() });
+        scope.register({ abort: () => file.close(true), release: () => file.close() });
         return (_, line) => file.write(line);
       } catch (error) {
         return scope.fail((error as Error).message, written);

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, openSync, statSync, unlinkSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { LogFiles, type LogFile, type LogFileCache, type NamedLogFiles } from '../module/services.js';
 import { makeFolder } from '../config/make-folder.js';
@@ -21,9 +21,11 @@ class AppendedFile implements LogFile {
   #rest: Buffer | undefined;
   #retry: NodeJS.Timeout | undefined;
 
+  /** @param isNew it was not there before */
   constructor(
     private readonly path: string,
     private readonly files: AppendedLogFiles,
+    private readonly isNew: boolean,
   ) {
     this.#descriptor = openForAppending(path);
   }
@@ -53,8 +55,10 @@ class AppendedFile implements LogFile {
     return this;
   }
 
-  close(): void {
-    if (--this.#users === 0) this.files.forget(this.path);
+  close(isUnused = false): void {
+    if (--this.#users > 0) return;
+    this.files.forget(this.path);
+    if (isUnused && this.isNew) removeEmpty(this.path);
   }
 
   /** Whoever uses it. */
@@ -116,7 +120,7 @@ export class AppendedLogFiles extends LogFiles {
     const known = this.#files.get(path);
     if (known) return known.use();
     const isNew = !existsSync(path);
-    const file = new AppendedFile(path, this);
+    const file = new AppendedFile(path, this, isNew);
     this.#files.set(path, file);
     if (standardStream(path) === undefined) this.paths.add(path, isNew);
     return file;
@@ -184,6 +188,16 @@ export class AppendedLogFiles extends LogFiles {
     const due = this.#scheduled;
     this.#scheduled = [];
     for (const file of due) file.flush();
+  }
+}
+
+/** What is not empty, or not there, stays as it is. */
+function removeEmpty(path: string): void {
+  try {
+    const { size } = statSync(path);
+    if (size === 0 && standardStream(path) === undefined) unlinkSync(path);
+  } catch {
+    // Somebody else has removed it.
   }
 }
 

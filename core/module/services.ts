@@ -59,7 +59,7 @@ export abstract class ServerInfo {
 /** Files that are appended to line by line, shared by path, reopened on USR1. Writes of one turn of the event loop leave together. */
 export abstract class LogFiles {
   /**
-   * What is opened in `compile` is closed with its scope: `scope.register({ abort: () => file.close(), release: () => file.close() })`.
+   * What is opened in `compile` is closed with its scope: `scope.register({ abort: () => file.close(true), release: () => file.close() })`.
    * @throws Error in nginx's words, for {@link Scope.fail}: `open() "/nodir/a.log" failed (2: No such file or directory)`
    */
   abstract open(path: string): LogFile;
@@ -68,8 +68,11 @@ export abstract class LogFiles {
 }
 export interface LogFile {
   write(line: string): void;
-  /** Ends one use of the file. It is closed when as many are ended as were begun by opening it. */
-  close(): void;
+  /**
+   * Ends one use of the file. It is closed when as many are ended as were begun by opening it.
+   * @param isUnused the change that opened it did not come into force: a file that was made for it goes again
+   */
+  close(isUnused?: boolean): void;
 }
 /** How long such files stay open (open_log_file_cache). */
 export interface LogFileCache {

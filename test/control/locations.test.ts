@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import test from 'ava';
 import { get } from '../harness/client.js';
 import { freePort } from '../harness/ports.js';
@@ -6,7 +7,7 @@ import { sharedNode, startNode, type Node } from './node.js';
 
 const MODULES = 'load_module modules/srv_http_location_module.so;';
 const API = 'load_module modules/srv_http_location_api_module.so;';
-const SERVERS = ['add', 'nested', 'body', 'patch', 'static', 'list', 'twice', 'version']
+const SERVERS = ['add', 'nested', 'body', 'patch', 'static', 'list', 'twice', 'version', 'dry']
   .map(
     (name) => `server { listen 127.0.0.1:%%PORT_web%%; server_name ${name}.example www.${name}.example; location / { return 200 "old"; } }`,
   )
@@ -219,6 +220,16 @@ test('wrong places and duplicates have an error of their own', async (t) => {
     }),
     '400 ConfigError',
   );
+});
+
+test('a dry run opens nothing: a log file that it names is not there afterwards', async (t) => {
+  const dry = await site('dry');
+  const location = { location_rule: '', location_name: '/logged', location_body: 'access_log logs/dry.log; return 204' };
+  const add = (query: string) => dry.call('POST', { locations: [location] }, query);
+  t.is((await add('?dry_run=1')).status, 200);
+  t.false(existsSync(dry.node.srv.path('logs/dry.log')));
+  t.is((await add('')).status, 200);
+  t.true(existsSync(dry.node.srv.path('logs/dry.log')));
 });
 
 test('If-Match holds for the locations of a server', async (t) => {
