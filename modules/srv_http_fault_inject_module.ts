@@ -96,6 +96,8 @@ export class FaultInject {
         'how long requests are delayed: delay_duration=500ms',
       );
     if (duration !== undefined && duration > LONGEST_MS) scope.fail('"delay_duration" is too long', 'fault_inject', 'at most 24 days');
+    // It responds earlier: in the phase of rewrites.
+    if (scope.own('return') && scope.own('fault_inject')) scope.advise('"fault_inject" has no effect beside "return"', 'fault_inject');
     this.#delays ??= this.metrics.counter('srv_http_fault_inject_total', { type: 'delay' });
     this.#aborts ??= this.metrics.counter('srv_http_fault_inject_total', { type: 'abort' });
     return {

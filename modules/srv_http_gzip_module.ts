@@ -115,6 +115,8 @@ interface Negotiation {
 }
 
 const DEFAULTS: Negotiation = { rules: { http10: false, proxied: new Set(['off']), disabled: [] }, vary: false };
+/** Key of a request whose response depends on Accept-Encoding: a 416 in its place says so as well (nginx). */
+const VARIES = {};
 const NEGOTIATED = ['gzip_disable', 'gzip_http_version', 'gzip_proxied', 'gzip_vary'];
 
 /** Compresses responses (ngx_http_gzip_module). */
@@ -150,8 +152,10 @@ export class Gzip extends GzipClients {
     };
     const { gzip_min_length: least } = conf;
     return {
-      header: (request) =>
-        isCompressible(request, types, least) && negotiated(request, negotiation) ? this.#compress(request, compression) : undefined,
+      header: (request) => {
+        if (request.status === 416 && request.get(VARIES) === true) addVary(request);
+        return isCompressible(request, types, least) && negotiated(request, negotiation) ? this.#compress(request, compression) : undefined;
+      },
     };
   }
 
@@ -179,9 +183,16 @@ function negotiationOf(scope: GzipScope): Negotiation {
 }
 
 function negotiated(request: HttpRequest, { rules, vary }: Negotiation): boolean {
-  if (vary && !/(?:^|[ ,])(?:\*|accept-encoding) *(?:,|$)/i.test(request.variable('sent_http_vary') ?? ''))
-    request.response.append('Vary', 'Accept-Encoding');
+  if (vary) {
+    request.set(VARIES, true);
+    addVary(request);
+  }
   return takesGzip(request, rules);
+}
+
+function addVary(request: HttpRequest): void {
+  if (!/(?:^|[ ,])(?:\*|accept-encoding) *(?:,|$)/i.test(request.variable('sent_http_vary') ?? ''))
+    request.response.append('Vary', 'Accept-Encoding');
 }
 
 /** 206 and responses without a body are not among them. */

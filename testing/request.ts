@@ -296,7 +296,7 @@ export function fakeRequest(options: FakeRequestOptions = {}): FakeRequest {
 /** A scope with settings of this type: what `compile` of a module takes that declares them. */
 export type FakeScope<C extends object> = Omit<Scope, 'conf' | 'inner'> & { readonly conf: C; inner(block: Directive): FakeScope<C> };
 
-/** A location with these settings, in which every other block has the same ones. `own` is true for all of them, and what `fail` throws is an Error with the message. */
+/** A location with these settings, in which every other block has the same ones. `own` is true for all of them, and what `fail` throws is an Error with the message; warnings (`advise`) are dropped. */
 export function fakeScope<C extends object>(conf: C): FakeScope<C> {
   return {
     kind: 'location',
@@ -309,6 +309,7 @@ export function fakeScope<C extends object>(conf: C): FakeScope<C> {
     fail: (message): never => {
       throw new Error(message);
     },
+    advise: () => undefined,
     inner: () => fakeScope(conf),
     file: (path, parse) => {
       const bytes = readFileSync(path);

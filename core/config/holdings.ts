@@ -39,6 +39,9 @@ export class UnitRecorder {
   /** What was made of a file. A file that changes has other bytes, so nothing is ever out of date. */
   readonly #parsed = new WeakMap<Buffer, Map<unknown, unknown>>();
 
+  /** Takes warnings about the configuration that is being compiled. */
+  warn: (message: string) => void = () => undefined;
+
   constructor(
     private readonly files: FileSource,
     private readonly log: Log,

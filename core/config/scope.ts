@@ -1,5 +1,6 @@
 import { ConfReader, ownDirective } from './conf.js';
 import { eachCollecting } from './error-collector.js';
+import { messageWithPlace } from './error-report.js';
 import { errorAt } from './errors.js';
 import { sameHead } from './operations.js';
 import { systemErrorText } from '../module/system-error.js';
@@ -198,9 +199,18 @@ class ModuleScope<K extends string, R> implements BlockScope<Directives, K, R> {
   }
 
   fail(message: string, place?: string | Directive, hint?: string): never {
-    const directive = (typeof place === 'string' ? this.#node.lineInForce(place) : place) ?? this.#node.directive;
+    const directive = this.#lineAt(place);
     if (directive === undefined) throw new Error(message);
     throw errorAt(directive, message, undefined, hint);
+  }
+
+  advise(message: string, place?: string | Directive): void {
+    const directive = this.#lineAt(place);
+    this.#reader.recorder.warn(directive === undefined ? message : messageWithPlace(errorAt(directive, message)));
+  }
+
+  #lineAt(place: string | Directive | undefined): Directive | undefined {
+    return (typeof place === 'string' ? this.#node.lineInForce(place) : place) ?? this.#node.directive;
   }
 
   each<T, R>(items: Iterable<T>, step: (item: T) => R): R[] {

@@ -81,6 +81,7 @@ export class HttpEngine implements Follower {
     const concerned = this.#concerned(change, previous);
     if (previous !== undefined && !change.rereads && concerned.size === 0 && !touchesHttp(change)) return NOTHING_TO_DO;
     const compiler = modules === this.#modules && this.#compiler ? this.#compiler : this.#newCompiler(modules);
+    this.#recorder.warn = change.warn;
     try {
       const compiled = await this.#compile(() => compiler.compile(change, previous, concerned));
       const { groups, addresses } = this.#groupsOf(compiled, change);

@@ -19,6 +19,8 @@ export interface BlockScope<D extends Directives, K extends string, R> {
   lines(name: string): readonly Directive[];
   /** Refuses the configuration at a directive, or at the one called `place` that is in force in this scope (or at the block itself). Throws. */
   fail(message: string, place?: string | Directive, hint?: string): never;
+  /** Warns of a valid but probably unintended directive, as {@link fail} rejects one. */
+  advise(message: string, place?: string | Directive): void;
   /**
    * What `parse` makes of a file that a directive names. It is read at start and at reload, in all threads with the same bytes; a scope
    * is compiled again when the file has changed. Scopes that ask for the same file with the same function share the value.

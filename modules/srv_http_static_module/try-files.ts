@@ -6,15 +6,16 @@ import type { Roots } from './roots.js';
 
 /** What `try_files` does: the first file that exists is the path of the request from then on, else the last word says what to do. */
 export function tryFiles(words: readonly Template[], scope: Scope, roots: Roots, access: FileAccess, log: Log): Handler {
-  const files = words.slice(0, -1);
+  const texts = scope.lines('try_files')[0]?.args.map(({ text }) => text);
+  const files = words.slice(0, -1).map((file, at) => ({ file, isFolder: texts?.[at]?.endsWith('/') === true }));
   const last = lastOf(words.at(-1), scope);
   const root = roots.of(scope);
   return (request) => {
-    for (const file of files) {
-      const name = roots.tried(root, request, file);
-      const path = roots.folder(root, request) + name;
-      const isFolder = path.endsWith('/');
-      if (!exists(request, isFolder ? path.slice(0, -1) : path, isFolder, access, log)) continue;
+    for (const { file, isFolder } of files) {
+      const tried = roots.tried(root, request, file);
+      // The slash says what is looked for, and is no part of the name (nginx).
+      const name = isFolder ? tried.slice(0, -1) : tried;
+      if (!exists(request, roots.folder(root, request) + name, isFolder, access, log)) continue;
       roots.enter(root, request, name, isFolder);
       return DECLINED;
     }

@@ -29,6 +29,7 @@ async function start(t: Scope): Promise<Srv> {
         location / { proxy_pass http://127.0.0.1:${backend.port}; }
         location /as-it-is/ { proxy_force_ranges off; proxy_pass http://127.0.0.1:${backend.port}; }
         location /gzip/ { gzip on; proxy_pass http://127.0.0.1:${backend.port}; }
+        location /varies/ { gzip on; gzip_types *; gzip_min_length 1; gzip_vary on; proxy_pass http://127.0.0.1:${backend.port}; }
         location /page/ { error_page 416 = /sorry; proxy_pass http://127.0.0.1:${backend.port}; }
         location = /sorry { return 200 sorry; }
         location /none/ { max_ranges 0; proxy_pass http://127.0.0.1:${backend.port}; }
@@ -61,6 +62,7 @@ const CASES: readonly Case[] = [
   ['two ranges of a large body, the later one first', '/large', range('500000-500001,0-1'), 200, LARGE],
   ['a body of unknown length', '/chunked', range('0-0'), 200, '0123456789'],
   ['an error', '/missing', range('0-0'), 404, '0123456789'],
+  ['no range of a body that others get compressed', '/varies/', range('10-'), 416, '', { vary: 'Accept-Encoding' }],
   ['no range of the body', '/', range('10-'), 416, '', { 'content-range': 'bytes */10', 'x-always': 'yes' }],
   ['no range of the body, with an error page', '/page/', range('10-'), 200, 'sorry'],
   ['without proxy_force_ranges', '/as-it-is/', range('0-0'), 200, '0123456789', { 'accept-ranges': 'none' }],

@@ -151,3 +151,16 @@ test('requests that end in any way give their place back', async (t) => {
     await free(`a client that left by ${leave}`);
   }
 });
+
+test('the log says what is wrong with the header of a member', async (t) => {
+  const backend = await rawBackend(t, (socket) => socket.once('data', () => socket.end('HTTP/1.1 OK\r\n\r\n')));
+  const srv = await startSrv(
+    t,
+    `error_log logs/error.log;
+    events {} http { server { listen 127.0.0.1:%%PORT_web%%; location / { proxy_pass http://127.0.0.1:${backend.port}; } } }`,
+  );
+  t.is((await get(srv.port('web'), '/')).status, 502);
+  await srv.waitForLog(
+    /upstream sent invalid header while reading response header from upstream \(upstream sent invalid status line\), client/,
+  );
+});

@@ -231,3 +231,10 @@ for (const [faults, message] of Object.entries({
     t.true(stderr.includes(`${message} in `), stderr);
   });
 }
+
+test('a warning: beside return it has no effect', async (t) => {
+  const lines = 'fault_inject type=abort; location /a { fault_inject type=abort; return 200; } if ($arg_a) { return 403; }';
+  const { stderr, code } = await check(t, `${MODULE} events {} http { server { location / { ${lines} } } }`);
+  t.is(code, 0, stderr);
+  t.is(stderr.match(/\[warn\] "fault_inject" has no effect beside "return" in \S*srv.conf:1/g)?.length, 1, stderr);
+});

@@ -59,6 +59,30 @@ test('try_files takes the first file that exists, else the last word', async (t)
   }
 });
 
+test('a word with a slash at its end is for folders, one without for files', async (t) => {
+  const srv = await startSrv(
+    t,
+    `events {} http { server { listen 127.0.0.1:%%PORT_web%%;
+      location /alias/ { alias html/app/; try_files $uri.html /folder/ =404; }
+      location /root/ { try_files $uri.html /app/folder/ =404; }
+      location /app/ { try_files $uri $uri/ =404; }
+      location /file/ { alias html/; try_files $uri =404; } } }`,
+    { files: { 'html/app/folder/index.html': 'index', 'html/app/page': 'page' } },
+  );
+  const ask = async (path: string): Promise<string> => {
+    const { status, headers, body } = await get(srv.port('web'), path);
+    return `${status} ${headers.location === undefined ? (status === 200 ? body : '') : new URL(headers.location).pathname}`;
+  };
+  // As from nginx, which merges the slashes when the client follows.
+  t.is(await ask('/alias/x'), '301 /alias//folder/');
+  t.is(await ask('/root/x'), '301 /app/folder/');
+  t.is(await ask('/app/folder'), '301 /app/folder/');
+  t.is(await ask('/app/folder/'), '200 index');
+  t.is(await ask('/app/page'), '200 page');
+  t.is(await ask('/app/page/'), '404 ');
+  t.is(await ask('/file/app/'), '404 ');
+});
+
 test('a code that is none is refused', async (t) => {
   const { stderr, code } = await runSrv(t, ['-t'], 'events {} http { server { try_files $uri =x; } }');
   t.is(code, 1);

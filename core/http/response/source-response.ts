@@ -53,6 +53,7 @@ export class SourceResponse implements RequestOwner, Lender {
     }
     request.owner = this;
     request.response.length = source.length;
+    if (request.errorStatus !== 0 && !isOfFile(request.errorStatus)) request.response.lastModified = '';
     if (!startResponse(request, true)) {
       this.#close();
       request.owner = undefined;
@@ -248,4 +249,9 @@ export class SourceResponse implements RequestOwner, Lender {
       logFailure(this.request, error, this.#handler);
     }
   }
+}
+
+/** A file that is sent with another status is the page of an error: its date is not that of what the client asked for (nginx). */
+function isOfFile(status: number): boolean {
+  return status === 200 || status === 206 || status === 304;
 }

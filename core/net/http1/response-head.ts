@@ -32,7 +32,7 @@ export class ResponseHead extends MessageHead {
 export function parseResponseHead(head: ResponseHead, text: string, limits: HeadLimits = DEFAULT_HEAD_LIMITS): number {
   head.load(text);
   if (!parseStatusLine(head, text)) {
-    head.refuse(502, 'invalid header');
+    head.refuse(502, 'invalid status line');
     return 502;
   }
   if (parseFields(head, limits, TOKEN) !== 0) {
