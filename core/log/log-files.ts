@@ -58,7 +58,7 @@ class AppendedFile implements LogFile {
   close(isUnused = false): void {
     if (--this.#users > 0) return;
     this.files.forget(this.path);
-    if (isUnused && this.isNew) removeEmpty(this.path);
+    if (isUnused && this.isNew && !this.files.keepsUnused) removeEmpty(this.path);
   }
 
   /** Whoever uses it. */
@@ -102,6 +102,11 @@ export class LogPaths {
 
 /** The log files of one thread. */
 export class AppendedLogFiles extends LogFiles {
+  /**
+   * A file that was made for a change stays although the change did not come into force: what is checked as root is made for the user that the
+   * server becomes. A server that runs leaves nothing behind.
+   */
+  keepsUnused = true;
   readonly #files = new Map<string, AppendedFile>();
   readonly #named = new Set<NamedFiles>();
   #scheduled: AppendedFile[] = [];

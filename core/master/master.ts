@@ -130,6 +130,7 @@ export class Master {
     const owned = { paths: [main.data_folder, main.pid, ...files.paths.all], folders: this.#assembly.temporaryFolders() };
     dropPrivileges(main.user, owned, log);
     this.#running = true;
+    files.keepsUnused = false;
     await this.#instance.start();
     await this.#followHelpers();
   }
