@@ -37,7 +37,7 @@ const directives = {
       if: param('if', template('condition')),
     },
     dynamic: true,
-    doc: 'Delays or aborts a share of the requests, to see what clients and other services make of it.',
+    doc: 'Delays or aborts a share of the requests, to see what clients and other services make of it: delay_percentage and abort_percentage of them (100 by default each), with status_code (503 by default); a delay needs delay_duration. Has no effect beside return.',
     argDocs: {
       type: 'What is done: nothing, a delay, an abort, or each of both.',
       delay_duration: 'How long a request is delayed.',

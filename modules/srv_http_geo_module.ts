@@ -19,7 +19,7 @@ const directives = {
       const name = args.at(-1)?.text ?? '';
       return name.startsWith('$') ? [name.slice(1)] : [];
     },
-    doc: "Defines a variable whose value depends on the network of an address, by default the client's: the most specific network decides.",
+    doc: "Defines a variable whose value depends on the network of an address, by default the client's: the most specific network decides. Entries of the block are networks (CIDR, or first-last after ranges) and values; default is the value for all other addresses (without it empty), delete removes a network, include reads entries from a file, proxy names networks whose X-Forwarded-For has the address, of which proxy_recursive takes the last that is not theirs.",
   }),
 };
 
