@@ -6,6 +6,8 @@ import type { FileContents } from '../config/input-files.js';
 export interface Participant {
   /** For the log: `worker 2`. */
   readonly name: string;
+  /** It was told to end, and does so when its last requests are over. */
+  readonly leaving: boolean;
   /**
    * Makes everything ready for the change without any effect on traffic.
    * @param operations in JSON: the same text for all is made once and copied as it is, which objects are not

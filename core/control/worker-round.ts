@@ -63,6 +63,8 @@ export class WorkerRound {
       if (outcome === 'ready') return [participant];
       const { error } = outcome;
       if (!(error instanceof ParticipantGone)) throw this.#refusal([outcome]);
+      // It was told to end, and has just done so.
+      if (participant.leaving && !error.cutOff) continue;
       if (!error.cutOff && ++deaths <= CHANCE_DEATHS && others.length > 0) continue;
       throw unavailable(`lost ${participant.name} while it prepared the change (${error.message}); nothing was changed`);
     }

@@ -47,6 +47,7 @@ export class FakeWorker implements Participant {
   readonly aborted: number[] = [];
   readonly published: unknown[] = [];
   suspected = false;
+  leaving = false;
   #next: ConfigTree | undefined;
 
   constructor(

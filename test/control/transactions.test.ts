@@ -129,6 +129,16 @@ test('a worker that dies while it prepares or commits does not count', async (t)
   t.deepEqual(first.committed, []);
 });
 
+test('workers that were told to end, and do so while they prepare, do not count', async (t) => {
+  const { transactions, workers, instance } = await fakeMaster(t, { config: CONFIG, folder: tempFolder(t), workers: 2 });
+  for (const worker of workers) {
+    worker.leaving = true;
+    worker.prepare = () => worker.die();
+  }
+  await transactions.apply(add('server 10.0.0.3:80;'));
+  t.is(members(instance.tree.root).length, 3);
+});
+
 test('a worker that does not commit in time makes the response a 503 that says so; the change stays, and state files have it', async (t) => {
   const folder = tempFolder(t, { 'demo.state': 'server 10.0.0.1:80;\n' });
   const config = 'http { upstream demo { zone demo 64k; state demo.state; } }';
