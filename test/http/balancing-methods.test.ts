@@ -4,7 +4,7 @@ import { connectRaw, get } from '../harness/client.js';
 import { startNginx } from '../harness/nginx.js';
 import { freePort } from '../harness/ports.js';
 import { plugin } from '../harness/plugins.js';
-import { findProgram } from '../harness/programs.js';
+import { testWith } from '../harness/programs.js';
 import { runSrv, startSrv, type Srv, type SrvOptions } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
 
@@ -144,7 +144,7 @@ test('hash consistent: a member that comes moves its share of the keys, and nobo
   t.true(count(after, 'd') > 5 && count(after, 'd') < 40, after);
 });
 
-(findProgram('nginx') === undefined ? test.skip : test)('hash, hash consistent and ip_hash choose as nginx does', async (t) => {
+testWith('nginx')('hash, hash consistent and ip_hash choose as nginx does', async (t) => {
   const [a, b, c, d] = await letters(t, 4);
   const members = `server 127.0.0.1:${a} weight=2; server 127.0.0.1:${b}; server localhost:${c}; server 127.0.0.1:${d} weight=3;`;
   const upstreams = { plain: `hash $arg_k; ${members}`, ring: `hash $arg_k consistent; ${members}`, ip: `ip_hash; ${members}` };
