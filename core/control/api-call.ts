@@ -10,8 +10,8 @@ export interface ApiCall {
   /** Query without the question mark. */
   readonly query: string;
   readonly requestId: string;
-  /** Whether the client may use the method of this call on the routes of a module. */
-  allows(key: string): boolean;
+  /** Whether the client may use a method on the routes of a module. */
+  allows(key: string, method: string): boolean;
   /** Header field by its name in lower case. */
   header(lowerName: string): string | undefined;
   /** Rejects with an ApiError 413 when it is longer than `limit` bytes. */

@@ -35,7 +35,7 @@ function callOf(request: HttpRequest, base: string, { root, allows }: Pick<ApiPl
     href: pathOf(request.requestUri),
     query,
     requestId,
-    allows: (key) => allows(key, method, request.connection.remoteAddress),
+    allows: (key, verb) => allows(key, verb, request.connection.remoteAddress),
     header: (name) => request.header(name),
     body: (limit) => bodyOf(request, limit),
   };

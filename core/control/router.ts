@@ -152,7 +152,7 @@ function isDocument(steps: readonly string[]): boolean {
 
 /** @throws ApiError 403 */
 function assertAllowed(call: ApiCall, key: string): void {
-  if (!call.allows(key)) throw new ApiError(403, 'AccessDenied', `method ${call.method} is not allowed for this client`);
+  if (!call.allows(key, call.method)) throw new ApiError(403, 'AccessDenied', `method ${call.method} is not allowed for this client`);
 }
 
 function routeFor(method: string, { routes }: Match): Route | undefined {
