@@ -10,7 +10,7 @@ import type { ArgContext } from '../module/spec.js';
 import { defaultErrors } from './check-defaults.js';
 import { hookErrors } from './check-hooks.js';
 import { routeErrors } from './check-routes.js';
-import { ManifestError } from './manifest-error.js';
+import { ManifestError, type ManifestErrors } from './manifest-error.js';
 import { loadErrors } from './load-errors.js';
 import type { LoadedModule } from './module-file.js';
 import { ModuleErrors, ModuleLoadError, SEE_LOG } from './module-load-error.js';
@@ -58,24 +58,28 @@ export class RunningModules implements Iterable<RunningModule> {
     const conflicts = new ModuleConflicts();
     const services = new ModuleServices();
     const order = new ModuleOrder(Array.from(set, ({ declaration }) => declaration.manifest));
+    // What a worker loads the master has checked.
+    const isChecked = role !== 'worker';
+    function* declarationErrors(running: RunningModule): ManifestErrors {
+      const { instance, declaration } = running;
+      yield* hookErrors(instance);
+      yield* routeErrors(instance);
+      yield* conflicts.add(running);
+      yield* order.errors(declaration.manifest, (name) => set.isShipped(name));
+    }
     const start = (module: LoadedModule): void => {
       const running = runOrExplain(module, () => run(module, services));
       this.#modules.push(running);
-      const { instance, declaration } = running;
       throwErrors(module, [
-        ...hookErrors(instance),
-        ...routeErrors(instance),
+        ...(isChecked ? declarationErrors(running) : []),
         ...definer.define(running),
-        ...conflicts.add(running),
-        ...services.add(module, instance),
-        ...order.errors(declaration.manifest, (name) => set.isShipped(name)),
+        ...services.add(module, running.instance),
       ]);
     };
     // After all variables are known: a default may have some.
     const checkDefaults = (module: LoadedModule): void =>
       throwErrors(module, defaultErrors(module.declaration.manifest.directives ?? {}, this.args));
-    // The master has looked at them.
-    this.errors = [...errorsOf(start, set, log), ...(role === 'worker' ? [] : errorsOf(checkDefaults, set, log))];
+    this.errors = [...errorsOf(start, set, log), ...(isChecked ? errorsOf(checkDefaults, set, log) : [])];
     if (order.hasNames) this.#modules = this.#modules.map((module) => ranked(module, order.ranksOf(module.name)));
   }
 
