@@ -1,6 +1,7 @@
 import { chmodSync, rmSync, statSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { Aedes, type Client } from 'aedes';
+import { writeToStream } from 'mqtt-packet';
 import { helperModule, type Lifecycle } from '../core/module/manifest.js';
 import { BusAccess, Log } from '../core/module/services.js';
 import { PacketLimit } from './srv_helper_broker_module/packet-limit.js';
@@ -23,6 +24,8 @@ export class Broker implements Lifecycle {
   ) {}
 
   async start(): Promise<void> {
+    // The cache would be 65,536 buffers, made for the first client: 50 ms and 8 MB.
+    writeToStream.cacheNumbers = false;
     const broker = await Aedes.createBroker({ drainTimeout: 10_000, connectTimeout: 2000, queueLimit: 64 });
     this.#broker = broker;
     this.#restrict(broker);

@@ -17,8 +17,7 @@ const BUNDLE = join(DIST, 'bundle');
 const WORKER = 'core/worker/main.js';
 const STANDARD_EXPORTS = 'core/kernel/standard-exports';
 const THREADS = [WORKER, 'core/kernel/loop-guard-thread.js', 'modules/srv_http_auth_basic_module/hash-thread.js'];
-/** Left in node_modules: only helper processes load them. */
-const EXTERNAL = ['aedes', 'mqtt', 'undici'];
+const HELPERS = ['broker', 'ctrl'];
 /** How long the server that fills the compile cache may take to start. */
 const WARM_UP_MS = 20_000;
 
@@ -81,7 +80,6 @@ async function write(folder: string): Promise<void> {
       [STANDARD_EXPORTS]: STANDARD_EXPORTS,
     },
     platform: 'node',
-    external: EXTERNAL,
     preserveEntrySignatures: 'strict',
     treeshake: false,
     plugins: [standardExports, sourceMaps, worker.plugin],
@@ -114,10 +112,17 @@ async function fillCompileCache(): Promise<void> {
     mkdirSync(join(prefix, 'conf'));
     const socket = join(prefix, 'socket');
     const server = `server { listen unix:${socket}; location / { proxy_pass http://unix:${socket}:/; } }`;
-    writeFileSync(join(prefix, 'conf/srv.conf'), `daemon off; worker_processes 1; events {} http { ${server} }`);
+    const api = `server { listen unix:${join(prefix, 'api')}; location /api { dyn_module_api; } }`;
+    const helpers = HELPERS.map((kind) => `helper ${kind} modules/srv_helper_${kind}_module.so conf/${kind}.conf;`).join(' ');
+    const configurations = {
+      'srv.conf': `daemon off; worker_processes 1; ${helpers} events {} http { ${server} }`,
+      'broker.conf': '',
+      'ctrl.conf': `load_module modules/srv_http_upstream_api_module.so; events {} http { ${api} }`,
+    };
+    for (const [file, text] of Object.entries(configurations)) writeFileSync(join(prefix, 'conf', file), text);
     const child = spawn(process.execPath, [join(DIST, 'core/cli/srv.js'), '-p', prefix], { stdio: ['ignore', 'inherit', 'inherit'] });
     const ended = once(child, 'exit');
-    for (let waited = 0; !existsSync(join(prefix, 'logs/srv.pid')) && child.exitCode === null; waited += 20) {
+    for (let waited = 0; !existsSync(join(prefix, 'api')) && child.exitCode === null; waited += 20) {
       if (waited > WARM_UP_MS) break;
       await delay(20);
     }

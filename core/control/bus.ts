@@ -49,6 +49,8 @@ export class BusClient {
       queueQoSZero: false,
       resubscribe: false,
       timerVariant: 'native',
+      // It would make 65,536 buffers at the first packet: 50 ms and 8 MB in each process.
+      writeCache: false,
     });
     this.#client = client;
     this.#listener = listener;

@@ -1,25 +1,26 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { get } from '../harness/client.js';
 import { plugin } from '../harness/plugins.js';
+import { shared } from '../harness/scope.js';
 import { startSrv } from '../harness/srv.js';
 import { tempFolder } from '../harness/temp.js';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 
 /** An installation of its own, built from the one under test, with a bundle. */
-function installation(t: ExecutionContext): string {
-  const root = tempFolder(t);
+const installation = shared((scope) => {
+  const root = tempFolder(scope);
   for (const name of ['dist/core', 'dist/modules', 'dist/tools', 'dist/.tsbuildinfo', 'package.json']) {
     cpSync(join(ROOT, name), join(root, name), { recursive: true, preserveTimestamps: true });
   }
   symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'));
   const { status, stderr } = spawnSync(process.execPath, [join(root, 'dist/tools/bundle.js')], { encoding: 'utf8' });
-  t.is(status, 0, stderr);
-  return root;
-}
+  if (status !== 0) throw new Error(stderr);
+  return Promise.resolve(root);
+});
 
 /** What the command of an installation prints for `-v`. */
 function run(root: string): string {
@@ -31,8 +32,8 @@ const THROWS = plugin('throws', {
   body: `compile(scope) { return scope.conf.throws && { content: request => request.variable(undefined) }; }`,
 });
 
-test('a server from the bundle loads shipped modules and plugins, and its stacks name lines of the sources', async (t) => {
-  const root = installation(t);
+test.serial('a server from the bundle loads shipped modules and plugins, and its stacks name lines of the sources', async (t) => {
+  const root = await installation();
   const srv = await startSrv(
     t,
     `worker_processes 2;
@@ -53,8 +54,8 @@ test('a server from the bundle loads shipped modules and plugins, and its stacks
   t.regex(stack, /at \S+.*\/core\/\S+\.ts:\d+/);
 });
 
-test('a bundle that is older than what it was made from is not used', (t) => {
-  const root = installation(t);
+test.serial('a bundle that is older than what it was made from is not used', async (t) => {
+  const root = await installation();
   t.regex(run(root), /^srv version: srv\//);
   const main = join(root, 'dist/bundle/core/cli/main.js');
   writeFileSync(main, `export default () => process.stderr.write('bundle');`);
