@@ -6,6 +6,9 @@ import { helperModule, type Lifecycle } from '../core/module/manifest.js';
 import { BusAccess, Log } from '../core/module/services.js';
 import { PacketLimit } from './srv_helper_broker_module/packet-limit.js';
 
+/** Bytes that a reader of events may be behind. */
+const MAX_UNSENT = 1024 ** 2;
+
 /**
  * `helper broker modules/srv_helper_broker_module.so conf/broker.conf;`: the MQTT broker on which the processes of this node meet.
  * It listens on a unix socket that only this user can open, and lets in who has the credentials of this start of the server: aedes by itself
@@ -47,10 +50,17 @@ export class Broker implements Lifecycle {
   }
 
   #restrict(broker: Aedes): void {
-    broker.authenticate = (client, user, password, done) => done(null, this.access.authenticate(client.id, user, password));
+    broker.authenticate = (client, user, password, done) => {
+      const allowed = this.access.authenticate(client.id, user, password);
+      // aedes waits for the slowest of its clients, and calls of the API would wait with it.
+      if (allowed && this.access.isReader(client.id) && client.conn instanceof PacketLimit) client.conn.limitUnsent(MAX_UNSENT);
+      done(null, allowed);
+    };
     broker.authorizePublish = (client, packet, done) => {
-      // Nothing is kept for later: a retained message would reach processes of another time.
-      const allowed = client !== null && !packet.retain && packet.qos === 0 && this.access.mayPublish(client.id, packet.topic);
+      // Of calls nothing is kept for later: a retained message would reach processes of another time.
+      const mayPublish = (id: string): boolean =>
+        packet.retain ? this.access.mayRetain(id, packet.topic) : this.access.mayPublish(id, packet.topic);
+      const allowed = client !== null && packet.qos === 0 && mayPublish(client.id);
       done(allowed ? null : refusal(client, `publish to ${packet.topic}`));
     };
     broker.authorizeSubscribe = (client, subscription, done) => {

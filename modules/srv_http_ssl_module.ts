@@ -5,8 +5,10 @@ import { file, type ConfFile } from '../core/module/file.js';
 import type { Scope } from '../core/module/http.js';
 import type { InputFile } from '../core/module/resource.js';
 import { httpModule, type TlsSessions, type TlsSettings } from '../core/module/manifest.js';
-import { ServerInfo } from '../core/module/services.js';
+import { Events } from '../core/module/events.js';
+import { ServerInfo, Tasks } from '../core/module/services.js';
 import { ArgError, directive, type ArgType } from '../core/module/spec.js';
+import { CertificateWatch } from './srv_http_ssl_module/certificate-watch.js';
 import { besideTickets } from './srv_http_ssl_module/session-cache.js';
 import { SessionCaches } from './srv_http_ssl_module/session-caches.js';
 
@@ -91,8 +93,17 @@ const directives = {
     many: true,
     doc: 'File with 48 or 80 random bytes for tickets that several servers share. With the first one tickets are encrypted; those encrypted with another one are accepted as well.',
   }),
+  ssl_expiry_warning: directive({
+    in: IN,
+    args: time({ calendar: true }),
+    default: '30d',
+    doc: 'Time before the end of a certificate from which on the event certificate.expiring tells of it, once a day; 0: never.',
+  }),
   ssl_buffer_size: directive({ in: IN, args: size(), doc: 'Accepted; has no effect.' }),
 };
+
+/** How often certificates are looked at that were not for a day, in milliseconds. */
+const CHECK_EVERY = 3_600_000;
 
 /** SSL_OP_CIPHER_SERVER_PREFERENCE is an option of its own in Node; this one is SSL_OP_NO_TICKET of OpenSSL. */
 const NO_TICKET = 0x4000;
@@ -107,15 +118,54 @@ export class Ssl {
   readonly #caches = new SessionCaches();
   /** Made ones by the certificates they are for: with the same keys servers share their TLS context. */
   readonly #ticketKeysMade = new Map<string, Buffer>();
+  #isStarted = false;
+  #checkIsDue = false;
 
-  constructor(private readonly info: ServerInfo) {}
+  readonly #watch: CertificateWatch;
+
+  constructor(
+    private readonly info: ServerInfo,
+    private readonly tasks: Tasks,
+    events: Events,
+  ) {
+    this.#watch = new CertificateWatch(events);
+  }
 
   start(role: 'master' | 'worker' | 'control'): void {
+    if (role === 'master') {
+      this.#isStarted = true;
+      this.#checkSoon();
+      this.tasks.every(CHECK_EVERY, () => this.#watch.check());
+    }
     if (role === 'worker') this.#caches.connect(() => this.info.secret('srv_http_ssl_module: sessions', 16).toString('hex'));
   }
 
   stop(): void {
+    this.#isStarted = false;
     this.#caches.close();
+  }
+
+  /** Looks at certificates when those of a change are in force. */
+  #checkSoon(): void {
+    if (!this.#isStarted || this.#checkIsDue) return;
+    this.#checkIsDue = true;
+    this.tasks.after(0, () => {
+      this.#checkIsDue = false;
+      this.#watch.check();
+    });
+  }
+
+  #watchCertificates(scope: Scope<typeof directives>, chains: readonly Buffer[]): void {
+    if (this.info.role !== 'master') return;
+    const names = Array.from(scope.directive?.block?.named('server_name') ?? []).flatMap(({ args }) => args.map((word) => word.text));
+    const served = { names, chains, warning: scope.conf.ssl_expiry_warning };
+    scope.register({
+      commit: () => {
+        this.#watch.add(served);
+        this.#checkSoon();
+      },
+      release: () => this.#watch.delete(served),
+    });
   }
 
   compileTls(scope: Scope<typeof directives>): TlsSettings | undefined {
@@ -130,6 +180,7 @@ export class Ssl {
       );
     }
     const cert = conf.ssl_certificate.map((certificate) => read(scope, certificate, 'ssl_certificate'));
+    this.#watchCertificates(scope, cert);
     const sessions = this.#sessions(conf.ssl_session_cache.words);
     const [ticketKeys = this.#madeTicketKeys(fingerprint(cert)), ...formerKeys] = this.#ticketKeysOf(scope);
     const settings: TlsSettings = {

@@ -32,10 +32,12 @@ export class ActionServer {
     }
   }
 
-  start(): void {
+  /** @param connected called when the bus is there, and again after every loss */
+  start(connected: () => void = () => undefined): void {
     this.client.start(`${CALL_TOPIC}/+`, {
       // The broker lets a client publish calls under its own id only.
       message: (topic, frame) => void this.#take(topic.slice(CALL_TOPIC.length + 1), frame),
+      connected,
     });
   }
 

@@ -23,4 +23,6 @@ export interface ApiResponse {
   readonly headers: Readonly<Record<string, string>>;
   readonly type: string | undefined;
   readonly body: string;
+  /** In the place of a body. */
+  readonly stream?: AsyncIterable<string>;
 }

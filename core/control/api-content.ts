@@ -66,7 +66,8 @@ async function bodyOf(request: HttpRequest, limit: number): Promise<Buffer> {
   }
 }
 
-function send(request: HttpRequest, { status, headers, type, body }: ApiResponse): Result {
+function send(request: HttpRequest, { status, headers, type, body, stream }: ApiResponse): Result {
   for (const [name, value] of Object.entries(headers)) request.response.set(name, value);
+  if (stream !== undefined && request.method !== 'HEAD') return request.respond(status, type).pipe(stream);
   return request.send(status, body, type);
 }

@@ -8,13 +8,17 @@ const COMMON_HEADERS = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 
 /** Seconds after which a data plane that was away may be back. */
 const RETRY_AFTER = '1';
 
-export function responseOf(call: Pick<ApiCall, 'href' | 'query'>, { status, body, type, headers, version, next }: Reply): ApiResponse {
+export function responseOf(
+  call: Pick<ApiCall, 'href' | 'query'>,
+  { status, body, type, stream, headers, version, next }: Reply,
+): ApiResponse {
   const all = {
     ...COMMON_HEADERS,
     ...headers,
     ...(version !== undefined && { ETag: `"${version}"` }),
     ...(next !== undefined && { Link: linkTo(call, next) }),
   };
+  if (stream !== undefined && type !== undefined) return { status, headers: all, type: withCharset(type), body: '', stream };
   if (body === undefined) return { status, headers: all, type: undefined, body: '' };
   if (typeof body === 'string' && type !== undefined) return { status, headers: all, type: withCharset(type), body };
   return { status, headers: all, type: JSON_TYPE, body: JSON.stringify(body) };

@@ -1,13 +1,19 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { BusAccess } from '../module/services.js';
+import { EVENT_TOPIC } from './event-message.js';
 
 /** Who speaks on the bus. A client's id starts with its role: `ctrl-5f3a…`. */
 export type BusRole = 'master' | 'ctrl';
+/** User of programs that read events, and write nothing. Their ids are up to them. */
+const READER = 'events';
 
 const FILE_NAME = 'bus.json';
+/** Folder of the file from which `mosquitto_sub` takes its options when XDG_CONFIG_HOME names the folder. */
+const READER_FOLDER = 'events';
+const READER_FILE = 'mosquitto_sub';
 const SOCKET_NAME = 'bus.sock';
 /** Bytes a socket path may have (sun_path of unix(7) without the final zero). */
 const LONGEST_SOCKET_PATH = 107;
@@ -22,12 +28,12 @@ interface EndpointData {
   readonly socket: string;
   /** A folder of the system for temporary files, if the data folder cannot hold all of it. */
   readonly temporary: string | undefined;
-  readonly passwords: Readonly<Record<BusRole, string>>;
+  readonly passwords: Readonly<Record<BusRole | typeof READER, string>>;
 }
 
 /**
  * Address and credentials of the bus, made by the master at every start and handed to its helpers as a file that only this user can read.
- * Each role may use the topics of its part and nothing else.
+ * Each role may use the topics of its part and nothing else; programs of others, with credentials that stay, may read events.
  */
 export class BusEndpoint extends BusAccess {
   readonly maxPacket = MAX_PACKET;
@@ -48,8 +54,14 @@ export class BusEndpoint extends BusAccess {
   }
 
   authenticate(clientId: string, user: string | undefined, password: Buffer | undefined): boolean {
-    if (!isRole(user) || roleOf(clientId) !== user || password === undefined) return false;
-    return timingSafeEqual(digest(password), digest(Buffer.from(this.password(user))));
+    if (password === undefined || (user !== READER && !isRole(user))) return false;
+    // Nobody takes the id of one of the server's own processes, which would end that one's connection.
+    if (user === READER ? isRole(roleOf(clientId)) : roleOf(clientId) !== user) return false;
+    return timingSafeEqual(digest(password), digest(Buffer.from(this.data.passwords[user])));
+  }
+
+  isReader(clientId: string): boolean {
+    return !isRole(roleOf(clientId));
   }
 
   mayPublish(clientId: string, topic: string): boolean {
@@ -57,9 +69,14 @@ export class BusEndpoint extends BusAccess {
     return roleOf(clientId) === 'master' && isBelow(topic, REPLY_TOPIC);
   }
 
+  mayRetain(clientId: string, topic: string): boolean {
+    return roleOf(clientId) === 'master' && isBelow(topic, EVENT_TOPIC);
+  }
+
   maySubscribe(clientId: string, topic: string): boolean {
     if (roleOf(clientId) === 'ctrl') return topic === `${REPLY_TOPIC}/${clientId}`;
-    return roleOf(clientId) === 'master' && topic === `${CALL_TOPIC}/+`;
+    if (roleOf(clientId) === 'master') return topic === `${CALL_TOPIC}/+`;
+    return topic.startsWith(`${EVENT_TOPIC}/`);
   }
 
   /** Removes what {@link createBusEndpoint} made. */
@@ -80,17 +97,45 @@ const isBelow = (topic: string, parent: string): boolean => topic.startsWith(`${
  * longer than the system allows, in a private temporary folder. On a full disk both are there.
  */
 export function createBusEndpoint(folder: string): BusEndpoint {
-  const passwords = { master: randomBytes(24).toString('base64url'), ctrl: randomBytes(24).toString('base64url') };
+  const passwords = { master: newPassword(), ctrl: newPassword(), [READER]: lastingPassword(folder) };
   const beside = join(folder, SOCKET_NAME);
   const temporary = Buffer.byteLength(beside) <= LONGEST_SOCKET_PATH ? undefined : temporaryFolder();
   const data = { socket: temporary === undefined ? beside : join(temporary, SOCKET_NAME), temporary, passwords };
   try {
-    return write(join(folder, FILE_NAME), data);
+    const endpoint = write(join(folder, FILE_NAME), data);
+    writeReaderFile(folder, data);
+    return endpoint;
   } catch (error) {
     if (!isDiskFull(error)) throw error;
     const elsewhere = temporary ?? temporaryFolder();
     return write(join(elsewhere, FILE_NAME), { socket: join(elsewhere, SOCKET_NAME), temporary: elsewhere, passwords });
   }
+}
+
+const newPassword = (): string => randomBytes(24).toString('base64url');
+
+/** Programs of others go on after a restart: theirs stays the same. */
+function lastingPassword(folder: string): string {
+  const [, password] = /^-P (\S{32})$/m.exec(contentOf(join(folder, READER_FOLDER, READER_FILE))) ?? [];
+  return password ?? newPassword();
+}
+
+function contentOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/** What a program needs to read events: options in the form of mosquitto_sub. */
+function writeReaderFile(folder: string, { socket, passwords }: EndpointData): void {
+  const file = join(folder, READER_FOLDER, READER_FILE);
+  const text = `--unix ${socket}\n-u ${READER}\n-P ${passwords[READER]}\n`;
+  if (contentOf(file) === text) return;
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  rmSync(file, { force: true });
+  writeFileSync(file, text, { mode: 0o600, flag: 'wx' });
 }
 
 const temporaryFolder = (): string => mkdtempSync(join(tmpdir(), 'srv-'));

@@ -14,7 +14,7 @@ export interface BusListener {
 }
 
 /**
- * One process's connection to the bus: MQTT 3.1.1 over the unix socket, QoS 0, nothing kept for later. While the broker is away, messages
+ * One process's connection to the bus: MQTT 3.1.1 over the unix socket, QoS 0, nothing but events kept for later. While the broker is away, messages
  * are refused rather than queued, and the connection is tried again several times a second.
  */
 export class BusClient {
@@ -73,6 +73,11 @@ export class BusClient {
     if (!this.#ready || this.#client === undefined) return false;
     this.#client.publish(topic, payload);
     return true;
+  }
+
+  /** Has the broker keep a message for those who subscribe later; an empty one is the end of it (MQTT 3.1.1, 3.3.1.3). */
+  retain(topic: string, payload: string): void {
+    if (this.#ready) this.#client?.publish(topic, payload, { retain: true });
   }
 
   #subscribe(client: mqtt.MqttClient, topic: string): void {

@@ -184,6 +184,11 @@ export const ERROR_CODES = {
     meaning: 'The data plane is not connected or did not respond in time; `text` says what became of the change.',
     remedy: 'Wait for `Retry-After`, GET the current state, try again.',
   },
+  TooManyStreams: {
+    status: 503,
+    meaning: 'As many clients follow the events as the control plane allows.',
+    remedy: 'Close streams that are not needed, or read the events from the bus.',
+  },
   StoreUnavailable: {
     status: 503,
     meaning: 'The data folder was removed or is not writable; nothing was changed.',

@@ -111,6 +111,7 @@ export class ControlRouter extends ApiRoutes {
       ifMatch: call.header('if-match'),
       ifNoneMatch: call.header('if-none-match'),
       requestId: call.requestId,
+      lastEventId: call.header('last-event-id'),
     });
     // What is wrong with the reply as a whole is told below.
     if (replyError(reply) !== undefined) return responseOfRoute(call, route, reply);

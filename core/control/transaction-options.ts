@@ -3,6 +3,7 @@ import type { SpecRegistry } from '../config/registry.js';
 import type { ConfigTree, IdSource, TreeOperation } from '../config/tree.js';
 import type { Log } from '../module/services.js';
 import type { ArgContext } from '../module/spec.js';
+import type { CommittedChange } from './change-event.js';
 import type { Participant } from './participant.js';
 import type { Store } from './store.js';
 
@@ -39,6 +40,8 @@ export interface TransactionOptions {
   readonly log: Log;
   /** Bytes of heap that a worker has. */
   readonly heapSize: () => number;
+  /** Called when a change is on disk and workers are told to put it in force. */
+  readonly onCommitted?: (change: CommittedChange) => void;
   readonly limits?: Partial<TransactionLimits>;
   /** Folders of the server: callers see paths in them without their names. */
   readonly folders?: readonly string[];

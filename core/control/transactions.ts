@@ -272,8 +272,10 @@ export class TransactionQueue extends Transactions {
       prepared.abort();
       throw error;
     }
+    const before = this.options.instance.tree;
     prepared.commit();
     plan.followUp();
+    if (operations.length > 0) this.options.onCommitted?.({ version: this.#version, origin: plan.origin, before, after, operations });
     await round.commit(time.limit);
     return { version: this.#version, diff };
   }

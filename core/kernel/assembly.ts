@@ -8,6 +8,7 @@ import { HttpExchanges } from '../http/upstream/exchange-route.js';
 import { Figures } from '../http/request/figures.js';
 import type { AppendedLogFiles } from '../log/log-files.js';
 import { Exchanges, KeyValue, LogFiles, Statistics, Upstreams } from '../module/services.js';
+import { Events } from '../module/events.js';
 import { Metrics } from '../module/metrics.js';
 import { VirtualServers } from '../module/virtual-servers.js';
 import { Zones } from '../module/zones.js';
@@ -20,6 +21,7 @@ import type { ZoneSet } from '../zone/zone-set.js';
 import { eventsDirectives } from './core-directives.js';
 import type { Instance } from './instance.js';
 import { LogSettings } from './log-settings.js';
+import { MemberEvents } from './member-events.js';
 import { ModuleZones } from './module-zones.js';
 
 /** What an instance needs of the thread or process it lives in. */
@@ -36,6 +38,8 @@ export interface Surroundings {
   readonly workers: number;
   /** That of this worker. */
   readonly place?: number;
+  /** Absent: nothing is told of what happens. */
+  readonly events?: Events;
 }
 
 /** What the thread around an instance has to do with. */
@@ -65,7 +69,7 @@ const NOTHING_TO_DO = { commit: () => undefined, abort: () => undefined };
 /** Gives an instance its services and its followers, in the order in which they build on each other. */
 export function assemble(instance: Instance, surroundings: Surroundings): Assembly {
   const { services, options } = instance;
-  const { role, files, errorLog, zones, workers, place = options.worker } = surroundings;
+  const { role, files, errorLog, zones, workers, place = options.worker, events } = surroundings;
   const { log, worker, installation } = options;
   const clock = new Clock();
   const timers = new TimerWheel(clock);
@@ -79,6 +83,7 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
     zones,
     clock,
     timers,
+    watch: events && new MemberEvents(events, worker),
     onUnavailable: (peer, upstream) =>
       log.write('warn', `upstream server temporarily disabled: "${peer.member.name}" in upstream "${upstream.name}"`),
     onBalancerError: (module, error, upstream) =>
@@ -97,6 +102,7 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
   const keyValue = new KeyValueCopy();
   // The master has the pairs themselves, and a control process none.
   if (role === 'worker' || role === 'check') services.provide(KeyValue, keyValue);
+  if (events !== undefined) services.provide(Events, events);
   services.provide(LogFiles, files);
   services.provide(Statistics, figures);
   services.provide(Upstreams, upstreams);

@@ -1,4 +1,5 @@
 import * as contract from '../module/services.js';
+import { EventLog, Events } from '../module/events.js';
 import { ConfigurationHistory } from '../module/history.js';
 import { Metrics } from '../module/metrics.js';
 import { VirtualServers } from '../module/virtual-servers.js';
@@ -78,7 +79,15 @@ export function missingService(name: string): ManifestError {
   return new ManifestError(`it needs the service "${name}", which no module provides`, 'load the module that provides it before this one');
 }
 
-const SERVICE_TOKENS: ReadonlySet<unknown> = new Set([...Object.values(contract), ConfigurationHistory, Metrics, VirtualServers, Zones]);
+const SERVICE_TOKENS: ReadonlySet<unknown> = new Set([
+  ...Object.values(contract),
+  ConfigurationHistory,
+  EventLog,
+  Events,
+  Metrics,
+  VirtualServers,
+  Zones,
+]);
 
 function isServiceToken(value: unknown): value is ServiceToken<object> {
   return SERVICE_TOKENS.has(value);

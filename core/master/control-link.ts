@@ -1,4 +1,5 @@
 import type { BusEndpoint } from '../control/bus-endpoint.js';
+import type { EventRecord } from '../control/event-record.js';
 import type { ActionServer } from '../control/action-server.js';
 import type { RunningModules } from '../kernel/running-modules.js';
 import type { Log } from '../module/services.js';
@@ -12,7 +13,10 @@ interface Bus {
 export class ControlLink {
   #bus: Promise<Bus> | undefined;
 
-  constructor(private readonly log: Log) {}
+  constructor(
+    private readonly log: Log,
+    private readonly events: EventRecord,
+  ) {}
 
   /**
    * Opens the bus, if it is not open yet, and makes the actions of these modules callable.
@@ -44,8 +48,9 @@ export class ControlLink {
       import('../control/action-server.js'),
     ]);
     const endpoint = createBusEndpoint(folder);
-    const server = new ActionServer(new BusClient(endpoint, 'master', this.log), this.log);
-    server.start();
+    const client = new BusClient(endpoint, 'master', this.log);
+    const server = new ActionServer(client, this.log);
+    server.start(() => this.events.sendTo({ keep: (topic, text = '') => client.retain(topic, text) }));
     return { endpoint, server };
   }
 }

@@ -1,3 +1,4 @@
+import type { Events } from '../module/events.js';
 import type { Log } from '../module/services.js';
 import type { HelperStart } from '../helper/helper-start.js';
 import { WATCH_MS } from './hang-watch.js';
@@ -11,7 +12,10 @@ export class HelperSet {
     for (const helper of this.#helpers.values()) helper.watch();
   }, WATCH_MS).unref();
 
-  constructor(private readonly log: Log) {}
+  constructor(
+    private readonly log: Log,
+    private readonly events: Events,
+  ) {}
 
   /** Starts those that are new, ends those that are not wanted any more, and leaves the others alone. */
   follow(wanted: readonly HelperStart[]): void {
@@ -23,7 +27,7 @@ export class HelperSet {
     }
     for (const start of wanted) {
       if (this.#helpers.has(keyOf(start))) continue;
-      const helper = new Helper(start, this.log);
+      const helper = new Helper(start, this.log, this.events);
       this.#helpers.set(keyOf(start), helper);
       helper.run();
     }

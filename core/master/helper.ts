@@ -1,4 +1,5 @@
 import { fork, type ChildProcess } from 'node:child_process';
+import type { Events } from '../module/events.js';
 import type { Log } from '../module/services.js';
 import { HangWatch } from './hang-watch.js';
 import type { FromHelper, HelperStart, ToHelper } from '../helper/helper-start.js';
@@ -31,6 +32,8 @@ export class Helper {
   #delay = FIRST_DELAY_MS;
   #timer: NodeJS.Timeout | undefined;
   #stopping = false;
+  /** Why it is started again, until it works. */
+  #failure: string | undefined;
   readonly #watch = new HangWatch(
     () => this.#tell({ kind: 'ping' }),
     (reason) => {
@@ -42,6 +45,7 @@ export class Helper {
   constructor(
     readonly start: HelperStart,
     private readonly log: Log,
+    private readonly events: Events,
   ) {
     this.name = `helper ${start.kind}`;
     this.firstStart = new Promise((resolve) => (this.#settle = resolve));
@@ -110,6 +114,14 @@ export class Helper {
   #take(message: FromHelper): void {
     if (message.kind === 'pong') this.#watch.responded();
     else this.#settle({ name: this.name, addresses: [], reasons: [], ...message });
+    if (message.kind !== 'ready' || this.#failure === undefined) return;
+    this.#tellEvent('helper.restarted', this.#failure);
+    this.#failure = undefined;
+  }
+
+  #tellEvent(type: string, reason: string): void {
+    const { kind } = this.start;
+    this.events.publish(type, { helper: kind, reason }, [kind]);
   }
 
   #tell(message: ToHelper): void {
@@ -125,6 +137,8 @@ export class Helper {
     if (Date.now() - this.#startedAt >= STEADY_MS) this.#delay = FIRST_DELAY_MS;
     this.log.write('error', `${this.name} ${what}, it is started again in ${this.#delay} ms`);
     this.#settle({ name: this.name, addresses: [], reasons: [what] });
+    this.#failure = what;
+    this.#tellEvent('helper.failed', what);
     this.#timer = setTimeout(() => this.run(), this.#delay);
     this.#delay = Math.min(this.#delay * 2, LONGEST_DELAY_MS);
   }

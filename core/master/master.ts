@@ -5,6 +5,8 @@ import type { Parsed } from '../config/parser.js';
 import { effectiveTree } from '../control/effective-tree.js';
 import { assertHeapRoom, workerHeapSize } from '../control/heap-room.js';
 import { MasterKeyValue } from '../control/key-value.js';
+import { tellOfChange, type CommittedChange } from '../control/change-event.js';
+import { EventRecord } from '../control/event-record.js';
 import { Store } from '../control/store.js';
 import { explained } from '../control/store-error.js';
 import { TransactionQueue } from '../control/transactions.js';
@@ -21,6 +23,7 @@ import { readConfiguration, type ConfigurationSource } from '../kernel/read-conf
 import { readSettings } from '../kernel/settings.js';
 import type { ErrorLog } from '../log/error-log.js';
 import type { AppendedLogFiles } from '../log/log-files.js';
+import { EventLog } from '../module/events.js';
 import { ConfigurationHistory } from '../module/history.js';
 import { KeyValue, Transactions } from '../module/services.js';
 import { StoredHistory } from '../control/configuration-history.js';
@@ -57,6 +60,7 @@ export class Master {
   readonly #workers: WorkerPool;
   readonly #helpers: HelperSet;
   readonly #link: ControlLink;
+  readonly #events = new EventRecord();
   #store: Store | undefined;
   #transactions: TransactionQueue | undefined;
   #history: StoredHistory | undefined;
@@ -74,11 +78,13 @@ export class Master {
     this.#instance.services.provideLater(ConfigurationHistory, () => this.#history);
     this.#instance.services.provideLater(KeyValue, () => this.#keyValue);
     const shared = { zones: this.#zones, figures: this.#figures, workers };
-    this.#assembly = assemble(this.#instance, { role: 'master', files, errorLog, ...shared });
-    this.#helpers = new HelperSet(log);
-    this.#link = new ControlLink(log);
+    this.#assembly = assemble(this.#instance, { role: 'master', files, errorLog, ...shared, events: this.#events });
+    this.#instance.services.provide(EventLog, this.#events);
+    this.#helpers = new HelperSet(log, this.#events);
+    this.#link = new ControlLink(log, this.#events);
     this.#workers = new WorkerPool({
       log,
+      events: this.#events,
       zones: this.#zones,
       places: workers,
       release: (place) => this.#assembly.dropWorker(place),
@@ -132,6 +138,7 @@ export class Master {
     this.#running = true;
     files.keepsUnused = false;
     await this.#instance.start();
+    this.#events.publish('server.started', { srv: installation.version, version: this.#queue.version });
     await this.#followHelpers();
   }
 
@@ -183,6 +190,7 @@ export class Master {
     if (this.#ending === 'now') return;
     this.#ending = 'now';
     await this.#workers.stop();
+    this.#events.close();
     await this.#link.close();
     await this.#helpers.stop();
     await this.#instance.stop();
@@ -211,7 +219,9 @@ export class Master {
     const heapSize = (): number => this.#heapSize();
     const { prefix, confFolder, installation } = this.#instance.options;
     const folders = [prefix, confFolder, installation.root];
-    const queue = new TransactionQueue({ instance: this.#instance, store: this.#store, participants, ids, log, heapSize, folders });
+    const onCommitted = (change: CommittedChange): void => tellOfChange(this.#events, change);
+    const instance = this.#instance;
+    const queue = new TransactionQueue({ instance, store: this.#store, participants, ids, log, heapSize, folders, onCommitted });
     this.#transactions = queue;
     this.#history = new StoredHistory(this.#store, queue);
     this.#keyValue = new MasterKeyValue(this.#store, participants, log, heapSize);

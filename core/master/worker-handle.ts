@@ -1,5 +1,6 @@
 import type { FileContents } from '../config/input-files.js';
 import { Worker } from 'node:worker_threads';
+import type { EventMessage } from '../control/event-message.js';
 import { ParticipantGone, type Participant } from '../control/participant.js';
 import { failureOf } from '../worker/failure.js';
 import type { ZoneSet } from '../zone/zone-set.js';
@@ -15,6 +16,8 @@ export interface WorkerEnd {
   readonly code: number;
   /** What it died of, when it is known: an out-of-memory, an uncaught error outside of its own handlers. */
   readonly error: Error | undefined;
+  /** Why, for people. */
+  readonly reason: string;
 }
 
 interface Waiting {
@@ -27,7 +30,8 @@ export interface WorkerOwner {
   /** It has to be ended from outside, also if it was told to end: it would keep the server from ending. */
   onHang(handle: WorkerHandle, reason: string): void;
   /** It had an error nobody expected, and serves until it is replaced. */
-  onFailing(handle: WorkerHandle): void;
+  onFailing(handle: WorkerHandle, reason: string): void;
+  onEvent(event: EventMessage): void;
 }
 
 /** One worker thread as the master sees it. */
@@ -195,13 +199,15 @@ export class WorkerHandle implements Participant {
         for (const step of ['loaded', 'booted', 'ready']) this.#settle(step, failureOf(message.failure));
         return;
       case 'failing':
-        return this.owner.onFailing(this);
+        return this.owner.onFailing(this, message.reason);
       case 'prepared':
         return this.#settle(`prepared ${message.tx}`, message.failure && failureOf(message.failure));
       case 'committed':
         return this.#settle(`committed ${message.tx}`);
       case 'published':
         return this.#settle(`published ${message.id}`);
+      case 'event':
+        return this.owner.onEvent(message.event);
       case 'pong':
         return this.#watch.responded();
     }
@@ -218,10 +224,11 @@ export class WorkerHandle implements Participant {
   #end(code: number): WorkerEnd {
     this.#gone = true;
     this.#watch.responded();
-    const gone = new ParticipantGone(this.name, this.#causeOf(code), this.#hang !== undefined);
+    const reason = this.#causeOf(code);
+    const gone = new ParticipantGone(this.name, reason, this.#hang !== undefined);
     for (const { reject } of this.#waiting.values()) reject(gone);
     this.#waiting.clear();
-    return { code, error: this.#error };
+    return { code, error: this.#error, reason };
   }
 
   #causeOf(code: number): string {

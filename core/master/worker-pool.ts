@@ -1,5 +1,6 @@
 import { messageWithPlace } from '../config/error-report.js';
 import { configErrorsOf } from '../config/errors.js';
+import type { EventRecord } from '../control/event-record.js';
 import { ParticipantGone, type Participant } from '../control/participant.js';
 import type { Log } from '../module/services.js';
 import type { WorkerStart, WorkerState } from '../worker/protocol.js';
@@ -14,6 +15,7 @@ const FAILED_MS = 5000;
 
 export interface WorkerPoolOptions {
   readonly log: Log;
+  readonly events: EventRecord;
   /** Bytes of heap that a worker may use before it alone is ended. */
   readonly heapSize: () => number;
   /** Calls `join` when no transaction is under way, and begins none before it resolves. */
@@ -42,6 +44,8 @@ export class WorkerPool {
   readonly #timers = new Set<NodeJS.Timeout>();
   /** Started by {@link start}, whose caller hears of their failure: they are not tried again. */
   readonly #onTrial = new Set<WorkerHandle>();
+  /** Why those that are started again have failed, by number. */
+  readonly #failures = new Map<number, string>();
   #closing = false;
   /** How many workers there should be. */
   #size = 0;
@@ -161,16 +165,18 @@ export class WorkerPool {
       this.options.log.write('alert', `${worker.name} is ${worker.leaving ? 'cut off' : 'replaced'}: ${reason}`);
       void worker.terminate();
     },
-    onFailing: (worker) => this.#replaceFailing(worker),
+    onFailing: (worker, reason) => this.#replaceFailing(worker, reason),
+    onEvent: (event) => this.options.events.record(event),
   };
 
   /** Another one is started, and the worker serves as long as there is none. */
-  #replaceFailing(worker: WorkerHandle): void {
+  #replaceFailing(worker: WorkerHandle, cause: string): void {
     if (this.#workers.get(worker.index) !== worker) return;
     if (this.#onTrial.has(worker) || this.#freePlace() === undefined) return void worker.terminate();
     this.#failed.add(this.#dismiss(worker));
     const delay = this.#delayAfter(worker);
     const when = delay > 0 ? `in ${delay} ms` : 'now';
+    this.#tellFailure(worker, cause);
     this.options.log.write('alert', `${worker.name} (thread ${worker.threadId}) failed, its replacement is started ${when}`);
     this.#replace(worker.index, delay);
   }
@@ -200,6 +206,7 @@ export class WorkerPool {
     const delay = isReplaced ? this.#delayAfter(worker) : 0;
     const reason = end.error ? `: ${end.error.message}` : '';
     const next = delay > 0 ? `, it is started again in ${delay} ms` : '';
+    this.#tellFailure(worker, end.reason);
     this.options.log.write('alert', `${worker.name} (thread ${worker.threadId}) exited with code ${end.code}${reason}${next}`);
     if (isReplaced) this.#replace(worker.index, delay);
   }
@@ -212,6 +219,18 @@ export class WorkerPool {
     const served = this.options.requestsOf(place) > requestsBefore;
     if (served) this.#backOff.reset(index);
     return this.#backOff.next(index, Date.now() - startedAt);
+  }
+
+  #tellFailure({ index }: WorkerHandle, reason: string): void {
+    this.#failures.set(index, reason);
+    this.options.events.publish('worker.failed', { worker: index, reason }, [String(index)]);
+  }
+
+  #tellRestart(index: number): void {
+    const reason = this.#failures.get(index);
+    if (reason === undefined) return;
+    this.#failures.delete(index);
+    this.options.events.publish('worker.restarted', { worker: index, reason }, [String(index)]);
   }
 
   #replace(index: number, delay: number): void {
@@ -228,6 +247,7 @@ export class WorkerPool {
     try {
       await this.#boot([worker]);
       await worker.ready;
+      this.#tellRestart(index);
       this.#relieve((number) => number === index, FAILED_MS);
     } catch (error) {
       // Nobody joins a server that ends.

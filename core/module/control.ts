@@ -125,6 +125,8 @@ export interface Call<S extends RouteSchemas = RouteSchemas> extends Preconditio
   /** `Prefer: return=minimal` on a write: its body is not sent, so it need not be made. */
   readonly minimal: boolean;
   readonly requestId: string;
+  /** `Last-Event-ID`: where a client of server-sent events goes on. */
+  readonly lastEventId?: string | undefined;
 }
 
 /** A response. `body` undefined: empty. A string with `type` goes out as it is; everything else as JSON. */
@@ -132,6 +134,8 @@ export interface Reply {
   readonly status: number;
   readonly body?: unknown;
   readonly type?: string;
+  /** In the place of a body: pieces of text that are asked for as fast as the client takes them. Not begun for HEAD. */
+  readonly stream?: AsyncIterable<string>;
   readonly headers?: Readonly<Record<string, string>>;
   /** Goes out as `ETag`; the caller may send it back as `If-Match`. */
   readonly version?: string;

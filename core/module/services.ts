@@ -183,7 +183,11 @@ export abstract class BusAccess {
   /** Longest packet in bytes. */
   abstract readonly maxPacket: number;
   abstract authenticate(clientId: string, user: string | undefined, password: Buffer | undefined): boolean;
+  /** True for a program that reads events: it gets what it is quick enough for. */
+  abstract isReader(clientId: string): boolean;
   abstract mayPublish(clientId: string, topic: string): boolean;
+  /** Whether the broker keeps a message for those who subscribe later. */
+  abstract mayRetain(clientId: string, topic: string): boolean;
   abstract maySubscribe(clientId: string, topic: string): boolean;
 }
 

@@ -24,6 +24,9 @@ export interface Figures {
 
 /** Keeps the figures of members in their records. Called with the zone's lock held. */
 export class Tally {
+  /** Records that this thread has found unavailable or available again, for the upstream to take. Undefined: nobody does. */
+  turned: number[] | undefined = undefined;
+
   constructor(private readonly zone: Zone) {}
 
   /** A response's head has arrived. @param headerMs from the start of the request to it */
@@ -51,6 +54,7 @@ export class Tally {
     if (this.zone.f64[downstart] !== 0) return false;
     this.zone.f64[downstart] = now;
     this.zone.u32[wordOf(record) + W.unavail]!++;
+    this.turned?.push(record);
     return true;
   }
 
@@ -63,6 +67,7 @@ export class Tally {
     if (since === 0) return;
     f64[numbers + F.downstart] = 0;
     f64[numbers + F.downtime]! += Math.max(now - since, 0);
+    this.turned?.push(record);
   }
 
   read(record: number, now: number): Figures {

@@ -1,8 +1,9 @@
-import type { UpstreamView, PeerState, PeerView } from '../module/services.js';
+import type { UpstreamView, PeerView } from '../module/services.js';
 import type { Directive } from '../module/tree.js';
 import type { Clock } from '../net/clock.js';
 import type { Upstream } from './upstream.js';
-import { Flag, W } from './layout.js';
+import { W } from './layout.js';
+import { stateOf } from './member-state.js';
 import type { Peer } from './peer.js';
 import { wordOf } from '../zone/offsets.js';
 
@@ -83,12 +84,4 @@ function viewOf(peer: Peer, { memory }: Upstream, now: number): PeerView {
     fails: failed,
     ...rest,
   };
-}
-
-function stateOf(flags: number, downstart: number): PeerState {
-  if ((flags & Flag.DOWN) !== 0) return 'down';
-  if ((flags & Flag.UNHEALTHY) !== 0) return 'unhealthy';
-  if ((flags & Flag.DRAIN) !== 0) return 'draining';
-  if ((flags & Flag.CHECKING) !== 0) return 'checking';
-  return downstart === 0 ? 'up' : 'unavail';
 }

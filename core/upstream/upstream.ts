@@ -1,4 +1,5 @@
 import type { HttpRequest } from '../module/http.js';
+import type { PeerState } from '../module/services.js';
 import type { Clock } from '../net/clock.js';
 import type { TimerWheel } from '../net/timers.js';
 import { Attempts } from './attempts.js';
@@ -8,10 +9,11 @@ import { Choice } from './choice.js';
 import { formatAddress } from '../module/address.js';
 import type { UpstreamMemory } from './upstream-memory.js';
 import { KeepalivePool, type KeepaliveSettings } from './keepalive.js';
-import { Order, W } from './layout.js';
+import { F, Order, W } from './layout.js';
+import { stateOf, type StateChange } from './member-state.js';
 import { Peer, type Member, type PeerHome } from './peer.js';
 import { nextPeer } from './round-robin.js';
-import { wordOf } from '../zone/offsets.js';
+import { numberOf, wordOf } from '../zone/offsets.js';
 
 /** Half of a change: nothing of it is in force yet. Exactly one of the two is called, and neither throws. */
 export interface PreparedMember {
@@ -39,6 +41,14 @@ export interface UpstreamOptions {
   readonly onUnavailable: (peer: Peer, upstream: Upstream) => void;
   /** The balancer of a module has thrown. */
   readonly onBalancerError?: (module: string, error: unknown, upstream: Upstream) => void;
+  readonly watch?: MemberWatch;
+}
+
+/** Hears of what becomes of members, once: in the thread in which it happens. */
+export interface MemberWatch {
+  changed(peer: Peer, upstream: Upstream, change: StateChange): void;
+  /** It is not a member any more. In the master only. */
+  removed(peer: Peer, upstream: Upstream): void;
 }
 
 /**
@@ -67,6 +77,7 @@ export class Upstream implements ClaimableUpstream, PeerHome {
   ) {
     this.keepalive = new KeepalivePool(options.keepalive, memory, options.worker, options.clock, options.timers);
     this.#attempts = new Attempts(memory, options.worker);
+    if (options.watch !== undefined) memory.tally.turned = [];
   }
 
   /** Whether this thread changes the upstream's memory. */
@@ -148,8 +159,12 @@ export class Upstream implements ClaimableUpstream, PeerHome {
     this.memory.leave();
   }
 
-  /** The request on this member has ended. @param failed the attempt counts as failed (max_fails) */
-  free(peer: Peer, failed: boolean): void {
+  /**
+   * The request on this member has ended.
+   * @param failed the attempt counts as failed (max_fails)
+   * @param reason why it failed, for people
+   */
+  free(peer: Peer, failed: boolean, reason = ''): void {
     const { memory } = this;
     const { now } = this.options.clock;
     peer.picked--;
@@ -157,6 +172,7 @@ export class Upstream implements ClaimableUpstream, PeerHome {
     const disabled = this.#attempts.end(peer.offset, failed, now);
     memory.leave();
     if (disabled) this.options.onUnavailable(peer, this);
+    if (memory.tally.turned?.length) this.#tellTurned(failed ? reason : 'a request succeeded');
   }
 
   /** The head of a response arrived. @param headerMs since the request to the member began */
@@ -213,7 +229,7 @@ export class Upstream implements ClaimableUpstream, PeerHome {
     return {
       peer,
       commit: () => {
-        if (options.owner) this.#locked((now) => memory.change(peer.offset, member.settings, weightClass, now));
+        if (options.owner) this.#change(peer, () => this.#locked((now) => memory.change(peer.offset, member.settings, weightClass, now)));
         this.#down += Number(member.settings.down) - Number(peer.member.settings.down);
         peer.member = member;
         this.#balancer?.changed(peer);
@@ -232,7 +248,9 @@ export class Upstream implements ClaimableUpstream, PeerHome {
         if (this.options.owner) {
           this.#locked((now) => this.memory.unlink(peer.offset, now));
           this.#freeSlots.push(peer.slot);
+          this.#tellTurned('no other member is left');
         }
+        if (this.#isMaster) this.options.watch?.removed(peer, this);
         peer.removed = true;
         if (this.#peers.get(peer.id) === peer) {
           this.#peers.delete(peer.id);
@@ -287,6 +305,7 @@ export class Upstream implements ClaimableUpstream, PeerHome {
   retire(): void {
     this.#lastPick = this.options.clock.now + GRACE;
     this.keepalive.close();
+    if (this.#isMaster) for (const peer of this.peers) this.options.watch?.removed(peer, this);
   }
 
   /** Gives the memory of a retired upstream back. False if a request may still need it. By the owner. @param name it was made under */
@@ -305,6 +324,39 @@ export class Upstream implements ClaimableUpstream, PeerHome {
    */
   reap(): boolean {
     return !this.options.owner || this.#locked(() => this.memory.reap());
+  }
+
+  /** Carries no traffic, and makes the changes that all threads see. */
+  get #isMaster(): boolean {
+    return this.options.worker < 0;
+  }
+
+  #stateOf(peer: Peer): PeerState {
+    const { u32, f64 } = this.memory.zone;
+    return stateOf(u32[wordOf(peer.offset) + W.flags]!, f64[numberOf(peer.offset) + F.downstart]!);
+  }
+
+  /** Tells of the members that traffic has found unavailable, or available again. */
+  #tellTurned(reason: string): void {
+    const { memory, options } = this;
+    for (const record of memory.tally.turned?.splice(0) ?? []) {
+      const peer = this.peerAt(record);
+      if (peer === undefined) continue;
+      const state = this.#stateOf(peer);
+      // Of one that is down or drained this is not the state.
+      if (state === 'unavail') options.watch?.changed(peer, this, { before: 'up', state, reason });
+      else if (state === 'up') options.watch?.changed(peer, this, { before: 'unavail', state, reason });
+    }
+  }
+
+  /** Changes the settings of a member and tells what has become of its state. */
+  #change(peer: Peer, change: () => void): void {
+    const { memory, options } = this;
+    const before = this.#stateOf(peer);
+    change();
+    memory.tally.turned?.splice(0);
+    const state = this.#stateOf(peer);
+    if (state !== before && this.#isMaster) options.watch?.changed(peer, this, { before, state, reason: 'its settings were changed' });
   }
 
   #next(choice: Choice | undefined): Peer | undefined {

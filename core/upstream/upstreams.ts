@@ -6,7 +6,7 @@ import type { Clock } from '../net/clock.js';
 import type { TimerWheel } from '../net/timers.js';
 import type { ZoneSet } from '../zone/zone-set.js';
 import { assertServers, BlockChanges } from './block-changes.js';
-import type { Upstream } from './upstream.js';
+import type { MemberWatch, Upstream } from './upstream.js';
 import { UpstreamSnapshot } from './upstream-snapshot.js';
 import { remembering, systemLookup, type HostLookup } from './host-lookup.js';
 import { ImplicitUpstreams } from './implicit-upstreams.js';
@@ -32,6 +32,7 @@ export interface UpstreamSetOptions {
   readonly onUnavailable: (peer: Peer, upstream: Upstream) => void;
   /** The balancer of a module has thrown. */
   readonly onBalancerError?: (module: string, error: unknown, upstream: Upstream) => void;
+  readonly watch?: MemberWatch | undefined;
   readonly lookup?: HostLookup;
 }
 
@@ -64,6 +65,7 @@ export class UpstreamSet extends Upstreams implements Follower {
     timers,
     onUnavailable,
     onBalancerError,
+    watch,
     lookup = systemLookup,
   }: UpstreamSetOptions) {
     super();
@@ -73,6 +75,7 @@ export class UpstreamSet extends Upstreams implements Follower {
       onUnavailable,
       ...(timers && { timers }),
       ...(onBalancerError && { onBalancerError }),
+      ...(watch && { watch }),
     };
     this.#options = { zones, owner: role !== 'worker', workers, upstream };
     this.#lookup = lookup;

@@ -1,5 +1,6 @@
 /** What the master and a worker thread say to each other. Messages arrive in the order they were sent. */
 import type { FileContents } from '../config/input-files.js';
+import type { EventMessage } from '../control/event-message.js';
 import type { DirectiveData } from '../config/tree.js';
 import type { LoadedFiles } from '../kernel/module-code.js';
 import type { ZoneShare } from '../zone/zone-set.js';
@@ -75,8 +76,10 @@ export type FromWorker =
   | { readonly kind: 'ready' }
   | { readonly kind: 'failed'; readonly failure: FailureData }
   /** An error nobody expected: it serves until it is replaced. */
-  | { readonly kind: 'failing' }
+  | { readonly kind: 'failing'; readonly reason: string }
   | { readonly kind: 'prepared'; readonly tx: number; readonly failure?: FailureData }
   | { readonly kind: 'committed'; readonly tx: number }
   | { readonly kind: 'published'; readonly id: number }
+  /** It happened there. */
+  | { readonly kind: 'event'; readonly event: EventMessage }
   | { readonly kind: 'pong' };

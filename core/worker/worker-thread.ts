@@ -9,6 +9,7 @@ import type { ErrorLog } from '../log/error-log.js';
 import type { AppendedLogFiles } from '../log/log-files.js';
 import { ZoneSet } from '../zone/zone-set.js';
 import { failureData } from './failure.js';
+import { WorkerEvents } from './worker-events.js';
 import type { FromWorker, ToWorker, WorkerStart, WorkerState } from './protocol.js';
 import type { Replica } from '../control/participant.js';
 
@@ -42,7 +43,8 @@ export class WorkerThread {
     moduleCode.adopt(code);
     const identity = { role: 'worker', worker: index, installation: findInstallation(), prefix, confFolder, secret } as const;
     this.#instance = new Instance({ ...identity, log, validates: false });
-    this.#assembly = assemble(this.#instance, { role: 'worker', files, errorLog, zones: this.#zones, figures, workers, place });
+    const events = new WorkerEvents((event) => this.#tell({ kind: 'event', event }));
+    this.#assembly = assemble(this.#instance, { role: 'worker', files, errorLog, zones: this.#zones, figures, workers, place, events });
   }
 
   /** Loads the modules and does then what it is told. What cannot be done is told to the master, and the thread ends. */
@@ -61,7 +63,7 @@ export class WorkerThread {
     const isFirst = this.#errors++ === 0;
     if (!this.#mayGoOn(isFirst)) return this.#end(1);
     this.#zones.releaseOf(threadId);
-    if (isFirst) this.#tell({ kind: 'failing' });
+    if (isFirst) this.#tell({ kind: 'failing', reason: `uncaught ${kind}: ${reason instanceof Error ? reason.message : String(reason)}` });
   }
 
   #mayGoOn(isFirst: boolean): boolean {

@@ -2,7 +2,7 @@ import { Duplex } from 'node:stream';
 import type { Socket } from 'node:net';
 
 /**
- * A connection that ends itself when the other side announces an MQTT packet longer than `limit` bytes, before a byte of it is kept: the
+ * A connection that ends itself when the other side announces an MQTT packet longer than `limit` bytes, before a byte of it is kept, because the
  * parser of aedes would collect up to 256 MiB. Reads the fixed headers only (MQTT 3.1.1, 2.2).
  */
 export class PacketLimit extends Duplex {
@@ -10,6 +10,7 @@ export class PacketLimit extends Duplex {
   #left = 0;
   /** Position in the fixed header: 0 the type, then the bytes of the remaining length. */
   #position = 0;
+  #maxUnsent: number | undefined;
 
   constructor(
     private readonly socket: Socket,
@@ -26,8 +27,19 @@ export class PacketLimit extends Duplex {
     this.socket.resume();
   }
 
+  /** From now on writing never waits: a client that is more than so many bytes behind is cut off. */
+  limitUnsent(bytes: number): void {
+    this.#maxUnsent = bytes;
+  }
+
   override _write(chunk: Buffer, _: BufferEncoding, done: (error?: Error | null) => void): void {
-    this.socket.write(chunk, done);
+    if (this.#maxUnsent === undefined) {
+      this.socket.write(chunk, done);
+      return;
+    }
+    this.socket.write(chunk);
+    if (this.socket.writableLength <= this.#maxUnsent) done();
+    else done(new Error(`it is too slow: cut off, more than ${this.#maxUnsent} bytes behind`));
   }
 
   override _final(done: (error?: Error | null) => void): void {

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,6 +11,7 @@ import { BusClient } from '../../core/control/bus.js';
 import { BusDataPlane } from '../../core/control/data-plane.js';
 import { action, ApiError, type ActionContext } from '../../core/module/control.js';
 import { Broker } from '../../modules/srv_helper_broker_module.js';
+import { waitFor } from '../harness/wait.js';
 import { tempFolder } from '../harness/temp.js';
 import { MemoryLog } from './memory-log.js';
 
@@ -58,8 +60,8 @@ class Shop {
   }
 }
 
-async function broker(t: ExecutionContext, endpoint: BusEndpoint): Promise<Broker> {
-  const started = new Broker(endpoint, new MemoryLog());
+async function broker(t: ExecutionContext, endpoint: BusEndpoint, log = new MemoryLog()): Promise<Broker> {
+  const started = new Broker(endpoint, log);
   await started.start();
   t.teardown(() => started.stop());
   return started;
@@ -69,7 +71,7 @@ async function broker(t: ExecutionContext, endpoint: BusEndpoint): Promise<Broke
 async function bus(t: ExecutionContext, limit = 5000) {
   const endpoint = createBusEndpoint(tempFolder(t));
   const log = new MemoryLog();
-  const running = await broker(t, endpoint);
+  const running = await broker(t, endpoint, log);
   const server = new ActionServer(new BusClient(endpoint, 'master', log), log);
   server.serve([new Shop()]);
   server.start();
@@ -214,6 +216,58 @@ test('a role can use the topics of its part and no other', async (t) => {
     client.publish(topic, 'x');
     await t.notThrowsAsync(closed);
   }
+});
+
+test('programs of others read events with credentials that stay, and nothing else', async (t) => {
+  const folder = tempFolder(t);
+  createBusEndpoint(folder).remove();
+  const endpoint = createBusEndpoint(folder);
+  await broker(t, endpoint);
+  const options = readFileSync(join(folder, 'events/mosquitto_sub'), 'utf8');
+  createBusEndpoint(folder);
+  t.is(readFileSync(join(folder, 'events/mosquitto_sub'), 'utf8'), options);
+  const [, password = ''] = /^-P (.*)$/m.exec(options) ?? [];
+  const login = { username: 'events', password };
+  await t.throwsAsync(attempt(t, endpoint, { ...login, clientId: 'ctrl-1' }));
+  await t.throwsAsync(attempt(t, endpoint, { ...login, clientId: 'master-1' }));
+  await t.throwsAsync(attempt(t, endpoint, { clientId: 'x', username: 'events', password: 'wrong' }));
+  await t.throwsAsync(attempt(t, endpoint, { clientId: 'x', username: 'events', password: endpoint.password('ctrl') }));
+  const client = await attempt(t, endpoint, { ...login, clientId: 'dashboard' });
+  t.is((await client.subscribeAsync('srv/events/#'))[0]?.qos, 0);
+});
+
+function mqttText(value: string): Buffer {
+  return Buffer.concat([Buffer.from([0, value.length]), Buffer.from(value)]);
+}
+
+/** A packet of MQTT that is shorter than 128 bytes. */
+function mqttPacket(type: number, ...parts: Buffer[]): Buffer {
+  const body = Buffer.concat(parts);
+  return Buffer.concat([Buffer.from([type, body.length]), body]);
+}
+
+test('a reader of events that does not read is cut off, and nobody waits for it', async (t) => {
+  const { endpoint, plane, log } = await bus(t);
+  const folder = join(endpoint.file, '..');
+  const [, password = ''] = /^-P (.*)$/m.exec(readFileSync(join(folder, 'events/mosquitto_sub'), 'utf8')) ?? [];
+  const master = new BusClient(endpoint, 'master', log);
+  await new Promise<void>((resolve) => master.start('srv/call/+', { message: () => undefined, connected: resolve }));
+  t.teardown(() => master.stop());
+  const frozen = connect(endpoint.socket);
+  t.teardown(() => frozen.destroy());
+  const closed = new Promise<void>((resolve) => frozen.on('close', () => resolve()));
+  frozen.write(
+    mqttPacket(0x10, mqttText('MQTT'), Buffer.from([4, 0xc2, 0, 0]), mqttText('frozen'), mqttText('events'), mqttText(password)),
+  );
+  frozen.write(mqttPacket(0x82, Buffer.from([0, 1]), mqttText('srv/events/#'), Buffer.from([0])));
+  await once(frozen, 'readable');
+  for (let n = 0; n < 400; n++) {
+    master.retain(`srv/events/test.event/${n}`, 'x'.repeat(10_000));
+    if (n % 50 === 0) t.deepEqual(await plane.call('shop.echo', n, CONTEXT), { params: n, requestId: 'r1' });
+  }
+  await waitFor('the end of the reader', () => log.lines.some((line) => /frozen: it is too slow/.test(line)));
+  frozen.resume();
+  await t.notThrowsAsync(closed);
 });
 
 test('a packet longer than the limit ends the connection before it is read', async (t) => {

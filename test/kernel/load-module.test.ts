@@ -163,13 +163,13 @@ const FAULTS: readonly Fault[] = [
     what: 'another api version',
     files: { 'modules/bad.js': plugin('late', { manifest: 'api: 7' }) },
     lines: 'load_module modules/bad.js;',
-    message: /module "late" is made for version 7 of the module contract, this srv has version 1\.1 in .*:1$/m,
+    message: /module "late" is made for version 7 of the module contract, this srv has version 1\.2 in .*:1$/m,
   },
   {
     what: 'a later minor version of the api',
     files: { 'modules/late.js': plugin('late', { manifest: `api: '1.99'` }) },
     lines: 'load_module modules/late.js;',
-    message: /module "late" is made for version 1\.99 of the module contract, this srv has version 1\.1 in .*:1$/m,
+    message: /module "late" is made for version 1\.99 of the module contract, this srv has version 1\.2 in .*:1$/m,
   },
   {
     what: 'it imports what is not in the contract',

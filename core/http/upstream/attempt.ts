@@ -26,6 +26,8 @@ export class Attempt implements AttemptFacts {
   /** The connection has served before: the member may just have closed it. */
   reused = false;
   requestSent = false;
+  /** Why it failed, for people. */
+  failure = '';
   /** The part of the response's head that has come. */
   partial: Buffer | undefined = undefined;
   readonly #clock: Clock;
@@ -122,7 +124,7 @@ export class Attempt implements AttemptFacts {
     this.peer = undefined;
     if (peer !== undefined) {
       upstream.finished(peer, this.sent, this.received, failed || this.headerTime < 0 ? -1 : this.elapsed);
-      upstream.free(peer, failed);
+      upstream.free(peer, failed, failed ? this.failure || `it responded with ${this.status}` : '');
     }
     if (connection === undefined) return;
     if (reusable && peer !== undefined) upstream.keepalive.put(peer, connection, scope);

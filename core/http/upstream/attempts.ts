@@ -55,6 +55,11 @@ export class Attempts {
     return this.#tries < this.upstream.tries;
   }
 
+  /** Why the present attempt fails, for people. */
+  because(text: string): void {
+    if (this.current !== undefined) this.current.failure = text;
+  }
+
   /** The member is not asked again for this request. */
   exclude(peer: Peer): void {
     (this.#choice ??= new Choice(this.request)).tried.push(peer);

@@ -223,6 +223,7 @@ export class Exchange implements RequestOwner, PeerUser, UpstreamTrace, Response
     const { request, route } = this;
     const { next } = route.plan;
     request.context.log.write('error', text, request);
+    this.#attempts.because(text);
     if (this.#relay !== undefined) {
       this.#cutOff();
       return;
@@ -346,6 +347,7 @@ export class Exchange implements RequestOwner, PeerUser, UpstreamTrace, Response
   /** The response broke off: the client's connection is closed, so that it cannot take the part for the whole. */
   #truncated(text: string): void {
     this.request.context.log.write('error', text, this.request);
+    this.#attempts.because(text);
     this.#cutOff();
   }
 

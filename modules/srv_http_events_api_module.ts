@@ -1,0 +1,79 @@
+import { time } from '../core/module/args.js';
+import { ApiError, DATA_PLANE_ERRORS, route, type Call, type Reply } from '../core/module/control.js';
+import type { Scope } from '../core/module/http.js';
+import { controlModule, type HttpModule } from '../core/module/manifest.js';
+import { Type } from '../core/module/schema.js';
+import { DataPlane, ServerInfo, Tasks } from '../core/module/services.js';
+import { directive } from '../core/module/spec.js';
+import { EventFeed } from './srv_http_events_api_module/feed.js';
+import { EventStream } from './srv_http_events_api_module/stream.js';
+
+const directives = {
+  api_events_keepalive: directive({
+    in: ['http'],
+    args: time(),
+    default: '15s',
+    doc: 'Time without an event after which a client of /v1/events is sent a comment, so that nothing on the way takes the connection for dead; 0: never.',
+  }),
+};
+
+/** Longest delay of a timer, in milliseconds. */
+const NEVER = 2 ** 31 - 1;
+/** Clients at the same time. */
+const MOST_STREAMS = 100;
+
+const WORDS = '[a-z][a-z0-9_]*(?:\\.[a-z0-9_]+)*(?:\\.\\*)?';
+const read = {
+  summary: 'Follow what happens in the server (server-sent events)',
+  query: Type.Object({
+    types: Type.Optional(
+      Type.String({ pattern: `^${WORDS}(?:,${WORDS})*$`, description: 'Types of events, separated by commas; `acme.*` is all of `acme`.' }),
+    ),
+    last_event_id: Type.Optional(
+      Type.String({ description: 'As the header field Last-Event-ID, for clients that cannot send it the first time.' }),
+    ),
+  }),
+  responses: {
+    200: Type.String({ contentMediaType: 'text/event-stream', description: 'Events as they happen; the response does not end.' }),
+  },
+  errors: [...DATA_PLANE_ERRORS, 'TooManyStreams'],
+} as const;
+
+/** What happens in the server, as server-sent events: `/v1/events`. */
+@controlModule({ name: 'srv_http_events_api_module', api: 1, key: 'events', directives })
+export class EventsApi implements HttpModule {
+  readonly #feed: EventFeed;
+  #keepAlive = NEVER;
+
+  constructor(
+    dataPlane: DataPlane,
+    tasks: Tasks,
+    private readonly info: ServerInfo,
+  ) {
+    this.#feed = new EventFeed(dataPlane, tasks);
+  }
+
+  compileServer(scope: Scope<typeof directives>): undefined {
+    const { api_events_keepalive: ms } = scope.conf;
+    scope.register({ commit: () => void (this.#keepAlive = ms === 0 ? NEVER : Math.min(ms, NEVER)) });
+  }
+
+  @route('GET', '', read)
+  async read({ query, lastEventId, ...call }: Call<typeof read>): Promise<Reply> {
+    if (this.#feed.readers >= MOST_STREAMS) throw new ApiError(503, 'TooManyStreams', `${MOST_STREAMS} clients follow the events already`);
+    await this.#feed.update(call);
+    const stream = new EventStream(this.#feed, {
+      after: lastEventId ?? query.last_event_id,
+      wants: typeFilter(query.types),
+      keepAlive: () => this.#keepAlive,
+      leaving: this.info.leaving,
+    });
+    return { status: 200, type: 'text/event-stream', stream };
+  }
+}
+
+function typeFilter(types: string | undefined): (type: string) => boolean {
+  if (types === undefined) return () => true;
+  const wanted = types.split(',');
+  return (type) => wanted.some((name) => (name.endsWith('.*') ? type.startsWith(name.slice(0, -1)) : type === name));
+}
