@@ -80,7 +80,7 @@ export const ERROR_CODES = {
   PathNotFound: {
     status: 404,
     meaning: 'The API has no such path.',
-    remedy: 'See `openapi.json`; load the module of the feature in the control plane.',
+    remedy: 'See `openapi.html`; load the module of the feature in the control plane.',
   },
   ServerNotFound: {
     status: 404,

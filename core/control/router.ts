@@ -5,6 +5,7 @@ import type { ApiCall, ApiResponse } from './api-call.js';
 import { apiContent } from './api-content.js';
 import { apiErrors } from './api-error-body.js';
 import { emptyResponse, errorResponse, responseOf, unlessUnwanted } from './api-response.js';
+import { apiPage, PAGE_POLICY, type ApiDocument } from './api-page.js';
 import { openApi } from './openapi.js';
 import { replyError, responseOfRoute } from './reply-check.js';
 import { readInput } from './request-input.js';
@@ -13,6 +14,8 @@ import { invalidFields } from './schema.js';
 
 /** The part of the path that the OpenAPI document has behind `/v1/`, and its key in `api_limit_except`. */
 const DOCUMENT = 'openapi.json';
+/** The same for people. */
+const PAGE = 'openapi.html';
 const DOCUMENT_METHODS = 'GET, HEAD, OPTIONS';
 
 /** A module at work. */
@@ -123,7 +126,10 @@ export class ControlRouter extends ApiRoutes {
   #document(call: ApiCall): ApiResponse {
     assertAllowed(call, DOCUMENT);
     if (call.method !== 'GET' && call.method !== 'HEAD') return this.#notAllowed(call, DOCUMENT_METHODS);
-    return responseOf(call, { status: 200, body: openApi(this.#routes, call.base, this.version) });
+    const document = openApi(this.#routes, call.base, this.version);
+    if (call.steps?.[1] !== PAGE) return responseOf(call, { status: 200, body: document });
+    const body = apiPage(document as unknown as ApiDocument);
+    return responseOf(call, { status: 200, body, type: 'text/html', headers: { 'Content-Security-Policy': PAGE_POLICY } });
   }
 
   /** OPTIONS returns the methods of the path; any other method is an error. */
@@ -148,7 +154,7 @@ export class ControlRouter extends ApiRoutes {
 }
 
 function isDocument(steps: readonly string[]): boolean {
-  return steps.length === 2 && steps[0] === 'v1' && steps[1] === DOCUMENT;
+  return steps.length === 2 && steps[0] === 'v1' && (steps[1] === DOCUMENT || steps[1] === PAGE);
 }
 
 /** @throws ApiError 403 */

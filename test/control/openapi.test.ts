@@ -1,4 +1,5 @@
 import test from 'ava';
+import { get } from '../harness/client.js';
 import { sharedNode, startNode } from './node.js';
 import { OpenApiDocument } from './openapi-document.js';
 
@@ -196,4 +197,19 @@ test('a data plane that is away is a 503 that the document names', async (t) => 
   }
   await node.ready();
   t.deepEqual([...api.seen].toSorted(), api.operations.toSorted());
+});
+
+test('the document is a page too: every operation, no script, nothing from elsewhere', async (t) => {
+  const node = await shared();
+  const document = await OpenApiDocument.of(t, node.srv.port('api'));
+  const page = await get(node.srv.port('api'), '/api/v1/openapi.html');
+  t.is(page.status, 200);
+  t.is(page.headers['content-type'], 'text/html; charset=utf-8');
+  t.regex(String(page.headers['content-security-policy']), /^default-src 'none'; style-src 'sha256-[\w+/=]+';/);
+  const shown = Array.from(page.body.matchAll(/<span class="(\w+)">\w+<\/span> <code>([^<]+)/g), ([, method, path]) => `${method} ${path}`);
+  t.deepEqual(shown.toSorted(), document.operations.toSorted());
+  t.notRegex(page.body, /<script|src=|https?:/);
+  const anchors = new Set(Array.from(page.body.matchAll(/ id="([^"]+)"/g), ([, id]) => id));
+  for (const [, target] of page.body.matchAll(/href="#([^"]+)"/g)) t.true(anchors.has(target), target);
+  t.is((await node.call('POST', '/openapi.html')).status, 405);
 });
