@@ -70,7 +70,7 @@ export class AuthBasic {
     return (request) => {
       const realmText = realm.of(request);
       if (realmText === 'off') return DECLINED;
-      const credentials = parseCredentials(request.header('authorization'));
+      const credentials = parseCredentials(request.header(request.isForProxy ? 'proxy-authorization' : 'authorization'));
       if (credentials === undefined) {
         this.log.write('info', 'no user/password was provided for basic authentication', request);
         return reject(request, realmText);
@@ -92,7 +92,11 @@ export class AuthBasic {
       return 503;
     }
     const result = (right: boolean): Result => {
-      if (user !== undefined && right) return OK;
+      if (user !== undefined && right) {
+        // They are for this proxy, and not for the server behind it.
+        if (request.isForProxy) request.upstream.remove('proxy-authorization');
+        return OK;
+      }
       const name = textOf(credentials.user);
       this.log.write(
         'error',
@@ -131,6 +135,10 @@ function usersIn(file: InputFile): Users {
 }
 
 function reject(request: HttpRequest, realm: string): Result {
+  if (request.isForProxy) {
+    request.response.set('Proxy-Authenticate', challenge(realm));
+    return 407;
+  }
   request.response.set('WWW-Authenticate', challenge(realm));
   return 401;
 }

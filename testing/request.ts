@@ -76,6 +76,7 @@ export class FakeRequest implements HttpRequest {
   readonly startTime = Date.now();
   readonly requestId = '0'.repeat(32);
   readonly internal = false;
+  readonly isForProxy = false;
   readonly parent = undefined;
   captures: RegExpExecArray | undefined;
   status: number;

@@ -4,10 +4,11 @@ import { HttpContext } from '../http/request/context.js';
 import { requestFlow } from '../http/phases/request-flow.js';
 import { HttpEngine, type EngineRole } from '../http/engine.js';
 import { ServersInForce } from '../http/servers-in-force.js';
+import { HttpTunnels } from '../http/upstream/connect-tunnel.js';
 import { HttpExchanges } from '../http/upstream/exchange-route.js';
 import { Figures } from '../http/request/figures.js';
 import type { AppendedLogFiles } from '../log/log-files.js';
-import { Exchanges, KeyValue, LogFiles, Statistics, Upstreams } from '../module/services.js';
+import { Exchanges, HostNames, KeyValue, LogFiles, Statistics, Tunnels, Upstreams } from '../module/services.js';
 import { Events } from '../module/events.js';
 import { Metrics } from '../module/metrics.js';
 import { VirtualServers } from '../module/virtual-servers.js';
@@ -15,6 +16,7 @@ import { Zones } from '../module/zones.js';
 import { ZoneMetrics } from '../zone/metrics.js';
 import { Admission } from '../net/admission.js';
 import { Clock } from '../net/clock.js';
+import { SystemHostNames } from '../net/host-names.js';
 import { TimerWheel } from '../net/timers.js';
 import { UpstreamSet, type UpstreamSetOptions } from '../upstream/upstreams.js';
 import type { ZoneSet } from '../zone/zone-set.js';
@@ -107,6 +109,8 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
   services.provide(Statistics, figures);
   services.provide(Upstreams, upstreams);
   services.provide(Exchanges, exchanges);
+  services.provide(Tunnels, new HttpTunnels());
+  services.provide(HostNames, new SystemHostNames(clock));
   services.provide(
     VirtualServers,
     new ServersInForce(http, () => ({ tree: instance.tree, path: (text) => instance.modules.args.path(text) })),

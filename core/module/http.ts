@@ -30,6 +30,11 @@ export type Handler = (request: HttpRequest) => Result | Promise<Result>;
 export interface HttpHandlers extends Partial<Record<Phase, Handler>> {
   /** Makes the response of the location. Two modules that claim one location are a configuration error. */
   content?: Handler;
+  /**
+   * Of a server: opens the tunnel of a CONNECT request (RFC 9110, 9.3.6), after the phases up to precontent with the settings of the server.
+   * Locations have no part in it. Without such a handler CONNECT is a 405.
+   */
+  connect?: Handler;
   /** Makes the response of a location whose content nobody has claimed, as static files do. The first module that has one decides. */
   defaultContent?: Handler;
   /** The content handler reads the request body with a limit of its own: `client_max_body_size` is not for it. */
@@ -222,6 +227,11 @@ export interface HttpRequest {
   readonly startTime: number;
   /** 32 hexadecimal digits, made when first asked for (`$request_id`). */
   readonly requestId: string;
+  /**
+   * The client uses this server as its proxy: CONNECT, or a URI with a host, where the server opens tunnels. Its credentials are those of
+   * Proxy-Authorization then (RFC 9110, 11.7).
+   */
+  readonly isForProxy: boolean;
   /** The request that made this one as a {@link subrequest}; undefined: a client did. */
   readonly parent: HttpRequest | undefined;
   /** True after an internal redirect or error page, and for subrequests. */

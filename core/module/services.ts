@@ -4,7 +4,7 @@
  */
 import type { SecureContextOptions } from 'node:tls';
 import type { ActionContext, Preconditions } from './control.js';
-import type { ErrorBody, Handler, HttpRequest, Result, Scope, Template } from './http.js';
+import type { ConnectionEnd, ErrorBody, Handler, HttpRequest, Result, Scope, Template } from './http.js';
 import type { Block, Directive, NewDirective } from './tree.js';
 
 export type LogLevel = 'debug' | 'info' | 'notice' | 'warn' | 'error' | 'crit' | 'alert' | 'emerg';
@@ -387,6 +387,50 @@ export abstract class Exchanges {
    * what is wrong with it is reported there: `host not found in upstream "x"`.
    */
   abstract compile(plan: ExchangePlan): (request: HttpRequest) => Result | Promise<Result>;
+}
+
+/** How a tunnel is opened. Times in milliseconds. */
+export interface TunnelPlan {
+  /** One at least, tried in this order: the next one when one fails, or has not connected within 250 ms (RFC 8305, 5). */
+  readonly addresses: readonly ConnectionEnd[];
+  /** Where connections come from (proxy_connect_bind); undefined: the system chooses. Port 0: any. */
+  readonly from: ConnectionEnd | undefined;
+  /** For all addresses together. */
+  readonly connectTimeout: number;
+  /** The tunnel ends when no byte moves for so long. */
+  readonly idleTimeout: number;
+  /** The response that opens the tunnel, once it is connected; undefined: that of the server. */
+  head(facts: TunnelFacts): TunnelHead | undefined;
+}
+
+/** The head of a response to CONNECT. */
+export interface TunnelHead {
+  readonly status: number;
+  readonly reason: string;
+  readonly fields: readonly (readonly [name: string, value: string])[];
+}
+
+/** What is known of a tunnel, also after its end. Times in milliseconds since it was begun, -1: it did not come to that. */
+export interface TunnelFacts {
+  /** The address it is connected to, or was tried last. */
+  readonly address: ConnectionEnd | undefined;
+  readonly connectTime: number;
+  readonly firstByteTime: number;
+}
+
+/** Joins clients with servers of their choice (CONNECT). */
+export abstract class Tunnels {
+  /** Takes the request over, which gets an error response if no address can be connected to. For handlers `connect`, which return DONE. */
+  abstract open(request: HttpRequest, plan: TunnelPlan): TunnelFacts;
+}
+
+/** Looks up names of hosts that requests bring. Waits in no thread of the pool. */
+export abstract class HostNames {
+  /**
+   * The addresses of a name, IPv6 and IPv4 in turn. From `/etc/hosts`, else by DNS, remembered for as long as that allows.
+   * @throws Error (rejects) `no-such.example could not be resolved (3: Host not found)`, in nginx's words
+   */
+  abstract resolve(name: string): Promise<readonly string[]>;
 }
 
 /** Figures of this node over all workers (stub_status). */

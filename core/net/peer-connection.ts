@@ -49,7 +49,7 @@ export class PeerConnection implements Timed {
   ) {
     this.createdAt = context.clock.now;
     const { address } = peer;
-    const target = 'path' in address ? { path: address.path } : { host: address.host, port: address.port };
+    const target = 'path' in address ? { path: address.path } : targetOf(address);
     if (tls !== undefined) this.socket = tls.connect(target, peer, tlsName, () => this.#ready());
     else
       this.socket = net.connect(
@@ -190,6 +190,13 @@ export class PeerConnection implements Timed {
     if (user === undefined) this.#unexpected();
     else user.onUpstreamClosed(this.#reason);
   }
+}
+
+type TcpTarget = Exclude<ConnectTarget, { readonly path: string }>;
+
+/** Addresses have further properties in other places, which `net.connect` would understand in its own way. */
+function targetOf({ host, port, localAddress, localPort }: TcpTarget): TcpTarget {
+  return localAddress === undefined ? { host, port } : { host, port, localAddress, ...(localPort !== undefined && { localPort }) };
 }
 
 /** In nginx's words. */

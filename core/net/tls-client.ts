@@ -4,7 +4,15 @@ import type { UpstreamTls } from '../module/services.js';
 import { nodeTls } from './node-tls.js';
 
 /** Where to connect to. */
-export type ConnectTarget = { readonly path: string } | { readonly host: string; readonly port: number };
+export type ConnectTarget =
+  | { readonly path: string }
+  | {
+      readonly host: string;
+      readonly port: number;
+      /** Where the connection comes from. */
+      readonly localAddress?: string;
+      readonly localPort?: number;
+    };
 
 /** A session, and the name that it was made for. */
 interface Known {

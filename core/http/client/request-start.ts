@@ -16,16 +16,30 @@ export function startRequest(request: Request): number {
   request.location = found.server.fallback;
   if (found.captures !== undefined) request.captures = found.captures;
   if (request.host === '') request.host = found.server.name;
-  if (head.targetForm === TARGET_AUTHORITY) return 405;
+  if (head.targetForm === TARGET_AUTHORITY) return startTunnel(request);
+  request.isForProxy = head.targetForm === TARGET_ABSOLUTE && request.location.connect !== undefined;
   if (!takeTarget(request, head)) {
     context.log.write('info', 'client sent invalid request path', request);
     return 400;
   }
-  if (listener.secure && !request.connection.secure) {
-    context.log.write('info', 'client sent plain HTTP request to HTTPS port while reading client request headers', request);
-    return 497;
-  }
+  if (isPlainOnTlsPort(request)) return 497;
   return request.method === 'TRACE' ? 405 : 0;
+}
+
+/** CONNECT has no path. If it is rejected the connection ends: what follows was meant for a tunnel, and must not be read as a request. */
+function startTunnel(request: Request): number {
+  request.keepAlive = false;
+  if (isPlainOnTlsPort(request)) return 497;
+  if (request.location.connect === undefined) return 405;
+  request.isForProxy = true;
+  return 0;
+}
+
+function isPlainOnTlsPort(request: Request): boolean {
+  const { context, listener } = request.stream;
+  if (!listener.secure || request.connection.secure) return false;
+  context.log.write('info', 'client sent plain HTTP request to HTTPS port while reading client request headers', request);
+  return true;
 }
 
 /** Takes path and arguments of the request whose head was just parsed. False: the path is invalid. */

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { DECLINED, DONE, OK, PHASES, type Result } from '../../module/http.js';
+import { DECLINED, DONE, OK, PHASES, type Handler, type Result } from '../../module/http.js';
 import { escapeUri } from '../../net/http1/uri.js';
 import { respondWithStatus } from './error-response.js';
 import { HandlerWait } from './handler-wait.js';
@@ -103,14 +103,23 @@ function walk(request: Request): Result {
     if (result !== DECLINED) return result;
     request.stage = Stage.Content;
   }
-  const { content = request.location.defaultContent } = request.location;
-  if (content === undefined) return notFound(request);
+  const content = contentOf(request);
+  if (content === undefined) return request.method === 'CONNECT' ? 405 : notFound(request);
   const result = content(request);
   return typeof result === 'number' ? contentResult(request, result) : park(request, result);
 }
 
+/** A named location that CONNECT was sent to (error_page) opens no tunnel, and passes nothing on. */
+function contentOf({ method, location }: Request): Handler | undefined {
+  return method === 'CONNECT' ? location.connect : (location.content ?? location.defaultContent);
+}
+
 /** find-config: location selection and what the engine checks there. */
 function findLocation(request: Request): Result {
+  if (request.method === 'CONNECT') {
+    choose(request, request.server.fallback);
+    return OK;
+  }
   const { location = request.server.fallback, redirect, captures } = request.server.locations.find(request.uri);
   choose(request, location);
   if (captures !== undefined) request.captures = captures;
@@ -173,14 +182,17 @@ function weigh(request: Request, steps: Steps, phase: number, result: Result): R
   if (!request.location.settings.satisfyAny) return result === OK ? DECLINED : result;
   if (result === OK) {
     // Another handler has asked for a password.
-    if (request.refusal === 401) request.response.remove('WWW-Authenticate');
+    if (request.refusal !== 403) {
+      request.response.remove('WWW-Authenticate');
+      request.response.remove('Proxy-Authenticate');
+    }
     request.refusal = 0;
     skipPhase(request, steps, phase);
     return DECLINED;
   }
-  if (result !== 401 && result !== 403) return result;
-  // 401 takes precedence over 403.
-  if (request.refusal !== 401) request.refusal = result;
+  if (result !== 401 && result !== 403 && result !== 407) return result;
+  // 401 and 407 take precedence over 403.
+  if (request.refusal === 0 || request.refusal === 403) request.refusal = result;
   return DECLINED;
 }
 

@@ -125,6 +125,7 @@ class SubrequestStream implements ClientStream {
   writeTunnel(): void {}
   pauseTunnel(): void {}
   resumeTunnel(): void {}
+  endTunnelOutput(): void {}
   endTunnel(): void {}
 
   #end(request: Request, error: Error | undefined): void {

@@ -77,8 +77,10 @@ export interface ClientStream {
   writeTunnel(request: Request, chunk: Buffer): void;
   pauseTunnel(): void;
   resumeTunnel(): void;
-  /** The tunnel is over: what is written still goes out. */
-  endTunnel(request: Request): void;
+  /** Nothing more is written; the client may still send. */
+  endTunnelOutput(request: Request): void;
+  /** The tunnel is over: what is written still goes out. @param isBroken the other end was cut off, which HTTP/2 can tell */
+  endTunnel(request: Request, isBroken: boolean): void;
 }
 
 /** Bytes of a body from `start` to before `end`. */

@@ -14,8 +14,8 @@ export function handlerName({ location, server }: Request, handler: unknown, wha
 }
 
 /** The handler or header filter that a request is in, or the handler it has just come from. */
-export function presentHandler({ filter, stage, server, location, cursor }: Request): unknown {
+export function presentHandler({ filter, stage, server, location, cursor, method }: Request): unknown {
   if (filter !== undefined) return filter;
-  if (stage === Stage.Content) return location.content ?? location.defaultContent;
+  if (stage === Stage.Content) return method === 'CONNECT' ? location.connect : (location.content ?? location.defaultContent);
   return (stage === Stage.Server ? server.steps : location.steps).handlers[cursor - 1];
 }

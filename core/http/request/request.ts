@@ -82,6 +82,9 @@ export class Request implements HttpRequest {
   contentLength: number;
   expectContinue: boolean;
   upgrade: boolean;
+  isForProxy = false;
+  /** The client's connection, or stream, leaves HTTP with the response. */
+  opensTunnel = false;
 
   stage: Stage = Stage.Server;
   cursor = 0;

@@ -21,6 +21,7 @@ const REASONS: Readonly<Record<number, string>> = {
   404: 'Not Found',
   405: 'Not Allowed',
   406: 'Not Acceptable',
+  407: 'Proxy Authentication Required',
   408: 'Request Time-out',
   409: 'Conflict',
   410: 'Gone',

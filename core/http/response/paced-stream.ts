@@ -141,8 +141,11 @@ export class PacedStream implements ClientStream, Timed {
   resumeTunnel(): void {
     this.inner.resumeTunnel();
   }
-  endTunnel(request: Request): void {
-    this.inner.endTunnel(request);
+  endTunnelOutput(request: Request): void {
+    this.inner.endTunnelOutput(request);
+  }
+  endTunnel(request: Request, isBroken: boolean): void {
+    this.inner.endTunnel(request, isBroken);
   }
 
   /** Bytes that may be sent now. */

@@ -35,7 +35,7 @@ export function startResponse(request: Request, isSeekable = false): boolean {
     return false;
   }
   request.headSent = true;
-  request.sendsBody = !isBodiless(status) && request.method !== 'HEAD';
+  request.sendsBody = !isBodiless(status) && request.method !== 'HEAD' && !request.opensTunnel;
   if (!request.sendsBody) dropFilters(request);
   request.stream.writeHead(request);
   if (request.sendsBody) setPace(request);

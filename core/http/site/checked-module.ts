@@ -25,6 +25,7 @@ const HANDLERS = {
     'precontent',
     'content',
     'defaultContent',
+    'connect',
     'limitsBody',
     'error',
     'autoRedirect',

@@ -25,6 +25,7 @@ export class HandlerSet {
   #content: { readonly module: string; readonly run: Handler } | undefined;
   error: HttpHandlers['error'];
   defaultContent: Handler | undefined;
+  connect: Handler | undefined;
   /** The owner of the content sets the limit of request bodies itself. */
   limitsBody = false;
   /** The owner of the content passes requests on. */
@@ -49,6 +50,7 @@ export class HandlerSet {
     if (handlers.autoRedirect) this.autoRedirect = true;
     this.error ??= handlers.error;
     this.defaultContent ??= handlers.defaultContent;
+    this.connect ??= handlers.connect;
   }
 
   get content(): Handler | undefined {

@@ -87,6 +87,8 @@ export interface Location {
   readonly content: Handler | undefined;
   /** Makes the response where there is no {@link content}. */
   readonly defaultContent: Handler | undefined;
+  /** Opens tunnels: of the {@link VirtualServer.fallback} of a server that is a forward proxy. */
+  readonly connect: Handler | undefined;
   /** Makes the body of error responses. */
   readonly error: HttpHandlers['error'];
   readonly headerFilters: readonly NonNullable<HttpHandlers['header']>[];

@@ -136,6 +136,7 @@ export class UnitCompiler {
       entry: whole === undefined ? 0 : this.#entryOf(handlers, node),
       content: handlers.content ?? whole?.content,
       defaultContent: handlers.defaultContent ?? whole?.defaultContent,
+      connect: node.kind === 'server' ? handlers.connect : undefined,
       error: handlers.error ?? whole?.error,
       headerFilters: handlers.headerFilters,
       logHandlers: handlers.logHandlers,

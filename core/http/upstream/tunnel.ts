@@ -102,6 +102,6 @@ class UpgradedTunnel implements Tunnel, PeerUser {
     const { request } = this.exchange;
     request.completed = completed;
     this.exchange.finishTunnel();
-    request.stream.endTunnel(request);
+    request.stream.endTunnel(request, false);
   }
 }

@@ -10,7 +10,7 @@ export function headText(request: Request, mayKeepAlive: boolean): string {
   const framing = framingOf(request);
   if (!mayKeepAlive) request.keepAlive = false;
   const { settings } = location;
-  const persistence = status === 101 ? '' : request.keepAlive ? settings.keepAliveFields : 'Connection: close\r\n';
+  const persistence = status === 101 || request.opensTunnel ? '' : request.keepAlive ? settings.keepAliveFields : 'Connection: close\r\n';
   const common = context.commonFields(settings.serverToken, request.ownFields);
   const line = request.statusLine !== '' ? request.statusLine : statusText(status);
   const { contentType, lastModified, location: target } = response;

@@ -122,6 +122,9 @@ export class Http1Stream implements ClientStream {
   resumeTunnel(): void {
     this.#socket.resume();
   }
+  endTunnelOutput(): void {
+    this.#socket.end();
+  }
   endTunnel(request: Request): void {
     this.connection.endAfter(request);
   }

@@ -13,6 +13,8 @@ export class TunnelEnd implements SocketUser {
   /** @param early what came behind the request */
   start(early: Buffer | undefined): void {
     this.socket.client = this;
+    // It was, for a client that sent much before there was a tunnel.
+    this.socket.resume();
     if (early !== undefined) this.tunnel.fromClient(early);
   }
 

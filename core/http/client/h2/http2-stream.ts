@@ -2,7 +2,7 @@ import type { ClientConnection } from '../../../module/http.js';
 import { RESPONSE_EARNS } from '../../../net/http2/flood-guard.js';
 import { ErrorCode, Http2Error, LARGEST_WINDOW } from '../../../net/http2/protocol.js';
 import type { Timed } from '../../../net/timers.js';
-import type { ClientStream, Lender, RequestListener } from '../../request/client-stream.js';
+import type { ClientStream, Lender, RequestListener, Tunnel } from '../../request/client-stream.js';
 import type { HttpContext } from '../../request/context.js';
 import { RequestBody } from '../../request/request-body.js';
 import type { Request } from '../../request/request.js';
@@ -13,6 +13,7 @@ import type { Http2Connection } from './http2-connection.js';
 import { OutputQueue } from './output-queue.js';
 import { responseBlock } from './response-block.js';
 import type { SendingStream } from './sender.js';
+import { TunnelInput } from './tunnel-input.js';
 
 /** Bytes that may wait for the client's window before the source of the response has to stop. */
 const HIGH_WATER = 65_536;
@@ -42,6 +43,7 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
   #stalled = false;
   #bodyPaused = false;
   #window: BodyWindow | undefined = undefined;
+  #tunnelInput: TunnelInput | undefined = undefined;
   /** Most responses leave at once. */
   #output: OutputQueue | undefined = undefined;
 
@@ -66,8 +68,10 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
 
   /** @param length of all of it, -1: unknown */
   openBody(request: Request, length: number): void {
-    request.body = new RequestBody(length, false);
     this.#window = this.connection.newBodyWindow();
+    // What follows a CONNECT is for the tunnel (RFC 9113, 8.5).
+    if (request.method === 'CONNECT') return;
+    request.body = new RequestBody(length, false);
     this.#waitForBody(request);
   }
 
@@ -97,7 +101,12 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
     if (this.#over) return;
     this.remoteEnded = true;
     const body = request?.body;
-    if (request === undefined || body === undefined) return;
+    if (request === undefined) return;
+    if (body === undefined) {
+      this.#tunnel.end();
+      this.#closeIfDone();
+      return;
+    }
     if (body.failure === 0 && !body.endStream()) {
       this.breakOff(ErrorCode.ProtocolError);
       return;
@@ -283,13 +292,38 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
     this.onReset();
   }
 
-  openTunnel(): boolean {
-    return false;
+  openTunnel(request: Request, tunnel: Tunnel): boolean {
+    if (this.#over) return false;
+    this.flush(request);
+    this.#window?.open();
+    this.#tunnel.open(tunnel, this.remoteEnded);
+    this.#grantTunnel();
+    return true;
   }
-  writeTunnel(): void {}
-  pauseTunnel(): void {}
-  resumeTunnel(): void {}
-  endTunnel(): void {}
+
+  writeTunnel(request: Request, chunk: Buffer): void {
+    this.write(request, chunk, 0, chunk.length, undefined);
+  }
+  pauseTunnel(): void {
+    this.#bodyPaused = true;
+  }
+  resumeTunnel(): void {
+    this.#bodyPaused = false;
+    this.#grantTunnel();
+  }
+  endTunnelOutput(request: Request): void {
+    this.end(request);
+  }
+  endTunnel(request: Request, isBroken: boolean): void {
+    if (isBroken) this.reset(ErrorCode.ConnectError);
+    else this.end(request);
+    if (!request.finished) closeRequest(request);
+    this.#closeIfDone();
+  }
+
+  get #tunnel(): TunnelInput {
+    return (this.#tunnelInput ??= new TunnelInput());
+  }
 
   get #sendTimeout(): number {
     return this.request?.location.settings.sendTimeout ?? 0;
@@ -298,7 +332,13 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
   #feed(payload: Buffer, borrowed: boolean): void {
     const { request } = this;
     const body = request?.body;
-    if (this.#over || request === undefined || body === undefined) return;
+    if (this.#over || request === undefined) return;
+    if (body === undefined) {
+      if (request.finished) return;
+      this.#tunnel.receive(borrowed ? Buffer.from(payload) : payload);
+      this.#grantTunnel();
+      return;
+    }
     if (body.feed(payload, 0, borrowed) < payload.length) {
       this.breakOff(ErrorCode.ProtocolError);
       return;
@@ -312,6 +352,12 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
   #letBodyCome(request: Request): void {
     if (this.remoteEnded || this.#over || this.#bodyPaused) return;
     this.#waitForBody(request);
+    const credit = this.#window?.grant() ?? 0;
+    if (credit > 0) this.connection.openWindow(this.id, credit);
+  }
+
+  #grantTunnel(): void {
+    if (this.remoteEnded || this.#over || this.#bodyPaused) return;
     const credit = this.#window?.grant() ?? 0;
     if (credit > 0) this.connection.openWindow(this.id, credit);
   }

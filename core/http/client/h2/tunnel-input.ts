@@ -1,0 +1,28 @@
+import type { Tunnel } from '../../request/client-stream.js';
+
+/** What the client sends on the stream of a CONNECT request (RFC 9113, 8.5). Until the tunnel is open it waits, as much as the window allows. */
+export class TunnelInput {
+  #tunnel: Tunnel | undefined = undefined;
+  #early: Buffer[] = [];
+
+  /** @param chunk the tunnel's from now on */
+  receive(chunk: Buffer): void {
+    if (chunk.length === 0) return;
+    if (this.#tunnel === undefined) this.#early.push(chunk);
+    else this.#tunnel.fromClient(chunk);
+  }
+
+  /** END_STREAM came. */
+  end(): void {
+    this.#tunnel?.clientEnded();
+  }
+
+  /** @param hasEnded the client has sent everything already */
+  open(tunnel: Tunnel, hasEnded: boolean): void {
+    const early = this.#early;
+    this.#early = [];
+    this.#tunnel = tunnel;
+    for (const chunk of early) tunnel.fromClient(chunk);
+    if (hasEnded) tunnel.clientEnded();
+  }
+}
