@@ -1,8 +1,8 @@
 import { action, ApiError, assertPreconditions, type ActionContext } from '../core/module/control.js';
 import { locationName } from '../core/module/location-name.js';
 import { coreModule } from '../core/module/manifest.js';
-import { Transactions, Upstreams, type Edit } from '../core/module/services.js';
-import type { Directive } from '../core/module/tree.js';
+import { Transactions, Upstreams, type Applied, type Edit } from '../core/module/services.js';
+import type { Block, Directive } from '../core/module/tree.js';
 import { DONE, type Versioned } from '../core/module/versioned.js';
 import { VirtualServers } from '../core/module/virtual-servers.js';
 import { SharedPool, zoneOf } from './srv_http_dyn_upstream_module/shared-pool.js';
@@ -26,6 +26,14 @@ interface ListParams {
   /** The name that the page before ended with. */
   readonly after?: string;
   readonly limit?: number;
+}
+
+/** An upstream before and after a change. */
+interface ChangedUpstream {
+  /** The tree before it. */
+  readonly around: Block | undefined;
+  readonly before?: Directive | undefined;
+  readonly after?: Directive | undefined;
 }
 
 /** Users of an upstream that are named when it cannot be removed. */
@@ -65,54 +73,54 @@ export class DynamicUpstreams {
   @action('dyn_ups.add')
   async add({ upstream_name: name, upstream_body: body }: BodyParams, context: ActionContext): Promise<Versioned> {
     const text = newUpstream(name, body);
-    const { version, diff, directives } = await this.transactions.apply((tree) => {
+    let around: Block | undefined;
+    const applied = await this.transactions.apply((tree) => {
+      around = tree;
       if (this.upstreams.get(name) !== undefined) throw new ApiError(409, 'EntryExists', `upstream "${name}" exists`, [{ name }]);
       assertPreconditions(context, () => undefined);
       const upstream = this.transactions.read(text);
       assertZone(upstream);
-      this.#pool.assertRoom(upstream, this.transactions.version, tree, (one) => this.transactions.isAddition(one));
+      this.#pool.assertRoom(upstream, tree, (one) => this.transactions.isAddition(one));
       return [{ op: 'add', parent: this.#http(), text }];
     }, context);
-    return this.#done(context, version, diff, undefined, directives[0]);
+    return this.#done(context, applied, { around, after: applied.directives[0] });
   }
 
   @action('dyn_ups.change')
   async change(params: BodyParams, context: ActionContext): Promise<Versioned> {
     let before: Directive | undefined;
-    const { version, diff, directives } = await this.transactions.apply((tree) => {
+    let around: Block | undefined;
+    const applied = await this.transactions.apply((tree) => {
+      around = tree;
       const upstream = (before = this.#changeable(params, context));
       const sent = this.transactions.read(newUpstream(params.upstream_name, params.upstream_body));
       assertZone(sent);
       assertNoServers(sent);
       if (this.transactions.isAddition(upstream) && sizeText(sent) !== sizeText(upstream))
-        this.#pool.assertRoom(sent, this.transactions.version, tree, (one) => one.id !== upstream.id && this.transactions.isAddition(one));
+        this.#pool.assertRoom(sent, tree, (one) => this.transactions.isAddition(one), upstream);
       return [{ op: 'replace', target: upstream, text: changedUpstream(upstream, params.upstream_body) }];
     }, context);
-    return this.#done(context, version, diff, before, directives[0]);
+    return this.#done(context, applied, { around, before, after: applied.directives[0] });
   }
 
   @action('dyn_ups.remove')
   async remove(params: NameParams, context: ActionContext): Promise<Versioned> {
     let before: Directive | undefined;
-    const { version, diff } = await this.transactions.apply((): Edit[] => {
+    let around: Block | undefined;
+    const applied = await this.transactions.apply((tree): Edit[] => {
+      around = tree;
       before = this.#changeable(params, context);
       this.#assertUnused(params.upstream_name);
       return [{ op: 'remove', target: before }];
     }, context);
-    return this.#done(context, version, diff, before, undefined);
+    return this.#done(context, applied, { around, before });
   }
 
-  #done(
-    { dryRun }: ActionContext,
-    version: number,
-    diff: readonly string[],
-    before: Directive | undefined,
-    after: Directive | undefined,
-  ): Versioned {
+  #done({ dryRun }: ActionContext, { version, diff }: Applied, { around, before, after }: ChangedUpstream): Versioned {
     if (dryRun) return { value: DONE, version: String(version), diff };
     const counts = (one: Directive | undefined): Directive | undefined =>
       one !== undefined && (one !== after || this.transactions.isAddition(one)) ? one : undefined;
-    this.#pool.follow(version, counts(before), counts(after));
+    this.#pool.follow(around, this.transactions.tree, counts(before), counts(after));
     return { value: DONE, version: after === undefined ? String(version) : this.transactions.versionOf(after), diff };
   }
 

@@ -3,9 +3,24 @@ import type { Log } from '../module/services.js';
 import { REPLY_TOPIC, CALL_TOPIC } from './bus-endpoint.js';
 import type { BusClient } from './bus.js';
 import { Assembler, MessageTooLong, split } from './frames.js';
-import { decode, encode, HELLO, toMessage, type ReplyMessage, type CallMessage, type ReturnMessage } from './rpc-messages.js';
+import {
+  decode,
+  encode,
+  HELLO,
+  toMessage,
+  TRANSACTION,
+  type CallMessage,
+  type ReplyMessage,
+  type ReturnMessage,
+  type TransactionParams,
+  type TransactionReply,
+} from './rpc-messages.js';
+import type { Outcome, StagedCall, Together } from './staged-calls.js';
 
 type Action = (params: unknown, context: ActionContext) => unknown;
+
+/** Carries out several calls as one change. */
+export type Transact = (calls: readonly StagedCall[], context: ActionContext) => Promise<Together>;
 
 const INTERNAL_ERROR = {
   error: { status: 500, code: 'InternalError', text: 'unexpected internal error, see the error log', details: [] },
@@ -19,6 +34,7 @@ export class ActionServer {
   constructor(
     private readonly client: BusClient,
     private readonly log: Log,
+    private readonly transact: Transact,
   ) {}
 
   /** Makes the actions of these modules callable, and no others. */
@@ -47,17 +63,34 @@ export class ActionServer {
 
   /** Never rejects. */
   async #run({ action, params }: CallMessage, context: ActionContext): Promise<ReplyMessage> {
-    const carryOut = this.#actions.get(action);
-    if (carryOut === undefined) return { error: toMessage(notLoaded(action)) };
+    const outcome = await this.#outcome(action, params, context);
+    return 'error' in outcome ? { error: toMessage(outcome.error) } : outcome;
+  }
+
+  /** Never rejects. */
+  async #outcome(action: string, params: unknown, context: ActionContext): Promise<Outcome> {
+    const carryOut = action === TRANSACTION ? this.#transaction : this.#actions.get(action);
+    if (carryOut === undefined) return { error: notLoaded(action) };
     try {
       return { value: await carryOut(params, context) };
     } catch (error) {
-      if (error instanceof ApiError) return { error: toMessage(error) };
+      if (error instanceof ApiError) return { error };
       const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
       this.log.write('error', `action ${action} failed, request_id: ${context.requestId}: ${reason}`);
-      return INTERNAL_ERROR;
+      return { error: new ApiError(500, 'InternalError', 'unexpected internal error, see the error log') };
     }
   }
+
+  readonly #transaction: Action = async (params, context): Promise<TransactionReply> => {
+    const { requestId } = context;
+    const calls = (params as TransactionParams).calls.map(
+      ({ action, params: own, ...conditions }): StagedCall =>
+        (time) =>
+          this.#outcome(action, own, { ...conditions, ...time, requestId, dryRun: false }),
+    );
+    const { outcomes, ...rest } = await this.transact(calls, context);
+    return { ...rest, outcomes: outcomes.map((outcome) => ('error' in outcome ? { error: toMessage(outcome.error) } : outcome)) };
+  };
 
   async #take(caller: string, frame: Buffer): Promise<void> {
     const message = this.#assemblerOf(caller).add(frame);

@@ -26,6 +26,8 @@ export interface EditSurroundings {
   nextKey(block: string): number;
   /** In this tree. */
   readonly addresses: Addresses;
+  /** What errors call text that comes with the change. */
+  readonly file: string;
 }
 
 /**
@@ -46,7 +48,7 @@ function resolveAdd({ parent, text, before }: Edit & { op: 'add' }, around: Edit
   assertInForce(parent.id, around);
   if (before !== undefined) assertInForce(before.id, around);
   const { tree, registry } = around;
-  const parsed = editedDirective(text, around.ids);
+  const parsed = editedDirective(text, around.ids, around.file);
   const context = registry.contextWithin(tree, parent.id);
   assertDynamic(parsed, context, registry);
   const directive = withKeys(parsed, context, around, () => around.addresses.of(parent.id));
@@ -57,7 +59,7 @@ function resolveReplace({ target, text }: Edit & { op: 'replace' }, around: Edit
   assertInForce(target.id, around);
   const { tree, registry } = around;
   const old = tree.byId(target.id) ?? target;
-  const [now] = toDirectives([editedDirective(text, around.ids)]);
+  const [now] = toDirectives([editedDirective(text, around.ids, around.file)]);
   if (now === undefined) throw new Error('a directive was parsed to nothing');
   const context = registry.contextOf(tree, target.id);
   assertChangeable(old, now, context, registry);

@@ -62,6 +62,11 @@ export const ERROR_CODES = {
     meaning: 'A member that was resolved from a host name cannot be removed or changed.',
     remedy: 'Change its `parent`, the member with the host name.',
   },
+  NotTransactional: {
+    status: 400,
+    meaning: 'The call does not change the configuration (keys and values), or is a transaction itself, and cannot be part of one.',
+    remedy: 'Send it alone.',
+  },
   AccessDenied: {
     status: 403,
     meaning: 'The access rules (`api_limit_except`, `deny`) do not allow this client or method.',
@@ -150,7 +155,11 @@ export const ERROR_CODES = {
     meaning: 'A precondition of `If-Match` or `If-None-Match` failed.',
     remedy: 'GET the resource and try again with its current `ETag`.',
   },
-  BodyTooLarge: { status: 413, meaning: 'The body is too long: 5 MiB, 32 MiB for PUT of all members.', remedy: 'Split the change.' },
+  BodyTooLarge: {
+    status: 413,
+    meaning: 'The body is too long: 5 MiB, 32 MiB for PUT of all members and for transactions.',
+    remedy: 'Split the change.',
+  },
   KeyTooLong: { status: 413, meaning: 'The key is too long.', remedy: 'Use a shorter key, or raise `max_key`.' },
   ValueTooLarge: {
     status: 413,
@@ -163,6 +172,11 @@ export const ERROR_CODES = {
     remedy: 'Send shorter names, or raise `large_client_header_buffers`.',
   },
   UnsupportedMediaType: { status: 415, meaning: 'The body is not `application/json`.', remedy: 'Send `Content-Type: application/json`.' },
+  NotApplied: {
+    status: 424,
+    meaning: 'The call is part of a transaction in which another call failed: it was not carried out.',
+    remedy: 'See the calls that failed.',
+  },
   InternalError: {
     status: 500,
     meaning: 'Unexpected internal error.',

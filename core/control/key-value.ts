@@ -4,6 +4,7 @@ import { storeApiError } from './api-errors.js';
 import { inForceEverywhere } from './in-force.js';
 import { isAlive, PAIR_CHANNEL, ttlOf, type PairChange, type PairData } from './key-value-copy.js';
 import type { Participant, Replicated } from './participant.js';
+import { assertAlone, type Staging } from './staging.js';
 import { Store } from './store.js';
 
 const PUBLISH_LIMIT = 1500;
@@ -35,6 +36,7 @@ export class MasterKeyValue extends KeyValue implements Replicated {
     private readonly log: Log,
     /** Bytes of heap that a worker has: its copy of the pairs must leave most of it free. */
     private readonly heapSize: () => number,
+    private readonly staging: Staging,
   ) {
     super();
   }
@@ -59,6 +61,7 @@ export class MasterKeyValue extends KeyValue implements Replicated {
   }
 
   async set(key: string, value: string, { ttl = 0, dryRun = false, ...conditions }: PairWrite & { ttl?: number } = {}): Promise<void> {
+    assertAlone(this.staging);
     const pairs = this.#open();
     assertPreconditions(conditions, () => this.version(key));
     const size = this.#sizeAfter(key, value);
@@ -75,6 +78,7 @@ export class MasterKeyValue extends KeyValue implements Replicated {
   }
 
   async delete(key: string, { dryRun = false, ...conditions }: PairWrite = {}): Promise<boolean> {
+    assertAlone(this.staging);
     const found = this.#alive(key) !== undefined;
     assertPreconditions(conditions, () => this.version(key));
     if (found && !dryRun) await this.#forget([key]);

@@ -68,14 +68,17 @@ class Rollback {
 
   #add(parent: BlockAt, address: string, text: string): void {
     const key = /@(\d+)$/.exec(stepsIn(address).at(-1) ?? '')?.[1];
-    const parsed: DirectiveData = { ...parseDirective(text, this.around.ids), ...(key !== undefined && { key: Number(key) }) };
+    const parsed: DirectiveData = {
+      ...parseDirective(text, this.around.ids, this.around.file),
+      ...(key !== undefined && { key: Number(key) }),
+    };
     const directive = withKeys(parsed, parent.context, this.around, () => parent.address);
     this.#restored.add(address);
     this.#push({ op: 'add', id: directive.id, operations: [{ op: 'add', parent: parent.id, directive }], address });
   }
 
   #replace(target: Directive, context: ContextName, text: string): void {
-    const [now] = toDirectives([parseDirective(text, this.around.ids)]);
+    const [now] = toDirectives([parseDirective(text, this.around.ids, this.around.file)]);
     if (now === undefined) throw new Error('a directive of the history was parsed to nothing');
     const around = { ...this.around, tree: this.#tree, addresses: this.#addresses() };
     const operations = diffDirective(target, now, context, this.around.registry).map((operation) => keyedOperation(operation, around));

@@ -1,11 +1,13 @@
-import { ApiError, routesOf, type Reply } from '../module/control.js';
+import { ApiError, routesOf, type Call, type Reply } from '../module/control.js';
 import type { ErrorBody, Handler, HttpRequest } from '../module/http.js';
-import { ApiRoutes, type ApiBase, type ApiPlace, type Log } from '../module/services.js';
+import { ApiRoutes, type ApiBase, type ApiPlace, type CarriedCall, type CarriedOut, type Log } from '../module/services.js';
 import type { ApiCall, ApiResponse } from './api-call.js';
 import { apiContent } from './api-content.js';
 import { apiErrors } from './api-error-body.js';
 import { emptyResponse, errorResponse, responseOf, unlessUnwanted } from './api-response.js';
 import { apiPage, PAGE_POLICY, type ApiDocument } from './api-page.js';
+import { GatheringDataPlane } from './gathering-data-plane.js';
+import { carriedCall, carryOutTogether } from './joint-calls.js';
 import { openApi } from './openapi.js';
 import { replyError, responseOfRoute } from './reply-check.js';
 import { readInput } from './request-input.js';
@@ -32,10 +34,14 @@ export class ControlRouter extends ApiRoutes {
   /** Of a change that is being prepared: what its configuration is checked against. */
   #preparedKeys: ReadonlySet<string> | undefined;
 
-  /** @param version of the server, for the OpenAPI document */
+  /**
+   * @param version of the server, for the OpenAPI document
+   * @param dataPlane absent where there is none: a check of a configuration
+   */
   constructor(
     private readonly log: Log,
     private readonly version: string,
+    private readonly dataPlane = new GatheringDataPlane(),
   ) {
     super();
   }
@@ -71,6 +77,11 @@ export class ControlRouter extends ApiRoutes {
 
   errors(places: readonly ApiBase[]): (request: HttpRequest, status: number) => ErrorBody {
     return apiErrors(this, places);
+  }
+
+  transact({ request, ...context }: Call, calls: readonly CarriedCall[]): Promise<CarriedOut> {
+    const carried = calls.map((call) => carriedCall(request as ApiCall, call));
+    return carryOutTogether(carried, (call) => this.respond(call), this.dataPlane, context);
   }
 
   async respond(call: ApiCall): Promise<ApiResponse> {
@@ -115,6 +126,7 @@ export class ControlRouter extends ApiRoutes {
       ifNoneMatch: call.header('if-none-match'),
       requestId: call.requestId,
       lastEventId: call.header('last-event-id'),
+      request: call,
     });
     // What is wrong with the reply as a whole is told below.
     if (replyError(reply) !== undefined) return responseOfRoute(call, route, reply);

@@ -1,4 +1,4 @@
-import { ApiError, type ActionContext } from '../module/control.js';
+import { ApiError, type ActionContext, type Preconditions } from '../module/control.js';
 
 /** What travels from the control plane to the master. */
 export interface CallMessage {
@@ -10,6 +10,20 @@ export interface CallMessage {
 /** And back: one reply, and before it, if it takes longer, for how many milliseconds from now to wait. */
 export type ReplyMessage = { readonly value: unknown } | { readonly error: ErrorMessage };
 export type ReturnMessage = ReplyMessage | { readonly wait: number };
+
+/** The action with which several are carried out as one change. */
+export const TRANSACTION = 'transaction';
+
+export interface TransactionParams {
+  readonly calls: readonly (Preconditions & { readonly action: string; readonly params: unknown })[];
+}
+/** Nothing is in force if one of the outcomes is an error, and in a dry run. */
+export interface TransactionReply {
+  readonly version: number;
+  readonly outcomes: readonly ReplyMessage[];
+  readonly diff: readonly string[];
+}
+
 export interface ErrorMessage {
   readonly status: number;
   readonly code: string;

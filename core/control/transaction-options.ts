@@ -5,6 +5,7 @@ import type { Log } from '../module/services.js';
 import type { ArgContext } from '../module/spec.js';
 import type { CommittedChange } from './change-event.js';
 import type { Participant } from './participant.js';
+import type { Staging } from './staging.js';
 import type { Store } from './store.js';
 
 /** What the transactions need of the server in the master. */
@@ -38,6 +39,7 @@ export interface TransactionOptions {
   readonly participants: () => Iterable<Participant>;
   readonly ids: IdSource;
   readonly log: Log;
+  readonly staging: Staging;
   /** Bytes of heap that a worker has. */
   readonly heapSize: () => number;
   /** Called when a change is on disk and workers are told to put it in force. */

@@ -16,23 +16,27 @@ import { ErrorCollector } from '../config/error-collector.js';
 import { describeChange } from '../config/describe-change.js';
 import { diffTrees } from '../config/diff.js';
 import type { ConfigTree, TreeOperation } from '../config/tree.js';
-import type { ActionContext } from '../module/control.js';
+import { assertPreconditions, moreTime, type ActionContext } from '../module/control.js';
 import { Transactions, type Applied, type Edit } from '../module/services.js';
 import type { Block, Directive, NewDirective } from '../module/tree.js';
 import { Addresses } from './address.js';
 import { asApiError, storeApiError } from './api-errors.js';
+import { failuresByCall } from './call-failures.js';
 import { contentVersion } from './content-version.js';
 import { assertInTime, timeFor, type ChangeTime } from './change-time.js';
 import { effectiveTree, type Effective } from './effective-tree.js';
-import { resolveEdit, type EditSurroundings, type ResolvedEdit } from './edits.js';
+import { resolveEdit, type ResolvedEdit } from './edits.js';
 import { assertHeapRoom } from './heap-room.js';
 import { Journal } from './journal.js';
 import type { AddressChange } from './journal-entry.js';
 import { NewKeys } from './new-keys.js';
 import { editedDirective, placeInCall, toDirectives } from './parse-directive.js';
-import { rollbackEdits } from './rollback.js';
+import { rollbackEdits, type RollbackSurroundings } from './rollback.js';
 import { unavailable } from './rpc-messages.js';
 import { isFull } from './sqlite.js';
+import { StagedChange } from './staged-change.js';
+import { hasFailed, PER_CALL, SharedDeadline, stageCalls, type StagedCall, type Together } from './staged-calls.js';
+import { assertAlone } from './staging.js';
 import { StateFileWriter } from './state-file-writer.js';
 import type { LoadedConfiguration, ModuleSpecs, TransactionLimits, TransactionOptions } from './transaction-options.js';
 import { WorkerRound } from './worker-round.js';
@@ -48,6 +52,10 @@ interface Wanted {
   readonly size: number;
   readonly resolve: () => readonly ResolvedEdit[];
 }
+
+/** What a change is resolved in. */
+type Surroundings = RollbackSurroundings;
+type Build = (around: Surroundings) => Wanted;
 
 /** A change on its way. */
 interface Plan {
@@ -76,6 +84,8 @@ export class TransactionQueue extends Transactions {
   #tail: Promise<unknown> = Promise.resolve();
   #version: number;
   #tx = 0;
+  /** Of several calls. */
+  #transactions = 0;
   #closed = false;
 
   constructor(private readonly options: TransactionOptions) {
@@ -89,7 +99,8 @@ export class TransactionQueue extends Transactions {
   }
 
   get tree(): Block {
-    return this.options.instance.tree.root;
+    const { staging, instance } = this.options;
+    return (staging.current?.tree ?? instance.tree).root;
   }
 
   get version(): number {
@@ -104,7 +115,8 @@ export class TransactionQueue extends Transactions {
 
   read(directive: NewDirective): Directive {
     try {
-      const [read] = toDirectives([editedDirective(directive, this.options.ids)]);
+      const { ids, staging } = this.options;
+      const [read] = toDirectives([editedDirective(directive, ids, staging.current?.file)]);
       if (read === undefined) throw new Error('a directive was read to nothing');
       return read;
     } catch (error) {
@@ -113,16 +125,17 @@ export class TransactionQueue extends Transactions {
   }
 
   isAddition(directive: Directive): boolean {
-    const { instance } = this.options;
+    const { instance, staging } = this.options;
     if (this.#places?.tree !== instance.tree) {
       const addresses = new Addresses(instance.tree, instance.modules.registry, this.#journal.removed);
       this.#places = { tree: instance.tree, addresses };
     }
     const { addresses } = this.#places;
+    const staged = staging.current;
+    const wasAdded = ({ id, source }: Directive): boolean =>
+      placeInCall(source) !== undefined && (staged?.isAdded(id) === true || this.#journal.added(addresses.of(id)));
     // What stands in an addition was added with it.
-    return instance.tree
-      .pathOf(directive.id)
-      .some((outer) => placeInCall(outer.source) !== undefined && this.#journal.added(addresses.of(outer.id)));
+    return (staged?.tree ?? instance.tree).pathOf(directive.id).some(wasAdded);
   }
 
   /** Once the tree of the start is in force: keeps what was found out when it was made. */
@@ -144,7 +157,11 @@ export class TransactionQueue extends Transactions {
   }
 
   apply(build: (tree: Block) => readonly Edit[], context: Partial<ActionContext> = {}): Promise<Applied> {
-    return this.#inTurn(() => this.#applyEdits(build, context));
+    const wanted = (around: Surroundings): Wanted => {
+      const edits = build(around.tree.root);
+      return { size: edits.length, resolve: () => resolveAll(edits, (edit) => resolveEdit(edit, around)) };
+    };
+    return this.#change(wanted, context);
   }
 
   /**
@@ -152,11 +169,20 @@ export class TransactionQueue extends Transactions {
    * @param changes gives them when it has its turn, the newest first; what it throws is thrown on
    */
   rollback(changes: () => Iterable<AddressChange>, context: Partial<ActionContext>): Promise<Applied> {
-    const wanted = (around: EditSurroundings): Wanted => {
+    const wanted = (around: Surroundings): Wanted => {
       const all = [...changes()];
-      return { size: all.length, resolve: () => rollbackEdits(all, { ...around, removed: this.#journal.removed }) };
+      return { size: all.length, resolve: () => rollbackEdits(all, around) };
     };
-    return this.#inTurn(() => this.#applyWanted(wanted, context));
+    return this.#change(wanted, context);
+  }
+
+  /**
+   * Carries out several calls as one change: all or none. Each sees what those before it made.
+   * @throws ApiError 412 when the version of the configuration is not the one of `context`, and what concerns no single call
+   */
+  together(calls: readonly StagedCall[], context: ActionContext): Promise<Together> {
+    assertAlone(this.options.staging);
+    return this.#inTurn(() => this.#together(calls, context));
   }
 
   /**
@@ -215,37 +241,103 @@ export class TransactionQueue extends Transactions {
     return turn;
   }
 
-  #applyEdits(build: (tree: Block) => readonly Edit[], context: Partial<ActionContext>): Promise<Applied> {
-    const wanted = (around: EditSurroundings): Wanted => {
-      const edits = build(around.tree.root);
-      return { size: edits.length, resolve: () => resolveAll(edits, (edit) => resolveEdit(edit, around)) };
-    };
-    return this.#applyWanted(wanted, context);
+  /** Part of the transaction that the caller takes part in, or one of its own. */
+  #change(build: Build, context: Partial<ActionContext>): Promise<Applied> {
+    const staged = this.options.staging.current;
+    if (staged !== undefined) return this.#stage(staged, build, context).then(({ directives }) => this.#staged(directives));
+    return this.#inTurn(() => this.#alone(build, context));
   }
 
-  async #applyWanted(build: (around: EditSurroundings) => Wanted, context: Partial<ActionContext>): Promise<Applied> {
+  async #alone(build: Build, context: Partial<ActionContext>): Promise<Applied> {
+    const change = this.#begin();
+    const { time, directives } = await this.#stage(change, build, context);
     try {
-      const { deadline = Infinity, dryRun = false, requestId: origin = '' } = context;
-      assertInTime(deadline);
-      const { instance, store, ids } = this.options;
-      const { tree: before } = instance;
-      const { registry, args } = pick(instance.modules);
-      const keys = new NewKeys(store.keys);
-      const addresses = new Addresses(before, registry, this.#journal.removed);
-      const { size, resolve } = build({ tree: before, registry, ids, addresses, nextKey: (block: string) => keys.next(block) });
-      const time = await timeFor(size, this.#limits.api, context);
-      const edits = resolve();
-      const operations = edits.flatMap((edit) => edit.operations);
-      const after = before.apply(operations);
-      const record = (version: number): unknown => (keys.save(), this.#journal.record({ before, after, edits, registry, args }, version));
-      const diff = dryRun ? describeChange(before, after, operations) : [];
-      const followUp = (): void => this.#touch(edits, before);
-      const keeps = operations.length > 0;
-      const applied = await this.#carryOut({ operations, after, diff, origin, time, dryRun, keeps, record, followUp });
-      return { ...applied, directives: edits.map(({ id }) => (after.byId(id) ?? before.byId(id)) as Directive) };
+      return { ...(await this.#bringIntoForce(change, time, context)), directives };
     } catch (error) {
       throw asApiError(error, this.options.folders);
     }
+  }
+
+  async #together(calls: readonly StagedCall[], context: ActionContext): Promise<Together> {
+    assertInTime(context.deadline ?? Infinity);
+    assertPreconditions(context, () => String(this.#version));
+    const change = this.#begin(++this.#transactions);
+    const clock = new SharedDeadline(await moreTime(context, calls.length * PER_CALL));
+    const outcomes = await stageCalls(calls, change, clock, (call) => this.options.staging.run(change, call));
+    change.isOpen = false;
+    if (outcomes.some(hasFailed)) return { version: this.#version, outcomes, diff: [] };
+    const time = { limit: this.#limits.api + change.extraTime, deadline: clock.deadline };
+    try {
+      return { ...(await this.#bringIntoForce(change, time, context)), outcomes };
+    } catch (error) {
+      const isPossible = (part: ReturnType<StagedChange['upTo']>): Promise<boolean> => this.#isPossible(part);
+      const failures = await failuresByCall(error, { change, number: this.#transactions, folders: this.options.folders, isPossible });
+      return { version: this.#version, outcomes: outcomes.map((outcome, call) => failures.get(call) ?? outcome), diff: [] };
+    }
+  }
+
+  async #isPossible({ operations, after }: ReturnType<StagedChange['upTo']>): Promise<boolean> {
+    try {
+      (await this.options.instance.prepare(operations, { after })).abort();
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  #begin(number?: number): StagedChange {
+    const { instance, store } = this.options;
+    const { removed } = this.#journal;
+    const { registry } = instance.modules;
+    return new StagedChange({
+      base: instance.tree,
+      registry,
+      removed,
+      keys: new NewKeys(store.keys),
+      ...(number !== undefined && { number }),
+    });
+  }
+
+  /** What a call does, added to the change: nobody else sees it. */
+  async #stage(change: StagedChange, build: Build, context: Partial<ActionContext>) {
+    try {
+      assertInTime(context.deadline ?? Infinity);
+      const { instance, ids } = this.options;
+      const { tree, keys, removed, file } = change;
+      const { registry } = instance.modules;
+      const addresses = new Addresses(tree, registry, removed);
+      const { size, resolve } = build({ tree, registry, ids, addresses, removed, file, nextKey: (block) => keys.next(block) });
+      const time = await timeFor(size, this.#limits.api, context);
+      const edits = resolve();
+      const after = change.take(edits);
+      change.extraTime += time.limit - this.#limits.api;
+      return { time, directives: edits.map(({ id }) => (after.byId(id) ?? tree.byId(id)) as Directive) };
+    } catch (error) {
+      throw asApiError(error, this.options.folders);
+    }
+  }
+
+  /** To the caller it is as if the change were in force. */
+  #staged(directives: readonly Directive[]): Applied {
+    return { version: this.#version + 1, diff: [], directives };
+  }
+
+  async #bringIntoForce(change: StagedChange, time: ChangeTime, context: Partial<ActionContext>): Promise<Omit<Applied, 'directives'>> {
+    const { dryRun = false, requestId: origin = '' } = context;
+    const { base, keys, steps } = change;
+    const { registry, args } = pick(this.options.instance.modules);
+    const { after, operations } = change.upTo(change.call);
+    const diff = dryRun ? describeChange(base, after, operations) : [];
+    const record = (version: number): unknown => {
+      keys.save();
+      return steps.flatMap((step) => this.#journal.record({ ...step, registry, args }, version));
+    };
+    const followUp = (): void => {
+      for (const { edits, before } of steps) this.#touch(edits, before);
+      for (const follow of change.followUps) follow();
+    };
+    const keeps = steps.some(({ edits }) => edits.some((edit) => edit.operations.length > 0));
+    return this.#carryOut({ operations, after, diff, origin, time, dryRun, keeps, record, followUp });
   }
 
   async #carryOut(plan: Plan): Promise<Omit<Applied, 'directives'>> {

@@ -1,6 +1,6 @@
 import type { BusEndpoint } from '../control/bus-endpoint.js';
 import type { EventRecord } from '../control/event-record.js';
-import type { ActionServer } from '../control/action-server.js';
+import type { ActionServer, Transact } from '../control/action-server.js';
 import type { RunningModules } from '../kernel/running-modules.js';
 import type { Log } from '../module/services.js';
 
@@ -16,6 +16,7 @@ export class ControlLink {
   constructor(
     private readonly log: Log,
     private readonly events: EventRecord,
+    private readonly transact: Transact,
   ) {}
 
   /**
@@ -49,7 +50,7 @@ export class ControlLink {
     ]);
     const endpoint = createBusEndpoint(folder);
     const client = new BusClient(endpoint, 'master', this.log);
-    const server = new ActionServer(client, this.log);
+    const server = new ActionServer(client, this.log, this.transact);
     server.start(() => this.events.sendTo({ keep: (topic, text = '') => client.retain(topic, text) }));
     return { endpoint, server };
   }

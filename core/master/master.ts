@@ -7,6 +7,9 @@ import { assertHeapRoom, workerHeapSize } from '../control/heap-room.js';
 import { MasterKeyValue } from '../control/key-value.js';
 import { tellOfChange, type CommittedChange } from '../control/change-event.js';
 import { EventRecord } from '../control/event-record.js';
+import { StagedServers } from '../control/staged-servers.js';
+import { StagedUpstreams } from '../control/staged-upstreams.js';
+import { Staging } from '../control/staging.js';
 import { Store } from '../control/store.js';
 import { explained } from '../control/store-error.js';
 import { TransactionQueue } from '../control/transactions.js';
@@ -25,7 +28,8 @@ import type { ErrorLog } from '../log/error-log.js';
 import type { AppendedLogFiles } from '../log/log-files.js';
 import { EventLog } from '../module/events.js';
 import { ConfigurationHistory } from '../module/history.js';
-import { KeyValue, Transactions } from '../module/services.js';
+import { KeyValue, Transactions, Upstreams } from '../module/services.js';
+import { VirtualServers } from '../module/virtual-servers.js';
 import { StoredHistory } from '../control/configuration-history.js';
 import type { WorkerStart, WorkerState } from '../worker/protocol.js';
 import { ZoneSet } from '../zone/zone-set.js';
@@ -56,6 +60,7 @@ export class Master {
   readonly #instance: Instance;
   readonly #assembly: Assembly;
   readonly #zones = new ZoneSet('create');
+  readonly #staging = new Staging();
   readonly #figures = new SharedArrayBuffer(FIGURES_SIZE);
   readonly #workers: WorkerPool;
   readonly #helpers: HelperSet;
@@ -79,9 +84,10 @@ export class Master {
     this.#instance.services.provideLater(KeyValue, () => this.#keyValue);
     const shared = { zones: this.#zones, figures: this.#figures, workers };
     this.#assembly = assemble(this.#instance, { role: 'master', files, errorLog, ...shared, events: this.#events });
+    this.#showStaged();
     this.#instance.services.provide(EventLog, this.#events);
     this.#helpers = new HelperSet(log, this.#events);
-    this.#link = new ControlLink(log, this.#events);
+    this.#link = new ControlLink(log, this.#events, (calls, context) => this.#queue.together(calls, context));
     this.#workers = new WorkerPool({
       log,
       events: this.#events,
@@ -220,17 +226,34 @@ export class Master {
     const { prefix, confFolder, installation } = this.#instance.options;
     const folders = [prefix, confFolder, installation.root];
     const onCommitted = (change: CommittedChange): void => tellOfChange(this.#events, change);
-    const instance = this.#instance;
-    const queue = new TransactionQueue({ instance, store: this.#store, participants, ids, log, heapSize, folders, onCommitted });
+    const queue = new TransactionQueue({
+      instance: this.#instance,
+      store: this.#store,
+      staging: this.#staging,
+      participants,
+      ids,
+      log,
+      heapSize,
+      folders,
+      onCommitted,
+    });
     this.#transactions = queue;
     this.#history = new StoredHistory(this.#store, queue);
-    this.#keyValue = new MasterKeyValue(this.#store, participants, log, heapSize);
+    this.#keyValue = new MasterKeyValue(this.#store, participants, log, heapSize, this.#staging);
     const effective = effectiveTree(file, this.#store, { registry: modules.registry, args: modules.args, ids });
     const { tree: after, operations } = effective;
     const prepared = await this.#instance.prepare([{ op: 'root', block: [] }], { after, validated: { tree: file, operations } });
     prepared.commit();
     assertHeapRoom(ConfigTree.empty, effective.tree, [], heapSize());
     return () => queue.started(effective);
+  }
+
+  /** Modules that change the configuration see what the calls before theirs have made of it. */
+  #showStaged(): void {
+    const { services } = this.#instance;
+    services.provide(Upstreams, new StagedUpstreams(services.get(Upstreams), this.#staging));
+    const servers = new StagedServers(services.get(VirtualServers), this.#staging, () => this.#instance.modules.args);
+    services.provide(VirtualServers, servers);
   }
 
   /** In nginx workers of the old configuration end with worker_shutdown_timeout; here it is the requests that began under it. */

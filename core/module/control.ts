@@ -127,6 +127,8 @@ export interface Call<S extends RouteSchemas = RouteSchemas> extends Preconditio
   readonly requestId: string;
   /** `Last-Event-ID`: where a client of server-sent events goes on. */
   readonly lastEventId?: string | undefined;
+  /** The request as it came: nothing to look into, but what stands for its client elsewhere. */
+  readonly request: object;
 }
 
 /** A response. `body` undefined: empty. A string with `type` goes out as it is; everything else as JSON. */

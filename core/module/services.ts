@@ -3,7 +3,7 @@
  * `constructor(private readonly log: Log)`.
  */
 import type { SecureContextOptions } from 'node:tls';
-import type { ActionContext, Preconditions } from './control.js';
+import type { ActionContext, Call, Preconditions } from './control.js';
 import type { ConnectionEnd, ErrorBody, Handler, HttpRequest, Result, Scope, Template } from './http.js';
 import type { Block, Directive, NewDirective } from './tree.js';
 
@@ -150,6 +150,33 @@ export abstract class ApiRoutes {
   abstract content(place: ApiPlace): Handler;
   /** The error handler of a location that holds the API, or of a server with such locations: the one error body. */
   abstract errors(places: readonly ApiBase[]): (request: HttpRequest, status: number) => ErrorBody;
+  /**
+   * Carries out calls that change the configuration as one change, all or none. Each goes through its own route, with the rights of the
+   * client that sent `call`, and sees what those before it made. Nothing has changed if a response is an error, and in a dry run.
+   * @throws ApiError what concerns no single call: 412 `VersionMismatch`, 503 `DataPlaneUnavailable`
+   */
+  abstract transact(call: Call, calls: readonly CarriedCall[]): Promise<CarriedOut>;
+}
+/** A call that another one carries. */
+export interface CarriedCall extends Preconditions {
+  readonly method: string;
+  /** From `/v1/` on, with its query. */
+  readonly path: string;
+  readonly body?: unknown;
+}
+export interface CarriedOut {
+  /** Of the configuration. */
+  readonly version: number;
+  /** In the order of the calls. One that is not wrong has 424 `NotApplied` where another one is. */
+  readonly responses: readonly CarriedResponse[];
+  /** Of a dry run, see {@link Applied.diff}. */
+  readonly diff: readonly string[];
+}
+export interface CarriedResponse {
+  readonly status: number;
+  /** `ETag` and `Location`. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: unknown;
 }
 /** A location that holds the API, or a part of it. */
 export interface ApiBase {

@@ -10,39 +10,40 @@ const DEFAULT_SIZE = '128m';
  * when they are needed, so that the pool can grow at a reload.
  */
 export class SharedPool {
-  #version = -1;
+  #tree: Block | undefined;
   #used = 0;
 
   /**
-   * @param tree of `version`
    * @param isDynamic true for the upstreams whose zones count
+   * @param replaced one that goes for it
    * @throws ApiError 507 `SharedPoolExhausted` if the zone of an upstream does not fit
    */
-  assertRoom(upstream: Directive, version: number, tree: Block, isDynamic: (upstream: Directive) => boolean): void {
-    if (version !== this.#version) this.#count(version, tree, isDynamic);
+  assertRoom(upstream: Directive, tree: Block, isDynamic: (upstream: Directive) => boolean, replaced?: Directive): void {
+    if (tree !== this.#tree) this.#count(tree, isDynamic);
     const needed = zoneSize(upstream);
     const limit = poolSize(tree);
-    if (this.#used + needed <= limit) return;
+    const used = this.#used - (replaced === undefined ? 0 : zoneSize(replaced));
+    if (used + needed <= limit) return;
     throw new ApiError(
       507,
       'SharedPoolExhausted',
-      `no memory for zone "${zoneName(upstream)}": it needs ${needed} bytes, ${Math.max(0, limit - this.#used)} of ${limit} are free; ` +
-        `raise shared_slab_pool_size to ${this.#used + needed} at least and reload, or remove a dynamic upstream`,
+      `no memory for zone "${zoneName(upstream)}": it needs ${needed} bytes, ${Math.max(0, limit - used)} of ${limit} are free; ` +
+        `raise shared_slab_pool_size to ${used + needed} at least and reload, or remove a dynamic upstream`,
     );
   }
 
-  /** An upstream came or went with the transaction that made `version`: nothing else has to be counted again. */
-  follow(version: number, removed: Directive | undefined, added: Directive | undefined): void {
-    if (version !== this.#version + 1) return;
-    this.#version = version;
+  /** An upstream came or went with the change between two trees: nothing else has to be counted again. */
+  follow(before: Block | undefined, after: Block, removed: Directive | undefined, added: Directive | undefined): void {
+    if (before === undefined || before !== this.#tree) return;
+    this.#tree = after;
     this.#used += (added === undefined ? 0 : zoneSize(added)) - (removed === undefined ? 0 : zoneSize(removed));
   }
 
-  #count(version: number, tree: Block, isDynamic: (upstream: Directive) => boolean): void {
+  #count(tree: Block, isDynamic: (upstream: Directive) => boolean): void {
     this.#used = 0;
     for (const http of tree.named('http'))
       for (const upstream of http.block?.named('upstream') ?? []) if (isDynamic(upstream)) this.#used += zoneSize(upstream);
-    this.#version = version;
+    this.#tree = tree;
   }
 }
 

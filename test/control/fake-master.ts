@@ -7,6 +7,7 @@ import { ConfigTree, IdSource, type TreeOperation } from '../../core/config/tree
 import { validate } from '../../core/config/validate.js';
 import { effectiveTree, type Effective } from '../../core/control/effective-tree.js';
 import { ParticipantGone, type Participant } from '../../core/control/participant.js';
+import { Staging } from '../../core/control/staging.js';
 import { Store } from '../../core/control/store.js';
 import type { MasterInstance, TransactionLimits } from '../../core/control/transaction-options.js';
 import { TransactionQueue } from '../../core/control/transactions.js';
@@ -165,6 +166,7 @@ export async function startMaster({ config, folder, limits, workers = 2 }: FakeM
     ids,
     log,
     heapSize: () => Infinity,
+    staging: new Staging(),
     participants: () => fakes,
     ...(limits && { limits }),
   });

@@ -3,6 +3,7 @@ import test, { type ExecutionContext } from 'ava';
 import { KeyValueCopy } from '../../core/control/key-value-copy.js';
 import { MasterKeyValue } from '../../core/control/key-value.js';
 import { ParticipantGone } from '../../core/control/participant.js';
+import { Staging } from '../../core/control/staging.js';
 import { Store } from '../../core/control/store.js';
 import { ConfigTree } from '../../core/config/tree.js';
 import { tempFolder } from '../harness/temp.js';
@@ -33,6 +34,7 @@ function pairs(t: ExecutionContext, folder = tempFolder(t)) {
     () => [worker],
     log,
     () => HEAP,
+    new Staging(),
   );
   worker.copy.load(structuredClone(master.snapshot()));
   let open = true;
@@ -142,6 +144,7 @@ test('a folder of its own', async (t) => {
     () => [],
     new MemoryLog(),
     () => HEAP,
+    new Staging(),
   );
   apart.configure({ ...LIMITS, folder: other });
   await apart.set('a', '1');

@@ -1,6 +1,7 @@
 /** Where an addition was put is where it is after a restart. */
 import test from 'ava';
 import * as fc from 'fast-check';
+import { printTree } from '../../core/module/print.js';
 import type { Edit } from '../../core/module/services.js';
 import type { Block, Directive } from '../../core/module/tree.js';
 import { tempFolder } from '../harness/temp.js';
@@ -49,6 +50,32 @@ test('additions keep their places over restarts, whatever comes and goes around 
     t.deepEqual(namesOf(second.instance.tree.root), expected);
   });
   await t.notThrowsAsync(fc.assert(property, { numRuns: 40 }));
+});
+
+test('changes of one transaction leave what they leave one by one, also after a restart', async (t) => {
+  const kinds = fc.constantFrom<Step['kind']>('before', 'before', 'last', 'last', 'remove', 'remove', 'replace');
+  const steps = fc.array(fc.record({ kind: kinds, pick: fc.nat(50) }), { minLength: 2, maxLength: 10 });
+  const property = fc.asyncProperty(steps, steps, async (before, steps) => {
+    const folder = tempFolder(t);
+    const [alone, together] = [
+      await fakeMaster(t, { config: CONFIG, folder: tempFolder(t) }),
+      await fakeMaster(t, { config: CONFIG, folder }),
+    ];
+    for (const [at, step] of before.entries())
+      for (const { transactions } of [alone, together]) await transactions.apply(editOf(step, `/${10 + at}`));
+    for (const [at, step] of steps.entries()) await alone.transactions.apply(editOf(step, `/${30 + at}`));
+    const { outcomes } = await together.transactions.together(
+      steps.map((step, at) => async () => ({ value: await together.transactions.apply(editOf(step, `/${30 + at}`)) })),
+      { dryRun: false, requestId: 'r' },
+    );
+    t.is(outcomes.length, steps.length);
+    t.is(together.printed(), alone.printed());
+    for (const { tree } of together.workers) t.is(printTree(tree.root), alone.printed());
+    t.deepEqual(together.drift(CONFIG), alone.drift(CONFIG));
+    const restarted = await restart(t, together, CONFIG, folder);
+    t.is(restarted.printed(), alone.printed());
+  });
+  await t.notThrowsAsync(fc.assert(property, { numRuns: 30 }));
 });
 
 test('a block that is called something else afterwards keeps its place', async (t) => {

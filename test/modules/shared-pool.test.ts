@@ -17,17 +17,22 @@ const always = (): boolean => true;
 test('the pool of dynamic zones has a limit, says what to do about it, and follows changes', (t) => {
   const pool = new SharedPool();
   const conf = 'shared_slab_pool_size 1k; http { upstream a { zone a 600; } upstream b { zone b; } }';
-  const error = t.throws(() => pool.assertRoom(upstream('c', '600'), 1, tree(conf), always), { instanceOf: ApiError });
+  const first = tree(conf);
+  const error = t.throws(() => pool.assertRoom(upstream('c', '600'), first, always), { instanceOf: ApiError });
   t.like(error, { status: 507, code: 'SharedPoolExhausted' });
   t.is(
     error.message,
     'no memory for zone "c": it needs 600 bytes, 424 of 1024 are free; raise shared_slab_pool_size to 1200 at least and reload, or remove a dynamic upstream',
   );
-  t.notThrows(() => pool.assertRoom(upstream('c', '424'), 1, tree(conf), always));
-  pool.follow(2, upstream('a', '600'), upstream('c', '424'));
-  t.notThrows(() => pool.assertRoom(upstream('d', '600'), 2, tree(conf), always));
-  // Something else has changed the configuration.
-  t.throws(() => pool.assertRoom(upstream('d', '600'), 5, tree(conf), always));
-  t.notThrows(() => pool.assertRoom(upstream('d', '600'), 6, tree(conf.replace('1k', '2k')), always));
-  t.notThrows(() => pool.assertRoom(upstream('d', '1k'), 7, tree(conf), () => false));
+  t.notThrows(() => pool.assertRoom(upstream('c', '424'), first, always));
+  t.notThrows(() => pool.assertRoom(upstream('a', '1k'), first, always, upstream('a', '600')));
+  const second = tree(conf);
+  pool.follow(first, second, upstream('a', '600'), upstream('c', '424'));
+  t.notThrows(() => pool.assertRoom(upstream('d', '600'), second, always));
+  // A change of something else, and one that was not brought into force.
+  pool.follow(first, tree(conf), undefined, upstream('e', '600'));
+  t.notThrows(() => pool.assertRoom(upstream('d', '600'), second, always));
+  t.throws(() => pool.assertRoom(upstream('d', '600'), tree(conf), always));
+  t.notThrows(() => pool.assertRoom(upstream('d', '600'), tree(conf.replace('1k', '2k')), always));
+  t.notThrows(() => pool.assertRoom(upstream('d', '1k'), tree(conf), () => false));
 });

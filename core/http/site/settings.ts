@@ -120,6 +120,9 @@ export function serverNames(lines: readonly Directive[]): { name: string; names:
   return { name: (words[0] ?? '').replace(/^\./, ''), names };
 }
 
+/** Where a server without a `listen` line listens: only root may open low ports. */
+export const defaultListen = (): string => (process.getuid?.() === 0 ? '80' : '8000');
+
 /**
  * What the `listen` lines of a server say, whose words were checked with the tree.
  * @throws ConfigErrors for addresses that stand twice

@@ -14,7 +14,7 @@ import { HandlerSet } from './handler-set.js';
 import { LocationTable } from './location-table.js';
 import type { Location, LocationMatch, LocationSettings } from './location.js';
 import { ScopedReader, type ScopeNode } from '../../config/scope.js';
-import { checkErrorPage, listenOptions, locationSettings, serverNames, serverSettings, type Product } from './settings.js';
+import { checkErrorPage, defaultListen, listenOptions, locationSettings, serverNames, serverSettings, type Product } from './settings.js';
 
 import { folderInput, type Holdings, type UnitRecorder } from '../../config/holdings.js';
 import { serverTls, type ServerTls } from './server-tls.js';
@@ -162,8 +162,7 @@ export class UnitCompiler {
   }
 
   #listens(block: Block | undefined): readonly ListenOptions[] {
-    const fallback = process.getuid?.() === 0 ? '80' : '8000';
-    return listenOptions([...(block?.named('listen') ?? [])], (text) => this.args.path(text), fallback);
+    return listenOptions([...(block?.named('listen') ?? [])], (text) => this.args.path(text), defaultListen());
   }
 
   #handlers(node: ScopeNode, step: 'compile' | 'compileServer', errors: ErrorCollector): HandlerSet {

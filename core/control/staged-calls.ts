@@ -1,0 +1,67 @@
+/** The calls of a transaction with several, one after the other, before any of them is in force. */
+import { type ActionContext, type ApiError } from '../module/control.js';
+import type { StagedChange } from './staged-change.js';
+
+/** Milliseconds that a call more may take, many times of what it should take. */
+export const PER_CALL = 2;
+
+/** What a call returned, or why it cannot be made. */
+export type Outcome = { readonly value: unknown } | { readonly error: ApiError };
+
+/** Never rejects. */
+export type StagedCall = (time: Pick<ActionContext, 'deadline' | 'extendDeadline'>) => Promise<Outcome>;
+
+export interface Together {
+  /** Of the configuration: the new one, unless a call failed or it was a dry run. */
+  readonly version: number;
+  /** In the order of the calls. */
+  readonly outcomes: readonly Outcome[];
+  /** Of a dry run, see {@link Applied.diff}. */
+  readonly diff: readonly string[];
+}
+
+export const hasFailed = (outcome: Outcome): boolean => 'error' in outcome;
+
+/** The time of a transaction, which each of its calls may extend. */
+export class SharedDeadline {
+  deadline: number;
+  readonly #extend: ActionContext['extendDeadline'];
+
+  constructor({ deadline = Infinity, extendDeadline }: Pick<ActionContext, 'deadline' | 'extendDeadline'>) {
+    this.deadline = deadline;
+    this.#extend = extendDeadline;
+  }
+
+  get ofCall(): Pick<ActionContext, 'deadline' | 'extendDeadline'> {
+    const { deadline } = this;
+    const extend = this.#extend;
+    if (extend === undefined) return { deadline };
+    const extendDeadline = (ms: number): void => {
+      this.deadline = Date.now() + ms;
+      extend(ms);
+    };
+    return { deadline, extendDeadline };
+  }
+}
+
+/**
+ * Carries the calls out on the tree that is being put together. After one that fails the others are tried without it, so that the caller
+ * learns of every error at once.
+ * @param run as a part of the change
+ */
+export async function stageCalls(
+  calls: readonly StagedCall[],
+  change: StagedChange,
+  clock: SharedDeadline,
+  run: (call: () => Promise<Outcome>) => Promise<Outcome>,
+): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  for (const [at, call] of calls.entries()) {
+    change.call = at;
+    const steps = change.steps.length;
+    const outcome = await run(() => call(clock.ofCall));
+    if (hasFailed(outcome)) change.backTo(steps);
+    outcomes.push(outcome);
+  }
+  return outcomes;
+}

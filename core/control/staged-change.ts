@@ -1,0 +1,137 @@
+import { netOperations } from '../config/net-operations.js';
+import type { SpecRegistry } from '../config/registry.js';
+import type { ConfigTree, TreeOperation } from '../config/tree.js';
+import type { Directive } from '../module/tree.js';
+import { Addresses } from './address.js';
+import type { ResolvedEdit } from './edits.js';
+import type { NewKeys } from './new-keys.js';
+import { API_TEXT, textOfCall } from './parse-directive.js';
+
+/** What one call does to the tree that the calls before it leave. */
+export interface StagedStep {
+  readonly before: ConfigTree;
+  readonly after: ConfigTree;
+  readonly edits: readonly ResolvedEdit[];
+  /** The call it came with. */
+  readonly call: number;
+}
+
+export interface StagedSurroundings {
+  /** The tree in force. */
+  readonly base: ConfigTree;
+  readonly registry: SpecRegistry;
+  readonly keys: NewKeys;
+  /** Whether the journal says that what the file has at an address was removed. */
+  readonly removed: (address: string) => boolean;
+  /** A number that no other change with several calls has; undefined for a change of one call. */
+  readonly number?: number;
+}
+
+/** A change that is being put together, of one call or of several that come into force together: the tree as it would be. */
+export class StagedChange {
+  readonly base: ConfigTree;
+  readonly keys: NewKeys;
+  /** The call that is being carried out. */
+  call = 0;
+  /** False when its calls are over: what they left running is none of it any more. */
+  isOpen = true;
+  /** What follows, beside the configuration, once it is in force. */
+  readonly followUps: (() => void)[] = [];
+  /** Milliseconds that it may take beyond what every change may. */
+  extraTime = 0;
+  readonly #steps: StagedStep[] = [];
+  /** Ids of what was added. */
+  readonly #added = new Set<number>();
+  /** By name and first argument. */
+  readonly #created = new Map<string, number>();
+  /** Ids of the blocks in `http` that something was done to. */
+  readonly #touched = new Set<number>();
+  readonly #removed = new Set<string>();
+
+  constructor(private readonly around: StagedSurroundings) {
+    this.base = around.base;
+    this.keys = around.keys;
+  }
+
+  /** As it would be. */
+  get tree(): ConfigTree {
+    return this.#steps.at(-1)?.after ?? this.base;
+  }
+
+  get steps(): readonly StagedStep[] {
+    return this.#steps;
+  }
+
+  /** What errors call text of the call. */
+  get file(): string {
+    const { number } = this.around;
+    return number === undefined ? API_TEXT : textOfCall(number, this.call);
+  }
+
+  readonly removed = (address: string): boolean => this.#removed.has(address) || this.around.removed(address);
+
+  isAdded(id: number): boolean {
+    return this.#added.has(id);
+  }
+
+  /** The directive with this name and first argument that was added. */
+  created(name: string, argument: string): Directive | undefined {
+    return this.tree.byId(this.#created.get(`${name} ${argument}`) ?? 0);
+  }
+
+  isTouched(id: number): boolean {
+    return this.#touched.has(id);
+  }
+
+  /** Ids of blocks in `http`. */
+  get touched(): Iterable<number> {
+    return this.#touched;
+  }
+
+  /** Adds what a call does. @returns the tree with it */
+  take(edits: readonly ResolvedEdit[]): ConfigTree {
+    const before = this.tree;
+    const after = before.apply(edits.flatMap(({ operations }) => operations));
+    if (this.around.number !== undefined) this.#note(edits, before, after);
+    this.#steps.push({ before, after, edits, call: this.call });
+    return after;
+  }
+
+  /** Forgets all steps from the given number of them on. */
+  backTo(steps: number): void {
+    this.#steps.length = steps;
+  }
+
+  /** The change up to and with a call. */
+  upTo(call: number): { readonly after: ConfigTree; readonly operations: readonly TreeOperation[] } {
+    const steps = this.#steps.filter((step) => step.call <= call);
+    const operations = steps.flatMap(({ edits }) => edits.flatMap((edit) => edit.operations));
+    const after = steps.at(-1)?.after ?? this.base;
+    return { after, operations: steps.length > 1 ? netOperations(this.base, after, operations) : operations };
+  }
+
+  #note(edits: readonly ResolvedEdit[], before: ConfigTree, after: ConfigTree): void {
+    const addresses = new Addresses(before, this.around.registry, this.removed);
+    const removed = edits.filter(({ op }) => op === 'remove').map(({ id }) => addresses.of(id));
+    for (const address of removed) this.#removed.add(address);
+    for (const { op, id, operations } of edits) {
+      if (op === 'add') this.#noteAdded(after.byId(id));
+      for (const operation of operations) this.#touch(operation, before, after);
+    }
+  }
+
+  #noteAdded(directive: Directive | undefined): void {
+    if (directive === undefined) return;
+    const { id, name, args } = directive;
+    this.#added.add(id);
+    this.#created.set(`${name} ${args[0]?.text ?? ''}`, id);
+  }
+
+  #touch(operation: TreeOperation, before: ConfigTree, after: ConfigTree): void {
+    if (operation.op === 'root') return;
+    const id = 'directive' in operation ? operation.directive.id : operation.id;
+    const path = after.pathOf(id);
+    const block = (path.length > 0 ? path : before.pathOf(id))[1];
+    if (block !== undefined) this.#touched.add(block.id);
+  }
+}

@@ -1,0 +1,130 @@
+import type { ArgContext } from '../module/spec.js';
+import { defaultListen, listenOptions } from '../http/site/settings.js';
+import { parseServerName, type ServerName } from '../http/site/server-names.js';
+import { parseListen, type ListenOptions } from '../net/listen-options.js';
+import type { Directive } from '../module/tree.js';
+import { VirtualServers, type VirtualServerView } from '../module/virtual-servers.js';
+import type { StagedChange } from './staged-change.js';
+import type { Staging } from './staging.js';
+
+/** A server that is not compiled. */
+interface StagedServer extends VirtualServerView {
+  readonly listens: readonly ListenOptions[];
+}
+
+/** The virtual servers that the caller is to see: those in force, or in a transaction those that its calls have made of them. */
+export class StagedServers extends VirtualServers {
+  /** A directive never changes. */
+  readonly #read = new WeakMap<Directive, StagedServer>();
+
+  constructor(
+    private readonly inForce: VirtualServers,
+    private readonly staging: Staging,
+    private readonly args: () => Pick<ArgContext, 'path'>,
+  ) {
+    super();
+  }
+
+  *all(): Generator<VirtualServerView> {
+    const change = this.staging.current;
+    if (change === undefined) yield* this.inForce.all();
+    else yield* this.#serversOf(change);
+  }
+
+  at(address: string): readonly VirtualServerView[] {
+    const change = this.staging.current;
+    if (change === undefined) return this.inForce.at(address);
+    const wanted = this.#canonical(address);
+    const all = Array.from(this.#serversOf(change)).filter(({ addresses }) => addresses.includes(wanted));
+    const first = this.#defaultOf(all, wanted);
+    return first === undefined ? [] : [first, ...all.filter((server) => server !== first)];
+  }
+
+  find(address: string, name: string | undefined): VirtualServerView | undefined {
+    const change = this.staging.current;
+    if (change === undefined) return this.inForce.find(address, name);
+    if (name === undefined) return this.at(address)[0];
+    const known = this.inForce.find(address, name);
+    if (known !== undefined && !change.isTouched(known.directive.id)) return known;
+    const [wanted, forms] = [this.#canonical(address), parseServerName(name)];
+    for (const server of this.#touched(change)) if (server.addresses.includes(wanted) && hasName(server, forms)) return server;
+    return undefined;
+  }
+
+  *usersOf(upstream: string): Generator<readonly Directive[]> {
+    const change = this.staging.current;
+    for (const path of this.inForce.usersOf(upstream)) {
+      const server = path.find(({ name }) => name === 'server');
+      if (change === undefined || server === undefined || !change.isTouched(server.id)) yield path;
+    }
+    for (const { directive } of change === undefined ? [] : this.#touched(change)) yield* usersIn(directive, [directive], upstream);
+  }
+
+  *#serversOf(change: StagedChange): Generator<StagedServer> {
+    for (const http of change.tree.root.named('http')) for (const server of http.block?.named('server') ?? []) yield this.#view(server);
+  }
+
+  *#touched(change: StagedChange): Generator<StagedServer> {
+    for (const id of change.touched) {
+      const directive = change.tree.byId(id);
+      if (directive?.name === 'server') yield this.#view(directive);
+    }
+  }
+
+  #defaultOf(servers: readonly StagedServer[], address: string): StagedServer | undefined {
+    const saysSo = ({ listens }: StagedServer): boolean => listens.some((one) => one.address === address && one.defaultServer);
+    return servers.find(saysSo) ?? servers[0];
+  }
+
+  #canonical(address: string): string {
+    const [options] = parseListen([address], (text) => this.args().path(text));
+    return options?.address ?? address;
+  }
+
+  #view(directive: Directive): StagedServer {
+    const known = this.#read.get(directive);
+    if (known !== undefined) return known;
+    const names = Array.from(directive.block?.named('server_name') ?? []).flatMap(({ args }) => args.map(({ text }) => text));
+    const listens = this.#listensOf(directive);
+    const view = { directive, listens, names, addresses: listens.map(({ address }) => address) };
+    this.#read.set(directive, view);
+    return view;
+  }
+
+  /** None where they are wrong: the change as a whole is refused for it. */
+  #listensOf({ block }: Directive): readonly ListenOptions[] {
+    try {
+      return listenOptions([...(block?.named('listen') ?? [])], (text) => this.args().path(text), defaultListen());
+    } catch {
+      return [];
+    }
+  }
+}
+
+function hasName({ names }: StagedServer, wanted: readonly ServerName[]): boolean {
+  const all = names.length === 0 ? [''] : names;
+  return all.some((name) => formsOf(name).some((form) => wanted.some((one) => one.kind === form.kind && one.name === form.name)));
+}
+
+function formsOf(name: string): readonly ServerName[] {
+  try {
+    return parseServerName(name);
+  } catch {
+    return [];
+  }
+}
+
+/** What passes requests to an upstream in a block, told by its text: it was not compiled yet. @param path to the block */
+function* usersIn(block: Directive, path: readonly Directive[], upstream: string): Generator<readonly Directive[]> {
+  let isUser = false;
+  for (const directive of block.block ?? []) {
+    if (directive.block !== undefined) yield* usersIn(directive, [...path, directive], upstream);
+    else if (directive.name.endsWith('_pass') && hostOf(directive.args[0]?.text ?? '') === upstream) isUser = true;
+  }
+  if (isUser) yield path;
+}
+
+/** Of `http://shop/x`, and of `shop`. */
+function hostOf(target: string): string {
+  return target.replace(/^[a-z]+:\/\//, '').replace(/[/:?].*$/s, '');
+}

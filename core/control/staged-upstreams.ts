@@ -1,0 +1,81 @@
+import { Upstreams, type PeerView, type UpstreamView } from '../module/services.js';
+import type { Directive } from '../module/tree.js';
+import type { StagedChange } from './staged-change.js';
+import type { Staging } from './staging.js';
+
+/** The upstreams that the caller is to see: those in force, or in a transaction those that its calls have made of them. */
+export class StagedUpstreams extends Upstreams {
+  constructor(
+    private readonly inForce: Upstreams,
+    private readonly staging: Staging,
+  ) {
+    super();
+  }
+
+  get(name: string): UpstreamView | undefined {
+    const change = this.staging.current;
+    const known = this.inForce.get(name);
+    if (change === undefined) return known;
+    const directive = (known && change.tree.byId(known.directive.id)) ?? upstreamAdded(change, name);
+    return directive && new StagedUpstream(change, directive, known);
+  }
+
+  *all(): Generator<UpstreamView> {
+    const change = this.staging.current;
+    if (change === undefined) yield* this.inForce.all();
+    else for (const http of change.tree.root.named('http')) yield* this.#allIn(change, http);
+  }
+
+  *#allIn(change: StagedChange, http: Directive): Generator<UpstreamView> {
+    for (const directive of http.block?.named('upstream') ?? [])
+      yield new StagedUpstream(change, directive, this.inForce.get(directive.args[0]?.text ?? ''));
+  }
+}
+
+function upstreamAdded(change: StagedChange, name: string): Directive | undefined {
+  const directive = change.created('upstream', name);
+  return directive !== undefined && change.tree.parentOf(directive.id)?.name === 'http' ? directive : undefined;
+}
+
+/** Its directives are those of the transaction; what its members do is known of those in force. */
+class StagedUpstream implements UpstreamView {
+  constructor(
+    private readonly change: StagedChange,
+    readonly directive: Directive,
+    private readonly known: UpstreamView | undefined,
+  ) {}
+
+  get name(): string {
+    return this.directive.args[0]?.text ?? '';
+  }
+
+  get zone(): string | undefined {
+    const [zone] = this.directive.block?.named('zone') ?? [];
+    return zone?.args[0]?.text;
+  }
+
+  get keepalive(): number {
+    return this.known?.keepalive ?? 0;
+  }
+
+  get zombies(): number {
+    return this.known?.zombies ?? 0;
+  }
+
+  get peers(): Iterable<PeerView> {
+    return this.known?.peers ?? [];
+  }
+
+  get size(): number {
+    return Array.from(this.directive.block?.named('server') ?? []).length;
+  }
+
+  peer(id: number): PeerView | undefined {
+    return this.known?.peer(id);
+  }
+
+  resetStatistics(): void {
+    const { known } = this;
+    if (known !== undefined) this.change.followUps.push(() => known.resetStatistics());
+  }
+}
