@@ -1,0 +1,85 @@
+/**
+ * The pages of docs/tasks are followed line by line, on a node with the shipped configuration. A block of type `console` is a session:
+ * behind `$ ` there is what somebody types, below it what is printed. `…` stands for anything.
+ */
+import { execFile } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import test from 'ava';
+import { get } from '../harness/client.js';
+import { shared } from '../harness/scope.js';
+import { startSrv, type Srv } from '../harness/srv.js';
+import { waitFor } from '../harness/wait.js';
+import { readRoot } from './source-files.js';
+
+/** The ports of the shipped configuration. */
+const SHIPPED = ['8080', '8081', '9101', '9102', '9103', '9104'];
+const PORTS = new RegExp(`\\b(${SHIPPED.join('|')})\\b`, 'g');
+const LIMIT_MS = 10_000;
+
+const node = shared(async (scope) => {
+  const shipped = (file: string): string => readRoot(`conf/${file}`).replaceAll(PORTS, '%%PORT_$1%%');
+  const conf = shipped('srv.conf').replace('worker_processes auto', 'worker_processes 2');
+  const files = Object.fromEntries(['srv_ctrl.conf', 'srv_broker.conf'].map((file) => [`conf/${file}`, shipped(file)]));
+  const srv = await startSrv(scope, conf, { files });
+  await waitFor('the API', () =>
+    get(srv.port('8081'), '/api/v1/history').then(
+      ({ status }) => status === 200,
+      () => false,
+    ),
+  );
+  return srv;
+});
+
+interface Step {
+  readonly command: string;
+  readonly output: string;
+}
+
+function steps(page: string): Step[] {
+  const sessions = Array.from(page.matchAll(/^```console\n(.*?)^```$/gms), ([, session = '']) => session);
+  return sessions.flatMap((session) =>
+    session
+      .split(/^\$ /m)
+      .slice(1)
+      .map((step) => {
+        const [command = ''] = /^(?:.*\\\n)*.*\n/.exec(step) ?? [];
+        return { command: command.trim(), output: step.slice(command.length) };
+      }),
+  );
+}
+
+function run(command: string, cwd: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    execFile('bash', ['-c', `set -o pipefail; ${command}`], { cwd, timeout: LIMIT_MS }, (error, stdout, stderr) =>
+      error && stdout === '' ? reject(new Error(`${command}: ${error.message}${stderr}`)) : resolve(stdout),
+    );
+  });
+}
+
+/** What is printed, as the page would have it. */
+async function printed(srv: Srv, command: string): Promise<string> {
+  const here = command.replaceAll(PORTS, (port) => String(srv.port(port)));
+  const output = await run(here, srv.prefix);
+  const shipped = new Map(SHIPPED.map((port) => [String(srv.port(port)), port]));
+  const named = output.replaceAll(/\b\d{4,5}\b/g, (number) => shipped.get(number) ?? number);
+  return named.endsWith('\n') || named === '' ? named : `${named}\n`;
+}
+
+function matches(expected: string, actual: string): boolean {
+  const pattern = expected
+    .split('…')
+    .map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`))
+    .join('[^]*?');
+  return new RegExp(`^${pattern}$`).test(actual);
+}
+
+for (const file of readdirSync(new URL('../../../docs/tasks', import.meta.url)).filter((name) => name !== 'README.md')) {
+  test.serial(`docs/tasks/${file} can be followed`, async (t) => {
+    const page = steps(readRoot(`docs/tasks/${file}`));
+    t.true(page.length > 0);
+    for (const { command, output } of page) {
+      const actual = await printed(await node(), command);
+      t.true(matches(output, actual), `$ ${command}\n${actual}\nexpected:\n${output}`);
+    }
+  });
+}
