@@ -16,10 +16,11 @@ const SHIPPED = ['8080', '8081', '9101', '9102', '9103', '9104'];
 const PORTS = new RegExp(`\\b(${SHIPPED.join('|')})\\b`, 'g');
 const LIMIT_MS = 10_000;
 
+const shippedFile = (file: string): string => readRoot(`conf/${file}`).replaceAll(PORTS, '%%PORT_$1%%');
+
 const node = shared(async (scope) => {
-  const shipped = (file: string): string => readRoot(`conf/${file}`).replaceAll(PORTS, '%%PORT_$1%%');
-  const conf = shipped('srv.conf').replace('worker_processes auto', 'worker_processes 2');
-  const files = Object.fromEntries(['srv_ctrl.conf', 'srv_broker.conf'].map((file) => [`conf/${file}`, shipped(file)]));
+  const conf = shippedFile('srv.conf').replace('worker_processes auto', 'worker_processes 2');
+  const files = Object.fromEntries(['srv_ctrl.conf', 'srv_broker.conf'].map((file) => [`conf/${file}`, shippedFile(file)]));
   const srv = await startSrv(scope, conf, { files });
   await waitFor('the API', () =>
     get(srv.port('8081'), '/api/v1/history').then(
