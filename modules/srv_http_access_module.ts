@@ -9,6 +9,7 @@ const rule = directive({
   in: ['http', 'server', 'location', 'limit_except'],
   args: clients({ all: true }),
   many: true,
+  dynamic: true,
   doc: 'Access rule for a client address; the first matching rule applies.',
 });
 const directives = { allow: rule, deny: rule };

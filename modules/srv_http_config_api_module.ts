@@ -1,7 +1,7 @@
 import { DATA_PLANE_ERRORS, route, type Call, type Reply } from '../core/module/control.js';
 import { controlModule } from '../core/module/manifest.js';
 import { Type } from '../core/module/schema.js';
-import { DataPlane } from '../core/module/services.js';
+import { ApiRoutes, DataPlane } from '../core/module/services.js';
 import { readReply, type Versioned } from '../core/module/versioned.js';
 
 const Text = Type.String({ contentMediaType: 'text/plain', description: 'With `?format=text`: the configuration as text.' });
@@ -26,10 +26,23 @@ const drift = {
   errors: DATA_PLANE_ERRORS,
 } as const;
 
+const keys = {
+  summary: 'List the keys of settings, each with a path of its own',
+  responses: { 200: Type.Array(Type.String()) },
+} as const;
+
 /** The configuration as a whole, over HTTP: `/v1/config/`. The data plane knows what a call means. */
 @controlModule({ name: 'srv_http_config_api_module', api: 1, key: 'config' })
 export class ConfigurationApi {
-  constructor(private readonly dataPlane: DataPlane) {}
+  constructor(
+    private readonly dataPlane: DataPlane,
+    private readonly routes: ApiRoutes,
+  ) {}
+
+  @route('GET', '', keys)
+  keys(): Reply {
+    return { status: 200, body: this.routes.settings };
+  }
 
   @route('GET', '/effective', effective)
   async effective({ query, ...call }: Call<typeof effective>): Promise<Reply> {

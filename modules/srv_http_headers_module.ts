@@ -75,6 +75,7 @@ const directives = {
     in: ['http', 'server', 'location', 'if in location'],
     args: { name: fieldTemplate(), value: template('value'), always: word('always') },
     many: true,
+    dynamic: true,
     doc: 'Adds a field to responses with status 200, 201, 204, 206, 301-304, 307, 308; with always to all. Last-Modified and ETag replace those of the response; an empty value removes them.',
   }),
   expires: directive({

@@ -17,7 +17,8 @@ import {
 } from './rpc-messages.js';
 import type { Outcome, StagedCall, Together } from './staged-calls.js';
 
-type Action = (params: unknown, context: ActionContext) => unknown;
+/** What a call by name carries out. */
+export type Action = (params: unknown, context: ActionContext) => unknown;
 
 /** Carries out several calls as one change. */
 export type Transact = (calls: readonly StagedCall[], context: ActionContext) => Promise<Together>;
@@ -37,9 +38,13 @@ export class ActionServer {
     private readonly transact: Transact,
   ) {}
 
-  /** Makes the actions of these modules callable, and no others. */
-  serve(modules: Iterable<object>): void {
+  /**
+   * Makes the actions of these modules callable, and no others.
+   * @param more actions that belong to no object of a module, by name
+   */
+  serve(modules: Iterable<object>, more: Iterable<readonly [name: string, action: Action]> = []): void {
     this.#actions.clear();
+    for (const [name, action] of more) this.#actions.set(name, action);
     for (const module of modules) {
       for (const [name, method] of actionsOf(module)) {
         const carryOut = (module as Record<string, Action>)[method];

@@ -53,6 +53,9 @@ function viewOf(entry: HistoryEntry): HistoryView {
   const { version, at, origin } = entry;
   const kept = JSON.parse(entry.changes) as readonly unknown[] | null;
   if (isReload(entry)) return { version, at, origin, changes: undefined, diff: (kept ?? []) as readonly string[] };
-  const changes = (kept as readonly AddressChange[] | null)?.map(({ address, ...texts }) => ({ place: readable(address), ...texts }));
+  const changes = (kept as readonly AddressChange[] | null)?.map(({ address, next: _, ...texts }) => ({
+    place: readable(address),
+    ...texts,
+  }));
   return { version, at, origin, changes, diff: [] };
 }

@@ -23,6 +23,8 @@ export interface AddressChange {
   readonly address: string;
   readonly before?: string;
   readonly after?: string;
+  /** What it stood in front of, where it was removed and its block is read in order. */
+  readonly next?: string;
 }
 
 /** One transaction as it is written. */
@@ -154,7 +156,8 @@ export class JournalEntry {
       const was = known === undefined ? text : known.was;
       this.#put({ address, op: 'remove', parent: this.#before.around(old.id), text, was, key: old.key }, known);
     }
-    this.changes.push({ address, before: text });
+    const next = old.key === undefined ? this.#nextAddress(old) : undefined;
+    this.changes.push({ address, before: text, ...(next !== undefined && { next }) });
   }
 
   /** What was put in front of a directive that goes is in front of the next one then. */
@@ -171,6 +174,17 @@ export class JournalEntry {
       this.store.overlay.put({ ...row, sibling, seq: this.nextSeq() });
       this.#placeAgain(this.store.overlay.inFrontOf(row.address), row.address);
     }
+  }
+
+  /** Of the directive behind one that was removed. Lines with lasting keys are in the order of these. */
+  #nextAddress({ id }: Directive): string | undefined {
+    const { before } = this.change;
+    let isBehind = false;
+    for (const directive of before.parentOf(id)?.block ?? before.root) {
+      if (isBehind) return this.#before.of(directive.id);
+      isBehind = directive.id === id;
+    }
+    return undefined;
   }
 
   #previousAddress({ id }: Directive): string | undefined {

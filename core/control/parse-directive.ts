@@ -49,10 +49,16 @@ interface Making {
 }
 
 /** Nobody wrote it, so it has no line. */
-function madeDirective({ name, words, block }: NewDirective, making: Making): DirectiveData {
+function madeDirective({ name, words, block, pointer = '' }: NewDirective, making: Making): DirectiveData {
   const args = words.map((text) => ({ text, line: 0, column: 0 }));
   const children = block?.flatMap((part) => ('text' in part ? sentDirectives(part, making) : madeDirective(part, making)));
-  return { id: making.ids.next(), name, args, source: { file: making.file, line: 0, column: 0 }, ...(children && { block: children }) };
+  return {
+    id: making.ids.next(),
+    name,
+    args,
+    source: { file: making.file + pointer, line: 0, column: 0 },
+    ...(children && { block: children }),
+  };
 }
 
 function sentDirectives({ text, pointer }: SentText, { ids, file, errors }: Making): readonly DirectiveData[] {

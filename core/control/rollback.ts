@@ -21,9 +21,13 @@ export interface RollbackSurroundings extends EditSurroundings {
  * @throws ApiError 409 `RollbackImpossible` when what a change is about stood in a block that is not there any more
  */
 export function rollbackEdits(changes: Iterable<AddressChange>, around: RollbackSurroundings): ResolvedEdit[] {
-  const wanted = new Map<string, string | undefined>();
-  for (const { address, before } of changes) wanted.set(address, before);
-  const places = [...wanted].map(([address, text]) => ({ address, text, steps: stepsIn(address) }));
+  const wanted = new Map<string, AddressChange>();
+  for (const change of changes) {
+    // Its place among the others is that of the oldest change.
+    wanted.delete(change.address);
+    wanted.set(change.address, change);
+  }
+  const places = Array.from(wanted.values(), ({ address, before: text, next }) => ({ address, text, next, steps: stepsIn(address) }));
   const rollback = new Rollback(around);
   // What is in a block that comes back is put right after it.
   for (const place of places.toSorted((a, b) => a.steps.length - b.steps.length)) rollback.restore(place);
@@ -35,6 +39,8 @@ interface WantedPlace {
   /** Undefined: nothing was there. */
   readonly text: string | undefined;
   readonly steps: readonly string[];
+  /** What it stood in front of. */
+  readonly next: string | undefined;
 }
 
 /** A block on the way back. */
@@ -55,18 +61,18 @@ class Rollback {
     this.#tree = around.tree;
   }
 
-  restore({ address, text, steps }: WantedPlace): void {
+  restore({ address, text, steps, next }: WantedPlace): void {
     const parent = this.#blockAt(steps.slice(0, -1));
     const target = parent && this.#childAt(parent, address);
     if (text === undefined) {
       if (target !== undefined) this.#push({ op: 'remove', id: target.id, operations: [{ op: 'remove', id: target.id }] });
     } else if (parent === undefined)
       throw new ApiError(409, 'RollbackImpossible', `${readable(address)} stood in a block that the configuration does not have any more`);
-    else if (target === undefined) this.#add(parent, address, text);
+    else if (target === undefined) this.#add(parent, address, text, next);
     else if (printDirective(target) !== text) this.#replace(target, parent.context, text);
   }
 
-  #add(parent: BlockAt, address: string, text: string): void {
+  #add(parent: BlockAt, address: string, text: string, next: string | undefined): void {
     const key = /@(\d+)$/.exec(stepsIn(address).at(-1) ?? '')?.[1];
     const parsed: DirectiveData = {
       ...parseDirective(text, this.around.ids, this.around.file),
@@ -74,7 +80,9 @@ class Rollback {
     };
     const directive = withKeys(parsed, parent.context, this.around, () => parent.address);
     this.#restored.add(address);
-    this.#push({ op: 'add', id: directive.id, operations: [{ op: 'add', parent: parent.id, directive }], address });
+    const before = next === undefined ? undefined : this.#childAt(parent, next)?.id;
+    const operation = { op: 'add', parent: parent.id, directive, ...(before !== undefined && { before }) } as const;
+    this.#push({ op: 'add', id: directive.id, operations: [operation], address });
   }
 
   #replace(target: Directive, context: ContextName, text: string): void {

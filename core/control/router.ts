@@ -1,6 +1,7 @@
 import { ApiError, routesOf, type Call, type Reply } from '../module/control.js';
 import type { ErrorBody, Handler, HttpRequest } from '../module/http.js';
 import { ApiRoutes, type ApiBase, type ApiPlace, type CarriedCall, type CarriedOut, type Log } from '../module/services.js';
+import type { Setting } from '../module/setting.js';
 import type { ApiCall, ApiResponse } from './api-call.js';
 import { apiContent } from './api-content.js';
 import { apiErrors } from './api-error-body.js';
@@ -11,6 +12,7 @@ import { carriedCall, carryOutTogether } from './joint-calls.js';
 import { openApi } from './openapi.js';
 import { replyError, responseOfRoute } from './reply-check.js';
 import { readInput } from './request-input.js';
+import { settingRoutes } from './settings/setting-routes.js';
 import { makeRoute, RouteTable, type Match, type Route } from './route-table.js';
 import { invalidFields } from './schema.js';
 
@@ -23,14 +25,15 @@ const DOCUMENT_METHODS = 'GET, HEAD, OPTIONS';
 /** A module at work. */
 interface RoutedModule {
   readonly instance: object;
-  /** `key`: first part of its paths below `/v1/`. Undefined: it has no routes. */
-  readonly declaration: { readonly manifest: { readonly name: string; readonly key?: string } };
+  /** `key`: first part of its paths below `/v1/`. Undefined: it has no routes of its own. */
+  readonly declaration: { readonly manifest: { readonly name: string; readonly key?: string; readonly settings?: readonly Setting[] } };
 }
 
 /** The REST API: finds the route of a call, checks its input against the schemas, and makes one kind of response of every outcome. */
 export class ControlRouter extends ApiRoutes {
   #routes = new RouteTable();
   #keys: ReadonlySet<string> = new Set([DOCUMENT]);
+  #settings: readonly string[] = [];
   /** Of a change that is being prepared: what its configuration is checked against. */
   #preparedKeys: ReadonlySet<string> | undefined;
 
@@ -50,8 +53,14 @@ export class ControlRouter extends ApiRoutes {
   prepare(modules: Iterable<RoutedModule>): { commit(): void; abort(): void } {
     const routes = new RouteTable();
     const keys = new Set([DOCUMENT]);
+    const settings: string[] = [];
     for (const { instance, declaration } of modules) {
-      const { name, key } = declaration.manifest;
+      const { name, key, settings: declared = [] } = declaration.manifest;
+      for (const setting of declared) {
+        settings.push(setting.key);
+        keys.add(setting.key);
+        for (const route of settingRoutes(setting, name, this.dataPlane)) routes.add(route);
+      }
       if (key === undefined) continue;
       keys.add(key);
       for (const declaration of routesOf(instance)) routes.add(makeRoute(instance, { name, key }, declaration));
@@ -61,6 +70,7 @@ export class ControlRouter extends ApiRoutes {
       commit: () => {
         this.#routes = routes;
         this.#keys = keys;
+        this.#settings = settings.toSorted();
         this.#preparedKeys = undefined;
       },
       abort: () => void (this.#preparedKeys = undefined),
@@ -69,6 +79,10 @@ export class ControlRouter extends ApiRoutes {
 
   get keys(): ReadonlySet<string> {
     return this.#preparedKeys ?? this.#keys;
+  }
+
+  get settings(): readonly string[] {
+    return this.#settings;
   }
 
   content(place: ApiPlace): Handler {

@@ -74,7 +74,8 @@ const NUMBER = /^-?\d{1,15}(\.\d{1,15})?$/;
 /** Callers send `"3"` for 3, as forms and shell scripts do. */
 function withNumbers(schema: unknown, value: unknown): unknown {
   if (!isObject(schema)) return value;
-  const { type, properties, items } = schema;
+  const { properties, items } = schema;
+  const type = mainType(schema);
   if ((type === 'integer' || type === 'number') && typeof value === 'string' && NUMBER.test(value)) return Number(value);
   if (type === 'boolean' && (value === 'true' || value === 'false')) return value === 'true';
   if (type === 'array' && Array.isArray(value)) return value.map((entry) => withNumbers(items, entry));
@@ -85,6 +86,12 @@ function withNumbers(schema: unknown, value: unknown): unknown {
       withNumbers(Object.hasOwn(properties, name) ? properties[name] : undefined, entry),
     ]),
   );
+}
+
+/** The type beside which `null` may be allowed. */
+function mainType({ type }: Json): unknown {
+  const [first, second, ...others] = Array.isArray(type) ? (type as unknown[]) : [type];
+  return others.length === 0 && (second === undefined || second === 'null') ? first : undefined;
 }
 
 /** The part of a schema that a path such as `#/items/properties/weight` leads to. */

@@ -3,6 +3,7 @@ import { wordHint } from '../module/suggest.js';
 import { HELPERS, PLANES, type ModuleDeclaration, type ModuleKind } from '../module/manifest.js';
 import { directivesErrors } from './check-directives.js';
 import { HANDLER_PARTS } from './module-order.js';
+import { settingsErrors } from './check-settings.js';
 import { isModuleService } from './module-services.js';
 import { isRecord, isTexts, ManifestError, unknownKeys, type ManifestErrors } from './manifest-error.js';
 
@@ -18,6 +19,7 @@ const OF_ALL: Checks = {
   needs: needsErrors,
   provides: providesErrors,
   directives: directivesErrors,
+  settings: settingsErrors,
 };
 
 /** What a manifest of each kind may say. */

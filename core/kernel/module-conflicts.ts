@@ -9,7 +9,8 @@ export class ModuleConflicts {
 
   *add({ name: module, declaration, instance }: RunningModule): ManifestErrors {
     for (const action of actionsOf(instance).keys()) yield* claim(this.#actions, 'action', action, module);
-    const { key } = declaration.manifest;
+    const { key, settings = [] } = declaration.manifest;
+    for (const setting of settings) yield* claim(this.#keys, 'key', setting.key, module);
     if (key === undefined) return;
     yield* claim(this.#keys, 'key', key, module);
     const seen = new Map<string, string>();

@@ -10,6 +10,7 @@ import type { ArgContext } from '../module/spec.js';
 import { defaultErrors } from './check-defaults.js';
 import { hookErrors } from './check-hooks.js';
 import { routeErrors } from './check-routes.js';
+import { settingDirectivesErrors } from './check-settings.js';
 import { ManifestError, type ManifestErrors } from './manifest-error.js';
 import { loadErrors } from './load-errors.js';
 import type { LoadedModule } from './module-file.js';
@@ -66,6 +67,7 @@ export class RunningModules implements Iterable<RunningModule> {
       yield* routeErrors(instance);
       yield* conflicts.add(running);
       yield* order.errors(declaration.manifest, (name) => set.isShipped(name));
+      if (set.plane === 'data') yield* settingDirectivesErrors(declaration.manifest.settings, set.registry);
     }
     const start = (module: LoadedModule): void => {
       const running = runOrExplain(module, () => run(module, services));

@@ -1,12 +1,16 @@
 import type { BusEndpoint } from '../control/bus-endpoint.js';
 import type { EventRecord } from '../control/event-record.js';
-import type { ActionServer, Transact } from '../control/action-server.js';
+import type { Action, ActionServer, Transact } from '../control/action-server.js';
+import type { Services } from '../kernel/services.js';
 import type { RunningModules } from '../kernel/running-modules.js';
-import type { Log } from '../module/services.js';
+import { ServerInfo, Transactions, type Log } from '../module/services.js';
+import type { Setting } from '../module/setting.js';
+import { VirtualServers } from '../module/virtual-servers.js';
 
 interface Bus {
   readonly endpoint: BusEndpoint;
   readonly server: ActionServer;
+  readonly actionsOf: (settings: Iterable<Setting>) => Iterable<readonly [name: string, action: Action]>;
 }
 
 /** The data plane's side of the bus: the actions of its modules, for the processes of the control plane. */
@@ -17,6 +21,7 @@ export class ControlLink {
     private readonly log: Log,
     private readonly events: EventRecord,
     private readonly transact: Transact,
+    private readonly services: Services,
   ) {}
 
   /**
@@ -27,11 +32,15 @@ export class ControlLink {
   async open(folder: string, modules: RunningModules): Promise<string> {
     // A reload may ask for it while the start still opens it: a second one would have other credentials.
     this.#bus ??= this.#create(folder);
-    const { endpoint, server } = await this.#bus.catch((error: unknown) => {
+    const { endpoint, server, actionsOf } = await this.#bus.catch((error: unknown) => {
       this.#bus = undefined;
       throw error;
     });
-    server.serve(Array.from(modules, ({ instance }) => instance));
+    const settings = Array.from(modules, ({ declaration }) => declaration.manifest.settings ?? []).flat();
+    server.serve(
+      Array.from(modules, ({ instance }) => instance),
+      actionsOf(settings),
+    );
     return endpoint.file;
   }
 
@@ -43,15 +52,23 @@ export class ControlLink {
 
   async #create(folder: string): Promise<Bus> {
     // Only a server with helpers needs any of this.
-    const [{ createBusEndpoint }, { BusClient }, { ActionServer }] = await Promise.all([
+    const [{ createBusEndpoint }, { BusClient }, { ActionServer }, { settingActions }, { SettingsInForce }] = await Promise.all([
       import('../control/bus-endpoint.js'),
       import('../control/bus.js'),
       import('../control/action-server.js'),
+      import('../control/settings/setting-actions.js'),
+      import('../control/settings/settings-in-force.js'),
     ]);
     const endpoint = createBusEndpoint(folder);
     const client = new BusClient(endpoint, 'master', this.log);
     const server = new ActionServer(client, this.log, this.transact);
     server.start(() => this.events.sendTo({ keep: (topic, text = '') => client.retain(topic, text) }));
-    return { endpoint, server };
+    const { services } = this;
+    const inForce = new SettingsInForce({
+      transactions: services.get(Transactions),
+      servers: { http: services.get(VirtualServers) },
+      info: services.get(ServerInfo),
+    });
+    return { endpoint, server, actionsOf: (settings) => settingActions(settings, inForce) };
   }
 }

@@ -87,7 +87,7 @@ export class Master {
     this.#showStaged();
     this.#instance.services.provide(EventLog, this.#events);
     this.#helpers = new HelperSet(log, this.#events);
-    this.#link = new ControlLink(log, this.#events, (calls, context) => this.#queue.together(calls, context));
+    this.#link = new ControlLink(log, this.#events, (calls, context) => this.#queue.together(calls, context), this.#instance.services);
     this.#workers = new WorkerPool({
       log,
       events: this.#events,

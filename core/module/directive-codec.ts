@@ -14,6 +14,12 @@ export function readPlain(spec: DirectiveSpec, directive: Written): unknown {
   return isRejected ? undefined : value;
 }
 
+/** The value of one text where nothing is compiled, and where it must not have variables. @throws ArgError */
+export function readPlainArgument<T, J>(type: ArgType<T, J>, text: string): T {
+  if (text.includes('$')) throw new ArgError(`variables are not supported in "${text}"`);
+  return type.parse(text, PLAIN);
+}
+
 /**
  * Where nothing is compiled: paths stay as they are written, and templates are only their source.
  */

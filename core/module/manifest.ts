@@ -4,12 +4,13 @@ import type { SecureContextOptions } from 'node:tls';
 import { injectable } from 'tsyringe';
 import type { Phase, Scope, HttpHandlers, VariableGetter, VariablePrefix } from './http.js';
 import type { BalancingMethod, UpstreamScope } from './balancer.js';
+import type { Setting } from './setting.js';
 import type { ArgContext, Directives } from './spec.js';
 import type { Directive } from './tree.js';
 
 /** The version of this contract. A module with another one, or with a later minor, is refused by name. */
 export const API_VERSION = 1;
-/** What was added without taking anything away: 1 added services between modules, tasks, order by name, both halves in one file; 2 events. */
+/** What was added without taking anything away: 1 added services between modules, tasks, order by name, both halves in one file; 2 events, settings. */
 export const API_MINOR = 2;
 
 /** Where a module may be loaded: the data plane, the control plane (the process of `helper ctrl`), or either. */
@@ -23,6 +24,8 @@ export interface Manifest {
   readonly api: typeof API_VERSION | `${typeof API_VERSION}.${number}`;
   readonly plane?: Plane;
   readonly directives?: Directives;
+  /** What the API shows and changes below `/v1/config/`. The file is loaded in both planes then. */
+  readonly settings?: readonly Setting[];
   /** Modules that must be loaded before this one, by name, and services of modules that its constructor does not ask for. */
   readonly needs?: readonly (string | ModuleService)[];
   /** Services that the module's object is for other modules: their constructors ask for them as for those of srv. */

@@ -144,8 +144,10 @@ export abstract class DataPlane {
 
 /** The REST API of this control-plane process: all routes of all loaded control modules. */
 export abstract class ApiRoutes {
-  /** Keys of the control modules: the first parts of paths below `/v1/`. */
+  /** Keys of the control modules, the first parts of paths below `/v1/`, and of the settings. */
   abstract readonly keys: ReadonlySet<string>;
+  /** Keys of the settings, in order. */
+  abstract readonly settings: readonly string[];
   /** The content handler of a location that holds the API or a part of it. */
   abstract content(place: ApiPlace): Handler;
   /** The error handler of a location that holds the API, or of a server with such locations: the one error body. */

@@ -43,6 +43,8 @@ export interface Block extends Iterable<Directive> {
 export interface NewDirective {
   readonly name: string;
   readonly words: readonly string[];
+  /** JSON pointer of the field that it is made of: errors name it. */
+  readonly pointer?: string;
   /** What its block holds; absent: it has none. */
   readonly block?: readonly BlockPart[];
 }

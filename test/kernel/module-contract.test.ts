@@ -66,6 +66,9 @@ const BAD_ROUTES: readonly (readonly [route: string, reason: string, hint: strin
   [`'GET', '/x', { summary: 'x', responses: { 204: null }, errors: [{ code: 'A' }] }`, 'GET "/x": "errors" must be codes', ''],
 ];
 
+/** A set of fields for a setting. */
+const SET = `{ fields: { root: {} }, directives: ['root'], read: () => ({}), write: () => [] }`;
+
 const IS_REFUSED: readonly (readonly [what: string, source: PluginSource, reason: string, hint: string])[] = [
   ['an unknown context', spec(`{ in: ['location', 'srver'] }`), 'directive "greet": unknown context "srver"', 'did you mean "server"?'],
   [
@@ -196,13 +199,13 @@ const IS_REFUSED: readonly (readonly [what: string, source: PluginSource, reason
     'an unknown key',
     { manifest: 'foo: 1' },
     'unknown key in the manifest "foo"',
-    'one of: name, api, plane, needs, provides, directives, after, before, phases, variables',
+    'one of: name, api, plane, needs, provides, directives, settings, after, before, phases, variables',
   ],
   [
     'a key of another kind of module',
     { kind: 'core', manifest: 'phases: {}' },
     'unknown key in the manifest "phases"',
-    'one of: name, api, plane, needs, provides, directives',
+    'one of: name, api, plane, needs, provides, directives, settings',
   ],
   ['an unknown plane', { manifest: `plane: 'foo'` }, 'unknown plane "foo"', 'one of: data, control, both'],
   [
@@ -307,6 +310,36 @@ const IS_REFUSED: readonly (readonly [what: string, source: PluginSource, reason
     { manifest: `variables: { acme: 'x' }` },
     'variable "acme" must be a function',
     'it gets the request and returns its text',
+  ],
+  [
+    'a setting of a directive that is not dynamic',
+    { manifest: `settings: [{ key: 'acme', summary: 'x', engine: 'http', location: [${SET}] }]` },
+    'setting "acme": directive "root" is not dynamic',
+    '',
+  ],
+  [
+    'a setting of a directive that no module has',
+    { manifest: `settings: [{ key: 'acme', summary: 'x', engine: 'http', global: [${SET}] }]`.replace(`'root'`, `'acme'`) },
+    'setting "acme": no directive "acme" in global',
+    'load the module that has it before this one',
+  ],
+  [
+    'settings that share a directive',
+    { manifest: `settings: [{ key: 'acme', summary: 'x', engine: 'http', location: [${SET}, { ...${SET}, fields: { other: {} } }] }]` },
+    'setting "acme": directive "root" belongs to two sets of "location"',
+    'put the fields into one',
+  ],
+  [
+    'a setting without a key',
+    { manifest: `settings: [{ summary: 'x', engine: 'http' }]` },
+    'setting "undefined": invalid "key"',
+    'a letter, then letters, digits and underscores, all in lower case',
+  ],
+  [
+    'a set of fields that cannot be read',
+    { manifest: `settings: [{ key: 'acme', summary: 'x', engine: 'http', location: [{ fields: {}, directives: ['root'] }] }]` },
+    'setting "acme": "location" must be an array of sets of fields',
+    'with fields, directives, read, write',
   ],
   [
     'routes without a key',

@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto';
+import { assertPreconditions, type ActionContext } from '../../module/control.js';
+import type { Edit, ServerInfo, Transactions } from '../../module/services.js';
+import { sameJson } from '../../module/setting-fields.js';
+import type { Setting, SettingCall, SettingSurroundings } from '../../module/setting.js';
+import type { Directive } from '../../module/tree.js';
+import { DONE, type Versioned } from '../../module/versioned.js';
+import type { VirtualServers } from '../../module/virtual-servers.js';
+import { CallErrors } from './call-errors.js';
+import { lineEdits } from './line-edits.js';
+import { settingTargets, type Fields, type SettingBody, type Target } from './setting-targets.js';
+import { linesOf, shownFields, shownServer } from './setting-view.js';
+
+export interface SettingPage {
+  /** The id of the server that the page before ended with. */
+  readonly after?: number;
+  readonly limit?: number;
+}
+
+/** What settings are read from and changed in. */
+export interface SettingServices {
+  readonly transactions: Transactions;
+  /** By the name of the block of their traffic engine. */
+  readonly servers: Readonly<Partial<Record<Setting['engine'], VirtualServers>>>;
+  readonly info: Pick<ServerInfo, 'path'>;
+}
+
+/** The settings in force: what they show, and what a call of the API changes. Master only. */
+export class SettingsInForce {
+  /** What the servers of a setting say, in short: zero if it is nothing. */
+  readonly #digests = new WeakMap<Setting, WeakMap<Directive, bigint>>();
+
+  constructor(private readonly services: SettingServices) {}
+
+  /** Servers in the order in which they were made where a page is asked for: what comes or goes meanwhile moves nothing. */
+  list(setting: Setting, { after = 0, limit = Infinity }: SettingPage): Versioned<Fields> {
+    const around = this.#surroundings(setting);
+    const said = [...this.#servers(setting).all()].filter((server) => this.#digest(server, setting, around) !== 0n);
+    const isPage = after > 0 || limit !== Infinity;
+    const rest = isPage ? said.filter(({ directive }) => directive.id > after).toSorted((a, b) => a.directive.id - b.directive.id) : said;
+    const page = rest.slice(0, limit);
+    const last = page.at(-1);
+    return {
+      value: {
+        ...(after === 0 && this.#global(setting, around)),
+        ...((setting.server ?? setting.location) && { servers: page.map((server) => shownServer(server, setting, around)) }),
+      },
+      version: this.#version(setting),
+      diff: [],
+      ...(page.length < rest.length && last !== undefined && { next: last.directive.id }),
+    };
+  }
+
+  /** @throws ApiError 404 `ServerNotFound`, `LocationNotFound`; 400 `InvalidField`; 412; and what any change of the configuration throws */
+  async change(setting: Setting, body: SettingBody, context: ActionContext): Promise<Versioned> {
+    const { diff } = await this.services.transactions.apply(() => {
+      assertPreconditions(context, () => this.#version(setting));
+      return this.#edits(setting, body);
+    }, context);
+    return { value: DONE, version: context.dryRun ? '' : this.#version(setting), diff };
+  }
+
+  #edits(setting: Setting, body: SettingBody): readonly Edit[] {
+    const errors = new CallErrors();
+    const around = this.#surroundings(setting);
+    const targets = settingTargets(setting, body, { servers: this.#servers(setting), engine: this.#engine(setting), errors });
+    const edits = targets.flatMap((target) => targetEdits(target, around, errors));
+    errors.throwIfAny();
+    return edits;
+  }
+
+  /** Another one when what a setting says anywhere has changed; the same after a restart, whatever the order of the servers. */
+  #version(setting: Setting): string {
+    const around = this.#surroundings(setting);
+    let sum = digestOf(this.#global(setting, around));
+    for (const server of this.#servers(setting).all()) sum += this.#digest(server, setting, around);
+    return BigInt.asUintN(64, sum).toString(16);
+  }
+
+  #digest(server: Parameters<typeof shownServer>[0], setting: Setting, around: SettingSurroundings): bigint {
+    const digests = this.#digests.get(setting) ?? new WeakMap<Directive, bigint>();
+    this.#digests.set(setting, digests);
+    const known = digests.get(server.directive);
+    if (known !== undefined) return known;
+    const shown = shownServer(server, setting, around);
+    const digest = shown === undefined ? 0n : digestOf(shown);
+    digests.set(server.directive, digest);
+    return digest;
+  }
+
+  #global(setting: Setting, around: SettingSurroundings): Fields {
+    const engine = this.#engine(setting);
+    return engine === undefined ? {} : shownFields(engine, setting.global, around);
+  }
+
+  #engine({ engine }: Setting): Directive | undefined {
+    const [block] = this.services.transactions.tree.named(engine);
+    return block;
+  }
+
+  #servers({ engine }: Setting): VirtualServers {
+    const servers = this.services.servers[engine];
+    if (servers === undefined) throw new Error(`no servers of "${engine}"`);
+    return servers;
+  }
+
+  #surroundings(setting: Setting): SettingSurroundings {
+    return { engine: this.#engine(setting)?.block, path: (relative) => this.services.info.path(relative) };
+  }
+}
+
+/** What a field of the call says already changes nothing. */
+function targetEdits({ block, sets, fields, pointer }: Target, around: SettingSurroundings, errors: CallErrors): readonly Edit[] {
+  const call: SettingCall = {
+    ...around,
+    pointer,
+    reject: (place, message) => errors.add(400, 'InvalidField', `${pointer}${place}`, message),
+  };
+  return sets.flatMap((set) => {
+    const lines = linesOf(block, set);
+    const shown = set.read(lines, around);
+    const changed = Object.keys(set.fields).filter((name) => name in fields && !sameJson(fields[name] ?? null, shown[name] ?? null));
+    if (changed.length === 0) return [];
+    const wanted = set.write(Object.fromEntries(changed.map((name) => [name, fields[name]])), lines, call);
+    return lineEdits(block, lines, wanted);
+  });
+}
+
+function digestOf(value: unknown): bigint {
+  return createHash('sha256').update(JSON.stringify(value)).digest().readBigUInt64BE();
+}
