@@ -1,12 +1,16 @@
+import type { ApiAccessSettings, ApiLimit } from '../core/module/api-access.js';
 import { accessRules, type Decision } from '../core/module/access-rules.js';
-import { rest, text } from '../core/module/args.js';
-import type { HttpHandlers, LocationScope, Scope } from '../core/module/http.js';
+import { flag, number, rest, template, text, time } from '../core/module/args.js';
+import { BasicAuthentication } from '../core/module/basic-authentication.js';
+import { DECLINED, OK, type Handler, type HttpHandlers, type LocationScope, type Scope } from '../core/module/http.js';
 import { httpModule, type HttpModule } from '../core/module/manifest.js';
 import { method, methodSet } from '../core/module/method.js';
 import { clients } from '../core/module/network.js';
-import { ApiRoutes, type ApiBase } from '../core/module/services.js';
+import { ApiRoutes, LogFiles, type ApiPlace, type LogFile } from '../core/module/services.js';
 import { directive, type Conf } from '../core/module/spec.js';
 import type { Directive } from '../core/module/tree.js';
+
+const IN = ['http', 'server', 'location'] as const;
 
 const rule = directive({
   in: ['api_limit_except'],
@@ -14,6 +18,21 @@ const rule = directive({
   many: true,
   doc: 'Access rule for a client address; the first matching rule applies. Without one, access is allowed.',
 });
+const limitDirectives = {
+  allow: rule,
+  deny: rule,
+  auth_basic: directive({
+    in: ['api_limit_except'],
+    args: template('string | off'),
+    default: 'off',
+    doc: 'Requires a user name and a password (HTTP Basic authentication).',
+  }),
+  auth_basic_user_file: directive({
+    in: ['api_limit_except'],
+    args: template('file'),
+    doc: 'File with users and hashes of their passwords.',
+  }),
+};
 
 const directives = {
   dyn_module_api: directive({ in: ['location'], inherit: 'none', doc: 'Serves the REST API of all control modules below this location.' }),
@@ -22,44 +41,100 @@ const directives = {
     args: { key: text('module_key'), methods: rest(method('METHOD')) },
     many: true,
     inherit: 'none',
-    block: { context: 'api_limit_except', directives: { allow: rule, deny: rule } },
+    block: { context: 'api_limit_except', directives: limitDirectives },
     doc: 'Access rules for requests to one module with methods other than these.',
+  }),
+  api_tokens: directive({
+    in: IN,
+    args: text('file | off'),
+    default: 'off',
+    doc: 'Requires a token from clients of the API; the file has the hashes and scopes of all tokens. "srv token" edits it, a reload reads it.',
+  }),
+  api_read_only: directive({
+    in: IN,
+    args: flag(),
+    default: 'off',
+    doc: 'Rejects calls of the API that change something; dry runs are allowed.',
+  }),
+  api_failed_attempts: directive({
+    in: IN,
+    args: { count: number({ min: 0 }), within: time() },
+    default: '10 1m',
+    doc: 'Number of failed attempts to authenticate that a client address has within a time; further ones get 429. 0 is no limit.',
+  }),
+  api_audit_log: directive({
+    in: IN,
+    args: text('file | off'),
+    default: 'off',
+    doc: 'File that gets a line of JSON for each call of the API with a method other than GET, HEAD and OPTIONS: who, when, what.',
   }),
 };
 
 type ApiScope = LocationScope<typeof directives>;
 type LimitConf = Conf<typeof directives>['api_limit_except'][number];
 
-/** `api_limit_except KEY METHOD … { … }`. */
-interface Limit {
-  readonly key: string;
-  readonly methods: ReadonlySet<string>;
-  readonly allows: Decision;
-}
-
-/** The REST API as the content of a location of a control-plane server: `location /api { dyn_module_api; }`. */
+/** The REST API as the content of a location of a control-plane server, and who may use it: `location /api { dyn_module_api; }`. */
 @httpModule({ name: 'srv_http_api_module', api: 1, plane: 'control', directives })
 export class ModuleApi implements HttpModule {
   /** The locations in force that hold the API, by the id of their server. */
-  readonly #bases = new Map<number, Set<ApiBase>>();
+  readonly #places = new Map<number, Set<ApiPlace>>();
 
-  constructor(private readonly routes: ApiRoutes) {}
+  constructor(
+    private readonly routes: ApiRoutes,
+    private readonly files: LogFiles,
+    private readonly basic: BasicAuthentication,
+  ) {}
 
   compile(scope: ApiScope): HttpHandlers | undefined {
     if (scope.kind === 'server') return this.#server(scope);
+    if (scope.kind !== 'location') return undefined;
+    this.routes.protect(scope, () => this.#settings(scope));
+    if (scope.conf.dyn_module_api !== true) return rejectRules(scope);
+    const place = { scope, root: '' };
+    this.#announce(place);
+    return this.routes.location(place);
+  }
+
+  #settings(scope: ApiScope): ApiAccessSettings {
+    const { conf } = scope;
+    const { count, within } = conf.api_failed_attempts;
     const lines = scope.own('api_limit_except') ? scope.lines('api_limit_except') : [];
-    if (scope.conf.dyn_module_api !== true || scope.directive === undefined) return rejectRules(scope, lines);
-    const { api_limit_except: confs } = scope.conf;
-    const limits = scope.each(lines.entries(), ([at, line]) => limit(scope, line, confs[at]!, this.routes.keys));
-    const allows = (key: string, method: string, address: string): boolean =>
-      limits.every((rule) => rule.key !== key || rule.methods.has(method) || (rule.allows(address) ?? true));
-    const base = { location: scope.directive, root: '' };
-    this.#announce(scope, base);
     return {
-      content: this.routes.content({ scope, root: '', allows }),
-      error: this.routes.errors([base]),
-      limitsBody: true,
+      tokenFile: tokenFile(scope),
+      certificates: [],
+      limits: scope.each(lines.entries(), ([at, line]) => this.#limit(scope, line, conf.api_limit_except[at]!)),
+      isReadOnly: conf.api_read_only,
+      failedAttempts: count === 0 ? undefined : { count, ms: within },
+      auditLog: this.#auditLog(scope),
     };
+  }
+
+  #limit(scope: ApiScope, line: Directive, { key, methods, block }: LimitConf): ApiLimit {
+    const { keys } = this.routes;
+    if (!keys.has(key)) scope.fail(`unknown module key "${key}"`, line, `one of: ${[...keys].join(', ')}`);
+    const handlers = [addressHandler(accessRules(line.block ?? [], block))];
+    const { auth_basic: realm, auth_basic_user_file: file } = block;
+    if (realm.constant !== 'off') {
+      const [place] = line.block?.named('auth_basic') ?? [];
+      if (file === undefined) scope.fail('"auth_basic" requires "auth_basic_user_file" in the same block', place);
+      if (tokenFile(scope) !== undefined)
+        scope.fail('"auth_basic" cannot be used together with "api_tokens"', place, 'a request has one field "Authorization"');
+      handlers.push(this.basic.handler(scope, realm, file));
+    }
+    return { key, methods: methodSet(methods), handlers };
+  }
+
+  #auditLog(scope: ApiScope): LogFile | undefined {
+    const { api_audit_log: name } = scope.conf;
+    if (name === 'off') return undefined;
+    if (name.startsWith('syslog:')) scope.fail(`unsupported log "${name}"`, 'api_audit_log', 'write to a file');
+    try {
+      const file = this.files.open(scope.args.path(name));
+      scope.register({ abort: () => file.close(true), release: () => file.close() });
+      return file;
+    } catch (error) {
+      return scope.fail((error as Error).message, 'api_audit_log');
+    }
   }
 
   /** Requests that no location was found for get the error body of the API as well, where the server has such a location. */
@@ -68,34 +143,43 @@ export class ModuleApi implements HttpModule {
     const { id } = directive;
     return {
       error: (request, status) => {
-        const bases = this.#bases.get(id);
-        return bases && this.routes.errors([...bases])(request, status);
+        const places = this.#places.get(id);
+        return places && this.routes.errors([...places])(request, status);
       },
     };
   }
 
   /** Makes a location known while it is in force: its server may be the same from before to after. */
-  #announce(scope: Scope, base: ApiBase): void {
-    let outer: Scope | undefined = scope;
+  #announce(place: ApiPlace): void {
+    let outer: Scope | undefined = place.scope;
     while (outer !== undefined && outer.kind !== 'server') outer = outer.parent;
     const id = outer?.directive?.id;
     if (id === undefined) return;
-    scope.register({
-      commit: () => this.#bases.set(id, (this.#bases.get(id) ?? new Set()).add(base)),
+    place.scope.register({
+      commit: () => this.#places.set(id, (this.#places.get(id) ?? new Set()).add(place)),
       release: () => {
-        const bases = this.#bases.get(id);
-        bases?.delete(base);
-        if (bases?.size === 0) this.#bases.delete(id);
+        const places = this.#places.get(id);
+        places?.delete(place);
+        if (places?.size === 0) this.#places.delete(id);
       },
     });
   }
 }
 
-function rejectRules(scope: Scope, [line]: readonly Directive[]): undefined {
-  if (line !== undefined) scope.fail('"api_limit_except" has no effect without "dyn_module_api"', line, 'put both into the same location');
+function tokenFile({ conf, args }: ApiScope): string | undefined {
+  return conf.api_tokens === 'off' ? undefined : args.path(conf.api_tokens, 'conf');
 }
 
-function limit(scope: Scope, line: Directive, { key, methods, block }: LimitConf, keys: ReadonlySet<string>): Limit {
-  if (!keys.has(key)) scope.fail(`unknown module key "${key}"`, line, `one of: ${[...keys].join(', ')}`);
-  return { key, methods: methodSet(methods), allows: accessRules(line.block ?? [], block) };
+function rejectRules(scope: ApiScope): undefined {
+  if (!scope.own('api_limit_except')) return;
+  const message = '"api_limit_except" has no effect without "dyn_module_api"';
+  scope.fail(message, 'api_limit_except', 'put both into the same location');
+}
+
+/** As `allow` and `deny` of a location. */
+function addressHandler(decide: Decision): Handler {
+  return ({ connection }) => {
+    const isAllowed = decide(connection.remoteAddress);
+    return isAllowed === undefined ? DECLINED : isAllowed ? OK : 403;
+  };
 }

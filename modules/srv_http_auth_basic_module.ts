@@ -1,4 +1,5 @@
 import { template } from '../core/module/args.js';
+import { BasicAuthentication } from '../core/module/basic-authentication.js';
 import {
   DECLINED,
   OK,
@@ -14,6 +15,7 @@ import type { InputFile } from '../core/module/resource.js';
 import { Log } from '../core/module/services.js';
 import { directive } from '../core/module/spec.js';
 import { systemErrorText } from '../core/module/system-error.js';
+import { VERIFIED_USER } from '../core/module/verified-user.js';
 import { challenge, parseCredentials, type Credentials } from './srv_http_auth_basic_module/credentials.js';
 import { NamedUserFiles } from './srv_http_auth_basic_module/named-files.js';
 import { Passwords } from './srv_http_auth_basic_module/passwords.js';
@@ -49,8 +51,9 @@ interface UserSource {
   directives,
   after: 'srv_http_access_module',
   before: 'srv_http_auth_request_module',
+  provides: [BasicAuthentication],
 })
-export class AuthBasic {
+export class AuthBasic implements BasicAuthentication {
   #passwords: Passwords | undefined;
   readonly #named = new NamedUserFiles();
 
@@ -63,10 +66,11 @@ export class AuthBasic {
   compile(scope: Scope<typeof directives>): HttpHandlers | undefined {
     const { auth_basic: realm, auth_basic_user_file: file } = scope.conf;
     if (realm.constant === 'off' || file === undefined) return undefined;
-    return { access: this.#handler(realm, sourceOf(file, scope)) };
+    return { access: this.handler(scope, realm, file) };
   }
 
-  #handler(realm: Template, { path, users }: UserSource): Handler {
+  handler(scope: Scope, realm: Template, file: Template): Handler {
+    const { path, users } = sourceOf(file, scope);
     return (request) => {
       const realmText = realm.of(request);
       if (realmText === 'off') return DECLINED;
@@ -95,6 +99,7 @@ export class AuthBasic {
       if (user !== undefined && right) {
         // They are for this proxy, and not for the server behind it.
         if (request.isForProxy) request.upstream.remove('proxy-authorization');
+        request.set(VERIFIED_USER, textOf(credentials.user));
         return OK;
       }
       const name = textOf(credentials.user);

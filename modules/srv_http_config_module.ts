@@ -57,9 +57,9 @@ export class ConfigurationActions {
   }
 }
 
-function shown({ version, at, origin, changes, diff }: HistoryView): object {
+function shown({ version, at, origin, actor, changes, diff }: HistoryView): object {
   const what = origin === 'reload' ? { diff: diff.map(withoutKeys) } : { changes: changes?.map(withoutKeysIn) ?? null };
-  return { version, at: new Date(at).toISOString(), origin, ...what };
+  return { version, at: new Date(at).toISOString(), origin, ...(actor !== '' && { actor }), ...what };
 }
 
 function withoutKeysIn({ place, before, after }: HistoryChange): HistoryChange {

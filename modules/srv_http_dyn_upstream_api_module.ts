@@ -47,12 +47,14 @@ const list = {
 } as const;
 const get = {
   summary: 'Get an upstream with its text',
+  upstream: { in: 'path', name: 'name' },
   responses: { 200: DynamicUpstream },
   headers: ['ETag'],
   errors: [...DATA_PLANE_ERRORS, 'UpstreamNotFound'],
 } as const;
 const add = {
   summary: 'Add an upstream',
+  upstream: { in: 'body', name: 'upstream_name' },
   dryRun: true,
   body: Type.Object({ type: Type.Optional(Type.Literal('add')), upstream_name: Name, upstream_body: Body }, { title: 'NewUpstream' }),
   creates: true,
@@ -62,6 +64,7 @@ const add = {
 } as const;
 const change = {
   summary: 'Change the directives of an upstream and keep its members',
+  upstream: { in: 'path', name: 'name' },
   dryRun: true,
   query: forceQuery,
   body: Type.Object({ upstream_body: Body }, { title: 'UpstreamPatch' }),
@@ -71,6 +74,7 @@ const change = {
 } as const;
 const remove = {
   summary: 'Remove an upstream that nothing uses',
+  upstream: { in: 'body', name: 'upstream_name' },
   dryRun: true,
   query: forceQuery,
   body: Type.Object({ type: Type.Literal('del'), upstream_name: Name }, { title: 'RemovedUpstream' }),

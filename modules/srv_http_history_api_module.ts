@@ -14,6 +14,7 @@ const Entry = Type.Object(
     version: Type.Integer(),
     at: Type.String({ description: 'When it came into force.' }),
     origin: Type.String({ description: '`request_id` of the call, or `reload`.' }),
+    actor: Type.Optional(Type.String({ description: 'Who made the call: token, certificate, user, or `anonymous`. Not of a reload.' })),
     changes: Type.Optional(Type.Union([Type.Array(Change), Type.Null()], { description: 'Of a call; null: too long to be kept.' })),
     diff: Type.Optional(Type.Array(Type.String(), { description: 'Of a reload.' })),
   },

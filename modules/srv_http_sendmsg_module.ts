@@ -104,12 +104,7 @@ export class KeyValueApi implements HttpModule {
 
   compile(scope: LocationScope<typeof directives>): HttpHandlers | undefined {
     if (scope.conf.dyn_sendmsg_kv !== true || scope.directive === undefined) return undefined;
-    const root = '/v1/kv';
-    return {
-      content: this.routes.content({ scope, root, allows: () => true }),
-      error: this.routes.errors([{ location: scope.directive, root }]),
-      limitsBody: true,
-    };
+    return this.routes.location({ scope, root: '/v1/kv' });
   }
 
   @route('GET', '', get)

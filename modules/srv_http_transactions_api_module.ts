@@ -29,6 +29,7 @@ const Result = Type.Object(
 const transact = {
   summary: 'Carry out several calls that change the configuration, all or none',
   dryRun: true,
+  carriesCalls: true,
   maxBody: 32 * 1024 * 1024,
   body: Type.Object({ calls: Type.Array(CarriedCall, { minItems: 1, maxItems: MOST_CALLS }) }, { title: 'Transaction' }),
   check: (body: unknown) => dryRunErrors(body),

@@ -9,6 +9,11 @@ import { usage, versionText } from './usage.js';
 
 /** Runs the command line. Resolves when the command has done its work; for a server that is when it runs. */
 export default async function main(args: readonly string[]): Promise<void> {
+  const [first, ...others] = args;
+  if (first === 'token') {
+    process.exitCode = await (await import('./token.js')).tokenCommand(others);
+    return;
+  }
   const options = readOptions(args);
   if (!options) return;
   const installation = findInstallation();

@@ -4,6 +4,7 @@ import type { Installation } from '../kernel/installation.js';
 export function usage(installation: Installation): string {
   return `Usage: srv [-?hvVtTq] [-s signal] [-p prefix]
            [-e filename] [-c filename] [-g directives]
+       srv token add | list | remove
 
 Options:
   -?,-h         : this help

@@ -1,4 +1,4 @@
-import { actionsOf, ApiError, type ActionContext } from '../module/control.js';
+import { actionsOf, ApiError, type ActionContext, type AppliedChange } from '../module/control.js';
 import type { Log } from '../module/services.js';
 import { REPLY_TOPIC, CALL_TOPIC } from './bus-endpoint.js';
 import type { BusClient } from './bus.js';
@@ -111,7 +111,10 @@ export class ActionServer {
       return;
     }
     const extendDeadline = (ms: number): void => this.#send(caller, message.id, { wait: ms });
-    this.#reply(caller, message.id, call, await this.#run(call, { ...call.context, extendDeadline }));
+    let change: AppliedChange | undefined;
+    const applied = (made: AppliedChange): void => void (change = made);
+    const reply = await this.#run(call, { ...call.context, extendDeadline, applied });
+    this.#reply(caller, message.id, call, change === undefined ? reply : { ...reply, applied: change });
   }
 
   /** What an action has returned may be something that JSON cannot carry: a BigInt, a circle. */

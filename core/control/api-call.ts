@@ -1,3 +1,6 @@
+import type { AppliedChange } from '../module/control.js';
+import type { Caller } from './access/caller.js';
+
 /** One call of the API as it comes, and the response as it goes. */
 export interface ApiCall {
   readonly method: string;
@@ -10,12 +13,25 @@ export interface ApiCall {
   /** Query without the question mark. */
   readonly query: string;
   readonly requestId: string;
-  /** Whether the client may use a method on the routes of a module. */
-  allows(key: string, method: string): boolean;
+  /** Address of the client. */
+  readonly client: string;
+  readonly caller: Caller;
+  readonly trail: CallTrail;
   /** Header field by its name in lower case. */
   header(lowerName: string): string | undefined;
   /** Rejects with an ApiError 413 when it is longer than `limit` bytes. */
   body(limit: number): Promise<Buffer>;
+}
+
+/** What the router finds out about a call, for the audit log. */
+export class CallTrail {
+  /** The path of its route: `/v1/kv/keys/:key`. Undefined: it has none. */
+  route: string | undefined = undefined;
+  isDryRun = false;
+  /** What it has changed in the configuration. */
+  change: AppliedChange | undefined = undefined;
+  /** The code of the error that it ended with. */
+  code: string | undefined = undefined;
 }
 
 export interface ApiResponse {

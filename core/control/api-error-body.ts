@@ -1,18 +1,20 @@
 import { ApiError } from '../module/control.js';
 import type { ErrorBody, HttpRequest } from '../module/http.js';
-import type { ApiBase } from '../module/services.js';
+import type { ApiPlace } from '../module/services.js';
 import { basePath, pathOf, stepsBelow } from './api-path.js';
 import { errorResponse } from './api-response.js';
 
 /** What the server itself rejects, before or instead of a call. */
 const REJECTIONS: readonly { readonly status: number; readonly code: string; readonly text: string }[] = [
   { status: 400, code: 'BadRequest', text: 'malformed request' },
+  { status: 401, code: 'Unauthorized', text: 'a user name and a password are required' },
   { status: 403, code: 'AccessDenied', text: 'access denied' },
   { status: 404, code: 'PathNotFound', text: 'path not found' },
   { status: 405, code: 'MethodNotAllowed', text: 'method is not allowed' },
   { status: 408, code: 'RequestTimeout', text: 'the request did not arrive in time' },
   { status: 413, code: 'BodyTooLarge', text: 'the request body is too large' },
   { status: 414, code: 'UriTooLong', text: 'the request line is too long' },
+  { status: 429, code: 'TooManyAttempts', text: 'too many failed attempts to authenticate' },
   // A call waits for nothing but the data plane.
   {
     status: 504,
@@ -29,8 +31,10 @@ interface Paths {
 }
 
 /** Gives errors of the server itself (a malformed request, TRACE, `deny` in the location) the error body of the API. */
-export function apiErrors(paths: Paths, places: readonly ApiBase[]): (request: HttpRequest, status: number) => ErrorBody {
-  const bases = places.map(({ location, root }) => ({ base: basePath(location), root: root.split('/').slice(1) }));
+export function apiErrors(paths: Paths, places: readonly ApiPlace[]): (request: HttpRequest, status: number) => ErrorBody {
+  const bases = places.flatMap(({ scope: { directive }, root }) =>
+    directive === undefined ? [] : [{ base: basePath(directive), root: root.split('/').slice(1) }],
+  );
   const allowed = (request: HttpRequest): string => {
     for (const { base, root } of bases) {
       const below = stepsBelow(request, base);

@@ -1,5 +1,6 @@
 /** What the outcome of a call looks like on the wire. */
 import type { ApiError, Reply } from '../module/control.js';
+import { AccessError } from './access/access-error.js';
 import type { ApiCall, ApiResponse } from './api-call.js';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -36,7 +37,11 @@ export function unlessUnwanted({ status, body: _body, type: _type, headers, ...r
 /** The one error body. */
 export function errorResponse({ href, requestId }: Pick<ApiCall, 'href' | 'requestId'>, failure: ApiError): ApiResponse {
   const { status } = failure;
-  const headers = { ...COMMON_HEADERS, ...((status === 503 || status === 504) && { 'Retry-After': RETRY_AFTER }) };
+  const headers = {
+    ...COMMON_HEADERS,
+    ...((status === 503 || status === 504) && { 'Retry-After': RETRY_AFTER }),
+    ...(failure instanceof AccessError && failure.headers),
+  };
   return { status, headers, type: JSON_TYPE, body: JSON.stringify(errorBody(failure, requestId, href)) };
 }
 

@@ -50,12 +50,12 @@ export class StoredHistory extends ConfigurationHistory {
 const isReload = ({ origin }: HistoryEntry): boolean => origin === 'reload';
 
 function viewOf(entry: HistoryEntry): HistoryView {
-  const { version, at, origin } = entry;
+  const { version, at, origin, actor } = entry;
   const kept = JSON.parse(entry.changes) as readonly unknown[] | null;
-  if (isReload(entry)) return { version, at, origin, changes: undefined, diff: (kept ?? []) as readonly string[] };
+  if (isReload(entry)) return { version, at, origin, actor, changes: undefined, diff: (kept ?? []) as readonly string[] };
   const changes = (kept as readonly AddressChange[] | null)?.map(({ address, next: _, ...texts }) => ({
     place: readable(address),
     ...texts,
   }));
-  return { version, at, origin, changes, diff: [] };
+  return { version, at, origin, actor, changes, diff: [] };
 }

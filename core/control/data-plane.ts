@@ -1,4 +1,4 @@
-import type { ActionContext, ApiError } from '../module/control.js';
+import type { ActionContext, ApiError, AppliedChange } from '../module/control.js';
 import { DataPlane, type Log } from '../module/services.js';
 import { REPLY_TOPIC, CALL_TOPIC } from './bus-endpoint.js';
 import type { BusClient } from './bus.js';
@@ -14,6 +14,7 @@ const BYTES_PER_MS = 4096;
 interface Pending {
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: ApiError) => void;
+  readonly applied: ((change: AppliedChange) => void) | undefined;
   timer: NodeJS.Timeout;
 }
 
@@ -54,20 +55,20 @@ export class BusDataPlane extends DataPlane {
   async call<T>(action: string, params: unknown, context: ActionContext): Promise<T> {
     const called = Date.now();
     if (!(await this.#whenPresent(this.limit))) throw unavailable('is not connected');
-    const { dryRun, ifMatch, ifNoneMatch, requestId } = context;
+    const { dryRun, ifMatch, ifNoneMatch, requestId, actor = '' } = context;
     const id = `${this.client.id}.${++this.#calls}`;
     const body = JSON.stringify(params ?? null);
     const deadline = called + this.limit + body.length / BYTES_PER_MS;
-    const frames = splitCall(id, encodeCall(action, body, { dryRun, ifMatch, ifNoneMatch, requestId, deadline }));
-    const reply = this.#expect(id, Math.max(0, deadline - Date.now()));
+    const frames = splitCall(id, encodeCall(action, body, { dryRun, ifMatch, ifNoneMatch, requestId, actor, deadline }));
+    const reply = this.#expect(id, Math.max(0, deadline - Date.now()), context.applied);
     for (const frame of frames) {
       if (!this.client.publish(`${CALL_TOPIC}/${this.client.id}`, frame)) this.#settle(id)?.reject(unavailable('is not connected'));
     }
     return (await reply) as T;
   }
 
-  #expect(id: string, ms: number): Promise<unknown> {
-    return new Promise((resolve, reject) => this.#pending.set(id, { resolve, reject, timer: this.#timer(id, ms) }));
+  #expect(id: string, ms: number, applied: Pending['applied']): Promise<unknown> {
+    return new Promise((resolve, reject) => this.#pending.set(id, { resolve, reject, applied, timer: this.#timer(id, ms) }));
   }
 
   /** The data plane says that it takes longer. */
@@ -150,7 +151,10 @@ export class BusDataPlane extends DataPlane {
     if (reply === undefined) {
       this.log.write('error', `bus: unreadable response ${message.id}`);
       pending.reject(unavailable('sent an unreadable response'));
-    } else if ('error' in reply) pending.reject(toError(reply.error));
+      return;
+    }
+    if (reply.applied !== undefined) pending.applied?.(reply.applied);
+    if ('error' in reply) pending.reject(toError(reply.error));
     else pending.resolve(reply.value);
   }
 }

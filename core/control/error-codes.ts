@@ -67,10 +67,25 @@ export const ERROR_CODES = {
     meaning: 'The call does not change the configuration (keys and values), or is a transaction itself, and cannot be part of one.',
     remedy: 'Send it alone.',
   },
+  Unauthorized: {
+    status: 401,
+    meaning: 'The client has not authenticated, or its token or password is not valid.',
+    remedy: 'Send `Authorization: Bearer TOKEN`; `srv token add` makes a token, and a reload brings it into force.',
+  },
   AccessDenied: {
     status: 403,
     meaning: 'The access rules (`api_limit_except`, `deny`) do not allow this client or method.',
     remedy: 'Use an allowed method, or call from an allowed address.',
+  },
+  InsufficientScope: {
+    status: 403,
+    meaning: 'The token or certificate is not allowed to make this call.',
+    remedy: '`details` has the scope that is `needed`, and those that are `granted`.',
+  },
+  ReadOnly: {
+    status: 403,
+    meaning: 'The API only allows calls that change nothing (`api_read_only`).',
+    remedy: 'Use a dry run, or the API of another listener.',
   },
   ForbiddenHost: {
     status: 403,
@@ -177,6 +192,11 @@ export const ERROR_CODES = {
     meaning: 'The call is part of a transaction in which another call failed: it was not carried out.',
     remedy: 'See the calls that failed.',
   },
+  TooManyAttempts: {
+    status: 429,
+    meaning: 'The client address has made too many failed attempts to authenticate.',
+    remedy: 'Wait for `Retry-After` and use a valid token (`api_failed_attempts`).',
+  },
   InternalError: {
     status: 500,
     meaning: 'Unexpected internal error.',
@@ -202,6 +222,11 @@ export const ERROR_CODES = {
     status: 503,
     meaning: 'As many clients follow the events as the control plane allows.',
     remedy: 'Close streams that are not needed, or read the events from the bus.',
+  },
+  AccessUnavailable: {
+    status: 503,
+    meaning: 'The user name and password cannot be checked.',
+    remedy: 'See the error log: the file of users cannot be read, or too many passwords are being checked.',
   },
   StoreUnavailable: {
     status: 503,

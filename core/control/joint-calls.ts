@@ -1,7 +1,8 @@
 /** The calls of a transaction in the control plane: each goes through its own route, and all reach the data plane as one. */
 import { ApiError, type ActionContext } from '../module/control.js';
 import type { CarriedCall, CarriedOut, CarriedResponse } from '../module/services.js';
-import type { ApiCall, ApiResponse } from './api-call.js';
+import { withinTransaction } from './access/caller.js';
+import { CallTrail, type ApiCall, type ApiResponse } from './api-call.js';
 import type { GatheredCall, GatheringDataPlane } from './gathering-data-plane.js';
 import { toMessage, TRANSACTION, type ReplyMessage, type TransactionReply } from './rpc-messages.js';
 
@@ -68,6 +69,9 @@ export function carriedCall(outer: ApiCall, { method, path, body, ifMatch, ifNon
   const [plain = '', ...queries] = below.split('?');
   return {
     ...outer,
+    // Whether anything may be changed is a matter of the whole transaction.
+    caller: withinTransaction(outer.caller),
+    trail: new CallTrail(),
     method,
     href: outer.base + plain,
     steps: stepsOf(plain),

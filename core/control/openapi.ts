@@ -24,8 +24,14 @@ export function openApi(routes: Iterable<Route>, base: string, version: string):
     openapi: '3.1.0',
     info: { title: 'srv control API', version },
     servers: [{ url: base === '' ? '/' : base }],
+    // Whether a token is needed is a matter of the configuration.
+    security: [{}, { token: [] }],
     paths,
-    components: { schemas: { ...schemas.all, Error: errorSchema([...codes]), DryRun: DRY_RUN }, headers: HEADERS },
+    components: {
+      schemas: { ...schemas.all, Error: errorSchema([...codes]), DryRun: DRY_RUN },
+      headers: HEADERS,
+      securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
+    },
   };
 }
 
@@ -108,18 +114,27 @@ function responses(route: Route, named: NamedSchemas): Json {
 function successesOf({ verb, schemas: { responses: declared, dryRun } }: Route, named: NamedSchemas): Map<string, readonly object[]> {
   const found = new Map(Object.entries(declared).map(([status, schemas]) => [status, [schemas ?? []].flat() as object[]] as const));
   if (verb === 'GET') return new Map(Array.from(found, ([status, schemas]) => [status, schemas.flatMap((one) => named.selectable(one))]));
-  if (dryRun !== true) return found;
-  // A generator of clients takes the first status for that of a success: 200 would hide 201.
-  const status = found.has('200') ? '200' : '2XX';
-  return found.set(status, [...(found.get(status) ?? []), DRY_RUN_REFERENCE]);
+  return dryRun !== true ? found : found.set('200', [...(found.get('200') ?? []), DRY_RUN_REFERENCE]);
 }
 
 /** What the route declares, and what is checked before it is called. */
 function errorsOf({ verb, body, schemas: { errors = [] } }: Route): OwnErrorCode[] {
   const ofBody = body ? ['JsonError', 'BodyTooLarge', 'UnsupportedMediaType'] : [];
   const ofConditions = verb === 'GET' ? [] : ['VersionMismatch'];
-  const ofAll = ['InvalidField', 'AccessDenied', 'ForbiddenHost', 'ForbiddenOrigin', 'InternalError'];
-  const all = [...errors, ...ofBody, ...ofConditions, ...ofAll].map((error) => (typeof error === 'string' ? knownCode(error) : error));
+  const ofWrites = verb === 'GET' ? [] : ['ReadOnly'];
+  const ofAll = [
+    'InvalidField',
+    'Unauthorized',
+    'TooManyAttempts',
+    'InsufficientScope',
+    'AccessDenied',
+    'ForbiddenHost',
+    'ForbiddenOrigin',
+    'InternalError',
+  ];
+  const all = [...errors, ...ofBody, ...ofConditions, ...ofWrites, ...ofAll].map((error) =>
+    typeof error === 'string' ? knownCode(error) : error,
+  );
   return [...new Map(all.map((error) => [error.code, error])).values()];
 }
 

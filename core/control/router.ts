@@ -1,10 +1,16 @@
+import type { ApiAccessSettings } from '../module/api-access.js';
 import { ApiError, routesOf, type Call, type Reply } from '../module/control.js';
-import type { ErrorBody, Handler, HttpRequest } from '../module/http.js';
-import { ApiRoutes, type ApiBase, type ApiPlace, type CarriedCall, type CarriedOut, type Log } from '../module/services.js';
+import type { ErrorBody, HttpHandlers, HttpRequest, Scope } from '../module/http.js';
+import { ApiRoutes, type ApiPlace, type CarriedCall, type CarriedOut, type Log } from '../module/services.js';
 import type { Setting } from '../module/setting.js';
+import type { Directive } from '../module/tree.js';
+import { FailedAttempts } from './access/failed-attempts.js';
+import { assertNotExposed } from './access/exposed-address.js';
+import { LocationAccess } from './access/location-access.js';
+import { assertMayApply, assertMayUse } from './access/route-access.js';
 import type { ApiCall, ApiResponse } from './api-call.js';
-import { apiContent } from './api-content.js';
 import { apiErrors } from './api-error-body.js';
+import { apiLocation } from './api-location.js';
 import { emptyResponse, errorResponse, responseOf, unlessUnwanted } from './api-response.js';
 import { apiPage, PAGE_POLICY, type ApiDocument } from './api-page.js';
 import { GatheringDataPlane } from './gathering-data-plane.js';
@@ -21,6 +27,8 @@ const DOCUMENT = 'openapi.json';
 /** The same for people. */
 const PAGE = 'openapi.html';
 const DOCUMENT_METHODS = 'GET, HEAD, OPTIONS';
+/** Statuses that say that a client may not do something: an operator wants to see those. */
+const REJECTED: ReadonlySet<number> = new Set([401, 403, 429]);
 
 /** A module at work. */
 interface RoutedModule {
@@ -36,6 +44,9 @@ export class ControlRouter extends ApiRoutes {
   #settings: readonly string[] = [];
   /** Of a change that is being prepared: what its configuration is checked against. */
   #preparedKeys: ReadonlySet<string> | undefined;
+  /** Of the locations that are being compiled, or were. */
+  readonly #access = new WeakMap<Directive, () => ApiAccessSettings>();
+  readonly #failures = new FailedAttempts();
 
   /**
    * @param version of the server, for the OpenAPI document
@@ -85,11 +96,20 @@ export class ControlRouter extends ApiRoutes {
     return this.#settings;
   }
 
-  content(place: ApiPlace): Handler {
-    return apiContent(this, place);
+  protect({ directive }: Scope, settings: () => ApiAccessSettings): void {
+    if (directive !== undefined) this.#access.set(directive, settings);
   }
 
-  errors(places: readonly ApiBase[]): (request: HttpRequest, status: number) => ErrorBody {
+  location(place: ApiPlace): HttpHandlers {
+    const { scope } = place;
+    const settings = scope.directive && this.#access.get(scope.directive);
+    if (settings === undefined) return scope.fail('the API requires the module "srv_http_api_module"');
+    const access = new LocationAccess(scope, settings(), this.keys);
+    assertNotExposed(scope, access);
+    return { ...apiLocation({ router: this, place, access, failures: this.#failures }), error: this.errors([place]) };
+  }
+
+  errors(places: readonly ApiPlace[]): (request: HttpRequest, status: number) => ErrorBody {
     return apiErrors(this, places);
   }
 
@@ -122,13 +142,17 @@ export class ControlRouter extends ApiRoutes {
     if (steps !== undefined && isDocument(steps)) return this.#document(call);
     const match = steps && this.#routes.find(steps);
     if (match === undefined) throw new ApiError(404, 'PathNotFound', `path "${call.href}" not found`);
-    assertAllowed(call, match.key);
     const route = routeFor(call.method, match);
+    call.trail.route = route?.path;
+    await assertMayUse(call, match, route);
     return route === undefined ? this.#notAllowed(call, methodsOf(match)) : this.#call(call, route, match);
   }
 
-  async #call(call: ApiCall, route: Route, { params }: Match): Promise<ApiResponse> {
+  async #call(call: ApiCall, route: Route, match: Match): Promise<ApiResponse> {
+    const { params } = match;
     const { body, query, dryRun, minimal, fields } = await readInput(call, route);
+    call.trail.isDryRun = dryRun;
+    assertMayApply(call, match, route, { body, dryRun });
     const reply = await route.handle({
       base: call.base,
       params,
@@ -140,6 +164,8 @@ export class ControlRouter extends ApiRoutes {
       ifNoneMatch: call.header('if-none-match'),
       requestId: call.requestId,
       lastEventId: call.header('last-event-id'),
+      actor: call.caller.actor,
+      applied: (change) => void (call.trail.change = change),
       request: call,
     });
     // What is wrong with the reply as a whole is told below.
@@ -149,8 +175,8 @@ export class ControlRouter extends ApiRoutes {
     return responseOfRoute(call, route, { ...reply, body: selected(reply.body, fields) } satisfies Reply);
   }
 
-  #document(call: ApiCall): ApiResponse {
-    assertAllowed(call, DOCUMENT);
+  async #document(call: ApiCall): Promise<ApiResponse> {
+    await call.caller.assertMayUse({ method: call.method, key: DOCUMENT, isWrite: false, upstream: undefined, isCommon: true });
     if (call.method !== 'GET' && call.method !== 'HEAD') return this.#notAllowed(call, DOCUMENT_METHODS);
     const document = openApi(this.#routes, call.base, this.version);
     if (call.steps?.[1] !== PAGE) return responseOf(call, { status: 200, body: document });
@@ -170,10 +196,11 @@ export class ControlRouter extends ApiRoutes {
     const known = error instanceof ApiError;
     const failure = known ? error : new ApiError(500, 'InternalError', 'unexpected internal error, see the error log');
     const reason = known ? failure.message : error instanceof Error ? (error.stack ?? error.message) : String(error);
-    const { method, href, requestId } = call;
+    const { method, href, requestId, client } = call;
+    call.trail.code = failure.code;
     this.log.write(
-      failure.status >= 500 ? 'error' : 'info',
-      `api: ${method} ${href}: ${failure.status} ${failure.code}, request_id: ${requestId}: ${reason}`,
+      failure.status >= 500 ? 'error' : REJECTED.has(failure.status) ? 'warn' : 'info',
+      `api: ${method} ${href}: ${failure.status} ${failure.code}, request_id: ${requestId}: ${reason}, client: ${client}`,
     );
     return errorResponse(call, failure);
   }
@@ -181,11 +208,6 @@ export class ControlRouter extends ApiRoutes {
 
 function isDocument(steps: readonly string[]): boolean {
   return steps.length === 2 && steps[0] === 'v1' && (steps[1] === DOCUMENT || steps[1] === PAGE);
-}
-
-/** @throws ApiError 403 */
-function assertAllowed(call: ApiCall, key: string): void {
-  if (!call.allows(key, call.method)) throw new ApiError(403, 'AccessDenied', `method ${call.method} is not allowed for this client`);
 }
 
 function routeFor(method: string, { routes }: Match): Route | undefined {

@@ -1,14 +1,17 @@
-import { ApiError, type ActionContext, type Preconditions } from '../module/control.js';
+import { ApiError, type ActionContext, type AppliedChange, type Preconditions } from '../module/control.js';
 
 /** What travels from the control plane to the master. */
 export interface CallMessage {
   readonly action: string;
   readonly params: unknown;
-  readonly context: Required<Omit<ActionContext, 'extendDeadline'>>;
+  readonly context: Required<Omit<ActionContext, 'extendDeadline' | 'applied'>>;
 }
 
 /** And back: one reply, and before it, if it takes longer, for how many milliseconds from now to wait. */
-export type ReplyMessage = { readonly value: unknown } | { readonly error: ErrorMessage };
+export type ReplyMessage = ({ readonly value: unknown } | { readonly error: ErrorMessage }) & {
+  /** What the call has changed in the configuration; an error may follow a change that a worker was too busy for. */
+  readonly applied?: AppliedChange;
+};
 export type ReturnMessage = ReplyMessage | { readonly wait: number };
 
 /** The action with which several are carried out as one change. */

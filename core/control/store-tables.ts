@@ -104,6 +104,8 @@ export interface HistoryEntry {
   readonly at: number;
   /** Request id of the API call, or `reload`. */
   readonly origin: string;
+  /** Who has made the call; empty: the server itself. */
+  readonly actor: string;
   /** JSON: `[{ address, op, before?, after? }]`, or `null` when it was too long to keep. */
   readonly changes: string;
 }
@@ -120,16 +122,16 @@ export class HistoryTable {
   readonly #after: StatementSync;
 
   constructor(database: DatabaseSync) {
-    this.table = new CheckedTable(database, 'history', ['version', 'at', 'origin', 'changes']);
+    this.table = new CheckedTable(database, 'history', ['version', 'at', 'origin', 'actor', 'changes']);
     this.#trim = database.prepare('DELETE FROM history WHERE version <= ?');
-    const select = 'SELECT version, at, origin, changes FROM history';
+    const select = 'SELECT version, at, origin, actor, changes FROM history';
     this.#before = database.prepare(`${select} WHERE version < ? ORDER BY version DESC LIMIT ?`);
     this.#after = database.prepare(`${select} WHERE version > ? ORDER BY version DESC`);
   }
 
   add(entry: HistoryEntry): void {
     const changes = entry.changes.length > HISTORY_LIMIT ? 'null' : entry.changes;
-    this.table.put(entry.version, entry.at, entry.origin, changes);
+    this.table.put(entry.version, entry.at, entry.origin, entry.actor, changes);
     this.#trim.run(entry.version - HISTORY_LENGTH);
   }
 

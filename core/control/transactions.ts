@@ -16,10 +16,11 @@ import { ErrorCollector } from '../config/error-collector.js';
 import { describeChange } from '../config/describe-change.js';
 import { diffTrees } from '../config/diff.js';
 import type { ConfigTree, TreeOperation } from '../config/tree.js';
-import { assertPreconditions, moreTime, type ActionContext } from '../module/control.js';
+import { assertPreconditions, moreTime, type ActionContext, type AppliedChange } from '../module/control.js';
 import { Transactions, type Applied, type Edit } from '../module/services.js';
 import type { Block, Directive, NewDirective } from '../module/tree.js';
 import { Addresses } from './address.js';
+import { appliedChange } from './applied-change.js';
 import { asApiError, storeApiError } from './api-errors.js';
 import { failuresByCall } from './call-failures.js';
 import { contentVersion } from './content-version.js';
@@ -62,8 +63,10 @@ interface Plan {
   readonly operations: readonly TreeOperation[];
   readonly after: ConfigTree;
   readonly diff: readonly string[];
-  /** Who wants it: a request id, or `reload`. */
+  /** Request id of the call, or `reload`. */
   readonly origin: string;
+  /** Who has made the call; empty: the server itself. */
+  readonly actor: string;
   readonly time: ChangeTime;
   readonly dryRun: boolean;
   /** It has to be on disk before it is in force. The rest of a reload is read from its files by the next start as well. */
@@ -216,7 +219,18 @@ export class TransactionQueue extends Transactions {
     };
     const time = { limit: this.#limits.reload, deadline: Infinity };
     const keeps = effective.hasChanges;
-    const applied = await this.#carryOut({ operations, after, diff, origin: RELOAD, time, dryRun: false, keeps, record, followUp });
+    const applied = await this.#carryOut({
+      operations,
+      after,
+      diff,
+      origin: RELOAD,
+      actor: '',
+      time,
+      dryRun: false,
+      keeps,
+      record,
+      followUp,
+    });
     return { ...applied, directives: [] };
   }
 
@@ -323,21 +337,25 @@ export class TransactionQueue extends Transactions {
   }
 
   async #bringIntoForce(change: StagedChange, time: ChangeTime, context: Partial<ActionContext>): Promise<Omit<Applied, 'directives'>> {
-    const { dryRun = false, requestId: origin = '' } = context;
+    const { dryRun = false, requestId: origin = '', actor = '' } = context;
+    let made: AppliedChange | undefined;
     const { base, keys, steps } = change;
     const { registry, args } = pick(this.options.instance.modules);
     const { after, operations } = change.upTo(change.call);
     const diff = dryRun ? describeChange(base, after, operations) : [];
     const record = (version: number): unknown => {
       keys.save();
-      return steps.flatMap((step) => this.#journal.record({ ...step, registry, args }, version));
+      const changes = steps.flatMap((step) => this.#journal.record({ ...step, registry, args }, version));
+      made = appliedChange(version, changes);
+      return changes;
     };
     const followUp = (): void => {
       for (const { edits, before } of steps) this.#touch(edits, before);
       for (const follow of change.followUps) follow();
+      if (made !== undefined) context.applied?.(made);
     };
     const keeps = steps.some(({ edits }) => edits.some((edit) => edit.operations.length > 0));
-    return this.#carryOut({ operations, after, diff, origin, time, dryRun, keeps, record, followUp });
+    return this.#carryOut({ operations, after, diff, origin, actor, time, dryRun, keeps, record, followUp });
   }
 
   async #carryOut(plan: Plan): Promise<Omit<Applied, 'directives'>> {
@@ -373,7 +391,7 @@ export class TransactionQueue extends Transactions {
   }
 
   /** The commit point. */
-  #write({ operations, origin, keeps, record }: Plan): void {
+  #write({ operations, origin, actor, keeps, record }: Plan): void {
     if (operations.length === 0 && !keeps) return;
     const { store, log } = this.options;
     const version = this.#version + 1;
@@ -382,7 +400,7 @@ export class TransactionQueue extends Transactions {
       store.transaction(() => {
         const changes = JSON.stringify(record(version));
         store.version = version;
-        store.history.add({ version, at: Date.now(), origin, changes });
+        store.history.add({ version, at: Date.now(), origin, actor, changes });
       });
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);

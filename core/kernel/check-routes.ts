@@ -3,7 +3,20 @@ import { actionsOf, RESPONSE_HEADERS, routesOf, VERBS, type RouteDeclaration } f
 import { wordHint } from '../module/suggest.js';
 import { isRecord, ManifestError, unknownKeys, type ManifestErrors } from './manifest-error.js';
 
-const KEYS = ['summary', 'body', 'maxBody', 'check', 'query', 'responses', 'creates', 'headers', 'dryRun', 'errors'];
+const KEYS = [
+  'summary',
+  'body',
+  'maxBody',
+  'check',
+  'query',
+  'upstream',
+  'responses',
+  'creates',
+  'headers',
+  'dryRun',
+  'carriesCalls',
+  'errors',
+];
 /** `/http/upstreams/:group`, or nothing. */
 const PATH = /^(?:\/(?::\w+|[\w.~-]+))*\/?$/;
 /** Query parameters that are the same for all routes. */
@@ -51,13 +64,27 @@ function* declarationErrors({ verb, path, schemas }: RouteDeclaration): Manifest
     yield new ManifestError('"maxBody" must be a number of bytes');
   if (check !== undefined && typeof check !== 'function')
     yield new ManifestError('"check" must be a function', 'it gets the body and returns errors');
-  for (const flag of ['creates', 'dryRun']) {
+  for (const flag of ['creates', 'dryRun', 'carriesCalls']) {
     const value = (schemas as Readonly<Record<string, unknown>>)[flag];
     if (value !== undefined && typeof value !== 'boolean') yield new ManifestError(`"${flag}" must be true or false`);
   }
+  yield* upstreamErrors(path, schemas);
   yield* responsesErrors(responses);
   yield* listErrors('headers', headers, headerError);
   yield* listErrors('errors', errors, codeError);
+}
+
+/** A name that is nowhere would take the call from all tokens that are for one upstream. */
+function* upstreamErrors(path: string, { upstream, body }: Readonly<Record<string, unknown>>): ManifestErrors {
+  if (upstream === undefined) return;
+  const { in: place, name } = isRecord(upstream) ? upstream : {};
+  const isInPath = place === 'path' && path.split('/').includes(`:${String(name)}`);
+  const isInBody = place === 'body' && isRecord(body) && isRecord(body['properties']) && String(name) in body['properties'];
+  if (!isInPath && !isInBody)
+    yield new ManifestError(
+      '"upstream" must name a parameter of the path or a field of the body',
+      "write it as { in: 'path', name: 'upstream' }",
+    );
 }
 
 function* responsesErrors(responses: unknown): ManifestErrors {

@@ -54,6 +54,10 @@ export interface RouteSchemas {
   readonly headers?: readonly (keyof typeof RESPONSE_HEADERS)[];
   /** A write that `?dry_run=1` only tries: the route looks at {@link Call.dryRun}, and changes nothing. Without it such a call is rejected. */
   readonly dryRun?: boolean;
+  /** Where a call names the upstream that it is about: tokens for this upstream alone may be used for it. Absent: it is not about one. */
+  readonly upstream?: { readonly in: 'path' | 'body'; readonly name: string };
+  /** It carries other calls, each of which is checked: a token needs no more than some scope of `read` or `write` for it. */
+  readonly carriesCalls?: boolean;
   /** Error codes of this route, for the document; beside those of its form (`InvalidField` …), which every route has. */
   readonly errors?: readonly (string | OwnErrorCode)[];
 }
@@ -127,6 +131,10 @@ export interface Call<S extends RouteSchemas = RouteSchemas> extends Preconditio
   readonly requestId: string;
   /** `Last-Event-ID`: where a client of server-sent events goes on. */
   readonly lastEventId?: string | undefined;
+  /** Who makes it, for the history. */
+  readonly actor: string;
+  /** Takes the change that the call has made, for the audit log; what calls the data plane passes it on with the call. */
+  readonly applied: (change: AppliedChange) => void;
   /** The request as it came: nothing to look into, but what stands for its client elsewhere. */
   readonly request: object;
 }
@@ -176,10 +184,24 @@ export function routesOf(module: object): readonly RouteDeclaration[] {
   return (Reflect.getMetadata(ROUTES, module) as RouteDeclaration[] | undefined) ?? [];
 }
 
+/** A change of the configuration, in a form that has no secrets. */
+export interface AppliedChange {
+  /** Version of the configuration after it. */
+  readonly version: number;
+  /** Where directives were added, changed and removed: `+ http / upstream demo / server@7`. The first ones of many. */
+  readonly summary: readonly string[];
+  /** How many there are in all. */
+  readonly count: number;
+}
+
 const ACTIONS = Symbol.for('srv:actions');
 export interface ActionContext extends Preconditions {
   readonly dryRun: boolean;
   readonly requestId: string;
+  /** Name of a token, subject of a certificate, user name, or `anonymous`. Absent: the server itself. */
+  readonly actor?: string;
+  /** Called once the change is in force. */
+  readonly applied?: (change: AppliedChange) => void;
   /** Epoch milliseconds after which the caller does not wait any more: nothing may be changed for it then. */
   readonly deadline?: number;
   /** Tells the caller that this takes long: it waits until so many milliseconds from now. */

@@ -8,6 +8,8 @@ export interface HistoryView {
   readonly at: number;
   /** Request id of the call, or `reload`. */
   readonly origin: string;
+  /** Who has made the call: name of a token, subject of a certificate, user name, or `anonymous`. Empty for a reload. */
+  readonly actor: string;
   /** What a call changed; undefined where it was too long to be kept, and for a reload. */
   readonly changes: readonly HistoryChange[] | undefined;
   /** What a reload changed, as lines of a configuration diff. */

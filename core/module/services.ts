@@ -3,8 +3,9 @@
  * `constructor(private readonly log: Log)`.
  */
 import type { SecureContextOptions } from 'node:tls';
+import type { ApiAccessSettings } from './api-access.js';
 import type { ActionContext, Call, Preconditions } from './control.js';
-import type { ConnectionEnd, ErrorBody, Handler, HttpRequest, Result, Scope, Template } from './http.js';
+import type { ConnectionEnd, ErrorBody, HttpHandlers, HttpRequest, Result, Scope, Template } from './http.js';
 import type { Block, Directive, NewDirective } from './tree.js';
 
 export type LogLevel = 'debug' | 'info' | 'notice' | 'warn' | 'error' | 'crit' | 'alert' | 'emerg';
@@ -148,10 +149,15 @@ export abstract class ApiRoutes {
   abstract readonly keys: ReadonlySet<string>;
   /** Keys of the settings, in order. */
   abstract readonly settings: readonly string[];
-  /** The content handler of a location that holds the API or a part of it. */
-  abstract content(place: ApiPlace): Handler;
-  /** The error handler of a location that holds the API, or of a server with such locations: the one error body. */
-  abstract errors(places: readonly ApiBase[]): (request: HttpRequest, status: number) => ErrorBody;
+  /** The handlers of a location that holds the API or a part of it. @throws ConfigError where anybody could use it */
+  abstract location(place: ApiPlace): HttpHandlers;
+  /** The error handler of a server with such locations, for requests that no location was found for. */
+  abstract errors(places: readonly ApiPlace[]): (request: HttpRequest, status: number) => ErrorBody;
+  /**
+   * What a location requires of clients, if it holds the API. To be called while the location is compiled, before {@link location} is.
+   * @param settings called where the location holds the API
+   */
+  abstract protect(scope: Scope, settings: () => ApiAccessSettings): void;
   /**
    * Carries out calls that change the configuration as one change, all or none. Each goes through its own route, with the rights of the
    * client that sent `call`, and sees what those before it made. Nothing has changed if a response is an error, and in a dry run.
@@ -181,19 +187,11 @@ export interface CarriedResponse {
   readonly body?: unknown;
 }
 /** A location that holds the API, or a part of it. */
-export interface ApiBase {
-  readonly location: Directive;
-  /** See {@link ApiPlace.root}. */
-  readonly root: string;
-}
-/** Where the API is reached. */
 export interface ApiPlace {
-  /** The location: its path stands in front of {@link ApiPlace.root} in the URLs of the API. */
+  /** The location: its path stands in front of {@link root} in the URLs of the API. */
   readonly scope: Scope;
   /** What the location stands for: empty for the whole API, `/v1/kv` for one module's part. */
   readonly root: string;
-  /** Whether a client may use a method on the paths of one module (`api_limit_except`). */
-  readonly allows: (key: string, method: string, address: string) => boolean;
 }
 
 /** What a helper process runs in: given to the module that a `helper` line names. */

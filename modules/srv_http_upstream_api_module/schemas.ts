@@ -92,6 +92,9 @@ const MEMBER_ERRORS = [...UPSTREAM_ERRORS, 'UpstreamServerNotFound', 'UpstreamBa
 const CHANGE_ERRORS = ['ConfigError', 'ChangedMeanwhile', 'ZoneFull', 'StoreFull'] as const;
 const ADDRESS_ERRORS = ['UpstreamBadAddress', 'UpstreamConfNoResolver', 'UpstreamNoBackup', 'EntryExists'] as const;
 
+/** The upstream that a call is about. */
+const inPath = { in: 'path', name: 'upstream' } as const;
+
 export const listUpstreams = {
   summary: 'List all upstreams with a zone',
   query: UpstreamPage,
@@ -101,18 +104,21 @@ export const listUpstreams = {
 } as const;
 export const getUpstream = {
   summary: 'Get an upstream with the figures of its members',
+  upstream: inPath,
   responses: { 200: Upstream },
   headers: ['ETag'],
   errors: UPSTREAM_ERRORS,
 } as const;
 export const resetUpstream = {
   summary: 'Set the statistics of an upstream to zero; its members stay',
+  upstream: inPath,
   dryRun: true,
   responses: { 204: null },
   errors: UPSTREAM_ERRORS,
 } as const;
 export const listMembers = {
   summary: 'List the members of an upstream',
+  upstream: inPath,
   query: MemberPage,
   responses: { 200: Type.Array(Member) },
   headers: ['ETag', 'Link'],
@@ -120,12 +126,14 @@ export const listMembers = {
 } as const;
 export const getMember = {
   summary: 'Get a member by id or address',
+  upstream: inPath,
   responses: { 200: Member },
   headers: ['ETag'],
   errors: MEMBER_ERRORS,
 } as const;
 export const addMember = {
   summary: 'Add a member',
+  upstream: inPath,
   dryRun: true,
   body: NewMember,
   check: memberErrors,
@@ -135,6 +143,7 @@ export const addMember = {
 } as const;
 export const changeMember = {
   summary: 'Change some settings of a member',
+  upstream: inPath,
   dryRun: true,
   body: MemberPatch,
   check: memberErrors,
@@ -144,6 +153,7 @@ export const changeMember = {
 } as const;
 export const removeMember = {
   summary: 'Remove a member, which finishes its requests; returns the members that remain',
+  upstream: inPath,
   dryRun: true,
   responses: { 200: Type.Array(Member) },
   headers: ['ETag'],
@@ -151,6 +161,7 @@ export const removeMember = {
 } as const;
 export const replaceMembers = {
   summary: 'Replace the members of an upstream; those at the same address keep id, figures and connections',
+  upstream: inPath,
   dryRun: true,
   body: Type.Array(ListedMember, { maxItems: MOST_MEMBERS }),
   maxBody: MAX_LIST,

@@ -1,4 +1,5 @@
-import type { ApiResponse } from '../../core/control/api-call.js';
+import type { Caller } from '../../core/control/access/caller.js';
+import { CallTrail, type ApiResponse } from '../../core/control/api-call.js';
 import { stepsBelow } from '../../core/control/api-path.js';
 import { ApiError } from '../../core/module/control.js';
 import type { ControlRouter } from '../../core/control/router.js';
@@ -7,6 +8,9 @@ export interface CallOptions {
   readonly body?: string | Buffer | undefined;
   readonly headers?: Readonly<Record<string, string>>;
 }
+
+/** A client that may do everything. */
+const EVERYBODY: Caller = { actor: 'anonymous', by: 'none', assertMayUse: () => Promise.resolve(), assertMayApply: () => undefined };
 
 /** Calls a router as the engine would, without a socket. `path` has the query with it. */
 export function callRouter(
@@ -25,7 +29,9 @@ export function callRouter(
     href: `/api${plain}`,
     query,
     requestId: 'r1',
-    allows: () => true,
+    client: '127.0.0.1',
+    caller: EVERYBODY,
+    trail: new CallTrail(),
     header: (name) => (all as Readonly<Record<string, string>>)[name],
     body: (limit) =>
       bytes.length > limit ? Promise.reject(new ApiError(413, 'BodyTooLarge', `a body may have ${limit} bytes`)) : Promise.resolve(bytes),

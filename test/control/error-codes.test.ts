@@ -7,14 +7,14 @@ import { findInstallation } from '../../core/kernel/installation.js';
 const root = findInstallation().root;
 const CATALOGUE = Object.entries(ERROR_CODES) as [string, ErrorCode][];
 
-/** Every `ApiError(status, 'Code'` and `status: …, code: …` of the sources. */
+/** Every `ApiError(status, 'Code'`, `AccessError(status, 'Code'` and `status: …, code: …` of the sources. */
 function used(): Map<string, Set<number>> {
   const found = new Map<string, Set<number>>();
   for (const folder of ['core', 'modules']) {
     for (const file of readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })) {
       if (!file.endsWith('.ts') || file.endsWith('.d.ts')) continue;
       const text = readFileSync(join(root, folder, file), 'utf8');
-      for (const [, status, code = ''] of text.matchAll(/(?:ApiError\(\s*|status: )(\d{3}),\s*(?:code: )?'(\w+)'/g)) {
+      for (const [, status, code = ''] of text.matchAll(/(?:(?:Api|Access)Error\(\s*|status: )(\d{3}),\s*(?:code: )?'(\w+)'/g)) {
         found.set(code, (found.get(code) ?? new Set()).add(Number(status)));
       }
     }

@@ -339,7 +339,21 @@ test('the OpenAPI document has every route with its parameters, body, responses 
   t.deepEqual(Object.keys(document.paths).sort(), ['/v1/shop/names', '/v1/shop/things', '/v1/shop/things/special', '/v1/shop/things/{id}']);
   const post = document.paths['/v1/shop/things']?.['post'];
   t.truthy(post?.requestBody);
-  t.deepEqual(Object.keys(post?.responses ?? {}).sort(), ['200', '201', '204', '400', '403', '409', '412', '413', '415', '500', 'default']);
+  t.deepEqual(Object.keys(post?.responses ?? {}).sort(), [
+    '200',
+    '201',
+    '204',
+    '400',
+    '401',
+    '403',
+    '409',
+    '412',
+    '413',
+    '415',
+    '429',
+    '500',
+    'default',
+  ]);
   t.deepEqual(
     post?.parameters.map(({ name }) => name),
     ['dry_run', 'If-Match', 'If-None-Match', 'Prefer'],

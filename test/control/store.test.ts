@@ -69,7 +69,7 @@ test('the history is bounded', (t) => {
   const store = Store.open(tempFolder(t));
   t.teardown(() => store.close());
   store.transaction(() => {
-    for (let version = 1; version <= 1500; version++) store.history.add({ version, at: 0, origin: 'r', changes: '[]' });
+    for (let version = 1; version <= 1500; version++) store.history.add({ version, at: 0, origin: 'r', actor: 'deploy', changes: '[]' });
   });
   const kept = store.history.last(5000);
   t.is(kept.length, 1000);

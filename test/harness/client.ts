@@ -89,6 +89,8 @@ export interface RequestOptions {
   readonly headers?: OutgoingHttpHeaders;
   readonly body?: string | Buffer;
   readonly timeoutMs?: number;
+  /** Address that the connection comes from. */
+  readonly localAddress?: string;
 }
 
 /** One request on a connection of its own to a loopback port. */
@@ -102,6 +104,7 @@ export function get(port: number, path: string, options: RequestOptions = {}): P
         method: options.method ?? 'GET',
         headers: options.headers,
         agent: false,
+        ...(options.localAddress !== undefined && { localAddress: options.localAddress }),
         timeout: options.timeoutMs ?? 15_000,
       },
       (response) => {

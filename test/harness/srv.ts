@@ -199,13 +199,14 @@ export interface Run extends Exit {
   readonly prefix: string;
 }
 
-/** Runs `srv -p <prefix> <args>` to its end. `conf` is written to conf/srv.conf when given. */
+/** Runs `srv -p <prefix> <args>`, or `srv <command> <args> -p <prefix>`, to its end. `conf` is written to conf/srv.conf when given. */
 export async function runSrv(t: Scope, args: readonly string[], conf?: string, options: SrvOptions = {}): Promise<Run> {
   const prefix = options.prefix ?? tempFolder(t);
   const files = { ...(conf === undefined ? {} : { 'conf/srv.conf': conf }), ...options.files };
   const ports = new Map<string, number>();
   for (const [path, content] of Object.entries(files)) writeInto(prefix, path, await fillPlaceholders(t, content, prefix, ports));
-  const child = spawn(process.execPath, [SRV, '-p', prefix, ...args], {
+  const isCommand = args[0]?.startsWith('-') === false;
+  const child = spawn(process.execPath, [SRV, ...(isCommand ? [...args, '-p', prefix] : ['-p', prefix, ...args])], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...options.env },
   });

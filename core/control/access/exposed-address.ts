@@ -1,0 +1,68 @@
+import { binaryAddress } from '../../module/binary-address.js';
+import type { Scope } from '../../module/http.js';
+import type { Directive } from '../../module/tree.js';
+import type { LocationAccess } from './location-access.js';
+import { parseListen, type ListenOptions } from '../../net/listen-options.js';
+
+/** First byte of 127.0.0.0/8, and the bytes of ::1. */
+const LOOPBACK_V4 = '\x7f';
+const LOOPBACK_V6 = `${'\0'.repeat(15)}\x01`;
+
+/** An address of a server that other machines reach. */
+export interface ExposedAddress {
+  readonly address: string;
+  readonly isEncrypted: boolean;
+  readonly line: Directive | undefined;
+}
+
+/** The addresses of the server around a location that are neither loopback nor a unix socket. */
+export function exposedAddresses(scope: Scope): ExposedAddress[] {
+  let server: Scope | undefined = scope;
+  while (server !== undefined && server.kind !== 'server') server = server.parent;
+  const lines = [...(server?.directive?.block?.named('listen') ?? [])];
+  if (lines.length === 0) return [{ address: '*', isEncrypted: false, line: undefined }];
+  return lines.flatMap((line) =>
+    listensOf(line, scope)
+      .filter(isExposed)
+      .map(({ address, secure }) => ({ address, isEncrypted: secure, line })),
+  );
+}
+
+function listensOf(line: Directive, scope: Scope): ListenOptions[] {
+  try {
+    const words = line.args.map(({ text }) => text);
+    return parseListen(words, (relative) => scope.args.path(relative));
+  } catch {
+    // The server has this error.
+    return [];
+  }
+}
+
+function isExposed({ host, path }: ListenOptions): boolean {
+  if (path !== undefined) return false;
+  const bytes = binaryAddress(host);
+  return !(bytes === LOOPBACK_V6 || (bytes.length === 4 && bytes.startsWith(LOOPBACK_V4)));
+}
+
+/**
+ * An API that anybody can reach has to know its clients.
+ * @throws ConfigError at the `listen` line
+ */
+export function assertNotExposed(scope: Scope, { isProtected, settings }: LocationAccess): void {
+  const exposed = exposedAddresses(scope);
+  if (!isProtected && !hasAuthentication(scope)) {
+    for (const { address, line } of exposed) {
+      const remedy = 'use "api_tokens" with a file that "srv token add" makes, or listen on 127.0.0.1 or on a unix socket';
+      scope.fail(`the API on "${address}" requires clients to authenticate`, line, remedy);
+    }
+  }
+  const plain = exposed.find(({ isEncrypted }) => !isEncrypted);
+  if (settings.tokenFile !== undefined && plain !== undefined)
+    scope.advise(`tokens for the API on "${plain.address}" are sent unencrypted, use "listen ... ssl"`, plain.line);
+}
+
+/** Every request of the location is authenticated by another module. */
+function hasAuthentication(scope: Scope): boolean {
+  const isOn = (name: string): boolean => scope.lines(name).some(({ args }) => args[0]?.text !== 'off');
+  return (isOn('auth_basic') && isOn('auth_basic_user_file')) || isOn('auth_request');
+}

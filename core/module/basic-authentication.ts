@@ -1,0 +1,12 @@
+import type { Handler, HttpRequest, Scope } from './http.js';
+import type { Template } from './template.js';
+
+/** HTTP Basic authentication for modules with directives of their own for it. */
+export abstract class BasicAuthentication {
+  static readonly service = 'srv.basic_authentication';
+  /**
+   * The access handler of `auth_basic` and `auth_basic_user_file`. It leaves the name of the user under {@link VERIFIED_USER}.
+   * @param scope is compiled at the moment
+   */
+  abstract handler(scope: Scope, realm: Template<HttpRequest>, file: Template<HttpRequest>): Handler;
+}

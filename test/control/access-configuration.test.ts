@@ -1,0 +1,186 @@
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { configErrorsOf } from '../../core/config/errors.js';
+import { inputFile } from '../../core/config/input-file.js';
+import { FailedAttempts } from '../../core/control/access/failed-attempts.js';
+import { Scopes } from '../../core/control/access/scopes.js';
+import { findToken, hashOf, makeToken, printTokenLine, tokensIn } from '../../core/control/access/token-file.js';
+import { check } from '../harness/check.js';
+import { runSrv, type Run } from '../harness/srv.js';
+import { tempFolder, writeInto } from '../harness/temp.js';
+
+const MAIN = `helper broker modules/srv_helper_broker_module.so conf/broker.conf;
+helper ctrl modules/srv_helper_ctrl_module.so conf/ctrl.conf; events {}`;
+
+/** What `-t` says of a server of the control plane, which begins on line 2. */
+async function checked(t: ExecutionContext, server: string): Promise<string> {
+  const ctrl = `load_module modules/srv_http_sendmsg_module.so; events {} http {\n${server}\n}`;
+  return (await check(t, MAIN, { 'conf/broker.conf': '', 'conf/ctrl.conf': ctrl, 'conf/open': '' })).stderr;
+}
+
+test('an API that other machines reach requires authentication', async (t) => {
+  const api = 'location /api { dyn_module_api; }';
+  const rejected: [server: string, address: string][] = [
+    [`server { listen %%PORT_a%%; ${api} }`, String.raw`0\.0\.0\.0:\d+`],
+    [`server { listen 127.0.0.1:%%PORT_a%%;\nlisten [::]:%%PORT_a%%; ${api} }`, String.raw`\[::\]:\d+`],
+    [`server { listen 10.0.0.1:%%PORT_a%%; ${api} }`, String.raw`10\.0\.0\.1:\d+`],
+    [`server { ${api} }`, String.raw`\*`],
+    ['server { listen %%PORT_a%%; location /kv { dyn_sendmsg_kv; } }', String.raw`0\.0\.0\.0:\d+`],
+    [`server { listen %%PORT_a%%; auth_basic off; auth_basic_user_file users; ${api} }`, String.raw`0\.0\.0\.0:\d+`],
+    [`server { listen %%PORT_a%%; auth_basic x; ${api} }`, String.raw`0\.0\.0\.0:\d+`],
+    [`server { listen %%PORT_a%%; allow 10.0.0.0/8; deny all; ${api} }`, String.raw`0\.0\.0\.0:\d+`],
+    [`server { listen %%PORT_a%%; api_tokens off; ${api} }`, String.raw`0\.0\.0\.0:\d+`],
+  ];
+  for (const [server, address] of rejected) {
+    const line = server.includes('\n') ? 3 : 2;
+    t.regex(
+      await checked(t, server),
+      new RegExp(`\\[emerg\\] the API on "${address}" requires clients to authenticate in .*ctrl.conf:${line}\n`),
+      server,
+    );
+  }
+  const accepted = [
+    `server { listen 127.0.0.1:%%PORT_a%%; listen 127.1.2.3:%%PORT_a%%; listen unix:%%PREFIX%%/s; ${api} }`,
+    `server { listen [::1]:%%PORT_a%%; ${api} }`,
+    `server { listen %%PORT_a%%; auth_basic x; auth_basic_user_file open; ${api} }`,
+    `server { listen %%PORT_a%%; auth_request /auth; ${api} }`,
+    'server { listen %%PORT_a%%; location / { return 204; } }',
+  ];
+  for (const server of accepted) t.regex(await checked(t, server), /test is successful/, server);
+});
+
+test('errors in the settings of access are reported at their lines', async (t) => {
+  const cases: [settings: string, error: RegExp][] = [
+    ['api_tokens missing;', /open\(\) ".*conf\/missing" failed \(2: No such file or directory\) in .*ctrl.conf:2/],
+    ['api_tokens open;', /conf\/open" can be read or changed by other users \(mode 0644\) in .*ctrl.conf:2/],
+    ['api_read_only yes;', /invalid value "yes" in "api_read_only" directive.* in .*ctrl.conf:2/],
+    ['api_failed_attempts 10;', /invalid number of arguments in "api_failed_attempts" directive in .*ctrl.conf:2/],
+    ['api_failed_attempts x 1m;', /"api_failed_attempts" directive invalid number in .*ctrl.conf:2/],
+    ['api_audit_log syslog:server=x;', /unsupported log "syslog:server=x" in .*ctrl.conf:2/],
+    ['api_audit_log none/there.log;', /open\(\) ".*none\/there.log" failed \(2: No such file or directory\) in .*ctrl.conf:2/],
+    [
+      'dyn_module_api; api_limit_except kv GET {\nauth_basic x; }',
+      /"auth_basic" requires "auth_basic_user_file" in the same block in .*ctrl.conf:3/,
+    ],
+    ['dyn_module_api; api_limit_except kv GET { auth_basik x; }', /unknown directive "auth_basik" in .*ctrl.conf:2/],
+    ['dyn_module_api; api_limit_except kvs GET { deny all; }', /unknown module key "kvs" in .*ctrl.conf:2/],
+  ];
+  for (const [settings, error] of cases) {
+    const api = settings.startsWith('dyn_module_api') ? '' : 'dyn_module_api;';
+    t.regex(await checked(t, `server { listen 127.0.0.1:%%PORT_a%%; location /api { ${settings} ${api} } }`), error, settings);
+  }
+});
+
+function errorsOf(text: string): string[] {
+  try {
+    tokensIn(inputFile('/t', Buffer.from(text)));
+    return [];
+  } catch (error) {
+    return (configErrorsOf(error) ?? []).map(({ message, source }) => `${source?.line}: ${message}`);
+  }
+}
+
+test('errors in the file of tokens are reported at their lines, without what may be a token', (t) => {
+  const hash = `sha256:${'0'.repeat(64)}`;
+  const text = [
+    '# comment',
+    `a ${hash} read`,
+    '',
+    `a ${hash} write`,
+    `b srv_secret read`,
+    `c ${hash}`,
+    `d ${hash} reed`,
+    `e ${hash} expires=tomorrow read`,
+    `f ${hash} module:kv read`,
+    `" ${hash} read`,
+  ].join('\r\n');
+  t.deepEqual(errorsOf(text), [
+    '4: duplicate token name "a"',
+    '5: token "b" has no valid hash',
+    '6: token "c": no scopes',
+    '7: token "d": invalid scope "reed"',
+    '8: invalid expiry "expires=tomorrow"',
+    '9: token "f": scope "module:kv" must follow "read" or "write"',
+    '10: invalid token name """',
+  ]);
+  t.deepEqual(errorsOf(''), []);
+});
+
+const may = (words: string, isWrite: boolean, key: string, upstream?: string): boolean =>
+  new Scopes(words.split(' ')).allow({ isWrite, key, upstream });
+
+test('scopes', (t) => {
+  t.true(may('write', true, 'kv'));
+  t.true(may('write', false, 'kv'));
+  t.false(may('read', true, 'kv'));
+  t.true(may('read module:kv module:dyn_loc', false, 'dyn_loc'));
+  t.false(may('read module:kv', false, 'dyn_loc'));
+  t.true(may('write upstream:shop', true, 'upstream_api', 'shop'));
+  t.false(may('write upstream:shop', true, 'upstream_api', 'Shop'));
+  t.false(may('write upstream:shop', true, 'upstream_api'));
+  t.false(may('read write upstream:shop', true, 'upstream_api', 'other'));
+  t.true(may('read write upstream:shop', false, 'upstream_api', 'other'));
+  t.true(may('read write module:kv upstream:shop', true, 'upstream_api', 'shop'));
+});
+
+test('failed attempts are forgotten in time, counted by network for IPv6, and bounded', (t) => {
+  let now = 0;
+  const failures = new FailedAttempts(() => now);
+  const limit = { count: 2, ms: 1000 };
+  failures.add('10.0.0.1', limit);
+  t.is(failures.waitOf('10.0.0.1', limit), 0);
+  now = 400;
+  failures.add('10.0.0.1', limit);
+  t.is(failures.waitOf('10.0.0.1', limit), 600);
+  t.is(failures.waitOf('::ffff:10.0.0.1', limit), 600);
+  t.is(failures.waitOf('::ffff:10.0.0.2', limit), 0);
+  now = 1000;
+  t.is(failures.waitOf('10.0.0.1', limit), 0);
+  for (const last of ['1', '2']) failures.add(`2001:db8::${last}`, limit);
+  t.true(failures.waitOf('2001:db8::ffff:3', limit) > 0);
+  t.is(failures.waitOf('2001:db8:0:1::3', limit), 0);
+  for (let i = 0; i < 30_000; i++) failures.add(`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`, limit);
+  t.true(failures.size <= 10_000, String(failures.size));
+});
+
+test('a token is found by its hash alone', (t) => {
+  const [one, other] = [makeToken(), makeToken()];
+  const tokens = [one, other].map((token, i) => ({ name: `t${i}`, hash: hashOf(token), expires: undefined, scopes: new Scopes(['read']) }));
+  t.regex(one, /^srv_[\w-]{43}$/);
+  t.is(findToken(tokens, other)?.name, 't1');
+  t.is(findToken(tokens, `${other}x`), undefined);
+  t.is(findToken(tokens, ''), undefined);
+  t.is(findToken([], one), undefined);
+  t.false(tokens.map(printTokenLine).join().includes(one));
+});
+
+test('srv token adds, lists and removes tokens', async (t) => {
+  const prefix = tempFolder(t);
+  const file = writeInto(prefix, 'conf/api_tokens', '# ours\n');
+  const run = (...args: string[]): Promise<Run> => runSrv(t, ['token', ...args], undefined, { prefix });
+  chmodSync(file, 0o600);
+  const added = await run('add', 'deploy', 'write', 'upstream:shop', '--expires', '30d');
+  t.is(added.code, 0);
+  t.regex(added.stdout, /^srv_[\w-]{43}\n$/, 'nothing else is on the standard output');
+  const text = readFileSync(file, 'utf8');
+  t.regex(text, /^# ours\ndeploy sha256:[0-9a-f]{64} expires=\S+Z write upstream:shop\n$/);
+  t.true(text.includes(hashOf(added.stdout.trim()).toString('hex')));
+  t.is(statSync(file).mode & 0o777, 0o600);
+  t.false(existsSync(`${file}.new`));
+  t.regex((await run('list')).stdout, /^deploy {2}write upstream:shop {2}\(expires \S+Z\)\n$/);
+  const [again, unknown, scope] = await Promise.all([run('list', 'x'), run('remove', 'x'), run('add', 'x', 'kv')]);
+  t.regex(again.stderr, /invalid arguments/);
+  t.regex(unknown.stderr, /there is no token "x"/);
+  t.regex(scope.stderr, /token "x": invalid scope "kv"\nsrv: scopes are: read, write/);
+  t.regex((await run('add', 'deploy', 'read')).stderr, /there is a token "deploy" already/);
+  t.is(readFileSync(file, 'utf8'), text, 'what failed has changed nothing');
+  t.is((await run('remove', 'deploy')).code, 0);
+  t.is(readFileSync(file, 'utf8'), '# ours\n');
+  writeFileSync(file, text);
+  chmodSync(file, 0o604);
+  t.regex((await run('list')).stderr, /can be read or changed by other users \(mode 0604\), only its owner may: chmod 600 /);
+  const made = await run('add', 'first', 'read', '-f', join(prefix, 'new'));
+  t.is(made.code, 0);
+  t.is(statSync(join(prefix, 'new')).mode & 0o777, 0o600);
+});
