@@ -1,7 +1,8 @@
 import { action, type ActionContext } from '../core/module/control.js';
-import { ConfigurationHistory, type HistoryChange, type HistoryView } from '../core/module/history.js';
+import { ConfigurationHistory, type HistoryView } from '../core/module/history.js';
 import { coreModule } from '../core/module/manifest.js';
-import { printTree } from '../core/module/print.js';
+import { shownTree } from '../core/module/print.js';
+import { shownWord } from '../core/module/secrets.js';
 import { Transactions } from '../core/module/services.js';
 import type { Block } from '../core/module/tree.js';
 import type { Versioned } from '../core/module/versioned.js';
@@ -30,12 +31,12 @@ export class ConfigurationActions {
   @action('config.effective')
   effective({ asText }: { readonly asText: boolean }): Versioned {
     const { tree } = this.transactions;
-    return this.#versioned(asText ? withoutKeys(printTree(tree)) : blockJson(tree));
+    return this.#versioned(asText ? shownTree(tree) : blockJson(tree));
   }
 
   @action('config.drift')
   drift(): Versioned {
-    return this.#versioned({ diff: this.history.drift().map(withoutKeys) });
+    return this.#versioned({ diff: this.history.drift() });
   }
 
   @action('history.list')
@@ -49,7 +50,7 @@ export class ConfigurationActions {
   @action('history.rollback')
   async rollback({ version }: { readonly version: number }, context: ActionContext): Promise<Versioned> {
     const applied = await this.history.rollback(version, context);
-    return { value: { version: applied.version }, version: String(applied.version), diff: applied.diff.map(withoutKeys) };
+    return { value: { version: applied.version }, version: String(applied.version), diff: applied.diff };
   }
 
   #versioned(value: unknown): Versioned {
@@ -58,23 +59,14 @@ export class ConfigurationActions {
 }
 
 function shown({ version, at, origin, actor, changes, diff }: HistoryView): object {
-  const what = origin === 'reload' ? { diff: diff.map(withoutKeys) } : { changes: changes?.map(withoutKeysIn) ?? null };
+  const what = origin === 'reload' ? { diff } : { changes: changes ?? null };
   return { version, at: new Date(at).toISOString(), origin, ...(actor !== '' && { actor }), ...what };
-}
-
-function withoutKeysIn({ place, before, after }: HistoryChange): HistoryChange {
-  return { place, ...(before !== undefined && { before: withoutKeys(before) }), ...(after !== undefined && { after: withoutKeys(after) }) };
-}
-
-/** Private keys that stand in the configuration itself (`data:` of ssl_certificate_key) are not shown. */
-function withoutKeys(text: string): string {
-  return text.replaceAll(/-----BEGIN ([A-Z ]*PRIVATE KEY)-----.*?-----END \1-----/gs, '(private key)');
 }
 
 function blockJson(block: Block): DirectiveJson[] {
   return Array.from(block, ({ name, args, block: inner }) => ({
     directive: name,
-    args: args.map(({ text }) => withoutKeys(text)),
+    args: args.map(({ text }) => shownWord(name, text)),
     ...(inner && { block: blockJson(inner) }),
   }));
 }

@@ -1,6 +1,6 @@
-/** A change of the tree as text for people: dry runs, drift, reload logs. */
+/** A change of the tree as text for people, without private keys: dry runs, events, reload logs. */
 import type { Directive } from '../module/tree.js';
-import { printDirective, printHead } from '../module/print.js';
+import { exactDirective, shownDirective, shownHead } from '../module/print.js';
 import { ROOT_ID, sameHead, type DirectiveData, type TreeOperation } from './operations.js';
 import type { Tree } from './tree.js';
 
@@ -60,13 +60,13 @@ class ChangeText {
 
   private pathTo(id: number): readonly string[] {
     const path = this.after.pathOf(id);
-    return (path.length > 0 ? path : this.before.pathOf(id)).map(printHead);
+    return (path.length > 0 ? path : this.before.pathOf(id)).map(shownHead);
   }
 
   private changed(old: Part, now: Part, path: readonly string[]): void {
     if (sameHead(old, now) && old.block !== undefined && now.block !== undefined) {
-      this.block(old.block, now.block, [...path, printHead(now)]);
-    } else if (printDirective(old) !== printDirective(now)) {
+      this.block(old.block, now.block, [...path, shownHead(now)]);
+    } else if (exactDirective(old) !== exactDirective(now)) {
       this.part('-', old, path);
       this.part('+', now, path);
     }
@@ -87,7 +87,7 @@ class ChangeText {
   }
 
   private part(sign: '+' | '-', part: Part, path: readonly string[]): void {
-    for (const line of printDirective(part).trimEnd().split('\n')) this.line(`${sign} ${line}`, path);
+    for (const line of shownDirective(part).trimEnd().split('\n')) this.line(`${sign} ${line}`, path);
   }
 
   private line(line: string, path: readonly string[]): void {

@@ -5,7 +5,7 @@
 import { blockContext, type ContextName } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
 import { longestIncreasing } from './increasing.js';
-import { printDirective } from '../module/print.js';
+import { exactDirective } from '../module/print.js';
 import type { SpecRegistry } from './registry.js';
 import { ROOT_ID, directiveData, sameHead, type DirectiveData, type TreeOperation } from './operations.js';
 import type { Tree } from './tree.js';
@@ -131,7 +131,7 @@ function headText({ name, args }: Directive): string {
 }
 
 function contentText(directive: Directive): string {
-  return directive.block === undefined ? headText(directive) : printDirective(directive);
+  return directive.block === undefined ? headText(directive) : exactDirective(directive);
 }
 
 /** As many as possible. */

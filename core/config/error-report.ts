@@ -1,4 +1,5 @@
 /** The text of configuration errors for people and for tools that read nginx's. */
+import { shownText } from '../module/secrets.js';
 import type { Source } from '../module/tree.js';
 import { COMMAND_LINE, type ConfigError } from './errors.js';
 
@@ -26,7 +27,7 @@ function formatError(error: ConfigError, { program, readLine }: ReportOptions): 
   if (source !== undefined && source.file !== COMMAND_LINE) {
     lines.push(`    at ${source.file}:${source.line}:${source.column}`);
     const text = readLine(source.file, source.line) ?? '';
-    if (text.trim() !== '') lines.push(...excerpt(source, text, error.length));
+    if (text.trim() !== '') lines.push(...excerpt(source, shownText(text), error.length));
     for (let { from } = source; from !== undefined; from = from.from) lines.push(`    included from ${from.file}:${from.line}`);
   }
   if (error.hint !== undefined) lines.push(`    ${error.hint}`);

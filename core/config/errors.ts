@@ -1,4 +1,5 @@
 /** What is wrong with a configuration: where, in nginx's words, and what would be right. */
+import { shownText } from '../module/secrets.js';
 import type { Source, Word, Written } from '../module/tree.js';
 
 /** The file name of text that came with `-g`. Errors in it have no line. */
@@ -15,7 +16,7 @@ export class ConfigError extends Error {
     /** What is accepted, or what was probably meant. */
     readonly hint?: string,
   ) {
-    super(message);
+    super(shownText(message));
     this.name = 'ConfigError';
   }
 }

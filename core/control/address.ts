@@ -5,6 +5,7 @@
  */
 import type { SpecRegistry } from '../config/registry.js';
 import { ConfigTree, type Tree } from '../config/tree.js';
+import { shownText } from '../module/secrets.js';
 import type { ContextName } from '../module/spec.js';
 import type { Block, Directive } from '../module/tree.js';
 
@@ -60,7 +61,7 @@ export function stepsIn(address: string): readonly string[] {
 /** For people: `http / upstream demo / server@7`; `main` for the main level. */
 export function readable(address: string): string {
   const steps = stepsIn(address).map((step) => step.replace(/^\d+:/, '').trim());
-  return steps.length === 0 ? 'main' : steps.join(' / ');
+  return steps.length === 0 ? 'main' : shownText(steps.join(' / '));
 }
 
 /** A block on the way to a directive. */

@@ -15,12 +15,10 @@ export interface CommittedChange {
 /** What of a long change an event shows: the history has all of it. */
 const MOST_LINES = 20;
 const LONGEST_LINE = 200;
-const PRIVATE_KEY = /-----BEGIN ([A-Z ]*PRIVATE KEY)-----.*?-----END \1-----/gs;
 
 export function tellOfChange(events: Events, { version, origin, before, after, operations }: CommittedChange): void {
   // Each operation has a line at least.
-  const text = describeChange(before, after, operations.slice(0, MOST_LINES + 1)).join('\n');
-  const lines = text.replaceAll(PRIVATE_KEY, '(private key)').split('\n');
+  const lines = describeChange(before, after, operations.slice(0, MOST_LINES + 1));
   const diff = lines.slice(0, MOST_LINES).map((line) => line.slice(0, LONGEST_LINE));
   events.publish('config.changed', { version, origin, diff, complete: lines.length <= MOST_LINES });
 }

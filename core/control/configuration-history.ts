@@ -1,5 +1,6 @@
 import { ApiError, assertPreconditions, type ActionContext } from '../module/control.js';
 import { ConfigurationHistory, type HistoryView } from '../module/history.js';
+import { shownText } from '../module/secrets.js';
 import { readable } from './address.js';
 import { driftLines } from './drift.js';
 import type { AddressChange } from './journal-entry.js';
@@ -53,9 +54,10 @@ function viewOf(entry: HistoryEntry): HistoryView {
   const { version, at, origin, actor } = entry;
   const kept = JSON.parse(entry.changes) as readonly unknown[] | null;
   if (isReload(entry)) return { version, at, origin, actor, changes: undefined, diff: (kept ?? []) as readonly string[] };
-  const changes = (kept as readonly AddressChange[] | null)?.map(({ address, next: _, ...texts }) => ({
+  const changes = (kept as readonly AddressChange[] | null)?.map(({ address, before, after }) => ({
     place: readable(address),
-    ...texts,
+    ...(before !== undefined && { before: shownText(before) }),
+    ...(after !== undefined && { after: shownText(after) }),
   }));
   return { version, at, origin, actor, changes, diff: [] };
 }

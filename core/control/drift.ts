@@ -1,3 +1,4 @@
+import { shownText } from '../module/secrets.js';
 import { readable } from './address.js';
 import type { OverlayRow } from './store-tables.js';
 
@@ -40,7 +41,7 @@ function changeLines({ op, text, was }: OverlayRow): string[] {
 }
 
 function signed(sign: '+' | '-', text: string): string[] {
-  return text
+  return shownText(text)
     .trimEnd()
     .split('\n')
     .map((line) => `${sign} ${line}`);

@@ -3,10 +3,11 @@
  * reload; changes to directives that the file no longer has are dropped and named.
  */
 import { ConfigErrors } from '../config/errors.js';
-import { printDirective } from '../module/print.js';
+import { exactDirective } from '../module/print.js';
 import type { SpecRegistry } from '../config/registry.js';
 import type { ConfigTree, Tree, TreeOperation } from '../config/tree.js';
 import type { Directive } from '../module/tree.js';
+import { shownText } from '../module/secrets.js';
 import { directiveText } from '../module/words.js';
 import { keyIdentity, readable, stepsIn } from './address.js';
 import { Draft } from './draft.js';
@@ -177,7 +178,7 @@ class Composition {
 
   /** Also an `add` of what the file has by now: the API's word counts, and is not needed any more if it is the same. */
   #replace(row: OverlayRow, target: Draft): void {
-    const was = printDirective(target.directive);
+    const was = exactDirective(target.directive);
     const directive = this.#directive(row);
     if (was === row.text || isSameLine(target, directive, this.options.registry)) {
       this.#forgotten.push(row.address);
@@ -194,13 +195,13 @@ class Composition {
       return;
     }
     target.removed = true;
-    const was = printDirective(target.directive);
+    const was = exactDirective(target.directive);
     if (row.was !== was) this.#changed.push({ ...row, was });
   }
 
   #drop(row: OverlayRow): void {
     this.#forgotten.push(row.address);
-    this.dropped.push(`${readable(row.address)}: ${row.op} "${row.text.trim()}"`);
+    this.dropped.push(`${readable(row.address)}: ${row.op} "${shownText(row.text).trim()}"`);
   }
 
   #find(steps: readonly string[]): Draft | undefined {

@@ -1,4 +1,4 @@
-import { printDirective } from '../module/print.js';
+import { exactDirective } from '../module/print.js';
 import type { SpecRegistry } from '../config/registry.js';
 import type { ConfigTree } from '../config/tree.js';
 import type { ArgContext } from '../module/spec.js';
@@ -102,12 +102,12 @@ export class JournalEntry {
     const address = back ?? this.#after.of(now.id);
     const known = this.store.overlay.get(address);
     if (back !== undefined) this.#after.forget();
-    if (known?.op === 'remove' && known.was === printDirective(now)) {
+    if (known?.op === 'remove' && known.was === exactDirective(now)) {
       this.#restored(address, known.was);
       return;
     }
     const op = known?.op === 'remove' && known.was !== undefined ? 'replace' : 'add';
-    const text = printDirective(now);
+    const text = exactDirective(now);
     const place = sibling === undefined ? {} : { sibling: this.#after.of(sibling), previous: this.#previousAddress(now) };
     this.#put({ address, op, parent: this.#after.around(now.id), text, was: known?.was, key: now.key, ...place }, known);
     this.#keepKeys(now, address);
@@ -123,8 +123,8 @@ export class JournalEntry {
   #replace(old: Directive, now: Directive): void {
     const address = this.#before.of(old.id);
     const known = this.store.overlay.get(address);
-    const text = printDirective(now);
-    const was = known === undefined ? printDirective(old) : known.was;
+    const text = exactDirective(now);
+    const was = known === undefined ? exactDirective(old) : known.was;
     this.#forgetBelow(address);
     if (text === was) this.store.overlay.delete(address);
     else {
@@ -141,13 +141,13 @@ export class JournalEntry {
       this.#put({ ...row, key: now.key }, known, known?.op === 'add' ? known.seq : undefined);
     }
     this.#keepKeys(now, address);
-    this.changes.push({ address, before: printDirective(old), after: text });
+    this.changes.push({ address, before: exactDirective(old), after: text });
   }
 
   #remove(old: Directive): void {
     const address = this.#before.of(old.id);
     const known = this.store.overlay.get(address);
-    const text = printDirective(old);
+    const text = exactDirective(old);
     this.#keepPlaces(old, address);
     this.#forgetBelow(address);
     // Equal directives that are counted need the row until they are read again.
@@ -241,12 +241,12 @@ export class JournalEntry {
     const block = addresses.around(id);
     const none = { written: undefined, since: 0, old: undefined, next: undefined };
     const known = store.stateLines.get(block, key) ?? { block, key, ...none, place: key, born: version };
-    const text = now && printDirective(now);
+    const text = now && exactDirective(now);
     const place = isBetween && now !== undefined ? placeOfLine(store.stateLines, block, this.#linesAround(now), key) : known.place;
     store.stateLines.put({ ...known, place, text, changed: version });
     this.changes.push({
       address: addresses.of(id),
-      ...(old && { before: printDirective(old) }),
+      ...(old && { before: exactDirective(old) }),
       ...(text !== undefined && { after: text }),
     });
   }

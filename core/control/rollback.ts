@@ -2,7 +2,7 @@
 import { diffDirective } from '../config/diff.js';
 import type { ConfigTree, DirectiveData } from '../config/tree.js';
 import { ApiError } from '../module/control.js';
-import { printDirective } from '../module/print.js';
+import { exactDirective } from '../module/print.js';
 import type { ContextName } from '../module/spec.js';
 import type { Block, Directive } from '../module/tree.js';
 import { Addresses, readable, ROOT_ADDRESS, stepsIn, addressOf } from './address.js';
@@ -69,7 +69,7 @@ class Rollback {
     } else if (parent === undefined)
       throw new ApiError(409, 'RollbackImpossible', `${readable(address)} stood in a block that the configuration does not have any more`);
     else if (target === undefined) this.#add(parent, address, text, next);
-    else if (printDirective(target) !== text) this.#replace(target, parent.context, text);
+    else if (exactDirective(target) !== text) this.#replace(target, parent.context, text);
   }
 
   #add(parent: BlockAt, address: string, text: string, next: string | undefined): void {

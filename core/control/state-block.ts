@@ -1,4 +1,4 @@
-import { printDirective } from '../module/print.js';
+import { exactDirective } from '../module/print.js';
 import { addressIn } from './address.js';
 import type { Draft } from './draft.js';
 import { textIn, type StateFileInput } from './state-file-join.js';
@@ -113,7 +113,7 @@ export class StateBlock {
     let place = 0;
     for (const { directive, key, removed } of draft.children ?? []) {
       if (removed || directive.name !== file.holds || key === undefined) continue;
-      lines.set(key, { text: printDirective(directive), written: written.get(key), place: place++ });
+      lines.set(key, { text: exactDirective(directive), written: written.get(key), place: place++ });
     }
     for (const [key, text] of written) if (!lines.has(key)) lines.set(key, { text: undefined, written: text, place: undefined });
     return lines;

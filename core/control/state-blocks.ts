@@ -1,7 +1,7 @@
 /** Blocks whose lines a state file holds, while the effective tree is put together. */
 import { ConfigErrors, configErrorsOf, errorAt, type ConfigError } from '../config/errors.js';
 import { parseText } from '../config/parser.js';
-import { printDirective } from '../module/print.js';
+import { exactDirective } from '../module/print.js';
 import { validate } from '../config/validate.js';
 import type { ContextName } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
@@ -188,7 +188,7 @@ function contentOf({ path, directive }: StateFile, marks: FileMarks): StateFileC
 }
 
 const textsOf = (lines: readonly JoinedLine[]): Map<number, string> =>
-  new Map(lines.map(({ key, directive }) => [key, printDirective(directive)]));
+  new Map(lines.map(({ key, directive }) => [key, exactDirective(directive)]));
 
 const missingText = ({ directive, path, holds }: StateFile, { address }: Draft): string =>
   `"${directive.name}" file "${path}" is missing: ${readable(address)} has none of the "${holds}" lines that it held; put it back and reload`;

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
-import { printDirective } from '../module/print.js';
+import { exactDirective } from '../module/print.js';
 import type { Block } from '../module/tree.js';
 import { fileMark } from './replace-file.js';
 import type { FileMarks } from './state-files.js';
@@ -60,7 +60,7 @@ function textOf(path: string): string | undefined {
 export async function printStateFile(block: Block, holds: string, version: number): Promise<FileVersion & { readonly text: string }> {
   const parts: string[] = [];
   for (const directive of block.named(holds)) {
-    parts.push(printDirective(directive));
+    parts.push(exactDirective(directive));
     if (parts.length % BATCH === 0) await turn();
   }
   const body = parts.join('');

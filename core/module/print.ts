@@ -1,31 +1,56 @@
-/** Writes directives as nginx-style text that parses back to the same directives. */
-import type { Directive, Word } from './tree.js';
+/**
+ * Directives as nginx-style text. It comes in two forms: exactly, for the journal, for edits and for comparing; and as it is shown to people and
+ * callers, without private keys.
+ */
+import { shownWord } from './secrets.js';
+import type { Directive } from './tree.js';
 import { quoteWord } from './words.js';
 
 type Printable = Pick<Directive, 'name' | 'args'> & { readonly block?: Iterable<Printable> };
+/** Text of an argument of a directive. */
+type ArgumentText = (directive: string, text: string) => string;
 
 const INDENT = '    ';
+const same: ArgumentText = (_, text) => text;
 
-/** The directives with their blocks, one a line, each line ended. */
-export function printTree(directives: Iterable<Printable>, indent = ''): string {
+/** Text that parses back to the same directives, one a line with their blocks, each line ended. It may hold private keys: never show or log it. */
+export function exactTree(directives: Iterable<Printable>, indent = ''): string {
+  return written(directives, indent, same);
+}
+
+/** As {@link exactTree}, of one directive. */
+export function exactDirective(directive: Printable, indent = ''): string {
+  return writtenDirective(directive, indent, same);
+}
+
+/** The directives as they are shown: as {@link exactTree}, but what stands for a private key is `(secret)`. */
+export function shownTree(directives: Iterable<Printable>, indent = ''): string {
+  return written(directives, indent, shownWord);
+}
+
+/** As {@link shownTree}, of one directive. */
+export function shownDirective(directive: Printable, indent = ''): string {
+  return writtenDirective(directive, indent, shownWord);
+}
+
+/** Name and arguments without a terminator, as they are shown: `upstream demo`. */
+export function shownHead(directive: Printable): string {
+  return head(directive, shownWord);
+}
+
+function written(directives: Iterable<Printable>, indent: string, argument: ArgumentText): string {
   let text = '';
-  for (const directive of directives) text += printDirective(directive, indent);
+  for (const directive of directives) text += writtenDirective(directive, indent, argument);
   return text;
 }
 
-/** One directive with its block; every line is ended. */
-export function printDirective(directive: Printable, indent = ''): string {
-  const head = `${indent}${printHead(directive)}`;
-  if (directive.block === undefined) return `${head};\n`;
-  return `${head} {\n${printTree(directive.block, indent + INDENT)}${indent}}\n`;
+function writtenDirective(directive: Printable, indent: string, argument: ArgumentText): string {
+  const start = `${indent}${head(directive, argument)}`;
+  if (directive.block === undefined) return `${start};\n`;
+  return `${start} {\n${written(directive.block, indent + INDENT, argument)}${indent}}\n`;
 }
 
-/** Name and arguments without a terminator: `upstream demo`. */
-export function printHead({ name, args }: Printable): string {
-  return [quoteWord(name), ...args.map(printWord)].join(' ');
-}
-
-/** A word in the quotes it was written in, or in some if it needs them. */
-export function printWord({ text, quote }: Pick<Word, 'text' | 'quote'>): string {
-  return quoteWord(text, quote);
+/** Words keep the quotes they were written in, or get some if they need them. */
+function head({ name, args }: Printable, argument: ArgumentText): string {
+  return [quoteWord(name), ...args.map(({ text, quote }) => quoteWord(argument(name, text), quote))].join(' ');
 }

@@ -1,4 +1,4 @@
-import { printTree } from '../../core/module/print.js';
+import { exactTree, shownTree } from '../../core/module/print.js';
 import { namesIn, type ServerPlace } from '../../core/module/server-place.js';
 import type { BlockPart, Directive, NewDirective } from '../../core/module/tree.js';
 import type { VirtualServerView } from '../../core/module/virtual-servers.js';
@@ -34,12 +34,12 @@ export function newServer({
 /** The server with another body, at the addresses and under the names that it has. */
 export function changedServer({ block }: Directive, body: string): NewDirective {
   const kept = [...(block?.named('listen') ?? []), ...(block?.named('server_name') ?? [])];
-  return { name: 'server', words: [], block: [{ text: printTree(kept), pointer: '' }, ...bodyParts(body)] };
+  return { name: 'server', words: [], block: [{ text: exactTree(kept), pointer: '' }, ...bodyParts(body)] };
 }
 
 export function shownServer({ directive, addresses, names }: VirtualServerView, isStatic: boolean): ShownServer {
   const body = Array.from(directive.block ?? []).filter(({ name }) => name !== 'listen' && name !== 'server_name');
-  return { listens: addresses, server_name: names.join(' '), is_static: isStatic, server_body: printTree(body) };
+  return { listens: addresses, server_name: names.join(' '), is_static: isStatic, server_body: shownTree(body) };
 }
 
 const bodyParts = (body = ''): readonly BlockPart[] => [{ text: body, pointer: '/server_body' }];

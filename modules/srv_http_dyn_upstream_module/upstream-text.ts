@@ -1,4 +1,4 @@
-import { printTree } from '../../core/module/print.js';
+import { exactTree, shownTree } from '../../core/module/print.js';
 import type { Directive, NewDirective } from '../../core/module/tree.js';
 import { upstreamDirectives } from '../../core/module/upstream.js';
 
@@ -37,7 +37,7 @@ export function shownUpstream(upstream: Directive, isStatic: boolean): ShownUpst
     ...(zone !== undefined && { zone }),
     ...Object.fromEntries(settings.filter(([, value]) => value !== undefined)),
     is_static: isStatic,
-    upstream_body: printTree(upstream.block ?? []),
+    upstream_body: shownTree(upstream.block ?? []),
   };
 }
 
@@ -50,7 +50,7 @@ export function newUpstream(name: string, body: string): NewDirective {
 /** The upstream with another body and the members that it has. */
 export function changedUpstream(upstream: Directive, body: string): NewDirective {
   const made = newUpstream(upstreamName(upstream), body);
-  const members = printTree(upstream.block?.named('server') ?? []);
+  const members = exactTree(upstream.block?.named('server') ?? []);
   return { ...made, block: [...(made.block ?? []), { text: members, pointer: '' }] };
 }
 

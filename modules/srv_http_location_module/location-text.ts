@@ -1,5 +1,5 @@
 import { locationName } from '../../core/module/location-name.js';
-import { printTree } from '../../core/module/print.js';
+import { exactTree, shownTree } from '../../core/module/print.js';
 import type { BlockPart, Directive, NewDirective } from '../../core/module/tree.js';
 
 /** What a location is known by in its block. */
@@ -45,7 +45,7 @@ export function shownLocation(location: Directive, isAddition: (location: Direct
   return {
     location_rule: modifier,
     location_name: name,
-    location_body: printTree(others),
+    location_body: shownTree(others),
     ...(target !== undefined && { proxy_pass: target }),
     is_static: !isAddition(location),
     ...(nested.length > 0 && { locations: nested.map((inner) => shownLocation(inner, isAddition)) }),
@@ -82,7 +82,7 @@ function partsOf(location: Directive): Parts {
   return { pass: same(pass === undefined ? [] : [pass]), body: same(others), nested: same(nested) };
 }
 
-const same = (directives: readonly Directive[]): readonly BlockPart[] => [{ text: printTree(directives), pointer: '' }];
+const same = (directives: readonly Directive[]): readonly BlockPart[] => [{ text: exactTree(directives), pointer: '' }];
 
 function sorted({ block }: Directive): { pass: Directive | undefined; others: readonly Directive[]; nested: readonly Directive[] } {
   const all = [...(block ?? [])];

@@ -4,7 +4,7 @@ import type { Directive } from '../../core/module/tree.js';
 import { diffTrees } from '../../core/config/diff.js';
 import { describeChange } from '../../core/config/describe-change.js';
 import { parseText } from '../../core/config/parser.js';
-import { printTree } from '../../core/module/print.js';
+import { exactTree } from '../../core/module/print.js';
 import { directiveData } from '../../core/config/operations.js';
 import { ConfigTree, IdSource, type TreeOperation } from '../../core/config/tree.js';
 import { nginxRegistry } from './nginx-specs.js';
@@ -49,7 +49,7 @@ class Case {
   }
 
   get text(): string {
-    return printTree(this.result.root);
+    return exactTree(this.result.root);
   }
 
   get description(): readonly string[] {
@@ -247,17 +247,17 @@ test('what a diff does gives the other tree, and unchanged directives keep their
 
 /** A directive that stands once before and after, in blocks that do as well, is the same one. */
 function assertNotTwice(fail: (message: string) => void, change: Case, directive: Directive): void {
-  const text = printTree([directive]);
-  const [before, after] = [change.before.root, change.result.root].map((root) => [...root].filter((other) => printTree([other]) === text));
+  const text = exactTree([directive]);
+  const [before, after] = [change.before.root, change.result.root].map((root) => [...root].filter((other) => exactTree([other]) === text));
   if (before?.length === 1 && after?.length === 1 && before[0]?.id !== after[0]?.id) fail(`${text} has another id`);
   for (const child of directive.block ?? []) assertChild(fail, change, directive, child);
 }
 
 function assertChild(fail: (message: string) => void, change: Case, parent: Directive, child: Directive): void {
   const old = change.before.byId(parent.id);
-  const text = printTree([child]);
+  const text = exactTree([child]);
   const equal = (block: Iterable<Directive> | undefined): readonly Directive[] =>
-    [...(block ?? [])].filter((other) => printTree([other]) === text);
+    [...(block ?? [])].filter((other) => exactTree([other]) === text);
   const [before, after] = [equal(old?.block), equal(parent.block)];
   if (before.length === 1 && after.length === 1 && before[0]?.id !== after[0]?.id) fail(`${text} has another id`);
   for (const grandchild of child.block ?? []) assertChild(fail, change, child, grandchild);

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { formatConfigErrors } from '../../core/config/error-report.js';
 import { parseFile, parseParameter, parseText, type Parsed } from '../../core/config/parser.js';
-import { printTree } from '../../core/module/print.js';
+import { exactTree } from '../../core/module/print.js';
 import { IdSource } from '../../core/config/tree.js';
 import { check } from '../../core/config/validate.js';
 import { argContext, nginxRegistry } from './nginx-specs.js';
@@ -52,7 +52,7 @@ function outputOf(input: string, folder: string): string {
   const parsed = parse(main, folder);
   const context = /^\(api\) (?<context>.*)/.exec(main.name)?.groups?.['context'] ?? 'main';
   const errors = check(parsed, { registry: nginxRegistry(), args: argContext, context });
-  if (errors.length === 0) return printTree(parsed.directives);
+  if (errors.length === 0) return exactTree(parsed.directives);
 
   const readLine = (file: string, line: number): string | undefined => {
     const text = file === '(api)' ? main.text : file.startsWith('/') ? readFileSync(file, 'utf8') : undefined;

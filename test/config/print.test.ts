@@ -1,7 +1,8 @@
 import test from 'ava';
 import * as fc from 'fast-check';
 import { parseText } from '../../core/config/parser.js';
-import { printTree } from '../../core/module/print.js';
+import { exactTree, shownHead, shownTree } from '../../core/module/print.js';
+import { shownText } from '../../core/module/secrets.js';
 import { ConfigTree, IdSource } from '../../core/config/tree.js';
 import { quoteWord } from '../../core/module/words.js';
 import { anyText, contentOf, dataOf, shapes } from './random-trees.js';
@@ -15,15 +16,15 @@ function parsed(text: string): unknown {
 test('parsing what was printed gives the same tree', (t) => {
   const property = fc.property(shapes, (shapes) => {
     const tree = ConfigTree.fromData(dataOf(shapes, new IdSource()));
-    t.deepEqual(parsed(printTree(tree.root)), contentOf(tree.root));
+    t.deepEqual(parsed(exactTree(tree.root)), contentOf(tree.root));
   });
   t.notThrows(() => fc.assert(property, { numRuns: 1000 }));
 });
 
 test('what was printed and parsed prints the same', (t) => {
   const property = fc.property(shapes, (shapes) => {
-    const once = printTree(dataOf(shapes, new IdSource()));
-    const again = printTree(parseText(once, { ids: new IdSource(), file: 'printed' }).directives);
+    const once = exactTree(dataOf(shapes, new IdSource()));
+    const again = exactTree(parseText(once, { ids: new IdSource(), file: 'printed' }).directives);
     t.is(again, once);
   });
   t.notThrows(() => fc.assert(property, { numRuns: 500 }));
@@ -42,4 +43,37 @@ test('quotes are those that need no escapes', (t) => {
   t.is(quoteWord('a b'), '"a b"');
   t.is(quoteWord('say "x y"'), `'say "x y"'`);
   t.is(quoteWord(`"it's"`), String.raw`"\"it's\""`);
+});
+
+const directivesOf = (line: string) => parseText(line, { ids: new IdSource(), file: 'printed' }).directives;
+const PEM = (kind: string): string => `-----BEGIN ${kind}-----\nc2VjcmV0\n-----END ${kind}-----\n`;
+const KEYS = ['PRIVATE KEY', 'RSA PRIVATE KEY', 'EC PRIVATE KEY', 'ENCRYPTED PRIVATE KEY'];
+
+for (const kind of KEYS) {
+  test(`what is shown has no ${kind}, in whatever directive and quotes`, (t) => {
+    const key = PEM(kind);
+    const lines = [
+      `server { ssl_certificate_key "data:${key}"; }`,
+      `set $a '${key}';`,
+      `proxy_ssl_certificate_key "data:${key.slice(0, -20)}";`,
+    ];
+    for (const line of lines) {
+      const directives = directivesOf(line);
+      t.regex(exactTree(directives), /c2VjcmV0/);
+      t.notRegex(shownTree(directives), /c2VjcmV0|BEGIN/);
+      t.regex(shownTree(directives), /\(secret\)["']?;/);
+      for (const text of [line, exactTree(directives), `invalid value "${key}" in x`]) t.notRegex(shownText(text), /c2VjcmV0/, text);
+    }
+  });
+}
+
+const shown = (line: string): string => shownTree(directivesOf(line)).trim();
+
+test('what follows data: is a key where a key is expected, and files, certificates and other data are shown', (t) => {
+  t.is(shown('ssl_certificate_key data:c2VjcmV0;'), 'ssl_certificate_key data:(secret);');
+  t.is(shownText('+ ssl_certificate_key data:c2VjcmV0;'), '+ ssl_certificate_key data:(secret);');
+  t.is(shownText(`+ ssl_certificate_key "data:a\\"b";\n+ listen 80;`), '+ ssl_certificate_key data:(secret);\n+ listen 80;');
+  for (const line of ['ssl_certificate_key a.key;', `ssl_certificate "data:${PEM('CERTIFICATE').trim()}";`, 'return 200 data:text;'])
+    t.is(shown(line), exactTree(directivesOf(line)).trim());
+  t.is(shownHead({ name: 'ssl_certificate_key', args: [{ text: 'data:x', line: 1, column: 1 }] }), 'ssl_certificate_key data:(secret)');
 });

@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava';
 import { ConfigErrors } from '../../core/config/errors.js';
 import { parseText } from '../../core/config/parser.js';
-import { printTree } from '../../core/module/print.js';
+import { exactTree } from '../../core/module/print.js';
 import { SpecRegistry } from '../../core/config/registry.js';
 import { ConfigTree, IdSource, type TreeOperation } from '../../core/config/tree.js';
 import { validate } from '../../core/config/validate.js';
@@ -190,7 +190,7 @@ export async function startMaster({ config, folder, limits, workers = 2 }: FakeM
     effective,
     parse,
     drift,
-    printed: () => printTree(instance.tree.root),
+    printed: () => exactTree(instance.tree.root),
     kill,
     end,
   };

@@ -1,7 +1,7 @@
 /** Where an addition was put is where it is after a restart. */
 import test from 'ava';
 import * as fc from 'fast-check';
-import { printTree } from '../../core/module/print.js';
+import { exactTree } from '../../core/module/print.js';
 import type { Edit } from '../../core/module/services.js';
 import type { Block, Directive } from '../../core/module/tree.js';
 import { tempFolder } from '../harness/temp.js';
@@ -70,7 +70,7 @@ test('changes of one transaction leave what they leave one by one, also after a 
     );
     t.is(outcomes.length, steps.length);
     t.is(together.printed(), alone.printed());
-    for (const { tree } of together.workers) t.is(printTree(tree.root), alone.printed());
+    for (const { tree } of together.workers) t.is(exactTree(tree.root), alone.printed());
     t.deepEqual(together.drift(CONFIG), alone.drift(CONFIG));
     const restarted = await restart(t, together, CONFIG, folder);
     t.is(restarted.printed(), alone.printed());

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { ConfigErrors, ConfigError } from '../../core/config/errors.js';
-import { printTree } from '../../core/module/print.js';
+import { exactTree } from '../../core/module/print.js';
 import { ApiError } from '../../core/module/control.js';
 import type { Block } from '../../core/module/tree.js';
 import { tempFolder } from '../harness/temp.js';
@@ -218,7 +218,7 @@ test('a worker that joins between two transactions misses none', async (t) => {
   const joined = transactions.between(() => Promise.resolve(workers.push(new FakeWorker('worker 9', instance.tree))));
   const more = Array.from({ length: 5 }, (_, n) => transactions.apply(add(`server 10.0.2.${n}:80;`)));
   await Promise.all([...changes, joined, ...more]);
-  for (const worker of workers) t.is(printTree(worker.tree.root), printTree(instance.tree.root));
+  for (const worker of workers) t.is(exactTree(worker.tree.root), exactTree(instance.tree.root));
 });
 
 test('the version of a directive changes with it and what is in it, and with nothing else', async (t) => {

@@ -1,5 +1,5 @@
 import { longestIncreasing } from '../../config/increasing.js';
-import { printDirective } from '../../module/print.js';
+import { exactDirective } from '../../module/print.js';
 import type { Edit } from '../../module/services.js';
 import type { Replacement, SettingLine } from '../../module/setting.js';
 import type { BlockPart, Directive, NewDirective } from '../../module/tree.js';
@@ -29,7 +29,7 @@ export function lineEdits(parent: Directive, current: readonly Directive[], want
       continue;
     }
     const before = following[at];
-    const text = by ?? (line === undefined ? undefined : printDirective(line));
+    const text = by ?? (line === undefined ? undefined : exactDirective(line));
     if (text !== undefined) edits.push({ op: 'add', parent, text, ...(before && { before }) });
   }
   return edits;

@@ -1,0 +1,25 @@
+/** Private keys that stand in a configuration itself, and texts without them. */
+
+/** The start of a key in PEM, of whatever kind; what follows may be cut off. */
+const KEY_START = /-----BEGIN [A-Z0-9 ]*PRIVATE KEY/;
+const KEY_IN_TEXT = /-----BEGIN ([A-Z0-9 ]*PRIVATE KEY)-----(?:.*?-----END \1-----|.*)/gs;
+/** Directives whose argument is a key, or the file of one; `data:` stands in front of a key. */
+const KEY_DIRECTIVE = /certificate_key$/;
+const KEY_ARGUMENT = /(certificate_key\s+)(?:"data:(?:[^"\\]|\\.)*"?|'data:(?:[^'\\]|\\.)*'?|data:[^\s;]*)/gs;
+const DATA = 'data:';
+
+/** What stands for a key. */
+const MASK = '(secret)';
+
+/** An argument of a directive as it is shown. */
+export function shownWord(directive: string, text: string): string {
+  const isInline = text.startsWith(DATA);
+  if (isInline && KEY_DIRECTIVE.test(directive)) return DATA + MASK;
+  return KEY_START.test(text) ? (isInline ? DATA : '') + MASK : text;
+}
+
+/** Text of directives, or a message about them, as it is shown. */
+export function shownText(text: string): string {
+  if (!text.includes(DATA) && !text.includes('PRIVATE KEY')) return text;
+  return text.replaceAll(KEY_ARGUMENT, `$1${DATA}${MASK}`).replaceAll(KEY_IN_TEXT, MASK);
+}
