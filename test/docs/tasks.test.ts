@@ -43,7 +43,7 @@ function steps(page: string): Step[] {
       .split(/^\$ /m)
       .slice(1)
       .map((step) => {
-        const [command = ''] = /^(?:.*\\\n)*.*\n/.exec(step) ?? [];
+        const [command = ''] = /^.*<<'END'\n[^]*?^END\n|^(?:.*\\\n)*.*\n/m.exec(step) ?? [];
         return { command: command.trim(), output: step.slice(command.length) };
       }),
   );
