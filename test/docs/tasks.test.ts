@@ -82,5 +82,7 @@ for (const file of readdirSync(new URL('../../../docs/tasks', import.meta.url)).
       const actual = await printed(await node(), command);
       t.true(matches(output, actual), `$ ${command}\n${actual}\nexpected:\n${output}`);
     }
+    const drift = await get((await node()).port('8081'), '/api/v1/config/drift');
+    t.is(drift.body, '{"diff":[]}', 'the page leaves the node as it was');
   });
 }
