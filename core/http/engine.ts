@@ -291,7 +291,11 @@ export class HttpEngine implements Follower {
     if (role === 'master') {
       if (!held) await bindProbe(listener.options);
     } else if (!listener.isUnix) await listener.open(role === 'worker');
-    else if (servesUnixSockets) await listener.open(false);
+    else if (servesUnixSockets) {
+      // Nobody has looked at the address for the process of the control plane: a killed one leaves its file.
+      if (role === 'control' && !held) await bindProbe(listener.options);
+      await listener.open(false);
+    }
   }
 
   #serve(groups: ListenGroups, addresses: Iterable<string>, opened: Map<string, HttpListener>, variables: HttpVariables): void {

@@ -1,8 +1,11 @@
+import { dirname } from 'node:path';
+import { MAX_SOCKET_PATH } from '../module/address.js';
 import { argType } from '../module/arg-type.js';
 import { parseTime } from '../module/duration.js';
 import { ArgError, type ArgType } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
 import { parseListenAddress } from './listen-address.js';
+import { PRIVATE_PATH_LENGTH } from './socket-file.js';
 
 /** One `listen` line. */
 export interface ListenOptions {
@@ -22,6 +25,8 @@ export interface ListenOptions {
   readonly proxyProtocol: boolean;
   /** Clients may speak HTTP/2, whatever the servers say: the form before the directive `http2`. */
   readonly http2: boolean;
+  /** Permissions of a unix socket; undefined: those that the umask leaves. */
+  readonly mode: number | undefined;
   /** Options of the socket stand in this line. */
   readonly setsSocket: boolean;
   /** Undefined: no line says where the server listens. */
@@ -49,6 +54,7 @@ const SOCKET_OPTIONS: Readonly<Record<string, SocketOption>> = {
   backlog: (parameter, value, options) => (options.backlog = parseCount('backlog', parameter, value, 1)),
   ipv6only: (parameter, value, options) => (options.ipv6Only = parseOnOff(parameter, value)),
   so_keepalive: (_, value, options) => (options.keepAlive = parseKeepAlive(value)),
+  mode: (parameter, value, options) => (options.mode = parseMode(parameter, value)),
   fastopen: (parameter, value) => parseCount('fastopen', parameter, value, 0),
   rcvbuf: (parameter, value) => assertBufferSize('rcvbuf', parameter, value),
   sndbuf: (parameter, value) => assertBufferSize('sndbuf', parameter, value),
@@ -78,6 +84,7 @@ export function parseListen(args: readonly string[], path: (relative: string) =>
   const { host, port: first, lastPort, socket } = parseListenAddress(target, path);
   const options = defaultParameters();
   for (const parameter of parameters) applyParameter(parameter, options);
+  if (options.mode !== undefined) assertModeFits(socket, target);
   const shownHost = host.includes(':') && socket === undefined ? `[${host}]` : host;
   const listens: ListenOptions[] = [];
   for (let port = first; port <= lastPort; port++) {
@@ -95,6 +102,7 @@ interface Parameters {
   keepAlive: KeepAlive | undefined;
   proxyProtocol: boolean;
   http2: boolean;
+  mode: number | undefined;
   setsSocket: boolean;
 }
 
@@ -107,6 +115,7 @@ function defaultParameters(): Parameters {
     keepAlive: undefined,
     proxyProtocol: false,
     http2: false,
+    mode: undefined,
     setsSocket: false,
   };
 }
@@ -122,7 +131,7 @@ function applyParameter(parameter: string, options: Parameters): void {
     if (option === undefined && !SOCKET_WORDS.has(parameter)) {
       throw new ArgError(
         `invalid parameter "${parameter}"`,
-        'accepted: default_server, ssl, http2, proxy_protocol, backlog=number, ipv6only=on|off, so_keepalive=on|off',
+        'accepted: default_server, ssl, http2, proxy_protocol, backlog=number, ipv6only=on|off, so_keepalive=on|off, mode=0660',
       );
     }
     option?.(parameter, value, options);
@@ -156,6 +165,21 @@ function parseKeepAlive(value: string): KeepAlive | undefined {
     interval: times[1] ?? SYSTEM_KEEP_ALIVE.interval,
     count: count === '' ? SYSTEM_KEEP_ALIVE.count : Number(count),
   };
+}
+
+/** Octal, as for chmod. */
+function parseMode(parameter: string, value: string): number {
+  if (!/^0?[0-7]{3}$/.test(value)) throw new ArgError(`invalid mode "${parameter}"`, 'permissions are written like 0660');
+  return Number.parseInt(value, 8);
+}
+
+function assertModeFits(socket: string | undefined, target: string): void {
+  if (socket === undefined) throw new ArgError(`"mode" is for unix sockets, not for "${target}"`);
+  if (Buffer.byteLength(dirname(socket)) + PRIVATE_PATH_LENGTH > MAX_SOCKET_PATH)
+    throw new ArgError(
+      `too long path in the unix domain socket in "${target}" of the "listen" directive`,
+      'use a shorter folder, or no "mode"',
+    );
 }
 
 function assertBufferSize(name: string, parameter: string, value: string): void {

@@ -1,3 +1,4 @@
+import { systemErrorText } from '../module/system-error.js';
 import net, { type Server, type Socket } from 'node:net';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { acceptInto } from './accept.js';
@@ -9,6 +10,7 @@ import type { Prelude, PreludeEnd } from './prelude/prelude.js';
 import { ProxyProtocol } from './prelude/proxy-protocol.js';
 import { TlsHandshake } from './prelude/tls-handshake.js';
 import { attach, onData, onRead, type ClientSocket, type SocketUser } from './socket-user.js';
+import { SocketFile } from './socket-file.js';
 import type { TlsIdentities } from './tls-identity.js';
 
 /** A turn of the event loop that took no longer left no time for a connection to come. Milliseconds. */
@@ -46,6 +48,8 @@ export class Listener implements PreludeEnd {
   /** What each connection goes through, in order. */
   #row: readonly ((connection: AcceptedConnection) => Prelude)[] = [];
   #options: ListenOptions;
+  /** Of a unix socket with a mode. */
+  #file: SocketFile | undefined;
 
   constructor(
     options: ListenOptions,
@@ -64,6 +68,7 @@ export class Listener implements PreludeEnd {
     if (options.secure) row.push((connection) => new TlsHandshake(connection, context, this, engine));
     // Over TLS it is agreed on by ALPN.
     if (options.http2 && !options.secure) row.push((connection) => new Http2Preface(connection, context, this));
+    if (options.mode !== undefined && options.mode !== this.#options.mode) this.#changeMode(options.mode);
     this.#options = options;
     this.#row = row;
   }
@@ -80,16 +85,29 @@ export class Listener implements PreludeEnd {
    */
   open(shared: boolean): Promise<void> {
     const server = this.#create();
-    const { address, host, port, path, backlog, ipv6Only } = this.#options;
+    const { address, host, port, path, mode, backlog, ipv6Only } = this.#options;
+    const file = path === undefined || mode === undefined ? undefined : new SocketFile(path);
     this.#server = server;
     return new Promise((resolve, reject) => {
-      server.once('error', reject);
+      const fail = (error: Error): void => {
+        file?.abandon();
+        reject(error);
+      };
+      server.once('error', fail);
+      const socket = file?.privatePath ?? path;
       server.listen(
-        path === undefined ? { host, port, reusePort: shared, ipv6Only, backlog: backlog ?? 511, exclusive: true } : { path },
+        socket === undefined ? { host, port, reusePort: shared, ipv6Only, backlog: backlog ?? 511, exclusive: true } : { path: socket },
         () => {
-          server.off('error', reject);
+          server.off('error', fail);
           server.on('error', (error) => this.context.log.write('alert', `accept() on ${address} failed: ${error.message}`));
-          resolve();
+          try {
+            if (mode !== undefined) file?.publish(mode);
+            this.#file = file;
+            resolve();
+          } catch (error) {
+            this.close();
+            reject(error);
+          }
         },
       );
     });
@@ -99,6 +117,8 @@ export class Listener implements PreludeEnd {
   close(): void {
     this.#server?.close();
     this.#server = undefined;
+    this.#file?.remove();
+    this.#file = undefined;
   }
 
   /** Accepts no more. Resolves when the socket is closed and every accepted connection is the engine's, or has had its time. */
@@ -148,6 +168,14 @@ export class Listener implements PreludeEnd {
       calm = accepted === this.#accepted && performance.now() - since < CALM_TURN;
     }
     this.close();
+  }
+
+  #changeMode(mode: number): void {
+    try {
+      this.#file?.changeMode(mode);
+    } catch (error) {
+      this.context.log.write('alert', `chmod() of "${this.#options.address}" failed (${systemErrorText(error)})`);
+    }
   }
 
   #create(): Server {

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { hashOf, makeToken, printTokenLine, scopesOf } from '../../core/control/access/token-file.js';
@@ -32,6 +32,7 @@ const CONTROL = `
   api_audit_log logs/audit.log;
   server { listen 127.0.0.1:%%PORT_tokens%%; api_tokens api_tokens; api_failed_attempts 0 1m;
     location /api { dyn_module_api; } location /kv { dyn_sendmsg_kv; } }
+  server { listen unix:%%PREFIX%%/api.sock mode=0660; listen unix:%%PREFIX%%/plain.sock; location /api { dyn_module_api; } }
   server { listen 127.0.0.1:%%PORT_limited%%; api_tokens api_tokens; api_failed_attempts 3 1m; location /api { dyn_module_api; } }
   server { listen 127.0.0.1:%%PORT_readonly%%; api_read_only on; location /api { dyn_module_api; } location /kv { dyn_sendmsg_kv; } }
   server { listen 127.0.0.1:%%PORT_basic%%; auth_basic srv; auth_basic_user_file users; api_failed_attempts 0 1m; location /api { dyn_module_api; } }
@@ -318,6 +319,20 @@ test.serial('api_limit_except with auth_basic asks for a password where its rule
   t.is((await send('POST', `${MEMBERS('demo')}?dry_run=1`, 'anna:s3cret', { server: '10.0.0.5' })).status, 200);
   const both = await send('POST', '/kv?dry_run=1', 'anna:s3cret', { key: 'a', value: 'b' });
   t.is(outcome(both), '403 AccessDenied', 'address and password have to be right');
+});
+
+test.serial('the API on a unix socket has the mode of the socket, also after its process was killed', async (t) => {
+  const { node } = await shared();
+  const ask = (name: string): Promise<string> =>
+    exchange(t, node.srv.path(name), `GET /api/v1${MEMBERS('demo')} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`);
+  t.is(statSync(node.srv.path('api.sock')).mode & 0o777, 0o660);
+  t.regex(await ask('api.sock'), /^HTTP\/1\.1 200 /);
+  const killed = node.helper('ctrl');
+  process.kill(killed, 'SIGKILL');
+  await waitFor('another process', () => node.helper('ctrl') !== killed);
+  await node.ready();
+  for (const name of ['api.sock', 'plain.sock']) t.regex(await ask(name), /^HTTP\/1\.1 200 /, name);
+  t.is(statSync(node.srv.path('api.sock')).mode & 0o777, 0o660);
 });
 
 test.serial('a reload takes changes of the tokens, and a file that others can read is refused', async (t: ExecutionContext) => {

@@ -1,9 +1,10 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import test from 'ava';
 import { exchange, get } from '../harness/client.js';
 import { startSrv } from '../harness/srv.js';
 import { tempFolder } from '../harness/temp.js';
+import { waitFor } from '../harness/wait.js';
 
 test('unix sockets on both sides', async (t) => {
   const path = `${tempFolder(t)}/backend.sock`;
@@ -18,6 +19,7 @@ test('unix sockets on both sides', async (t) => {
       upstream group { server unix:${path}; }
       server {
         listen unix:%%PREFIX%%/srv.sock;
+        listen unix:%%PREFIX%%/mode.sock mode=0620;
         listen 127.0.0.1:%%PORT_web%%;
         location / { return 200 "$remote_addr $server_addr"; }
         location /ports { return 200 "[$remote_port][$server_port]"; }
@@ -43,6 +45,18 @@ test('unix sockets on both sides', async (t) => {
   t.regex(await ask(socket, '/denied'), /^403/);
   t.is(await ask(srv.port('web'), '/denied'), '200 group /denied');
   t.is((await get(srv.port('web'), '/')).body, '127.0.0.1 127.0.0.1');
+  const modeOf = (): string => (statSync(srv.path('mode.sock')).mode & 0o777).toString(8);
+  t.is(modeOf(), '620');
+  t.regex(await ask(srv.path('mode.sock'), '/'), /^200 unix:/);
+  t.deepEqual(
+    readdirSync(srv.prefix).filter((name) => name.startsWith('.srv')),
+    [],
+  );
+  await srv.configure(srv.read('conf/srv.conf').replace('mode=0620', 'mode=600'));
+  srv.signal('SIGHUP');
+  await waitFor('the other mode', () => modeOf() === '600');
+  t.regex(await ask(srv.path('mode.sock'), '/'), /^200 unix:/, 'it is the same socket');
   await srv.stop();
+  t.false(existsSync(srv.path('mode.sock')));
   t.false(existsSync(socket), 'the file is removed at the end');
 });

@@ -10,3 +10,15 @@ test('an address is one socket for each of its ports', (t) => {
   t.deepEqual(addresses('localhost'), ['127.0.0.1:80']);
   t.deepEqual(addresses('unix:/run/x'), ['unix:/run/x']);
 });
+
+const parse = (...args: string[]) => parseListen(args, (path) => path);
+
+test('a unix socket may have permissions of its own', (t) => {
+  t.is(parse('unix:/run/x', 'mode=0660')[0]?.mode, 0o660);
+  t.is(parse('unix:/run/x', 'mode=600')[0]?.mode, 0o600);
+  t.is(parse('unix:/run/x')[0]?.mode, undefined);
+  for (const mode of ['660u', '0999', '06600', '', '66', '-660'])
+    t.throws(() => parse('unix:/run/x', `mode=${mode}`), { message: `invalid mode "mode=${mode}"` });
+  t.throws(() => parse('80', 'mode=0660'), { message: '"mode" is for unix sockets, not for "80"' });
+  t.throws(() => parse(`unix:/${'a'.repeat(95)}/x`, 'mode=0660'), { message: /^too long path in the unix domain socket in "unix:/ });
+});

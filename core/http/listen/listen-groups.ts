@@ -176,6 +176,7 @@ function merged(lines: readonly ListenOptions[], first: ListenOptions): ListenOp
     keepAlive: lines.find((line) => line.keepAlive !== undefined)?.keepAlive,
     proxyProtocol: lines.some((line) => line.proxyProtocol),
     http2: lines.some((line) => line.http2),
+    mode: lines.find((line) => line.mode !== undefined)?.mode,
   };
 }
 

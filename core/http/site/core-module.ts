@@ -77,7 +77,7 @@ export const coreDirectives = {
     args: { address: listenAddress, parameters: rest(listenParameter, 0) },
     many: true,
     inherit: 'none',
-    doc: 'Address and port of the server.',
+    doc: 'Address and port of the server. A unix socket may have permissions of its own, which it has before anybody can connect: `mode=0660`.',
   }),
   server_name: directive({
     in: ['server'],
