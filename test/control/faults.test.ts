@@ -6,6 +6,7 @@ import { connectRaw, json, type JsonAnswer } from '../harness/client.js';
 import { plugin } from '../harness/plugins.js';
 import { runSrv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
+import { LOOP } from '../kernel/hostile-module.js';
 import { errorOf } from './api-client.js';
 import { startNode, type Node } from './node.js';
 
@@ -113,7 +114,7 @@ test('a worker that hangs makes a change fail, is replaced, and the next change 
       static services = [ServerInfo];
       constructor(info) { this.info = info; }
       compile(scope) {
-        return scope.own('hang') ? { content: () => { writeFileSync(this.info.path('hangs'), ''); for (;;); } } : undefined;
+        return scope.own('hang') ? { content: () => { writeFileSync(this.info.path('hangs'), ''); ${LOOP} } } : undefined;
       }`,
   });
   const node = await startNode(t, {

@@ -25,3 +25,28 @@ export function shared<T>(start: (scope: Scope) => Promise<T>): () => Promise<T>
   let started: Promise<T> | undefined;
   return () => (started ??= start(scope));
 }
+
+/**
+ * For tests that mostly wait: all cases are run at the same time, when the first test asks for the result of one. What they start ends after
+ * the last test of the file.
+ */
+export function together<Case, Result>(
+  cases: readonly Case[],
+  run: (scope: Scope, one: Case) => Promise<Result>,
+): (one: Case) => Promise<Result> {
+  const scope = fileScope();
+  const running = new Map<Case, Promise<Result>>();
+  return async (asked) => {
+    if (running.size === 0) {
+      for (const one of cases) {
+        const result = run(scope, one);
+        // A failure is that of the test that awaits it.
+        result.catch(() => undefined);
+        running.set(one, result);
+      }
+    }
+    const result = running.get(asked);
+    if (result === undefined) throw new Error('a case of another list');
+    return result;
+  };
+}

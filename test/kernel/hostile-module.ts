@@ -24,3 +24,5 @@ export const hostile = (step: string, role: string, code: string): string =>
 
 /** Hangs as a loop does, and leaves the processor to others. */
 export const WAIT = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);';
+/** An endless loop of JavaScript that rests in each turn. */
+export const LOOP = 'for (;;) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);';

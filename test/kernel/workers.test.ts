@@ -5,6 +5,7 @@ import { connectRaw, get } from '../harness/client.js';
 import { plugin } from '../harness/plugins.js';
 import { runSrv, startSrv, type Srv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
+import { LOOP } from './hostile-module.js';
 import type { ExecutionContext } from 'ava';
 
 /** A module whose locations do to the worker what their name says. */
@@ -22,7 +23,7 @@ const TROUBLE = plugin('trouble', {
     reject() { setImmediate(() => Promise.reject(new Error('rejected on purpose'))); }
     exit() { setImmediate(() => process.exit(3)); }
     memory() { setImmediate(() => { const all = []; for (;;) all.push(new Array(1e5).fill(Math.random())); }); }
-    loop() { setImmediate(() => { writeFileSync(this.info.path('logs/loop'), ''); for (;;); }); }
+    loop() { setImmediate(() => { writeFileSync(this.info.path('logs/loop'), ''); ${LOOP} }); }
     handler() { throw new Error('in the handler'); }`,
 });
 

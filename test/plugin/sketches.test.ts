@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import { connectRaw, get, json, type Answer } from '../harness/client.js';
+import { shared } from '../harness/scope.js';
 import { startSrv, type Srv } from '../harness/srv.js';
 import { tempFolder, writeInto } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
@@ -20,16 +21,16 @@ function sketches(): readonly (readonly [path: string, source: string])[] {
   );
 }
 
-/** Builds the sketches in a folder like that of the template. Returns their JavaScript by path. */
-async function build(t: ExecutionContext): Promise<Readonly<Record<string, string>>> {
-  const folder = tempFolder(t, Object.fromEntries(sketches()));
+/** Builds the sketches in a folder like that of the template, once for all tests: their JavaScript by path. */
+const build = shared(async (scope): Promise<Readonly<Record<string, string>>> => {
+  const folder = tempFolder(scope, Object.fromEntries(sketches()));
   for (const file of ['package.json', 'tsconfig.json']) copyFileSync(join(TEMPLATE, file), join(folder, file));
   mkdirSync(join(folder, 'node_modules'));
   symlinkSync(ROOT, join(folder, 'node_modules/srv'));
-  await run(join(ROOT, 'node_modules/.bin/tsc'), ['-p', folder]).catch((error: { stdout: string }) => t.fail(error.stdout));
+  await run(join(ROOT, 'node_modules/.bin/tsc'), ['-p', folder]).catch((error: { stdout: string }) => scope.fail(error.stdout));
   const built = sketches().map(([path]) => path.replace(/\.mts$/, '.mjs'));
   return Object.fromEntries(built.map((path) => [path, readFileSync(join(folder, 'dist', path), 'utf8')]));
-}
+});
 
 const DATA = `
   load_module modules/acme_http_maintenance_module.mjs;
@@ -62,7 +63,7 @@ const CONTROL = `
 
 /** A server with all the sketches loaded, and its API up. */
 async function start(t: ExecutionContext): Promise<Srv> {
-  const modules = await build(t);
+  const modules = await build();
   const files = { 'conf/broker.conf': '', 'conf/ctrl.conf': CONTROL, ...modules };
   const srv = await startSrv(t, DATA, { files });
   await waitFor('the API', () =>
@@ -139,7 +140,7 @@ const RECIPES = `
   }`;
 
 test('the recipes are built and do what the page says', async (t) => {
-  const modules = await build(t);
+  const modules = await build();
   const srv = await startSrv(t, RECIPES, { files: { ...modules, 'conf/keys.txt': 'one\ntwo\n', 'file/page.html': '<p>file</p>' } });
   const web = srv.port('web');
   const page = await get(web, '/page');
