@@ -53,7 +53,7 @@ export class Variables<R> {
   /** Of the configuration that is being prepared. */
   #coming: Defined<R> | undefined;
   /** Names whose definitions the coming configuration changes. */
-  #touched: Iterable<string> = NO_NAMES;
+  #touched: readonly string[] = NO_NAMES;
 
   /**
    * @param assigned what a request was assigned for a name
@@ -111,7 +111,7 @@ export class Variables<R> {
     for (const mention of removed ?? []) draft.remove(mention);
     for (const mention of added) draft.add(mention);
     this.#coming = draft.defined();
-    this.#touched = draft.names;
+    this.#touched = [...draft.names];
   }
 
   /** True if a name that the coming configuration uses lost its last definition: what uses it has to be looked at again. */
