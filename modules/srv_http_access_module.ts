@@ -1,5 +1,6 @@
-import { accessRules, type Decision } from '../core/module/access-rules.js';
-import { DECLINED, OK, type Handler, type HttpHandlers, type LocationScope } from '../core/module/http.js';
+import { rulesIn, type AccessRule } from '../core/module/access-rules.js';
+import type { ExplainHandler } from '../core/module/explain.js';
+import { DECLINED, OK, type Handler, type HttpHandlers, type HttpRequest, type LocationScope, type Result } from '../core/module/http.js';
 import { httpModule } from '../core/module/manifest.js';
 import { clients } from '../core/module/network.js';
 import { Log } from '../core/module/services.js';
@@ -28,16 +29,36 @@ export class Access {
     if (level === undefined) return undefined;
     const { allow, deny } = level.conf;
     const own = { allow: level.own('allow') ? allow : [], deny: level.own('deny') ? deny : [] };
-    return { access: this.#check(accessRules(level.directive?.block ?? [], own)) };
+    const rules = rulesIn(level.directive?.block ?? [], own);
+    return { access: this.#check(rules), explain: { access: explainRules(rules) } };
   }
 
-  #check(decide: Decision): Handler {
+  #check(rules: readonly AccessRule[]): Handler {
     return (request) => {
-      const allowed = decide(request.connection.remoteAddress);
-      if (allowed === undefined) return DECLINED;
-      if (allowed) return OK;
-      this.log.write('error', 'access forbidden by rule', request);
-      return 403;
+      const rule = ruleFor(request, rules);
+      if (rule?.allows === false) this.log.write('error', 'access forbidden by rule', request);
+      return resultOf(rule);
     };
   }
+}
+
+/** The first that fits decides. */
+function ruleFor({ connection }: HttpRequest, rules: readonly AccessRule[]): AccessRule | undefined {
+  return rules.find(({ fits }) => fits(connection.remoteAddress));
+}
+
+function resultOf(rule: AccessRule | undefined): Result {
+  if (rule === undefined) return DECLINED;
+  return rule.allows ? OK : 403;
+}
+
+function explainRules(rules: readonly AccessRule[]): ExplainHandler {
+  return (request, notes) => {
+    const rule = ruleFor(request, rules);
+    const { remoteAddress: client } = request.connection;
+    const written = rule && `${rule.line.name} ${rule.line.args[0]?.text ?? ''}`;
+    if (written === undefined) notes.say(`no rule is about ${client}`);
+    else notes.say(`"${written}" is the first rule for ${client}`, { rule: written, allows: rule?.allows });
+    return resultOf(rule);
+  };
 }

@@ -1,5 +1,6 @@
 import { template } from '../core/module/args.js';
 import { BasicAuthentication } from '../core/module/basic-authentication.js';
+import type { ExplainHandler } from '../core/module/explain.js';
 import {
   DECLINED,
   OK,
@@ -66,7 +67,7 @@ export class AuthBasic implements BasicAuthentication {
   compile(scope: Scope<typeof directives>): HttpHandlers | undefined {
     const { auth_basic: realm, auth_basic_user_file: file } = scope.conf;
     if (realm.constant === 'off' || file === undefined) return undefined;
-    return { access: this.handler(scope, realm, file) };
+    return { access: this.handler(scope, realm, file), explain: { access: explainAccess(realm) } };
   }
 
   handler(scope: Scope, realm: Template, file: Template): Handler {
@@ -74,7 +75,7 @@ export class AuthBasic implements BasicAuthentication {
     return (request) => {
       const realmText = realm.of(request);
       if (realmText === 'off') return DECLINED;
-      const credentials = parseCredentials(request.header(request.isForProxy ? 'proxy-authorization' : 'authorization'));
+      const credentials = credentialsOf(request);
       if (credentials === undefined) {
         this.log.write('info', 'no user/password was provided for basic authentication', request);
         return reject(request, realmText);
@@ -127,6 +128,10 @@ export class AuthBasic implements BasicAuthentication {
   }
 }
 
+function credentialsOf(request: HttpRequest): Credentials | undefined {
+  return parseCredentials(request.header(request.isForProxy ? 'proxy-authorization' : 'authorization'));
+}
+
 function sourceOf(file: Template, scope: Scope): UserSource {
   const { constant } = file;
   if (constant === undefined) return { path: (request) => scope.args.path(textOf(file.of(request)), 'conf'), users: undefined };
@@ -137,6 +142,22 @@ function sourceOf(file: Template, scope: Scope): UserSource {
 /** A function of the file alone: scopes that name the same file share the users. */
 function usersIn(file: InputFile): Users {
   return parseUsers(file.bytes, ({ line, message }) => file.fail(line, message, FORMS_HINT));
+}
+
+/** The password is not checked: that takes as long as it is meant to. */
+function explainAccess(realm: Template): ExplainHandler {
+  return (request, notes) => {
+    const text = realm.of(request);
+    if (text === 'off') return DECLINED;
+    const credentials = credentialsOf(request);
+    if (credentials === undefined) {
+      notes.say(`asks for a user name and a password of "${text}": the request has none`, { realm: text });
+      return reject(request, text);
+    }
+    notes.say(`checks the password of user "${credentials.user}" of "${text}"`, { realm: text, user: credentials.user });
+    notes.assume(`auth_basic: the password of user "${credentials.user}" is right`);
+    return OK;
+  };
 }
 
 function reject(request: HttpRequest, realm: string): Result {

@@ -38,6 +38,13 @@ export class AuthRequest {
         for (const { variable, value } of sets) request.assign(variable, value.of(subrequest));
         return this.#result(request, status, subrequest);
       },
+      explain: {
+        access: (_, notes) => {
+          notes.say(`asks ${uri} whether the request is allowed`, { uri });
+          notes.assume(`auth_request: ${uri} allows the request`);
+          return OK;
+        },
+      },
     };
   }
 

@@ -1,4 +1,5 @@
 import { choice, number, param, requiredParam, template, time } from '../core/module/args.js';
+import type { ExplainNotes } from '../core/module/explain.js';
 import { DECLINED, type Handler, type HttpHandlers, type HttpRequest, type Result, type Scope } from '../core/module/http.js';
 import { httpModule } from '../core/module/manifest.js';
 import { Metrics, type Counter } from '../core/module/metrics.js';
@@ -103,6 +104,10 @@ export class FaultInject {
     return {
       preaccess: this.#delayer(faults, duration ?? 0),
       ...(type !== 'delay' && { precontent: (request: HttpRequest) => this.#abort(request, faults.status_code) }),
+      explain: {
+        preaccess: (request, notes) => explainDelay(faults, request, notes),
+        ...(type !== 'delay' && { precontent: (request: HttpRequest, notes: ExplainNotes) => explainAbort(faults, request, notes) }),
+      },
     };
   }
 
@@ -111,11 +116,9 @@ export class FaultInject {
       faults.type === 'abort' ? 0 : faults.delay_percentage / 100,
       faults.type === 'delay' ? 0 : faults.abort_percentage / 100,
     );
-    const condition = faults.if;
     return (request) => {
       if (request.get(PLAN) !== undefined) return DECLINED;
-      const isMeant = condition === undefined || isTrue(condition.of(request));
-      const plan = isMeant ? nextPlan(shares) : NOTHING;
+      const plan = isMeant(faults, request) ? nextPlan(shares) : NOTHING;
       request.set(PLAN, plan);
       return plan.isDelayed ? this.#delay(request, duration) : DECLINED;
     };
@@ -138,6 +141,31 @@ export class FaultInject {
     this.log.write('info', `fault injected: aborted with ${status}`, request);
     return status < 300 ? request.send(status, '') : status;
   }
+}
+
+function isMeant({ if: condition }: Faults, request: HttpRequest): boolean {
+  return condition === undefined || isTrue(condition.of(request));
+}
+
+function explainDelay(faults: Faults, request: HttpRequest, notes: ExplainNotes): Result {
+  if (!isMeant(faults, request)) {
+    notes.say('fault_inject is not for this request: its condition is false');
+    return DECLINED;
+  }
+  const { type, delay_percentage: share, delay_duration: duration } = faults;
+  if (type === 'abort') return DECLINED;
+  notes.say(`delays ${share} % of the requests by ${duration ?? 0} ms`, { delay_percentage: share, delay_duration: duration });
+  return DECLINED;
+}
+
+/** An abort of some is not assumed of this one. */
+function explainAbort(faults: Faults, request: HttpRequest, notes: ExplainNotes): Result {
+  if (!isMeant(faults, request)) return DECLINED;
+  const { abort_percentage: share, status_code: status } = faults;
+  notes.say(`aborts ${share} % of the requests with ${status}`, { abort_percentage: share, status });
+  if (share === 100) return status < 300 ? request.send(status, '') : status;
+  if (share > 0) notes.assume('fault_inject: the request is not aborted');
+  return DECLINED;
 }
 
 function isTrue(text: string): boolean {

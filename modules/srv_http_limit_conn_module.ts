@@ -1,11 +1,13 @@
 import { argType } from '../core/module/arg-type.js';
 import { requiredParam, template, text, zone } from '../core/module/args.js';
+import type { ExplainNotes } from '../core/module/explain.js';
 import { DECLINED, type HttpHandlers, type HttpRequest, type LocationScope, type Result, type Template } from '../core/module/http.js';
 import { httpModule } from '../core/module/manifest.js';
 import {
   dryRun,
   dryRunText,
   limitKey,
+  shownKey,
   limitsOf,
   mainRequest,
   rejectionLevel,
@@ -94,7 +96,10 @@ export class LimitConn {
     if (limits.length === 0) return undefined;
     const { limit_conn_status: status, limit_conn_log_level: level, limit_conn_dry_run: isDry } = scope.conf;
     const plan = { limits, status, level, dryRun: isDry };
-    return { preaccess: (request) => this.#check(request, plan) };
+    return {
+      preaccess: (request) => this.#check(request, plan),
+      explain: { preaccess: (request, notes) => this.#explain(request, plan, notes) },
+    };
   }
 
   #limits(scope: LocationScope<typeof directives>): Limit[] {
@@ -125,6 +130,24 @@ export class LimitConn {
     main.set(HELD, held);
     main.atEnd(releaseHeld);
     return DECLINED;
+  }
+
+  /** Looks at the counts of this moment, and holds nothing. */
+  #explain(request: HttpRequest, { limits, status, dryRun: isDry }: Plan, notes: ExplainNotes): Result {
+    let isOver = false;
+    for (const limit of limits) {
+      const key = limitKey(request, limit.key, LONGEST_KEY, this.log, `limit_conn zone "${limit.name}"`);
+      const now = key === '' ? 0 : limit.holds.count(key);
+      const state = key === '' ? 'the key is empty, and nothing is limited' : `key "${shownKey(key)}" has ${now} now`;
+      notes.say(`limit_conn ${limit.name} ${limit.connections}: ${state}`, {
+        zone: limit.name,
+        key: shownKey(key),
+        limit: limit.connections,
+        now,
+      });
+      if (key !== '' && now >= limit.connections) isOver = true;
+    }
+    return isOver && !isDry ? status : DECLINED;
   }
 
   #reject(request: HttpRequest, plan: Plan, { name }: Limit): Result {

@@ -1,11 +1,13 @@
 import { argType } from '../core/module/arg-type.js';
 import { param, requestRate, requiredParam, template, text, word, zone } from '../core/module/args.js';
+import type { ExplainNotes } from '../core/module/explain.js';
 import { DECLINED, type HttpHandlers, type HttpRequest, type LocationScope, type Result, type Template } from '../core/module/http.js';
 import { httpModule } from '../core/module/manifest.js';
 import {
   dryRun,
   dryRunText,
   limitKey,
+  shownKey,
   limitsOf,
   mainRequest,
   rejectionLevel,
@@ -116,7 +118,10 @@ export class LimitReq {
     const { limit_req_status: status, limit_req_log_level: level, limit_req_dry_run: isDry } = scope.conf;
     const probe: Probe = { limit: limits[0]!, now: 0, excess: 0 };
     const plan: Plan = { limits, keys: [], probe, status, level, delayLevel: DELAY_LEVELS[level], dryRun: isDry };
-    return { preaccess: (request) => this.#check(request, plan) };
+    return {
+      preaccess: (request) => this.#check(request, plan),
+      explain: { preaccess: (request, notes) => this.#explain(request, plan, notes) },
+    };
   }
 
   #limits(scope: LocationScope<typeof directives>): Limit[] {
@@ -151,6 +156,29 @@ export class LimitReq {
       excess = probe.excess;
     }
     return delay > 0 ? this.#delay(request, plan, delay, slowest, excess) : this.#pass(request);
+  }
+
+  /** What the request would find at this moment. Counts nothing. */
+  #explain(request: HttpRequest, { limits, status, dryRun: isDry }: Plan, notes: ExplainNotes): Result {
+    let isOver = false;
+    for (const limit of limits) {
+      const key = this.#keyOf(request, limit);
+      const record = key === '' ? undefined : limit.records.get(key);
+      const excess = record === undefined ? 0 : excessOf(record, { limit, now: request.startTime, excess: 0 });
+      const isAbove = excess > limit.burst;
+      const wait = isAbove ? 0 : Math.max(Math.floor(((excess - limit.undelayed) * 1000) / limit.rate), 0);
+      const facts = {
+        zone: limit.name,
+        key: shownKey(key),
+        rate: limit.rate / 1000,
+        burst: limit.burst / 1000,
+        excess: excess / 1000,
+        delay: wait,
+      };
+      notes.say(`limit_req ${limit.name}: ${key === '' ? 'the key is empty, and nothing is limited' : stateText(facts, isAbove)}`, facts);
+      if (isAbove) isOver = true;
+    }
+    return isOver && !isDry ? status : DECLINED;
   }
 
   #keyOf(request: HttpRequest, { key, name }: Limit): string {
@@ -209,6 +237,18 @@ function excessOf({ last, excess }: Fields<Field>, { now, limit: { rate } }: Pro
   const passed = now - last;
   const leaked = passed < -CLOCK_SET_BACK ? 1 : Math.max(passed, 0);
   return Math.max(excess - Math.floor((rate * leaked) / 1000) + 1000, 0);
+}
+
+interface LimitFacts {
+  readonly key: string;
+  readonly rate: number;
+  readonly excess: number;
+  readonly delay: number;
+}
+
+function stateText({ key, rate, excess, delay }: LimitFacts, isAbove: boolean): string {
+  const effect = isAbove ? 'over the burst now' : delay > 0 ? `waits for ${delay} ms now` : 'passes now';
+  return `key "${key}", ${rate} requests a second, excess ${excess.toFixed(3)}: ${effect}`;
 }
 
 const decimal = (thousandths: number): string => (thousandths / 1000).toFixed(3);

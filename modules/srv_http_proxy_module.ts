@@ -44,9 +44,17 @@ export class Proxy {
     const target = parseTarget(url, scope);
     if (scope.directive !== undefined) this.#targets.set(scope.directive, target);
     const plain = this.exchanges.compile(this.#plan(scope, target, target.scheme ?? 'http'));
+    const secure = target.scheme === undefined ? this.exchanges.compile(this.#plan(scope, target, 'https')) : plain;
+    const choose = this.#choice(url, plain, secure);
     return {
       autoRedirect: true,
-      content: target.scheme === undefined ? this.#choice(url, plain, this.exchanges.compile(this.#plan(scope, target, 'https'))) : plain,
+      content: plain === secure ? plain : (request) => choose(request)?.(request) ?? 500,
+      explain: {
+        content: (request, notes) => {
+          const handler = plain === secure ? plain : choose(request);
+          return handler === undefined ? 500 : this.exchanges.explain(handler, request, notes);
+        },
+      },
     };
   }
 
@@ -54,18 +62,18 @@ export class Proxy {
     return planOf(scope, target, scheme, this.#shared);
   }
 
-  /** Whether TLS is spoken is known with the request only. */
-  #choice(url: Template, plain: Handler, secure: Handler): Handler {
+  /** Whether TLS is spoken is known with the request only. Undefined: the URL is none, which is logged. */
+  #choice(url: Template, plain: Handler, secure: Handler): (request: HttpRequest) => Handler | undefined {
     return (request) => {
       const text = url.of(request);
       switch (schemeOf(text)) {
         case 'http':
-          return plain(request);
+          return plain;
         case 'https':
-          return secure(request);
+          return secure;
         case undefined:
           this.log.write('error', `invalid URL prefix in "${text}"`, request);
-          return 500;
+          return undefined;
       }
     };
   }

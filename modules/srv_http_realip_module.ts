@@ -53,14 +53,14 @@ function connected(request: HttpRequest): AddressAndPort {
 export class RealIp {
   compileServer(scope: Conf): HttpHandlers | undefined {
     const replace = replacement(scope);
-    return replace && { post_read: replace };
+    return replace && { post_read: replace, explain: { post_read: 'run' } };
   }
 
   /** What a location says comes too late for the server's phases, and has nothing to add where they have acted. */
   compile(scope: Conf): HttpHandlers | undefined {
     if (!saysMore(scope)) return undefined;
     const replace = replacement(scope);
-    return replace && { preaccess: replace };
+    return replace && { preaccess: replace, explain: { preaccess: 'run' } };
   }
 }
 

@@ -1,5 +1,6 @@
 import { argType } from '../core/module/arg-type.js';
 import { flag as onOff, optional, rest, template, text, variableName } from '../core/module/args.js';
+import type { ExplainNotes } from '../core/module/explain.js';
 import {
   DECLINED,
   type Handler,
@@ -17,6 +18,15 @@ import type { Directive } from '../core/module/tree.js';
 import { compileCondition, type Condition } from './srv_http_rewrite_module/condition.js';
 import { isUrlWithText, returnHandler, statusOrUrl } from './srv_http_rewrite_module/return.js';
 import { flag, replacement, rewriteStep } from './srv_http_rewrite_module/rewrite.js';
+import {
+  explainedRewrite,
+  explainedSet,
+  explainIf,
+  explainReturn,
+  explainSteps,
+  sayBreak,
+  type ExplainedStep,
+} from './srv_http_rewrite_module/explain.js';
 import { BREAK, CHANGED, LAST, NEXT, runSteps, type Outcome, type Step } from './srv_http_rewrite_module/script.js';
 
 const IN = ['server', 'location', 'if in server', 'if in location'] as const;
@@ -80,6 +90,12 @@ const directives = {
 
 type RewriteScope = Scope<typeof directives>;
 
+/** The directives of one block at work, and what is said of them. */
+interface Script {
+  readonly run: Handler;
+  readonly explain: (request: HttpRequest, notes: ExplainNotes) => Outcome;
+}
+
 /** Changes paths and variables, redirects, and responds without a backend, in the order the directives are written (ngx_http_rewrite_module). */
 @httpModule({ name: 'srv_http_rewrite_module', api: 1, directives })
 export class Rewrite {
@@ -89,15 +105,15 @@ export class Rewrite {
   constructor(private readonly log: Log) {}
 
   compileServer(scope: RewriteScope): HttpHandlers | undefined {
-    const run = this.#script(scope);
-    return run && { server_rewrite: run };
+    const script = this.#script(scope);
+    return script && { server_rewrite: script.run, explain: { server_rewrite: script.explain } };
   }
 
   compile(scope: RewriteScope): HttpHandlers | undefined {
     if (scope.directive !== undefined && !scope.conf.uninitialized_variable_warn) this.#quiet.add(scope.directive);
     if (scope.kind !== 'location') return undefined;
-    const run = this.#script(scope);
-    return run && { rewrite: run };
+    const script = this.#script(scope);
+    return script && { rewrite: script.run, explain: { rewrite: script.explain } };
   }
 
   /** The value of what `set` may set, before it did. */
@@ -113,8 +129,9 @@ export class Rewrite {
     return '';
   }
 
-  #script(scope: RewriteScope): Handler | undefined {
-    const steps = this.#steps(scope);
+  #script(scope: RewriteScope): Script | undefined {
+    const explained = this.#steps(scope);
+    const steps = explained.map(({ run }) => run);
     const [only] = steps;
     if (only === undefined) return undefined;
     const inLocation = scope.kind === 'location';
@@ -123,33 +140,36 @@ export class Rewrite {
       if (outcome === CHANGED || outcome === LAST) return inLocation ? request.relocate() : DECLINED;
       return outcome;
     };
-    return steps.length === 1 ? (request) => end(request, only(request)) : (request) => end(request, runSteps(steps, request));
+    return {
+      run: steps.length === 1 ? (request) => end(request, only(request)) : (request) => end(request, runSteps(steps, request)),
+      explain: (request, notes) => end(request, explainSteps(explained, request, notes)),
+    };
   }
 
   /** The directives of this very block in their order. */
-  #steps(scope: RewriteScope): Step[] {
+  #steps(scope: RewriteScope): ExplainedStep[] {
     const { conf } = scope;
     const [returns, rewrites, sets] = [[...conf.return], [...conf.rewrite], [...conf.set]];
     const log = conf.rewrite_log ? this.log : undefined;
-    const steps = scope.each(scope.directive?.block ?? [], (line): Step | undefined => {
+    const steps = scope.each(scope.directive?.block ?? [], (line): ExplainedStep | undefined => {
       switch (line.name) {
         case 'break':
-          return () => BREAK;
+          return { run: () => BREAK, explain: (_, notes) => sayBreak(notes) };
         case 'if':
           return this.#if(scope, line, log);
         case 'return': {
           if (isUrlWithText(line.args.map((word) => word.text)))
             scope.fail(`invalid return code "${line.args[0]?.text}"`, line, 'a URL is the only argument, or follows a status');
           const next = returns.shift();
-          return next && returnHandler(next);
+          return next && { run: returnHandler(next), explain: explainReturn(line, returnHandler(next)) };
         }
         case 'rewrite': {
           const next = rewrites.shift();
-          return next && rewriteStep(next, this.log, log);
+          return next && explainedRewrite(line, rewriteStep(next, this.log, log));
         }
         case 'set': {
           const next = sets.shift();
-          return next && setStep(next.variable, next.value);
+          return next && explainedSet(next.variable, setStep(next.variable, next.value));
         }
         default:
           return undefined;
@@ -158,14 +178,18 @@ export class Rewrite {
     return steps.filter((step) => step !== undefined);
   }
 
-  #if(scope: RewriteScope, line: Directive, log: Log | undefined): Step {
+  #if(scope: RewriteScope, line: Directive, log: Log | undefined): ExplainedStep {
     const condition = conditionOf(scope, line);
-    const steps = this.#steps(scope.inner(line));
-    if (scope.kind === 'server') return (request) => (condition(request, log) ? runSteps(steps, request) : NEXT);
-    return (request) => {
-      if (!condition(request, log)) return NEXT;
-      request.enterBlock(line);
-      return runSteps(steps, request);
+    const explained = this.#steps(scope.inner(line));
+    const steps = explained.map(({ run }) => run);
+    const enters = (request: HttpRequest): boolean => {
+      if (!condition(request, log)) return false;
+      if (scope.kind !== 'server') request.enterBlock(line);
+      return true;
+    };
+    return {
+      run: (request) => (enters(request) ? runSteps(steps, request) : NEXT),
+      explain: (request, notes) => explainIf(line, enters(request), explained, request, notes),
     };
   }
 }

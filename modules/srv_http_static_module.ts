@@ -15,6 +15,7 @@ import { HttpDates } from './srv_http_static_module/http-dates.js';
 import { findIndex } from './srv_http_static_module/index-file.js';
 import { OpenFileCache, type CacheRules } from './srv_http_static_module/open-file-cache.js';
 import { DESCRIPTORS } from './srv_http_static_module/symlinks.js';
+import { explainTryFiles, rootText } from './srv_http_static_module/explain.js';
 import { tryFiles } from './srv_http_static_module/try-files.js';
 import { Roots, type Root } from './srv_http_static_module/roots.js';
 
@@ -167,19 +168,34 @@ export class Static {
         ? { format: conf.autoindex_format, exactSize: conf.autoindex_exact_size, localTime: conf.autoindex_localtime }
         : undefined,
     };
+    const uncached = { ...settings, access: this.#uncached(scope) };
     return {
       ...(conf.try_files && { precontent: tryFiles(conf.try_files.files, scope, this.#roots, access, this.log) }),
       defaultContent: (request) => this.#respond(request, root, folders, settings),
+      explain: {
+        ...(conf.try_files && {
+          precontent: explainTryFiles(tryFiles(conf.try_files.files, scope, this.#roots, uncached.access, this.log), scope),
+        }),
+        defaultContent: (request, notes) => {
+          notes.say(`looks for the file in ${rootText(scope)}`);
+          const isListing = folders.listing !== undefined || folders.isRandom;
+          if (isListing && request.uri.endsWith('/'))
+            return notes.end('the index file, a random one or a listing of the folder, whichever there is');
+          return this.#respond(request, root, folders, uncached) as Result;
+        },
+      },
     };
+  }
+
+  /** For explanations: what is looked at is not kept. */
+  #uncached(scope: StaticScope): FileAccess {
+    const { mode, from } = scope.conf.disable_symlinks;
+    return new FileAccess(undefined, rulesOf(scope), mode === 'off' ? undefined : { ifOwner: mode === 'if_not_owner', from });
   }
 
   #access(scope: StaticScope): FileAccess {
     const { conf } = scope;
-    const rules: CacheRules = {
-      validMs: conf.open_file_cache_valid,
-      minUses: conf.open_file_cache_min_uses,
-      errors: conf.open_file_cache_errors,
-    };
+    const rules = rulesOf(scope);
     const { mode, from } = conf.disable_symlinks;
     if (mode === 'off') return new FileAccess(this.#cache(scope), rules, undefined);
     if (!existsSync(DESCRIPTORS)) scope.fail(`"disable_symlinks" needs ${DESCRIPTORS}`, 'disable_symlinks', 'mount the proc file system');
@@ -239,6 +255,10 @@ export class Static {
       return undefined;
     }
   }
+}
+
+function rulesOf({ conf }: StaticScope): CacheRules {
+  return { validMs: conf.open_file_cache_valid, minUses: conf.open_file_cache_min_uses, errors: conf.open_file_cache_errors };
 }
 
 /** nginx's rules for `root` and `alias`. */

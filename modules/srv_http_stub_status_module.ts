@@ -40,6 +40,7 @@ export class StubStatus {
           `Reading: ${reading} Writing: ${writing} Waiting: ${waiting} \n`;
         return request.send(200, body, 'text/plain');
       },
+      explain: { content: 'run' },
     };
   }
 }

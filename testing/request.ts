@@ -8,6 +8,7 @@
  * assert.deepEqual(request.sent, { status: 200, body: 'hello', contentType: undefined });
  * ```
  */
+import type { ExplainNotes } from '../core/module/explain.js';
 import { readFileSync } from 'node:fs';
 import { ApiError } from '../core/module/control.js';
 import {
@@ -78,6 +79,7 @@ export class FakeRequest implements HttpRequest {
   readonly internal = false;
   readonly isForProxy = false;
   readonly parent = undefined;
+  explanation: ExplainNotes | undefined = undefined;
   captures: RegExpExecArray | undefined;
   status: number;
   readonly response = new FakeHeaders();

@@ -19,8 +19,11 @@ import { fileInput, folderInput, pathOfInput, UnitRecorder, upstreamInput, upstr
 import type { HttpVariables } from './site/variables.js';
 import type { HttpExchanges } from './upstream/exchange-route.js';
 
-/** Opening sockets is a worker's job; the master tries whether it can be done; a check (`srv -t`) only reads. */
-export type EngineRole = 'master' | 'worker' | 'control' | 'check';
+/**
+ * Opening sockets is a worker's job; the master tries whether it can be done; a check (`srv -t`) only reads; to explain requests (`srv explain`)
+ * the addresses do not matter.
+ */
+export type EngineRole = 'master' | 'worker' | 'control' | 'check' | 'explain';
 
 export interface EngineOptions {
   readonly role: EngineRole;
@@ -49,7 +52,7 @@ export class HttpEngine implements Follower {
     private readonly files: InputFiles,
     private readonly options: EngineOptions,
   ) {
-    this.#opens = options.role !== 'worker';
+    this.#opens = options.role !== 'worker' && options.role !== 'explain';
     this.#recorder = new UnitRecorder(files, context.log);
     exchanges.onUse = (name) => this.#recorder.use(upstreamInput(name));
     exchanges.onFolder = (path) => this.#recorder.use(folderInput(path));
@@ -211,7 +214,7 @@ export class HttpEngine implements Follower {
 
   #newCompiler(modules: Change['modules']): HttpCompiler {
     const checked = Array.from(modules, (module) => new CheckedModule(module, this.context.log));
-    return new HttpCompiler(checked, modules.args, this.options.product, this.#recorder);
+    return new HttpCompiler(checked, modules.args, this.options.product, this.#recorder, this.options.role !== 'worker');
   }
 
   /** Closes what is open, and waits until what its requests have in hand is released and logged. */

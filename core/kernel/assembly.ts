@@ -10,7 +10,9 @@ import { Figures } from '../http/request/figures.js';
 import type { AppendedLogFiles } from '../log/log-files.js';
 import { Exchanges, HostNames, KeyValue, LogFiles, Statistics, Tunnels, Upstreams } from '../module/services.js';
 import { Events } from '../module/events.js';
+import { Explainer } from '../module/explain.js';
 import { Metrics } from '../module/metrics.js';
+import { HttpExplainer } from '../http/explain/explainer.js';
 import { VirtualServers } from '../module/virtual-servers.js';
 import { Zones } from '../module/zones.js';
 import { ZoneMetrics } from '../zone/metrics.js';
@@ -19,6 +21,7 @@ import { Clock } from '../net/clock.js';
 import { SystemHostNames } from '../net/host-names.js';
 import { TimerWheel } from '../net/timers.js';
 import { UpstreamSet, type UpstreamSetOptions } from '../upstream/upstreams.js';
+import type { HostLookup } from '../upstream/host-lookup.js';
 import type { ZoneSet } from '../zone/zone-set.js';
 import { eventsDirectives } from './core-directives.js';
 import type { Instance } from './instance.js';
@@ -42,6 +45,8 @@ export interface Surroundings {
   readonly place?: number;
   /** Absent: nothing is told of what happens. */
   readonly events?: Events;
+  /** How the names of members are looked up. Default: as the system does. */
+  readonly lookup?: HostLookup;
 }
 
 /** What the thread around an instance has to do with. */
@@ -61,7 +66,7 @@ export interface Assembly {
   readonly requestsOf: (place: number) => number;
 }
 
-const UPSTREAM_ROLES = { master: 'master', worker: 'worker', control: 'alone', check: 'alone' } as const satisfies Record<
+const UPSTREAM_ROLES = { master: 'master', worker: 'worker', control: 'alone', check: 'alone', explain: 'alone' } as const satisfies Record<
   EngineRole,
   UpstreamSetOptions['role']
 >;
@@ -71,7 +76,7 @@ const NOTHING_TO_DO = { commit: () => undefined, abort: () => undefined };
 /** Gives an instance its services and its followers, in the order in which they build on each other. */
 export function assemble(instance: Instance, surroundings: Surroundings): Assembly {
   const { services, options } = instance;
-  const { role, files, errorLog, zones, workers, place = options.worker, events } = surroundings;
+  const { role, files, errorLog, zones, workers, place = options.worker, events, lookup } = surroundings;
   const { log, worker, installation } = options;
   const clock = new Clock();
   const timers = new TimerWheel(clock);
@@ -86,6 +91,7 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
     clock,
     timers,
     watch: events && new MemberEvents(events, worker),
+    ...(lookup && { lookup }),
     onUnavailable: (peer, upstream) =>
       log.write('warn', `upstream server temporarily disabled: "${peer.member.name}" in upstream "${upstream.name}"`),
     onBalancerError: (module, error, upstream) =>
@@ -98,12 +104,12 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
   const onFull = (name: string): void => log.write('error', `no memory for metric "${name}": it counts in this worker only`);
   const metrics = new ZoneMetrics({ zones, worker: place, workers, onFull });
   if (role !== 'worker') metrics.open();
-  const exchanges = new HttpExchanges(upstreams);
+  const exchanges = new HttpExchanges(upstreams, role !== 'worker');
   const product = { name: 'srv', version: installation.version };
   const http = new HttpEngine(exchanges, context, instance.files, { role, servesUnixSockets: worker <= 0, product });
   const keyValue = new KeyValueCopy();
   // The master has the pairs themselves, and a control process none.
-  if (role === 'worker' || role === 'check') services.provide(KeyValue, keyValue);
+  if (role === 'worker' || role === 'check' || role === 'explain') services.provide(KeyValue, keyValue);
   if (events !== undefined) services.provide(Events, events);
   services.provide(LogFiles, files);
   services.provide(Statistics, figures);
@@ -115,6 +121,7 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
     VirtualServers,
     new ServersInForce(http, () => ({ tree: instance.tree, path: (text) => instance.modules.args.path(text) })),
   );
+  if (role !== 'worker') services.provide(Explainer, explainerOf(instance, http, context));
   services.provide(Zones, moduleZones);
   services.provide(Metrics, metrics);
   // Ends last: all others have timers.
@@ -137,4 +144,12 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
     engine: http,
     requestsOf: (number) => figures.requestsOf(number),
   };
+}
+
+function explainerOf(instance: Instance, http: HttpEngine, context: HttpContext): Explainer {
+  return new HttpExplainer(context, {
+    groups: () => http.groups,
+    variables: () => instance.modules.variables,
+    path: (text) => instance.modules.args.path(text),
+  });
 }

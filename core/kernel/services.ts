@@ -1,5 +1,6 @@
 import * as contract from '../module/services.js';
 import { EventLog, Events } from '../module/events.js';
+import { Explainer } from '../module/explain.js';
 import { ConfigurationHistory } from '../module/history.js';
 import { Metrics } from '../module/metrics.js';
 import { VirtualServers } from '../module/virtual-servers.js';
@@ -84,6 +85,7 @@ const SERVICE_TOKENS: ReadonlySet<unknown> = new Set([
   ConfigurationHistory,
   EventLog,
   Events,
+  Explainer,
   Metrics,
   VirtualServers,
   Zones,

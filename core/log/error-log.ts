@@ -70,6 +70,10 @@ export class ErrorLog extends Log {
   }
 
   write(level: LogLevel, text: string, request?: HttpRequest): void {
+    if (request?.explanation !== undefined) {
+      request.explanation.logged(level, text);
+      return;
+    }
     const { sinks, threshold } = (request && this.#scopeOf?.(request)) ?? this.#main;
     const rank = severity(level);
     if (rank > threshold) return;

@@ -77,6 +77,8 @@ export interface BalancedUpstream {
 export interface BalancingMethod {
   /** `turns` (default): smooth weighted round robin. `load`: the fewest active requests for the weight, of all workers; ties in turn. */
   readonly order?: 'turns' | 'load';
+  /** The member follows from the request and the usable members alone, as with a hash: an explanation asks a balancer of its own for it. */
+  readonly byRequest?: true;
   /** False: the method knows no backup members, and the configuration is rejected where there are some. Default: true. */
   readonly backup?: boolean;
   /** Makes the balancer of one thread. Its members are told to it afterwards. Absent: the order alone decides. */

@@ -1,4 +1,5 @@
 /** What a feature of the HTTP engine sees: requests, handlers, phases, scopes, variables. */
+import type { Explainers, ExplainNotes } from './explain.js';
 import type { BlockScope } from './scope.js';
 import type { Directives } from './spec.js';
 import type { Getter, GetterFamily, Template as EngineTemplate } from './template.js';
@@ -53,6 +54,11 @@ export interface HttpHandlers extends Partial<Record<Phase, Handler>> {
   header?: (request: HttpRequest) => BodyFilter | undefined | void;
   /** After the response is sent or the client is gone. A promise is not waited for; its rejection is logged. */
   log?: (request: HttpRequest) => void;
+  /**
+   * What the handlers would do with a request, without doing it, by their names: for `srv explain` and its company. A handler that has none
+   * here is not run by them; they say that it was not asked.
+   */
+  explain?: Explainers;
 }
 
 /**
@@ -234,6 +240,8 @@ export interface HttpRequest {
   readonly isForProxy: boolean;
   /** The request that made this one as a {@link subrequest}; undefined: a client did. */
   readonly parent: HttpRequest | undefined;
+  /** Defined for a request that nobody has made and that is only explained: what computes its variables must have no effect. */
+  readonly explanation: ExplainNotes | undefined;
   /** True after an internal redirect or error page, and for subrequests. */
   readonly internal: boolean;
   /** What the last regular expression that matched has captured: `$1`, `$name`. A module that matches one sets it. */

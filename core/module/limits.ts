@@ -74,6 +74,13 @@ export function limitKey(request: HttpRequest, key: Template, longest: number, l
   return '';
 }
 
+/** A key for people: bytes that are no text (`$binary_remote_addr`) as an address or as hexadecimal digits. */
+export function shownKey(key: string): string {
+  if (/^[\x20-\x7e]*$/.test(key)) return key;
+  const bytes = Buffer.from(key, 'latin1');
+  return bytes.length === 4 ? bytes.join('.') : `0x${bytes.toString('hex')}`;
+}
+
 /** The request of the client: it is limited once, its subrequests included. */
 export function mainRequest(request: HttpRequest): HttpRequest {
   let main = request;

@@ -5,7 +5,8 @@
 import type { SecureContextOptions } from 'node:tls';
 import type { ApiAccessSettings } from './api-access.js';
 import type { ActionContext, Call, Preconditions } from './control.js';
-import type { ConnectionEnd, ErrorBody, HttpHandlers, HttpRequest, Result, Scope, Template } from './http.js';
+import type { ExplainNotes } from './explain.js';
+import type { ConnectionEnd, ErrorBody, Handler, HttpHandlers, HttpRequest, Result, Scope, Template } from './http.js';
 import type { Block, Directive, NewDirective } from './tree.js';
 
 export type LogLevel = 'debug' | 'info' | 'notice' | 'warn' | 'error' | 'crit' | 'alert' | 'emerg';
@@ -414,6 +415,11 @@ export abstract class Exchanges {
    * what is wrong with it is reported there: `host not found in upstream "x"`.
    */
   abstract compile(plan: ExchangePlan): (request: HttpRequest) => Result | Promise<Result>;
+  /**
+   * What such a handler would do, for the `explain` of the module that has it: says which upstream would get what. Sends nothing.
+   * @param handler as {@link compile} has made it
+   */
+  abstract explain(handler: Handler, request: HttpRequest, notes: ExplainNotes): Result;
 }
 
 /** How a tunnel is opened. Times in milliseconds. */

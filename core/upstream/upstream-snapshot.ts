@@ -65,7 +65,7 @@ export class UpstreamSnapshot implements UpstreamView {
   }
 }
 
-function viewOf(peer: Peer, { memory }: Upstream, now: number): PeerView {
+export function viewOf(peer: Peer, { memory }: Upstream, now: number): PeerView {
   const { member } = peer;
   memory.enter(now);
   const figures = memory.tally.read(peer.offset, now);

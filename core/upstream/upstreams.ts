@@ -1,6 +1,7 @@
 import { ConfigTree, type Tree } from '../config/tree.js';
 import type { Change, Follower, Prepared } from '../kernel/follower.js';
 import { Upstreams, type UpstreamView } from '../module/services.js';
+import type { HttpRequest } from '../module/http.js';
 import type { Directive } from '../module/tree.js';
 import type { Clock } from '../net/clock.js';
 import type { TimerWheel } from '../net/timers.js';
@@ -12,6 +13,7 @@ import { remembering, systemLookup, type HostLookup } from './host-lookup.js';
 import { ImplicitUpstreams } from './implicit-upstreams.js';
 import { DEFAULT_KEEPALIVE } from './keepalive.js';
 import type { Peer } from './peer.js';
+import { previewOf, type UpstreamPreview } from './preview.js';
 import { prepareAll } from './prepare-all.js';
 import { prepareServers } from './server-changes.js';
 import { SharedParameters, type LineContext } from './server-line.js';
@@ -108,6 +110,11 @@ export class UpstreamSet extends Upstreams implements Follower {
 
   *all(): Generator<UpstreamView> {
     for (const block of this.#names.values()) yield this.#viewOf(block);
+  }
+
+  preview(upstream: Upstream, request: HttpRequest): UpstreamPreview {
+    const block = this.#names.get(upstream.name);
+    return previewOf(upstream, block?.upstream === upstream ? block.method : undefined, request, this.#options.upstream.clock);
   }
 
   /** Subtracts what a worker had under way when it died. Master only, after `ZoneSet.releaseOf`. */

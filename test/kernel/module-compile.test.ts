@@ -35,7 +35,7 @@ const IS_REFUSED: readonly (readonly [what: string, body: string, reason: string
     'compile() { return { whenever: () => -1 }; }',
     '"compile" of module "acme" returns an unknown handler "whenever"',
     5,
-    'one of: post_read, server_rewrite, rewrite, preaccess, access, precontent, content, defaultContent, limitsBody, error, autoRedirect, header, log',
+    'one of: post_read, server_rewrite, rewrite, preaccess, access, precontent, content, defaultContent, limitsBody, error, autoRedirect, header, log, explain',
   ],
   [
     'a promise that rejects',
@@ -78,6 +78,27 @@ const IS_REFUSED: readonly (readonly [what: string, body: string, reason: string
     'handler "content" of module "acme" must be a function',
     5,
     'it gets the request: (request) => …',
+  ],
+  [
+    'an explanation of a handler that nobody knows',
+    `compile() { return { explain: { acces: 'run' } }; }`,
+    '"explain" of module "acme" has an unknown handler "acces"',
+    5,
+    'did you mean "access"?',
+  ],
+  [
+    'an explanation that is no function',
+    `compile() { return { access: () => -1, explain: { access: true } }; }`,
+    'explanation of "access" of module "acme" must be a function or "run"',
+    5,
+    'it gets request and notes: (request, notes) => …',
+  ],
+  [
+    'explanations that are no object',
+    `compile() { return { explain: 'run' }; }`,
+    '"explain" of module "acme" must be an object',
+    5,
+    'an object like { access: (request, notes) => … } is expected',
   ],
   [
     'a promise',

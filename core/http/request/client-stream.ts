@@ -1,13 +1,19 @@
 /** What a request knows of the other rooms: where its response goes, and what may become of it. Interfaces only. */
 import type { BodySource, ClientConnection, ResponseBody, Subrequest, SubrequestOptions } from '../../module/http.js';
-import type { ServerNames } from '../site/server-names.js';
+import type { RequestServer } from '../site/virtual-server.js';
 import type { HttpVariables } from '../site/variables.js';
 import type { HttpContext } from './context.js';
 import type { Request } from './request.js';
 
+/** How a request finds its server. */
+export interface ServerSearch {
+  readonly defaultServer: RequestServer;
+  find(host: string): { readonly server: RequestServer; readonly captures: RegExpExecArray | undefined };
+}
+
 /** The address a request came to, with what is configured for it now. */
 export interface RequestListener {
-  readonly names: ServerNames;
+  readonly names: ServerSearch;
   readonly variables: HttpVariables;
   readonly secure: boolean;
 }

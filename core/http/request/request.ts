@@ -11,6 +11,7 @@ import {
   type SubrequestOptions,
   type UpstreamHeaders,
 } from '../../module/http.js';
+import type { ExplainNotes } from '../../module/explain.js';
 import type { Directive } from '../../module/tree.js';
 import { sizeOf } from '../../module/args.js';
 import { byteText } from '../../module/message-text.js';
@@ -35,7 +36,7 @@ import type { RequestBody } from './request-body.js';
 import { Stage } from './stage.js';
 import { isStatus } from './status.js';
 import { UpstreamFields } from './upstream-fields.js';
-import type { VirtualServer } from '../site/virtual-server.js';
+import type { RequestServer } from '../site/virtual-server.js';
 
 /** Longest delay a timer can have, in milliseconds. */
 const MAX_DELAY_MS = 2 ** 31 - 1;
@@ -70,7 +71,7 @@ export class Request implements HttpRequest {
   uri = '';
   args = '';
   host = '';
-  server: VirtualServer;
+  server: RequestServer;
   location: Location;
   /** The location around, while {@link location} is an `if` block of it. */
   wholeLocation: Location | undefined = undefined;
@@ -165,7 +166,7 @@ export class Request implements HttpRequest {
   readonly generation: Generation;
 
   /** @param head as it was just parsed: nothing of it is retained but its text */
-  constructor(stream: ClientStream, server: VirtualServer, head: RequestHead) {
+  constructor(stream: ClientStream, server: RequestServer, head: RequestHead) {
     this.stream = stream;
     this.protocol = stream.protocol ?? (head.minor === 1 ? 'HTTP/1.1' : 'HTTP/1.0');
     this.generation = stream.context.generations.enter();
@@ -181,6 +182,11 @@ export class Request implements HttpRequest {
     this.keepAlive = head.keepAlive;
     this.server = server;
     this.location = server.fallback;
+  }
+
+  /** See {@link HttpRequest.explanation}: the traffic's requests have none. */
+  get explanation(): ExplainNotes | undefined {
+    return undefined;
   }
 
   get connection(): ClientConnection {

@@ -31,15 +31,16 @@ const HANDLERS = {
     'autoRedirect',
     'header',
     'log',
+    'explain',
   ],
-  compileServer: ['post_read', 'server_rewrite'],
+  compileServer: ['post_read', 'server_rewrite', 'explain'],
 } as const satisfies Partial<Record<Step, readonly (keyof HttpHandlers)[]>>;
 
 /** No handlers, but properties of `content`. */
 const isMark = (name: string): boolean => name === 'limitsBody' || name === 'autoRedirect';
 
 /** In the order of the table in docs/modules.md. */
-const ALL_HANDLERS = [...HANDLERS.compileServer, ...HANDLERS.compile];
+const ALL_HANDLERS = ['post_read', 'server_rewrite', ...HANDLERS.compile];
 
 /**
  * A module between its author's code and the compiler: what it throws, and handlers that nobody would call, are errors at the block that it
@@ -95,10 +96,35 @@ export class CheckedModule implements CompiledModule {
       const hint = belongs ? `return it from "${other}"` : wordHint(name, ALL_HANDLERS);
       throw this.#error(scope, `"${step}" of module "${this.#name}" returns an unknown handler "${name}"`, hint);
     }
+    if (name === 'explain') {
+      this.#checkExplainers(step, scope, handler);
+      return;
+    }
     if (isMark(name) && handler !== undefined && handler !== true)
       throw this.#error(scope, `"${name}" of module "${this.#name}" must be true`, 'leave it out instead');
     if (!isMark(name) && handler !== undefined && typeof handler !== 'function') {
       throw this.#error(scope, `handler "${name}" of module "${this.#name}" must be a function`, 'it gets the request: (request) => …');
+    }
+  }
+
+  #checkExplainers(step: keyof typeof HANDLERS, scope: Scope, explainers: unknown): void {
+    if (explainers === undefined) return;
+    if (typeof explainers !== 'object' || explainers === null)
+      throw this.#error(
+        scope,
+        `"explain" of module "${this.#name}" must be an object`,
+        'an object like { access: (request, notes) => … } is expected',
+      );
+    const known: readonly string[] = HANDLERS[step];
+    for (const [name, explainer] of Object.entries(explainers)) {
+      if (!known.includes(name) || name === 'explain')
+        throw this.#error(scope, `"explain" of module "${this.#name}" has an unknown handler "${name}"`, wordHint(name, known));
+      if (explainer !== 'run' && explainer !== undefined && typeof explainer !== 'function')
+        throw this.#error(
+          scope,
+          `explanation of "${name}" of module "${this.#name}" must be a function or "run"`,
+          'it gets request and notes: (request, notes) => …',
+        );
     }
   }
 

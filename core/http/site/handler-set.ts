@@ -1,4 +1,5 @@
 import { errorAt } from '../../config/errors.js';
+import type { ExplainHandler, Explainers } from '../../module/explain.js';
 import { PHASES, type Handler, type HttpHandlers, type Phase } from '../../module/http.js';
 import type { ModuleDeclaration } from '../../module/manifest.js';
 import type { Directive } from '../../module/tree.js';
@@ -19,10 +20,13 @@ export class HandlerSet {
   /** By the index of the phase. */
   readonly #phases: (Entry<Handler>[] | undefined)[] = [];
   readonly #header: Entry<NonNullable<HttpHandlers['header']>>[] = [];
+  readonly #explainers: Map<unknown, ExplainHandler> | undefined;
   readonly #log: Entry<NonNullable<HttpHandlers['log']>>[] = [];
   /** Which module each of them came from: for the log. */
   readonly modules = new Map<unknown, string>();
   #content: { readonly module: string; readonly run: Handler } | undefined;
+  /** What tells of a handler that is not to run. Empty where nobody asks. */
+  readonly explainers: ReadonlyMap<unknown, ExplainHandler>;
   error: HttpHandlers['error'];
   defaultContent: Handler | undefined;
   connect: Handler | undefined;
@@ -31,6 +35,12 @@ export class HandlerSet {
   /** The owner of the content passes requests on. */
   autoRedirect = false;
 
+  /** @param isExplained explanations are asked for in this thread */
+  constructor(isExplained: boolean) {
+    this.#explainers = isExplained ? new Map() : undefined;
+    this.explainers = this.#explainers ?? NOT_EXPLAINED;
+  }
+
   /**
    * Adds what a module returned. In the order of the modules.
    * @param place of the module among all
@@ -38,6 +48,7 @@ export class HandlerSet {
    */
   add({ manifest }: ModuleDeclaration, handlers: HttpHandlers, place: number, directive: Directive | undefined): void {
     for (const run of Object.values(handlers)) this.modules.set(run, manifest.name);
+    this.#addExplainers(handlers, handlers.explain ?? {});
     const order = (part: Part): number => orderOf(manifest, part);
     for (const [at, phase] of PHASES.entries()) {
       const run = handlers[phase];
@@ -83,6 +94,13 @@ export class HandlerSet {
     return entries.filter((entry) => entry.order < order || (entry.order === order && entry.place <= place)).length;
   }
 
+  #addExplainers(handlers: HttpHandlers, explainers: Explainers): void {
+    for (const name of Object.keys(explainers) as (keyof Explainers)[]) {
+      const [run, explain] = [handlers[name], explainers[name]];
+      if (run !== undefined && explain !== undefined) this.#explainers?.set(run, explain);
+    }
+  }
+
   #claim(module: string, run: Handler, place: Directive | undefined): void {
     const other = this.#content;
     if (other === undefined) {
@@ -95,6 +113,7 @@ export class HandlerSet {
   }
 }
 
+const NOT_EXPLAINED: ReadonlyMap<unknown, ExplainHandler> = new Map();
 const NO_STEPS: Steps = { handlers: [], phases: new Uint8Array(0) };
 
 function orderOf({ phases }: ModuleDeclaration['manifest'], part: Part): number {

@@ -12,8 +12,9 @@ export class HttpCompiler {
   readonly #units: UnitCompiler;
   readonly #staysOutside: StaysOutside;
 
-  constructor(modules: readonly CompiledModule[], args: ArgContext, product: Product, recorder: UnitRecorder) {
-    this.#units = new UnitCompiler(modules, args, product, recorder);
+  /** @param explains whether explanations are asked for in this thread */
+  constructor(modules: readonly CompiledModule[], args: ArgContext, product: Product, recorder: UnitRecorder, explains: boolean) {
+    this.#units = new UnitCompiler(modules, args, product, recorder, explains);
     this.#staysOutside = withoutEffectInside([coreDirectives, ...modules.map(({ declaration }) => declaration.manifest.directives ?? {})]);
   }
 

@@ -1,3 +1,4 @@
+import type { ExplainHandler } from '../../module/explain.js';
 import type { Handler, HttpHandlers, Scope, Template } from '../../module/http.js';
 import type { Directive } from '../../module/tree.js';
 import type { ContentTypes } from './content-types.js';
@@ -95,5 +96,7 @@ export interface Location {
   readonly logHandlers: readonly NonNullable<HttpHandlers['log']>[];
   /** Which module a handler came from. */
   readonly modules: ReadonlyMap<unknown, string>;
+  /** What tells of a handler instead of running it. Empty in workers. */
+  readonly explainers: ReadonlyMap<unknown, ExplainHandler>;
   readonly nested: LocationTable;
 }

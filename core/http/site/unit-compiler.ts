@@ -50,6 +50,8 @@ export class UnitCompiler {
     private readonly args: ArgContext,
     private readonly product: Product,
     private readonly recorder: UnitRecorder,
+    /** Whether explanations are asked for in this thread. */
+    private readonly explains: boolean,
   ) {
     this.#modules = Array.from(modules, ({ declaration, instance }, at) => ({
       declaration,
@@ -69,6 +71,7 @@ export class UnitCompiler {
         settings: serverSettings(this.conf(node)),
         steps: handlers.steps('post_read', 'server_rewrite'),
         modules: handlers.modules,
+        explainers: handlers.explainers,
         tls: errors.attempt(() => this.#tls(node)),
       };
     });
@@ -141,6 +144,7 @@ export class UnitCompiler {
       headerFilters: handlers.headerFilters,
       logHandlers: handlers.logHandlers,
       modules: whole === undefined ? handlers.modules : new Map([...whole.modules, ...handlers.modules]),
+      explainers: whole === undefined ? handlers.explainers : new Map([...whole.explainers, ...handlers.explainers]),
       branches: undefined,
       limitExcept: undefined,
     };
@@ -166,7 +170,7 @@ export class UnitCompiler {
   }
 
   #handlers(node: ScopeNode, step: 'compile' | 'compileServer', errors: ErrorCollector): HandlerSet {
-    const set = new HandlerSet();
+    const set = new HandlerSet(this.explains);
     for (const [place, { declaration, instance, reader }] of this.#modules.entries()) {
       const handlers = errors.attempt((): HttpHandlers | undefined => instance[step]?.(reader.view(node)));
       if (handlers !== undefined) set.add(declaration, handlers, place, node.directive);

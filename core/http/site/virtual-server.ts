@@ -1,3 +1,4 @@
+import type { ExplainHandler } from '../../module/explain.js';
 import type { Scope } from '../../module/http.js';
 import type { HeadLimits } from '../../net/http1/message-head.js';
 import type { Directive } from '../../module/tree.js';
@@ -39,9 +40,17 @@ export interface VirtualServer {
   readonly steps: Steps;
   /** Which module a handler of them came from. */
   readonly modules: ReadonlyMap<unknown, string>;
+  /** As {@link Location.explainers}. */
+  readonly explainers: ReadonlyMap<unknown, ExplainHandler>;
   readonly locations: LocationTable;
   /** Where a request is that no location matches, or that failed before one was chosen: the server's own settings and handlers. */
   readonly fallback: Location;
   /** Certificates and ciphers; undefined without any. */
   readonly tls: ServerTls | undefined;
 }
+
+/** How a request finds its location. */
+export type LocationSearch = Pick<LocationTable, 'find' | 'named'>;
+
+/** What a request needs of its server. */
+export type RequestServer = Omit<VirtualServer, 'locations'> & { readonly locations: LocationSearch };

@@ -1,5 +1,6 @@
 import type { ErrorCollector } from '../../config/error-collector.js';
-import type { HttpRequest, Result } from '../../module/http.js';
+import type { ExplainedUpstream, ExplainNotes } from '../../module/explain.js';
+import type { Handler, HttpRequest, Result } from '../../module/http.js';
 import { DONE } from '../../module/http.js';
 import { isToken, targetText } from '../../module/message-text.js';
 import { Exchanges, type ExchangePlan, type UpstreamTls, type UriPlan } from '../../module/services.js';
@@ -9,6 +10,7 @@ import { DEFAULT_HEAD_LIMITS, type HeadLimits } from '../../net/http1/message-he
 import { escapeUri } from '../../net/http1/uri.js';
 import { SharedByContent } from '../../net/shared-by-content.js';
 import { TlsClient } from '../../net/tls-client.js';
+import type { UpstreamPreview } from '../../upstream/preview.js';
 import type { Upstream } from '../../upstream/upstream.js';
 import { Exchange } from './exchange.js';
 import type { Request } from '../request/request.js';
@@ -24,6 +26,8 @@ export interface UpstreamSource {
   inForce(name: string): Upstream | undefined;
   /** The upstream of one address (`proxy_pass http://host:port`); names are resolved. Rejects with ArgError. */
   implicit(host: string, port: number): Promise<Upstream>;
+  /** Members of an upstream, and which of them a request would get. Changes nothing. */
+  preview(upstream: Upstream, request: HttpRequest): UpstreamPreview;
 }
 
 type TlsClients = SharedByContent<UpstreamTls, TlsClient>;
@@ -103,9 +107,33 @@ export class ExchangeRoute {
   }
 
   start(request: HttpRequest): Result | Promise<Result> {
-    const upstream = this.upstream ?? this.source.inForce(this.plan.target.of(request));
+    const upstream = this.#upstreamFor(request);
     if (upstream !== undefined) return this.#begin(request, upstream);
     return this.#resolveNow(request);
+  }
+
+  /** See {@link Exchanges.explain}. */
+  explain(request: HttpRequest, notes: ExplainNotes): Result {
+    const upstream = this.#upstreamFor(request);
+    const target = this.plan.target.of(request);
+    if (upstream === undefined && this.#addressOf(target, request) === undefined) return 500;
+    const members = upstream === undefined ? NOT_LOOKED_UP : this.source.preview(upstream, request);
+    const name = upstream?.name ?? target;
+    return notes.pass({ name, scheme: this.plan.scheme, ...headOf(this.#head(request as Request)), ...members });
+  }
+
+  #upstreamFor(request: HttpRequest): Upstream | undefined {
+    return this.upstream ?? this.source.inForce(this.plan.target.of(request));
+  }
+
+  /** Undefined: it is none, which is logged. */
+  #addressOf(target: string, request: HttpRequest): { host: string; port: number } | undefined {
+    try {
+      return splitAddress(target, this.plan.defaultPort);
+    } catch {
+      (request as Request).context.log.write('error', `invalid upstream "${target}"`, request);
+      return undefined;
+    }
   }
 
   #begin(request: HttpRequest, upstream: Upstream): Result {
@@ -133,13 +161,8 @@ export class ExchangeRoute {
   #resolveNow(request: HttpRequest): Result | Promise<Result> {
     const { context } = request as Request;
     const target = this.plan.target.of(request);
-    let address: { host: string; port: number };
-    try {
-      address = splitAddress(target, this.plan.defaultPort);
-    } catch {
-      context.log.write('error', `invalid upstream "${target}"`, request);
-      return 500;
-    }
+    const address = this.#addressOf(target, request);
+    if (address === undefined) return 500;
     return this.source.implicit(address.host, address.port).then(
       (upstream) => ((request as Request).finished ? DONE : this.#begin(request, upstream)),
       (error: unknown) => {
@@ -148,6 +171,19 @@ export class ExchangeRoute {
       },
     );
   }
+}
+
+/** A name that is looked up when a request comes. */
+const NOT_LOOKED_UP: UpstreamPreview = { balancing: 'round robin', members: [], more: 0 };
+
+/** What the text of a head says, without the version that the client sees. */
+function headOf(text: string): Pick<ExplainedUpstream, 'method' | 'uri' | 'version' | 'headers'> {
+  const [line = '', ...fields] = text.split('\r\n');
+  const [method = '', uri = '', protocol = ''] = line.split(' ');
+  const headers = fields
+    .filter((field) => field !== '')
+    .map((field) => [field.slice(0, field.indexOf(':')), field.slice(field.indexOf(':') + 1).trim()] as const);
+  return { method, uri, version: protocol.slice('HTTP/'.length), headers };
 }
 
 /** Somebody else (an earlier upstream, a module) has got the body, and this upstream would get the request without it: the client is told of the error as it is. */
@@ -214,11 +250,17 @@ export class HttpExchanges extends Exchanges {
   onFolder: (path: string) => void = () => undefined;
   #lookups: Promise<void>[] = [];
   #temporaryFolders = new Set<string>();
+  /** The routes of the handlers. */
+  readonly #routes = new WeakMap<Handler, ExchangeRoute>();
   readonly #tlsClients: TlsClients = new SharedByContent((settings) => new TlsClient(settings));
   readonly #filters = new FieldFilters();
   readonly #fields = new ResponseFields();
 
-  constructor(private readonly source: UpstreamSource) {
+  /** @param explains whether explanations are asked for in this thread */
+  constructor(
+    private readonly source: UpstreamSource,
+    private readonly explains: boolean,
+  ) {
     super();
   }
 
@@ -235,7 +277,15 @@ export class HttpExchanges extends Exchanges {
       lookup.catch(() => undefined);
       this.#lookups.push(lookup);
     }
-    return (request) => route.start(request);
+    const handler: Handler = (request) => route.start(request);
+    if (this.explains) this.#routes.set(handler, route);
+    return handler;
+  }
+
+  explain(handler: Handler, request: HttpRequest, notes: ExplainNotes): Result {
+    const route = this.#routes.get(handler);
+    if (route === undefined) throw new TypeError('the handler is none of Exchanges.compile');
+    return route.explain(request, notes);
   }
 
   /** True if the change that is being prepared gives a name another meaning. */

@@ -1,0 +1,70 @@
+import { isIP } from 'node:net';
+import { ExplainError, type ExplainQuestion } from '../../module/explain.js';
+
+/** A question in the form that it is answered in. */
+export interface ParsedQuestion {
+  readonly method: string;
+  readonly url: string;
+  /** Whether the client speaks TLS. Undefined: the URL is a path, and the listener decides. */
+  readonly secure: boolean | undefined;
+  /** Of the URL, or of the header: `a.org`, `10.0.0.1`, `::1`. */
+  readonly hostName: string;
+  /** Undefined: the URL names none. */
+  readonly port: number | undefined;
+  readonly client: string;
+  /** The head of the request, in latin1. */
+  readonly head: string;
+}
+
+const URL_FORM = /^(?:(https?):\/\/([^/?#\s]+))?(\/[^#]*|\?[^#]*)?(?:#.*)?$/is;
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+
+/** @throws ExplainError */
+export function parseQuestion(question: ExplainQuestion): ParsedQuestion {
+  const { url, method = 'GET', headers = [], client = '127.0.0.1' } = question;
+  if (!TOKEN.test(method)) throw new ExplainError(`invalid method "${method}": a word like GET`, 'method');
+  if (isIP(client) === 0 && client !== 'unix:')
+    throw new ExplainError(`invalid client address "${client}": an IP address, or "unix:" for a client of a unix socket`, 'client');
+  const match = URL_FORM.exec(url);
+  const [, scheme, authority, target = '/'] = match ?? [];
+  if (match === null || url === '') throw new ExplainError(`invalid URL "${url}": write it like http://a.org/path?args`, 'url');
+  if (authority?.includes('@') === true)
+    throw new ExplainError('the URL holds a user: send the header "Authorization: Basic …" instead', 'url');
+  for (const [name, value] of headers) assertHeader(name, value);
+  const sent = headers.find(([name]) => name.toLowerCase() === 'host')?.[1];
+  const host = sent ?? authority;
+  if (host === undefined)
+    throw new ExplainError(`"${url}" names no host: write a URL like http://a.org/path, or send the header "Host: a.org"`, 'url');
+  const { name, port } = splitHost(authority ?? host);
+  const lines = headers.filter(([field]) => field.toLowerCase() !== 'host').map(([field, value]) => `${field}: ${value}\r\n`);
+  const path = target.startsWith('/') ? target : `/${target}`;
+  const text = `${method} ${encoded(path)} HTTP/1.1\r\nHost: ${host}\r\n${lines.join('')}\r\n`;
+  return {
+    method,
+    url,
+    secure: scheme === undefined ? undefined : scheme.toLowerCase() === 'https',
+    hostName: name,
+    port: authority === undefined ? undefined : port,
+    client,
+    head: Buffer.from(text).latin1Slice(),
+  };
+}
+
+function assertHeader(name: string, value: string): void {
+  if (!TOKEN.test(name)) throw new ExplainError(`invalid header name "${name}": write a header like "Accept: text/html"`, 'headers');
+  if (/[\0\r\n]/.test(value)) throw new ExplainError(`the value of header "${name}" has a line end: leave it out`, 'headers');
+}
+
+/** @throws ExplainError */
+function splitHost(text: string): { name: string; port: number | undefined } {
+  const match = /^(?:\[([^\]]+)\]|([^:]*))(?::(\d{1,5}))?$/.exec(text);
+  const port = match?.[3] === undefined ? undefined : Number(match[3]);
+  if (match === null || (port !== undefined && (port < 1 || port > 65_535)))
+    throw new ExplainError(`invalid host "${text}" in the URL: write it like a.org, a.org:8080 or [::1]:8080`, 'url');
+  return { name: match[1] ?? match[2] ?? '', port };
+}
+
+/** What a client would not send as it is. */
+function encoded(path: string): string {
+  return path.replaceAll(/[^\x21-\x7e]/gu, (character) => encodeURIComponent(character));
+}
