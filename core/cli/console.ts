@@ -12,7 +12,6 @@ const PROGRAM = 'srv';
 
 /** What a run says: on the standard error stream for whoever started it, and in the error log. */
 export class Console {
-  readonly files = new AppendedLogFiles();
   readonly log: ErrorLog;
   /** Where messages go that no `error_log` line claims: the file that was asked for, or `stderr` if it cannot be opened. */
   readonly errorLog: string;
@@ -27,6 +26,7 @@ export class Console {
     folders: string,
     private readonly quiet: boolean,
     private write: (text: string) => void,
+    readonly files = new AppendedLogFiles(),
   ) {
     const failure = openDefault(this.files, errorLog, folders);
     this.errorLog = failure === undefined ? errorLog : 'stderr';

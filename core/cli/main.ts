@@ -2,9 +2,11 @@ import { existsSync } from 'node:fs';
 import { findInstallation } from '../kernel/installation.js';
 import { exitProcess, forbidExit } from '../kernel/process-exit.js';
 import type { Command } from './command.js';
+import type { Output } from './explained-configuration.js';
 import { Console } from './console.js';
 import { OptionError, parseOptions, type Options } from './options.js';
 import { pathsOf, type Paths } from './paths.js';
+import { isSubcommand, parseSubcommand, type SubcommandName } from './subcommands.js';
 import { usage, versionText } from './usage.js';
 
 /** Runs the command line. Resolves when the command has done its work; for a server that is when it runs. */
@@ -14,7 +16,8 @@ export default async function main(args: readonly string[]): Promise<void> {
     process.exitCode = await (await import('./token.js')).tokenCommand(others);
     return;
   }
-  const options = readOptions(args);
+  if (isSubcommand(first)) return runSubcommand(first, others);
+  const options = understood(() => parseOptions(args));
   if (!options) return;
   const installation = findInstallation();
   if (options.version) process.stderr.write(versionText(installation, options.build));
@@ -29,6 +32,25 @@ export default async function main(args: readonly string[]): Promise<void> {
   const code = await run(command);
   // What modules have opened when they were imported would keep the process from ending.
   if (code !== undefined) exitProcess(code);
+}
+
+const OUTPUT: Output = {
+  stdout: (text) => void process.stdout.write(text),
+  stderr: (text) => void process.stderr.write(text),
+};
+
+/** Commands that look at a configuration and end. */
+async function runSubcommand(name: SubcommandName, args: readonly string[]): Promise<void> {
+  const command = understood(() => parseSubcommand(name, args), name === 'test' ? 2 : 1);
+  if (command === undefined) return;
+  forbidExit();
+  const installation = findInstallation();
+  const code =
+    name === 'explain'
+      ? await (await import('./explain.js')).explainRequest(command, installation, OUTPUT)
+      : await (await import('./routing-tests.js')).runRoutingTests(command, installation, OUTPUT);
+  // What modules have opened when they were imported would keep the process from ending.
+  exitProcess(code);
 }
 
 /**
@@ -50,14 +72,14 @@ function errorLogOf({ signal, test }: Options, { errorLog, conf }: Paths): strin
   return signal !== undefined || (test && !existsSync(conf)) ? 'stderr' : errorLog;
 }
 
-/** The options, or undefined when they are not understood: that has been said then. */
-function readOptions(args: readonly string[]): Options | undefined {
+/** The options, or undefined when they are not understood: that has been said then. @param code of the process */
+function understood<T>(read: () => T, code = 1): T | undefined {
   try {
-    return parseOptions(args);
+    return read();
   } catch (error) {
     if (!(error instanceof OptionError)) throw error;
     process.stderr.write(`srv: ${error.message}\nsrv: "srv -h" lists the options\n`);
-    process.exitCode = 1;
+    process.exitCode = code;
     return undefined;
   }
 }

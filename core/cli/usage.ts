@@ -5,6 +5,10 @@ export function usage(installation: Installation): string {
   return `Usage: srv [-?hvVtTq] [-s signal] [-p prefix]
            [-e filename] [-c filename] [-g directives]
        srv token add | list | remove
+       srv explain URL [-X method] [-H header] [--client address]
+           [--listen address] [--json] [-p prefix] [-c filename] [-g directives]
+       srv test FILE [--client address] [--listen address] [--json]
+           [-p prefix] [-c filename] [-g directives]
 
 Options:
   -?,-h         : this help
@@ -18,6 +22,16 @@ Options:
   -e filename   : set error log file (default: logs/error.log)
   -c filename   : set configuration file (default: conf/srv.conf)
   -g directives : set global directives out of configuration file
+
+Commands:
+  explain URL   : show what would become of a request, and why, and exit
+  test FILE     : run the routing tests in a file and exit
+
+  -X method     : method of the request (default: GET)
+  -H header     : header of the request, "Name: value", may be repeated
+  --client addr : address of the client (default: 127.0.0.1)
+  --listen addr : address the client connects to (default: that of the URL)
+  --json        : print JSON
 
 `;
 }

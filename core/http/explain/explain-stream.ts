@@ -58,5 +58,6 @@ export class ExplainStream implements ClientStream {
   writeTunnel(): void {}
   pauseTunnel(): void {}
   resumeTunnel(): void {}
+  endTunnelOutput(): void {}
   endTunnel(): void {}
 }
