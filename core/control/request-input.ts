@@ -14,6 +14,8 @@ const YES = ['1', 'true', ''];
 const NO = ['0', 'false'];
 export const FLAG_VALUES: readonly string[] = [...YES, ...NO];
 
+type Parameters = Map<string, string | string[]>;
+
 export interface Input {
   readonly body: unknown;
   readonly query: unknown;
@@ -27,7 +29,7 @@ export interface Input {
 /** @throws ApiError 400, 413, 415 */
 export async function readInput(call: ApiCall, route: Route): Promise<Input> {
   const errors: FieldError[] = [];
-  const parameters = parseQuery(call.query, errors);
+  const parameters = parseQuery(call.query, errors, listsIn(route));
   const isWrite = route.verb !== 'GET';
   const dryRun = isWrite && takeDryRun(parameters, route, errors);
   const fields = isWrite ? undefined : takeFields(parameters, route, errors);
@@ -54,8 +56,8 @@ function prefersMinimal(prefer = ''): boolean {
   return prefer.split(/[,;]/).some((preference) => /^return="?minimal"?$/i.test(preference.trim()));
 }
 
-function takeDryRun(parameters: Map<string, string>, { schemas }: Route, errors: FieldError[]): boolean {
-  const value = parameters.get('dry_run');
+function takeDryRun(parameters: Parameters, { schemas }: Route, errors: FieldError[]): boolean {
+  const value = wordOf(parameters, 'dry_run');
   parameters.delete('dry_run');
   if (value === undefined || NO.includes(value)) return false;
   if (!YES.includes(value)) errors.push({ pointer: '?dry_run', message: 'must be 0 or 1' });
@@ -63,8 +65,8 @@ function takeDryRun(parameters: Map<string, string>, { schemas }: Route, errors:
   return true;
 }
 
-function takeFields(parameters: Map<string, string>, route: Route, errors: FieldError[]): string[] | undefined {
-  const value = parameters.get('fields');
+function takeFields(parameters: Parameters, route: Route, errors: FieldError[]): string[] | undefined {
+  const value = wordOf(parameters, 'fields');
   parameters.delete('fields');
   if (value === undefined || value === '') return undefined;
   const fields = value.split(',').filter((name) => name !== '');
@@ -72,6 +74,18 @@ function takeFields(parameters: Map<string, string>, route: Route, errors: Field
   for (const name of fields)
     if (known !== undefined && !known.has(name)) errors.push({ pointer: '?fields', message: `unknown field "${name}"` });
   return fields;
+}
+
+/** A parameter that is no list. */
+function wordOf(parameters: Parameters, name: string): string | undefined {
+  const value = parameters.get(name);
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** Parameters of a route that may be given several times: its schema says that they are arrays. */
+function listsIn({ query }: Route): ReadonlySet<string> {
+  const { properties = {} } = (query?.json ?? {}) as { properties?: Readonly<Record<string, { readonly type?: string }>> };
+  return new Set(Object.keys(properties).filter((name) => properties[name]?.type === 'array'));
 }
 
 /** Fields of a response, or of its entries if it is an array. */
@@ -82,7 +96,7 @@ function fieldsOf(schema: unknown): ReadonlySet<string> | undefined {
   return properties && new Set(Object.keys(properties));
 }
 
-function readQuery(parameters: Map<string, string>, route: Route, errors: FieldError[]): unknown {
+function readQuery(parameters: Parameters, route: Route, errors: FieldError[]): unknown {
   if (route.query === undefined) {
     for (const name of parameters.keys()) errors.push({ pointer: `?${name}`, message: 'unknown parameter' });
     return {};
