@@ -31,11 +31,12 @@ export class Twins {
   }
 
   #twin(location: Location): Location {
-    const { branches, limitExcept, content, defaultContent } = location;
+    const { branches, limitExcept, connect, content, defaultContent } = location;
     const modules = new Map<unknown, string>();
     return {
       ...location,
       steps: stepsOf(location.steps, location, modules),
+      connect: connect && handlerOf(connect, 'content', location, modules),
       content: content && handlerOf(content, 'content', location, modules),
       defaultContent: defaultContent && handlerOf(defaultContent, 'content', location, modules),
       branches: branches && new Map(Array.from(branches, ([id, branch]) => [id, this.locationOf(branch)] as const)),
