@@ -1,26 +1,36 @@
 /** Checks the names of a module's methods: srv calls some of them, and a misspelt one would never run. */
 import { nearest } from '../module/suggest.js';
 import { actionsOf, routesOf } from '../module/control.js';
+import type { ModuleKind } from '../module/manifest.js';
 import { ManifestError, type ManifestErrors } from './manifest-error.js';
 
+/** What the HTTP engine calls: also of modules of the control plane, which has one. */
+const HTTP_HOOKS = ['compile', 'compileServer', 'compileTls', 'compileVariables', 'balancer'];
 /** What srv calls. */
-const HOOKS = ['start', 'stop', 'compile', 'compileServer', 'compileTls', 'compileVariables', 'balancer'];
+const HOOKS = ['start', 'stop'];
 /** What it reads. */
 const FIELDS = ['variables', 'variablePrefixes'];
 
 /** Everything that is wrong with the methods and fields of a module's object, as far as srv uses them. */
-export function* hookErrors(instance: object): ManifestErrors {
+export function* hookErrors(instance: object, kind: ModuleKind): ManifestErrors {
   const declared = new Set([...actionsOf(instance).values(), ...routesOf(instance).map(({ method }) => method)]);
   for (const [name, value] of membersOf(instance)) {
     if (declared.has(name)) continue;
-    if (HOOKS.includes(name)) yield* hookError(name, value);
-    else if (typeof value === 'function') yield* misspelt(name, HOOKS);
-    else if (typeof value === 'object') yield* misspelt(name, FIELDS);
+    if (HOOKS.includes(name) || HTTP_HOOKS.includes(name)) yield* hookError(name, value, kind);
+    else if (typeof value === 'function') yield* misspelt(name, hasHttp(kind) ? [...HOOKS, ...HTTP_HOOKS] : HOOKS);
+    else if (typeof value === 'object' && hasHttp(kind)) yield* misspelt(name, FIELDS);
   }
 }
 
-function* hookError(name: string, value: unknown): ManifestErrors {
-  if (value !== undefined && typeof value !== 'function') yield new ManifestError(`"${name}" must be a function`);
+function* hookError(name: string, value: unknown, kind: ModuleKind): ManifestErrors {
+  if (value === undefined) return;
+  if (!hasHttp(kind) && HTTP_HOOKS.includes(name))
+    yield new ManifestError(`"${name}" is a hook of HTTP modules, this is a ${kind}Module`, 'declare the class with @httpModule, or give the method another name');
+  else if (typeof value !== 'function') yield new ManifestError(`"${name}" must be a function`);
+}
+
+function hasHttp(kind: ModuleKind): boolean {
+  return kind === 'http' || kind === 'control';
 }
 
 function* misspelt(name: string, known: readonly string[]): ManifestErrors {

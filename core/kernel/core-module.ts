@@ -2,12 +2,12 @@ import type { Request } from '../http/request/request.js';
 import { ErrorLog, type ErrorLogSinks } from '../log/error-log.js';
 import { LogFileError } from '../log/log-file-error.js';
 import type { HttpHandlers, HttpRequest, Scope } from '../module/http.js';
-import { coreModule } from '../module/manifest.js';
+import { httpModule } from '../module/manifest.js';
 import type { Directive } from '../module/tree.js';
 import { mainDirectives } from './core-directives.js';
 
 /** The kernel's own directives, declared like those of any module. Of these only `error_log` has an effect on single requests. */
-@coreModule({ name: 'srv_core_module', api: 1, directives: mainDirectives })
+@httpModule({ name: 'srv_core_module', api: 1, directives: mainDirectives })
 export class CoreModule {
   /** By the server or location whose requests they are for. */
   readonly #sinks = new WeakMap<Directive, ErrorLogSinks>();

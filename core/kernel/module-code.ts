@@ -26,6 +26,11 @@ export class ModuleCode {
     return this.#files;
   }
 
+  /** Their files, in the order they were read. */
+  get paths(): string[] {
+    return Array.from(this.#files.keys(), (url) => fileURLToPath(url));
+  }
+
   /** What the thread that started this one has loaded. */
   adopt(files: LoadedFiles): void {
     for (const [url, file] of files) this.#files.set(url, file);

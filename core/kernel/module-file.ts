@@ -3,10 +3,11 @@ import { basename, extname, join, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { TimeIsOver, within } from '../control/time-limit.js';
 import { API_VERSION, declarationOf, type ModuleClass, type ModuleDeclaration, type Plane } from '../module/manifest.js';
-import { guardLoops } from './loop-guard.js';
 import { manifestErrors } from './check-manifest.js';
+import { codePlace } from './code-place.js';
 import { CONTRACT_VERSION, supportsContract } from './contract-version.js';
 import type { Installation } from './installation.js';
+import { guardLoops } from './loop-guard.js';
 import { moduleCode } from './module-code.js';
 import { ModuleErrors, ModuleLoadError, SEE_LOG } from './module-load-error.js';
 
@@ -56,7 +57,7 @@ export async function importModule(file: string, installation: Installation, pla
     await import('./plugin-resolution.js');
     moduleCode.addModule(file);
   }
-  const module = { ...moduleOf(file, await importExports(file, isShipped), plane), isShipped };
+  const module = { ...moduleOf(file, await importExports(file, isShipped, installation), plane), isShipped };
   const name = basename(file, extname(file));
   if (module.name === name) return module;
   throw new ModuleLoadError(
@@ -117,7 +118,7 @@ function isControlHalf(value: unknown): boolean {
   return declarationOf(value)?.manifest?.plane === 'control';
 }
 
-async function importExports(file: string, isTrusted: boolean): Promise<Record<string, unknown>> {
+async function importExports(file: string, isTrusted: boolean, installation: Installation): Promise<Record<string, unknown>> {
   if (!existsSync(file)) throw new ModuleLoadError(`cannot load module "${file}" (2: No such file or directory)`);
   try {
     const { href } = pathToFileURL(file);
@@ -128,10 +129,20 @@ async function importExports(file: string, isTrusted: boolean): Promise<Record<s
   } catch (error) {
     if (error instanceof TimeIsOver)
       throw new ModuleLoadError(`cannot load module "${file}": it did not finish loading within ${LOAD_MS / 1000} s`);
-    const reason = (error as Error).message ?? String(error);
-    const hint = NOT_READ_AS_MODULE.test(reason)
-      ? `call it ${basename(file, extname(file))}.mjs: then it is read as an ES module`
-      : SEE_LOG;
-    throw new ModuleLoadError(`cannot load module "${file}": ${reason}`, hint, { cause: error });
+    const { reason, hint } = explain(error, file);
+    const place = await codePlace(error, moduleCode.paths, installation);
+    throw new ModuleLoadError(`cannot load module "${file}": ${reason}${place === undefined ? '' : ` at ${place}`}`, hint, { cause: error });
   }
+}
+
+function explain(error: unknown, file: string): { reason: string; hint: string | undefined } {
+  if (!(error instanceof Error)) return { reason: String(error), hint: SEE_LOG };
+  const { name, message } = error;
+  if (NOT_READ_AS_MODULE.test(message))
+    return { reason: message, hint: `call it ${basename(file, extname(file))}.mjs: then it is read as an ES module` };
+  return {
+    reason: name === 'Error' ? message : `${name}: ${message}`,
+    // What cannot be parsed has not run.
+    hint: error instanceof SyntaxError ? undefined : SEE_LOG,
+  };
 }

@@ -63,7 +63,7 @@ export class RunningModules implements Iterable<RunningModule> {
     const isChecked = role !== 'worker';
     function* declarationErrors(running: RunningModule): ManifestErrors {
       const { instance, declaration } = running;
-      yield* hookErrors(instance);
+      yield* hookErrors(instance, declaration.kind);
       yield* routeErrors(instance);
       yield* conflicts.add(running);
       yield* order.errors(declaration.manifest, (name) => set.isShipped(name));

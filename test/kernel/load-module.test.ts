@@ -133,19 +133,39 @@ const FAULTS: readonly Fault[] = [
     what: 'not JavaScript',
     files: { 'modules/bad.js': 'this is not a program' },
     lines: 'load_module modules/bad.js;',
-    message: /cannot load module ".*bad\.js": .+ in .*:1$/m,
+    message: /cannot load module ".*bad\.js": SyntaxError: Unexpected identifier 'is' at \/.*\/modules\/bad\.js:1:6 in .*:1$/m,
+  },
+  {
+    what: 'a syntax error in a file that it imports',
+    files: { 'modules/bad.js': `import './bad/part.js';`, 'modules/bad/part.js': 'const a = 1;\n  const a = 2;' },
+    lines: 'load_module modules/bad.js;',
+    message:
+      /cannot load module ".*bad\.js": SyntaxError: Identifier 'a' has already been declared at \/.*\/modules\/bad\/part\.js:2:9 in .*:1$/m,
+  },
+  {
+    what: 'it imports what the contract does not export',
+    files: { 'modules/bad.js': `import { httpModul } from 'srv/module/manifest.js';` },
+    lines: 'load_module modules/bad.js;',
+    message:
+      /cannot load module ".*bad\.js": SyntaxError: The requested module .* does not provide an export named 'httpModul' at \/.*bad\.js:1:10 in .*:1$/m,
+  },
+  {
+    what: 'an error in a function that its top level calls',
+    files: { 'modules/bad.js': 'function names(all) {\n  return all.map(String);\n}\nnames();' },
+    lines: 'load_module modules/bad.js;',
+    message: /cannot load module ".*bad\.js": TypeError: Cannot read properties of undefined \(reading 'map'\) at \/.*bad\.js:2:14 in .*:1$/m,
   },
   {
     what: 'a package.json says that it is CommonJS',
     files: { 'modules/bad.js': plugin('bad'), 'package.json': '{ "type": "commonjs" }' },
     lines: 'load_module modules/bad.js;',
-    message: /cannot load module ".*bad\.js": Cannot use import statement outside a module in .*:1\n[^]*call it bad\.mjs/m,
+    message: /cannot load module ".*bad\.js": Cannot use import statement outside a module at \/.*bad\.js:2:1 in .*:1\n[^]*call it bad\.mjs/m,
   },
   {
     what: 'it throws while it is loaded',
     files: { 'modules/bad.js': 'throw new Error("no licence");' },
     lines: 'load_module modules/bad.js;',
-    message: /cannot load module ".*bad\.js": no licence in .*:1$/m,
+    message: /cannot load module ".*bad\.js": no licence at \/.*bad\.js:1:7 in .*:1$/m,
   },
   {
     what: 'not a module',
@@ -182,7 +202,7 @@ const FAULTS: readonly Fault[] = [
     what: 'it has an action twice',
     files: { 'modules/bad.js': actions('bad', 'acme.x', 'acme.x') },
     lines: 'load_module modules/bad.js;',
-    message: /cannot load module ".*bad\.js": action "acme\.x" is declared twice, by "a0" and "a1" in .*:1$/m,
+    message: /cannot load module ".*bad\.js": action "acme\.x" is declared twice, by "a0" and "a1" at \/.*bad\.js:\d+:\d+ in .*:1$/m,
   },
   {
     what: 'an action that another module has',

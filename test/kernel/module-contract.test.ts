@@ -239,6 +239,12 @@ const IS_REFUSED: readonly (readonly [what: string, source: PluginSource, reason
     'unknown hook "variable"',
     'did you mean "variables"? If not, choose another name',
   ],
+  ...(['compile', 'compileServer', 'balancer'] as const).map((hook): (typeof IS_REFUSED)[number] => [
+    `a hook of HTTP modules in another one: ${hook}`,
+    { kind: 'core', body: `${hook}() {}` },
+    `"${hook}" is a hook of HTTP modules, this is a coreModule`,
+    'declare the class with @httpModule, or give the method another name',
+  ]),
   ['a hook that is no function', { body: 'start = 5;' }, '"start" must be a function', ''],
   [
     'an invalid key of routes',
