@@ -23,13 +23,27 @@ export type Action = (params: unknown, context: ActionContext) => unknown;
 /** Carries out several calls as one change. */
 export type Transact = (calls: readonly StagedCall[], context: ActionContext) => Promise<Together>;
 
+/** A module whose actions are callable. */
+export interface ActionModule {
+  readonly name: string;
+  readonly instance: object;
+  /** Makes the call of an action that may loop or never finish. Absent: it does neither. */
+  readonly call?: (action: (context: ActionContext) => unknown, context: ActionContext) => unknown;
+}
+
+interface ServedAction {
+  /** For messages: ` of module "srv_x_module"`, or nothing. */
+  readonly owner: string;
+  readonly carryOut: Action;
+}
+
 const INTERNAL_ERROR = {
   error: { status: 500, code: 'InternalError', text: 'unexpected internal error, see the error log', details: [] },
 } as const;
 
 /** Carries out in the master what control-plane processes ask for: the `@action` methods of the data-plane modules. */
 export class ActionServer {
-  readonly #actions = new Map<string, Action>();
+  readonly #actions = new Map<string, ServedAction>();
   readonly #assemblers = new Map<string, Assembler>();
 
   constructor(
@@ -42,13 +56,15 @@ export class ActionServer {
    * Makes the actions of these modules callable, and no others.
    * @param more actions that belong to no object of a module, by name
    */
-  serve(modules: Iterable<object>, more: Iterable<readonly [name: string, action: Action]> = []): void {
+  serve(modules: Iterable<ActionModule>, more: Iterable<readonly [name: string, action: Action]> = []): void {
     this.#actions.clear();
-    for (const [name, action] of more) this.#actions.set(name, action);
-    for (const module of modules) {
-      for (const [name, method] of actionsOf(module)) {
-        const carryOut = (module as Record<string, Action>)[method];
-        if (carryOut) this.#actions.set(name, (params, context) => carryOut.call(module, params, context));
+    for (const [name, carryOut] of more) this.#actions.set(name, { owner: '', carryOut });
+    for (const { name: module, instance, call = callDirectly } of modules) {
+      for (const [name, method] of actionsOf(instance)) {
+        const action = (instance as Record<string, Action>)[method];
+        if (action === undefined) continue;
+        const carryOut: Action = (params, context) => call((limits) => action.call(instance, params, limits), context);
+        this.#actions.set(name, { owner: ` of module "${module}"`, carryOut });
       }
     }
   }
@@ -74,28 +90,30 @@ export class ActionServer {
 
   /** Never rejects. */
   async #outcome(action: string, params: unknown, context: ActionContext): Promise<Outcome> {
-    const carryOut = action === TRANSACTION ? this.#transaction : this.#actions.get(action);
-    if (carryOut === undefined) return { error: notLoaded(action) };
+    const served = action === TRANSACTION ? this.#transaction : this.#actions.get(action);
+    if (served === undefined) return { error: notLoaded(action) };
     try {
-      return { value: await carryOut(params, context) };
+      return { value: await served.carryOut(params, context) };
     } catch (error) {
       if (error instanceof ApiError) return { error };
       const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      this.log.write('error', `action ${action} failed, request_id: ${context.requestId}: ${reason}`);
+      this.log.write('error', `action ${action}${served.owner} failed, request_id: ${context.requestId}: ${reason}`);
       return { error: new ApiError(500, 'InternalError', 'unexpected internal error, see the error log') };
     }
   }
 
-  readonly #transaction: Action = async (params, context): Promise<TransactionReply> => {
+  readonly #transaction: ServedAction = { owner: '', carryOut: (params, context) => this.#transact(params as TransactionParams, context) };
+
+  async #transact(params: TransactionParams, context: ActionContext): Promise<TransactionReply> {
     const { requestId } = context;
-    const calls = (params as TransactionParams).calls.map(
+    const calls = params.calls.map(
       ({ action, params: own, ...conditions }): StagedCall =>
         (time) =>
           this.#outcome(action, own, { ...conditions, ...time, requestId, dryRun: false }),
     );
     const { outcomes, ...rest } = await this.transact(calls, context);
     return { ...rest, outcomes: outcomes.map((outcome) => ('error' in outcome ? { error: toMessage(outcome.error) } : outcome)) };
-  };
+  }
 
   async #take(caller: string, frame: Buffer): Promise<void> {
     const message = this.#assemblerOf(caller).add(frame);
@@ -139,6 +157,10 @@ export class ActionServer {
     this.#assemblers.set(caller, assembler);
     return assembler;
   }
+}
+
+function callDirectly(action: (context: ActionContext) => unknown, context: ActionContext): unknown {
+  return action(context);
 }
 
 function notLoaded(action: string): ApiError {

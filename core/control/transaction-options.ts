@@ -12,6 +12,8 @@ import type { Store } from './store.js';
 export interface MasterInstance {
   readonly tree: ConfigTree;
   readonly modules: ModuleSpecs;
+  /** Makes a call of a module's code, which may loop. @throws Error when it takes too long */
+  limited?<T>(call: () => T): T;
   /**
    * Validates and compiles without any effect. Exactly one of `commit` and `abort` follows.
    * @param known rereads: files that directives name may have changed; after: the tree after the operations

@@ -161,7 +161,9 @@ export class TransactionQueue extends Transactions {
 
   apply(build: (tree: Block) => readonly Edit[], context: Partial<ActionContext> = {}): Promise<Applied> {
     const wanted = (around: Surroundings): Wanted => {
-      const edits = build(around.tree.root);
+      const call = (): readonly Edit[] => build(around.tree.root);
+      const { instance } = this.options;
+      const edits = instance.limited === undefined ? call() : instance.limited(call);
       return { size: edits.length, resolve: () => resolveAll(edits, (edit) => resolveEdit(edit, around)) };
     };
     return this.#change(wanted, context);

@@ -3,6 +3,7 @@ import { configErrorsOf } from '../config/errors.js';
 import { messageWithPlace } from '../config/error-report.js';
 import { readBusEndpoint } from '../control/bus-endpoint.js';
 import { CallLimit } from '../kernel/call-limit.js';
+import { LoopGuard } from '../kernel/loop-guard.js';
 import { loadHelperModule } from '../kernel/helper-configurations.js';
 import { findInstallation } from '../kernel/installation.js';
 import { moduleCode } from '../kernel/module-code.js';
@@ -48,7 +49,8 @@ export class HelperProcess {
       const { prefix, conf } = this.options;
       const identity = { role: 'control', worker: -1, installation: this.#installation, prefix, confFolder: dirname(conf) } as const;
       services.provide(ServerInfo, new InstanceInfo(identity, () => undefined));
-      this.#module = runModule(loaded, new ModuleServices(), { services, role: 'control', log: this.#log, callLimit: new CallLimit() });
+      const limits = { callLimit: new CallLimit(), guard: new LoopGuard() };
+      this.#module = runModule(loaded, new ModuleServices(), { services, role: 'control', log: this.#log, ...limits });
       await this.#module.life.start('control');
       return [];
     } catch (error) {

@@ -25,7 +25,10 @@ export function* hookErrors(instance: object, kind: ModuleKind): ManifestErrors 
 function* hookError(name: string, value: unknown, kind: ModuleKind): ManifestErrors {
   if (value === undefined) return;
   if (!hasHttp(kind) && HTTP_HOOKS.includes(name))
-    yield new ManifestError(`"${name}" is a hook of HTTP modules, this is a ${kind}Module`, 'declare the class with @httpModule, or give the method another name');
+    yield new ManifestError(
+      `"${name}" is a hook of HTTP modules, this is a ${kind}Module`,
+      'declare the class with @httpModule, or give the method another name',
+    );
   else if (typeof value !== 'function') yield new ManifestError(`"${name}" must be a function`);
 }
 

@@ -6,10 +6,11 @@ import { ConfigTree, type Tree, type TreeOperation } from '../config/tree.js';
 import { ErrorLog } from '../log/error-log.js';
 import { Log, ServerInfo } from '../module/services.js';
 import { TimeIsOver } from '../control/time-limit.js';
-import { CallLimit } from './call-limit.js';
+import { CallLimit, type LimitedCall } from './call-limit.js';
 import { beginVariables, compileVariables } from './configuration-variables.js';
 import type { Change, Follower, Prepared } from './follower.js';
 import { loadModuleLines, loadModules } from './load-modules.js';
+import { LoopGuard } from './loop-guard.js';
 import { SEE_LOG } from './module-load-error.js';
 import type { ModuleLife } from './module-life.js';
 import { isCurrent, runModule, type RunningModule } from './running-module.js';
@@ -64,6 +65,8 @@ export class Instance {
   /** Files that directives name. */
   readonly files = new InputFiles();
   readonly #followers: Follower[] = [];
+  /** Ends what modules do in the main thread for too long once they have waited for something. */
+  readonly guard = new LoopGuard();
   readonly #callLimit: CallLimit;
   readonly #info: InstanceInfo;
   #tree = ConfigTree.empty;
@@ -90,6 +93,11 @@ export class Instance {
   get settings(): Settings {
     if (!this.#settings) throw new Error('no configuration is in force yet');
     return this.#settings;
+  }
+
+  /** Makes a call of a module's code in the main thread, and ends it when it takes too long. */
+  get limited(): LimitedCall {
+    return this.#callLimit.run;
   }
 
   /** The modules in force. Only after the first commit. */
@@ -222,13 +230,14 @@ export class Instance {
     const known = [this.#inForce, this.#loaded].find((load) => load?.errors.length === 0 && isDeepStrictEqual(lines, load.lines));
     if (known !== undefined) return known;
     const { role, prefix, installation, log } = this.options;
+    const { guard } = this;
     const plane = role === 'control' ? 'control' : 'data';
-    const { set, errors } = await loadModules(tree.root, { plane, prefix, installation, log, isChecked: role === 'worker' });
+    const { set, errors } = await loadModules(tree.root, { plane, prefix, installation, log, isChecked: role === 'worker', guard });
     const run: RunModule = (module, others) => {
       const old = this.#inForce?.modules.same(module) ?? this.#loaded?.modules.same(module);
       return old !== undefined && isCurrent(old, others)
         ? old
-        : runModule(module, others, { services: this.services, role, log, callLimit: this.#callLimit });
+        : runModule(module, others, { services: this.services, role, log, callLimit: this.#callLimit, guard });
     };
     const modules = new RunningModules(set, run, this.options);
     this.#loaded = { lines, modules, errors: [...errors, ...modules.errors] };

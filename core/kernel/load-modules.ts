@@ -6,6 +6,7 @@ import type { Block, Directive } from '../module/tree.js';
 import { findModules } from './find-module.js';
 import type { Installation } from './installation.js';
 import { loadErrors } from './load-errors.js';
+import type { LoopGuard } from './loop-guard.js';
 import { bundledModules, importModule, moduleOf, shippedModule } from './module-file.js';
 import { ModuleLoadError } from './module-load-error.js';
 import { ModuleSet } from './module-set.js';
@@ -19,6 +20,7 @@ export interface ModuleSource {
   readonly isChecked?: boolean;
   /** Where the stack goes of what a module throws. */
   readonly log: Log;
+  readonly guard: LoopGuard;
 }
 
 /** The `load_module` lines of a configuration. */
@@ -53,14 +55,14 @@ export async function loadModules(root: Block, source: ModuleSource): Promise<Mo
 
 async function addStandardModules(
   set: ModuleSet,
-  { installation, log, plane, isChecked }: ModuleSource,
+  { installation, log, plane, isChecked, guard }: ModuleSource,
   errors: ConfigError[],
 ): Promise<void> {
   const bundled = await bundledModules(installation);
   const imported = await Promise.allSettled(
     STANDARD_MODULES.map(async (name) => {
       const [file, exported] = [shippedModule(installation, name), bundled[name]];
-      return exported === undefined ? importModule(file, installation, plane) : moduleOf(file, exported, plane, isChecked);
+      return exported === undefined ? importModule(file, installation, plane, guard) : moduleOf(file, exported, plane, isChecked);
     }),
   );
   for (const result of imported) {
@@ -74,9 +76,14 @@ async function addStandardModules(
 }
 
 /** Adds what one line names. Of a package with several modules, those for this plane. */
-async function addNamed(set: ModuleSet, name: string, line: Directive, { prefix, installation, plane }: ModuleSource): Promise<void> {
+async function addNamed(
+  set: ModuleSet,
+  name: string,
+  line: Directive,
+  { prefix, installation, plane, guard }: ModuleSource,
+): Promise<void> {
   const files = findModules(name, prefix, installation);
-  const modules = await Promise.all(files.map((file) => importModule(file, installation, plane)));
+  const modules = await Promise.all(files.map((file) => importModule(file, installation, plane, guard)));
   const fitting = modules.length === 1 ? modules : modules.filter((module) => set.fits(module));
   if (fitting.length === 0) throw new ModuleLoadError(`package "${name}" has no module for the ${plane} plane`);
   for (const module of fitting) set.add(module, line);

@@ -1,7 +1,10 @@
 import { isMainThread, Worker } from 'node:worker_threads';
+import { CALL_MS } from './call-limit.js';
 
 // Relative to a chunk of the bundle as well.
 const THREAD_FILE = new URL('../kernel/loop-guard-thread.js', import.meta.url);
+/** How long the thread that watches is kept for further work (ms): it takes 8 ms of CPU to start. */
+const LINGER_MS = 5000;
 /** How often the main thread shows that it turns its event loop, in milliseconds. */
 const BEAT_MS = 200;
 
@@ -13,22 +16,49 @@ export interface LoopGuardStart {
 }
 
 /**
- * While `work` of a module is under way, ends what keeps the main thread from its event loop for `ms` milliseconds, once: a promise that
- * waits for the code that was ended never settles, so that `work` needs a time limit as well. In other threads it does nothing.
+ * Ends what a module does that keeps the main thread from its event loop for too long: a promise that waits for the code that was ended
+ * never settles, so that the work needs a time limit as well. In other threads it does nothing. One for all that happens in a thread: two
+ * could each end something for the same loop.
  */
-export async function guardLoops<T>(ms: number, work: Promise<T>): Promise<T> {
-  if (!isMainThread) return work;
-  const beats = new Int32Array(new SharedArrayBuffer(4));
-  const start: LoopGuardStart = { beats, ms };
-  const thread = new Worker(THREAD_FILE, { workerData: start });
-  const timer = setInterval(() => {
-    Atomics.add(beats, 0, 1);
-    Atomics.notify(beats, 0);
-  }, BEAT_MS);
-  try {
-    return await work;
-  } finally {
-    clearInterval(timer);
-    await thread.terminate();
+export class LoopGuard {
+  #thread: Worker | undefined;
+  #beating: NodeJS.Timeout | undefined;
+  #ending: NodeJS.Timeout | undefined;
+  #working = 0;
+
+  /** @param ms how long the main thread may be kept busy (ms) */
+  constructor(private readonly ms = CALL_MS) {}
+
+  /** Watches the main thread until `work` settles. */
+  async during<T>(work: Promise<T>): Promise<T> {
+    if (!isMainThread) return work;
+    this.#begin();
+    try {
+      return await work;
+    } finally {
+      this.#working--;
+      if (this.#working === 0) this.#ending = setTimeout(() => this.#end(), LINGER_MS).unref();
+    }
+  }
+
+  #begin(): void {
+    this.#working++;
+    clearTimeout(this.#ending);
+    if (this.#thread !== undefined) return;
+    const beats = new Int32Array(new SharedArrayBuffer(4));
+    const start: LoopGuardStart = { beats, ms: this.ms };
+    this.#thread = new Worker(THREAD_FILE, { workerData: start });
+    this.#thread.unref();
+    const beat = (): void => {
+      Atomics.add(beats, 0, 1);
+      Atomics.notify(beats, 0);
+    };
+    this.#beating = setInterval(beat, BEAT_MS).unref();
+  }
+
+  #end(): void {
+    clearInterval(this.#beating);
+    void this.#thread?.terminate();
+    this.#thread = undefined;
   }
 }

@@ -7,7 +7,7 @@ import { manifestErrors } from './check-manifest.js';
 import { codePlace } from './code-place.js';
 import { CONTRACT_VERSION, supportsContract } from './contract-version.js';
 import type { Installation } from './installation.js';
-import { guardLoops } from './loop-guard.js';
+import { LoopGuard } from './loop-guard.js';
 import { moduleCode } from './module-code.js';
 import { ModuleErrors, ModuleLoadError, SEE_LOG } from './module-load-error.js';
 
@@ -51,13 +51,18 @@ export function shippedModule(installation: Installation, name: string): string 
  * Imports the module in `file` and checks that it is one this core can run. Of a file with both halves of a feature, the one for `plane`.
  * @throws ModuleLoadError
  */
-export async function importModule(file: string, installation: Installation, plane: Exclude<Plane, 'both'>): Promise<LoadedModule> {
+export async function importModule(
+  file: string,
+  installation: Installation,
+  plane: Exclude<Plane, 'both'>,
+  guard = new LoopGuard(),
+): Promise<LoadedModule> {
   const isShipped = file.startsWith(installation.program + sep);
   if (!isShipped) {
     await import('./plugin-resolution.js');
     moduleCode.addModule(file);
   }
-  const module = { ...moduleOf(file, await importExports(file, isShipped, installation), plane), isShipped };
+  const module = { ...moduleOf(file, await importExports(file, isShipped ? undefined : guard, installation), plane), isShipped };
   const name = basename(file, extname(file));
   if (module.name === name) return module;
   throw new ModuleLoadError(
@@ -118,20 +123,23 @@ function isControlHalf(value: unknown): boolean {
   return declarationOf(value)?.manifest?.plane === 'control';
 }
 
-async function importExports(file: string, isTrusted: boolean, installation: Installation): Promise<Record<string, unknown>> {
+/** @param guard undefined: the file comes with srv */
+async function importExports(file: string, guard: LoopGuard | undefined, installation: Installation): Promise<Record<string, unknown>> {
   if (!existsSync(file)) throw new ModuleLoadError(`cannot load module "${file}" (2: No such file or directory)`);
   try {
     const { href } = pathToFileURL(file);
     const isLoaded = moduleCode.find(href) !== undefined;
     const loading = within(LOAD_MS, import(href) as Promise<Record<string, unknown>>);
     // The top level of a file runs once.
-    return await (isTrusted || isLoaded ? loading : guardLoops(LOAD_MS, loading));
+    return await (guard === undefined || isLoaded ? loading : guard.during(loading));
   } catch (error) {
     if (error instanceof TimeIsOver)
       throw new ModuleLoadError(`cannot load module "${file}": it did not finish loading within ${LOAD_MS / 1000} s`);
     const { reason, hint } = explain(error, file);
     const place = await codePlace(error, moduleCode.paths, installation);
-    throw new ModuleLoadError(`cannot load module "${file}": ${reason}${place === undefined ? '' : ` at ${place}`}`, hint, { cause: error });
+    throw new ModuleLoadError(`cannot load module "${file}": ${reason}${place === undefined ? '' : ` at ${place}`}`, hint, {
+      cause: error,
+    });
   }
 }
 

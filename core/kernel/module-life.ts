@@ -1,8 +1,7 @@
 import { TimeIsOver, within } from '../control/time-limit.js';
 import type { Lifecycle } from '../module/manifest.js';
 import type { Log, ServerInfo } from '../module/services.js';
-import { CALL_MS } from './call-limit.js';
-import { guardLoops } from './loop-guard.js';
+import type { LoopGuard } from './loop-guard.js';
 import type { ModuleTasks } from './module-tasks.js';
 
 /** Longest `start` of a module, in milliseconds: the server, or the reload, waits for it. */
@@ -14,12 +13,14 @@ const STOP_MS = 5000;
 export class ModuleLife {
   #state: 'made' | 'started' | 'stopped' = 'made';
 
-  /** @param log the server's, without the module's name */
-  /** @param isTrusted its code has no endless loops: it comes with srv */
+  /**
+   * @param guard undefined: its code has no endless loops, it comes with srv
+   * @param log the server's, without the module's name
+   */
   constructor(
     private readonly name: string,
     private readonly hooks: Lifecycle,
-    private readonly isTrusted: boolean,
+    private readonly guard: LoopGuard | undefined,
     private readonly tasks: ModuleTasks,
     private readonly log: Log,
   ) {}
@@ -33,7 +34,7 @@ export class ModuleLife {
       const starting: unknown = this.hooks.start?.(role);
       if (starting === undefined) return;
       const limited = within(START_MS, Promise.resolve(starting));
-      await (this.isTrusted || role === 'worker' ? limited : guardLoops(CALL_MS, limited));
+      await (this.guard === undefined || role === 'worker' ? limited : this.guard.during(limited));
     } catch (error) {
       throw new Error(this.#explain('start', error, START_MS), { cause: error });
     }

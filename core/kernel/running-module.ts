@@ -1,6 +1,7 @@
 import type { HttpModule, Lifecycle, ModuleDeclaration } from '../module/manifest.js';
 import { Log, Tasks, type ServerInfo } from '../module/services.js';
 import type { CallLimit, LimitedCall } from './call-limit.js';
+import type { LoopGuard } from './loop-guard.js';
 import type { LoadedModule } from './module-file.js';
 import { limitedHooks, type ModuleHooks } from './module-hooks.js';
 import { ModuleLife } from './module-life.js';
@@ -17,6 +18,8 @@ export interface RunningModule {
   readonly instance: HttpModule & Lifecycle;
   /** What the server calls of it. In the main thread of a process calls of modules that do not come with srv are limited in time. */
   readonly hooks: ModuleHooks;
+  /** Makes further calls of its code, which are limited in the same way. */
+  readonly limited: LimitedCall;
   /** It comes with srv. */
   readonly isShipped: boolean;
   readonly life: ModuleLife;
@@ -31,6 +34,7 @@ export interface ModuleSurroundings {
   /** The server's. */
   readonly log: Log;
   readonly callLimit: CallLimit;
+  readonly guard: LoopGuard;
 }
 
 const PLACES = { master: 'the main thread', worker: 'a worker', control: 'the control plane' } as const;
@@ -43,7 +47,7 @@ const PLACES = { master: 'the main thread', worker: 'a worker', control: 'the co
 export function runModule(
   module: LoadedModule,
   others: ModuleServices,
-  { services, role, log, callLimit }: ModuleSurroundings,
+  { services, role, log, callLimit, guard }: ModuleSurroundings,
 ): RunningModule {
   const { name, file, declaration, class: moduleClass } = module;
   const tasks = new ModuleTasks(name, log);
@@ -58,11 +62,12 @@ export function runModule(
     needs.set(token.service, service);
   }
   // The master ends a worker that hangs. Nobody can end the main thread.
-  const limit: LimitedCall = module.isShipped || role === 'worker' ? (call) => call() : callLimit.run;
-  const instance: HttpModule & Lifecycle = limit(() => services.construct(moduleClass, PLACES[role], own));
-  const hooks = limitedHooks(instance, limit);
+  const limited: LimitedCall = module.isShipped || role === 'worker' ? (call) => call() : callLimit.run;
+  const instance: HttpModule & Lifecycle = limited(() => services.construct(moduleClass, PLACES[role], own));
+  const hooks = limitedHooks(instance, limited);
   const { isShipped } = module;
-  return { name, file, declaration, instance, hooks, needs, isShipped, life: new ModuleLife(name, hooks, isShipped, tasks, log) };
+  const life = new ModuleLife(name, hooks, isShipped ? undefined : guard, tasks, log);
+  return { name, file, declaration, instance, hooks, limited, needs, isShipped, life };
 }
 
 /** True if the object of a module still has the services that it would be given now. */

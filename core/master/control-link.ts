@@ -1,6 +1,9 @@
 import type { BusEndpoint } from '../control/bus-endpoint.js';
 import type { EventRecord } from '../control/event-record.js';
-import type { Action, ActionServer, Transact } from '../control/action-server.js';
+import type { Action, ActionModule, ActionServer, Transact } from '../control/action-server.js';
+import { ActionLimit } from '../kernel/action-limit.js';
+import type { LoopGuard } from '../kernel/loop-guard.js';
+import type { RunningModule } from '../kernel/running-module.js';
 import type { Services } from '../kernel/services.js';
 import type { RunningModules } from '../kernel/running-modules.js';
 import { ServerInfo, Transactions, type Log } from '../module/services.js';
@@ -15,6 +18,7 @@ interface Bus {
 
 /** The data plane's side of the bus: the actions of its modules, for the processes of the control plane. */
 export class ControlLink {
+  readonly #limit: ActionLimit;
   #bus: Promise<Bus> | undefined;
 
   constructor(
@@ -22,7 +26,10 @@ export class ControlLink {
     private readonly events: EventRecord,
     private readonly transact: Transact,
     private readonly services: Services,
-  ) {}
+    guard: LoopGuard,
+  ) {
+    this.#limit = new ActionLimit(guard);
+  }
 
   /**
    * Opens the bus, if it is not open yet, and makes the actions of these modules callable.
@@ -38,7 +45,7 @@ export class ControlLink {
     });
     const settings = Array.from(modules, ({ declaration }) => declaration.manifest.settings ?? []).flat();
     server.serve(
-      Array.from(modules, ({ instance }) => instance),
+      Array.from(modules, (module) => this.#served(module)),
       actionsOf(settings),
     );
     return endpoint.file;
@@ -48,6 +55,10 @@ export class ControlLink {
     const bus = await this.#bus?.catch(() => undefined);
     await bus?.server.stop();
     bus?.endpoint.remove();
+  }
+
+  #served({ name, instance, isShipped, limited }: RunningModule): ActionModule {
+    return isShipped ? { name, instance } : { name, instance, call: (action, context) => this.#limit.call(action, context, limited) };
   }
 
   async #create(folder: string): Promise<Bus> {

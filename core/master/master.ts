@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { ConfigTree, type IdSource } from '../config/tree.js';
 import type { Parsed } from '../config/parser.js';
 import { effectiveTree } from '../control/effective-tree.js';
+import type { Transact } from '../control/action-server.js';
 import { assertHeapRoom, workerHeapSize } from '../control/heap-room.js';
 import { MasterKeyValue } from '../control/key-value.js';
 import { tellOfChange, type CommittedChange } from '../control/change-event.js';
@@ -87,7 +88,8 @@ export class Master {
     this.#showStaged();
     this.#instance.services.provide(EventLog, this.#events);
     this.#helpers = new HelperSet(log, this.#events);
-    this.#link = new ControlLink(log, this.#events, (calls, context) => this.#queue.together(calls, context), this.#instance.services);
+    const transact: Transact = (calls, context) => this.#queue.together(calls, context);
+    this.#link = new ControlLink(log, this.#events, transact, this.#instance.services, this.#instance.guard);
     this.#workers = new WorkerPool({
       log,
       events: this.#events,

@@ -225,7 +225,8 @@ export async function moreTime(context: ActionContext, ms: number): Promise<Acti
 
 /**
  * Makes a method of a data-plane module callable from the control plane as `name` (see `DataPlane.call`). It runs in the master; what
- * it throws as {@link ApiError} reaches the caller, anything else becomes `InternalError` and is logged.
+ * it throws as {@link ApiError} reaches the caller, anything else becomes `InternalError` and is logged. It may take 10 seconds, and what it has
+ * asked for ({@link moreTime}); what keeps the thread busy for longer is ended, without its `finally` and `catch`.
  */
 export function action(name: string) {
   return <M extends (params: never, context: ActionContext) => unknown>(

@@ -144,7 +144,7 @@ export const httpModule = (manifest: HttpManifest) => declare({ kind: 'http', ma
 export const controlModule = (manifest: ControlManifest) => declare({ kind: 'control', manifest: { plane: 'control', ...manifest } });
 /** A process of its own beside the data plane. */
 export const helperModule = (manifest: HelperManifest) => declare({ kind: 'helper', manifest });
-/** Directives and services without a traffic engine. */
+/** Directives, services and actions without a part in HTTP. */
 export const coreModule = (manifest: Manifest) => declare({ kind: 'core', manifest });
 
 /** What a decorator declared, or undefined if the class is not a module. */

@@ -73,7 +73,7 @@ async function bus(t: ExecutionContext, limit = 5000) {
   const log = new MemoryLog();
   const running = await broker(t, endpoint, log);
   const server = new ActionServer(new BusClient(endpoint, 'master', log), log, () => Promise.reject(new Error('no transactions here')));
-  server.serve([new Shop()]);
+  server.serve([{ name: 'shop', instance: new Shop() }]);
   server.start();
   const plane = new BusDataPlane(new BusClient(readBusEndpoint(endpoint.file), 'ctrl', log), log, limit);
   plane.start();

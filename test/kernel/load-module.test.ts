@@ -153,13 +153,15 @@ const FAULTS: readonly Fault[] = [
     what: 'an error in a function that its top level calls',
     files: { 'modules/bad.js': 'function names(all) {\n  return all.map(String);\n}\nnames();' },
     lines: 'load_module modules/bad.js;',
-    message: /cannot load module ".*bad\.js": TypeError: Cannot read properties of undefined \(reading 'map'\) at \/.*bad\.js:2:14 in .*:1$/m,
+    message:
+      /cannot load module ".*bad\.js": TypeError: Cannot read properties of undefined \(reading 'map'\) at \/.*bad\.js:2:14 in .*:1$/m,
   },
   {
     what: 'a package.json says that it is CommonJS',
     files: { 'modules/bad.js': plugin('bad'), 'package.json': '{ "type": "commonjs" }' },
     lines: 'load_module modules/bad.js;',
-    message: /cannot load module ".*bad\.js": Cannot use import statement outside a module at \/.*bad\.js:2:1 in .*:1\n[^]*call it bad\.mjs/m,
+    message:
+      /cannot load module ".*bad\.js": Cannot use import statement outside a module at \/.*bad\.js:2:1 in .*:1\n[^]*call it bad\.mjs/m,
   },
   {
     what: 'it throws while it is loaded',
