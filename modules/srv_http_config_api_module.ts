@@ -2,7 +2,7 @@ import { DATA_PLANE_ERRORS, route, type Call, type Reply } from '../core/module/
 import { controlModule } from '../core/module/manifest.js';
 import { Type } from '../core/module/schema.js';
 import { ApiRoutes, DataPlane } from '../core/module/services.js';
-import { readReply, type Versioned } from '../core/module/versioned.js';
+import { readReply, writeReply, type Versioned } from '../core/module/versioned.js';
 
 const Text = Type.String({ contentMediaType: 'text/plain', description: 'With `?format=text`: the configuration as text.' });
 const Tree = Type.Array(
@@ -30,6 +30,21 @@ const keys = {
   summary: 'List the keys of settings, each with a path of its own',
   responses: { 200: Type.Array(Type.String()) },
 } as const;
+const save = {
+  summary: 'Write what the API changed into the configuration files',
+  dryRun: true,
+  responses: {
+    200: Type.Object(
+      {
+        version: Type.Integer(),
+        files: Type.Array(Type.Object({ file: Type.String(), backup: Type.String({ description: 'The file as it was.' }) })),
+      },
+      { title: 'Saved' },
+    ),
+  },
+  headers: ['ETag'],
+  errors: [...DATA_PLANE_ERRORS, 'FileEdited', 'FileNotWritable', 'SaveImpossible', 'NotTransactional', 'StoreFull', 'StoreUnavailable'],
+} as const;
 
 /** The configuration as a whole, over HTTP: `/v1/config/`. The data plane knows what a call means. */
 @controlModule({ name: 'srv_http_config_api_module', api: 1, key: 'config' })
@@ -54,5 +69,10 @@ export class ConfigurationApi {
   @route('GET', '/drift', drift)
   async drift(call: Call): Promise<Reply> {
     return readReply(await this.dataPlane.call<Versioned>('config.drift', {}, call));
+  }
+
+  @route('POST', '/save', save)
+  async save(call: Call): Promise<Reply> {
+    return writeReply(call, await this.dataPlane.call<Versioned>('config.save', {}, call));
   }
 }

@@ -39,6 +39,12 @@ export class ConfigurationActions {
     return this.#versioned({ diff: this.history.drift() });
   }
 
+  @action('config.save')
+  async save(_: unknown, context: ActionContext): Promise<Versioned> {
+    const { version, files, diff } = await this.history.save(context);
+    return { value: { version, files }, version: String(version), diff };
+  }
+
   @action('history.list')
   list({ after, limit }: HistoryParams): Versioned {
     const entries = this.history.entries({ ...(after !== undefined && { before: after }), limit: limit + 1 });

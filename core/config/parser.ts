@@ -13,6 +13,8 @@ import type { DirectiveData, IdSource } from './tree.js';
 
 export interface ParseOptions {
   readonly ids: IdSource;
+  /** Texts that count in the place of what files hold, by path. */
+  readonly texts?: ReadonlyMap<string, string>;
   readonly limits?: Partial<ParseLimits>;
 }
 
@@ -64,6 +66,7 @@ export function parseParameter(text: string, options: ParseOptions, folder: stri
 class ParseRun implements ParseHost {
   readonly ids: IdSource;
   readonly limits: ParseLimits;
+  private readonly texts: ParseOptions['texts'];
   private readonly errors: ConfigError[] = [];
   private readonly files = new Set<string>();
   private readonly garbledIds = new Set<number>();
@@ -72,12 +75,13 @@ class ParseRun implements ParseHost {
   private readonly open: string[] = [];
 
   constructor(
-    { ids, limits }: ParseOptions,
+    { ids, limits, texts }: ParseOptions,
     /** Folder of relative `include` paths; undefined: nothing may be included. */
     private readonly folder: string | undefined,
   ) {
     this.ids = ids;
     this.limits = { ...DEFAULT_LIMITS, ...limits };
+    this.texts = texts;
   }
 
   finish(directives: readonly DirectiveData[]): Parsed {
@@ -126,7 +130,7 @@ class ParseRun implements ParseHost {
     try {
       const real = realpathSync(path);
       this.assertAllowed(real);
-      const text = decode(readFileSync(real));
+      const text = this.texts?.get(path) ?? decode(readFileSync(real)).text;
       this.files.add(path);
       this.open.push(real);
       return text;
@@ -151,7 +155,8 @@ function openFailure(path: string, error: unknown): string {
 }
 
 /** Configurations are UTF-8; one that is not is taken byte by byte, as nginx takes it. */
-function decode(bytes: Buffer): string {
+export function decode(bytes: Buffer): { readonly text: string; readonly encoding: 'utf8' | 'latin1' } {
   const text = bytes.toString('utf8');
-  return text.includes('\uFFFD') && !bytes.equals(Buffer.from(text)) ? bytes.toString('latin1') : text;
+  const isOther = text.includes('\uFFFD') && !bytes.equals(Buffer.from(text));
+  return isOther ? { text: bytes.toString('latin1'), encoding: 'latin1' } : { text, encoding: 'utf8' };
 }

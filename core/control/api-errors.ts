@@ -33,7 +33,8 @@ function detail(error: ConfigError, folders: readonly string[]): Detail {
   return { message: withoutFolders(message, folders), ...place, ...(hint !== undefined && { hint: withoutFolders(hint, folders) }) };
 }
 
-function withoutFolders(text: string, folders: readonly string[]): string {
+/** A text that callers see, with paths as they are below the folders. */
+export function withoutFolders(text: string, folders: readonly string[]): string {
   return folders.toSorted((a, b) => b.length - a.length).reduce((shorter, folder) => shorter.replaceAll(`${folder}/`, ''), text);
 }
 

@@ -1,5 +1,5 @@
 import { ApiError, assertPreconditions, type ActionContext } from '../module/control.js';
-import { ConfigurationHistory, type HistoryView } from '../module/history.js';
+import { ConfigurationHistory, type HistoryView, type Saved } from '../module/history.js';
 import { shownText } from '../module/secrets.js';
 import { readable } from './address.js';
 import { driftLines } from './drift.js';
@@ -19,6 +19,10 @@ export class StoredHistory extends ConfigurationHistory {
 
   drift(): readonly string[] {
     return driftLines(this.store.overlay.all());
+  }
+
+  save(context: ActionContext): Promise<Saved> {
+    return this.queue.save(context);
   }
 
   entries({ before, limit }: { readonly before?: number; readonly limit: number }): readonly HistoryView[] {

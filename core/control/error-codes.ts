@@ -160,6 +160,21 @@ export const ERROR_CODES = {
     meaning: 'A change since that version cannot be taken back.',
     remedy: '`text` has the reason; roll back to a later version, or change the configuration by hand.',
   },
+  FileEdited: {
+    status: 409,
+    meaning: 'The configuration file was edited since it was read: saving would mix two states.',
+    remedy: 'Reload, or undo the edit; then save again.',
+  },
+  FileNotWritable: {
+    status: 409,
+    meaning: 'The server may not write a file of the configuration, or its folder; nothing was saved.',
+    remedy: 'Let the user that the server runs as write both, or copy the lines of `/config/drift` into the file and reload.',
+  },
+  SaveImpossible: {
+    status: 409,
+    meaning: 'A change cannot be written into the files; nothing was saved.',
+    remedy: '`text` has the reason: make this change in the file by hand and reload.',
+  },
   ChangedMeanwhile: {
     status: 409,
     meaning: 'The target was removed by a concurrent change.',

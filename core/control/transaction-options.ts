@@ -5,6 +5,7 @@ import type { Log } from '../module/services.js';
 import type { ArgContext } from '../module/spec.js';
 import type { CommittedChange } from './change-event.js';
 import type { Participant } from './participant.js';
+import type { ConfigurationFiles } from './save-configuration.js';
 import type { Staging } from './staging.js';
 import type { Store } from './store.js';
 
@@ -42,6 +43,8 @@ export interface TransactionOptions {
   readonly ids: IdSource;
   readonly log: Log;
   readonly staging: Staging;
+  /** Those that the configuration was read from. */
+  readonly files: ConfigurationFiles;
   /** Bytes of heap that a worker has. */
   readonly heapSize: () => number;
   /** Called when a change is on disk and workers are told to put it in force. */

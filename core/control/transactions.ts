@@ -32,8 +32,11 @@ import { Journal } from './journal.js';
 import type { AddressChange } from './journal-entry.js';
 import { NewKeys } from './new-keys.js';
 import { editedDirective, placeInCall, toDirectives } from './parse-directive.js';
+import type { Saved } from '../module/history.js';
 import { rollbackEdits, type RollbackSurroundings } from './rollback.js';
 import { unavailable } from './rpc-messages.js';
+import { planSave, writePlan } from './save-configuration.js';
+import { forgetJournal } from './saved-keys.js';
 import { isFull } from './sqlite.js';
 import { StagedChange } from './staged-change.js';
 import { hasFailed, PER_CALL, SharedDeadline, stageCalls, type StagedCall, type Together } from './staged-calls.js';
@@ -234,6 +237,32 @@ export class TransactionQueue extends Transactions {
       followUp,
     });
     return { ...applied, directives: [] };
+  }
+
+  /**
+   * Writes what the API changed into the configuration files: the journal is empty then.
+   * @throws ApiError 409 `FileEdited`, `FileNotWritable`, `SaveImpossible`; 412, 507
+   */
+  async save(context: ActionContext): Promise<Saved> {
+    assertAlone(this.options.staging);
+    return this.#inTurn(async () => {
+      assertPreconditions(context, () => String(this.#version));
+      const { instance, files, store, ids, log, folders = [] } = this.options;
+      const { tree } = instance;
+      const modules = pick(instance.modules);
+      const plan = planSave({ files, tree, modules, store, ids, folders });
+      if (context.dryRun) return { version: this.#version, files: [], diff: plan.diff };
+      const saved = await writePlan(plan, folders);
+      try {
+        store.transaction(() => forgetJournal(store, tree, modules));
+      } catch (error) {
+        throw storeApiError(error);
+      }
+      this.#journal.reread();
+      this.#places = undefined;
+      if (saved.length > 0) log.write('notice', `API changes saved into ${saved.map(({ file }) => `"${file}"`).join(', ')}`);
+      return { version: this.#version, files: saved, diff: [] };
+    });
   }
 
   /** Calls `step` when no transaction is under way, and begins none before it resolves: a worker that joins in it takes part in all that follow. */

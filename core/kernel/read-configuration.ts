@@ -10,9 +10,16 @@ export interface ConfigurationSource {
   readonly globals: string | undefined;
 }
 
-/** Reads the command line's directives and the configuration file with all it includes. Syntax errors are in the result. */
-export function readConfiguration({ conf, globals }: ConfigurationSource, ids: IdSource): Parsed {
-  const file = parseFile(conf, { ids });
+/**
+ * Reads the command line's directives and the configuration file with all it includes. Syntax errors are in the result.
+ * @param texts that count in the place of what files hold, by path
+ */
+export function readConfiguration(
+  { conf, globals }: ConfigurationSource,
+  ids: IdSource,
+  texts: ReadonlyMap<string, string> = new Map(),
+): Parsed {
+  const file = parseFile(conf, { ids, texts });
   if (globals === undefined) return file;
   const given = parseParameter(globals, { ids }, dirname(conf));
   return {

@@ -217,7 +217,7 @@ export class Master {
 
   /** The first configuration: the file with what the journal adds to it. Returns what keeps the journal's side once the server runs. */
   async #bringIntoForce(parsed: Parsed): Promise<() => void> {
-    const { ids, log } = this.options;
+    const { ids, log, source } = this.options;
     const { tree: file, modules } = await checkWithHelpers(parsed, this.#instance);
     const { data_folder: folder, helper } = readSettings(file.root, modules.args).main;
     // Without helpers there is no API: what would be kept are numbers that nobody sees.
@@ -232,6 +232,7 @@ export class Master {
       instance: this.#instance,
       store: this.#store,
       staging: this.#staging,
+      files: { conf: source.conf, read: (texts) => readConfiguration(source, ids, texts) },
       participants,
       ids,
       log,

@@ -24,9 +24,26 @@ export interface HistoryChange {
   readonly after?: string;
 }
 
+/** What a call has written into the configuration files. */
+export interface Saved {
+  /** Of the configuration, which stays the same. */
+  readonly version: number;
+  /** The files that changed, and where they are as they were before. */
+  readonly files: readonly { readonly file: string; readonly backup: string }[];
+  /** Of a dry run: by file its lines that would come and go. */
+  readonly diff: readonly string[];
+}
+
 export abstract class ConfigurationHistory {
   /** The difference between the configuration files and what is in force, as lines of a configuration diff. */
   abstract drift(): readonly string[];
+  /**
+   * Writes what the API changed into the configuration files, each directive into the block it stands in, so that there is no difference left.
+   * Comments and layout of the rest stay. Members of state files stay in those.
+   * @throws ApiError 409 `FileEdited` when the files are not those in force; `FileNotWritable`, `SaveImpossible`; 412 `VersionMismatch`;
+   *   507 `StoreFull`
+   */
+  abstract save(context: ActionContext): Promise<Saved>;
   /** Transactions before a version, the newest first; the last 1,000 are kept. */
   abstract entries(options: { readonly before?: number; readonly limit: number }): readonly HistoryView[];
   /**

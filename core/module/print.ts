@@ -23,6 +23,11 @@ export function exactDirective(directive: Printable, indent = ''): string {
   return writtenDirective(directive, indent, same);
 }
 
+/** Name and arguments of a directive without a terminator, as {@link exactTree}. */
+export function exactHead(directive: Printable): string {
+  return head(directive, same);
+}
+
 /** The directives as they are shown: as {@link exactTree}, but what stands for a private key is `(secret)`. */
 export function shownTree(directives: Iterable<Printable>, indent = ''): string {
   return written(directives, indent, shownWord);

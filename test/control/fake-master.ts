@@ -167,6 +167,7 @@ export async function startMaster({ config, folder, limits, workers = 2 }: FakeM
     log,
     heapSize: () => Infinity,
     staging: new Staging(),
+    files: { conf: '', read: () => parseText(config, { ids, file: 'srv.conf' }) },
     participants: () => fakes,
     ...(limits && { limits }),
   });

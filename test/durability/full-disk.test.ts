@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import test from 'ava';
 import { StoreError } from '../../core/control/store-error.js';
 import { Store } from '../../core/control/store.js';
@@ -15,11 +17,17 @@ test('on a full disk changes are refused, and reloads and restarts that write no
     t.pass();
     return;
   }
-  const main = `data_folder ${disk.folder}/data;`;
+  const main = `data_folder ${disk.folder}/data; load_module modules/srv_http_config_module.so;`;
+  const more = join(disk.folder, 'more.conf');
+  writeFileSync(more, 'upstream more { zone more 256k; server 127.0.0.1:1; }');
   const logged = `access_log ${disk.folder}/access.log;`;
-  const options = { http: `${logged} ${HTTP.replace('kept.state', `${disk.folder}/kept.state`)}`, main };
+  const options = {
+    controlMain: 'load_module modules/srv_http_config_api_module.so;',
+    http: `include ${more}; ${logged} ${HTTP.replace('kept.state', `${disk.folder}/kept.state`)}`,
+    main,
+  };
   const node = await startNode(t, options);
-  for (const group of ['demo', 'kept']) await node.upstreams('POST', `/${group}/servers/`, { server: '127.0.0.1:2' });
+  for (const group of ['demo', 'kept', 'more']) await node.upstreams('POST', `/${group}/servers/`, { server: '127.0.0.1:2' });
   await node.srv.waitForLog(/start helper ctrl/);
   disk.fill();
 
@@ -27,6 +35,13 @@ test('on a full disk changes are refused, and reloads and restarts that write no
   const refused = await node.upstreams('POST', '/kept/servers/', { server: `127.0.0.1:3` });
   t.is(refused.status, 507);
   t.is(errorOf(refused).code, 'StoreFull');
+  const saved = await node.call('POST', '/config/save');
+  t.is(errorOf(saved).code, 'StoreFull', saved.body);
+  t.notRegex(readFileSync(more, 'utf8'), /127\.0\.0\.1:2/);
+  t.deepEqual(
+    readdirSync(disk.folder).filter((name) => name.includes('more.conf')),
+    ['more.conf'],
+  );
   t.is((await node.call('POST', '/kv', { key: 'long', value: 'x'.repeat(50_000) })).status, 507);
   node.srv.signal('SIGHUP');
   await node.srv.waitForLog(/reconfigured/);
