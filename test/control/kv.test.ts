@@ -7,7 +7,11 @@ import { nodeConf, sharedNode, startNode } from './node.js';
 
 const SERVER = 'location / { add_more_header X-Color $kv_http_color always; return 200 "[$kv_http_color]"; }';
 /** The tests of one key come one after the other. */
-const shared = sharedNode({ server: SERVER, workers: 3 });
+const shared = sharedNode({
+  server: SERVER,
+  workers: 3,
+  control: 'server { listen 127.0.0.1:%%PORT_kv%%; location /store { dyn_sendmsg_kv; } }',
+});
 
 test.serial('a key is set, read in traffic by every worker, listed and deleted', async (t) => {
   const node = await shared();
@@ -150,10 +154,10 @@ test('values survive a restart and kill -9', async (t) => {
   t.is((await again.web()).body, '[red]');
 });
 
-test('a worker that was replaced has the values as well', async (t) => {
-  const node = await startNode(t, { server: SERVER, workers: 1 });
+test.serial('a worker that a reload adds has the values as well', async (t) => {
+  const node = await shared();
   await node.call('POST', '/kv', { key: 'color', value: 'red' });
-  await node.srv.configure(nodeConf({ server: SERVER, workers: 2 }));
+  await node.srv.configure(nodeConf({ server: SERVER, workers: 4 }));
   node.srv.signal('SIGHUP');
   await node.srv.waitForLog(/reconfigured/);
   for (const { body } of await Promise.all(Array.from({ length: 12 }, () => node.web()))) t.is(body, '[red]');
@@ -195,11 +199,8 @@ test('pairs take no more of the heap than a worker can spare', async (t) => {
   t.notRegex(node.srv.log(), /out of memory|memory limit/);
 });
 
-test('dyn_sendmsg_kv exposes the key-value API at a location of its own', async (t) => {
-  const node = await startNode(t, {
-    server: SERVER,
-    control: 'server { listen 127.0.0.1:%%PORT_kv%%; location /store { dyn_sendmsg_kv; } }',
-  });
+test.serial('dyn_sendmsg_kv exposes the key-value API at a location of its own', async (t) => {
+  const node = await shared();
   await node.call('POST', '/kv', { key: 'color', value: 'red' });
   t.is((await get(node.srv.port('kv'), '/store?key=color')).body, 'red');
   t.is((await get(node.srv.port('kv'), '/store/v1/upstream_api/http/upstreams')).status, 404);

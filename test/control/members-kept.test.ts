@@ -4,18 +4,44 @@ import { runSrv } from '../harness/srv.js';
 import { writeInto } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
 import { errorOf } from './api-client.js';
-import { nodeConf, startNode, type Node } from './node.js';
+import { nodeConf, sharedNode, startNode, type Node } from './node.js';
 import { stateLines } from './state-lines.js';
 
-/** What `-T` prints of the difference between the file and what is in force. */
-async function driftOf(t: ExecutionContext, { srv }: Node): Promise<string[]> {
+/** What `-T` prints of the difference between the file and what is in force in an upstream. */
+async function driftOf(t: ExecutionContext, { srv }: Node, upstream: string): Promise<string[]> {
   const { stdout } = await runSrv(t, ['-T'], undefined, { prefix: srv.prefix });
-  const lines = stdout.split('\n');
-  const start = lines.indexOf('# http / upstream demo');
-  return start < 0 ? [] : lines.slice(start).filter((line) => line !== '');
+  const lines = stdout.split('\n').filter((line) => line !== '');
+  const start = lines.indexOf(`# http / upstream ${upstream}`);
+  if (start < 0) return [];
+  const end = lines.findIndex((line, at) => at > start && line.startsWith('# http / '));
+  return lines.slice(start, end < 0 ? undefined : end);
 }
 
-const config = (servers: string): string => nodeConf({ http: `upstream demo { zone demo 256k; ${servers} }` });
+const upstream = (name: string, servers: string): string => `upstream ${name} { zone ${name} 256k; ${servers} }`;
+const config = (servers: string): string => nodeConf({ http: upstream('demo', servers) });
+
+/** The upstreams of the tests that change the file and reload, one for each. */
+const FILE: Readonly<Record<string, string>> = {
+  rejected: upstream('rejected', 'server 127.0.0.1:1; server 127.0.0.1:2;'),
+  zoneless: upstream('zoneless', 'server 127.0.0.1:1;'),
+  forms: upstream('forms', 'server 127.0.0.1:80; server 127.0.0.2:80; server [::1]:80;'),
+  readdressed: upstream('readdressed', 'server 127.0.0.1:3000; server 127.0.0.2:3000;'),
+  removed: upstream('removed', 'server 127.0.0.1:1; server 127.0.0.2:1;'),
+};
+const OWN_SERVER = 'return 204;';
+const shared = sharedNode({ http: Object.values(FILE).join('\n'), server: OWN_SERVER });
+
+/** Writes the file with another text for some of the upstreams. */
+function edit({ srv }: Node, changed: Readonly<Record<string, string>>): Promise<void> {
+  return srv.configure(nodeConf({ http: Object.values({ ...FILE, ...changed }).join('\n'), server: OWN_SERVER }));
+}
+
+/** Brings the file into force; resolves with what was logged meanwhile. */
+async function reload({ srv }: Node, until = /reconfigured/): Promise<string> {
+  const before = srv.log().length;
+  srv.signal('SIGHUP');
+  return waitFor('the reload', () => until.test(srv.log().slice(before)) && srv.log().slice(before));
+}
 
 test('changes and ids survive a reload, a change of the file, a restart and kill -9', async (t) => {
   const node = await startNode(t, {
@@ -45,16 +71,14 @@ test('changes and ids survive a reload, a change of the file, a restart and kill
   t.is((await again.members()).find(({ id }) => id === 0)?.['weight'], 9);
 });
 
-test('a reload that fails leaves everything as it was', async (t) => {
-  const node = await startNode(t);
-  await node.upstreams('POST', '/demo/servers/', { server: '127.0.0.1:3' });
-  const before = await node.list();
-  await node.srv.configure(nodeConf({ http: 'upstream demo { zone demo 256k; server 127.0.0.1:1; sever 1; } nonsense;' }));
-  node.srv.signal('SIGHUP');
-  await node.srv.waitForLog(/stays as it was/);
-  t.regex(node.srv.log(), /unknown directive "sever"[^]*unknown directive "nonsense"/);
-  t.deepEqual(await node.list(), before);
-  t.is((await node.upstreams('POST', '/demo/servers/', { server: '127.0.0.1:4' })).status, 201);
+test.serial('a reload that fails leaves everything as it was', async (t) => {
+  const node = await shared();
+  await node.upstreams('POST', '/rejected/servers/', { server: '127.0.0.1:3' });
+  const before = await node.list('rejected');
+  await edit(node, { rejected: `${upstream('rejected', 'server 127.0.0.1:1; sever 1;')} nonsense;` });
+  t.regex(await reload(node, /stays as it was/), /unknown directive "sever"[^]*unknown directive "nonsense"/);
+  t.deepEqual(await node.list('rejected'), before);
+  t.is((await node.upstreams('POST', '/rejected/servers/', { server: '127.0.0.1:4' })).status, 201);
 });
 
 /** The lines of the state file without comments. */
@@ -103,56 +127,49 @@ test('a state file that went missing is told at a reload, a test and a start', a
   t.deepEqual(await again.list(), ['0 127.0.0.1:1']);
 });
 
-test('changes in an upstream that has no zone any more stay, and the log says how to take them back', async (t) => {
-  const node = await startNode(t, { http: 'upstream demo { zone demo 256k; server 127.0.0.1:1; }' });
-  await node.upstreams('PATCH', '/demo/servers/0', { weight: 5 });
-  await node.srv.configure(nodeConf({ http: 'upstream demo { server 127.0.0.1:1; }' }));
-  node.srv.signal('SIGHUP');
-  await node.srv.waitForLog(/reconfigured/);
-  t.regex(node.srv.log(), /\[warn\].* http \/ upstream demo has no zone any more, and API changes in it stay in force/);
-  t.is(errorOf(await node.upstreams('GET', '/demo/servers/0')).code, 'UpstreamStatic');
-  await node.srv.configure(nodeConf({ http: 'upstream demo { server 127.0.0.1:1 weight=5; }' }));
-  t.deepEqual(await driftOf(t, node), []);
+test.serial('changes in an upstream that has no zone any more stay, and the log says how to take them back', async (t) => {
+  const node = await shared();
+  await node.upstreams('PATCH', '/zoneless/servers/0', { weight: 5 });
+  await edit(node, { zoneless: 'upstream zoneless { server 127.0.0.1:1; }' });
+  t.regex(await reload(node), /\[warn\].* http \/ upstream zoneless has no zone any more, and API changes in it stay in force/);
+  t.is(errorOf(await node.upstreams('GET', '/zoneless/servers/0')).code, 'UpstreamStatic');
+  await edit(node, { zoneless: 'upstream zoneless { server 127.0.0.1:1 weight=5; }' });
+  t.deepEqual(await driftOf(t, node, 'zoneless'), []);
   t.notRegex((await runSrv(t, ['-t'], undefined, { prefix: node.srv.prefix })).stderr, /no zone any more/);
 });
 
-test('a member stays who it is when the file names its address in another form', async (t) => {
-  const node = await startNode(t, { http: 'upstream demo { zone demo 256k; server 127.0.0.1:80; server 127.0.0.2:80; server [::1]:80; }' });
-  await node.upstreams('PATCH', '/demo/servers/0', { weight: 5 });
-  await node.upstreams('DELETE', '/demo/servers/1');
-  await node.upstreams('POST', '/demo/servers/', { server: '127.0.0.9' });
-  const before = await node.members();
-  await node.srv.configure(config('server 127.0.0.1; server 127.0.0.2; server [0:0::1]; server 127.0.0.9;'));
-  node.srv.signal('SIGHUP');
-  await node.srv.waitForLog(/reconfigured/);
-  t.deepEqual(await node.members(), before);
-  t.notRegex(node.srv.log(), /dropped/);
-  const drift = ['# http / upstream demo', '# - server 127.0.0.1;', '# + server 127.0.0.1:80 weight=5;', '# - server 127.0.0.2;'];
-  t.deepEqual(await driftOf(t, node), drift);
+test.serial('a member stays who it is when the file names its address in another form', async (t) => {
+  const node = await shared();
+  await node.upstreams('PATCH', '/forms/servers/0', { weight: 5 });
+  await node.upstreams('DELETE', '/forms/servers/1');
+  await node.upstreams('POST', '/forms/servers/', { server: '127.0.0.9' });
+  const before = await node.members('forms');
+  await edit(node, { forms: upstream('forms', 'server 127.0.0.1; server 127.0.0.2; server [0:0::1]; server 127.0.0.9;') });
+  t.notRegex(await reload(node), /dropped/);
+  t.deepEqual(await node.members('forms'), before);
+  const drift = ['# http / upstream forms', '# - server 127.0.0.1;', '# + server 127.0.0.1:80 weight=5;', '# - server 127.0.0.2;'];
+  t.deepEqual(await driftOf(t, node, 'forms'), drift);
 });
 
-test('a member with another address keeps its id when the operator writes that into the file', async (t) => {
-  const node = await startNode(t, { http: 'upstream demo { zone demo 256k; server 127.0.0.1:3000; server 127.0.0.2:3000; }' });
-  await node.upstreams('PATCH', '/demo/servers/0', { server: '127.0.0.5:3000' });
-  const before = await node.members();
-  await node.srv.configure(config('server 127.0.0.5:3000; server 127.0.0.2:3000;'));
-  node.srv.signal('SIGHUP');
-  await node.srv.waitForLog(/reconfigured/);
-  t.deepEqual(await node.members(), before);
-  t.notRegex(node.srv.log(), /dropped/);
-  t.deepEqual(await driftOf(t, node), []);
+test.serial('a member with another address keeps its id when the operator writes that into the file', async (t) => {
+  const node = await shared();
+  await node.upstreams('PATCH', '/readdressed/servers/0', { server: '127.0.0.5:3000' });
+  const before = await node.members('readdressed');
+  await edit(node, { readdressed: upstream('readdressed', 'server 127.0.0.5:3000; server 127.0.0.2:3000;') });
+  t.notRegex(await reload(node), /dropped/);
+  t.deepEqual(await node.members('readdressed'), before);
+  t.deepEqual(await driftOf(t, node, 'readdressed'), []);
 });
 
-test('the line of a removed member is shown as the file has it now', async (t) => {
-  const node = await startNode(t, { http: 'upstream demo { zone demo 256k; server 127.0.0.1:1; server 127.0.0.2:1; }' });
-  await node.upstreams('DELETE', '/demo/servers/1');
-  await node.srv.configure(config('server 127.0.0.1:1; server 127.0.0.2:1 weight=9;'));
-  const drift = ['# http / upstream demo', '# - server 127.0.0.2:1 weight=9;'];
-  t.deepEqual(await driftOf(t, node), drift);
-  node.srv.signal('SIGHUP');
-  await node.srv.waitForLog(/reconfigured/);
-  t.deepEqual(await driftOf(t, node), drift);
-  t.deepEqual(await node.list(), ['0 127.0.0.1:1']);
+test.serial('the line of a removed member is shown as the file has it now', async (t) => {
+  const node = await shared();
+  await node.upstreams('DELETE', '/removed/servers/1');
+  await edit(node, { removed: upstream('removed', 'server 127.0.0.1:1; server 127.0.0.2:1 weight=9;') });
+  const drift = ['# http / upstream removed', '# - server 127.0.0.2:1 weight=9;'];
+  t.deepEqual(await driftOf(t, node, 'removed'), drift);
+  await reload(node);
+  t.deepEqual(await driftOf(t, node, 'removed'), drift);
+  t.deepEqual(await node.list('removed'), ['0 127.0.0.1:1']);
 });
 
 test('a state file that could not keep its members is refused', async (t) => {
