@@ -29,11 +29,13 @@ const directives = {
     in: IN,
     args: template('string | off'),
     default: 'off',
+    dynamic: true,
     doc: 'Requires a user name and a password (HTTP Basic authentication); the text is the realm that clients show.',
   }),
   auth_basic_user_file: directive({
     in: IN,
     args: template('file'),
+    dynamic: true,
     doc: 'File with users and hashes of their passwords, as htpasswd writes it. It is read at start and at reload, with variables in its path for each request.',
   }),
 };

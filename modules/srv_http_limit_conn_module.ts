@@ -45,6 +45,7 @@ const directives = {
     in: ANYWHERE,
     args: { zone: text('zone'), connections: connections() },
     many: true,
+    dynamic: true,
     doc: 'Limits the connections of a key that have a request in progress. Further requests are rejected.',
   }),
   limit_conn_status: rejectionStatus,

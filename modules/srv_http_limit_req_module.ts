@@ -39,6 +39,8 @@ const directives = {
     in: ['http'],
     args: { key: template('key'), zone: requiredParam('zone', zone()), rate: requiredParam('rate', requestRate()) },
     many: true,
+    identity: ({ args }) => args.find(({ text }) => text.startsWith('zone='))?.text ?? '',
+    dynamic: ['rate'],
     doc: 'Shared memory zone with the state of each key, and the rate of requests allowed.',
   }),
   limit_req: directive({
@@ -50,6 +52,7 @@ const directives = {
       nodelay: word('nodelay'),
     },
     many: true,
+    dynamic: true,
     doc: 'Limits the rate of requests. Up to burst excessive requests are delayed, further ones rejected; with delay only those above that number are delayed, with nodelay none.',
   }),
   limit_req_status: rejectionStatus,

@@ -34,6 +34,8 @@ const directives = {
     in: ['http'],
     args: { name: text('name'), escape: param('escape', choice('default', 'json', 'none'), 'default'), strings: rest(logText()) },
     many: true,
+    identity: ({ args }) => args[0]?.text ?? '',
+    dynamic: true,
     doc: 'Defines a format of access logs.',
   }),
   access_log: directive({
@@ -47,6 +49,7 @@ const directives = {
     },
     many: true,
     default: 'logs/access.log combined',
+    dynamic: true,
     doc: 'Writes a line for every request.',
   }),
   log_subrequest: directive({ in: ['http', 'server', 'location'], args: flag(), default: 'off', doc: 'Logs subrequests as well.' }),

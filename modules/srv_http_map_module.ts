@@ -19,6 +19,7 @@ const directives = {
       ...(args[1]?.text.startsWith('$') === true ? [args[1].text.slice(1)] : []),
       ...Array.from(block ?? [], ({ name }) => namedGroups(name)).flat(),
     ],
+    dynamic: true,
     doc: 'Defines a variable whose value depends on another text. Entries of the block are exact strings, with hostnames masks such as *.example.org, or regular expressions (~ and ~* in front), and values, which may have variables; default is the value where none matches (without it empty), include reads entries from a file, volatile evaluates the value at each use.',
   }),
   map_hash_max_size: directive({ in: ['http'], args: size(), inherit: 'none', doc: 'Accepted: tables grow as needed.' }),

@@ -15,6 +15,7 @@ const directives = {
     inherit: 'none',
     identity: ({ args }) => args.map(({ text }) => text).join(' '),
     defines: ({ args }) => (args[1]?.text.startsWith('$') === true ? [args[1].text.slice(1)] : []),
+    dynamic: true,
     doc: 'Defines a variable for A/B tests: a hash of the text chooses one of the values. Entries of the block are percentages with at most two decimals, 100 in all at the most, and values; * is for the rest (without it empty).',
   }),
 };

@@ -27,6 +27,8 @@ export type Transact = (calls: readonly StagedCall[], context: ActionContext) =>
 export interface ActionModule {
   readonly name: string;
   readonly instance: object;
+  /** Actions that belong to no method of the object: those of its settings. */
+  readonly more?: Iterable<readonly [name: string, action: Action]>;
   /** Makes the call of an action that may loop or never finish. Absent: it does neither. */
   readonly call?: (action: (context: ActionContext) => unknown, context: ActionContext) => unknown;
 }
@@ -52,18 +54,12 @@ export class ActionServer {
     private readonly transact: Transact,
   ) {}
 
-  /**
-   * Makes the actions of these modules callable, and no others.
-   * @param more actions that belong to no object of a module, by name
-   */
-  serve(modules: Iterable<ActionModule>, more: Iterable<readonly [name: string, action: Action]> = []): void {
+  /** Makes the actions of these modules callable, and no others. */
+  serve(modules: Iterable<ActionModule>): void {
     this.#actions.clear();
-    for (const [name, carryOut] of more) this.#actions.set(name, { owner: '', carryOut });
-    for (const { name: module, instance, call = callDirectly } of modules) {
-      for (const [name, method] of actionsOf(instance)) {
-        const action = (instance as Record<string, Action>)[method];
-        if (action === undefined) continue;
-        const carryOut: Action = (params, context) => call((limits) => action.call(instance, params, limits), context);
+    for (const { name: module, instance, more = [], call = callDirectly } of modules) {
+      for (const [name, action] of [...methodsOf(instance), ...more]) {
+        const carryOut: Action = (params, context) => call((limits) => action(params, limits), context);
         this.#actions.set(name, { owner: ` of module "${module}"`, carryOut });
       }
     }
@@ -161,6 +157,13 @@ export class ActionServer {
 
 function callDirectly(action: (context: ActionContext) => unknown, context: ActionContext): unknown {
   return action(context);
+}
+
+function* methodsOf(instance: object): Generator<readonly [name: string, action: Action]> {
+  for (const [name, method] of actionsOf(instance)) {
+    const action = (instance as Record<string, Action>)[method];
+    if (action !== undefined) yield [name, (params, context) => action.call(instance, params, context)];
+  }
 }
 
 function notLoaded(action: string): ApiError {

@@ -2,11 +2,10 @@ import type { BusEndpoint } from '../control/bus-endpoint.js';
 import type { EventRecord } from '../control/event-record.js';
 import type { Action, ActionModule, ActionServer, Transact } from '../control/action-server.js';
 import { ActionLimit } from '../kernel/action-limit.js';
-import type { LoopGuard } from '../kernel/loop-guard.js';
+import type { Instance } from '../kernel/instance.js';
 import type { RunningModule } from '../kernel/running-module.js';
-import type { Services } from '../kernel/services.js';
 import type { RunningModules } from '../kernel/running-modules.js';
-import { ServerInfo, Transactions, type Log } from '../module/services.js';
+import { Transactions, type Log } from '../module/services.js';
 import type { Setting } from '../module/setting.js';
 import { VirtualServers } from '../module/virtual-servers.js';
 
@@ -25,10 +24,9 @@ export class ControlLink {
     private readonly log: Log,
     private readonly events: EventRecord,
     private readonly transact: Transact,
-    private readonly services: Services,
-    guard: LoopGuard,
+    private readonly instance: Pick<Instance, 'services' | 'modules' | 'guard'>,
   ) {
-    this.#limit = new ActionLimit(guard);
+    this.#limit = new ActionLimit(instance.guard);
   }
 
   /**
@@ -43,10 +41,8 @@ export class ControlLink {
       this.#bus = undefined;
       throw error;
     });
-    const settings = Array.from(modules, ({ declaration }) => declaration.manifest.settings ?? []).flat();
     server.serve(
-      Array.from(modules, (module) => this.#served(module)),
-      actionsOf(settings),
+      Array.from(modules, (module) => ({ ...this.#served(module), more: actionsOf(module.declaration.manifest.settings ?? []) })),
     );
     return endpoint.file;
   }
@@ -74,11 +70,11 @@ export class ControlLink {
     const client = new BusClient(endpoint, 'master', this.log);
     const server = new ActionServer(client, this.log, this.transact);
     server.start(() => this.events.sendTo({ keep: (topic, text = '') => client.retain(topic, text) }));
-    const { services } = this;
+    const { services } = this.instance;
     const inForce = new SettingsInForce({
       transactions: services.get(Transactions),
       servers: { http: services.get(VirtualServers) },
-      info: services.get(ServerInfo),
+      path: (path, under) => this.instance.modules.args.path(path, under),
     });
     return { endpoint, server, actionsOf: (settings) => settingActions(settings, inForce) };
   }

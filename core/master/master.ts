@@ -89,7 +89,7 @@ export class Master {
     this.#instance.services.provide(EventLog, this.#events);
     this.#helpers = new HelperSet(log, this.#events);
     const transact: Transact = (calls, context) => this.#queue.together(calls, context);
-    this.#link = new ControlLink(log, this.#events, transact, this.#instance.services, this.#instance.guard);
+    this.#link = new ControlLink(log, this.#events, transact, this.#instance);
     this.#workers = new WorkerPool({
       log,
       events: this.#events,

@@ -11,17 +11,24 @@ export const rejectionStatus = directive({
   in: ANYWHERE,
   args: number({ min: 400, max: 599 }),
   default: '503',
+  dynamic: true,
   doc: 'Status of rejected requests.',
 });
 
 /** Log level of rejected requests: `limit_x_log_level`. */
 export function rejectionLevel(doc: string) {
-  return directive({ in: ANYWHERE, args: choice('info', 'notice', 'warn', 'error'), default: 'error', doc });
+  return directive({ in: ANYWHERE, args: choice('info', 'notice', 'warn', 'error'), default: 'error', dynamic: true, doc });
 }
 
 /** Whether requests pass although they are above a limit: `limit_x_dry_run`. */
 export function dryRun(what: string) {
-  return directive({ in: ANYWHERE, args: flag(), default: 'off', doc: `Counts and logs excessive ${what} without limiting them.` });
+  return directive({
+    in: ANYWHERE,
+    args: flag(),
+    default: 'off',
+    dynamic: true,
+    doc: `Counts and logs excessive ${what} without limiting them.`,
+  });
 }
 
 /** What happens to a request above a limit. */

@@ -12,8 +12,8 @@ export type ChangedFields<V> = { readonly [K in keyof V]?: V[K] | null };
 export interface SettingSurroundings {
   /** The block of the traffic engine: `http`. */
   readonly engine: Block | undefined;
-  /** An absolute path for one that may be relative to the prefix. */
-  path(relative: string): string;
+  /** An absolute path for one that may be relative: to the prefix, or to the folder of the configuration file. */
+  readonly path: (relative: string, under?: 'prefix' | 'conf') => string;
 }
 
 /** One block that a call changes. */

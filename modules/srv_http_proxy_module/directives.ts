@@ -83,6 +83,7 @@ export const directives = {
     in: ['location', 'if in location', 'limit_except'],
     args: url(),
     inherit: 'none',
+    dynamic: true,
     doc: 'Passes requests to this address or upstream.',
   }),
   proxy_method: directive({

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { assertPreconditions, type ActionContext } from '../../module/control.js';
-import type { Edit, ServerInfo, Transactions } from '../../module/services.js';
+import type { Edit, Transactions } from '../../module/services.js';
 import { sameJson } from '../../module/setting-fields.js';
 import type { Setting, SettingCall, SettingSurroundings } from '../../module/setting.js';
 import type { Directive } from '../../module/tree.js';
@@ -22,7 +22,7 @@ export interface SettingServices {
   readonly transactions: Transactions;
   /** By the name of the block of their traffic engine. */
   readonly servers: Readonly<Partial<Record<Setting['engine'], VirtualServers>>>;
-  readonly info: Pick<ServerInfo, 'path'>;
+  readonly path: SettingSurroundings['path'];
 }
 
 /** The settings in force: what they show, and what a call of the API changes. Master only. */
@@ -105,7 +105,7 @@ export class SettingsInForce {
   }
 
   #surroundings(setting: Setting): SettingSurroundings {
-    return { engine: this.#engine(setting)?.block, path: (relative) => this.services.info.path(relative) };
+    return { engine: this.#engine(setting)?.block, path: this.services.path };
   }
 }
 

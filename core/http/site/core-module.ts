@@ -155,12 +155,14 @@ export const coreDirectives = {
     in: ['http', 'server', 'location', 'if in location'],
     args: sizeTemplate('rate'),
     default: '0',
+    dynamic: true,
     doc: 'Bytes per second that a response is sent with; 0: no limit.',
   }),
   limit_rate_after: directive({
     in: ['http', 'server', 'location', 'if in location'],
     args: sizeTemplate(),
     default: '0',
+    dynamic: true,
     doc: 'Bytes of a response that are sent before limit_rate counts.',
   }),
   keepalive_timeout: directive({

@@ -1,0 +1,32 @@
+import { coreModule } from '../core/module/manifest.js';
+import { inPlaceOf } from '../core/module/setting-fields.js';
+import { arePrintable } from '../core/module/setting-named.js';
+import { fieldSet, type Setting } from '../core/module/setting.js';
+
+/**
+ * Scheme and server, without variables: whoever may change this setting names the server, and no client does. Sockets of the machine are
+ * reached through upstreams, whose members have rules of their own (`api_unix_members`).
+ */
+const ALLOWED = /^https?:\/\/(?!unix:)[^\s/$?#]+(?:\/.*)?$/is;
+
+const target = fieldSet<{ readonly proxy_pass?: string }>({
+  fields: { proxy_pass: { type: 'string', maxLength: 4000, description: 'Address or upstream that requests are passed to.' } },
+  directives: ['proxy_pass'],
+  read: ([line]) => (line === undefined ? {} : { proxy_pass: line.args[0]?.text ?? '' }),
+  write({ proxy_pass: url }, [line], call) {
+    if (url === null || url === undefined || !arePrintable({ proxy_pass: url }, '', call)) return [];
+    if (!ALLOWED.test(url)) call.reject('/proxy_pass', 'must be http:// or https:// with an upstream or an address, without variables');
+    return [inPlaceOf(line, { name: 'proxy_pass', words: [url], pointer: `${call.pointer}/proxy_pass` })];
+  },
+});
+
+const setting: Setting = {
+  key: 'proxy_pass',
+  summary: 'upstreams that locations pass requests to',
+  engine: 'http',
+  location: [target],
+};
+
+/** Where locations pass requests to, changed at run time: `/v1/config/proxy_pass`. */
+@coreModule({ name: 'srv_http_dyn_proxy_pass_module', api: '1.2', settings: [setting] })
+export class DynProxyPass {}
