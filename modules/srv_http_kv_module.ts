@@ -60,6 +60,11 @@ export class KeyValuePairs implements HttpModule {
     if (!(await this.pairs.delete(key, context))) throw notFound(key);
   }
 
+  @action('kv.clear')
+  async clear(_: unknown, context: ActionContext): Promise<void> {
+    await this.pairs.clear(context);
+  }
+
   @action('kv.list')
   list(params: ListParams): KeyValuePage {
     return this.pairs.list({ ...params, maxBytes: PAGE_BYTES });

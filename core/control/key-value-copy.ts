@@ -62,6 +62,10 @@ export class KeyValueCopy extends KeyValue implements Replica {
     return Promise.reject(onlyInMaster());
   }
 
+  clear(): Promise<never> {
+    return Promise.reject(onlyInMaster());
+  }
+
   ttl(key: string): number | undefined {
     const pair = this.#pairs.get(key);
     return pair !== undefined && isAlive(pair) ? ttlOf(pair) : undefined;

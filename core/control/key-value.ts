@@ -85,6 +85,12 @@ export class MasterKeyValue extends KeyValue implements Replicated {
     return found;
   }
 
+  async clear({ dryRun = false }: { readonly dryRun?: boolean } = {}): Promise<number> {
+    const keys = [...this.#open().keys()];
+    if (keys.length > 0 && !dryRun) await this.#forget(keys);
+    return keys.length;
+  }
+
   ttl(key: string): number | undefined {
     const pair = this.#alive(key);
     return pair && ttlOf(pair);

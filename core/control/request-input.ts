@@ -1,5 +1,5 @@
 /** Reads the input of a call: body, query, headers. All errors are reported at once. */
-import { ApiError } from '../module/control.js';
+import { ApiError, type RouteSchemas } from '../module/control.js';
 import type { ApiCall } from './api-call.js';
 import { parseJson } from './json-body.js';
 import { parseQuery } from './query.js';
@@ -32,9 +32,9 @@ export async function readInput(call: ApiCall, route: Route): Promise<Input> {
   const parameters = parseQuery(call.query, errors, listsIn(route));
   const isWrite = route.verb !== 'GET';
   const dryRun = isWrite && takeDryRun(parameters, route, errors);
-  const fields = isWrite ? undefined : takeFields(parameters, route, errors);
+  const fields = isWrite || route.schemas.selects === true ? undefined : takeFields(parameters, route, errors);
   const query = readQuery(parameters, route, errors);
-  const sent = route.body && (await receiveBody(call, route.schemas.maxBody));
+  const sent = route.body && (await receiveBody(call, route.schemas));
   const body = route.body && readBody(route.body, sent, errors);
   throwIfAny(errors, sent === undefined ? [] : (route.schemas.check?.(sent) ?? []));
   return { body, query, dryRun, minimal: isWrite && prefersMinimal(call.header('prefer')), fields };
@@ -130,10 +130,10 @@ function brokenTexts(value: unknown, pointer: string): string[] {
   return Object.entries(value).flatMap(([name, entry]) => brokenTexts(entry, `${pointer}/${name}`));
 }
 
-async function receiveBody(call: ApiCall, limit = BODY_LIMIT): Promise<unknown> {
-  const bytes = await call.body(limit);
+async function receiveBody(call: ApiCall, { maxBody = BODY_LIMIT, anyMediaType = false }: RouteSchemas): Promise<unknown> {
+  const bytes = await call.body(maxBody);
   if (bytes.length === 0) throw new ApiError(400, 'JsonError', 'the body is empty, a JSON body is required');
-  assertJson(call.header('content-type'));
+  if (!anyMediaType) assertJson(call.header('content-type'));
   return parseJson(bytes);
 }
 

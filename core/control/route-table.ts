@@ -6,6 +6,7 @@ export interface RoutedManifest {
   readonly name: string;
   /** First part of its paths below `/v1/`. */
   readonly key: string;
+  readonly root?: string | undefined;
 }
 
 type Handler = (call: Call) => Reply | Promise<Reply>;
@@ -18,6 +19,8 @@ export interface Route {
   /** Below the base: `/v1/upstream_api/http/upstreams/:upstream`. */
   readonly path: string;
   readonly key: string;
+  /** It is in the OpenAPI document. */
+  readonly isDocumented: boolean;
   readonly schemas: RouteSchemas;
   readonly body: StrictSchema | undefined;
   readonly query: StrictSchema | undefined;
@@ -25,12 +28,13 @@ export interface Route {
 }
 
 /** @param module its object, whose declarations were checked */
-export function makeRoute(module: object, { key, name }: RoutedManifest, { verb, path, schemas, method }: RouteDeclaration): Route {
+export function makeRoute(module: object, { key, name, root }: RoutedManifest, { verb, path, schemas, method }: RouteDeclaration): Route {
   return {
     module: name,
     verb,
-    path: `/v1/${key}${path}`,
+    path: `${root ?? `/v1/${key}`}${path}`,
     key,
+    isDocumented: root === undefined,
     schemas,
     body: schemas.body && new StrictSchema(schemas.body),
     query: schemas.query && new StrictSchema(schemas.query),

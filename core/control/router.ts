@@ -34,7 +34,7 @@ const REJECTED: ReadonlySet<number> = new Set([401, 403, 429]);
 interface RoutedModule {
   readonly instance: object;
   /** `key`: first part of its paths below `/v1/`. Undefined: it has no routes of its own. */
-  readonly declaration: { readonly manifest: { readonly name: string; readonly key?: string; readonly settings?: readonly Setting[] } };
+  readonly declaration: { readonly manifest: { readonly name: string; readonly key?: string; readonly root?: string; readonly settings?: readonly Setting[] } };
 }
 
 /** The REST API: finds the route of a call, checks its input against the schemas, and makes one kind of response of every outcome. */
@@ -66,7 +66,7 @@ export class ControlRouter extends ApiRoutes {
     const keys = new Set([DOCUMENT]);
     const settings: string[] = [];
     for (const { instance, declaration } of modules) {
-      const { name, key, settings: declared = [] } = declaration.manifest;
+      const { name, key, root, settings: declared = [] } = declaration.manifest;
       for (const setting of declared) {
         settings.push(setting.key);
         keys.add(setting.key);
@@ -74,7 +74,7 @@ export class ControlRouter extends ApiRoutes {
       }
       if (key === undefined) continue;
       keys.add(key);
-      for (const declaration of routesOf(instance)) routes.add(makeRoute(instance, { name, key }, declaration));
+      for (const declaration of routesOf(instance)) routes.add(makeRoute(instance, { name, key, root }, declaration));
     }
     this.#preparedKeys = keys;
     return {
@@ -145,7 +145,12 @@ export class ControlRouter extends ApiRoutes {
     const route = routeFor(call.method, match);
     call.trail.route = route?.path;
     await assertMayUse(call, match, route);
-    return route === undefined ? this.#notAllowed(call, methodsOf(match)) : this.#call(call, route, match);
+    if (route === undefined) return this.#notAllowed(call, methodsOf(match));
+    try {
+      return await this.#call(call, route, match);
+    } catch (error) {
+      throw error instanceof ApiError ? (route.schemas.failure?.(error) ?? error) : error;
+    }
   }
 
   async #call(call: ApiCall, route: Route, match: Match): Promise<ApiResponse> {

@@ -26,7 +26,7 @@ const OF_ALL: Checks = {
 const CHECKS: Readonly<Record<ModuleKind, Checks>> = {
   core: OF_ALL,
   http: { ...OF_ALL, after: namesErrors, before: namesErrors, phases: phasesErrors, variables: variablesErrors },
-  control: { ...OF_ALL, key: keyErrors },
+  control: { ...OF_ALL, key: keyErrors, root: rootErrors },
   helper: { ...OF_ALL, helper: helperErrors },
 };
 
@@ -43,6 +43,11 @@ function* planeErrors(plane: unknown): ManifestErrors {
 
 function* helperErrors(helper: unknown): ManifestErrors {
   yield* unknownWord('helper', helper, HELPERS);
+}
+
+function* rootErrors(root: unknown): ManifestErrors {
+  if (root !== undefined && !(typeof root === 'string' && /^(?:\/[\w.~-]+)*$/.test(root) && !root.startsWith('/v1')))
+    yield new ManifestError('"root" must be a path like "/9", or empty', 'paths below "/v1" begin with the key of the module');
 }
 
 function* needsErrors(needs: unknown = []): ManifestErrors {

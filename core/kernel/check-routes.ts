@@ -15,6 +15,9 @@ const KEYS = [
   'headers',
   'dryRun',
   'carriesCalls',
+  'anyMediaType',
+  'selects',
+  'failure',
   'errors',
 ];
 /** `/http/upstreams/:group`, or nothing. */
@@ -52,19 +55,32 @@ function* declarationErrors({ verb, path, schemas }: RouteDeclaration): Manifest
     return;
   }
   yield* unknownKeys('key', schemas, KEYS);
-  const { summary, body, maxBody, check, query, responses, headers = [], errors = [] } = schemas as Readonly<Record<string, unknown>>;
+  const {
+    summary,
+    body,
+    maxBody,
+    check,
+    failure,
+    query,
+    selects,
+    responses,
+    headers = [],
+    errors = [],
+  } = schemas as Readonly<Record<string, unknown>>;
   if (typeof summary !== 'string' || summary === '')
     yield new ManifestError('"summary" must be a text', 'it says in the document what the route is for');
   yield* schemaErrors('body', body);
   yield* schemaErrors('query', query);
   for (const name of COMMON)
-    if (isRecord(query) && isRecord(query['properties']) && name in query['properties'])
+    if (!(name === 'fields' && selects === true) && isRecord(query) && isRecord(query['properties']) && name in query['properties'])
       yield new ManifestError(`"query" must not have the parameter "${name}"`, 'srv reads it for all routes');
   if (maxBody !== undefined && !(Number.isSafeInteger(maxBody) && (maxBody as number) > 0))
     yield new ManifestError('"maxBody" must be a number of bytes');
   if (check !== undefined && typeof check !== 'function')
     yield new ManifestError('"check" must be a function', 'it gets the body and returns errors');
-  for (const flag of ['creates', 'dryRun', 'carriesCalls']) {
+  if (failure !== undefined && typeof failure !== 'function')
+    yield new ManifestError('"failure" must be a function', 'it gets an ApiError and returns another one');
+  for (const flag of ['anyMediaType', 'creates', 'dryRun', 'selects', 'carriesCalls']) {
     const value = (schemas as Readonly<Record<string, unknown>>)[flag];
     if (value !== undefined && typeof value !== 'boolean') yield new ManifestError(`"${flag}" must be true or false`);
   }

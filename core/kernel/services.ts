@@ -3,6 +3,7 @@ import { EventLog, Events } from '../module/events.js';
 import { Explainer } from '../module/explain.js';
 import { ConfigurationHistory } from '../module/history.js';
 import { Metrics } from '../module/metrics.js';
+import { ServerStatus } from '../module/server-status.js';
 import { VirtualServers } from '../module/virtual-servers.js';
 import { Zones } from '../module/zones.js';
 import { container as rootContainer, type DependencyContainer, type InjectionToken } from 'tsyringe';
@@ -87,6 +88,7 @@ const SERVICE_TOKENS: ReadonlySet<unknown> = new Set([
   Events,
   Explainer,
   Metrics,
+  ServerStatus,
   VirtualServers,
   Zones,
 ]);

@@ -7,6 +7,8 @@ import { Helper, type FirstStart } from './helper.js';
 /** The helper processes of the `helper` lines in force. */
 export class HelperSet {
   readonly #helpers = new Map<string, Helper>();
+  /** Restarts of those that are not wanted any more. */
+  #endedRestarts = 0;
 
   readonly #watch = setInterval(() => {
     for (const helper of this.#helpers.values()) helper.watch();
@@ -23,6 +25,7 @@ export class HelperSet {
     for (const [key, helper] of this.#helpers) {
       if (keys.has(key)) continue;
       this.#helpers.delete(key);
+      this.#endedRestarts += helper.restarts;
       void helper.stop();
     }
     for (const start of wanted) {
@@ -31,6 +34,11 @@ export class HelperSet {
       this.#helpers.set(keyOf(start), helper);
       helper.run();
     }
+  }
+
+  /** How many processes were started again because others had ended. */
+  get restarts(): number {
+    return this.#endedRestarts + [...this.#helpers.values()].reduce((sum, { restarts }) => sum + restarts, 0);
   }
 
   /** Resolves when each of them does its work or has said why it cannot. */

@@ -31,6 +31,8 @@ export class Helper {
   #startedAt = 0;
   #delay = FIRST_DELAY_MS;
   #timer: NodeJS.Timeout | undefined;
+  /** How often it was started again and works. */
+  restarts = 0;
   #stopping = false;
   /** Why it is started again, until it works. */
   #failure: string | undefined;
@@ -115,6 +117,7 @@ export class Helper {
     if (message.kind === 'pong') this.#watch.responded();
     else this.#settle({ name: this.name, addresses: [], reasons: [], ...message });
     if (message.kind !== 'ready' || this.#failure === undefined) return;
+    this.restarts++;
     this.#tellEvent('helper.restarted', this.#failure);
     this.#failure = undefined;
   }

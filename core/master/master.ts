@@ -29,6 +29,7 @@ import type { ErrorLog } from '../log/error-log.js';
 import type { AppendedLogFiles } from '../log/log-files.js';
 import { EventLog } from '../module/events.js';
 import { ConfigurationHistory } from '../module/history.js';
+import { ServerStatus } from '../module/server-status.js';
 import { KeyValue, Transactions, Upstreams } from '../module/services.js';
 import { VirtualServers } from '../module/virtual-servers.js';
 import { StoredHistory } from '../control/configuration-history.js';
@@ -37,6 +38,7 @@ import { ZoneSet } from '../zone/zone-set.js';
 import { ControlLink } from './control-link.js';
 import type { HelperStart } from '../helper/helper-start.js';
 import { HelperSet } from './helper-set.js';
+import { MasterStatus } from './status.js';
 import { removePidFile, writePidFile } from './pid-file.js';
 import { dropPrivileges } from './privileges.js';
 import { applyProcessSettings } from './process-settings.js';
@@ -67,6 +69,7 @@ export class Master {
   readonly #helpers: HelperSet;
   readonly #link: ControlLink;
   readonly #events = new EventRecord();
+  readonly #status: MasterStatus;
   #store: Store | undefined;
   #transactions: TransactionQueue | undefined;
   #history: StoredHistory | undefined;
@@ -102,6 +105,8 @@ export class Master {
       start: (index, place) => this.#workerStart(index, place),
       state: () => this.#workerState(),
     });
+    this.#status = new MasterStatus(this.#workers, this.#helpers, this.#zones);
+    this.#instance.services.provide(ServerStatus, this.#status);
   }
 
   get main(): MainConf {
@@ -159,6 +164,7 @@ export class Master {
     const timeout = this.main.worker_shutdown_timeout;
     try {
       await this.#queue.reload(() => checkWithHelpers(readConfiguration(source, ids), this.#instance));
+      this.#status.reloaded();
       if (this.ending) return;
       this.#limitOldRequests(timeout);
       await this.#workers.resize(this.#workerCount(), timeout);

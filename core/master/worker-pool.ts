@@ -46,6 +46,8 @@ export class WorkerPool {
   readonly #onTrial = new Set<WorkerHandle>();
   /** Why those that are started again have failed, by number. */
   readonly #failures = new Map<number, string>();
+  /** How many were started again because they had failed. */
+  restarts = 0;
   #closing = false;
   /** How many workers there should be. */
   #size = 0;
@@ -59,6 +61,11 @@ export class WorkerPool {
   /** Those that changes have to reach: also one that is shutting down serves requests until it ends. */
   get participants(): Iterable<Participant> {
     return this.#all.filter(({ follows }) => follows);
+  }
+
+  /** Those that have a number, in the order of the numbers. */
+  get serving(): readonly WorkerHandle[] {
+    return [...this.#workers.values()].toSorted((a, b) => a.index - b.index);
   }
 
   /** Starts the first workers. Resolves when they serve traffic. Rejects with the reasons if one of them cannot; it is not tried again then. */
@@ -229,6 +236,7 @@ export class WorkerPool {
   #tellRestart(index: number): void {
     const reason = this.#failures.get(index);
     if (reason === undefined) return;
+    this.restarts++;
     this.#failures.delete(index);
     this.options.events.publish('worker.restarted', { worker: index, reason }, [String(index)]);
   }

@@ -34,6 +34,8 @@ export interface RouteSchemas {
   readonly summary: string;
   /** Schema of the JSON body; absent: no body is read. */
   readonly body?: TSchema;
+  /** A body is JSON whatever its Content-Type says: for clients of another API, which send none, or that of `curl -d`. */
+  readonly anyMediaType?: boolean;
   /** Bytes that the body may have (default 5 MiB). */
   readonly maxBody?: number;
   /**
@@ -58,6 +60,10 @@ export interface RouteSchemas {
   readonly upstream?: { readonly in: 'path' | 'body'; readonly name: string };
   /** It carries other calls, each of which is checked: a token needs no more than some scope of `read` or `write` for it. */
   readonly carriesCalls?: boolean;
+  /** It has a parameter `fields` of its own in {@link query}, and selects fields by itself. */
+  readonly selects?: boolean;
+  /** Gives an error of the call, of its form as well, the code and status that clients of another API expect. */
+  readonly failure?: (error: ApiError) => ApiError;
   /** Error codes of this route, for the document; beside those of its form (`InvalidField` …), which every route has. */
   readonly errors?: readonly (string | OwnErrorCode)[];
 }

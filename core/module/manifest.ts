@@ -46,6 +46,11 @@ export interface HttpManifest extends Manifest {
 export interface ControlManifest extends Manifest {
   /** First part of its paths below `/v1/`, and the key of `api_limit_except`: `upstream_api`. */
   readonly key: string;
+  /**
+   * What its paths begin with in the place of `/v1/KEY`: for an API that has another form than srv's, and its own document. Absent in the
+   * OpenAPI document.
+   */
+  readonly root?: string;
 }
 
 export const HELPERS = ['broker', 'ctrl'] as const;

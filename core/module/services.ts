@@ -7,6 +7,7 @@ import type { ApiAccessSettings } from './api-access.js';
 import type { ActionContext, Call, Preconditions } from './control.js';
 import type { ExplainNotes } from './explain.js';
 import type { ConnectionEnd, ErrorBody, Handler, HttpHandlers, HttpRequest, Result, Scope, Template } from './http.js';
+import type { WorkerStatistics } from './server-status.js';
 import type { Block, Directive, NewDirective } from './tree.js';
 
 export type LogLevel = 'debug' | 'info' | 'notice' | 'warn' | 'error' | 'crit' | 'alert' | 'emerg';
@@ -228,6 +229,8 @@ export abstract class KeyValue {
   abstract set(key: string, value: string, options?: PairWrite & { ttl?: number }): Promise<void>;
   /** False if there was no such key. */
   abstract delete(key: string, options?: PairWrite): Promise<boolean>;
+  /** Deletes all keys, in one step. How many they were. */
+  abstract clear(options?: { readonly dryRun?: boolean }): Promise<number>;
   /** Milliseconds until a key expires, 0: never. Undefined: there is no such key. */
   abstract ttl(key: string): number | undefined;
   /** Keys in order, those after `after`, with their values: at most `limit`, and one at least however many bytes it has. */
@@ -475,4 +478,10 @@ export abstract class Statistics {
   abstract readonly reading: number;
   abstract readonly writing: number;
   abstract readonly waiting: number;
+  /** TLS handshakes with clients: those that succeeded, those that failed, and those of the first that resumed a session. */
+  abstract readonly handshakes: number;
+  abstract readonly handshakesFailed: number;
+  abstract readonly sessionReuses: number;
+  /** @param place see {@link ServerStatus.workers} */
+  abstract ofWorker(place: number): WorkerStatistics;
 }

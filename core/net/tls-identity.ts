@@ -24,6 +24,9 @@ export interface SessionKeeper {
 export interface TlsIdentities {
   /** @param serverName what the client asked for, in lower case; empty: nothing. Undefined: nobody there has a certificate. */
   tlsFor(serverName: string): TlsIdentity | undefined;
+  /** @param isReused the client has resumed a session */
+  onHandshake(isReused: boolean): void;
+  onHandshakeFailed(): void;
 }
 
 /** A list of protocols as ALPN carries it. */

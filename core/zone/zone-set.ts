@@ -76,6 +76,11 @@ export class ZoneSet {
     }
   }
 
+  /** All zones; of a name whose size is being changed two. */
+  *zones(): Generator<Zone> {
+    for (const { zone } of this.#entries.values()) yield zone;
+  }
+
   /** The newest zone known here: what to ask {@link shares} with. */
   get last(): number {
     return this.#last;

@@ -145,6 +145,31 @@ test.serial('compare and set, dry runs and the end of a ttl', async (t) => {
   await waitFor('the end of less than a millisecond', async () => (await node.web()).body === '[]');
 });
 
+test.serial('a key that expires is gone in every worker and in the list, and can be set anew by who needs it to be new', async (t) => {
+  const node = await shared();
+  await node.call('PUT', '/kv/keys/color', { value: 'brief', ttl: '300ms' });
+  const responses = (): Promise<string[]> => Promise.all(Array.from({ length: 12 }, async () => (await node.web()).body));
+  t.deepEqual(new Set(await responses()), new Set(['[brief]']));
+  await waitFor('its end', async () => (await node.web()).body === '[]');
+  t.deepEqual(new Set(await responses()), new Set(['[]']));
+  t.is(errorOf(await node.call('GET', '/kv/keys/color')).code, 'KeyNotFound');
+  t.deepEqual((await node.call('GET', '/kv?prefix=color')).json, []);
+  t.is((await node.call('PUT', '/kv/keys/color', { value: 'new' }, { 'if-none-match': '*' })).status, 200);
+});
+
+test.serial('keys of any characters have paths, up to their longest', async (t) => {
+  const node = await shared();
+  for (const key of ['a/b?c=d', 'a..%2F', 'ключ 100%', 'ä'.repeat(512)]) {
+    const path = `/kv/keys/${encodeURIComponent(key)}`;
+    const set = await node.call('PUT', path, { value: key });
+    t.is(set.status, 200, key);
+    t.like((await node.call('GET', path)).json, { key, value: key, ttl: '0s' });
+    t.is((await node.call('DELETE', path, undefined, { 'if-match': '"0"' })).status, 412);
+    t.is((await node.call('DELETE', path, undefined, { 'if-match': String(set.headers['etag']) })).status, 200);
+  }
+  t.is(errorOf(await node.call('PUT', `/kv/keys/${encodeURIComponent('ä'.repeat(513))}`, { value: '' })).code, 'KeyTooLong');
+});
+
 test('values survive a restart and kill -9', async (t) => {
   const node = await startNode(t, { server: SERVER, allowCrashes: true });
   await node.call('POST', '/kv', { key: 'color', value: 'red' });

@@ -86,6 +86,14 @@ export class HttpListener implements ConnectionServer, ConnectionListener {
     this.context.figures.countClosed();
   }
 
+  onHandshake(isReused: boolean): void {
+    this.context.figures.countHandshake(isReused);
+  }
+
+  onHandshakeFailed(): void {
+    this.context.figures.countFailedHandshake();
+  }
+
   tlsFor(serverName: string): TlsIdentity | undefined {
     const { server } = this.names.find(serverName);
     const tls = server.tls ?? this.names.defaultServer.tls;

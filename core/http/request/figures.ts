@@ -1,3 +1,4 @@
+import type { WorkerStatistics } from '../../module/server-status.js';
 import type { Statistics } from '../../module/services.js';
 
 const enum Slot {
@@ -7,6 +8,9 @@ const enum Slot {
   Active,
   Reading,
   Writing,
+  Handshakes,
+  HandshakesFailed,
+  SessionReuses,
 }
 
 /** Workers that may share one memory of figures. */
@@ -56,6 +60,13 @@ export class Figures implements Statistics {
   countReading(change: 1 | -1): void {
     this.#add(Slot.Reading, change);
   }
+  countHandshake(isReused: boolean): void {
+    this.#add(Slot.Handshakes, 1);
+    if (isReused) this.#add(Slot.SessionReuses, 1);
+  }
+  countFailedHandshake(): void {
+    this.#add(Slot.HandshakesFailed, 1);
+  }
 
   /** Requests that the worker with that lane, and those that had it before, have been sent. */
   requestsOf(lane: number): number {
@@ -83,6 +94,26 @@ export class Figures implements Statistics {
   }
   get writing(): number {
     return this.#sum(Slot.Writing);
+  }
+  get handshakes(): number {
+    return this.#sum(Slot.Handshakes);
+  }
+  get handshakesFailed(): number {
+    return this.#sum(Slot.HandshakesFailed);
+  }
+  get sessionReuses(): number {
+    return this.#sum(Slot.SessionReuses);
+  }
+  ofWorker(place: number): WorkerStatistics {
+    const of = (slot: Slot): number => this.#cells[place * LANE_CELLS + slot] ?? 0;
+    return {
+      accepted: of(Slot.Accepted),
+      handled: of(Slot.Handled),
+      requests: of(Slot.Requests),
+      active: of(Slot.Active),
+      reading: of(Slot.Reading),
+      writing: of(Slot.Writing),
+    };
   }
   get waiting(): number {
     return Math.max(this.active - this.reading - this.writing, 0);

@@ -20,6 +20,8 @@ const SSL2_BIT = 0x80;
 export class TlsHandshake extends Prelude {
   #held: Buffer | undefined = undefined;
   #error = '';
+  /** What has come is a handshake. */
+  #begun = false;
 
   constructor(
     connection: AcceptedConnection,
@@ -47,8 +49,14 @@ export class TlsHandshake extends Prelude {
     this.fail('info', `${what} while SSL handshaking`);
   }
 
+  protected override fail(level: 'info' | 'error', reason: string | undefined): void {
+    if (this.#begun) this.identities.onHandshakeFailed();
+    super.fail(level, reason);
+  }
+
   #begin(bytes: Buffer, { serverName, session }: ClientHello): void {
     const { connection } = this;
+    this.#begun = true;
     const identity = this.identities.tlsFor(serverName);
     if (identity === undefined) {
       this.fail('info', 'no certificate for the server name while SSL handshaking');
@@ -75,6 +83,7 @@ export class TlsHandshake extends Prelude {
 
   #secured(socket: TLSSocket, serverName: string): void {
     const { connection } = this;
+    this.identities.onHandshake(socket.isSessionReused());
     // An error of TLS ends the connection also from now on, see TLSSocket in Node's lib/_tls_wrap.js.
     socket.on('_tlsError', (error: Error) => socket.destroy(error));
     connection.secure = true;

@@ -1,0 +1,36 @@
+import { ServerStatus } from '../module/server-status.js';
+import type { ZoneSet } from '../zone/zone-set.js';
+import type { HelperSet } from './helper-set.js';
+import type { WorkerPool } from './worker-pool.js';
+
+/** What the master knows of its threads, processes and zones. */
+export class MasterStatus extends ServerStatus {
+  reloads = 0;
+  loadedAt = Date.now();
+
+  constructor(
+    private readonly pool: Pick<WorkerPool, 'restarts' | 'serving'>,
+    private readonly helpers: Pick<HelperSet, 'restarts'>,
+    private readonly zoneSet: ZoneSet,
+  ) {
+    super();
+  }
+
+  /** Another configuration is in force. */
+  reloaded(): void {
+    this.reloads++;
+    this.loadedAt = Date.now();
+  }
+
+  get respawned(): number {
+    return this.pool.restarts + this.helpers.restarts;
+  }
+
+  workers(): ReturnType<ServerStatus['workers']> {
+    return this.pool.serving;
+  }
+
+  *zones(): ReturnType<ServerStatus['zones']> {
+    for (const { name, slab } of this.zoneSet.zones()) yield { name, used: slab.used, free: slab.free };
+  }
+}

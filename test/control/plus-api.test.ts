@@ -1,0 +1,188 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { request as httpRequest } from 'node:http';
+import { basename, join, resolve } from 'node:path';
+import { connect } from 'node:tls';
+import { once } from 'node:events';
+import test from 'ava';
+import { selfSigned } from '../harness/certificate.js';
+import { get } from '../harness/client.js';
+import { waitFor } from '../harness/wait.js';
+import { sharedNode } from './node.js';
+import { PlusClient, type PlusServer } from './plus-client.js';
+
+/** Calls, each with what it is answered: test/golden/plus-api. With UPDATE_GOLDEN=1 the answers are written anew. */
+const FOLDER = resolve(import.meta.dirname, '../../../test/golden/plus-api');
+const LOAD = 'load_module modules/srv_http_plus_api_module.so;';
+const tls = selfSigned('tls.example');
+
+const shared = sharedNode({
+  allowCrashes: true,
+  main: LOAD,
+  controlMain: LOAD,
+  control: 'server { listen 127.0.0.1:%%PORT_api%%; server_name nginx-plus-api; location /api { dyn_module_api; } }',
+  http: `
+    upstream demo { zone demo 256k; server 127.0.0.1:1; }
+    upstream hashed { zone hashed 64k; hash $uri; server 127.0.0.1:2 max_conns=7; }
+    upstream static { server 127.0.0.1:3; }
+    upstream updated { zone updated 64k; }
+    server { listen 127.0.0.1:%%PORT_tls%% ssl; server_name tls.example; ssl_certificate tls.pem; ssl_certificate_key tls.key; return 200; }`,
+  server: 'location / { return 200 hello; } location /updated { proxy_pass http://updated; }',
+  files: { 'conf/tls.pem': tls.cert, 'conf/tls.key': tls.key },
+});
+
+/** A call as the Go client or `curl -d` sends it. */
+async function send(port: number, method: string, path: string, body: string, headers: Record<string, string> = {}) {
+  const outgoing = httpRequest({ port, host: '127.0.0.1', method, path, headers, agent: false });
+  outgoing.end(body);
+  const [response] = (await once(outgoing, 'response')) as [import('node:http').IncomingMessage];
+  let text = '';
+  for await (const piece of response.setEncoding('utf8')) text += String(piece);
+  return { status: response.statusCode ?? 0, text };
+}
+
+function shown({ status, text }: { readonly status: number; readonly text: string }): string {
+  const body = text === '' ? '' : `\n${JSON.stringify(JSON.parse(text), undefined, 1)}`;
+  return `${status}${body}`.replaceAll(/"request_id": "[0-9a-f]{32}"/g, '"request_id": "*"');
+}
+
+for (const file of readdirSync(FOLDER).toSorted()) {
+  test.serial(`calls and responses: ${basename(file, '.txt')}`, async (t) => {
+    const node = await shared();
+    const path = join(FOLDER, file);
+    const results: string[] = [];
+    const expected = readFileSync(path, 'utf8');
+    for (const block of expected.trimEnd().split(/^-{3}\n/m)) {
+      const [call = ''] = block.split('\n\n', 1);
+      const [line = '', body = ''] = call.trimEnd().split('\n', 2);
+      const [method = '', target = ''] = line.split(' ');
+      const headers: Record<string, string> = body === '' ? {} : { 'content-type': 'application/x-www-form-urlencoded' };
+      results.push(`${call.trimEnd()}\n\n${shown(await send(node.srv.port('api'), method, target, body, headers))}\n`);
+    }
+    const all = results.join('---\n');
+    if (process.env['UPDATE_GOLDEN'] !== undefined) writeFileSync(path, all);
+    t.is(all, expected);
+  });
+}
+
+test.serial('the Go client brings an upstream to the servers it wants, and a second time changes nothing', async (t) => {
+  const node = await shared();
+  const client = new PlusClient(node.srv.port('api'));
+  const path = 'http/upstreams/updated/servers';
+  const servers = async (): Promise<string[]> => (await client.get<PlusServer[]>(path)).map(({ server }) => server);
+  const first = [{ server: '127.0.0.2:8001' }, { server: '127.0.0.2:8002', weight: 5 }, { server: '127.0.0.2' }, { server: '[::1]:8003' }];
+  await client.updateServers('updated', first);
+  t.deepEqual(await servers(), ['127.0.0.2:8001', '127.0.0.2:8002', '127.0.0.2:80', '[::1]:8003']);
+  t.is(client.writes.length, 4);
+  await client.updateServers('updated', first);
+  t.is(client.writes.length, 4);
+
+  const settings = { max_conns: 321, max_fails: 21, fail_timeout: '12s', slow_start: '11s', route: 'route', backup: false, down: true };
+  await client.updateServers('updated', [{ server: '127.0.0.2:8002', weight: 5, ...settings }, { server: '127.0.0.2:8004' }]);
+  t.deepEqual(client.writes.slice(4), [`POST ${path}/`, `DELETE ${path}/0/`, `DELETE ${path}/2/`, `DELETE ${path}/3/`, `PATCH ${path}/1/`]);
+  const [changed] = await client.get<PlusServer[]>(path);
+  t.deepEqual(changed, { id: 1, server: '127.0.0.2:8002', weight: 5, ...settings, drain: false });
+  await client.updateServers('updated', []);
+  t.deepEqual(await servers(), []);
+  t.is((await get(node.srv.port('web'), '/updated')).status, 502);
+});
+
+/** The reads of one scrape of the Prometheus exporter. */
+const STATS =
+  ',nginx,http/caches,processes,slabs,http/requests,ssl,http/server_zones,http/upstreams,http/location_zones,resolvers,http/limit_reqs,http/limit_conns,workers,connections'.split(
+    ',',
+  );
+
+test.serial('the exporter reads every figure, and all are whole numbers from 0 on', async (t) => {
+  const node = await shared();
+  const client = new PlusClient(node.srv.port('api'));
+  await get(node.srv.port('web'), '/');
+  const responses = await Promise.all(STATS.map((path) => client.get<unknown>(path)));
+  const numbersOf = (value: unknown): number[] =>
+    typeof value === 'number' ? [value] : typeof value === 'object' && value !== null ? Object.values(value).flatMap(numbersOf) : [];
+  for (const number of responses.flatMap(numbersOf)) t.true(Number.isSafeInteger(number) && number >= 0, String(number));
+  t.false((responses[0] as string[]).includes('stream'));
+});
+
+test.serial('figures grow with traffic, are those of all workers, and can be set to zero', async (t) => {
+  const node = await shared();
+  const port = node.srv.port('api');
+  const client = new PlusClient(port);
+  const total = async (): Promise<number> => (await client.get<{ total: number }>('http/requests')).total;
+  const before = await total();
+  const accepted = (await client.get<{ accepted: number }>('connections')).accepted;
+  for (let n = 0; n < 5; n++) await get(node.srv.port('web'), '/');
+  t.is(await total(), before + 5);
+  t.is((await client.get<{ accepted: number }>('connections')).accepted, accepted + 5);
+  const workers = await client.get<{ id: number; http: { requests: { total: number } } }[]>('workers');
+  t.deepEqual(
+    workers.map(({ id }) => id),
+    [0, 1],
+  );
+  t.is(
+    workers.reduce((sum, { http }) => sum + http.requests.total, 0),
+    before + 5,
+  );
+  t.deepEqual(await client.get('workers/1?fields=id'), { id: 1 });
+  t.is((await send(port, 'DELETE', '/api/9/http/requests?dry_run=1', '')).status, 200);
+  t.is(await total(), before + 5);
+  for (const path of ['http/requests', 'connections', 'ssl']) t.is((await send(port, 'DELETE', `/api/9/${path}`, '')).status, 204);
+  t.is(await total(), 0);
+  t.like(await client.get('connections'), { accepted: 0, dropped: 0 });
+});
+
+test.serial('handshakes are counted, failed ones and resumed sessions too', async (t) => {
+  const node = await shared();
+  const client = new PlusClient(node.srv.port('api'));
+  const port = node.srv.port('tls');
+  let session: Buffer | undefined;
+  const shake = async (options: object): Promise<void> => {
+    const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, maxVersion: 'TLSv1.2', ...options });
+    socket.on('secureConnect', () => {
+      session ??= socket.getSession();
+      // The response has come when the server knows that the handshake is over.
+      socket.write('GET / HTTP/1.0\r\n\r\n');
+      socket.resume();
+    });
+    await new Promise((resolve) => socket.on('error', () => undefined).on('close', resolve));
+  };
+  await shake({});
+  await shake({ session });
+  await shake({ minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' });
+  t.deepEqual(
+    await waitFor('the failed handshake', async () => {
+      const ssl = await client.get<{ handshakes_failed: number }>('ssl');
+      return ssl.handshakes_failed > 0 && ssl;
+    }),
+    { handshakes: 2, handshakes_failed: 1, session_reuses: 1 },
+  );
+});
+
+test.serial('zones, the program, and a worker that was replaced', async (t) => {
+  const node = await shared();
+  const client = new PlusClient(node.srv.port('api'));
+  const slabs = await client.get<Record<string, { pages: { used: number; free: number } }>>('slabs/');
+  const { used, free } = slabs['demo']!.pages;
+  // 256k are 64 pages.
+  t.true(used > 0 && used + free >= 63 && used + free <= 65);
+  t.deepEqual(await client.get('slabs/demo?fields=slots'), { slots: {} });
+  t.true((await client.get<string[]>('slabs?fields=')).includes('hashed'));
+  const nginx = await client.get<Record<string, unknown>>('nginx');
+  t.like(nginx, { pid: node.srv.pid, generation: 1 });
+  t.true(Date.parse(String(nginx['load_timestamp'])) <= Date.parse(String(nginx['timestamp'])));
+  t.deepEqual(Object.keys(await client.get('nginx?fields=version,build')), ['version', 'build']);
+  node.srv.signal('SIGHUP');
+  await waitFor('the reload', async () => (await client.get<{ generation: number }>('nginx')).generation === 2);
+  process.kill(node.helper('broker'), 'SIGKILL');
+  await waitFor('another broker', () =>
+    client.get<{ respawned: number }>('processes').then(
+      ({ respawned }) => respawned === 1,
+      () => false,
+    ),
+  );
+});
+
+test.serial('the controller calls it by the name of its unix socket', async (t) => {
+  const node = await shared();
+  const { status, text } = await send(node.srv.port('api'), 'GET', '/api/9/http/upstreams/?fields=', '', { host: 'nginx-plus-api' });
+  t.is(`${status} ${text}`, '200 ["demo","hashed","updated"]');
+});
