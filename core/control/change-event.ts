@@ -7,6 +7,8 @@ export interface CommittedChange {
   readonly version: number;
   /** Who wanted it: a request id, or `reload`. */
   readonly origin: string;
+  /** Who called; empty: nobody knows, or a reload. */
+  readonly actor: string;
   readonly before: ConfigTree;
   readonly after: ConfigTree;
   readonly operations: readonly TreeOperation[];
@@ -16,9 +18,9 @@ export interface CommittedChange {
 const MOST_LINES = 20;
 const LONGEST_LINE = 200;
 
-export function tellOfChange(events: Events, { version, origin, before, after, operations }: CommittedChange): void {
+export function tellOfChange(events: Events, { version, origin, actor, before, after, operations }: CommittedChange): void {
   // Each operation has a line at least.
   const lines = describeChange(before, after, operations.slice(0, MOST_LINES + 1));
   const diff = lines.slice(0, MOST_LINES).map((line) => line.slice(0, LONGEST_LINE));
-  events.publish('config.changed', { version, origin, diff, complete: lines.length <= MOST_LINES });
+  events.publish('config.changed', { version, origin, ...(actor !== '' && { actor }), diff, complete: lines.length <= MOST_LINES });
 }

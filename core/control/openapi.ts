@@ -16,7 +16,7 @@ export function openApi(routes: Iterable<Route>, base: string, version: string):
   const schemas = new NamedSchemas();
   const codes = new Set<string>(Object.keys(ERROR_CODES));
   for (const route of routes) {
-    if (!route.isDocumented) continue;
+    if (route.isHidden === true) continue;
     for (const { code } of errorsOf(route)) codes.add(code);
     const path = route.path.replaceAll(/:(\w+)/g, '{$1}');
     paths[path] = { ...paths[path], [route.verb.toLowerCase()]: operation(route, schemas) };

@@ -19,8 +19,8 @@ export interface Route {
   /** Below the base: `/v1/upstream_api/http/upstreams/:upstream`. */
   readonly path: string;
   readonly key: string;
-  /** It is in the OpenAPI document. */
-  readonly isDocumented: boolean;
+  /** It is not in the OpenAPI document. */
+  readonly isHidden?: boolean;
   readonly schemas: RouteSchemas;
   readonly body: StrictSchema | undefined;
   readonly query: StrictSchema | undefined;
@@ -34,7 +34,7 @@ export function makeRoute(module: object, { key, name, root }: RoutedManifest, {
     verb,
     path: `${root ?? `/v1/${key}`}${path}`,
     key,
-    isDocumented: root === undefined,
+    isHidden: root !== undefined,
     schemas,
     body: schemas.body && new StrictSchema(schemas.body),
     query: schemas.query && new StrictSchema(schemas.query),

@@ -34,7 +34,9 @@ const REJECTED: ReadonlySet<number> = new Set([401, 403, 429]);
 interface RoutedModule {
   readonly instance: object;
   /** `key`: first part of its paths below `/v1/`. Undefined: it has no routes of its own. */
-  readonly declaration: { readonly manifest: { readonly name: string; readonly key?: string; readonly root?: string; readonly settings?: readonly Setting[] } };
+  readonly declaration: {
+    readonly manifest: { readonly name: string; readonly key?: string; readonly root?: string; readonly settings?: readonly Setting[] };
+  };
 }
 
 /** The REST API: finds the route of a call, checks its input against the schemas, and makes one kind of response of every outcome. */

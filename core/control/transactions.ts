@@ -416,7 +416,8 @@ export class TransactionQueue extends Transactions {
     const before = this.options.instance.tree;
     prepared.commit();
     plan.followUp();
-    if (operations.length > 0) this.options.onCommitted?.({ version: this.#version, origin: plan.origin, before, after, operations });
+    if (operations.length > 0)
+      this.options.onCommitted?.({ version: this.#version, origin: plan.origin, actor: plan.actor, before, after, operations });
     await round.commit(time.limit);
     return { version: this.#version, diff };
   }
