@@ -115,7 +115,10 @@ function responses(route: Route, named: NamedSchemas): Json {
 function successesOf({ verb, schemas: { responses: declared, dryRun } }: Route, named: NamedSchemas): Map<string, readonly object[]> {
   const found = new Map(Object.entries(declared).map(([status, schemas]) => [status, [schemas ?? []].flat() as object[]] as const));
   if (verb === 'GET') return new Map(Array.from(found, ([status, schemas]) => [status, schemas.flatMap((one) => named.selectable(one))]));
-  return dryRun !== true ? found : found.set('200', [...(found.get('200') ?? []), DRY_RUN_REFERENCE]);
+  if (dryRun !== true) return found;
+  // A generator of clients takes the first status for that of a success: 200 would hide 201.
+  const status = found.has('200') ? '200' : '2XX';
+  return found.set(status, [...(found.get(status) ?? []), DRY_RUN_REFERENCE]);
 }
 
 /** What the route declares, and what is checked before it is called. */
