@@ -1,6 +1,7 @@
 import { argType } from '../core/module/arg-type.js';
 import type { SecureVersion } from 'node:tls';
 import { choice, flag, rest, size, text, time } from '../core/module/args.js';
+import { DYNAMIC_CERTIFICATE, KEY_KINDS, ServedCertificates, type ServedCertificate } from '../core/module/certificates.js';
 import { file, type ConfFile } from '../core/module/file.js';
 import type { Scope } from '../core/module/http.js';
 import type { InputFile } from '../core/module/resource.js';
@@ -8,13 +9,14 @@ import { httpModule, type TlsSessions, type TlsSettings } from '../core/module/m
 import { Events } from '../core/module/events.js';
 import { ServerInfo, Tasks } from '../core/module/services.js';
 import { ArgError, directive, type ArgType } from '../core/module/spec.js';
+import type { Directive } from '../core/module/tree.js';
 import { CertificateWatch } from './srv_http_ssl_module/certificate-watch.js';
+import { pairsInForce, type KeyPair } from './srv_http_ssl_module/key-pairs.js';
+import { EqualTexts, pem } from './srv_http_ssl_module/pem.js';
 import { besideTickets } from './srv_http_ssl_module/session-cache.js';
 import { SessionCaches } from './srv_http_ssl_module/session-caches.js';
 
 const IN = ['http', 'server'] as const;
-
-const bytesOf = ({ bytes }: InputFile): Buffer => bytes;
 
 const VERSIONS = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const satisfies readonly SecureVersion[];
 
@@ -50,15 +52,24 @@ function sessionCache(): ArgType<CacheWord> {
 const directives = {
   ssl_certificate: directive({
     in: IN,
-    args: file(bytesOf, 'path'),
+    args: pem(),
     many: true,
     doc: 'Certificate chain in PEM; several for keys of different kinds.',
   }),
   ssl_certificate_key: directive({
     in: IN,
-    args: file(bytesOf, 'path'),
+    args: pem(),
     many: true,
     doc: 'Private key in PEM, in the order of the certificates.',
+  }),
+  [DYNAMIC_CERTIFICATE]: directive({
+    in: ['server'],
+    args: { kind: choice(...KEY_KINDS), certificate: pem(), key: pem() },
+    many: true,
+    inherit: 'none',
+    identity: ({ args }) => args[0]?.text ?? '',
+    dynamic: true,
+    doc: 'Certificate chain and private key that the API has set (/v1/ssl), in the place of those of the same kind of key that ssl_certificate names.',
   }),
   ssl_protocols: directive({
     in: IN,
@@ -111,13 +122,17 @@ const NO_TICKET = 0x4000;
 /** TLS for servers (ngx_http_ssl_module): certificates, versions, ciphers. Client certificates and OCSP come with the HTTP directives in full. */
 @httpModule({
   name: 'srv_http_ssl_module',
-  api: 1,
+  api: '1.1',
   directives,
+  provides: [ServedCertificates],
 })
-export class Ssl {
+export class Ssl implements ServedCertificates {
   readonly #caches = new SessionCaches();
   /** Made ones by the certificates they are for: with the same keys servers share their TLS context. */
   readonly #ticketKeysMade = new Map<string, Buffer>();
+  readonly #texts = new EqualTexts();
+  /** Of the servers in force, by the id of their directive. */
+  readonly #served = new Map<number, readonly ServedCertificate[]>();
   #isStarted = false;
   #checkIsDue = false;
 
@@ -155,22 +170,55 @@ export class Ssl {
     });
   }
 
-  #watchCertificates(scope: Scope<typeof directives>, chains: readonly Buffer[]): void {
-    if (this.info.role !== 'master') return;
+  of({ id }: Directive): readonly ServedCertificate[] {
+    return this.#served.get(id) ?? [];
+  }
+
+  #pairs(scope: Scope<typeof directives>): readonly KeyPair[] {
+    const { ssl_certificate: certificates, ssl_certificate_key: keys, [DYNAMIC_CERTIFICATE]: dynamic } = scope.conf;
+    const chains = certificates.map((certificate) => this.#read(scope, certificate, 'ssl_certificate'));
+    const ofFile = keys.map((key, at) => ({
+      cert: chains[at] ?? Buffer.alloc(0),
+      key: this.#read(scope, key, 'ssl_certificate_key'),
+      dynamicKind: undefined,
+    }));
+    const byApi = dynamic.map(({ kind, certificate, key }) => ({
+      cert: this.#read(scope, certificate, DYNAMIC_CERTIFICATE),
+      key: this.#read(scope, key, DYNAMIC_CERTIFICATE),
+      dynamicKind: kind,
+    }));
+    return pairsInForce(ofFile, byApi);
+  }
+
+  #read(scope: Scope<typeof directives>, pem: ConfFile<Buffer>, name: string): Buffer {
+    const what = name === 'ssl_certificate_key' ? 'certificate key' : 'certificate';
+    const bytes = pem.in(scope, name, (reason) => `cannot load ${what} "${pem.path}": ${reason}`);
+    return this.#texts.one(bytes, fingerprint([bytes]));
+  }
+
+  #watchCertificates(scope: Scope<typeof directives>, pairs: readonly KeyPair[]): void {
+    const { directive: server } = scope;
+    if (this.info.role !== 'master' || server === undefined) return;
+    const chains = pairs.map(({ cert }) => cert);
+    const certificates = pairs.map(({ cert, dynamicKind }) => ({ chain: cert, isDynamic: dynamicKind !== undefined }));
     const names = Array.from(scope.directive?.block?.named('server_name') ?? []).flatMap(({ args }) => args.map((word) => word.text));
     const served = { names, chains, warning: scope.conf.ssl_expiry_warning };
     scope.register({
       commit: () => {
+        this.#served.set(server.id, certificates);
         this.#watch.add(served);
         this.#checkSoon();
       },
-      release: () => this.#watch.delete(served),
+      release: () => {
+        if (this.#served.get(server.id) === certificates) this.#served.delete(server.id);
+        this.#watch.delete(served);
+      },
     });
   }
 
   compileTls(scope: Scope<typeof directives>): TlsSettings | undefined {
     const { conf } = scope;
-    if (conf.ssl_certificate.length === 0) return undefined;
+    if (conf.ssl_certificate.length + conf[DYNAMIC_CERTIFICATE].length === 0) return undefined;
     if (conf.ssl_certificate_key.length !== conf.ssl_certificate.length) {
       const missing = conf.ssl_certificate[conf.ssl_certificate_key.length]?.path ?? '';
       return scope.fail(
@@ -179,13 +227,14 @@ export class Ssl {
         'every ssl_certificate needs its ssl_certificate_key',
       );
     }
-    const cert = conf.ssl_certificate.map((certificate) => read(scope, certificate, 'ssl_certificate'));
-    this.#watchCertificates(scope, cert);
+    const pairs = this.#pairs(scope);
+    const cert = pairs.map((pair) => pair.cert);
+    this.#watchCertificates(scope, pairs);
     const sessions = this.#sessions(conf.ssl_session_cache.words);
     const [ticketKeys = this.#madeTicketKeys(fingerprint(cert)), ...formerKeys] = this.#ticketKeysOf(scope);
     const settings: TlsSettings = {
       cert,
-      key: conf.ssl_certificate_key.map((key) => read(scope, key, 'ssl_certificate_key')),
+      key: pairs.map(({ key }) => key),
       ciphers: ciphers(conf.ssl_ciphers),
       honorCipherOrder: conf.ssl_prefer_server_ciphers,
       ecdhCurve: conf.ssl_ecdh_curve,
@@ -234,11 +283,6 @@ function ciphers(list: string): string {
 function versions(wanted: readonly string[]): { minVersion: SecureVersion; maxVersion: SecureVersion } {
   const spoken = VERSIONS.filter((version) => wanted.includes(version));
   return { minVersion: spoken[0] ?? 'TLSv1.2', maxVersion: spoken.at(-1) ?? 'TLSv1.3' };
-}
-
-function read(scope: Scope<typeof directives>, certificate: ConfFile<Buffer>, name: string): Buffer {
-  const what = name === 'ssl_certificate' ? 'certificate' : 'certificate key';
-  return certificate.in(scope, name, (reason) => `cannot load ${what} "${certificate.path}": ${reason}`);
 }
 
 /** Bytes of name, HMAC key and AES key. */

@@ -31,6 +31,11 @@ export const ERROR_CODES = {
     meaning: 'The resulting configuration is invalid.',
     remedy: '`details` has every error, with line and column in the text that was sent.',
   },
+  CertificateInvalid: {
+    status: 400,
+    meaning: 'A certificate has expired, cannot be read, or does not fit its key.',
+    remedy: '`details` has every reason; send a chain and its key in PEM, that of the server first.',
+  },
   UpstreamStatic: {
     status: 400,
     fileStatus: 409,
@@ -111,6 +116,11 @@ export const ERROR_CODES = {
     status: 404,
     meaning: 'The server has no location with this rule and name.',
     remedy: 'GET the locations of the server; `within` names the locations around a nested one.',
+  },
+  CertificateNotFound: {
+    status: 404,
+    meaning: 'A server has no certificate of this kind that was set by API.',
+    remedy: 'GET the certificates: those of the configuration file are changed there.',
   },
   UpstreamNotFound: { status: 404, meaning: 'There is no upstream with this name.', remedy: 'GET the list of upstreams.' },
   UpstreamServerNotFound: {

@@ -1,3 +1,4 @@
+import { DYNAMIC_CERTIFICATE } from '../../core/module/certificates.js';
 import { exactTree, shownTree } from '../../core/module/print.js';
 import { namesIn, type ServerPlace } from '../../core/module/server-place.js';
 import type { BlockPart, Directive, NewDirective } from '../../core/module/tree.js';
@@ -16,9 +17,12 @@ export interface ShownServer {
   readonly server_name: string;
   /** Of the configuration file. */
   readonly is_static: boolean;
-  /** Everything but `listen` and `server_name`. */
+  /** Everything but `listen`, `server_name`, and certificates of the API. */
   readonly server_body: string;
 }
+
+/** What other fields and other calls say of a server. */
+const KEPT: ReadonlySet<string> = new Set(['listen', 'server_name', DYNAMIC_CERTIFICATE]);
 
 export function newServer({
   addr_port: address,
@@ -31,14 +35,14 @@ export function newServer({
   return { name: 'server', words: [], block: [...block, ...bodyParts(body)] };
 }
 
-/** The server with another body, at the addresses and under the names that it has. */
+/** The server with another body, at the addresses, under the names and with the certificates that it has. */
 export function changedServer({ block }: Directive, body: string): NewDirective {
-  const kept = [...(block?.named('listen') ?? []), ...(block?.named('server_name') ?? [])];
+  const kept = [...KEPT].flatMap((name) => [...(block?.named(name) ?? [])]);
   return { name: 'server', words: [], block: [{ text: exactTree(kept), pointer: '' }, ...bodyParts(body)] };
 }
 
 export function shownServer({ directive, addresses, names }: VirtualServerView, isStatic: boolean): ShownServer {
-  const body = Array.from(directive.block ?? []).filter(({ name }) => name !== 'listen' && name !== 'server_name');
+  const body = Array.from(directive.block ?? []).filter(({ name }) => !KEPT.has(name));
   return { listens: addresses, server_name: names.join(' '), is_static: isStatic, server_body: shownTree(body) };
 }
 

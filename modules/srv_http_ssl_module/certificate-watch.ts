@@ -1,9 +1,9 @@
 import type { X509Certificate } from 'node:crypto';
+import { certificatesIn } from '../../core/module/certificates.js';
 import type { Events } from '../../core/module/events.js';
 
 const DAY = 86_400_000;
 const TYPE = 'certificate.expiring';
-const CERTIFICATE = /-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----/gs;
 
 /** The certificates of one server. */
 export interface ServedCertificates {
@@ -67,7 +67,6 @@ const subjectOf = ({ names }: ServedCertificates): readonly [string] => [names[0
 
 /** The certificate of the chains, those of authorities included, that is valid for the shortest time. */
 function firstToEnd(chains: readonly Buffer[]): X509Certificate | undefined {
-  const { X509Certificate: Parsed } = process.getBuiltinModule('node:crypto');
-  const all = chains.flatMap((chain) => Array.from(chain.toString('latin1').matchAll(CERTIFICATE), ([pem]) => new Parsed(pem)));
+  const all = chains.flatMap((chain) => certificatesIn(chain.toString('latin1')));
   return all.toSorted((a, b) => a.validToDate.getTime() - b.validToDate.getTime())[0];
 }

@@ -8,17 +8,37 @@ export interface Certificate {
   readonly cert: string;
 }
 
+/** What a certificate may be other than usual. */
+export interface CertificateOptions {
+  readonly kind?: 'rsa' | 'ec' | 'ed25519';
+  /** Days from now on: when it begins and ends to be valid. */
+  readonly days?: readonly [from: number, to: number];
+}
+
 /** A certificate for these host names, good for a day. The first name is its subject. */
 export function selfSigned(...names: readonly [string, ...string[]]): Certificate {
-  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
-  const body = tbsCertificate(names, publicKey);
-  const signature = sign('sha256', body, privateKey);
-  const der = sequence(body, ECDSA_WITH_SHA256, bitString(signature));
+  return certificateFor(names);
+}
+
+export function certificateFor(
+  names: readonly [string, ...string[]],
+  { kind = 'ec', days = [-1, 1] }: CertificateOptions = {},
+): Certificate {
+  const { privateKey, publicKey } = keyPair(kind);
+  const algorithm = ALGORITHMS[kind];
+  const body = tbsCertificate(names, publicKey, algorithm, days);
+  const signature = sign(kind === 'ed25519' ? null : 'sha256', body, privateKey);
+  const der = sequence(body, algorithm, bitString(signature));
   const base64 = (der.toString('base64').match(/.{1,64}/g) ?? []).join('\n');
   return {
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
     cert: `-----BEGIN CERTIFICATE-----\n${base64}\n-----END CERTIFICATE-----\n`,
   };
+}
+
+function keyPair(kind: 'rsa' | 'ec' | 'ed25519'): { readonly privateKey: KeyObject; readonly publicKey: KeyObject } {
+  if (kind === 'rsa') return generateKeyPairSync('rsa', { modulusLength: 2048 });
+  return kind === 'ec' ? generateKeyPairSync('ec', { namedCurve: 'prime256v1' }) : generateKeyPairSync('ed25519');
 }
 
 /** One DER element: tag, length, content (X.690, 8.1). */
@@ -34,16 +54,25 @@ const bitString = (bits: Buffer): Buffer => element(0x03, Buffer.from([0]), bits
 const octets = (content: Buffer): Buffer => element(0x04, content);
 const objectId = (hex: string): Buffer => element(0x06, Buffer.from(hex, 'hex'));
 
-const ECDSA_WITH_SHA256 = sequence(objectId('2a8648ce3d040302'));
+const ALGORITHMS = {
+  ec: sequence(objectId('2a8648ce3d040302')),
+  rsa: sequence(objectId('2a864886f70d01010b'), element(0x05)),
+  ed25519: sequence(objectId('2b6570')),
+};
 const COMMON_NAME = objectId('550403');
 const SUBJECT_ALT_NAME = objectId('551d11');
 const BASIC_CONSTRAINTS = objectId('551d13');
 const DAY_MS = 86_400_000;
 
 /** What is signed (RFC 5280, 4.1). */
-function tbsCertificate(names: readonly [string, ...string[]], key: KeyObject): Buffer {
+function tbsCertificate(
+  names: readonly [string, ...string[]],
+  key: KeyObject,
+  algorithm: Buffer,
+  [from, to]: readonly [number, number],
+): Buffer {
   const name = sequence(element(0x31, sequence(COMMON_NAME, element(0x0c, Buffer.from(names[0])))));
-  const validity = sequence(utcTime(Date.now() - DAY_MS), utcTime(Date.now() + DAY_MS));
+  const validity = sequence(utcTime(Date.now() + from * DAY_MS), utcTime(Date.now() + to * DAY_MS));
   const version3 = element(0xa0, element(0x02, Buffer.from([2])));
   const serial = element(0x02, Buffer.concat([Buffer.from([1]), randomBytes(15)]));
   const alternatives = sequence(...names.map((dns) => element(0x82, Buffer.from(dns))));
@@ -52,7 +81,7 @@ function tbsCertificate(names: readonly [string, ...string[]], key: KeyObject): 
     0xa3,
     sequence(sequence(SUBJECT_ALT_NAME, octets(alternatives)), sequence(BASIC_CONSTRAINTS, octets(authority))),
   );
-  return sequence(version3, serial, ECDSA_WITH_SHA256, name, validity, name, key.export({ type: 'spki', format: 'der' }), extensions);
+  return sequence(version3, serial, algorithm, name, validity, name, key.export({ type: 'spki', format: 'der' }), extensions);
 }
 
 function utcTime(epochMs: number): Buffer {

@@ -1,0 +1,129 @@
+import { DYNAMIC_CERTIFICATE, dynamicCertificate, ServedCertificates, type KeyKind } from '../core/module/certificates.js';
+import { action, ApiError, assertPreconditions, type ActionContext } from '../core/module/control.js';
+import { coreModule } from '../core/module/manifest.js';
+import { serverAt } from '../core/module/server-place.js';
+import { Transactions, type Edit } from '../core/module/services.js';
+import type { Directive, NewDirective } from '../core/module/tree.js';
+import { DONE, type Versioned } from '../core/module/versioned.js';
+import { VirtualServers, type VirtualServerView } from '../core/module/virtual-servers.js';
+import { checkedCertificate, type CertificateInfo } from './srv_http_dyn_ssl_module/certificate-check.js';
+import { CertificateViews, type ShownServerCertificates } from './srv_http_dyn_ssl_module/certificate-view.js';
+
+interface ListParams {
+  /** The id that the page before ended with. */
+  readonly after?: number;
+  readonly limit?: number;
+}
+interface ChangeParams {
+  readonly type: 'add' | 'del';
+  readonly listens: readonly string[];
+  /** Each of them at each address; none: the default servers. */
+  readonly serverNames?: readonly string[];
+  readonly cert_info?: CertificateInfo;
+}
+
+/**
+ * Certificates of servers, changed at run time. One that comes by API is a directive of its own beside those of the file, which it takes the place
+ * of: without it they are in force again.
+ */
+@coreModule({ name: 'srv_http_dyn_ssl_module', api: '1.1', plane: 'data' })
+export class DynamicCertificates {
+  constructor(
+    private readonly servers: VirtualServers,
+    private readonly transactions: Transactions,
+    private readonly certificates: ServedCertificates,
+  ) {}
+
+  @action('ssl.list')
+  list({ after = 0, limit = Infinity }: ListParams): Versioned<readonly ShownServerCertificates[]> {
+    const all = [...this.servers.all()];
+    const secure = new Set(all.flatMap(secureAddresses));
+    const servers = all.filter(({ directive, addresses }) => directive.id > after && addresses.some((address) => secure.has(address)));
+    const isPage = after > 0 || limit !== Infinity;
+    // In pages they come in the order in which they were made, so that what comes or goes meanwhile moves nothing.
+    const page = (isPage ? servers.toSorted((a, b) => a.directive.id - b.directive.id) : servers).slice(0, limit);
+    const last = page.length < servers.length ? page.at(-1) : undefined;
+    const views = new CertificateViews(Date.now());
+    return {
+      value: page.map((server) => views.server(server, this.certificates.of(server.directive))),
+      version: String(this.transactions.version),
+      diff: [],
+      ...(last && { next: last.directive.id }),
+    };
+  }
+
+  @action('ssl.change')
+  async change(params: ChangeParams, context: ActionContext): Promise<Versioned> {
+    const { version, diff } = await this.transactions.apply(() => {
+      assertPreconditions(context, () => String(this.transactions.version));
+      const servers = this.#named(params);
+      return params.type === 'add' ? additions(servers, params.cert_info ?? {}) : removals(servers, params.cert_info?.cert_type);
+    }, context);
+    return { value: DONE, version: String(version), diff };
+  }
+
+  /** Every server that a name has at an address. @throws ApiError 404, with all that are missing */
+  #named({ listens, serverNames = [] }: ChangeParams): readonly Directive[] {
+    const names = serverNames.length === 0 ? [undefined] : serverNames;
+    const missing: ApiError[] = [];
+    const found = listens.flatMap((address) =>
+      names.flatMap((name) => {
+        try {
+          return [serverAt(this.servers, { addr_port: address, ...(name !== undefined && { server_name: name }) }).directive];
+        } catch (error) {
+          if (!(error instanceof ApiError)) throw error;
+          missing.push(error);
+          return [];
+        }
+      }),
+    );
+    const [first] = missing;
+    if (first !== undefined)
+      throw new ApiError(
+        first.status,
+        first.code,
+        first.message,
+        missing.map(({ message }) => ({ message })),
+      );
+    return [...new Map(found.map((server) => [server.id, server])).values()];
+  }
+}
+
+/** Addresses at which a server says that TLS is spoken; it is for all servers there. */
+function secureAddresses({ directive, addresses }: VirtualServerView): readonly string[] {
+  const lines = [...(directive.block?.named('listen') ?? [])];
+  const isSecure = lines.map(({ args }) => args.some(({ text }) => text === 'ssl'));
+  // A line may stand for several addresses.
+  return lines.length === addresses.length ? addresses.filter((_, at) => isSecure[at]) : isSecure.includes(true) ? addresses : [];
+}
+
+function additions(servers: readonly Directive[], info: CertificateInfo): Edit[] {
+  const { kind, chain, key } = checkedCertificate(info, Date.now());
+  const text: NewDirective = dynamicCertificate(kind, chain, key);
+  return servers.map((parent) => {
+    const target = certificateOf(parent, kind);
+    return target === undefined ? { op: 'add', parent, text } : { op: 'replace', target, text };
+  });
+}
+
+/** @param kind undefined: of all kinds @throws ApiError 404 */
+function removals(servers: readonly Directive[], kind: KeyKind | undefined): Edit[] {
+  return servers.flatMap((server) => {
+    const lines = [...(server.block?.named(DYNAMIC_CERTIFICATE) ?? [])];
+    const targets = kind === undefined ? lines : lines.filter((line) => kindOf(line) === kind);
+    if (targets.length === 0)
+      throw new ApiError(
+        404,
+        'CertificateNotFound',
+        `a server has no ${kind === undefined ? '' : `${kind} `}certificate that was set by API`,
+      );
+    return targets.map((target): Edit => ({ op: 'remove', target }));
+  });
+}
+
+const kindOf = ({ args }: Directive): string | undefined => args[0]?.text;
+
+function certificateOf({ block }: Directive, kind: KeyKind): Directive | undefined {
+  for (const line of block?.named(DYNAMIC_CERTIFICATE) ?? []) if (kindOf(line) === kind) return line;
+  return undefined;
+}
