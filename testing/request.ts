@@ -1,15 +1,14 @@
 /**
- * Requests and scopes for unit tests: handlers of a module called without a server.
+ * Requests for unit tests: handlers of a module called without a server.
  *
  * ```ts
- * const handlers = new Greeting().compile(fakeScope({ greeting: 'hello' }));
+ * const handlers = new Greeting().compile(fakeScope(Greeting, { greeting: 'hello' }));
  * const request = fakeRequest({ uri: '/a' });
  * handlers.content(request);
  * assert.deepEqual(request.sent, { status: 200, body: 'hello', contentType: undefined });
  * ```
  */
 import type { ExplainNotes } from '../core/module/explain.js';
-import { readFileSync } from 'node:fs';
 import { ApiError } from '../core/module/control.js';
 import {
   type BodySource,
@@ -24,6 +23,7 @@ import {
 import { fieldLine } from '../core/module/message-text.js';
 import type { Directive } from '../core/module/tree.js';
 import { FakeResponseBody } from './response-body.js';
+import { fakeScope } from './scope.js';
 
 /** What a request is to have; all else is that of `GET / HTTP/1.1` to `localhost`. */
 export interface FakeRequestOptions {
@@ -294,34 +294,4 @@ function isSame(one: string, other: string): boolean {
 
 export function fakeRequest(options: FakeRequestOptions = {}): FakeRequest {
   return new FakeRequest(options);
-}
-
-/** A scope with settings of this type: what `compile` of a module takes that declares them. */
-export type FakeScope<C extends object> = Omit<Scope, 'conf' | 'inner'> & { readonly conf: C; inner(block: Directive): FakeScope<C> };
-
-/** A location with these settings, in which every other block has the same ones. `own` is true for all of them, and what `fail` throws is an Error with the message; warnings (`advise`) are dropped. */
-export function fakeScope<C extends object>(conf: C): FakeScope<C> {
-  return {
-    kind: 'location',
-    conf,
-    directive: undefined,
-    parent: undefined,
-    args: { template: (text) => ({ constant: text, of: () => text }), parts: (text) => [text], path: (text) => text },
-    own: (name) => name in conf,
-    lines: (): readonly Directive[] => [],
-    fail: (message): never => {
-      throw new Error(message);
-    },
-    advise: () => undefined,
-    inner: () => fakeScope(conf),
-    file: (path, parse) => {
-      const bytes = readFileSync(path);
-      const fail = (line: number, message: string): never => {
-        throw new Error(`${message} in ${path}:${line}`);
-      };
-      return parse({ path, bytes, text: bytes.toString(), fail, each: (items, step) => Array.from(items, step) });
-    },
-    register: () => undefined,
-    each: (items, step) => Array.from(items, step),
-  };
 }

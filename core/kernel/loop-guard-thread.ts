@@ -9,16 +9,10 @@ import type { LoopGuardStart } from './loop-guard.js';
 const PROGRAM = new URL('../../', import.meta.url).href;
 
 class MainThreadWatch {
-  readonly #main = new Session();
-  readonly #urls = new Map<string, string>();
   /** The last beat of the main thread. */
   #beat = 0;
-  #hasAsked = false;
 
   constructor(private readonly start: LoopGuardStart) {
-    this.#main.connectToMainThread();
-    this.#main.on('Debugger.scriptParsed', ({ params: { scriptId, url } }) => void this.#urls.set(scriptId, url));
-    this.#main.on('Debugger.paused', ({ params: { callFrames } }) => this.#look(callFrames));
     // Replies need an event loop, which would end without work.
     setInterval(() => undefined, 2 ** 30);
   }
@@ -28,27 +22,34 @@ class MainThreadWatch {
     const { beats, ms } = this.start;
     do this.#beat = Atomics.load(beats, 0);
     while (Atomics.wait(beats, 0, this.#beat, ms) !== 'timed-out');
-    this.#hasAsked = true;
-    this.#main.post('Debugger.enable');
-    this.#main.post('Debugger.pause');
+    this.#stop();
   }
 
-  /** The main thread is stopped. */
-  #look(frames: readonly Debugger.CallFrame[]): void {
-    if (!this.#hasAsked) return;
-    this.#hasAsked = false;
-    const stillTurns = Atomics.load(this.start.beats, 0) !== this.#beat;
-    if (!stillTurns && this.#isOfModule(frames)) this.#main.post('Runtime.terminateExecution');
-    this.#main.post('Debugger.resume');
-    this.#main.post('Debugger.disable', () => this.watch());
+  /** Connected for as long as it takes: a process waits for its debuggers when it ends. */
+  #stop(): void {
+    const main = new Session();
+    main.connectToMainThread();
+    const urls = new Map<string, string>();
+    main.on('Debugger.scriptParsed', ({ params: { scriptId, url } }) => void urls.set(scriptId, url));
+    main.once('Debugger.paused', ({ params: { callFrames } }) => {
+      const stillTurns = Atomics.load(this.start.beats, 0) !== this.#beat;
+      if (!stillTurns && isOfModule(callFrames, urls)) main.post('Runtime.terminateExecution');
+      main.post('Debugger.resume');
+      main.post('Debugger.disable', () => {
+        main.disconnect();
+        this.watch();
+      });
+    });
+    main.post('Debugger.enable');
+    main.post('Debugger.pause');
   }
+}
 
-  /** @param frames the last one called first */
-  #isOfModule(frames: readonly Debugger.CallFrame[]): boolean {
-    const files = frames.map(({ location }) => this.#urls.get(location.scriptId) ?? '').filter((url) => url.startsWith('file:'));
-    const began = files.at(-1);
-    return began !== undefined && !began.startsWith(PROGRAM);
-  }
+/** @param frames the last one called first */
+function isOfModule(frames: readonly Debugger.CallFrame[], urls: ReadonlyMap<string, string>): boolean {
+  const files = frames.map(({ location }) => urls.get(location.scriptId) ?? '').filter((url) => url.startsWith('file:'));
+  const began = files.at(-1);
+  return began !== undefined && !began.startsWith(PROGRAM);
 }
 
 new MainThreadWatch(workerData as LoopGuardStart).watch();

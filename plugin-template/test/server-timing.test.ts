@@ -5,7 +5,8 @@
 import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { fakeRequest, fakeScope } from 'srv/testing/request.js';
+import { fakeRequest } from 'srv/testing/request.js';
+import { fakeScope } from 'srv/testing/scope.js';
 import { checkConf, startSrv, type Site, type TestServer } from 'srv/testing/server.js';
 import { ServerTiming } from '../modules/acme_http_server_timing_module.mjs';
 
@@ -44,7 +45,7 @@ await test('rejects a value that it does not know', async () => {
 });
 
 await test('takes the last of several upstream times', () => {
-  const handlers = new ServerTiming().compile(fakeScope({ server_timing: true }));
+  const handlers = new ServerTiming().compile(fakeScope(ServerTiming, { server_timing: true }));
   const request = fakeRequest({ variables: { upstream_header_time: '-, 0.009' } });
   handlers?.header?.(request);
   assert.match(request.response.get('Server-Timing') ?? '', /upstream;dur=9$/);

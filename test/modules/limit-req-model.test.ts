@@ -3,11 +3,9 @@ import * as fc from 'fast-check';
 import { LimitReq } from '../../modules/srv_http_limit_req_module.js';
 import { DECLINED, DONE } from '../../core/module/http.js';
 import type { Log } from '../../core/module/services.js';
-import type { Zones } from '../../core/module/zones.js';
-import { ZoneHolds } from '../../core/zone/holds.js';
-import { ZoneRecords } from '../../core/zone/records.js';
-import { Zone } from '../../core/zone/zone.js';
-import { fakeRequest, fakeScope } from '../../testing/request.js';
+import { fakeRequest } from '../../testing/request.js';
+import { fakeScope } from '../../testing/scope.js';
+import { FakeZones } from '../../testing/zones.js';
 
 interface Setting {
   readonly rate: number;
@@ -17,23 +15,15 @@ interface Setting {
 
 /** One limit, and requests of one key that come at these times: what becomes of each, in milliseconds of delay, or `-1` if it is rejected. */
 function real({ rate, burst, delay }: Setting, times: readonly number[]): number[] {
-  const clock = { now: 0 };
-  const zone = Zone.create('z', 65536);
-  const zones: Zones = {
-    records: (_, options) => ZoneRecords.open(zone, options, clock)!,
-    holds: () => ZoneHolds.open(zone, 0, 1)!,
-  };
+  const zones = new FakeZones();
   const log: Log = { write: () => undefined, enabled: () => false };
-  const scope = fakeScope({
+  const scope = fakeScope(LimitReq, {
     limit_req_zone: [{ key: { constant: 'k', of: () => 'k' }, zone: { name: 'z', size: 65536 }, rate }],
     limit_req: [{ zone: 'z', burst: burst * 1000, delay: delay * 1000, nodelay: false }],
-    limit_req_status: 503,
-    limit_req_log_level: 'error',
-    limit_req_dry_run: false,
   });
-  const check = new LimitReq(zones, log).compile(scope as never)?.preaccess;
+  const check = new LimitReq(zones, log).compile(scope)?.preaccess;
   return times.map((now) => {
-    clock.now = now;
+    zones.now = now;
     const request = Object.assign(fakeRequest(), { startTime: now });
     const result = check?.(request);
     if (result === 503) return -1;

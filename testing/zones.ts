@@ -1,0 +1,38 @@
+/** Shared memory for unit tests: that of a server with one worker, without the server. */
+import type { ZoneSize } from '../core/module/args.js';
+import { Zones, type Holds, type RecordOptions, type Records } from '../core/module/zones.js';
+import { ZoneHolds } from '../core/zone/holds.js';
+import { ZoneRecords } from '../core/zone/records.js';
+import { Zone } from '../core/zone/zone.js';
+
+/**
+ * The zones that are asked for, each made when it is asked for first. Records expire as {@link now} says.
+ *
+ * ```ts
+ * const zones = new FakeZones();
+ * const handlers = new Visits(zones).compile(fakeScope(Visits, { visits: { key, zone: { name: 'visits', size: 65_536 } } }));
+ * ```
+ */
+export class FakeZones extends Zones {
+  /** Epoch milliseconds, which a test sets; at first the time it is. */
+  now = Date.now();
+  readonly #zones = new Map<string, Zone>();
+
+  records<F extends string, S extends string = never>(zone: ZoneSize, options: RecordOptions<F, S>): Records<F, S> {
+    return ZoneRecords.open(this.#zone(zone), options, this) ?? tooSmall(zone);
+  }
+
+  holds(zone: ZoneSize): Holds {
+    return ZoneHolds.open(this.#zone(zone), 0, 1) ?? tooSmall(zone);
+  }
+
+  #zone({ name, size }: ZoneSize): Zone {
+    const zone = this.#zones.get(name) ?? Zone.create(name, size);
+    this.#zones.set(name, zone);
+    return zone;
+  }
+}
+
+function tooSmall({ name }: ZoneSize): never {
+  throw new RangeError(`zone "${name}" is too small`);
+}
