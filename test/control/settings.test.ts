@@ -9,7 +9,7 @@ const LOADED = ['bwlist', 'header'].map((name) => `load_module modules/srv_http_
 const MODULES: NodeOptions = {
   main: `load_module modules/srv_http_config_module.so; load_module modules/srv_http_location_module.so; ${LOADED}`,
   controlMain: `load_module modules/srv_http_config_api_module.so; load_module modules/srv_http_history_api_module.so;
-    load_module modules/srv_http_location_api_module.so; ${LOADED}`,
+    load_module modules/srv_http_location_api_module.so; load_module modules/srv_http_transactions_api_module.so; ${LOADED}`,
 };
 const SERVER = (name: string): string => `server {
   listen 127.0.0.1:%%PORT_web%%; listen 127.0.0.1:%%PORT_second%%;
@@ -17,8 +17,26 @@ const SERVER = (name: string): string => `server {
   location / { alias /dev/; add_header X-File 1; add_more_header X-More 1; try_files /none =204; location = /inner { return 204; } }
   location ~ ^/pattern { try_files /none =204; }
 }`;
-const NAMES = ['rules', 'families', 'header', 'nested', 'all', 'errors', 'version', 'dry', 'drift', 'order', 'page', 'roll', 'inject'];
-const shared = sharedNode({ ...MODULES, http: NAMES.map(SERVER).join('\n'), server: 'return 204;' });
+const OTHERS = `
+  server { listen 127.0.0.1:%%PORT_others%%; server_name "~^(a|b)\\d{1,2};" *.wild.example; location / { return 204; } }
+  server { listen 127.0.0.1:%%PORT_others%%; location / { return 204; } }`;
+const NAMES = [
+  'rules',
+  'families',
+  'header',
+  'nested',
+  'all',
+  'errors',
+  'version',
+  'dry',
+  'drift',
+  'order',
+  'page',
+  'roll',
+  'inject',
+  'added',
+];
+const shared = sharedNode({ ...MODULES, http: `${NAMES.map(SERVER).join('\n')}\n${OTHERS}`, server: 'return 204;' });
 
 /** Calls of one key for one server, and requests to it. */
 class Site {
@@ -301,7 +319,7 @@ test('pages have the servers in one order, and name the next one', async (t) => 
     path = next;
     t.true(pages < 10);
   }
-  t.deepEqual([...names].sort(), NAMES.map((name) => `${name}.example`).sort());
+  for (const name of NAMES) t.true(names.has(`${name}.example`), name);
 });
 
 /** The access rules of the one location that has some. */
@@ -309,6 +327,67 @@ async function rulesShown(at: Node): Promise<unknown> {
   const { servers } = (await at.call('GET', '/config/http_dyn_bwlist')).json as { servers: { locations: { access: string[] }[] }[] };
   return servers[0]?.locations[0]?.access;
 }
+
+test('servers with patterns, masks and no name are named as they are shown', async (t) => {
+  const node = await shared();
+  const listens = [`127.0.0.1:${node.srv.port('others')}`];
+  const own = (serverNames?: readonly string[]) => ({
+    listens,
+    ...(serverNames && { serverNames }),
+    headers: [{ key: 'X-Of', value: String(serverNames) }],
+  });
+  const patterns = ['~^(a|b)\\d{1,2};', '*.wild.example'];
+  const put = (...servers: readonly object[]) => node.call('PUT', '/config/http_dyn_header', { servers });
+  const both = await put(own(patterns), own(['']));
+  t.is(both.status, 200, both.body);
+  const { servers } = (await node.call('GET', '/config/http_dyn_header')).json as {
+    servers: { listens: string[]; serverNames: string[] }[];
+  };
+  const names = servers.filter((server) => server.listens[0] === listens[0]).map(({ serverNames }) => serverNames);
+  t.deepEqual(names, [patterns, ['']]);
+  t.is((await put(own())).status, 200, 'without names: the default server');
+  const { headers } = await get(node.srv.port('others'), '/', { headers: { host: 'b12;' } });
+  t.is(headers['x-of'], 'undefined');
+});
+
+test('a setting in a location of the API goes with it, and is one change with it in a transaction', async (t) => {
+  const added = await site('http_dyn_header', 'added');
+  const { node, server } = added;
+  const [addr_port] = server.listens;
+  const place = { addr_port, server_name: 'added.example' };
+  const headers = [{ key: 'X-New', value: '$uri' }];
+  const calls = [
+    {
+      method: 'POST',
+      path: '/v1/dyn_loc',
+      body: { ...place, locations: [{ location_rule: '^~', location_name: '/new', location_body: 'return 204' }] },
+    },
+    {
+      method: 'PUT',
+      path: '/v1/config/http_dyn_header',
+      body: { servers: [{ ...server, locations: [{ location: '^~ /new', headers }] }] },
+    },
+    {
+      method: 'PUT',
+      path: '/v1/config/http_dyn_bwlist',
+      body: { servers: [{ ...server, locations: [{ location: '/', access: ['deny all'] }] }] },
+    },
+  ];
+  const refused = await node.call('POST', '/transactions', {
+    calls: calls.map((call) => ({ ...call, body: JSON.parse(JSON.stringify(call.body).replace('deny all', 'deny')) as unknown })),
+  });
+  t.is(refused.status, 400, refused.body);
+  t.is((await added.request('/new')).headers['x-new'], undefined);
+  const together = await node.call('POST', '/transactions', { calls });
+  t.is(together.status, 200, together.body);
+  t.is((await added.request('/new')).headers['x-new'], '/new');
+  t.is((await added.request('/')).status, 403);
+  const shown = (await added.locations()).find(({ location }) => location === '^~ /new');
+  t.deepEqual(shown?.['headers'], [{ ...headers[0], always: false }]);
+  const gone = await node.call('PUT', '/dyn_loc', { type: 'del', ...place, location_rule: '^~', location_name: '/new' });
+  t.is(gone.status, 200, gone.body);
+  t.is(errorOf(await added.put([{ location: '^~ /new', headers: [] }])).code, 'LocationNotFound');
+});
 
 const ETAG = /^"[0-9a-f]+"$/;
 

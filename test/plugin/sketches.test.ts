@@ -36,6 +36,7 @@ const DATA = `
   load_module modules/acme_http_maintenance_module.mjs;
   load_module modules/acme_http_client_kind_module.mjs;
   load_module modules/acme_http_drain_module.mjs;
+  load_module modules/acme_http_greeting_module.mjs;
   load_module modules/acme_http_visits_module.mjs;
   load_module modules/acme_http_hits_module.mjs;
   load_module modules/acme_http_two_choices_module.mjs;
@@ -58,6 +59,8 @@ const DATA = `
 const CONTROL = `
   load_module modules/srv_http_sendmsg_module.js;
   load_module modules/acme_http_drain_module.mjs;
+  load_module modules/acme_http_greeting_module.mjs;
+  load_module modules/srv_http_config_api_module.js;
   events {}
   http { server { listen 127.0.0.1:%%PORT_ctrl%%; location /api { dyn_module_api; } } }`;
 
@@ -104,6 +107,18 @@ test('the sketches are built and do what the page says', async (t) => {
   t.is((await json(ctrl, 'POST', '/api/v1/acme_drain', { upstream: 1 })).status, 400);
   const document = await json(ctrl, 'GET', '/api/v1/openapi.json');
   t.regex(document.body, /"\/v1\/acme_drain"/);
+
+  const greet = (fields: object) =>
+    json(ctrl, 'PUT', '/api/v1/config/acme_greeting', {
+      servers: [{ listens: [`127.0.0.1:${web}`], locations: [{ location: '/', ...fields }] }],
+    });
+  t.is((await greet({ greeting: 'hello; é', greeting_shout: 'true' })).status, 200);
+  t.is((await get(web, '/')).headers['x-greeting'], Buffer.from('HELLO; É').toString('latin1'));
+  t.is((await greet({ greeting_shout: null })).status, 200);
+  const { servers } = (await json(ctrl, 'GET', '/api/v1/config/acme_greeting')).json as { servers: { locations: unknown }[] };
+  t.deepEqual(servers[0]?.locations, [{ location: '/', greeting: 'hello; é' }]);
+  t.is((await greet({ greeting: 1 })).status, 400);
+  t.deepEqual((await json(ctrl, 'GET', '/api/v1/config')).json, ['acme_greeting']);
 });
 
 const RECIPES = `
