@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import test, { type ExecutionContext } from 'ava';
 import { bodyOf, httpBackend } from '../harness/backends.js';
-import { get, type Answer } from '../harness/client.js';
+import { get, type HttpResponse } from '../harness/client.js';
 import { runSrv, startSrv } from '../harness/srv.js';
 import { tempFolder } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
@@ -71,7 +71,7 @@ if (isRoot) {
     const proxying = `client_body_temp_path bodies; location / { proxy_pass http://127.0.0.1:${backend.port}; }`;
     const srv = await startSrv(t, conf('daemon daemon').replace('return 200 "ok";', proxying), { prefix });
     const uid = await waitFor('another user', () => identity(srv.pid) !== '0' && identity(srv.pid));
-    const upload = (): Promise<Answer> => get(srv.port('web'), '/', { method: 'POST', body: 'x'.repeat(100_000) });
+    const upload = (): Promise<HttpResponse> => get(srv.port('web'), '/', { method: 'POST', body: 'x'.repeat(100_000) });
     t.is((await upload()).body, '100000');
     t.is(String(statSync(srv.path('bodies')).uid), uid);
     t.is(statSync(srv.path('bodies/other')).uid, 0, "what is in it may be anybody's");

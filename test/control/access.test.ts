@@ -2,7 +2,7 @@ import { chmodSync, existsSync, readFileSync, renameSync, statSync, writeFileSyn
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { hashOf, makeToken, printTokenLine, scopesOf } from '../../core/control/access/token-file.js';
-import { exchange, get, json, type JsonAnswer } from '../harness/client.js';
+import { exchange, get, json, type JsonResponse } from '../harness/client.js';
 import { shared as sharedBy } from '../harness/scope.js';
 import { tempFolder, writeInto } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
@@ -64,12 +64,13 @@ const MEMBERS = (upstream: string): string => `/upstream_api/http/upstreams/${up
 const authorization = (token: string): { authorization: string } => ({ authorization: `Bearer ${token}` });
 
 /** A call on one of the listeners; `who` is the name of a token or the whole field. */
-async function call(port: string, who: Name | undefined, method: string, path: string, body?: unknown): Promise<JsonAnswer> {
+async function call(port: string, who: Name | undefined, method: string, path: string, body?: unknown): Promise<JsonResponse> {
   const { node, tokens } = await shared();
   return json(node.srv.port(port), method, `/api/v1${path}`, body, who === undefined ? {} : authorization(tokens[who]));
 }
 
-const outcome = (answer: JsonAnswer): string => (answer.status < 400 ? String(answer.status) : `${answer.status} ${errorOf(answer).code}`);
+const outcome = (answer: JsonResponse): string =>
+  answer.status < 400 ? String(answer.status) : `${answer.status} ${errorOf(answer).code}`;
 
 /** The lines of the audit log, once there is one that fits. */
 function audited(node: Node, requestId: string): Promise<Record<string, unknown>> {

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import test from 'ava';
 import type { Explanation } from '../../core/module/explain.js';
 import { httpBackend } from '../harness/backends.js';
-import { get, type Answer } from '../harness/client.js';
+import { get, type HttpResponse } from '../harness/client.js';
 import { shared, type Scope } from '../harness/scope.js';
 import { errorOf } from './api-client.js';
 import { startNode, type Node } from './node.js';
@@ -143,7 +143,7 @@ function real(
   node: Node,
   path: string,
   { method = 'GET', host = 'a.org', headers = {}, port = 'site' }: Asked = {},
-): Promise<Answer | undefined> {
+): Promise<HttpResponse | undefined> {
   // Closed without a response: 444.
   return get(node.srv.port(port), path, { method, headers: { ...headers, host: `${host}:${node.srv.port(port)}` } }).catch(() => undefined);
 }

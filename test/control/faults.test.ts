@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { httpBackend } from '../harness/backends.js';
-import { connectRaw, json, type JsonAnswer } from '../harness/client.js';
+import { connectRaw, json, type JsonResponse } from '../harness/client.js';
 import { plugin } from '../harness/plugins.js';
 import { runSrv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
@@ -137,7 +137,7 @@ test('a worker that hangs makes a change fail, is replaced, and the next change 
 });
 
 /** The API waits half a second longer than the data plane waits for its workers: on a busy machine that may be too short, and it says so. */
-function answered(call: () => Promise<JsonAnswer>): Promise<JsonAnswer> {
+function answered(call: () => Promise<JsonResponse>): Promise<JsonResponse> {
   return waitFor('what the data plane says', async () => {
     const said = await call();
     return !/did not respond in time/.test(said.body) && said;

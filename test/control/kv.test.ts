@@ -1,5 +1,5 @@
 import test from 'ava';
-import { get, type Answer } from '../harness/client.js';
+import { get, type HttpResponse } from '../harness/client.js';
 import { runSrv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
 import { errorOf } from './api-client.js';
@@ -89,7 +89,7 @@ test.serial('a page of large pairs ends early, and Link leads through all of the
   const seen: string[] = [];
   let path: string | undefined = '/api/v1/kv?prefix=gr%C3%B6%C3%9Fe&limit=1000';
   while (path !== undefined) {
-    const page: Answer = await get(node.srv.port('api'), path);
+    const page: HttpResponse = await get(node.srv.port('api'), path);
     t.true(page.body.length < 2 * 1024 * 1024);
     seen.push(...(JSON.parse(page.body) as { key: string }[]).map(({ key }) => key));
     path = /^<(.*)>; rel="next"$/.exec(String(page.headers['link'] ?? ''))?.[1];

@@ -1,12 +1,12 @@
 import test from 'ava';
-import { get, type Answer } from '../harness/client.js';
+import { get, type HttpResponse } from '../harness/client.js';
 import { startNode, type Node } from './node.js';
 
 const COUNT = 30_000;
 const address = (n: number): string => `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}:80`;
 
 /** Replaces the members of `demo`. */
-function put(node: Node, list: readonly object[] | string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+function put(node: Node, list: readonly object[] | string, headers: Readonly<Record<string, string>> = {}): Promise<HttpResponse> {
   return get(node.srv.port('api'), '/api/v1/upstream_api/http/upstreams/demo/servers/', {
     method: 'PUT',
     headers: { 'content-type': 'application/json', ...headers },

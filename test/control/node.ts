@@ -1,5 +1,5 @@
 /** A whole node for black-box tests: data plane with workers, broker, control plane. */
-import { get, json, type JsonAnswer } from '../harness/client.js';
+import { get, json, type JsonResponse } from '../harness/client.js';
 import { shared, type Scope } from '../harness/scope.js';
 import { startSrv, type Srv, type SrvOptions } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
@@ -27,12 +27,12 @@ export class Node {
   constructor(readonly srv: Srv) {}
 
   /** A call of the API; `path` is below `/api/v1`. */
-  call(method: string, path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}): Promise<JsonAnswer> {
+  call(method: string, path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}): Promise<JsonResponse> {
     return json(this.srv.port('api'), method, `/api/v1${path}`, body, headers);
   }
 
   /** A call of the member API; `path` is below the list of groups. */
-  upstreams(method: string, path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}): Promise<JsonAnswer> {
+  upstreams(method: string, path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}): Promise<JsonResponse> {
     return this.call(method, `/upstream_api/http/upstreams${path}`, body, headers);
   }
 

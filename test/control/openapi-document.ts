@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava';
 import { Compile } from 'typebox/compile';
 import { StrictSchema } from '../../core/control/schema.js';
-import { get, type Answer } from '../harness/client.js';
+import { get, type HttpResponse } from '../harness/client.js';
 
 type Components = Readonly<Record<string, Readonly<Record<string, object>>>>;
 type Content = Readonly<Record<string, { readonly schema: object }>>;
@@ -51,7 +51,7 @@ export class OpenApiDocument {
     path: string,
     body?: unknown,
     headers: Readonly<Record<string, string>> = {},
-  ): Promise<Answer> {
+  ): Promise<HttpResponse> {
     const sent = typeof body === 'string' ? body : JSON.stringify(body);
     const answer = await get(this.port, `/api/v1${path}`, {
       method,
@@ -77,7 +77,7 @@ export class OpenApiDocument {
     return operation;
   }
 
-  #assertForm({ headers, body }: Answer, name: string, content: Content = {}): void {
+  #assertForm({ headers, body }: HttpResponse, name: string, content: Content = {}): void {
     const type = String(headers['content-type']).replace(/;.*/, '');
     const schema = content[type]?.schema;
     this.t.truthy(schema, `${name}: ${type} is not in the document`);

@@ -1,6 +1,6 @@
 /** What clients of NGINX Plus send: the calls of its public Go client, with which its Kubernetes controller and its Prometheus exporter work. */
 import { isDeepStrictEqual } from 'node:util';
-import { json, type JsonAnswer } from '../harness/client.js';
+import { json, type JsonResponse } from '../harness/client.js';
 
 /** A server as the client marshals it: without what is not set. */
 export interface PlusServer {
@@ -59,7 +59,7 @@ export class PlusClient {
     }
   }
 
-  async #write(method: string, path: string, expected: number, body?: unknown): Promise<JsonAnswer> {
+  async #write(method: string, path: string, expected: number, body?: unknown): Promise<JsonResponse> {
     this.writes.push(`${method} ${path}`);
     const answer = await json(this.port, method, `/api/9/${path}`, body);
     if (answer.status !== expected) throw new Error(`${method} ${path}: ${answer.status} ${answer.body}`);

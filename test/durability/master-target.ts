@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Listed, Member } from './ledger.js';
 import type { Call } from './master-process.js';
-import { GROUPS, NoAnswer, type Group, type Target } from './target.js';
+import { GROUPS, NoResponse, type Group, type Target } from './target.js';
 
 const SCRIPT = new URL('master-process.js', import.meta.url).pathname;
 
@@ -74,7 +74,7 @@ export class MasterTarget implements Target {
     const call = ++this.#count;
     this.#child?.stdin?.write(`${JSON.stringify({ ...what, call })}\n`);
     return new Promise((resolve, reject) => {
-      if (this.#child?.exitCode !== null || this.#child.signalCode !== null) reject(new NoAnswer('the master is gone'));
+      if (this.#child?.exitCode !== null || this.#child.signalCode !== null) reject(new NoResponse('the master is gone'));
       else this.#calls.set(call, { resolve, reject });
     });
   }
@@ -88,11 +88,11 @@ export class MasterTarget implements Target {
     const pending = this.#calls.get(message.call ?? -1);
     this.#calls.delete(message.call ?? -1);
     if (message.error === undefined) pending?.resolve(message.value);
-    else pending?.reject(/shutting down/.test(message.error) ? new NoAnswer(message.error) : new Error(message.error));
+    else pending?.reject(/shutting down/.test(message.error) ? new NoResponse(message.error) : new Error(message.error));
   }
 
   #giveUp(): void {
-    for (const { reject } of this.#calls.values()) reject(new NoAnswer('the master was killed'));
+    for (const { reject } of this.#calls.values()) reject(new NoResponse('the master was killed'));
     this.#calls.clear();
   }
 }

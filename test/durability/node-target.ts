@@ -2,13 +2,13 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { json, type JsonAnswer } from '../harness/client.js';
+import { json, type JsonResponse } from '../harness/client.js';
 import { guard } from '../harness/guard.js';
 import { SRV } from '../harness/srv.js';
 import { writeInto } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
 import type { Listed, Member } from './ledger.js';
-import { GROUPS, NoAnswer, type Group, type Target } from './target.js';
+import { GROUPS, NoResponse, type Group, type Target } from './target.js';
 
 /** A whole server with its helpers, changed through its API. */
 export class NodeTarget implements Target {
@@ -104,11 +104,11 @@ export class NodeTarget implements Target {
     );
   }
 
-  async #call(method: string, path: string, body?: unknown): Promise<JsonAnswer> {
+  async #call(method: string, path: string, body?: unknown): Promise<JsonResponse> {
     const answer = await json(this.api, method, `/api/v1/upstream_api/http/upstreams${path}`, body).catch((error: unknown) => {
-      throw new NoAnswer(String(error));
+      throw new NoResponse(String(error));
     });
-    if (answer.status === 503) throw new NoAnswer(answer.body);
+    if (answer.status === 503) throw new NoResponse(answer.body);
     if (answer.status >= 300) throw new Error(`${method} ${path} ${JSON.stringify(body)}: ${answer.status} ${answer.body}`);
     return answer;
   }

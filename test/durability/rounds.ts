@@ -3,7 +3,7 @@ import { appendFileSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Ledger, type Member } from './ledger.js';
-import { GROUPS, NoAnswer, type Group, type Target } from './target.js';
+import { GROUPS, NoResponse, type Group, type Target } from './target.js';
 
 const WRITERS = 2;
 /** Addresses of each writer: few, so that one is soon used again by another member. */
@@ -98,7 +98,7 @@ export class KillRounds {
         this.figures.answered++;
       }
     } catch (error) {
-      if (!(error instanceof NoAnswer)) throw error;
+      if (!(error instanceof NoResponse)) throw error;
       this.figures.cut++;
     }
   }

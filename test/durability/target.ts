@@ -5,7 +5,7 @@ export const GROUPS = ['plain', 'kept', 'stuck'] as const;
 export type Group = (typeof GROUPS)[number];
 
 /** The call had no response, or one that does not say whether the change was made. */
-export class NoAnswer extends Error {}
+export class NoResponse extends Error {}
 
 /** A server that is started and killed in the same place again and again. */
 export interface Target {
@@ -14,11 +14,11 @@ export interface Target {
   /** Starts it. Resolves when it takes calls, or when it is gone before that. */
   start(): { readonly ready: Promise<void>; readonly gone: Promise<void> };
   list(group: Group): Promise<Listed[]>;
-  /** @throws NoAnswer */
+  /** @throws NoResponse */
   add(group: Group, member: Member): Promise<number>;
-  /** @throws NoAnswer */
+  /** @throws NoResponse */
   change(group: Group, id: number, before: Member, after: Member): Promise<void>;
-  /** @throws NoAnswer */
+  /** @throws NoResponse */
   remove(group: Group, id: number): Promise<void>;
   reload(): void;
   quit(): void;

@@ -76,7 +76,7 @@ export async function exchange(t: ExecutionContext, to: number | string, bytes: 
   return connection.receiveAll(timeoutMs);
 }
 
-export interface Answer {
+export interface HttpResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   /** Names and values in turn, as they came. */
@@ -94,7 +94,7 @@ export interface RequestOptions {
 }
 
 /** One request on a connection of its own to a loopback port. */
-export function get(port: number, path: string, options: RequestOptions = {}): Promise<Answer> {
+export function get(port: number, path: string, options: RequestOptions = {}): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(
       {
@@ -134,7 +134,7 @@ export async function json(
   path: string,
   body?: unknown,
   headers: OutgoingHttpHeaders = {},
-): Promise<JsonAnswer> {
+): Promise<JsonResponse> {
   const answer = await get(port, path, {
     method,
     headers: body === undefined ? headers : { 'content-type': 'application/json', ...headers },
@@ -143,6 +143,6 @@ export async function json(
   return { ...answer, json: answer.body === '' ? undefined : (JSON.parse(answer.body) as unknown) };
 }
 
-export interface JsonAnswer extends Answer {
+export interface JsonResponse extends HttpResponse {
   readonly json: unknown;
 }

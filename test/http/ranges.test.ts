@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { httpBackend } from '../harness/backends.js';
-import { type Answer, get } from '../harness/client.js';
+import { type HttpResponse, get } from '../harness/client.js';
 import { shared, type Scope } from '../harness/scope.js';
 import { startSrv, type Srv } from '../harness/srv.js';
 
@@ -101,7 +101,7 @@ test('what is compressed has no ranges', async (t) => {
 });
 
 /** The parts of a multipart body: their Content-Range and their bytes. */
-function parts(t: ExecutionContext, { status, headers, body }: Answer): [string, string][] {
+function parts(t: ExecutionContext, { status, headers, body }: HttpResponse): [string, string][] {
   t.is(status, 206);
   t.is(headers['content-length'], String(body.length));
   const [, boundary = ''] = /^multipart\/byteranges; boundary=(\w+)$/.exec(headers['content-type'] ?? '') ?? [];

@@ -3,7 +3,7 @@ import { request as httpRequest } from 'node:http';
 import test, { type ExecutionContext } from 'ava';
 import { Passwords } from '../../modules/srv_http_auth_basic_module/passwords.js';
 import { check } from '../harness/check.js';
-import { get, type Answer } from '../harness/client.js';
+import { get, type HttpResponse } from '../harness/client.js';
 import { startNginx } from '../harness/nginx.js';
 import { freePort } from '../harness/ports.js';
 import { testWith } from '../harness/programs.js';
@@ -216,7 +216,7 @@ test('a password that was right is not hashed for every request; changes of the 
   const right = '$6$rounds=100000$saltsalt$W6Pjgp5jRhOycjhz1JdUTjE.eBO2c/gf64ukBCYIUsagE3B8HkkRYGvkhQw7S1S6nh6jR9hV6IhhRIHR8xSWY0';
   const srv = await startSrv(t, ONE_SERVER, { files: { ...PAGE, 'conf/users': `ada:${right}\n` } });
   const port = srv.port('web');
-  const login = (name: string): Promise<Answer> => get(port, '/', { headers: { authorization: basic(`${name}:secret`) } });
+  const login = (name: string): Promise<HttpResponse> => get(port, '/', { headers: { authorization: basic(`${name}:secret`) } });
   const begin = performance.now();
   t.is((await login('ada')).status, 200);
   const first = performance.now() - begin;

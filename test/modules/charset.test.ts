@@ -81,7 +81,7 @@ function files(t: ExecutionContext): string {
   return root;
 }
 
-/** Answers with the charset that the path names. */
+/** Responds with the charset that the path names. */
 async function member(t: ExecutionContext): Promise<number> {
   const { port } = await rawBackend(t, (socket) => {
     socket.once('data', (bytes) => {

@@ -1,7 +1,7 @@
 /** `userid` (ngx_http_userid_module): cookies and variables have the forms of nginx. */
 import test, { type ExecutionContext } from 'ava';
 import { check } from '../harness/check.js';
-import { get, type Answer } from '../harness/client.js';
+import { get, type HttpResponse } from '../harness/client.js';
 import { nginxVerdict, startNginx } from '../harness/nginx.js';
 import { freePort } from '../harness/ports.js';
 import { testWith } from '../harness/programs.js';
@@ -35,12 +35,12 @@ const shown = (cookie: string): string => {
     .toUpperCase();
 };
 
-function cookieOf({ headers }: Answer): string | undefined {
+function cookieOf({ headers }: HttpResponse): string | undefined {
   return headers['set-cookie']?.[0];
 }
 
 async function assertSite(t: ExecutionContext, port: number): Promise<void> {
-  const ask = (path: string, cookie = ''): Promise<Answer> => get(port, path, { headers: cookie === '' ? {} : { cookie } });
+  const ask = (path: string, cookie = ''): Promise<HttpResponse> => get(port, path, { headers: cookie === '' ? {} : { cookie } });
 
   const first = await ask('/on');
   const [, value = ''] = NEW.exec(cookieOf(first) ?? '') ?? [];

@@ -4,7 +4,7 @@ import { copyFileSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
-import { connectRaw, get, json, type Answer } from '../harness/client.js';
+import { connectRaw, get, json, type HttpResponse } from '../harness/client.js';
 import { shared } from '../harness/scope.js';
 import { startSrv, type Srv } from '../harness/srv.js';
 import { tempFolder, writeInto } from '../harness/temp.js';
@@ -163,7 +163,7 @@ test('the recipes are built and do what the page says', async (t) => {
   t.is(page.headers['content-length'], '24');
   t.is((await get(web, '/text')).body, 'text');
 
-  const key = (value: string): Promise<Answer> => get(web, '/keys', { headers: { 'x-api-key': value } });
+  const key = (value: string): Promise<HttpResponse> => get(web, '/keys', { headers: { 'x-api-key': value } });
   t.is((await key('two')).status, 200);
   t.like(await get(web, '/keys'), { status: 401, body: 'X-Api-Key is missing or unknown\n' });
   writeInto(srv.prefix, 'conf/keys.txt', 'two\nth ree\nf our\n');

@@ -31,6 +31,6 @@ export function readHttp2Report(output: string): Load {
     seconds: Number(time) * { us: 1e-6, ms: 1e-3, s: 1 }[unit as 'us' | 'ms' | 's'],
     p50: NaN,
     p99: NaN,
-    faults: [...(faults > 0 ? [`h2load: ${faults} failed requests`] : []), ...(Number(done) === 0 ? ['h2load: not one answer'] : [])],
+    faults: [...(faults > 0 ? [`h2load: ${faults} failed requests`] : []), ...(Number(done) === 0 ? ['h2load: not one response'] : [])],
   };
 }

@@ -18,20 +18,20 @@ export interface Target {
 }
 
 /**
- * Waits until a server that was just started answers a request with 200. Throws, with what the process printed, when it ends
+ * Waits until a server that was just started responds to a request with 200. Throws, with what the process printed, when it ends
  * before or takes longer than a minute.
- * @returns milliseconds on the clock of performance.now() when the answer came
+ * @returns milliseconds on the clock of performance.now() when the response came
  */
 export async function answers(target: Target, process: Started): Promise<number> {
   const deadline = performance.now() + START_TIMEOUT_MS;
   while (performance.now() < deadline) {
     if (await answersOnce(target)) return performance.now();
     if (process.child.exitCode !== null || process.child.signalCode !== null) {
-      throw new Error(`ended before it answered: ${lastLines(process.output())}`);
+      throw new Error(`ended before it responded: ${lastLines(process.output())}`);
     }
     await delay(1);
   }
-  throw new Error(`did not answer within ${START_TIMEOUT_MS / 1000} s: ${lastLines(process.output())}`);
+  throw new Error(`did not respond within ${START_TIMEOUT_MS / 1000} s: ${lastLines(process.output())}`);
 }
 
 async function answersOnce(target: Target): Promise<boolean> {
@@ -60,7 +60,7 @@ async function answersHttp2({ port, path }: Target): Promise<boolean> {
   }
 }
 
-export interface Answer {
+export interface HttpResponse {
   readonly status: number;
   readonly text: string;
 }
@@ -81,7 +81,7 @@ export class HttpClient {
   }
 
   /** Sends a request, with `body` as JSON when it is given. Throws when the connection fails. */
-  async send(method: string, path: string, body?: unknown, fields: Readonly<Record<string, string>> = {}): Promise<Answer> {
+  async send(method: string, path: string, body?: unknown, fields: Readonly<Record<string, string>> = {}): Promise<HttpResponse> {
     const json = body === undefined ? '' : JSON.stringify(body);
     const described = body === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(json) };
     const headers = { ...described, ...fields };

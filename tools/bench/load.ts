@@ -19,7 +19,7 @@ export interface Load {
   /** Milliseconds; NaN: the program does not say. */
   readonly p50: number;
   readonly p99: number;
-  /** Answers that were no success, and socket errors: the run does not count. */
+  /** Responses that were no success, and socket errors: the run does not count. */
   readonly faults: readonly string[];
 }
 

@@ -6,5 +6,4 @@ export const enum Stage {
   Server,
   Location,
   Content,
-  Answered,
 }

@@ -143,7 +143,7 @@ export const throughputScenarios: readonly Scenario[] = traffics.map((traffic) =
       for (let measured = 0; measured < lab.pace.seconds; measured += TURN_SECONDS) {
         parts.push(await turns.take(() => measurePart(lab, traffic, site)));
       }
-      for (const { load } of parts) faults.push(...load.faults, ...shortAnswers(traffic, load));
+      for (const { load } of parts) faults.push(...load.faults, ...shortResponses(traffic, load));
       return figures(traffic, parts);
     }),
 }));
@@ -196,7 +196,7 @@ function figures(traffic: Traffic, parts: readonly Part[]): Figures {
 }
 
 /** Whole answers only: a server that sends less than the body works less. */
-function shortAnswers(traffic: Traffic, result: Load): string[] {
+function shortResponses(traffic: Traffic, result: Load): string[] {
   return result.bytes < result.requests * traffic.body ? ['answers were shorter than the body'] : [];
 }
 

@@ -213,7 +213,7 @@ export class ClientConnection implements Timed, IdleClient, SocketUser {
   }
 
   /**
-   * Ends after the current answer (graceful quit, a listener that is removed, a place for another client). If there is none: at once if its
+   * Ends after the current response (graceful quit, a listener that is removed, a place for another client). If there is none: at once if its
    * place is needed; else it waits a little for a request that may be on its way, of which the client would not know whether it was carried out.
    */
   drain(): void {
@@ -331,7 +331,7 @@ export class ClientConnection implements Timed, IdleClient, SocketUser {
     if (request.finished) this.#afterRequest(request);
   }
 
-  /** A head that is not a request: answers and closes. No handler runs, nothing reaches a backend. */
+  /** A head that is not a request: responds and closes. No handler runs, nothing reaches a backend. */
   #reject(): void {
     this.#input.clear();
     const request = rejectedRequest(this.#stream, this.#heads);
@@ -339,7 +339,7 @@ export class ClientConnection implements Timed, IdleClient, SocketUser {
     this.context.flow.reject(request, this.#heads.code);
   }
 
-  /** What is here of a head will not become whole, and nobody waits for an answer: it is logged, as nginx does. */
+  /** What is here of a head will not become whole, and nobody waits for a response: it is logged, as nginx does. */
   #abandonHead(status: number, reason: string): void {
     if (!this.#heads.hasPartialHead) return;
     this.client.requests++;
@@ -363,7 +363,7 @@ export class ClientConnection implements Timed, IdleClient, SocketUser {
     // The last piece of the body may have been the one that made it wait.
     if (this.socket.isPaused()) this.socket.resume();
     if (this.socket.writableNeedDrain) {
-      // A slow reader: its next request waits until this answer is taken.
+      // A slow reader: its next request waits until this response is consumed.
       this.watchSending(request);
       return;
     }

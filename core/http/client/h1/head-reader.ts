@@ -19,7 +19,7 @@ export const enum Reading {
 
 /** Reads the heads of one connection's requests, whole or in pieces, into the scratch of the parser (`HttpContext.head`). */
 export class HeadReader {
-  /** Of a rejected head: the status to answer with, or nginx's own code for it (494: too large). */
+  /** Of a rejected head: the status to respond with, or nginx's own code for it (494: too large). */
   code = 0;
   /** Of a rejected head: why, for the error log. */
   reason = '';
