@@ -50,6 +50,12 @@ const directives = {
     default: 'off',
     doc: 'Requires a token from clients of the API; the file has the hashes and scopes of all tokens. "srv token" edits it, a reload reads it.',
   }),
+  api_client_certificate: directive({
+    in: IN,
+    args: { certificate: text('subject | sha256:fingerprint'), scopes: rest(text('scope')) },
+    many: true,
+    doc: 'What the owner of a client certificate may do (ssl_verify_client): by the subject, in the form of $ssl_client_s_dn, or the fingerprint.',
+  }),
   api_read_only: directive({
     in: IN,
     args: flag(),
@@ -101,7 +107,7 @@ export class ModuleApi implements HttpModule {
     const lines = scope.own('api_limit_except') ? scope.lines('api_limit_except') : [];
     return {
       tokenFile: tokenFile(scope),
-      certificates: [],
+      certificates: conf.api_client_certificate.map((entry, at) => ({ ...entry, line: scope.lines('api_client_certificate')[at]! })),
       limits: scope.each(lines.entries(), ([at, line]) => this.#limit(scope, line, conf.api_limit_except[at]!)),
       isReadOnly: conf.api_read_only,
       failedAttempts: count === 0 ? undefined : { count, ms: within },

@@ -3,16 +3,17 @@ import type { SecureVersion } from 'node:tls';
 import { choice, flag, rest, size, text, time } from '../core/module/args.js';
 import { DYNAMIC_CERTIFICATE, KEY_KINDS, ServedCertificates, type ServedCertificate } from '../core/module/certificates.js';
 import { file, type ConfFile } from '../core/module/file.js';
-import type { Scope } from '../core/module/http.js';
+import type { HttpHandlers, Scope } from '../core/module/http.js';
 import type { InputFile } from '../core/module/resource.js';
 import { httpModule, type TlsSessions, type TlsSettings } from '../core/module/manifest.js';
 import { Events } from '../core/module/events.js';
-import { ServerInfo, Tasks } from '../core/module/services.js';
+import { Log, ServerInfo, Tasks } from '../core/module/services.js';
 import { ArgError, directive, type ArgType } from '../core/module/spec.js';
 import type { Directive } from '../core/module/tree.js';
 import { CertificateWatch } from './srv_http_ssl_module/certificate-watch.js';
 import { pairsInForce, type KeyPair } from './srv_http_ssl_module/key-pairs.js';
 import { EqualTexts, pem } from './srv_http_ssl_module/pem.js';
+import { clientCheck, clientDirectives, clientTls, clientVariables } from './srv_http_ssl_module/client-verification.js';
 import { besideTickets } from './srv_http_ssl_module/session-cache.js';
 import { SessionCaches } from './srv_http_ssl_module/session-caches.js';
 
@@ -110,6 +111,7 @@ const directives = {
     default: '30d',
     doc: 'Time before the end of a certificate from which on the event certificate.expiring tells of it, once a day; 0: never.',
   }),
+  ...clientDirectives,
   ssl_buffer_size: directive({ in: IN, args: size(), doc: 'Accepted; has no effect.' }),
 };
 
@@ -119,12 +121,13 @@ const CHECK_EVERY = 3_600_000;
 /** SSL_OP_CIPHER_SERVER_PREFERENCE is an option of its own in Node; this one is SSL_OP_NO_TICKET of OpenSSL. */
 const NO_TICKET = 0x4000;
 
-/** TLS for servers (ngx_http_ssl_module): certificates, versions, ciphers. Client certificates and OCSP come with the HTTP directives in full. */
+/** TLS for servers (ngx_http_ssl_module): certificates of servers and clients, versions, ciphers. */
 @httpModule({
   name: 'srv_http_ssl_module',
   api: '1.1',
   directives,
   provides: [ServedCertificates],
+  variables: clientVariables,
 })
 export class Ssl implements ServedCertificates {
   readonly #caches = new SessionCaches();
@@ -141,6 +144,7 @@ export class Ssl implements ServedCertificates {
   constructor(
     private readonly info: ServerInfo,
     private readonly tasks: Tasks,
+    private readonly log: Log,
     events: Events,
   ) {
     this.#watch = new CertificateWatch(events);
@@ -216,6 +220,11 @@ export class Ssl implements ServedCertificates {
     });
   }
 
+  compileServer(scope: Scope<typeof directives>): HttpHandlers | undefined {
+    const check = clientCheck(scope, clientTls(scope, fingerprint).clientAuthority, this.log);
+    return check && { post_read: check };
+  }
+
   compileTls(scope: Scope<typeof directives>): TlsSettings | undefined {
     const { conf } = scope;
     if (conf.ssl_certificate.length + conf[DYNAMIC_CERTIFICATE].length === 0) return undefined;
@@ -230,6 +239,7 @@ export class Ssl implements ServedCertificates {
     const pairs = this.#pairs(scope);
     const cert = pairs.map((pair) => pair.cert);
     this.#watchCertificates(scope, pairs);
+    const clients = clientTls(scope, fingerprint);
     const sessions = this.#sessions(conf.ssl_session_cache.words);
     const [ticketKeys = this.#madeTicketKeys(fingerprint(cert)), ...formerKeys] = this.#ticketKeysOf(scope);
     const settings: TlsSettings = {
@@ -240,8 +250,9 @@ export class Ssl implements ServedCertificates {
       ecdhCurve: conf.ssl_ecdh_curve,
       sessionTimeout: Math.ceil(conf.ssl_session_timeout / 1000),
       ...versions(conf.ssl_protocols.versions),
-      // A session is good for the certificate that it was made with.
-      sessionIdContext: fingerprint(cert).slice(0, 32),
+      ...clients,
+      // A session is good for the certificate that it was made with, and for what the client was asked for.
+      sessionIdContext: fingerprint([...cert, Buffer.from(clients.clientAuthority ?? '')]).slice(0, 32),
       ticketKeys,
       ...(formerKeys.length > 0 && { formerTicketKeys: formerKeys }),
       ...(!conf.ssl_session_tickets && { secureOptions: NO_TICKET }),

@@ -62,6 +62,8 @@ const CONNECTION: ClientConnection = {
   localPort: 80,
   secure: false,
   proxy: undefined,
+  certificate: undefined,
+  clientAuthority: undefined,
   requests: 1,
 };
 

@@ -22,9 +22,9 @@ export const NGINX_DIRECTIVES: ReadonlySet<string> = new Set(
   proxy_ssl_conf_command proxy_ssl_crl proxy_ssl_password_file proxy_store proxy_store_access
   proxy_upload_rate request_pool_size resolver resolver_timeout
   slice ssi ssl_alpn ssl_certificate_cache
-  ssl_client_certificate ssl_crl ssl_dhparam ssl_early_data ssl_object_cache_inheritable ssl_ocsp ssl_ocsp_cache ssl_ocsp_responder
+  ssl_dhparam ssl_early_data ssl_object_cache_inheritable ssl_ocsp ssl_ocsp_cache ssl_ocsp_responder
   ssl_password_file ssl_preread ssl_reject_handshake ssl_stapling ssl_stapling_file ssl_stapling_responder ssl_stapling_verify
-  ssl_trusted_certificate ssl_verify_client ssl_verify_depth stream
+  ssl_trusted_certificate ssl_verify_depth stream
   subrequest_output_buffer_size tunnel_pass
   `.split(/\s+/),
 );

@@ -22,8 +22,13 @@ const REJECTIONS: readonly { readonly status: number; readonly code: string; rea
     text: 'the data plane did not respond within "handler_timeout": GET shows whether a change was made',
   },
 ];
-/** nginx's own statuses (too long a header, TLS trouble), which clients see as 400. */
-const SHOWN_AS_400 = new Set([494, 495, 496, 497]);
+/** nginx's own statuses, which clients see as 400. */
+const SHOWN_AS_400 = new Map([
+  [494, 'a header line is too long'],
+  [495, 'the client certificate is not valid'],
+  [496, 'a client certificate is required'],
+  [497, 'a plain HTTP request was sent to an HTTPS port'],
+]);
 
 /** What knows the methods of a path. */
 interface Paths {
@@ -53,8 +58,9 @@ export function apiErrors(paths: Paths, places: readonly ApiPlace[]): (request: 
 }
 
 function failureOf(status: number): ApiError {
-  const shown = SHOWN_AS_400.has(status) ? 400 : status;
-  const known = REJECTIONS.find((rejection) => rejection.status === shown);
-  if (known !== undefined) return new ApiError(shown, known.code, known.text);
-  return status < 500 ? new ApiError(shown, 'BadRequest', 'request rejected') : new ApiError(shown, 'InternalError', 'internal error');
+  const malformed = SHOWN_AS_400.get(status);
+  if (malformed !== undefined) return new ApiError(400, 'BadRequest', malformed);
+  const known = REJECTIONS.find((rejection) => rejection.status === status);
+  if (known !== undefined) return new ApiError(status, known.code, known.text);
+  return status < 500 ? new ApiError(status, 'BadRequest', 'request rejected') : new ApiError(status, 'InternalError', 'internal error');
 }

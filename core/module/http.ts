@@ -197,6 +197,25 @@ export interface UpstreamHeaders {
   remove(name: string): void;
 }
 
+/** The certificate that a client has shown (`ssl_verify_client`). */
+export interface ClientCertificate {
+  /** Why it is not valid: OpenSSL's words. Undefined: an authority that the server trusts has signed it. */
+  readonly error: string | undefined;
+  /** Name of what it was verified against, see {@link TlsSettings.clientAuthority}. */
+  readonly authority: string;
+  /** In the form of RFC 2253: `CN=deploy,O=Example`. */
+  readonly subject: string;
+  readonly issuer: string;
+  /** Hexadecimal digits in capitals. */
+  readonly serial: string;
+  /** SHA-1 and SHA-256 of it in hexadecimal digits. */
+  readonly fingerprint: string;
+  readonly fingerprint256: string;
+  /** Epoch milliseconds of its end. */
+  readonly validTo: number;
+  readonly pem: string;
+}
+
 /** The client's connection. */
 export interface ClientConnection {
   readonly id: number;
@@ -210,6 +229,10 @@ export interface ClientConnection {
   readonly requests: number;
   /** What came in front of its first request by the PROXY protocol; undefined: nothing is expected there. */
   readonly proxy: ProxyHeader | undefined;
+  /** The client's certificate. Undefined: it has shown none, or was not asked for one. */
+  readonly certificate: ClientCertificate | undefined;
+  /** What the handshake asked for a certificate of: {@link TlsSettings.clientAuthority}. Undefined: it did not. */
+  readonly clientAuthority: string | undefined;
 }
 
 /**

@@ -80,6 +80,11 @@ export interface TlsSessions {
 
 /** Certificate, protocols and ciphers of one server, as `tls.createSecureContext` takes them. */
 export interface TlsSettings extends SecureContextOptions {
+  /**
+   * Clients are asked for a certificate, which is compared with `ca` and `crl`; any result lets the handshake succeed. A name that no other
+   * set of authorities has.
+   */
+  readonly clientAuthority?: string;
   /** Absent: clients resume with tickets or not at all. */
   readonly sessions?: TlsSessions;
   /** Further keys in the form of `ticketKeys`, for tickets that were encrypted with them; clients get new ones then. */

@@ -1,4 +1,4 @@
-import type { ProxyHeader } from '../module/http.js';
+import type { ClientCertificate, ProxyHeader } from '../module/http.js';
 import type { ClientSocket } from './socket-user.js';
 
 /** A connection that a listener has accepted: its socket and what its preludes have found out, for the engine that serves it. */
@@ -13,6 +13,9 @@ export class AcceptedConnection {
   prefersHttp2 = false;
   /** The host name that the client asked for (SNI), in lower case. */
   serverName: string | undefined = undefined;
+  /** What the handshake asked for a certificate of, and the certificate. */
+  clientAuthority: string | undefined = undefined;
+  certificate: ClientCertificate | undefined = undefined;
   /** How many preludes have begun. The listener's. */
   preludes = 0;
 

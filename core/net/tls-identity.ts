@@ -7,6 +7,8 @@ export interface TlsIdentity {
   readonly context: SecureContext;
   /** Protocols to choose from by ALPN, in the form of the wire (RFC 7301, 3.1); the first one that the client offers is spoken. */
   readonly alpn: Buffer;
+  /** Clients are asked for a certificate; undefined: they are not. */
+  readonly clientAuthority: string | undefined;
   /** Undefined: clients resume with tickets or not at all. */
   readonly sessions: SessionKeeper | undefined;
 }

@@ -7,16 +7,20 @@ import { FailedAttempts } from '../../core/control/access/failed-attempts.js';
 import { Scopes } from '../../core/control/access/scopes.js';
 import { findToken, hashOf, makeToken, printTokenLine, tokensIn } from '../../core/control/access/token-file.js';
 import { check } from '../harness/check.js';
+import { selfSigned } from '../harness/certificate.js';
 import { runSrv, type Run } from '../harness/srv.js';
 import { tempFolder, writeInto } from '../harness/temp.js';
 
+const { cert, key } = selfSigned('localhost');
+const TLS = 'ssl_certificate c.pem; ssl_certificate_key c.key;';
 const MAIN = `helper broker modules/srv_helper_broker_module.so conf/broker.conf;
 helper ctrl modules/srv_helper_ctrl_module.so conf/ctrl.conf; events {}`;
 
 /** What `-t` says of a server of the control plane, which begins on line 2. */
 async function checked(t: ExecutionContext, server: string): Promise<string> {
   const ctrl = `load_module modules/srv_http_sendmsg_module.so; events {} http {\n${server}\n}`;
-  return (await check(t, MAIN, { 'conf/broker.conf': '', 'conf/ctrl.conf': ctrl, 'conf/open': '' })).stderr;
+  return (await check(t, MAIN, { 'conf/broker.conf': '', 'conf/ctrl.conf': ctrl, 'conf/open': '', 'conf/c.pem': cert, 'conf/c.key': key }))
+    .stderr;
 }
 
 test('an API that other machines reach requires authentication', async (t) => {
@@ -30,6 +34,11 @@ test('an API that other machines reach requires authentication', async (t) => {
     [`server { listen %%PORT_a%%; auth_basic off; auth_basic_user_file users; ${api} }`, String.raw`0\.0\.0\.0:\d+`],
     [`server { listen %%PORT_a%%; auth_basic x; ${api} }`, String.raw`0\.0\.0\.0:\d+`],
     [`server { listen %%PORT_a%%; allow 10.0.0.0/8; deny all; ${api} }`, String.raw`0\.0\.0\.0:\d+`],
+    [`server { listen %%PORT_a%%; ${TLS} ssl_verify_client on; ssl_client_certificate c.pem; ${api} }`, String.raw`0\.0\.0\.0:\d+`],
+    [
+      `server { listen %%PORT_a%% ssl; ${TLS} ssl_verify_client optional; ssl_client_certificate c.pem; ${api} }`,
+      String.raw`0\.0\.0\.0:\d+`,
+    ],
     [`server { listen %%PORT_a%%; api_tokens off; ${api} }`, String.raw`0\.0\.0\.0:\d+`],
   ];
   for (const [server, address] of rejected) {
@@ -44,6 +53,7 @@ test('an API that other machines reach requires authentication', async (t) => {
     `server { listen 127.0.0.1:%%PORT_a%%; listen 127.1.2.3:%%PORT_a%%; listen unix:%%PREFIX%%/s; ${api} }`,
     `server { listen [::1]:%%PORT_a%%; ${api} }`,
     `server { listen %%PORT_a%%; auth_basic x; auth_basic_user_file open; ${api} }`,
+    `server { listen %%PORT_a%% ssl; ${TLS} ssl_verify_client on; ssl_client_certificate c.pem; ${api} }`,
     `server { listen %%PORT_a%%; auth_request /auth; ${api} }`,
     'server { listen %%PORT_a%%; location / { return 204; } }',
   ];
@@ -54,6 +64,9 @@ test('errors in the settings of access are reported at their lines', async (t) =
   const cases: [settings: string, error: RegExp][] = [
     ['api_tokens missing;', /open\(\) ".*conf\/missing" failed \(2: No such file or directory\) in .*ctrl.conf:2/],
     ['api_tokens open;', /conf\/open" can be read or changed by other users \(mode 0644\) in .*ctrl.conf:2/],
+    ['api_client_certificate CN=x read;', /"api_client_certificate" has no effect without "ssl_verify_client" in .*ctrl.conf:2/],
+    ['api_client_certificate sha256:12 read;', /invalid fingerprint "sha256:12" in .*ctrl.conf:2/],
+    ['api_client_certificate CN=x raed;', /invalid scope "raed" in .*ctrl.conf:2/],
     ['api_read_only yes;', /invalid value "yes" in "api_read_only" directive.* in .*ctrl.conf:2/],
     ['api_failed_attempts 10;', /invalid number of arguments in "api_failed_attempts" directive in .*ctrl.conf:2/],
     ['api_failed_attempts x 1m;', /"api_failed_attempts" directive invalid number in .*ctrl.conf:2/],
@@ -70,6 +83,17 @@ test('errors in the settings of access are reported at their lines', async (t) =
     const api = settings.startsWith('dyn_module_api') ? '' : 'dyn_module_api;';
     t.regex(await checked(t, `server { listen 127.0.0.1:%%PORT_a%%; location /api { ${settings} ${api} } }`), error, settings);
   }
+  const tls: [settings: string, error: RegExp][] = [
+    ['ssl_verify_client on;', /no ssl_client_certificate for ssl_verify_client in .*ctrl.conf:2/],
+    ['ssl_verify_client maybe;', /invalid value "maybe" in .*ctrl.conf:2/],
+    [
+      'ssl_verify_client on; ssl_client_certificate none.pem;',
+      /cannot load certificate ".*none.pem": 2: No such file or directory in .*ctrl.conf:2/,
+    ],
+    ['ssl_verify_client on; ssl_client_certificate open;', /cannot load certificate ".*conf\/open": no certificate found in .*ctrl.conf:2/],
+  ];
+  for (const [settings, error] of tls)
+    t.regex(await checked(t, `server { listen 127.0.0.1:%%PORT_a%% ssl; ${TLS} ${settings} }`), error, settings);
 });
 
 function errorsOf(text: string): string[] {

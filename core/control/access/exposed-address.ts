@@ -48,16 +48,17 @@ function isExposed({ host, path }: ListenOptions): boolean {
  * An API that anybody can reach has to know its clients.
  * @throws ConfigError at the `listen` line
  */
-export function assertNotExposed(scope: Scope, { isProtected, settings }: LocationAccess): void {
+export function assertNotExposed(scope: Scope, access: LocationAccess): void {
   const exposed = exposedAddresses(scope);
-  if (!isProtected && !hasAuthentication(scope)) {
-    for (const { address, line } of exposed) {
+  if (!hasAuthentication(scope)) {
+    for (const { address, isEncrypted, line } of exposed) {
+      if (access.isProtected(isEncrypted)) continue;
       const remedy = 'use "api_tokens" with a file that "srv token add" makes, or listen on 127.0.0.1 or on a unix socket';
       scope.fail(`the API on "${address}" requires clients to authenticate`, line, remedy);
     }
   }
   const plain = exposed.find(({ isEncrypted }) => !isEncrypted);
-  if (settings.tokenFile !== undefined && plain !== undefined)
+  if (access.settings.tokenFile !== undefined && plain !== undefined)
     scope.advise(`tokens for the API on "${plain.address}" are sent unencrypted, use "listen ... ssl"`, plain.line);
 }
 

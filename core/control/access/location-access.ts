@@ -1,16 +1,22 @@
 import type { ApiAccessSettings } from '../../module/api-access.js';
-import type { HttpRequest, Scope } from '../../module/http.js';
+import type { ClientCertificate, HttpRequest, Scope } from '../../module/http.js';
 import { unauthorized } from './access-error.js';
 import { LocationCaller, type Caller, type Identity } from './caller.js';
+import { Certificates } from './certificate-scopes.js';
+import type { Scopes } from './scopes.js';
 import { exposureOf, expiryText, findToken, tokensIn, type Token } from './token-file.js';
 
 /** RFC 6750, 2.1: one token68, and nothing else in the field. */
 const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
+const identityOf = ({ subject: actor }: ClientCertificate, scopes?: Scopes): Identity => ({ actor, by: 'certificate', scopes });
 const EVERYBODY: Identity = { actor: 'anonymous', by: 'none', scopes: undefined };
 
 /** Who may use the API in one location. */
 export class LocationAccess {
   readonly #tokens: readonly Token[];
+  readonly #certificates: Certificates;
+  /** The server accepts only clients with a valid certificate, on its TLS addresses. */
+  readonly #isVerified: boolean;
 
   /** @throws ConfigError */
   constructor(
@@ -20,11 +26,25 @@ export class LocationAccess {
     private readonly now: () => number = Date.now,
   ) {
     this.#tokens = this.#tokensOf(scope);
+    const [verify] = scope.lines('ssl_verify_client');
+    this.#isVerified = verify?.args[0]?.text === 'on';
+    this.#certificates = new Certificates(scope, settings.certificates, now);
+    const [line] = settings.certificates;
+    if (line !== undefined && (verify?.args[0]?.text ?? 'off') === 'off')
+      scope.fail(
+        '"api_client_certificate" has no effect without "ssl_verify_client"',
+        line.line,
+        'add "ssl_verify_client on;" to the server',
+      );
   }
 
-  /** Clients have to say who they are. */
-  get isProtected(): boolean {
-    return this.settings.tokenFile !== undefined;
+  /** Clients have to say who they are. @param isSecure on an address with TLS */
+  isProtected(isSecure: boolean): boolean {
+    return this.#requiresIdentity || (isSecure && this.#isVerified);
+  }
+
+  get #requiresIdentity(): boolean {
+    return this.settings.tokenFile !== undefined || this.settings.certificates.length > 0;
   }
 
   /** @throws ApiError 401 */
@@ -33,9 +53,22 @@ export class LocationAccess {
   }
 
   #identityOf(request: HttpRequest): Identity {
-    if (!this.isProtected) return EVERYBODY;
     const sent = request.header('authorization');
-    if (sent === undefined) throw unauthorized('a token is required: Authorization: Bearer TOKEN', false);
+    if (sent !== undefined && this.settings.tokenFile !== undefined) return this.#ownerOf(sent);
+    const { certificate } = request.connection;
+    if (!this.#requiresIdentity) return certificate === undefined || certificate.error !== undefined ? EVERYBODY : identityOf(certificate);
+    const scopes = certificate && this.#certificates.find(certificate);
+    if (certificate !== undefined && scopes !== undefined) return identityOf(certificate, scopes);
+    throw unauthorized(this.#missing(certificate), false);
+  }
+
+  #missing(certificate: ClientCertificate | undefined): string {
+    if (this.settings.tokenFile !== undefined) return 'a token is required: Authorization: Bearer TOKEN';
+    return certificate === undefined ? 'a client certificate is required' : 'the client certificate is not known here, or has expired';
+  }
+
+  /** @param sent the field Authorization @throws ApiError 401 */
+  #ownerOf(sent: string): Identity {
     const [, text] = BEARER.exec(sent) ?? [];
     const token = text === undefined ? undefined : findToken(this.#tokens, text);
     if (token === undefined) throw unauthorized('the token is not valid', true);

@@ -1,4 +1,4 @@
-import type { ClientConnection, ProxyHeader } from '../../module/http.js';
+import type { ClientCertificate, ClientConnection, ProxyHeader } from '../../module/http.js';
 import type { AcceptedConnection } from '../../net/accepted-connection.js';
 import type { Connection } from './connection.js';
 import type { ServerNames } from '../site/server-names.js';
@@ -39,6 +39,12 @@ export class SocketClient implements ClientConnection {
   }
   get secure(): boolean {
     return this.accepted.secure;
+  }
+  get certificate(): ClientCertificate | undefined {
+    return this.accepted.certificate;
+  }
+  get clientAuthority(): string | undefined {
+    return this.accepted.clientAuthority;
   }
   get proxy(): ProxyHeader | undefined {
     return this.accepted.proxy;

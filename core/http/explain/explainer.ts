@@ -153,6 +153,11 @@ function clientOf({ client, hostName }: ParsedQuestion, { group, secure }: Found
     secure,
     requests: 1,
     proxy: undefined,
+    certificate: undefined,
+    // As if the handshake had been for the host of the URL.
+    clientAuthority: secure
+      ? (group.names.find(hostName).server.tls ?? group.names.defaultServer.tls)?.identity.clientAuthority
+      : undefined,
   };
 }
 

@@ -1,4 +1,4 @@
-import type { ClientConnection, ProxyHeader } from '../../module/http.js';
+import type { ClientCertificate, ClientConnection, ProxyHeader } from '../../module/http.js';
 
 /** The client of a request that came through a proxy: everything but its address is the proxy's connection. */
 export class ForwardedClient implements ClientConnection {
@@ -22,6 +22,12 @@ export class ForwardedClient implements ClientConnection {
   }
   get requests(): number {
     return this.connection.requests;
+  }
+  get certificate(): ClientCertificate | undefined {
+    return this.connection.certificate;
+  }
+  get clientAuthority(): string | undefined {
+    return this.connection.clientAuthority;
   }
   get proxy(): ProxyHeader | undefined {
     return this.connection.proxy;

@@ -22,10 +22,15 @@ const SESSION_ID = 32;
 
 /** @throws Error of OpenSSL for certificates, keys and ciphers that cannot be used */
 export function serverTls(settings: TlsSettings): ServerTls {
-  const { sessions, formerTicketKeys = [], ...options } = settings;
+  const { sessions, formerTicketKeys = [], clientAuthority, ...options } = settings;
   const context: SecureContext = nodeTls().createSecureContext(options);
   if (options.ticketKeys !== undefined && formerTicketKeys.length > 0) useTicketKeys(context, [options.ticketKeys, ...formerTicketKeys]);
-  const identity = { context, alpn: HTTP1, sessions: sessions && new SessionEvents(sessions, options.sessionTimeout ?? 0) };
+  const identity = {
+    context,
+    alpn: HTTP1,
+    clientAuthority,
+    sessions: sessions && new SessionEvents(sessions, options.sessionTimeout ?? 0),
+  };
   return { settings, identity, http2Identity: { ...identity, alpn: HTTP2 } };
 }
 

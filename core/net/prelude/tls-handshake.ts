@@ -2,6 +2,7 @@ import type { Server } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { AcceptedConnection } from '../accepted-connection.js';
 import type { NetContext } from '../net-context.js';
+import { clientCertificate } from '../client-certificate.js';
 import { nodeTls } from '../node-tls.js';
 import { attach, detach } from '../socket-user.js';
 import type { TlsIdentities } from '../tls-identity.js';
@@ -71,6 +72,8 @@ export class TlsHandshake extends Prelude {
       isServer: true,
       secureContext: identity.context,
       ALPNProtocols: identity.alpn,
+      requestCert: identity.clientAuthority !== undefined,
+      rejectUnauthorized: false,
       // All that is asked of a server here is to emit the events of sessions.
       ...(identity.sessions === undefined ? {} : { server: identity.sessions.eventsFor(session) as Server }),
     });
@@ -78,10 +81,10 @@ export class TlsHandshake extends Prelude {
     connection.socket.client = this;
     attach(connection.socket);
     secure.once('error', (error) => (this.#error ||= error.message.trim()));
-    secure.once('secure', () => this.#secured(secure, serverName));
+    secure.once('secure', () => this.#secured(secure, serverName, identity.clientAuthority));
   }
 
-  #secured(socket: TLSSocket, serverName: string): void {
+  #secured(socket: TLSSocket, serverName: string, clientAuthority: string | undefined): void {
     const { connection } = this;
     this.identities.onHandshake(socket.isSessionReused());
     // An error of TLS ends the connection also from now on, see TLSSocket in Node's lib/_tls_wrap.js.
@@ -89,6 +92,8 @@ export class TlsHandshake extends Prelude {
     connection.secure = true;
     connection.alpn = socket.alpnProtocol || undefined;
     connection.serverName = serverName || undefined;
+    connection.clientAuthority = clientAuthority;
+    if (clientAuthority !== undefined) connection.certificate = clientCertificate(socket, clientAuthority);
     this.finish(undefined);
   }
 }
