@@ -1,10 +1,13 @@
 /** What a module of the control plane sees: routes with schemas, calls, replies, errors. */
 import 'reflect-metadata';
 import { setImmediate } from 'node:timers/promises';
+import { shownText, shownValues } from './secrets.js';
 import type { Static, TSchema } from 'typebox';
 
 /** A failure of an API call. `code` is stable and in the catalogue; `text` is for people and names no path of the server. */
 export class ApiError extends Error {
+  readonly details: readonly unknown[];
+
   /**
    * @param status 400 to 599
    * @param code a name such as `UpstreamNotFound`: one of srv's, or the module's own
@@ -14,9 +17,11 @@ export class ApiError extends Error {
     readonly status: number,
     readonly code: string,
     text: string,
-    readonly details: readonly unknown[] = [],
+    details: readonly unknown[] = [],
   ) {
-    super(text);
+    // A caller may send a key in the wrong field, and read it in an error that quotes it.
+    super(shownText(text));
+    this.details = shownValues(details);
     if (!(Number.isInteger(status) && status >= 400 && status < 600))
       throw new TypeError(`the status of an ApiError must be 400 to 599, not ${status}`);
     if (!CODE.test(code)) throw new TypeError(`the code of an ApiError must be a name like UpstreamNotFound, not "${code}"`);

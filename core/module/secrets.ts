@@ -23,3 +23,10 @@ export function shownText(text: string): string {
   if (!text.includes(DATA) && !text.includes('PRIVATE KEY')) return text;
   return text.replaceAll(KEY_ARGUMENT, `$1${DATA}${MASK}`).replaceAll(KEY_IN_TEXT, MASK);
 }
+
+/** JSON values as they are shown. */
+export function shownValues(values: readonly unknown[]): readonly unknown[] {
+  const text = JSON.stringify(values);
+  if (!text.includes('PRIVATE KEY')) return values;
+  return JSON.parse(text, (_, value: unknown) => (typeof value === 'string' ? shownText(value) : value)) as unknown[];
+}

@@ -206,6 +206,10 @@ test.serial('what clients could not use is rejected, every reason at once', asyn
     await reject({}),
     'InvalidField\n/cert_info/cert_type is required\n/cert_info/certificate is required\n/cert_info/certificateKey is required',
   );
+  const swapped = await node.call('PUT', '/ssl', { type: 'add', listens: [good.key], cert_info: info(good) });
+  t.is(errorOf(swapped).code, 'InvalidField');
+  t.regex(swapped.body, /\(secret\)/);
+  t.notRegex(swapped.body + node.srv.read('logs/ctrl.log'), /MIG/, 'a key in the wrong field is not quoted');
   const both = certificateFor(['x.example'], { days: [-9, -1] });
   t.is((await reject(infoOf('rsa', { cert: both.cert, key: otherKey.key }))).split('\n').length, 4, 'expired, another kind, another key');
   t.is(await everywhere(t, node.srv.port('tls'), 'a.example', ECC), fingerprintOf(file), 'nothing has changed');
