@@ -68,7 +68,8 @@ export class EventsApi implements HttpModule {
       keepAlive: () => this.#keepAlive,
       leaving: this.info.leaving,
     });
-    return { status: 200, type: 'text/event-stream', stream };
+    // For an nginx in front of it, which would hold the events back otherwise.
+    return { status: 200, type: 'text/event-stream', stream, headers: { 'X-Accel-Buffering': 'no' } };
   }
 }
 

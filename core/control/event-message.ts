@@ -26,6 +26,11 @@ export function eventMessage(type: Published[0], data: Published[1], subject: Pu
   return { type, subject, data: text };
 }
 
+/** Tells that so many events were left out. */
+export function droppedEvents(count: number): EventMessage {
+  return eventMessage('events.dropped', { count });
+}
+
 /** `srv/events/member.state/shop/10.0.0.1:80`. What has a meaning in topics is percent-encoded. */
 export function topicOf({ type, subject }: Pick<EventMessage, 'type' | 'subject'>): string {
   return [EVENT_TOPIC, type, ...subject.map(topicLevel)].join('/');

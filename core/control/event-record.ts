@@ -1,5 +1,6 @@
 import { EventLog, type EventPage, type ServerEvent } from '../module/events.js';
-import { eventMessage, topicOf, type EventMessage } from './event-message.js';
+import { EventBudget } from './event-budget.js';
+import { droppedEvents, eventMessage, topicOf, type EventMessage } from './event-message.js';
 
 /** Events that are kept at least for readers who come back. */
 const KEPT = 1024;
@@ -25,9 +26,11 @@ export class EventRecord extends EventLog {
   /** The last event of each type and subject, the one told longest ago first. */
   readonly #topics = new Map<string, string>();
   #sink: EventSink | undefined;
+  readonly #budget = new EventBudget((count) => this.record(droppedEvents(count)));
 
   publish(...event: Parameters<EventLog['publish']>): void {
-    this.record(eventMessage(...event));
+    const message = eventMessage(...event);
+    if (this.#budget.admits()) this.record(message);
   }
 
   forget(type: string, subject: readonly string[]): void {

@@ -22,6 +22,7 @@ export interface EventPage {
 export abstract class Events {
   /**
    * Tells of something that has changed. For changes of state: an event for each request would push all others out of memory.
+   * Of more than 4,000 at once, or 1,000 a second, the rest is left out, and `events.dropped` says how many.
    * @param type such as `acme.pool.empty`: words in lower case, joined with dots; the first is the name of the module or of a kind of thing
    * @param data JSON, up to 16 KiB; no secrets
    * @param subject what it is about, as `['shop', '10.0.0.1:80']`: the bus keeps the last event of each type and subject

@@ -1,14 +1,18 @@
-import { eventMessage, type EventMessage } from '../control/event-message.js';
+import { EventBudget } from '../control/event-budget.js';
+import { droppedEvents, eventMessage, type EventMessage } from '../control/event-message.js';
 import { Events } from '../module/events.js';
 
 /** Carries the events of a worker to the master, which gives them their ids. */
 export class WorkerEvents extends Events {
+  readonly #budget = new EventBudget((count) => this.tell(droppedEvents(count)));
+
   constructor(private readonly tell: (message: EventMessage) => void) {
     super();
   }
 
   publish(...event: Parameters<Events['publish']>): void {
-    this.tell(eventMessage(...event));
+    const message = eventMessage(...event);
+    if (this.#budget.admits()) this.tell(message);
   }
 
   forget(type: string, subject: readonly string[]): void {
