@@ -259,10 +259,10 @@ export class HttpEngine implements Follower {
     }
   }
 
-  /** Workers find them made; a check only reads. */
+  /** Workers find them made. */
   #eachFolder(folders: Iterable<string>, step: (folder: string) => void): void {
     const { role } = this.options;
-    if (role !== 'master' && role !== 'control') return;
+    if (role === 'worker' || role === 'explain') return;
     const errors = new ErrorCollector();
     for (const folder of folders) errors.attempt(() => step(folder));
     errors.throwIfAny();

@@ -19,6 +19,11 @@ for (const [what, conf, message] of [
     'events {} http { server { listen unix:nodir/run.sock; return 200; } }',
     /bind\(\) to unix:.*\/nodir\/run\.sock failed \(/,
   ],
+  [
+    'a folder for temporary files that cannot be made',
+    'events {} http { server { listen 127.0.0.1:%%PORT_web%%; proxy_temp_path /proc/t; location / { proxy_pass http://127.0.0.1:1; } } }',
+    /mkdir\(\) "\/proc\/t" failed \(/,
+  ],
   ['a working directory that does not exist', `working_directory /nodir; ${HTTP}`, /chdir\("\/nodir"\) failed \(2: .*\) in .*:1/],
 ] as const) {
   test(`${what}: refused by a start, and by -t in the same words`, async (t) => {

@@ -44,6 +44,7 @@ const REFUSED: readonly (readonly [http: string, message: string])[] = [
   ['server { listen 127.0.0.1:PORT; access_log off off; }', 'invalid parameter "off"'],
   ['server { listen 127.0.0.1:PORT; access_log off buffer=1k; }', 'invalid parameter "buffer=1k"'],
   ['server { listen 127.0.0.1:PORT; access_log a combined flush=1s; }', 'no buffer is defined for access_log "a"'],
+  ['access_log logs/a nofmt;', 'unknown log format "nofmt"'],
   ['server { listen 127.0.0.1:PORT; access_log a if=$uri; }', 'unknown log format "if=$uri"'],
   ['server { listen 127.0.0.1:PORT; access_log a buffer=32k; }', 'unknown log format "buffer=32k"'],
   ['server { listen 127.0.0.1:PORT; access_log a combined buffer=0; }', 'invalid buffer size "0"'],

@@ -91,7 +91,9 @@ export class Compilation {
     for (const http of root.named('http')) {
       const node = this.#node(new ScopeNode('http', 'http', http, http.block, main.outer), this.previous?.http.get(http.id));
       https.set(http.id, node);
-      for (const directive of http.block?.named('server') ?? []) {
+      const directives = [...(http.block?.named('server') ?? [])];
+      if (directives.length === 0) this.#checkAlone(node);
+      for (const directive of directives) {
         const old = this.previous?.servers.get(directive.id);
         const server = this.#errors.attempt(() => this.#server(directive, node, old, inside.get(directive.id)));
         if (server !== undefined) all.push(server);
@@ -102,6 +104,12 @@ export class Compilation {
     for (const old of this.previous?.servers.values() ?? []) if (servers.get(old.directive.id) === undefined) this.#retireServer(old);
     const configuration = { main, http: https, servers: servers.commit(), users: this.#users() };
     return { configuration, all, changes: [], retired: this.#retired };
+  }
+
+  /** An `http` block without a server: what is wrong with its settings would show in the first one that is added. */
+  #checkAlone(http: ScopeNode): void {
+    const { resources } = this.units.check(new ScopeNode('server', 'server', http.directive, undefined, http.outer), this.#errors);
+    if (resources.length > 0) this.#retired.push({ inputs: [], resources });
   }
 
   #parts(previous: HttpConfiguration, touched: TouchedBlock): Compiled {

@@ -1,5 +1,5 @@
-import { accessSync, constants, existsSync, mkdir, mkdirSync, open, unlink } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, mkdir, mkdirSync, open, rmdirSync, unlink } from 'node:fs';
+import { join } from 'node:path';
 import { ConfigError } from '../../config/errors.js';
 import { systemErrorText } from '../../module/system-error.js';
 import { TEMPORARY_NAME_DIGITS } from '../../module/temporary-folder.js';
@@ -68,10 +68,14 @@ export function failureOf(call: string, path: string, error: unknown): string {
   return `${call}() "${path}" failed (${systemErrorText(error)})`;
 }
 
-/** Whether the folder is there or can be made, without making it. @throws ConfigError */
+/** Whether the folder is there or can be made: another one is made beside it, and removed. @throws ConfigError */
 export function checkTemporaryFolder(folder: string): void {
   if (existsSync(folder)) return;
-  refusing(folder, () => accessSync(dirname(folder), constants.W_OK | constants.X_OK));
+  const probe = `${folder}.${process.pid}`;
+  refusing(folder, () => {
+    mkdirSync(probe, FOLDER_MODE);
+    rmdirSync(probe);
+  });
 }
 
 /** Makes the folder itself, when a configuration is brought into force. @throws ConfigError */

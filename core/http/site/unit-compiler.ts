@@ -79,6 +79,12 @@ export class UnitCompiler {
     return { directive, node, scope: this.#core.view(node), ...server, fallback, holdings: together(holdings, fallback.holdings) };
   }
 
+  /** What a server with nothing of its own would hold. */
+  check(node: ScopeNode, errors: ErrorCollector): Holdings {
+    const [, holdings] = this.recorder.record(() => this.#handlers(node, 'compileServer', errors));
+    return together(holdings, this.location({ kind: 'prefix', name: '' }, node, errors).holdings);
+  }
+
   location(match: LocationMatch, node: ScopeNode, errors: ErrorCollector): Without<Location, 'nested'> {
     const [location, holdings] = this.recorder.record(() => {
       const whole = this.#part(match, node, errors, undefined);
