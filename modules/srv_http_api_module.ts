@@ -6,7 +6,7 @@ import { DECLINED, OK, type Handler, type HttpHandlers, type LocationScope, type
 import { httpModule, type HttpModule } from '../core/module/manifest.js';
 import { method, methodSet } from '../core/module/method.js';
 import { clients } from '../core/module/network.js';
-import { ApiRoutes, LogFiles, type ApiPlace, type LogFile } from '../core/module/services.js';
+import { ApiRoutes, Log, LogFiles, type ApiPlace, type LogFile } from '../core/module/services.js';
 import { directive, type Conf } from '../core/module/spec.js';
 import type { Directive } from '../core/module/tree.js';
 
@@ -88,6 +88,7 @@ export class ModuleApi implements HttpModule {
   constructor(
     private readonly routes: ApiRoutes,
     private readonly files: LogFiles,
+    private readonly log: Log,
     private readonly basic: BasicAuthentication,
   ) {}
 
@@ -135,7 +136,7 @@ export class ModuleApi implements HttpModule {
     if (name === 'off') return undefined;
     if (name.startsWith('syslog:')) scope.fail(`unsupported log "${name}"`, 'api_audit_log', 'write to a file');
     try {
-      const file = this.files.open(scope.args.path(name));
+      const file = this.files.open(scope.args.path(name), (reason) => this.log.write('alert', `the audit log lacks lines: ${reason}`));
       scope.register({ abort: () => file.close(true), release: () => file.close() });
       return file;
     } catch (error) {

@@ -2,6 +2,7 @@ import { closeSync, existsSync, openSync, statSync, unlinkSync, writeSync } from
 import { dirname } from 'node:path';
 import { LogFiles, type LogFile, type LogFileCache, type NamedLogFiles } from '../module/services.js';
 import { makeFolder } from '../config/make-folder.js';
+import { systemErrorText } from '../module/system-error.js';
 import { LogFileError } from './log-file-error.js';
 import { NamedFiles } from './named-files.js';
 
@@ -20,12 +21,15 @@ class AppendedFile implements LogFile {
   /** What a write that was cut short has left over. */
   #rest: Buffer | undefined;
   #retry: NodeJS.Timeout | undefined;
+  /** Lines are being lost, which has been told. */
+  #isLosing = false;
 
   /** @param isNew it was not there before */
   constructor(
     private readonly path: string,
     private readonly files: AppendedLogFiles,
     private readonly isNew: boolean,
+    private onLost: ((reason: string) => void) | undefined,
   ) {
     this.#descriptor = openForAppending(path);
   }
@@ -50,8 +54,9 @@ class AppendedFile implements LogFile {
     closeDescriptor(previous);
   }
 
-  use(): this {
+  use(onLost: ((reason: string) => void) | undefined): this {
     this.#users++;
+    this.onLost = onLost ?? this.onLost;
     return this;
   }
 
@@ -75,15 +80,25 @@ class AppendedFile implements LogFile {
     this.#rest = undefined;
     try {
       while (offset < data.length) offset += writeSync(this.#descriptor, data, offset);
+      this.#isLosing = false;
     } catch (error) {
       // A full pipe is worth waiting for. A full disk or a closed pipe is not: as in nginx, traffic goes on and the lines are lost.
-      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || data.length - offset > BACKLOG_LIMIT) return;
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || data.length - offset > BACKLOG_LIMIT) {
+        this.#lost(error);
+        return;
+      }
       this.#rest = data.subarray(offset);
       this.#retry ??= setTimeout(() => {
         this.#retry = undefined;
         this.flush();
       }, RETRY_MS).unref();
     }
+  }
+
+  #lost(error: unknown): void {
+    if (this.#isLosing) return;
+    this.#isLosing = true;
+    this.onLost?.(`write() to "${this.path}" failed (${systemErrorText(error)})`);
   }
 }
 
@@ -121,11 +136,11 @@ export class AppendedLogFiles extends LogFiles {
    * process's own streams.
    * @throws LogFileError when it cannot be opened, for example because its directory is missing.
    */
-  open(path: string): LogFile {
+  open(path: string, onLost?: (reason: string) => void): LogFile {
     const known = this.#files.get(path);
-    if (known) return known.use();
+    if (known) return known.use(onLost);
     const isNew = !existsSync(path);
-    const file = new AppendedFile(path, this, isNew);
+    const file = new AppendedFile(path, this, isNew, onLost);
     this.#files.set(path, file);
     if (standardStream(path) === undefined) this.paths.add(path, isNew);
     return file;

@@ -63,9 +63,10 @@ export abstract class ServerInfo {
 export abstract class LogFiles {
   /**
    * What is opened in `compile` is closed with its scope: `scope.register({ abort: () => file.close(true), release: () => file.close() })`.
+   * @param onLost called with the reason when lines cannot be written and are lost: once, and again after lines that could be
    * @throws Error in nginx's words, for {@link Scope.fail}: `open() "/nodir/a.log" failed (2: No such file or directory)`
    */
-  abstract open(path: string): LogFile;
+  abstract open(path: string, onLost?: (reason: string) => void): LogFile;
   /** Files whose names are known with each line only. Without a cache they are opened for the line, and closed after it. */
   abstract named(cache?: LogFileCache): NamedLogFiles;
 }

@@ -34,7 +34,7 @@ const CONTROL = `
     location /api { dyn_module_api; } location /kv { dyn_sendmsg_kv; } }
   server { listen unix:%%PREFIX%%/api.sock mode=0660; listen unix:%%PREFIX%%/plain.sock; location /api { dyn_module_api; } }
   server { listen 127.0.0.1:%%PORT_limited%%; api_tokens api_tokens; api_failed_attempts 3 1m; location /api { dyn_module_api; } }
-  server { listen 127.0.0.1:%%PORT_readonly%%; api_read_only on; location /api { dyn_module_api; } location /kv { dyn_sendmsg_kv; } }
+  server { listen 127.0.0.1:%%PORT_readonly%%; api_read_only on; api_audit_log /dev/full; location /api { dyn_module_api; } location /kv { dyn_sendmsg_kv; } }
   server { listen 127.0.0.1:%%PORT_basic%%; auth_basic srv; auth_basic_user_file users; api_failed_attempts 0 1m; location /api { dyn_module_api; } }
   server { listen 127.0.0.1:%%PORT_limits%%; api_failed_attempts 0 1m;
     location /api { dyn_module_api; api_limit_except upstream_api GET { auth_basic "who are you"; auth_basic_user_file users; }
@@ -55,7 +55,8 @@ const shared = sharedBy(async (scope): Promise<Shared> => {
     control: CONTROL,
     http: upstreams('demo', 'shop', 'other'),
     main: 'load_module modules/srv_http_config_module.so; load_module modules/srv_http_dyn_upstream_module.so;',
-    controlMain: `load_module modules/srv_http_history_api_module.so; load_module modules/srv_http_dyn_upstream_api_module.so;`,
+    controlMain: `load_module modules/srv_http_history_api_module.so; load_module modules/srv_http_dyn_upstream_api_module.so;
+      load_module modules/srv_http_transactions_api_module.so;`,
   });
   return { node, tokens };
 });
@@ -222,6 +223,41 @@ test.serial('a read-only API allows reads and dry runs', async (t) => {
   t.is(outcome(await call('readonly', undefined, 'POST', MEMBERS('demo'), { server: '10.0.0.5' })), '403 ReadOnly');
   t.is(outcome(await call('readonly', undefined, 'DELETE', '/upstream_api/http/upstreams/demo/')), '403 ReadOnly');
   t.is(outcome(await call('readonly', undefined, 'POST', '/kv', { key: 'a', value: 'b' })), '403 ReadOnly');
+});
+
+test.serial('the calls of a transaction are checked one by one', async (t) => {
+  const { node } = await shared();
+  const member = (upstream: string, address: string) => ({ method: 'POST', path: `/v1${MEMBERS(upstream)}`, body: { server: address } });
+  const send = (who: Name, ...calls: object[]) => call('tokens', who, 'POST', '/transactions', { calls });
+  const before = await node.list('shop');
+  const rejected = await send('shop', member('shop', '10.3.0.1'), member('other', '10.3.0.2'), { ...member('', ''), path: '/v1/kv' });
+  t.is(outcome(rejected), '403 InsufficientScope');
+  t.deepEqual(
+    (errorOf(rejected).details as { index?: number; error?: { code: string } }[]).map(({ index, error }) => [index, error?.code]),
+    [
+      [1, 'InsufficientScope'],
+      [2, 'InsufficientScope'],
+    ],
+  );
+  t.deepEqual(await node.list('shop'), before, 'nothing has changed');
+  t.is(outcome(await send('reader', member('shop', '10.3.0.1'))), '403 InsufficientScope');
+  t.is(outcome(await send('kv', member('shop', '10.3.0.1'))), '403 InsufficientScope');
+  const path = `/v1${MEMBERS('shop')}../../other/servers`;
+  t.not((await send('shop', { ...member('', ''), path, body: { server: '10.3.0.3' } })).status, 200);
+  const made = await send('shop', member('shop', '10.3.0.1'), member('shop', '10.3.0.2'));
+  t.is(made.status, 200);
+  await waitFor('its line', () => /"actor":"shop"[^\n]*"route":"\/v1\/transactions"[^\n]*"count":2/.test(node.srv.read('logs/audit.log')));
+  const readOnly = (query: string) => call('readonly', undefined, 'POST', `/transactions${query}`, { calls: [member('shop', '10.3.0.9')] });
+  t.is(outcome(await readOnly('?dry_run=1')), '200');
+  t.is(outcome(await readOnly('')), '403 ReadOnly');
+});
+
+test.serial('a full disk of the audit log is logged once, and calls go on', async (t) => {
+  const { node } = await shared();
+  const lost = /the audit log lacks lines: write\(\) to "\/dev\/full" failed \(28: No space left on device\)/g;
+  for (let i = 0; i < 2; i++) t.is(outcome(await call('readonly', undefined, 'POST', '/kv?dry_run=1', { key: 'a', value: 'b' })), '200');
+  await node.srv.waitForLog(lost, 'logs/ctrl.log');
+  t.is(node.srv.read('logs/ctrl.log').match(lost)?.length, 1);
 });
 
 test.serial('history and audit log say who made a change, and tell no secret', async (t) => {
