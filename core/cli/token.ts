@@ -1,7 +1,8 @@
 /** `srv token`: edits the file of `api_tokens`. */
 import { parseArgs } from 'node:util';
-import { findInstallation } from '../kernel/installation.js';
+import { existsSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { findInstallation } from '../kernel/installation.js';
 import { parseTime } from '../module/duration.js';
 import { systemErrorText } from '../module/system-error.js';
 import {
@@ -56,7 +57,7 @@ export async function tokenCommand(args: readonly string[]): Promise<number> {
 async function run(args: readonly string[]): Promise<number> {
   const { values, positionals } = parsed(args);
   const [action, ...words] = positionals;
-  const path = resolve(values.file ?? resolve(values.prefix ?? findInstallation().root, DEFAULT_FILE));
+  const path = withoutLinks(resolve(values.file ?? resolve(values.prefix ?? findInstallation().root, DEFAULT_FILE)));
   if (values.help === true) process.stdout.write(USAGE);
   else if (action === 'add') await add(path, words, values.expires);
   else if (values.expires !== undefined) throw new TokenError('"--expires" is for "srv token add"');
@@ -64,6 +65,11 @@ async function run(args: readonly string[]): Promise<number> {
   else if (action === 'remove' && words.length === 1) await remove(path, words[0] ?? '');
   else throw new TokenError('invalid arguments: "srv token -h" shows the usage');
   return 0;
+}
+
+/** What a link points to is replaced, and not the link. */
+function withoutLinks(path: string): string {
+  return existsSync(path) ? realpathSync(path) : path;
 }
 
 function parsed(args: readonly string[]) {

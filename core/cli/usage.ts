@@ -24,6 +24,7 @@ Options:
   -g directives : set global directives out of configuration file
 
 Commands:
+  token         : edit the tokens of the API, see "srv token -h"
   explain URL   : show what would become of a request, and why, and exit
   test FILE     : run the routing tests in a file and exit
 
