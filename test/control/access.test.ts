@@ -225,12 +225,13 @@ test.serial('a read-only API allows reads and dry runs', async (t) => {
   t.is(outcome(await call('readonly', undefined, 'POST', '/kv', { key: 'a', value: 'b' })), '403 ReadOnly');
 });
 
+const transact = (who: Name, ...calls: object[]) => call('tokens', who, 'POST', '/transactions', { calls });
+
 test.serial('the calls of a transaction are checked one by one', async (t) => {
   const { node } = await shared();
   const member = (upstream: string, address: string) => ({ method: 'POST', path: `/v1${MEMBERS(upstream)}`, body: { server: address } });
-  const send = (who: Name, ...calls: object[]) => call('tokens', who, 'POST', '/transactions', { calls });
   const before = await node.list('shop');
-  const rejected = await send('shop', member('shop', '10.3.0.1'), member('other', '10.3.0.2'), { ...member('', ''), path: '/v1/kv' });
+  const rejected = await transact('shop', member('shop', '10.3.0.1'), member('other', '10.3.0.2'), { ...member('', ''), path: '/v1/kv' });
   t.is(outcome(rejected), '403 InsufficientScope');
   t.deepEqual(
     (errorOf(rejected).details as { index?: number; error?: { code: string } }[]).map(({ index, error }) => [index, error?.code]),
@@ -240,11 +241,11 @@ test.serial('the calls of a transaction are checked one by one', async (t) => {
     ],
   );
   t.deepEqual(await node.list('shop'), before, 'nothing has changed');
-  t.is(outcome(await send('reader', member('shop', '10.3.0.1'))), '403 InsufficientScope');
-  t.is(outcome(await send('kv', member('shop', '10.3.0.1'))), '403 InsufficientScope');
+  t.is(outcome(await transact('reader', member('shop', '10.3.0.1'))), '403 InsufficientScope');
+  t.is(outcome(await transact('kv', member('shop', '10.3.0.1'))), '403 InsufficientScope');
   const path = `/v1${MEMBERS('shop')}../../other/servers`;
-  t.not((await send('shop', { ...member('', ''), path, body: { server: '10.3.0.3' } })).status, 200);
-  const made = await send('shop', member('shop', '10.3.0.1'), member('shop', '10.3.0.2'));
+  t.not((await transact('shop', { ...member('', ''), path, body: { server: '10.3.0.3' } })).status, 200);
+  const made = await transact('shop', member('shop', '10.3.0.1'), member('shop', '10.3.0.2'));
   t.is(made.status, 200);
   await waitFor('its line', () => /"actor":"shop"[^\n]*"route":"\/v1\/transactions"[^\n]*"count":2/.test(node.srv.read('logs/audit.log')));
   const readOnly = (query: string) => call('readonly', undefined, 'POST', `/transactions${query}`, { calls: [member('shop', '10.3.0.9')] });
