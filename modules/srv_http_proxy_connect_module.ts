@@ -1,4 +1,5 @@
 import { rest, template, time, word } from '../core/module/args.js';
+import type { ExplainNotes } from '../core/module/explain.js';
 import { parseTime } from '../core/module/duration.js';
 import {
   DONE,
@@ -105,20 +106,45 @@ export class ProxyConnect {
       destinations: new Destinations(conf.proxy_connect_destination, this.#special),
       dataTimeout: conf.proxy_connect_data_timeout ?? conf.proxy_connect_read_timeout ?? 60_000,
     };
-    return { connect: (request) => this.#connect(request, plan) };
+    return {
+      connect: (request) => this.#connect(request, plan),
+      explain: { connect: (request, notes) => this.#explain(request, plan, notes) },
+    };
   }
 
   #connect(request: HttpRequest, plan: Plan): Result | Promise<Result> {
-    const target = targetOf(request);
-    if (target === undefined) return this.#reject(request, 400, 'info', `client sent invalid target "${request.requestUri}"`);
-    if (!isInRanges(target.port, plan.conf.proxy_connect_allow))
-      return this.#reject(request, 403, 'error', `proxy_connect: port ${target.port} is not allowed`);
+    const target = this.#target(request, plan);
+    if (typeof target === 'number') return target;
     const state: ConnectState = { resolveTime: 0, tunnel: undefined };
     request.set(STATE, state);
     const fixed = plan.conf.proxy_connect_address.of(request);
     if (fixed !== 'off' && fixed !== '') return this.#connectFixed(request, plan, state, fixed, target.port);
     if (target.isAddress) return this.#open(request, plan, state, [target.host], target.port);
     return this.#connectName(request, plan, state, target);
+  }
+
+  /** Where the client wants to be connected to, or the status that it is rejected with. */
+  #target(request: HttpRequest, plan: Plan): ConnectTarget | number {
+    const target = targetOf(request);
+    if (target === undefined) return this.#reject(request, 400, 'info', `client sent invalid target "${request.requestUri}"`);
+    if (isInRanges(target.port, plan.conf.proxy_connect_allow)) return target;
+    return this.#reject(request, 403, 'error', `proxy_connect: port ${target.port} is not allowed`);
+  }
+
+  /** Names are not looked up, and nothing is connected to. */
+  #explain(request: HttpRequest, plan: Plan, notes: ExplainNotes): Result {
+    const target = this.#target(request, plan);
+    if (typeof target === 'number') return target;
+    const { host, port, isAddress } = target;
+    const fixed = plan.conf.proxy_connect_address.of(request);
+    if (fixed !== 'off' && fixed !== '') {
+      notes.say(`proxy_connect_address: connects to ${fixed} in the place of ${host}`, { address: fixed });
+      return notes.end(`a tunnel to ${fixed}`);
+    }
+    if (!isAddress) notes.assume(`proxy_connect: the address of "${host}" is an allowed destination`);
+    else if (!plan.destinations.allows(host))
+      return this.#reject(request, 403, 'error', `proxy_connect: destination ${host} is not allowed`);
+    return notes.end(`a tunnel to ${host}:${port}`);
   }
 
   #connectFixed(request: HttpRequest, plan: Plan, state: ConnectState, text: string, port: number): Result {

@@ -44,7 +44,7 @@ export async function readExplained(
 ): Promise<ExplainedConfiguration | undefined> {
   const options = { ...NO_OPTIONS, prefix, conf, globals };
   const paths = pathsOf(options, installation);
-  const files = new UnwrittenLogFiles();
+  const files = new UnwrittenLogFiles(output.stderr);
   const console = new Console('stderr', paths.prefix, true, output.stderr, files);
   const log = new ErrorLog(files, `${process.pid}#${threadId}`, [{ path: 'stderr', level: 'crit' }]);
   const instance = new Instance({

@@ -103,10 +103,12 @@ export class HttpEngine implements Follower {
           this.#compiler = compiler;
           this.#makeFolders(folders);
           this.context.admission.limit = events.worker_connections;
-          this.context.generations.begin(
-            resources,
-            retired.flatMap((holdings) => holdings.resources),
-          );
+          // What modules have opened takes no effect where nobody is served.
+          if (this.options.role !== 'explain')
+            this.context.generations.begin(
+              resources,
+              retired.flatMap((holdings) => holdings.resources),
+            );
           this.#configuration = compiled.configuration;
           this.#serve(groups, addresses, opened, modules.variables);
           if (change.rereads) this.files.retain((path) => compiled.configuration.users.get(fileInput(path)) !== undefined);
@@ -208,7 +210,9 @@ export class HttpEngine implements Follower {
     this.#listeners.clear();
     this.#retired.clear();
     const inForce = [...holdingsOf(this.#configuration)];
-    this.context.generations.stop(inForce.flatMap(({ resources }) => resources));
+    const held = inForce.flatMap(({ resources }) => resources);
+    if (this.options.role === 'explain') abortAll(held);
+    else this.context.generations.stop(held);
     this.#configuration = undefined;
   }
 

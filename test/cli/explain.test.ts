@@ -4,12 +4,15 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { explainRequest } from '../../core/cli/explain.js';
+import { readExplained } from '../../core/cli/explained-configuration.js';
 import { OptionError } from '../../core/cli/options.js';
 import { parseRoutingTests } from '../../core/cli/routing-test-file.js';
 import { runRoutingTests } from '../../core/cli/routing-tests.js';
 import { parseSubcommand, type SubcommandName } from '../../core/cli/subcommands.js';
 import { findInstallation } from '../../core/kernel/installation.js';
-import type { Explanation } from '../../core/module/explain.js';
+import type { Explanation, ExplainQuestion } from '../../core/module/explain.js';
+import { selfSigned } from '../harness/certificate.js';
+import { plugin } from '../harness/plugins.js';
 import { SRV } from '../harness/srv.js';
 import { tempFolder, writeInto } from '../harness/temp.js';
 
@@ -194,4 +197,120 @@ test('values with blanks and signs are quoted', (t) => {
     ['redirect', 'http://b/?x=y'],
   ]);
   t.deepEqual(tests[0]?.question.headers, [['X', '"b c"']]);
+});
+
+const BACKEND = `events {} http { server { listen 127.0.0.1:80; location / { proxy_pass http://10.0.0.1; } } }`;
+
+type Explain = (url: string, question?: Partial<ExplainQuestion>) => Explanation;
+
+/** Explains requests with one configuration. */
+async function explainer(t: ExecutionContext, conf: string, files: Readonly<Record<string, string>> = {}): Promise<Explain> {
+  const prefix = tempFolder(t);
+  for (const [path, content] of Object.entries({ 'conf/srv.conf': conf, ...files })) writeInto(prefix, path, content);
+  const command = parseSubcommand('explain', ['/', '-p', prefix]);
+  const configuration = await readExplained(command, findInstallation(), { stdout: t.fail, stderr: t.fail });
+  t.teardown(() => configuration?.end());
+  return (url, question = {}) => configuration!.explainer.explain({ ...question, url });
+}
+
+test('CONNECT: a tunnel is explained, and not opened', async (t) => {
+  const main = 'load_module modules/srv_http_proxy_connect_module.so; events {}';
+  const explain = await explainer(t, `${main} http { server { listen 3128; proxy_connect; proxy_connect_allow 443; } }`);
+  const tunnel = (target: string): Explanation => explain(target, { method: 'CONNECT' });
+  const open = tunnel('a.invalid:443');
+  t.is(open.response.text, 'a tunnel to a.invalid:443');
+  t.deepEqual(open.assumptions, ['proxy_connect: the address of "a.invalid" is an allowed destination']);
+  const loopback = tunnel('127.0.0.1:443');
+  t.is(loopback.response.status, 403);
+  t.deepEqual(loopback.log, ['[error] proxy_connect: destination 127.0.0.1 is not allowed']);
+  t.is(tunnel('a.invalid:22').response.status, 403);
+  t.throws(() => tunnel('http://a.org/'), { message: 'invalid target "http://a.org/" of CONNECT: write it like a.org:443' });
+  t.is((await explainer(t, BACKEND))('a.org:443', { method: 'CONNECT' }).response.status, 405);
+});
+
+/** A location `/NAME` for each body of `compile`. */
+function modules(bodies: Readonly<Record<string, string>>): { conf: string; files: Record<string, string> } {
+  const files: Record<string, string> = {};
+  for (const [name, body] of Object.entries(bodies)) {
+    const manifest = `directives: { ${name}: directive({ in: ['location'], args: text() }) }`;
+    files[`modules/acme_${name}.mjs`] = plugin(`acme_${name}`, {
+      manifest,
+      body: `compile(scope) { return scope.conf.${name} && ${body}; }`,
+    });
+  }
+  const names = Object.keys(bodies);
+  const lines = names.map((name) => `load_module modules/acme_${name}.mjs;`).join(' ');
+  const locations = names.map((name) => `location /${name} { ${name} on; proxy_pass http://10.0.0.1; }`).join(' ');
+  return { conf: `${lines} events {} http { server { listen 80; ${locations} } }`, files };
+}
+
+test('modules of others: nothing is run that does not say so', async (t) => {
+  const { conf, files } = modules({
+    silent: `{ access: () => 403, header: () => { throw new Error('never'); }, log: () => { throw new Error('never'); } }`,
+    runs: `{ access: () => 403, explain: { access: 'run' } }`,
+    says: `{ access: () => { throw new Error('never'); }, explain: { access: (request, notes) => { notes.say('because', { of: 1 }); return 401; } } }`,
+    waits: `{ access: async () => 403, explain: { access: 'run' } }`,
+    throws: `{ access: () => 403, explain: { access: () => { throw new Error('no'); } } }`,
+    asks: `{ access: (request) => request.subrequest('/x'), explain: { access: 'run' } }`,
+    delays: `{ preaccess: (request) => request.delay(5000), explain: { preaccess: 'run' } }`,
+  });
+  const explain = await explainer(t, conf, files);
+  const all = (name: string): Explanation => explain(`http://a.org/${name}`);
+  const silent = all('silent');
+  t.is(silent.response.by, 'upstream');
+  t.deepEqual(silent.assumptions, ['it is not known what acme_silent does: it does not explain itself']);
+  t.is(all('runs').response.status, 403);
+  const says = all('says');
+  t.is(says.response.status, 401);
+  t.like(says.steps.at(-1), { phase: 'access', module: 'acme_says', text: 'because', facts: { of: 1 } });
+  t.deepEqual(all('waits').assumptions, ['it is not known what acme_waits does: it waits for something']);
+  t.deepEqual(all('asks').assumptions, ['it is not known what acme_asks does: it waits for something']);
+  const thrown = all('throws');
+  t.is(thrown.response.status, 500);
+  t.regex(thrown.log[0] ?? '', /a handler of "acme_throws" failed: Error: no/);
+  t.like(all('delays').steps.at(-1), { phase: 'preaccess', text: 'waits for 5000 ms' });
+});
+
+test('content of modules of others', async (t) => {
+  const { conf, files } = modules({
+    silent: `{ content: () => 200 }`,
+    known: `{ content: () => { throw new Error('never'); }, explain: { content: (request, notes) => notes.end('a page', 201) } }`,
+    streams: `{ content: (request) => { const body = request.respond(206, 'text/plain'); body.write('x'); return -2; }, explain: { content: 'run' } }`,
+    promises: `{ content: () => -2, explain: { content: 'run' } }`,
+  });
+  const explain = await explainer(t, conf.replaceAll('proxy_pass http://10.0.0.1;', ''), files);
+  const response = (name: string): Explanation['response'] => explain(`http://a.org/${name}`).response;
+  t.deepEqual(response('silent'), { by: 'module', text: 'it is not known what acme_silent does: it does not explain itself' });
+  t.deepEqual(response('known'), { by: 'srv', status: 201, text: 'a page' });
+  t.like(response('streams'), { by: 'srv', status: 206 });
+  t.like(response('promises'), { by: 'module' });
+});
+
+test('TLS, unix sockets, and targets that are known with the request only', async (t) => {
+  const { key, cert } = selfSigned('a.org');
+  const conf = `events {} http { server {
+    listen 443 ssl; listen unix:run/x.sock; ssl_certificate c.pem; ssl_certificate_key k.pem;
+    location / { proxy_pass https://10.0.0.1; proxy_set_header X-Scheme $scheme; }
+    location /to { proxy_pass $arg_to; }
+    location /any { satisfy any; allow 10.0.0.0/8; deny all; auth_request /auth; proxy_pass http://10.0.0.1; }
+  } }`;
+  const explain = await explainer(t, conf, { 'conf/c.pem': cert, 'conf/k.pem': key });
+  const secure = explain('https://a.org/');
+  t.like(secure, { listener: { address: '0.0.0.0:443', secure: true }, upstream: { scheme: 'https', member: '10.0.0.1:443' } });
+  t.deepEqual(secure.upstream?.headers.at(-1), ['X-Scheme', 'https']);
+  t.is(explain('http://a.org:443/').response.status, 400);
+  const local = explain('/', { headers: [['Host', 'a.org']], listen: 'unix:run/x.sock' });
+  t.like(local, { request: { client: 'unix:' }, upstream: { scheme: 'https' } });
+  t.like(explain('https://a.org/to?to=http://b.invalid/x').upstream, { name: 'b.invalid', uri: '/x', members: [] });
+  t.like(explain('https://a.org/to?to=ftp://b.invalid/').response, { by: 'srv', status: 500 });
+  const any = explain('https://a.org/any', { client: '192.0.2.1' });
+  t.deepEqual(any.assumptions, ['auth_request: /auth allows the request']);
+  t.is(any.steps.filter(({ facts }) => facts?.['satisfy'] === 'any').length, 1);
+});
+
+test('members of a state file are known without a server', async (t) => {
+  const main = 'load_module modules/srv_http_upstream_member_module.so; events {}';
+  const conf = `${main} http { upstream u { zone u 64k; state state/u; } server { listen 80; location / { proxy_pass http://u; } } }`;
+  const explain = await explainer(t, conf, { 'state/u': 'server 10.0.0.7:80;\n' });
+  t.is(explain('http://a.org/').upstream?.member, '10.0.0.7:80');
 });

@@ -7,6 +7,7 @@ import type { ListenGroup, ListenGroups } from '../listen/listen-groups.js';
 import { run } from '../phases/phase-runner.js';
 import type { RequestListener } from '../request/client-stream.js';
 import type { HttpContext } from '../request/context.js';
+import { logFailure } from '../request/handler-failure.js';
 import type { Request } from '../request/request.js';
 import { publicStatus, statusText } from '../request/status.js';
 import type { Location } from '../site/location.js';
@@ -106,7 +107,7 @@ export class HttpExplainer extends Explainer {
         },
         named: (name) => {
           const location = server.locations.named(name);
-          notes.locations.push(explainNamed(location, name, ''));
+          notes.locations.push(explainNamed(location, name, notes.request?.uri ?? ''));
           sayChoice(notes, location);
           return location && this.#twins.locationOf(location);
         },
@@ -125,12 +126,23 @@ function sayChoice(notes: Recorder, found: Location | undefined): void {
   if (found === undefined || request === undefined) return;
   if (found.settings.internal && !request.internal)
     notes.step('location', 'it is internal: only redirects inside of the server get there', { status: 404 });
+  if (found.settings.satisfyAny)
+    notes.step('location', 'satisfy any: one of the modules that control access is enough', { satisfy: 'any' });
   if (found.limitExcept !== undefined && !found.limitExcept.methods.has(request.method))
     notes.step('location', `the settings of limit_except are in force: ${request.method} is not among its methods`);
 }
 
 /** What holds a response back whoever makes it. */
 function sayPace(request: Request, notes: Recorder): void {
+  try {
+    sayRate(request, notes);
+  } catch (error) {
+    // A variable has failed: so it does in traffic, which goes on without a limit.
+    logFailure(request, error, request.location.settings.limitRate);
+  }
+}
+
+function sayRate(request: Request, notes: Recorder): void {
   const { limitRate, limitRateAfter } = request.location.settings;
   const rate = request.limitRate === undefined ? limitRate?.of(request) : String(request.limitRate);
   if (rate === undefined || rate === '' || rate === '0') return;

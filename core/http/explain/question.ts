@@ -17,6 +17,8 @@ export interface ParsedQuestion {
 }
 
 const URL_FORM = /^(?:(https?):\/\/([^/?#\s]+))?(\/[^#]*|\?[^#]*)?(?:#.*)?$/is;
+/** The target of CONNECT (RFC 9112, 3.2.3). */
+const TUNNEL_FORM = /^[^/?#\s@]+:\d{1,5}$/;
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 /** @throws ExplainError */
@@ -25,29 +27,48 @@ export function parseQuestion(question: ExplainQuestion): ParsedQuestion {
   if (!TOKEN.test(method)) throw new ExplainError(`invalid method "${method}": a word like GET`, 'method');
   if (isIP(client) === 0 && client !== 'unix:')
     throw new ExplainError(`invalid client address "${client}": an IP address, or "unix:" for a client of a unix socket`, 'client');
-  const match = URL_FORM.exec(url);
-  const [, scheme, authority, target = '/'] = match ?? [];
-  if (match === null || url === '') throw new ExplainError(`invalid URL "${url}": write it like http://a.org/path?args`, 'url');
-  if (authority?.includes('@') === true)
-    throw new ExplainError('the URL holds a user: send the header "Authorization: Basic …" instead', 'url');
   for (const [name, value] of headers) assertHeader(name, value);
-  const sent = headers.find(([name]) => name.toLowerCase() === 'host')?.[1];
-  const host = sent ?? authority;
+  const { scheme, authority, target } = method === 'CONNECT' ? parseTunnel(url) : parseUrl(url);
+  const host = headers.find(([name]) => name.toLowerCase() === 'host')?.[1] ?? authority;
   if (host === undefined)
     throw new ExplainError(`"${url}" names no host: write a URL like http://a.org/path, or send the header "Host: a.org"`, 'url');
   const { name, port } = splitHost(authority ?? host);
   const lines = headers.filter(([field]) => field.toLowerCase() !== 'host').map(([field, value]) => `${field}: ${value}\r\n`);
-  const path = target.startsWith('/') ? target : `/${target}`;
-  const text = `${method} ${encoded(path)} HTTP/1.1\r\nHost: ${host}\r\n${lines.join('')}\r\n`;
+  const text = `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\n${lines.join('')}\r\n`;
   return {
     method,
     url,
-    secure: scheme === undefined ? undefined : scheme.toLowerCase() === 'https',
+    secure: scheme === undefined ? undefined : scheme === 'https',
     hostName: name,
-    port: authority === undefined ? undefined : port,
+    // Where a tunnel leads to says nothing of where the proxy is, nor does a Host.
+    port: scheme === undefined ? undefined : port,
     client,
     head: Buffer.from(text).latin1Slice(),
   };
+}
+
+interface ParsedUrl {
+  /** Undefined: it is a path, or the target of a tunnel. */
+  readonly scheme: string | undefined;
+  readonly authority: string | undefined;
+  /** As it stands in a request line. */
+  readonly target: string;
+}
+
+/** @throws ExplainError */
+function parseUrl(url: string): ParsedUrl {
+  const match = url === '' ? null : URL_FORM.exec(url);
+  if (match === null) throw new ExplainError(`invalid URL "${url}": write it like http://a.org/path?args`, 'url');
+  const [, scheme, authority, path = '/'] = match;
+  if (authority?.includes('@') === true)
+    throw new ExplainError('the URL holds a user: send the header "Authorization: Basic …" instead', 'url');
+  return { scheme: scheme?.toLowerCase(), authority, target: encoded(path.startsWith('/') ? path : `/${path}`) };
+}
+
+/** @throws ExplainError */
+function parseTunnel(url: string): ParsedUrl {
+  if (!TUNNEL_FORM.test(url)) throw new ExplainError(`invalid target "${url}" of CONNECT: write it like a.org:443`, 'url');
+  return { scheme: undefined, authority: url, target: url };
 }
 
 function assertHeader(name: string, value: string): void {

@@ -174,7 +174,7 @@ export class ExchangeRoute {
 }
 
 /** A name that is looked up when a request comes. */
-const NOT_LOOKED_UP: UpstreamPreview = { balancing: 'round robin', members: [], more: 0 };
+const NOT_LOOKED_UP: UpstreamPreview = { balancing: 'its address is looked up when a request comes', members: [], more: 0 };
 
 /** What the text of a head says, without the version that the client sees. */
 function headOf(text: string): Pick<ExplainedUpstream, 'method' | 'uri' | 'version' | 'headers'> {
