@@ -13,7 +13,13 @@ import type { Directive } from '../core/module/tree.js';
 import { CertificateWatch } from './srv_http_ssl_module/certificate-watch.js';
 import { pairsInForce, type KeyPair } from './srv_http_ssl_module/key-pairs.js';
 import { EqualTexts, pem } from './srv_http_ssl_module/pem.js';
-import { clientCheck, clientDirectives, clientTls, clientVariables } from './srv_http_ssl_module/client-verification.js';
+import {
+  clientCheck,
+  clientDirectives,
+  clientTls,
+  clientVariables,
+  explainClientCheck,
+} from './srv_http_ssl_module/client-verification.js';
 import { besideTickets } from './srv_http_ssl_module/session-cache.js';
 import { SessionCaches } from './srv_http_ssl_module/session-caches.js';
 
@@ -221,8 +227,9 @@ export class Ssl implements ServedCertificates {
   }
 
   compileServer(scope: Scope<typeof directives>): HttpHandlers | undefined {
-    const check = clientCheck(scope, clientTls(scope, fingerprint).clientAuthority, this.log);
-    return check && { post_read: check };
+    const { clientAuthority } = clientTls(scope, fingerprint);
+    const check = clientCheck(scope, clientAuthority, this.log);
+    return check && { post_read: check, explain: { post_read: explainClientCheck(scope, clientAuthority, check) } };
   }
 
   compileTls(scope: Scope<typeof directives>): TlsSettings | undefined {

@@ -1,7 +1,8 @@
 /** Certificates of clients (ssl_verify_client): what a server asks for, and what becomes of requests without it. */
 import { choice } from '../../core/module/args.js';
+import type { ExplainHandler } from '../../core/module/explain.js';
 import { file, type ConfFile } from '../../core/module/file.js';
-import { DECLINED, type ClientConnection, type Handler, type Scope, type VariableGetter } from '../../core/module/http.js';
+import { DECLINED, type ClientConnection, type Handler, type Result, type Scope, type VariableGetter } from '../../core/module/http.js';
 import type { TlsSettings } from '../../core/module/manifest.js';
 import type { InputFile } from '../../core/module/resource.js';
 import type { Log } from '../../core/module/services.js';
@@ -78,6 +79,17 @@ export function clientCheck(scope: ClientScope, authority: string | undefined, l
     if (certificate.error === undefined || verify === 'optional_no_ca') return DECLINED;
     log.write('info', `client SSL certificate verify error: (${certificate.error})`, request);
     return INVALID;
+  };
+}
+
+/** A client that nobody is has no certificate: it is taken for one that has what is wanted. */
+export function explainClientCheck(scope: ClientScope, authority: string | undefined, check: Handler): ExplainHandler {
+  const { ssl_verify_client: verify } = scope.conf;
+  return (request, notes) => {
+    // Nothing of it waits.
+    if (!request.connection.secure || request.connection.clientAuthority !== authority) return check(request) as Result;
+    if (verify === 'on') notes.assume('ssl_verify_client: the client has a certificate that is valid');
+    return DECLINED;
   };
 }
 

@@ -308,6 +308,21 @@ test('TLS, unix sockets, and targets that are known with the request only', asyn
   t.is(any.steps.filter(({ facts }) => facts?.['satisfy'] === 'any').length, 1);
 });
 
+test('a client certificate is assumed', async (t) => {
+  const { key, cert } = selfSigned('a.org');
+  const tls = 'ssl_certificate c.pem; ssl_certificate_key k.pem;';
+  const conf = `events {} http {
+    server { listen 443 ssl; server_name a.org; ${tls} ssl_verify_client on; ssl_client_certificate c.pem; location / { return 200; } }
+    server { listen 443 ssl; server_name b.org; ${tls} location / { return 200; } }
+  }`;
+  const explain = await explainer(t, conf, { 'conf/c.pem': cert, 'conf/k.pem': key });
+  const asked = explain('https://a.org/');
+  t.is(asked.response.status, 200);
+  t.deepEqual(asked.assumptions, ['ssl_verify_client: the client has a certificate that is valid']);
+  const misdirected = explain('https://b.org/', { headers: [['Host', 'a.org']] });
+  t.is(misdirected.response.status, 421);
+});
+
 test('members of a state file are known without a server', async (t) => {
   const main = 'load_module modules/srv_http_upstream_member_module.so; events {}';
   const conf = `${main} http { upstream u { zone u 64k; state state/u; } server { listen 80; location / { proxy_pass http://u; } } }`;
