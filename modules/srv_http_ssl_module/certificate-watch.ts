@@ -17,40 +17,39 @@ export interface ServedCertificates {
 
 /** Tells of certificates in force whose time is over soon: when they come into force, and once a day. */
 export class CertificateWatch {
-  readonly #served = new Set<ServedCertificates>();
-  /** Those that were told of as well as those that are fine; when they were looked at (epoch milliseconds). */
-  readonly #checked = new Map<ServedCertificates, number>();
+  /** Those in force, and when they were looked at (epoch milliseconds); 0: not yet. */
+  readonly #served = new Map<ServedCertificates, number>();
+  /** Those that were told of, and as what. */
+  readonly #told = new Map<ServedCertificates, readonly string[]>();
 
   constructor(private readonly events: Events) {}
 
   add(served: ServedCertificates): void {
-    this.#served.add(served);
+    this.#served.set(served, 0);
   }
 
   /** It is not in force any more. */
   delete(served: ServedCertificates): void {
     this.#served.delete(served);
-    this.#checked.delete(served);
-    // The server may have others now, and the same ones again after a reload.
-    const subject = subjectOf(served);
-    if (![...this.#served].some((other) => subjectOf(other)[0] === subject[0])) this.events.forget(TYPE, subject);
+    const subject = this.#told.get(served);
+    this.#told.delete(served);
+    // After a reload the same ones may be in force again.
+    if (subject !== undefined && ![...this.#told.values()].some((other) => isSame(other, subject))) this.events.forget(TYPE, subject);
   }
 
   /** Looks at those that were not looked at for a day. */
   check(now = Date.now()): void {
-    for (const served of this.#served) {
-      if (now - (this.#checked.get(served) ?? 0) < DAY) continue;
-      this.#checked.set(served, now);
+    for (const [served, checkedAt] of this.#served) {
+      if (now - checkedAt < DAY) continue;
+      this.#served.set(served, now);
       this.#tell(served, now);
     }
   }
 
   #tell(served: ServedCertificates, now: number): void {
-    const subject = subjectOf(served);
-    const first = firstToEnd(served.chains);
-    if (served.warning === 0 || first === undefined) return;
-    const ends = first.validToDate.getTime();
-    if (ends - now > served.warning) return this.events.forget(TYPE, subject);
+    const first = served.warning === 0 ? undefined : firstToEnd(served.chains);
+    const ends = first?.validToDate.getTime() ?? Infinity;
+    if (first === undefined || ends - now > served.warning) return;
     const data = {
       server_names: served.names.slice(0, 100),
       subject: first.subject,
@@ -59,11 +58,15 @@ export class CertificateWatch {
       days_left: Math.floor((ends - now) / DAY),
       expired: ends <= now,
     };
+    const subject = [served.names[0] ?? '', first.fingerprint256.replaceAll(':', '').toLowerCase()];
+    this.#told.set(served, subject);
     this.events.publish(TYPE, data, subject);
   }
 }
 
-const subjectOf = ({ names }: ServedCertificates): readonly [string] => [names[0] ?? ''];
+function isSame(one: readonly string[], other: readonly string[]): boolean {
+  return one.every((part, at) => part === other[at]);
+}
 
 /** The certificate of the chains, those of authorities included, that is valid for the shortest time. */
 function firstToEnd(chains: readonly Buffer[]): X509Certificate | undefined {
