@@ -1,4 +1,4 @@
-import { action, dryRunReply, route, type ActionContext, type Call, type Reply } from '../core/module/control.js';
+import { action, ApiError, dryRunReply, route, type ActionContext, type Call, type Reply } from '../core/module/control.js';
 import { controlModule, coreModule } from '../core/module/manifest.js';
 import { ServerStatus } from '../core/module/server-status.js';
 import { DataPlane, ServerInfo, Statistics } from '../core/module/services.js';
@@ -16,7 +16,7 @@ const VERSION = 9;
 const ENDPOINTS = ['nginx', 'processes', 'connections', 'slabs', 'http', 'resolvers', 'ssl', 'workers'];
 const HTTP_ENDPOINTS = ['requests', 'server_zones', 'location_zones', 'caches', 'limit_conns', 'limit_reqs', 'keyvals', 'upstreams'];
 
-/** What the data plane counts, for the control half. */
+/** The API of NGINX Plus, version 9, for the clients that it has (docs/plus-api.md). This half has the figures of the data plane. */
 @coreModule({ name: NAME, api: 1, plane: 'data' })
 export class PlusData {
   readonly #figures: PlusFigures;
@@ -36,6 +36,7 @@ export class PlusData {
   }
 }
 
+type ZoneKind = 'server' | 'location';
 type ReadCall = Call<typeof schemas.read>;
 type Upstream = Readonly<Record<string, unknown>> & { readonly name: string };
 
@@ -144,13 +145,33 @@ export class PlusApi {
   }
 
   @route('GET', '/9/http/server_zones', schemas.read)
-  serverZones(call: ReadCall): Reply {
-    return none(call);
+  serverZones(call: ReadCall): Promise<Reply> {
+    return this.#zones('server', call);
+  }
+
+  @route('GET', '/9/http/server_zones/:zone', schemas.read)
+  serverZone(call: ReadCall): Promise<Reply> {
+    return this.#zone('server', call);
+  }
+
+  @route('DELETE', '/9/http/server_zones/:zone', schemas.reset)
+  resetServerZone(call: Call): Promise<Reply> {
+    return this.#resetZone('server', call);
   }
 
   @route('GET', '/9/http/location_zones', schemas.read)
-  locationZones(call: ReadCall): Reply {
-    return none(call);
+  locationZones(call: ReadCall): Promise<Reply> {
+    return this.#zones('location', call);
+  }
+
+  @route('GET', '/9/http/location_zones/:zone', schemas.read)
+  locationZone(call: ReadCall): Promise<Reply> {
+    return this.#zone('location', call);
+  }
+
+  @route('DELETE', '/9/http/location_zones/:zone', schemas.reset)
+  resetLocationZone(call: Call): Promise<Reply> {
+    return this.#resetZone('location', call);
   }
 
   @route('GET', '/9/http/caches', schemas.read)
@@ -260,6 +281,33 @@ export class PlusApi {
     return doneReply(call, []);
   }
 
+  async #zones(kind: ZoneKind, { query, ...call }: ReadCall): Promise<Reply> {
+    return { status: 200, body: selectEach(await this.#zoneFigures(kind, call), query.fields) };
+  }
+
+  async #zone(kind: ZoneKind, { query, ...call }: ReadCall): Promise<Reply> {
+    const { zone = '' } = call.params;
+    const found = new Map(Object.entries(await this.#zoneFigures(kind, call))).get(zone);
+    if (found === undefined) throw zoneNotFound(kind, zone);
+    return { status: 200, body: select(found, query.fields) };
+  }
+
+  async #resetZone(kind: ZoneKind, call: Call): Promise<Reply> {
+    const { zone = '' } = call.params;
+    if (!(await this.dataPlane.call<boolean>('status_zones.reset', { kind, zone }, call))) throw zoneNotFound(kind, zone);
+    return doneReply(call, []);
+  }
+
+  /** Empty where the module that counts is not loaded. */
+  async #zoneFigures(kind: ZoneKind, call: ActionContext): Promise<Readonly<Record<string, object>>> {
+    try {
+      return await this.dataPlane.call('status_zones.read', { kind }, call);
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 'NotLoaded') return {};
+      throw error;
+    }
+  }
+
   #slabs(call: ActionContext): Promise<Readonly<Record<string, object>>> {
     return this.dataPlane.call('plus.read', { what: 'slabs' }, call);
   }
@@ -271,6 +319,10 @@ export class PlusApi {
   async #write(what: string, params: unknown, call: ActionContext): Promise<Reply> {
     return writeReply(call, await this.dataPlane.call<Versioned>(what, params, call));
   }
+}
+
+function zoneNotFound(kind: ZoneKind, zone: string): ApiError {
+  return plusError(kind === 'server' ? 'ServerZoneNotFound' : 'LocationZoneNotFound', `${kind} zone "${zone}" not found`);
 }
 
 /** Something of which there is nothing in srv, by name. */

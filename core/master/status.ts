@@ -31,6 +31,7 @@ export class MasterStatus extends ServerStatus {
   }
 
   *zones(): ReturnType<ServerStatus['zones']> {
-    for (const { name, slab } of this.zoneSet.zones()) yield { name, used: slab.used, free: slab.free };
+    // One that no directive can name is the server's own.
+    for (const { name, slab } of this.zoneSet.zones()) if (!name.includes('\0')) yield { name, used: slab.used, free: slab.free };
   }
 }

@@ -18,6 +18,8 @@ const FORMAT_ERROR = 'UpstreamConfFormatError';
 /** Codes that only clients of NGINX Plus see, and their statuses. */
 const STATUSES = {
   SlabNotFound: 404,
+  ServerZoneNotFound: 404,
+  LocationZoneNotFound: 404,
   WorkerNotFound: 404,
   KeyvalNotFound: 404,
   KeyvalKeyNotFound: 404,

@@ -62,6 +62,7 @@ test.serial('a change is told with its version, its origin and what it changed; 
   const { data, id, time } = await client.event('config.changed');
   t.deepEqual(data['diff'], ['http / upstream demo', '+ server 10.0.0.1:80 weight=3;']);
   t.regex(String(data['origin']), /^[0-9a-f]{32}$/);
+  t.is(data['actor'], 'anonymous');
   t.true(Math.abs(Date.parse(time) - Date.now()) < 60_000);
   t.true(client.text.includes(`id: ${id}\nevent: config.changed\ndata: {"id":"${id}"`));
   await node.upstreams('DELETE', `/demo/servers/${(json as { id: number }).id}`);

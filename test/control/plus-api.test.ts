@@ -17,7 +17,7 @@ const tls = selfSigned('tls.example');
 
 const shared = sharedNode({
   allowCrashes: true,
-  main: LOAD,
+  main: `${LOAD} load_module modules/srv_http_status_zone_module.so;`,
   controlMain: LOAD,
   control: 'server { listen 127.0.0.1:%%PORT_api%%; server_name nginx-plus-api; location /api { dyn_module_api; } }',
   http: `
@@ -26,7 +26,8 @@ const shared = sharedNode({
     upstream static { server 127.0.0.1:3; }
     upstream updated { zone updated 64k; }
     server { listen 127.0.0.1:%%PORT_tls%% ssl; server_name tls.example; ssl_certificate tls.pem; ssl_certificate_key tls.key; return 200; }`,
-  server: 'location / { return 200 hello; } location /updated { proxy_pass http://updated; }',
+  server:
+    'status_zone web; location / { status_zone hello; return 200 hello; } location /missing { status_zone other; return 404; } location /updated { proxy_pass http://updated; }',
   files: { 'conf/tls.pem': tls.cert, 'conf/tls.key': tls.key },
 });
 
@@ -128,6 +129,28 @@ test.serial('figures grow with traffic, are those of all workers, and can be set
   for (const path of ['http/requests', 'connections', 'ssl']) t.is((await send(port, 'DELETE', `/api/9/${path}`, '')).status, 204);
   t.is(await total(), 0);
   t.like(await client.get('connections'), { accepted: 0, dropped: 0 });
+});
+
+test.serial('zones count the requests of servers and locations, those of both workers', async (t) => {
+  const node = await shared();
+  const port = node.srv.port('api');
+  const client = new PlusClient(port);
+  for (const path of ['http/server_zones/web', 'http/location_zones/hello']) await send(port, 'DELETE', `/api/9/${path}`, '');
+  for (let n = 0; n < 6; n++) await get(node.srv.port('web'), '/');
+  for (let n = 0; n < 3; n++) await get(node.srv.port('web'), '/missing');
+  const zone = { processing: 0, requests: 9, discarded: 0 };
+  const web = await waitFor('all requests', async () => {
+    const found = await client.get<{ requests: number; responses: object; received: number; sent: number }>('http/server_zones/web');
+    return found.requests === 9 && found;
+  });
+  t.like(web, zone);
+  t.deepEqual(web.responses, { '1xx': 0, '2xx': 6, '3xx': 0, '4xx': 3, '5xx': 0, codes: { 200: 6, 404: 3 }, total: 9 });
+  t.true(web.received > 9 * 30 && web.sent > 9 * 100);
+  const zones = await client.get<Record<string, { requests: number }>>('http/location_zones?fields=requests');
+  t.deepEqual(zones, { hello: { requests: 6 }, other: { requests: 3 } });
+  t.deepEqual(await client.get('http/server_zones?fields='), ['web']);
+  t.is((await send(port, 'GET', '/api/9/http/server_zones/none', '')).status, 404);
+  t.is((await send(port, 'DELETE', '/api/9/http/location_zones/web', '')).status, 404);
 });
 
 test.serial('handshakes are counted, failed ones and resumed sessions too', async (t) => {
