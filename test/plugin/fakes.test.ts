@@ -6,6 +6,7 @@ import type { HttpHandlers, Scope } from '../../core/module/http.js';
 import { httpModule } from '../../core/module/manifest.js';
 import { directive } from '../../core/module/spec.js';
 import { FakeUpstream } from '../../testing/balancer.js';
+import { FakeEvents } from '../../testing/events.js';
 import { fakeMetrics } from '../../testing/metrics.js';
 import { fakeRequest } from '../../testing/request.js';
 import { fakeScope } from '../../testing/scope.js';
@@ -145,4 +146,14 @@ test('where a method proposes nothing, it is the next member in turn, backup mem
     [0, 1, 2, 3].map((point) => upstream.peerAtWeight(point)),
     [one, one, two, undefined],
   );
+});
+
+test('events are kept as they would leave the server, and invalid ones are rejected', (t) => {
+  const events = new FakeEvents();
+  events.publish('acme.pool.empty', { pool: 'a', since: new Date(0) }, ['a']);
+  events.forget('acme.pool.empty', ['a']);
+  const told = { type: 'acme.pool.empty', subject: ['a'] };
+  t.deepEqual(events.published, [{ ...told, data: { pool: 'a', since: '1970-01-01T00:00:00.000Z' } }]);
+  t.deepEqual(events.forgotten, [told]);
+  t.throws(() => events.publish('Acme', {}), { instanceOf: TypeError });
 });

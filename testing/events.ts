@@ -1,0 +1,26 @@
+/** Events for unit tests. */
+import { eventMessage } from '../core/control/event-message.js';
+import { Events } from '../core/module/events.js';
+
+export interface SeenEvent {
+  readonly type: string;
+  readonly subject: readonly string[];
+  /** As JSON has it. */
+  readonly data: unknown;
+}
+
+/** Keeps what a module has told of. Invalid types and data are rejected as in a server. */
+export class FakeEvents extends Events {
+  readonly published: SeenEvent[] = [];
+  /** What the module has told that it is gone. */
+  readonly forgotten: Omit<SeenEvent, 'data'>[] = [];
+
+  publish(...event: Parameters<Events['publish']>): void {
+    const { type, subject, data = 'null' } = eventMessage(...event);
+    this.published.push({ type, subject, data: JSON.parse(data) as unknown });
+  }
+
+  forget(type: string, subject: readonly string[]): void {
+    this.forgotten.push({ type, subject });
+  }
+}
