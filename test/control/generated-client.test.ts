@@ -34,12 +34,14 @@ console.log(JSON.stringify({ id, servers: list.data.map(({ server }) => server),
 declare const process: { argv: string[] };
 `;
 
+/** The modules of a shipped configuration that a node of the harness does not load by itself. */
+function loadLines(file: string): string {
+  const lines = Array.from(readRoot(`conf/${file}`).matchAll(/^load_module .*;$/gm), ([line]) => line);
+  return lines.filter((line) => !/srv_http_upstream_(?:member|api)_|multi_header|sendmsg/.test(line)).join('\n');
+}
+
 test('a client in TypeScript, of all modules that there are', async (t) => {
-  const modules = Array.from(readRoot('conf/srv_ctrl.conf').matchAll(/^load_module .*;$/gm), ([line]) => line);
-  const data = Array.from(readRoot('conf/srv.conf').matchAll(/^load_module .*;$/gm), ([line]) => line);
-  const others = (lines: readonly string[]): string =>
-    lines.filter((line) => !/srv_http_upstream_(?:member|api)_|multi_header|sendmsg/.test(line)).join('\n');
-  const node = await startNode(t, { main: others(data), controlMain: others(modules), workers: 1 });
+  const node = await startNode(t, { main: loadLines('srv.conf'), controlMain: loadLines('srv_ctrl.conf'), workers: 1 });
   const folder = tempFolder(t);
   const document = (await get(node.srv.port('api'), '/api/v1/openapi.json')).body;
   const { files } = await generateApi({ spec: JSON.parse(document), output: false, silent: true });
