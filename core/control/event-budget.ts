@@ -11,7 +11,6 @@ export class EventBudget {
   #left = BURST;
   #filledAt = performance.now();
   #dropped = 0;
-  #timer: NodeJS.Timeout | undefined;
 
   /** @param onDropped told a moment later how many were left out since it was told last */
   constructor(private readonly onDropped: (count: number) => void) {}
@@ -25,13 +24,12 @@ export class EventBudget {
       this.#left--;
       return true;
     }
+    if (this.#dropped === 0) setTimeout(() => this.#tell(), SECOND).unref();
     this.#dropped++;
-    this.#timer ??= setTimeout(() => this.#tell(), SECOND).unref();
     return false;
   }
 
   #tell(): void {
-    this.#timer = undefined;
     this.onDropped(this.#dropped);
     this.#dropped = 0;
   }
