@@ -1,18 +1,19 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
-import test from 'ava';
-import { exchange, get } from '../harness/client.js';
-import { startSrv } from '../harness/srv.js';
+import test, { type ExecutionContext } from 'ava';
+import { exchange } from '../harness/client.js';
+import { shared } from '../harness/scope.js';
+import { startSrv, type Srv } from '../harness/srv.js';
 import { tempFolder } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
 
-test('unix sockets on both sides', async (t) => {
-  const path = `${tempFolder(t)}/backend.sock`;
+const site = shared(async (scope): Promise<Srv> => {
+  const path = `${tempFolder(scope)}/backend.sock`;
   const backend = createServer((request, response) => response.end(`${request.headers.host} ${request.url}`));
   await new Promise<void>((resolve) => backend.listen(path, resolve));
-  t.teardown(() => backend.close());
-  const srv = await startSrv(
-    t,
+  scope.teardown(() => backend.close());
+  return startSrv(
+    scope,
     `worker_processes 2;
     events {}
     http {
@@ -31,32 +32,61 @@ test('unix sockets on both sides', async (t) => {
       }
     }`,
   );
-  const socket = srv.path('srv.sock');
-  const ask = async (to: string | number, path: string): Promise<string> => {
-    const received = await exchange(t, to, `GET ${path} HTTP/1.0\r\nHost: a\r\n\r\n`);
-    return `${received.slice(9, 12)} ${received.split('\r\n\r\n')[1] ?? ''}`;
-  };
-  t.is(await ask(socket, '/'), `200 unix: unix:${socket}`);
-  t.is(await ask(socket, '/ports'), '200 [][]');
-  t.is(await ask(socket, '/group'), '200 group /group');
-  t.is(await ask(socket, '/direct'), '200 localhost /direct');
-  t.is(await ask(socket, '/uri/x'), '200 localhost /base/x');
-  t.is(await ask(srv.port('web'), '/group'), '200 group /group');
-  t.regex(await ask(socket, '/denied'), /^403/);
-  t.is(await ask(srv.port('web'), '/denied'), '200 group /denied');
-  t.is((await get(srv.port('web'), '/')).body, '127.0.0.1 127.0.0.1');
-  const modeOf = (): string => (statSync(srv.path('mode.sock')).mode & 0o777).toString(8);
-  t.is(modeOf(), '620');
-  t.regex(await ask(srv.path('mode.sock'), '/'), /^200 unix:/);
-  t.deepEqual(
-    readdirSync(srv.prefix).filter((name) => name.startsWith('.srv')),
-    [],
-  );
+});
+
+/** Status and body of what comes from a port or a socket. */
+async function ask(t: ExecutionContext, to: string | number, path: string): Promise<string> {
+  const received = await exchange(t, to, `GET ${path} HTTP/1.0\r\nHost: a\r\n\r\n`);
+  return `${received.slice(9, 12)} ${received.split('\r\n\r\n')[1] ?? ''}`;
+}
+
+const modeOf = (srv: Srv): string => (statSync(srv.path('mode.sock')).mode & 0o777).toString(8);
+
+for (const [what, path, expected] of [
+  ['the server and its client have no address', '/', /^200 unix: unix:\/.*\/srv\.sock$/],
+  ['there are no ports', '/ports', /^200 \[\]\[\]$/],
+  ['a member with a socket', '/group', /^200 group \/group$/],
+  ['a socket in proxy_pass', '/direct', /^200 localhost \/direct$/],
+  ['a socket and a URI in proxy_pass', '/uri/x', /^200 localhost \/base\/x$/],
+  ['allow unix:', '/allowed', /^200 allowed$/],
+  ['deny unix:', '/denied', /^403 /],
+] as const) {
+  test.serial(`a request over a unix socket: ${what}`, async (t) => {
+    t.regex(await ask(t, (await site()).path('srv.sock'), path), expected);
+  });
+}
+
+for (const [path, expected] of [
+  ['/group', '200 group /group'],
+  ['/denied', '200 group /denied'],
+  ['/', '200 127.0.0.1 127.0.0.1'],
+] as const) {
+  test.serial(`a request over TCP to the same server: ${path}`, async (t) => {
+    t.is(await ask(t, (await site()).port('web'), path), expected);
+  });
+}
+
+test.serial('mode= of listen, and another one by a reload: it is the same socket', async (t) => {
+  const srv = await site();
+  t.is(modeOf(srv), '620');
+  t.regex(await ask(t, srv.path('mode.sock'), '/'), /^200 unix:/);
   await srv.configure(srv.read('conf/srv.conf').replace('mode=0620', 'mode=600'));
   srv.signal('SIGHUP');
-  await waitFor('the other mode', () => modeOf() === '600');
-  t.regex(await ask(srv.path('mode.sock'), '/'), /^200 unix:/, 'it is the same socket');
+  await waitFor('the other mode', () => modeOf(srv) === '600');
+  t.regex(await ask(t, srv.path('mode.sock'), '/'), /^200 unix:/);
+});
+
+test.serial('a socket is made under another name, which does not stay', async (t) => {
+  const { prefix } = await site();
+  t.deepEqual(
+    readdirSync(prefix).filter((name) => name.startsWith('.srv')),
+    [],
+  );
+});
+
+test.serial('the files of sockets are removed at the end', async (t) => {
+  const srv = await site();
   await srv.stop();
   t.false(existsSync(srv.path('mode.sock')));
-  t.false(existsSync(socket), 'the file is removed at the end');
+  t.false(existsSync(srv.path('srv.sock')));
 });

@@ -1,12 +1,13 @@
 /** `autoindex` and `random_index`: each list is the one of nginx, byte for byte. */
 import { mkdirSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { connectRaw, get } from '../harness/client.js';
 import { startNginx } from '../harness/nginx.js';
 import { freePort } from '../harness/ports.js';
 import { testWith } from '../harness/programs.js';
-import { startSrv } from '../harness/srv.js';
+import { shared, type Scope } from '../harness/scope.js';
+import { startSrv, type Srv } from '../harness/srv.js';
 import { tempFolder } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
 
@@ -28,7 +29,7 @@ const NAMES = [
 ];
 
 /** A folder with the files, below a folder with other ones. */
-function files(t: ExecutionContext): string {
+function files(t: Scope): string {
   const root = tempFolder(t, { 'indexed/index.html': 'the index', 'one/only.txt': 'chosen', 'none/sub/x': '' });
   const folder = join(root, 'list');
   mkdirSync(join(folder, 'sub'), { recursive: true });
@@ -78,31 +79,58 @@ const PATHS = [
   '/jsonp/empty/?callback=',
 ];
 
-test('lists of folders', async (t) => {
-  const port = await freePort(t);
-  const srv = await startSrv(t, `events {} http { ${conf(files(t), port)} }`);
-  const html = await get(port, '/list/');
-  t.is(html.headers['content-type'], 'text/html');
-  t.regex(
-    html.body,
+const site = shared(async (scope): Promise<{ srv: Srv; port: number }> => {
+  const port = await freePort(scope);
+  return { srv: await startSrv(scope, `events {} http { ${conf(files(scope), port)} }`), port };
+});
+
+for (const [what, pattern] of [
+  [
+    'title and heading',
     /^<html>\r\n<head><title>Index of \/list\/<\/title><\/head>\r\n<body>\r\n<h1>Index of \/list\/<\/h1><hr><pre><a href="\.\.\/">\.\.\/<\/a>\r\n/,
-  );
-  t.regex(html.body, /<a href="link-to-folder\/">link-to-folder\/<\/a> {36}\d\d-\w{3}-\d{4} \d\d:\d\d {19}-\r\n/);
-  t.regex(html.body, /<a href="a%26b%3Cc%3E%22d%27e">a&amp;b&lt;c&gt;&quot;d'e<\/a> {41}\d\d-\w{3}-\d{4} \d\d:\d\d {18}10\r\n/);
-  t.true(html.body.indexOf('sub/') < html.body.indexOf('plain.txt'), 'folders come first');
-  t.notRegex(html.body, /hidden/);
-  const list = JSON.parse((await get(port, '/json/list/')).body) as { name: string; size?: number }[];
+  ],
+  ['a link to a folder', /<a href="link-to-folder\/">link-to-folder\/<\/a> {36}\d\d-\w{3}-\d{4} \d\d:\d\d {19}-\r\n/],
+  [
+    'a name that has to be escaped',
+    /<a href="a%26b%3Cc%3E%22d%27e">a&amp;b&lt;c&gt;&quot;d'e<\/a> {41}\d\d-\w{3}-\d{4} \d\d:\d\d {18}10\r\n/,
+  ],
+  ['folders before files', /sub\/[^]*plain\.txt/],
+] as const) {
+  test(`a list has ${what}`, async (t) => {
+    const { body, headers } = await get((await site()).port, '/list/');
+    t.is(headers['content-type'], 'text/html');
+    t.regex(body, pattern);
+    t.notRegex(body, /hidden/);
+  });
+}
+
+test('a list in JSON has the sizes of files', async (t) => {
+  const list = JSON.parse((await get((await site()).port, '/json/list/')).body) as { name: string; size?: number }[];
   const sized = list.filter(({ size }) => size !== undefined).map(({ name }) => name);
   t.deepEqual(sized.toSorted(), [...NAMES, 'link-to-file', ...SIZES.map((size) => `size-${size}`)].toSorted());
-  t.is((await get(port, '/indexed/')).body, 'the index');
-  t.is((await get(port, '/random/one/')).body, 'chosen');
-  t.is((await get(port, '/random/none/')).status, 200, 'without files, the list');
-  t.is((await get(port, '/jsonp/list/?callback=alert(1)')).status, 400);
-  t.is((await get(port, '/nowhere/')).status, 404);
-  t.is((await get(port, '/list/', { method: 'POST' })).status, 403);
+});
+
+for (const [what, method, path, expected] of [
+  ['an index is served in place of the list', 'GET', '/indexed/', { status: 200, body: 'the index' }],
+  ['a random file', 'GET', '/random/one/', { status: 200, body: 'chosen' }],
+  ['without a file to choose from it is the list', 'GET', '/random/none/', { status: 200 }],
+  ['a callback that is no name', 'GET', '/jsonp/list/?callback=alert(1)', { status: 400 }],
+  ['a folder that does not exist', 'GET', '/nowhere/', { status: 404 }],
+  ['another method', 'POST', '/list/', { status: 403 }],
+] as const) {
+  test(what, async (t) => {
+    t.like(await get((await site()).port, path, { method }), expected);
+  });
+}
+
+test('where there are no lists, a folder is forbidden, and the log says why', async (t) => {
+  const { srv, port } = await site();
   t.is((await get(port, '/off/list/')).status, 403);
-  await srv.waitForLog(/directory index of "\S+\/list\/" is forbidden, client: /);
-  const client = await connectRaw(t, port);
+  await t.notThrowsAsync(srv.waitForLog(/directory index of "\S+\/list\/" is forbidden, client: /));
+});
+
+test('HEAD has no list', async (t) => {
+  const client = await connectRaw(t, (await site()).port);
   client.send('HEAD /list/ HTTP/1.1\r\nHost: a\r\n\r\nGET /one/only.txt HTTP/1.1\r\nHost: a\r\n\r\n');
   await client.receive(/chosen$/);
   t.notRegex(client.received, /<html>/);
