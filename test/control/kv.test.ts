@@ -13,7 +13,7 @@ const shared = sharedNode({
   control: 'server { listen 127.0.0.1:%%PORT_kv%%; location /store { dyn_sendmsg_kv; } }',
 });
 
-test.serial('a key is set, read in traffic by every worker, listed and deleted', async (t) => {
+test.serial('a key is set, and every worker reads it', async (t) => {
   const node = await shared();
   const set = await node.call('POST', '/kv', { key: 'color', value: 'red' });
   t.is(set.status, 200);
@@ -23,23 +23,34 @@ test.serial('a key is set, read in traffic by every worker, listed and deleted',
     t.is(body, '[red]');
     t.is(headers['x-color'], 'red');
   }
-  const value = await get(node.srv.port('api'), '/api/v1/kv?key=color');
-  t.is(value.body, 'red');
-  t.regex(String(value.headers['content-type']), /^text\/plain/);
+});
 
-  await node.call('POST', '/kv', { key: 'color', value: '' });
-  t.is((await node.web()).body, '[]');
-  const empty = await get(node.srv.port('api'), '/api/v1/kv?key=color');
-  t.is(empty.status, 200);
-  t.is(empty.headers['content-length'], '0');
+for (const [what, key, value] of [
+  ['text', 'color', 'red'],
+  ['the empty value', 'color', ''],
+  ['letters that are not ASCII', 'color', 'grün'],
+  ['a key that is not ASCII', 'ключ', 'ключ'],
+] as const) {
+  test.serial(`a value is read as text: ${what}`, async (t) => {
+    const node = await shared();
+    await node.call('POST', '/kv', { key, value });
+    const read = await get(node.srv.port('api'), `/api/v1/kv?key=${encodeURIComponent(key)}`);
+    t.like(read, { status: 200, body: value });
+    t.is(read.headers['content-length'], String(Buffer.byteLength(value)));
+    t.regex(String(read.headers['content-type']), /^text\/plain/);
+    if (key === 'color') t.is((await node.web()).body, `[${value}]`);
+  });
+}
 
-  await node.call('POST', '/kv', { key: 'color', value: 'grün' });
-  t.is((await node.web()).body, '[grün]');
-  for (const key of ['a/1', 'a/2', 'ключ']) await node.call('POST', '/kv', { key, value: key });
+test.serial('keys are listed by their prefix, in pages', async (t) => {
+  const node = await shared();
+  for (const key of ['a/1', 'a/2']) await node.call('POST', '/kv', { key, value: key });
   t.deepEqual((await node.call('GET', '/kv?prefix=a/&limit=1')).json, [{ key: 'a/1', value: 'a/1' }]);
   t.deepEqual((await node.call('GET', '/kv?prefix=a/&after=a/1')).json, [{ key: 'a/2', value: 'a/2' }]);
-  t.is((await get(node.srv.port('api'), `/api/v1/kv?key=${encodeURIComponent('ключ')}`)).body, 'ключ');
+});
 
+test.serial('a key that is deleted is gone', async (t) => {
+  const node = await shared();
   t.is((await node.call('DELETE', '/kv?key=color')).status, 200);
   t.is((await node.web()).body, '[]');
   const gone = await node.call('GET', '/kv?key=color');

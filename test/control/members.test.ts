@@ -1,8 +1,9 @@
 import test from 'ava';
 import { httpBackend } from '../harness/backends.js';
+import { shared as sharedInFile } from '../harness/scope.js';
 import { waitFor } from '../harness/wait.js';
 import { errorOf } from './api-client.js';
-import { sharedNode, startNode, upstreams } from './node.js';
+import { sharedNode, startNode, upstreams, type Node } from './node.js';
 
 /** An upstream for each of the tests that need no traffic. */
 const shared = sharedNode({
@@ -29,22 +30,26 @@ const FIRST = {
   drain: false,
 };
 
-test('upstreams and members are read', async (t) => {
-  const node = await startNode(t, {
-    http: `upstream demo { zone demo 256k; server 127.0.0.1:1; server 127.0.0.1:2 weight=2 fail_timeout=90s slow_start=1m30s backup drain; }
+/** What is only read. */
+const read = sharedNode({
+  http: `upstream demo { zone demo 256k; server 127.0.0.1:1; server 127.0.0.1:2 weight=2 fail_timeout=90s slow_start=1m30s backup drain; }
       upstream other { zone other 64k; server 127.0.0.1:1; }
       upstream static { server 127.0.0.1:1; }`,
-  });
-  const groups = await node.upstreams('GET', '/');
-  t.is(groups.status, 200);
+});
+
+test('the list of upstreams has those with a zone', async (t) => {
+  const { status, json } = await (await read()).upstreams('GET', '/');
+  t.is(status, 200);
   t.deepEqual(
-    (groups.json as { name: string }[]).map(({ name }) => name),
+    (json as { name: string }[]).map(({ name }) => name),
     ['demo', 'other'],
   );
+});
 
-  const group = await node.upstreams('GET', '/demo');
-  t.like(group.json, { name: 'demo', zone: 'demo', keepalive: 0, zombies: 0 });
-  const [peer] = (group.json as { peers: unknown[] }).peers;
+test('an upstream is read with the figures of its members', async (t) => {
+  const { json } = await (await read()).upstreams('GET', '/demo');
+  t.like(json, { name: 'demo', zone: 'demo', keepalive: 0, zombies: 0 });
+  const [peer] = (json as { peers: unknown[] }).peers;
   t.like(peer, {
     id: 0,
     server: '127.0.0.1:1',
@@ -58,39 +63,55 @@ test('upstreams and members are read', async (t) => {
     unavail: 0,
   });
   t.deepEqual((peer as { responses: unknown }).responses, { '1xx': 0, '2xx': 0, '3xx': 0, '4xx': 0, '5xx': 0, codes: {}, total: 0 });
+});
 
+test('members are read with their parameters, all or one', async (t) => {
+  const node = await read();
   t.deepEqual(await node.members(), [
     FIRST,
     { ...FIRST, id: 1, server: '127.0.0.1:2', weight: 2, fail_timeout: '90s', slow_start: '90s', backup: true, drain: true },
   ]);
   t.deepEqual((await node.upstreams('GET', '/demo/servers/0')).json, FIRST);
-  t.deepEqual((await node.upstreams('GET', '/demo/servers?fields=id,server')).json, [
-    { id: 0, server: '127.0.0.1:1' },
-    { id: 1, server: '127.0.0.1:2' },
-  ]);
-  t.deepEqual(
-    Object.keys((await node.upstreams('GET', '/demo/?fields=zone,name')).json as object).sort((a, b) => (a < b ? -1 : 1)),
-    ['name', 'zone'],
-  );
-
-  const codes = async (method: string, path: string, body?: unknown) => {
-    const answer = await node.upstreams(method, path, body);
-    t.is(answer.status, errorOf(answer).status);
-    return `${answer.status} ${errorOf(answer).code}`;
-  };
-  t.is(await codes('GET', '/none'), '404 UpstreamNotFound');
-  t.is(await codes('GET', '/static'), '400 UpstreamStatic');
-  t.is(await codes('GET', '/static/servers/'), '400 UpstreamStatic');
-  t.is(await codes('POST', '/static/servers/', { server: '10.0.0.1' }), '400 UpstreamStatic');
-  t.is(await codes('DELETE', '/none/'), '404 UpstreamNotFound');
-  t.is(await codes('GET', '/demo/servers/7'), '404 UpstreamServerNotFound');
-  t.is(await codes('PATCH', '/demo/servers/7', { down: true }), '404 UpstreamServerNotFound');
-  t.is(await codes('DELETE', '/demo/servers/7'), '404 UpstreamServerNotFound');
-  for (const id of ['x', '-1', '1.5', '0x1']) t.is(await codes('GET', `/demo/servers/${id}`), '400 UpstreamBadServerId', id);
-  t.is(await codes('GET', '/demo/servers/99999999999999999999'), '404 UpstreamServerNotFound');
-  t.is(await codes('PUT', '/demo/servers/1', {}), '405 MethodNotAllowed');
-  t.is(await codes('GET', '/demo/peers'), '404 PathNotFound');
 });
+
+for (const [path, expected] of [
+  [
+    '/demo/servers?fields=id,server',
+    [
+      { id: 0, server: '127.0.0.1:1' },
+      { id: 1, server: '127.0.0.1:2' },
+    ],
+  ],
+  ['/demo/?fields=zone,name', { zone: 'demo', name: 'demo' }],
+] as const) {
+  test(`fields that are asked for: ${path}`, async (t) => {
+    t.deepEqual((await (await read()).upstreams('GET', path)).json, expected);
+  });
+}
+
+for (const [method, path, code, body] of [
+  ['GET', '/none', '404 UpstreamNotFound'],
+  ['GET', '/static', '400 UpstreamStatic'],
+  ['GET', '/static/servers/', '400 UpstreamStatic'],
+  ['POST', '/static/servers/', '400 UpstreamStatic', { server: '10.0.0.1' }],
+  ['DELETE', '/none/', '404 UpstreamNotFound'],
+  ['GET', '/demo/servers/7', '404 UpstreamServerNotFound'],
+  ['PATCH', '/demo/servers/7', '404 UpstreamServerNotFound', { down: true }],
+  ['DELETE', '/demo/servers/7', '404 UpstreamServerNotFound'],
+  ['GET', '/demo/servers/x', '400 UpstreamBadServerId'],
+  ['GET', '/demo/servers/-1', '400 UpstreamBadServerId'],
+  ['GET', '/demo/servers/1.5', '400 UpstreamBadServerId'],
+  ['GET', '/demo/servers/0x1', '400 UpstreamBadServerId'],
+  ['GET', '/demo/servers/99999999999999999999', '404 UpstreamServerNotFound'],
+  ['PUT', '/demo/servers/1', '405 MethodNotAllowed', {}],
+  ['GET', '/demo/peers', '404 PathNotFound'],
+] as const) {
+  test(`${method} ${path} is ${code}`, async (t) => {
+    const response = await (await read()).upstreams(method, path, body);
+    t.is(`${response.status} ${errorOf(response).code}`, code);
+    t.is(response.status, errorOf(response).status);
+  });
+}
 
 test('a member is added, changed and removed', async (t) => {
   const node = await shared();
@@ -221,29 +242,42 @@ test('wrong members are refused for every reason, with all reasons, and change n
   t.deepEqual(await node.members('wrong'), before);
 });
 
-test('the whole set is replaced by address: members that stay keep id, figures and connections', async (t) => {
-  const backends = await Promise.all(['one', 'two'].map((name) => httpBackend(t, (_, response) => response.end(name))));
+/** An upstream that is replaced as a whole, step by step. */
+const replaced = sharedInFile(async (scope): Promise<{ node: Node; one: string; two: string }> => {
+  const backends = await Promise.all(['one', 'two'].map((name) => httpBackend(scope, (_, response) => response.end(name))));
   const [one, two] = backends.map(({ port }) => `127.0.0.1:${port}`) as [string, string];
-  const node = await startNode(t, { http: `upstream demo { zone demo 256k; server ${one}; keepalive 4; }`, workers: 1 });
+  const http = `upstream demo { zone demo 256k; server ${one}; keepalive 4; }`;
+  return { node: await startNode(scope, { http, workers: 1 }), one, two };
+});
+
+test.serial('the whole set is replaced by address: members that stay keep id and figures', async (t) => {
+  const { node, one, two } = await replaced();
   for (let n = 0; n < 3; n++) t.is((await node.web()).body, 'one');
   const put = await node.upstreams('PUT', '/demo/servers/', [{ server: two, weight: 2 }, { server: one }]);
   t.is(put.status, 200);
   t.deepEqual(await node.list(), [`0 ${one}`, `1 ${two}`]);
-  const peers = async () => ((await node.upstreams('GET', '/demo')).json as { peers: { id: number; requests: number }[] }).peers;
-  t.like(await peers(), [
+  t.like(((await node.upstreams('GET', '/demo')).json as { peers: { id: number; requests: number }[] }).peers, [
     { id: 0, requests: 3 },
     { id: 1, requests: 0 },
   ]);
+});
 
-  // What GET returns can be sent back, and changes nothing.
-  const version = put.headers['etag'];
-  const same = await node.upstreams('PUT', '/demo/servers/', await node.members());
-  t.is(same.headers['etag'], version);
-  // Settings that are not named have their defaults.
+test.serial('what GET returns can be sent back, and changes nothing', async (t) => {
+  const { node } = await replaced();
+  const version = (await node.upstreams('GET', '/demo/servers/')).headers['etag'];
+  t.truthy(version);
+  t.is((await node.upstreams('PUT', '/demo/servers/', await node.members())).headers['etag'], version);
+});
+
+test.serial('settings that a replacement does not name have their defaults', async (t) => {
+  const { node, two } = await replaced();
   await node.upstreams('PUT', '/demo/servers/', [{ server: two }]);
   t.deepEqual(await node.members(), [{ ...FIRST, id: 1, server: two }]);
   t.is((await node.web()).body, 'two');
+});
 
+test.serial('a replacement with errors is rejected with all of them, and changes nothing', async (t) => {
+  const { node, two } = await replaced();
   const twice = await node.upstreams('PUT', '/demo/servers/', [{ server: '10.0.0.1' }, { server: '10.0.0.2' }, { server: '10.0.0.1:80' }]);
   t.is(errorOf(twice).code, 'EntryExists');
   t.deepEqual(errorOf(twice).details, [{ pointers: ['/0', '/2'] }] as never);
@@ -259,9 +293,16 @@ test('the whole set is replaced by address: members that stay keep id, figures a
     ['/1/server', '/2/server', '/3/parent'],
   );
   t.deepEqual(await node.list(), [`1 ${two}`]);
-  // What counts is the address, not the id that stands beside it.
+});
+
+test.serial('what counts is the address, not the id that stands beside it', async (t) => {
+  const { node } = await replaced();
   await node.upstreams('PUT', '/demo/servers/', [{ id: 1, server: '10.0.0.9:80' }]);
   t.deepEqual(await node.list(), ['2 10.0.0.9:80']);
+});
+
+test.serial('an empty set is a set', async (t) => {
+  const { node } = await replaced();
   t.deepEqual((await node.upstreams('PUT', '/demo/servers/', [])).json, []);
   t.is((await node.web()).status, 502);
 });

@@ -1,5 +1,6 @@
 /** The modules in docs/modules.md and docs/module-recipes.md, built and used. */
 import { execFile } from 'node:child_process';
+import type { OutgoingHttpHeaders } from 'node:http';
 import { copyFileSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -154,57 +155,71 @@ const RECIPES = `
     server { listen 127.0.0.1:%%PORT_back%%; location /file { root %%PREFIX%%; } location / { default_type text/html; return 200 "<p>page</p>"; } }
   }`;
 
-test('the recipes are built and do what the page says', async (t) => {
-  const modules = await build();
-  const srv = await startSrv(t, RECIPES, { files: { ...modules, 'conf/keys.txt': 'one\ntwo\n', 'file/page.html': '<p>file</p>' } });
-  const web = srv.port('web');
-  const page = await get(web, '/page');
-  t.is(page.body, '<p>page</p><!-- note -->');
-  t.is(page.headers['content-length'], '24');
-  t.is((await get(web, '/text')).body, 'text');
+const recipes = shared(async (scope): Promise<Srv> => {
+  const files = { ...(await build()), 'conf/keys.txt': 'one\ntwo\n', 'file/page.html': '<p>file</p>' };
+  return startSrv(scope, RECIPES, { files });
+});
 
-  const key = (value: string): Promise<HttpResponse> => get(web, '/keys', { headers: { 'x-api-key': value } });
-  t.is((await key('two')).status, 200);
-  t.like(await get(web, '/keys'), { status: 401, body: 'X-Api-Key is missing or unknown\n' });
+const recipe = async (path: string, headers: OutgoingHttpHeaders = {}): Promise<HttpResponse> =>
+  get((await recipes()).port('web'), path, { headers });
+const keyed = (key: string): Promise<HttpResponse> => recipe('/keys', { 'x-api-key': key });
+
+for (const [what, path, headers, expected] of [
+  ['a note in a page', '/page', {}, { body: '<p>page</p><!-- note -->', headers: { 'content-length': '24' } }],
+  ['other types are left alone', '/text', {}, { body: 'text' }],
+  [
+    'a file is sent whole, as its ranges are those of the file',
+    '/file/page.html',
+    { range: 'bytes=0-3' },
+    { status: 200, body: '<p>file</p><!-- note -->', headers: { etag: undefined, 'last-modified': undefined } },
+  ],
+  ['a part of a page of a member is left alone', '/part', {}, { body: '<p>' }],
+  ['the end of a source', '/numbers', { range: 'bytes=-3' }, { status: 206, body: '99\n' }],
+  ['a service of another module', '/user', { cookie: 'session=5e55' }, { body: 'ada' }],
+  ['a service that knows nothing of it', '/user', {}, { body: '' }],
+] as const) {
+  test.serial(`the recipes do what the page says: ${what}`, async (t) => {
+    t.like(await recipe(path, headers), expected);
+  });
+}
+
+test.serial('the recipes do what the page says: a source of its own', async (t) => {
+  const { body } = await recipe('/numbers');
+  t.is(body.length, 8000);
+  t.true(body.endsWith('0000998\n0000999\n'));
+});
+
+test.serial('the recipes do what the page says: keys of a file that a reload changes', async (t) => {
+  const srv = await recipes();
+  t.is((await keyed('two')).status, 200);
+  t.like(await recipe('/keys'), { status: 401, body: 'X-Api-Key is missing or unknown\n' });
   writeInto(srv.prefix, 'conf/keys.txt', 'two\nth ree\nf our\n');
   srv.signal('SIGHUP');
   await srv.waitForLog(/a key must not contain spaces in .*keys\.txt:2/);
   t.regex(srv.log(), /a key must not contain spaces in .*keys\.txt:3/);
-  t.is((await key('one')).status, 200, 'the keys in force stay');
+  t.is((await keyed('one')).status, 200, 'the keys in force stay');
   writeInto(srv.prefix, 'conf/keys.txt', 'two\nthree\nschlüssel\n');
   srv.signal('SIGHUP');
   await srv.waitForLog(/reconfigured/);
-  t.deepEqual([(await key('one')).status, (await key('three')).status], [401, 200]);
+  t.deepEqual([(await keyed('one')).status, (await keyed('three')).status], [401, 200]);
+  t.is((await keyed(Buffer.from('schlüssel').toString('latin1'))).status, 200);
+});
 
-  const clock = await connectRaw(t, web);
+test.serial('the recipes do what the page says: both members of two choices', async (t) => {
+  const members = await Promise.all(Array.from({ length: 40 }, () => recipe('/two').then(({ body }) => body)));
+  t.is(new Set(members).size, 2);
+});
+
+test.serial('the recipes do what the page says: every request has a number of its own, whatever worker it came to', async (t) => {
+  const counts = await Promise.all(Array.from({ length: 5 }, () => recipe('/visits').then(({ headers }) => Number(headers['x-visits']))));
+  t.is(new Set(counts).size, 5);
+});
+
+test.serial('the recipes do what the page says: a stream of events has an end when the server has', async (t) => {
+  const srv = await recipes();
+  const clock = await connectRaw(t, srv.port('web'));
   clock.send('GET /clock HTTP/1.1\r\nHost: a\r\n\r\n');
   t.regex((await clock.receive(/(data: \d{4}-[^]*){3}/)).input, /\r\nContent-Type: text\/event-stream\r\n/);
-  clock.socket.destroy();
-  t.is((await key(Buffer.from('schlüssel').toString('latin1'))).status, 200);
-  const part = await get(web, '/file/page.html', { headers: { range: 'bytes=0-3' } });
-  t.deepEqual(
-    [part.status, part.body, part.headers.etag, part.headers['last-modified']],
-    [200, '<p>file</p><!-- note -->', undefined, undefined],
-  );
-  t.is((await get(web, '/part')).body, '<p>', 'a part of a page of a member is left alone');
-
-  const numbers = await get(web, '/numbers');
-  t.is(numbers.body.length, 8000);
-  t.true(numbers.body.endsWith('0000998\n0000999\n'));
-  const range = await get(web, '/numbers', { headers: { range: 'bytes=-3' } });
-  t.deepEqual([range.status, range.body], [206, '99\n']);
-
-  const members = await Promise.all(Array.from({ length: 40 }, () => get(web, '/two').then(({ body }) => body)));
-  t.is(new Set(members).size, 2);
-
-  t.is((await get(web, '/user', { headers: { cookie: 'session=5e55' } })).body, 'ada');
-  t.is((await get(web, '/user')).body, '');
-  const counts = await Promise.all(Array.from({ length: 5 }, () => get(web, '/visits').then(({ headers }) => Number(headers['x-visits']))));
-  t.is(new Set(counts).size, 5, 'every request has a number of its own, whatever worker it came to');
-
-  const stream = await connectRaw(t, web);
-  stream.send('GET /clock HTTP/1.1\r\nHost: a\r\n\r\n');
-  await stream.receive(/data:/);
   t.is((await srv.stop('SIGQUIT')).code, 0);
-  t.regex(await stream.receiveAll(), /\r\n0\r\n\r\n$/, 'it has an end when the server has');
+  t.regex(await clock.receiveAll(), /\r\n0\r\n\r\n$/);
 });
