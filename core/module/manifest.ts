@@ -10,7 +10,7 @@ import type { Directive } from './tree.js';
 
 /** The version of this contract. A module with another one, or with a later minor, is refused by name. */
 export const API_VERSION = 1;
-/** What was added without taking anything away: 1 added services between modules, tasks, order by name, both halves in one file; 2 events, settings. */
+/** What was added without taking anything away: 1 added services between modules, tasks, order by name, both halves in one file; 2 events, settings, explanations. */
 export const API_MINOR = 2;
 
 /** Where a module may be loaded: the data plane, the control plane (the process of `helper ctrl`), or either. */

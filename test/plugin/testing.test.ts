@@ -2,8 +2,9 @@
 import { existsSync } from 'node:fs';
 import test from 'ava';
 import { number, text } from '../../core/module/args.js';
-import { OK, type BodyOutput, type Scope } from '../../core/module/http.js';
+import { DONE, OK, type BodyOutput, type HttpRequest, type Scope } from '../../core/module/http.js';
 import { directive } from '../../core/module/spec.js';
+import { FakeNotes } from '../../testing/explain.js';
 import { fakeRequest } from '../../testing/request.js';
 import { fakeScope } from '../../testing/scope.js';
 import { runBodyFilter } from '../../testing/body-filter.js';
@@ -176,4 +177,17 @@ test('a body filter runs without a server', async (t) => {
   t.is((await runBodyFilter({ ...upper, end: (out) => setImmediate(() => out.end()) }, ['a', 'b'])).toString(), 'AB');
   await t.throwsAsync(runBodyFilter({ ...upper, length: 3, end: (out) => out.end() }, ['a']), { instanceOf: RangeError });
   await t.throwsAsync(runBodyFilter({ ...upper, end: (out) => out.fail(new Error('broken')) }, []), { message: 'broken' });
+});
+
+test('notes keep what a module says of a request', (t) => {
+  const notes = new FakeNotes();
+  const explain = (request: HttpRequest): number => {
+    notes.say('looks at the path', { path: request.uri });
+    notes.assume('it exists');
+    return notes.end('a page', 200);
+  };
+  t.is(explain(fakeRequest({ uri: '/x' })), DONE);
+  t.deepEqual(notes.said, [{ text: 'looks at the path', facts: { path: '/x' } }]);
+  t.deepEqual(notes.assumed, ['it exists']);
+  t.deepEqual(notes.ended, { text: 'a page', status: 200 });
 });
