@@ -58,6 +58,13 @@ export function stepsIn(address: string): readonly string[] {
   return JSON.parse(`[${address}]`) as string[];
 }
 
+/** The last step of an address, and how many equal ones are counted before it. */
+export function numberedStep(address: string): { readonly number: number; readonly text: string } {
+  const step = stepsIn(address).at(-1) ?? '';
+  const [, number, text] = /^(\d+):(.*)$/s.exec(step) ?? [];
+  return text === undefined ? { number: 0, text: step } : { number: Number(number), text };
+}
+
 /** For people: `http / upstream demo / server@7`; `main` for the main level. */
 export function readable(address: string): string {
   const steps = stepsIn(address).map((step) => step.replace(/^\d+:/, '').trim());

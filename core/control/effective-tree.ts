@@ -9,7 +9,7 @@ import type { ConfigTree, Tree, TreeOperation } from '../config/tree.js';
 import type { Directive } from '../module/tree.js';
 import { shownText } from '../module/secrets.js';
 import { directiveText } from '../module/words.js';
-import { keyIdentity, readable, stepsIn } from './address.js';
+import { keyIdentity, numberedStep, readable, stepsIn } from './address.js';
 import { Draft } from './draft.js';
 import { driftLines } from './drift.js';
 import { KeyRing } from './lasting-keys.js';
@@ -190,13 +190,24 @@ class Composition {
   }
 
   #remove(row: OverlayRow, target: Draft | undefined): void {
-    if (target === undefined) {
-      this.#forgotten.push(row.address);
+    // Without text of the file it was an addition, and what stands there now is something else.
+    if (target === undefined || row.was === undefined) {
+      if (target !== undefined || !this.#isCountedOn(row)) this.#forgotten.push(row.address);
       return;
     }
     target.removed = true;
     const was = exactDirective(target.directive);
     if (row.was !== was) this.#changed.push({ ...row, was });
+  }
+
+  /** Whether equal directives behind it are there, whose numbers count it. */
+  #isCountedOn({ address, parent }: OverlayRow): boolean {
+    const place = numberedStep(address);
+    return [...this.#rows, ...this.#released].some((row) => {
+      if (row.op === 'remove' || row.parent !== parent) return false;
+      const other = numberedStep(row.address);
+      return other.text === place.text && other.number > place.number;
+    });
   }
 
   #drop(row: OverlayRow): void {

@@ -3,7 +3,7 @@ import type { SpecRegistry } from '../config/registry.js';
 import type { ConfigTree } from '../config/tree.js';
 import type { ArgContext } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
-import { Addresses, addressIn, below, keyIdentity, stepOf } from './address.js';
+import { Addresses, addressIn, below, keyIdentity, numberedStep, stepOf } from './address.js';
 import type { ResolvedEdit } from './edits.js';
 import { placeOfLine } from './state-line-place.js';
 import { stateFileOf } from './state-files.js';
@@ -150,8 +150,7 @@ export class JournalEntry {
     const text = exactDirective(old);
     this.#keepPlaces(old, address);
     this.#forgetBelow(address);
-    // Equal directives that are counted need the row until they are read again.
-    if (known?.op === 'add' && !this.#isCounted(old)) this.store.overlay.delete(address);
+    if (known?.op === 'add' && !this.#isCountedOn(old, known)) this.#forgetAddition(known);
     else {
       const was = known === undefined ? text : known.was;
       this.#put({ address, op: 'remove', parent: this.#before.around(old.id), text, was, key: old.key }, known);
@@ -255,6 +254,25 @@ export class JournalEntry {
   #linesAround({ id, name }: Directive): readonly number[] {
     const lines = this.change.after.parentOf(id)?.block?.named(name) ?? [];
     return Array.from(lines, ({ key = -1 }) => key);
+  }
+
+  /** Whether equal directives stand behind an addition that goes: their numbers count it, so its row stays. */
+  #isCountedOn(old: Directive, { address, parent, sibling }: OverlayRow): boolean {
+    if (!this.#isCounted(old)) return false;
+    const { number, text } = numberedStep(address);
+    return sibling !== undefined || this.store.overlay.get(addressIn(parent, text, number + 1)) !== undefined;
+  }
+
+  /** Nothing counts its row any more, nor those of additions in front of it that went before. */
+  #forgetAddition({ address, parent }: OverlayRow): void {
+    const { overlay } = this.store;
+    overlay.delete(address);
+    const { number, text } = numberedStep(address);
+    for (let before = number - 1; before >= 0; before--) {
+      const row = overlay.get(addressIn(parent, text, before));
+      if (row?.op !== 'remove' || row.was !== undefined) return;
+      overlay.delete(row.address);
+    }
   }
 
   #isCounted(directive: Directive): boolean {

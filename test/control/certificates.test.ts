@@ -9,7 +9,7 @@ import { connectRawTls, get } from '../harness/client.js';
 import { startSrv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
 import { errorOf } from './api-client.js';
-import { Node, sharedNode, startNode, type NodeOptions } from './node.js';
+import { Node, sharedNode, type NodeOptions } from './node.js';
 
 const file = selfSigned('file.example');
 const inherited = certificateFor(['inherited.example'], { kind: 'rsa' });
@@ -28,6 +28,8 @@ const OPTIONS: NodeOptions = {
     server { listen 127.0.0.1:%%PORT_other%% ssl; server_name a.example b.example; return 200 other; }`,
   files: { 'conf/a.pem': file.cert, 'conf/a.key': file.key, 'conf/rsa.pem': inherited.cert, 'conf/rsa.key': inherited.key },
   workers: 2,
+  // It is killed in the end.
+  allowCrashes: true,
 };
 const shared = sharedNode(OPTIONS);
 
@@ -269,7 +271,8 @@ test.serial('a server of the API keeps its certificate when its body is replaced
 });
 
 test.serial('certificates are kept through kill -9 and reloads, and are rolled back; their keys are read by nobody', async (t) => {
-  const node = await startNode(t, { ...OPTIONS, allowCrashes: true, args: [] });
+  // The last one: it ends the node.
+  const node = await shared();
   const place = { listens: [at(node, 'tls')], serverNames: ['a.example'] };
   const [first, second] = [certificateFor(['one.example']), certificateFor(['two.example'])];
   const responses: string[] = [];
@@ -289,7 +292,7 @@ test.serial('certificates are kept through kill -9 and reloads, and are rolled b
     responses.push((await get(node.srv.port('api'), `/api/v1${path}`)).body);
   const rolled = await node.call('POST', `/history/${version}/rollback?dry_run=1`, {});
   responses.push(rolled.body);
-  t.is(await call('POST', `/history/${version}/rollback`, {}), 200);
+  t.is(await call('POST', `/history/${version}/rollback`, {}), 200, responses.at(-1));
   t.is(await everywhere(t, node.srv.port('tls'), 'a.example', ECC), fingerprintOf(first));
 
   await node.srv.stop('SIGKILL');

@@ -202,6 +202,52 @@ test('equal lines are told apart', async (t) => {
   t.is((await restart(t, again, config, folder)).printed().match(/allow x/g)?.length, 3);
 });
 
+const addAllow =
+  (text: string) =>
+  (root: Block): Edit[] => [{ op: 'add', parent: find(root, 'location'), text }];
+const last = (root: Block): Directive => [...(find(root, 'location').block ?? [])].at(-1) as Directive;
+
+test('what was added again is still an addition after a restart', async (t) => {
+  const config = 'http { vhost { server_name a.org; location / { allow x; } } }';
+  const folder = tempFolder(t);
+  let master = await fakeMaster(t, { config, folder });
+  for (let round = 0; round < 3; round++) {
+    const { transactions, store } = master;
+    for (let cycle = 0; cycle < 5; cycle++) {
+      await transactions.apply(addAllow('allow x;'));
+      await transactions.apply(addAllow('allow x;'));
+      await transactions.apply((root) => [{ op: 'remove', target: last(root) }]);
+      await transactions.apply((root) => [{ op: 'remove', target: last(root) }]);
+    }
+    t.is(store.overlay.all().length, 0, 'what is gone leaves nothing');
+    // Of two equal additions the first one goes: the other one keeps its number.
+    await transactions.apply(addAllow('allow x;'));
+    await transactions.apply(addAllow('allow x;'));
+    await transactions.apply((root) => [{ op: 'remove', target: [...(find(root, 'location').block ?? [])][1] as Directive }]);
+    t.true(transactions.isAddition(last(transactions.tree)));
+    master = await restart(t, master, config, folder);
+    const { transactions: now } = master;
+    t.is(master.printed().match(/allow x/g)?.length, 2);
+    t.true(now.isAddition(last(now.tree)));
+    t.false(now.isAddition(find(now.tree, 'allow')));
+    await now.apply((root) => [{ op: 'remove', target: last(root) }]);
+    master = await restart(t, master, config, folder);
+    t.is(master.printed().match(/allow x/g)?.length, 1);
+    t.deepEqual(master.store.overlay.all(), []);
+  }
+});
+
+test('what the API added and removed may come into the file', async (t) => {
+  const folder = tempFolder(t);
+  const config = 'http { vhost { server_name a.org; location / { allow y; } } }';
+  const master = await fakeMaster(t, { config, folder });
+  await master.transactions.apply(addAllow('allow x;'));
+  await master.transactions.apply(addAllow('allow x;'));
+  await master.transactions.apply((root) => [{ op: 'remove', target: [...(find(root, 'location').block ?? [])][1] as Directive }]);
+  const edited = await restart(t, master, config.replace('allow y;', 'allow y; allow x;'), folder);
+  t.is(edited.printed().match(/allow x/g)?.length, 2, 'that of the file, and the addition that is left');
+});
+
 test('a block that is called something else afterwards is journalled as a whole', async (t) => {
   const folder = tempFolder(t);
   const master = await fakeMaster(t, { config: VHOST, folder });
