@@ -1,15 +1,17 @@
 /**
- * The pages of docs/tasks are followed line by line, on a node with the shipped configuration. A block of type `console` is a session:
+ * The pages of docs/tasks and docs/srvctl.md are followed line by line, on a node with the shipped configuration. A block of type `console` is a session:
  * behind `$ ` there is what somebody types, below it what is printed. `…` stands for anything.
  */
 import { execFile } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { chmodSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import test from 'ava';
 import { get } from '../harness/client.js';
 import { shared } from '../harness/scope.js';
 import { startSrv, type Srv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
-import { readRoot } from './source-files.js';
+import { writeInto } from '../harness/temp.js';
+import { readRoot, ROOT } from './source-files.js';
 
 /** The ports of the shipped configuration. */
 const SHIPPED = ['8080', '8081', '9101', '9102', '9103', '9104'];
@@ -28,6 +30,8 @@ const node = shared(async (scope) => {
       () => false,
     ),
   );
+  const srvctl = `#!/bin/sh\nexec '${process.execPath}' '${join(ROOT, 'dist/core/ctl/srvctl.js')}' "$@"\n`;
+  chmodSync(writeInto(srv.prefix, 'bin/srvctl', srvctl), 0o755);
   return srv;
 });
 
@@ -49,9 +53,15 @@ function steps(page: string): Step[] {
   );
 }
 
-function run(command: string, cwd: string): Promise<string> {
+function run(command: string, { prefix: cwd, port }: { prefix: string; port: number }): Promise<string> {
+  const env = {
+    ...process.env,
+    PATH: `${join(cwd, 'bin')}:${process.env['PATH']}`,
+    HOME: cwd,
+    SRVCTL_SERVER: `http://127.0.0.1:${port}`,
+  };
   return new Promise((resolve, reject) => {
-    execFile('bash', ['-c', `set -o pipefail; ${command}`], { cwd, timeout: LIMIT_MS }, (error, stdout, stderr) =>
+    execFile('bash', ['-c', `set -o pipefail; ${command}`], { cwd, env, timeout: LIMIT_MS }, (error, stdout, stderr) =>
       error && stdout === '' ? reject(new Error(`${command}: ${error.message}${stderr}`)) : resolve(stdout),
     );
   });
@@ -60,23 +70,27 @@ function run(command: string, cwd: string): Promise<string> {
 /** What is printed, as the page would have it. */
 async function printed(srv: Srv, command: string): Promise<string> {
   const here = command.replaceAll(PORTS, (port) => String(srv.port(port)));
-  const output = await run(here, srv.prefix);
+  const output = await run(here, { prefix: srv.prefix, port: srv.port('8081') });
   const shipped = new Map(SHIPPED.map((port) => [String(srv.port(port)), port]));
   const named = output.replaceAll(/\b\d{4,5}\b/g, (number) => shipped.get(number) ?? number);
   return named.endsWith('\n') || named === '' ? named : `${named}\n`;
 }
 
+/** Columns are as wide as what stands in them, which ports here are not. */
+const narrow = (text: string): string => text.replaceAll(/(?<=\S) {2,}(?=\S)/g, '  ');
+
 function matches(expected: string, actual: string): boolean {
-  const pattern = expected
+  const pattern = narrow(expected)
     .split('…')
     .map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`))
     .join('[^]*?');
-  return new RegExp(`^${pattern}$`).test(actual);
+  return new RegExp(`^${pattern}$`).test(narrow(actual));
 }
 
-for (const file of readdirSync(new URL('../../../docs/tasks', import.meta.url)).filter((name) => name !== 'README.md')) {
-  test.serial(`docs/tasks/${file} can be followed`, async (t) => {
-    const page = steps(readRoot(`docs/tasks/${file}`));
+const pages = readdirSync(join(ROOT, 'docs/tasks')).filter((name) => name !== 'README.md');
+for (const file of [...pages.map((name) => `tasks/${name}`), 'srvctl.md']) {
+  test.serial(`docs/${file} can be followed`, async (t) => {
+    const page = steps(readRoot(`docs/${file}`));
     t.true(page.length > 0);
     for (const { command, output } of page) {
       const actual = await printed(await node(), command);

@@ -1,0 +1,81 @@
+/** The form of a command of srvctl. The tables in commands/ are all that parsing, help and completion know. */
+
+/** What follows the words of a command, in this order. */
+export interface Operand {
+  readonly name: string;
+  readonly about: string;
+  /** May be left out. Only the last one. */
+  readonly optional?: true;
+  /** A shell completes names of files. */
+  readonly isFile?: true;
+}
+
+export interface Option {
+  readonly name: string;
+  /** A letter that means the same. */
+  readonly letter?: string;
+  /** What follows it, as help shows it. Absent: a flag. */
+  readonly value?: string;
+  readonly about: string;
+  readonly repeated?: true;
+  /** A shell completes names of files. */
+  readonly isFile?: true;
+  /** The field of the request body that it sets. A flag sets it to true, `--flag=false` to false. */
+  readonly field?: string;
+  /** The query parameter that it sets. */
+  readonly parameter?: string;
+}
+
+/** A parsed command line. */
+export interface Arguments {
+  /** @throws Error if the command has no such operand */
+  operand(name: string): string;
+  /** The value of an option, or of an operand that may be left out. */
+  optional(name: string): string | undefined;
+  all(name: string): readonly string[];
+  flag(name: string): boolean;
+  /** The fields that options have set. */
+  fields(): Readonly<Record<string, string | boolean>>;
+  /** The query parameters that options have set. */
+  parameters(): Readonly<Record<string, readonly string[]>>;
+}
+
+/** One call of the API. */
+export interface Call {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Below the base, percent-encoded: `/v1/kv`. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | readonly string[]>>;
+  /** Sent as JSON; a string is sent as it is. */
+  readonly body?: unknown;
+}
+
+export interface Command {
+  /** `members add`. */
+  readonly words: string;
+  readonly about: string;
+  readonly operands?: readonly Operand[];
+  readonly options?: readonly Option[];
+  /** Changes something: takes `--dry-run` and `--if-match`. */
+  readonly writes?: true;
+  /** More lines of help. */
+  readonly notes?: readonly string[];
+  /** @param read text of a file; `-` is the standard input */
+  call(args: Arguments, read: (file: string) => string): Call;
+  /** The response for people: lines. JSON is parsed. */
+  show(response: unknown, args: Arguments): readonly string[];
+  /** The response has a difference in `diff`: it is shown in colours. */
+  readonly showsDiff?: true;
+  /** The response is a stream of events. */
+  readonly follows?: true;
+}
+
+/** An object without the entries that are undefined. */
+export function defined<T>(record: Readonly<Record<string, T | undefined>>): Record<string, T> {
+  return Object.fromEntries(Object.entries(record).filter((entry): entry is [string, T] => entry[1] !== undefined));
+}
+
+/** A path of which each step may have any character. */
+export function pathOf(...steps: readonly string[]): string {
+  return steps.map((step) => `/${encodeURIComponent(step)}`).join('');
+}

@@ -1,0 +1,21 @@
+import type { Command } from './command.js';
+import { CONFIGURATION, SETTINGS } from './commands/configuration.js';
+import { KEY_VALUE } from './commands/key-value.js';
+import { LOCATIONS } from './commands/locations.js';
+import { MEMBERS, STATUS } from './commands/members.js';
+import { OBSERVE } from './commands/observe.js';
+import { SERVERS } from './commands/servers.js';
+import { UPSTREAMS } from './commands/upstreams.js';
+
+/** Every command that calls the API, in the order of the help. */
+export const COMMANDS: readonly Command[] = [
+  ...MEMBERS,
+  ...UPSTREAMS,
+  ...STATUS,
+  ...LOCATIONS,
+  ...SERVERS,
+  ...SETTINGS,
+  ...KEY_VALUE,
+  ...CONFIGURATION,
+  ...OBSERVE,
+];

@@ -1,0 +1,40 @@
+import { explanationText } from '../../cli/explanation-text.js';
+import type { Explanation } from '../../module/explain.js';
+import type { Command } from '../command.js';
+import { printable } from '../table.js';
+
+export const OBSERVE: readonly Command[] = [
+  {
+    words: 'explain',
+    about: 'show what would become of a request, and why',
+    operands: [{ name: 'URL', about: 'http://host:port/path?args, or a path with --header "Host: …"' }],
+    options: [
+      { name: 'method', letter: 'X', value: 'METHOD', parameter: 'method', about: 'method of the request (default: GET)' },
+      { name: 'header', letter: 'H', value: 'FIELD', parameter: 'header', repeated: true, about: '"Name: value", may be repeated' },
+      { name: 'client', value: 'ADDRESS', parameter: 'client', about: 'address of the client (default: 127.0.0.1)' },
+      { name: 'listen', value: 'ADDRESS', parameter: 'listen', about: 'address that the client connects to (default: that of the URL)' },
+    ],
+    call: (args) => ({ method: 'GET', path: '/v1/explain', query: { url: args.operand('URL'), ...args.parameters() } }),
+    show: (response) =>
+      explanationText({ log: [], ...(response as Omit<Explanation, 'log'>) })
+        .trimEnd()
+        .split('\n')
+        .map(printable),
+  },
+  {
+    words: 'events',
+    about: 'follow the events of the server until it is interrupted',
+    options: [
+      { name: 'types', value: 'LIST', parameter: 'types', about: 'types of events: config.changed,member.state' },
+      { name: 'after', value: 'ID', parameter: 'last_event_id', about: 'also the events after this one' },
+      { name: 'count', value: 'N', about: 'end after so many events' },
+    ],
+    notes: [
+      'Connects again when the connection is lost, and misses no event that the server still has.',
+      'With --json each line is one event.',
+    ],
+    follows: true,
+    call: (args) => ({ method: 'GET', path: '/v1/events', query: args.parameters() }),
+    show: () => [],
+  },
+];

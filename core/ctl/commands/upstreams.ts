@@ -1,0 +1,61 @@
+import { pathOf, type Arguments, type Command, type Operand } from '../command.js';
+import { fieldLines, table } from '../table.js';
+import { BODY, done, FORCE, origin, text, type Read } from './blocks.js';
+
+const upstream: Operand = { name: 'UPSTREAM', about: 'name of the upstream' };
+
+export const UPSTREAMS: readonly Command[] = [
+  {
+    words: 'upstreams list',
+    about: 'list the upstreams',
+    call: () => ({ method: 'GET', path: '/v1/dyn_ups' }),
+    show: table([
+      { title: 'NAME', field: 'upstream_name' },
+      { title: 'ALGORITHM', field: 'algorithm' },
+      { title: 'ZONE', field: 'zone' },
+      { title: 'KEEPALIVE', field: 'keepalive' },
+      { title: 'FROM', text: origin },
+    ]),
+  },
+  {
+    words: 'upstreams get',
+    about: 'show one upstream',
+    operands: [upstream],
+    call: (args) => ({ method: 'GET', path: `/v1/dyn_ups${pathOf(args.operand('UPSTREAM'))}` }),
+    show: fieldLines,
+  },
+  {
+    words: 'upstreams add',
+    about: 'add an upstream',
+    operands: [upstream, BODY],
+    writes: true,
+    call: (args, read) => ({ method: 'POST', path: '/v1/dyn_ups', body: { type: 'add', ...upstreamOf(args, read) } }),
+    show: done,
+  },
+  {
+    words: 'upstreams set',
+    about: 'replace the directives of an upstream; its members stay',
+    operands: [upstream, BODY],
+    options: [FORCE],
+    writes: true,
+    call: (args, read) => ({
+      method: 'PATCH',
+      path: `/v1/dyn_ups${pathOf(args.operand('UPSTREAM'))}`,
+      body: { upstream_body: text(args.operand('BODY'), read) },
+    }),
+    show: done,
+  },
+  {
+    words: 'upstreams remove',
+    about: 'remove an upstream',
+    operands: [upstream],
+    options: [FORCE],
+    writes: true,
+    call: (args) => ({ method: 'PUT', path: '/v1/dyn_ups', body: { type: 'del', upstream_name: args.operand('UPSTREAM') } }),
+    show: done,
+  },
+];
+
+function upstreamOf(args: Arguments, read: Read): object {
+  return { upstream_name: args.operand('UPSTREAM'), upstream_body: text(args.operand('BODY'), read) };
+}

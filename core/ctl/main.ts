@@ -1,0 +1,124 @@
+import { ApiClient, type Request, type Response } from './api-client.js';
+import { parseArguments, type ParsedArguments } from './arguments.js';
+import type { Call, Command } from './command.js';
+import { COMMANDS } from './commands.js';
+import { completionScript } from './completion.js';
+import { diffLines } from './diff.js';
+import { eventLines, followEvents } from './events.js';
+import { EXIT, Failure, responseFailure, usageFailure } from './failure.js';
+import { helpText } from './help.js';
+import { readSettings, readText } from './settings.js';
+
+/** What a run has to do with. */
+export interface Surroundings {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly version: string;
+  /** Whether differences are coloured. */
+  readonly color: boolean;
+  stdout(text: string): void;
+  stderr(text: string): void;
+}
+
+/** Runs one command line. Returns the exit code; what went wrong has been printed. */
+export async function run(argv: readonly string[], surroundings: Surroundings): Promise<number> {
+  try {
+    return await carryOut(argv, surroundings);
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    surroundings.stderr([`srvctl: ${error.message}`, ...error.lines].map((line) => `${line}\n`).join(''));
+    return error.code;
+  }
+}
+
+async function carryOut(argv: readonly string[], surroundings: Surroundings): Promise<number> {
+  const { command, words, args } = parseArguments(argv.length === 1 && argv[0] === '--version' ? ['version'] : argv, COMMANDS);
+  const [first, ...others] = words;
+  const wantsHelp = args.flag('help');
+  if (command === undefined) surroundings.stdout(ownCommand(first, others, wantsHelp, surroundings.version));
+  else if (wantsHelp) surroundings.stdout(helpText([command.words]));
+  else {
+    args.checkOperands();
+    return call(command, args, surroundings);
+  }
+  return EXIT.done;
+}
+
+/** Commands that call nothing. Returns what they print. */
+function ownCommand(first: string | undefined, others: readonly string[], wantsHelp: boolean, version: string): string {
+  if (first === undefined && !wantsHelp) throw usageFailure('a command is missing');
+  if (wantsHelp) return helpText(first === undefined ? [] : [first, ...others]);
+  if (first === 'help') return helpText(others);
+  if (first === 'version') return `srvctl ${version}\n`;
+  if (first === 'completion') return completionScript(others[0] ?? '');
+  const group = COMMANDS.filter(({ words }) => words.startsWith(`${first} `)).map(({ words }) => words.split(' ')[1]);
+  if (group.length === 0) throw usageFailure(`unknown command "${first}"`);
+  const what = others[0] === undefined ? `"${first}" needs a command` : `unknown command "${first} ${others[0]}"`;
+  throw usageFailure(what, `commands of ${first}: ${group.join(', ')}`);
+}
+
+async function call(command: Command, args: ParsedArguments, surroundings: Surroundings): Promise<number> {
+  const client = new ApiClient(readSettings(args, surroundings.env));
+  const request = requestOf(command.call(args, readText), args);
+  const print = (lines: readonly string[]): void => surroundings.stdout(lines.map((line) => `${line}\n`).join(''));
+  const isJson = args.flag('json');
+  if (command.follows) {
+    const count = args.optional('count');
+    if (count !== undefined && !/^[1-9]\d{0,8}$/.test(count)) throw usageFailure('--count must be a number');
+    const following = { count: count === undefined ? undefined : Number(count), after: args.optional('after') };
+    await followEvents(client, request, { ...following, print: (data) => print(isJson ? [data] : eventLines(data)) });
+    return EXIT.done;
+  }
+  const response = await client.send(request);
+  if (response.status >= 300) throw responseFailure(response.status, response.body);
+  if (args.flag('etag')) {
+    print([response.headers['etag'] ?? '']);
+    return EXIT.done;
+  }
+  const body = await wholeList(client, args, response);
+  const difference = command.showsDiff || args.flag('dry-run') ? (body as { diff?: readonly string[] } | undefined)?.diff : undefined;
+  if (isJson) print(body === undefined ? [] : [typeof body === 'string' ? body.replace(/\n$/, '') : JSON.stringify(body, undefined, 2)]);
+  else if (difference !== undefined) print(diffLines(difference, surroundings.color));
+  else print(command.show(body, args));
+  return args.flag('exit-code') && (difference?.length ?? 0) > 0 ? EXIT.different : EXIT.done;
+}
+
+function requestOf({ method, path, query = {}, body }: Call, args: ParsedArguments): Request {
+  const parameters = new URLSearchParams();
+  for (const [name, values] of Object.entries(query)) for (const value of [values].flat()) parameters.append(name, value);
+  if (args.flag('dry-run')) parameters.append('dry_run', '1');
+  const ifMatch = args.optional('if-match');
+  return {
+    method,
+    path: parameters.size === 0 ? path : `${path}?${parameters.toString().replaceAll('+', '%20')}`,
+    ...(ifMatch !== undefined && { headers: { 'if-match': /^(\*|(W\/)?".*")$/.test(ifMatch) ? ifMatch : `"${ifMatch}"` } }),
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  };
+}
+
+/** The body; of a list that comes in pages all of them, unless `--limit` says how many. */
+async function wholeList(client: ApiClient, args: ParsedArguments, first: Response): Promise<unknown> {
+  const body = bodyOf(first);
+  if (!Array.isArray(body) || args.optional('limit') !== undefined) return body;
+  const list = [...(body as unknown[])];
+  for (let next = nextPage(first); next !== undefined;) {
+    const page = await client.send({ method: 'GET', path: next, isWhole: true });
+    if (page.status !== 200) throw responseFailure(page.status, page.body);
+    list.push(...(bodyOf(page) as unknown[]));
+    next = nextPage(page);
+  }
+  return list;
+}
+
+function nextPage({ headers }: Response): string | undefined {
+  return /<([^>]*)>; rel="next"/.exec(String(headers['link'] ?? ''))?.[1];
+}
+
+function bodyOf({ body, headers }: Response): unknown {
+  if (body === '') return undefined;
+  if (!/\bjson\b/.test(headers['content-type'] ?? '')) return body;
+  try {
+    return JSON.parse(body) as unknown;
+  } catch {
+    throw new Failure(EXIT.unavailable, 'the response is not JSON', [body.slice(0, 200)]);
+  }
+}

@@ -1,0 +1,16 @@
+#!/usr/bin/env node
+/** The command-line client of the API. It talks HTTP, and needs no srv on its machine. */
+import { findInstallation } from '../kernel/installation.js';
+import { wantsColor } from './diff.js';
+import { run } from './main.js';
+
+// A reader that has seen enough (`srvctl events | head -1`) ends the run.
+process.stdout.on('error', () => process.exit(0));
+
+process.exitCode = await run(process.argv.slice(2), {
+  env: process.env,
+  version: findInstallation().version,
+  color: wantsColor(process.stdout.isTTY, process.env),
+  stdout: (text) => void process.stdout.write(text),
+  stderr: (text) => void process.stderr.write(text),
+});
