@@ -90,7 +90,7 @@ test('http_dyn_limit: connections and bytes a second', async (t) => {
       ),
     ),
   );
-  t.deepEqual(new Set(statuses), new Set([204, 'closed']));
+  t.deepEqual(statuses.map(String).toSorted(), ['204', 'closed']);
   t.is((await put(node, 'http_dyn_limit', '/rate', { limit_rate: 10_240, limit_rate_after: '1m' })).status, 200);
   t.deepEqual(await shown(node, 'http_dyn_limit', '/rate'), { location: '/rate', limit_rate: '10k', limit_rate_after: '1m' });
 });
