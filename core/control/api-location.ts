@@ -25,29 +25,38 @@ interface LocationOptions {
   readonly failures: FailedAttempts;
 }
 
+/** Key of the state of requests whose line is in the audit log. */
+const AUDITED = Object.freeze({});
+
 /** Methods that change nothing. */
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** The handlers of a location that holds the API, or with a `root` a part of it, but for those of errors. */
 export function apiLocation(options: LocationOptions): HttpHandlers {
-  return { ...attemptHandlers(options), content: contentHandler(options), limitsBody: true };
+  return { preaccess: attemptsHandler(options), log: logHandler(options), content: contentHandler(options), limitsBody: true };
 }
 
 /** Clients with too many failed attempts are rejected before another password is checked. */
-function attemptHandlers({ access, failures }: LocationOptions): Pick<HttpHandlers, 'preaccess' | 'log'> {
+function attemptsHandler({ access, failures }: LocationOptions): Handler {
   const { failedAttempts: limit } = access.settings;
-  if (limit === undefined) return {};
-  return {
-    preaccess: (request) => {
-      const wait = failures.waitOf(request.connection.remoteAddress, limit);
-      if (wait === 0) return DECLINED;
-      const { status, headers } = tooManyAttempts(wait);
-      for (const [name, value] of Object.entries(headers)) request.response.set(name, value);
-      return status;
-    },
-    log: (request) => {
-      if (request.status === 401 && request.header('authorization') !== undefined) failures.add(request.connection.remoteAddress, limit);
-    },
+  return (request) => {
+    const wait = limit === undefined ? 0 : failures.waitOf(request.connection.remoteAddress, limit);
+    if (wait === 0) return DECLINED;
+    const { status, headers } = tooManyAttempts(wait);
+    for (const [name, value] of Object.entries(headers)) request.response.set(name, value);
+    return status;
+  };
+}
+
+/** Counts failed attempts, and audits requests that other modules have rejected. */
+function logHandler({ access, failures }: LocationOptions): (request: HttpRequest) => void {
+  const { failedAttempts: limit, auditLog } = access.settings;
+  return (request) => {
+    const { method, requestId, status, requestUri } = request;
+    const { remoteAddress: client } = request.connection;
+    if (limit !== undefined && status === 401 && request.header('authorization') !== undefined) failures.add(client, limit);
+    if (auditLog === undefined || READS.has(method) || request.get(AUDITED) === true) return;
+    auditLog.write(auditLine({ method, href: pathOf(requestUri), requestId, client, ...NOBODY }, status));
   };
 }
 
@@ -58,7 +67,11 @@ function contentHandler({ router, place, access }: LocationOptions): Handler {
     const [caller, failure] = callerOf(request, guard, access);
     const call = callOf(request, base, place, caller);
     const response = failure === undefined ? await router.respond(call) : router.reject(call, failure);
-    if (!READS.has(call.method)) access.settings.auditLog?.write(auditLine(call, response.status));
+    if (!READS.has(call.method)) {
+      const { actor, by } = caller;
+      access.settings.auditLog?.write(auditLine({ ...call, actor, by }, response.status));
+      request.set(AUDITED, true);
+    }
     return send(request, response);
   };
 }

@@ -377,7 +377,7 @@ export class TransactionQueue extends Transactions {
     const record = (version: number): unknown => {
       keys.save();
       const changes = steps.flatMap((step) => this.#journal.record({ ...step, registry, args }, version));
-      made = appliedChange(version, changes);
+      made = appliedChange(version, changes, registry);
       return changes;
     };
     const followUp = (): void => {

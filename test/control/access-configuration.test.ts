@@ -6,6 +6,8 @@ import { inputFile } from '../../core/config/input-file.js';
 import { FailedAttempts } from '../../core/control/access/failed-attempts.js';
 import { Scopes } from '../../core/control/access/scopes.js';
 import { findToken, hashOf, makeToken, printTokenLine, tokensIn } from '../../core/control/access/token-file.js';
+import { appliedChange } from '../../core/control/applied-change.js';
+import { nginxRegistry } from '../config/nginx-specs.js';
 import { check } from '../harness/check.js';
 import { selfSigned } from '../harness/certificate.js';
 import { runSrv, type Run } from '../harness/srv.js';
@@ -177,6 +179,33 @@ test('a token is found by its hash alone', (t) => {
   t.is(findToken(tokens, ''), undefined);
   t.is(findToken([], one), undefined);
   t.false(tokens.map(printTokenLine).join().includes(one));
+});
+
+test('what the audit log says of a change has no arguments, conditions and entries', (t) => {
+  const address = (...steps: string[]): string => steps.map((step) => JSON.stringify(step)).join(',');
+  const changes = [
+    { address: address('http', 'upstream shop', 'server@7'), after: 'server 10.0.0.9:80 weight=2;\n' },
+    { address: address('http', 'server a.org', 'location /', 'return'), before: 'return 200 "{k3y}";\n', after: 'return 204;\n' },
+    { address: address('http', 'server a.org', 'location /x / y', '2:if ($arg_k = k3y)', 'return'), before: 'return 204;\n' },
+    { address: address('http', 'map $http_key $ok', 'k3y'), after: 'k3y 1;\n' },
+    { address: address('http', 'upstream shop'), before: 'upstream shop {\n    server 10.0.0.9;\n}\n' },
+  ];
+  t.deepEqual(appliedChange(5, changes, nginxRegistry()), {
+    version: 5,
+    count: 5,
+    summary: [
+      '+ http / upstream shop / server@7 10.0.0.9:80',
+      '~ http / server a.org / location / / return',
+      '- http / server a.org / location /x / y / if / return',
+      '+ http / map $http_key $ok',
+      '- http / upstream shop',
+    ],
+  });
+  const many = Array.from({ length: 30 }, (_, at) => ({
+    address: address('http', 'upstream shop', `server@${at}`),
+    before: 'server 10.0.0.1;\n',
+  }));
+  t.is(appliedChange(6, many, nginxRegistry()).summary.length, 20);
 });
 
 test('srv token adds, lists and removes tokens', async (t) => {

@@ -324,6 +324,18 @@ test.serial('after too many failed attempts an address has to wait', async (t) =
   t.is(other.status, 200, 'another address is not concerned');
 });
 
+test.serial('what is rejected before the API is asked is in the audit log as well', async (t) => {
+  const { node, tokens } = await shared();
+  const headers = authorization(tokens.writer);
+  const blocked = await json(node.srv.port('limited'), 'POST', '/api/v1/kv', { key: 'a', value: 'b' }, headers);
+  t.is(outcome(blocked), '429 TooManyAttempts');
+  const { request_id } = JSON.parse(blocked.body) as { request_id: string };
+  t.like(await audited(node, request_id), { actor: 'anonymous', auth: 'none', method: 'POST', path: '/api/v1/kv', status: 429 });
+  const lines = node.srv.read('logs/audit.log').split('\n').filter(Boolean);
+  const ids = lines.map((text) => (JSON.parse(text) as { request_id: string }).request_id);
+  t.is(new Set(ids).size, ids.length, 'each call has one line');
+});
+
 test.serial('the user of auth_basic is the actor', async (t) => {
   const { node } = await shared();
   const basic = { authorization: `Basic ${Buffer.from('anna:s3cret').toString('base64')}` };
