@@ -2,12 +2,12 @@
 import test, { type ExecutionContext } from 'ava';
 import { check } from '../harness/check.js';
 import { get } from '../harness/client.js';
-import { nginxVerdict, startNginx } from '../harness/nginx.js';
-import { freePort } from '../harness/ports.js';
+import { nginxVerdict } from '../harness/nginx.js';
 import { testWith } from '../harness/programs.js';
 import { runSrv, startSrv } from '../harness/srv.js';
 import { tempFolder, writeInto } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
+import { sameAsNginx } from '../harness/same-as-nginx.js';
 
 interface Case {
   /** Inside of `geo $arg_a $rN { … }`. */
@@ -153,17 +153,7 @@ async function assertCases(t: ExecutionContext, port: number): Promise<void> {
   t.is((await get(port, '/once')).body, 'ten ten', 'a request has one value');
 }
 
-test('values of a geo', async (t) => {
-  const port = await freePort(t);
-  await startSrv(t, `events {} http { ${await conf(t, port)} }`);
-  await assertCases(t, port);
-});
-
-testWith('nginx')('nginx gives the same values', async (t) => {
-  const port = await freePort(t);
-  await startNginx(t, await conf(t, port));
-  await assertCases(t, port);
-});
+sameAsNginx('values of a geo', conf, assertCases);
 
 const VERDICTS: readonly string[] = [
   'geo $x { default a; default b; }',

@@ -1,12 +1,10 @@
 /** `map` (ngx_http_map_module): each case is nginx's response to the same configuration. */
 import test, { type ExecutionContext } from 'ava';
 import { get } from '../harness/client.js';
-import { startNginx } from '../harness/nginx.js';
-import { freePort } from '../harness/ports.js';
-import { testWith } from '../harness/programs.js';
 import { runSrv, startSrv } from '../harness/srv.js';
 import { tempFolder, writeInto } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
+import { sameAsNginx } from '../harness/same-as-nginx.js';
 
 interface Case {
   /** Inside of `map $arg_a $rN { … }`. */
@@ -77,17 +75,7 @@ async function assertCases(t: ExecutionContext, port: number): Promise<void> {
   t.is((await get(port, '/if?a=1')).body, 'if if');
 }
 
-test('values of a map', async (t) => {
-  const port = await freePort(t);
-  await startSrv(t, `events {} http { ${await conf(t, port)} }`);
-  await assertCases(t, port);
-});
-
-testWith('nginx')('nginx gives the same values', async (t) => {
-  const port = await freePort(t);
-  await startNginx(t, await conf(t, port));
-  await assertCases(t, port);
-});
+sameAsNginx('values of a map', conf, assertCases);
 
 const withMap = (map: string, text: string): string =>
   `events {} http { ${map} server { listen 127.0.0.1:%%PORT_web%%; location / { return 200 "${text}"; } location /other { return 200 other; } } }`;

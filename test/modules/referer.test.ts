@@ -1,11 +1,10 @@
 /** `valid_referers` (ngx_http_referer_module): each value is the one of nginx. */
-import test, { type ExecutionContext } from 'ava';
+import type { ExecutionContext } from 'ava';
 import { check } from '../harness/check.js';
 import { get } from '../harness/client.js';
-import { nginxVerdict, startNginx } from '../harness/nginx.js';
-import { freePort } from '../harness/ports.js';
+import { nginxVerdict } from '../harness/nginx.js';
 import { testWith } from '../harness/programs.js';
-import { startSrv } from '../harness/srv.js';
+import { sameAsNginx } from '../harness/same-as-nginx.js';
 
 /** Arguments of `valid_referers`, and referers with whether they are valid; undefined: there is none. */
 const CASES: readonly (readonly [string, readonly (readonly [string | undefined, boolean])[]])[] = [
@@ -119,17 +118,7 @@ async function assertCases(t: ExecutionContext, port: number): Promise<void> {
   t.is((await ask('/outer/inner', 'http://b.org')).body, '[1]');
 }
 
-test('which referers are valid', async (t) => {
-  const port = await freePort(t);
-  await startSrv(t, `events {} http { ${conf(port)} }`);
-  await assertCases(t, port);
-});
-
-testWith('nginx')('nginx has the same values', async (t) => {
-  const port = await freePort(t);
-  await startNginx(t, conf(port));
-  await assertCases(t, port);
-});
+sameAsNginx('which referers are valid', (_, port) => conf(port), assertCases);
 
 testWith('nginx')('nginx says the same of valid_referers', async (t) => {
   for (const words of [

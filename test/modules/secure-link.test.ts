@@ -3,10 +3,7 @@ import { createHash } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import { check } from '../harness/check.js';
 import { get } from '../harness/client.js';
-import { startNginx } from '../harness/nginx.js';
-import { freePort } from '../harness/ports.js';
-import { testWith } from '../harness/programs.js';
-import { startSrv } from '../harness/srv.js';
+import { sameAsNginx } from '../harness/same-as-nginx.js';
 
 const conf = (port: number): string => `server {
   listen 127.0.0.1:${port};
@@ -60,17 +57,7 @@ async function assertCases(t: ExecutionContext, port: number): Promise<void> {
   }
 }
 
-test('links', async (t) => {
-  const port = await freePort(t);
-  await startSrv(t, `events {} http { ${conf(port)} }`);
-  await assertCases(t, port);
-});
-
-testWith('nginx')('nginx has the same values', async (t) => {
-  const port = await freePort(t);
-  await startNginx(t, conf(port));
-  await assertCases(t, port);
-});
+sameAsNginx('links', (_, port) => conf(port), assertCases);
 
 test('both forms in one location are rejected', async (t) => {
   const { stderr } = await check(t, 'events {} http { server { location / { secure_link_secret x; secure_link $arg_a; } } }');

@@ -4,11 +4,9 @@ import test, { type ExecutionContext } from 'ava';
 import { httpBackend } from '../harness/backends.js';
 import { check } from '../harness/check.js';
 import { connectRaw, get } from '../harness/client.js';
-import { startNginx } from '../harness/nginx.js';
-import { freePort } from '../harness/ports.js';
-import { testWith } from '../harness/programs.js';
 import { startSrv } from '../harness/srv.js';
 import { tempFolder } from '../harness/temp.js';
+import { sameAsNginx } from '../harness/same-as-nginx.js';
 
 const PAGE = 'abcd xABC ab abcab q é É aab aabc <b>';
 
@@ -116,17 +114,7 @@ async function assertSite(t: ExecutionContext, port: number): Promise<void> {
   t.is(head.headers['content-length'], undefined);
 }
 
-test('texts are replaced, in whatever pieces they come', async (t) => {
-  const port = await freePort(t);
-  await startSrv(t, `events {} http { ${conf(files(t), port, await pieces(t))} }`);
-  await assertSite(t, port);
-});
-
-testWith('nginx')('nginx makes the same of it', async (t) => {
-  const port = await freePort(t);
-  await startNginx(t, conf(files(t), port, await pieces(t)));
-  await assertSite(t, port);
-});
+sameAsNginx('texts are replaced, in whatever pieces they come', async (t, port) => conf(files(t), port, await pieces(t)), assertSite);
 
 test('a compressed response stays as it is, unless gunzip comes first; gzip comes after it', async (t) => {
   const compressed = gzipSync('abc');
