@@ -1,6 +1,6 @@
 /** `POST /v1/transactions`: several calls as one change. */
 import test, { type ExecutionContext } from 'ava';
-import { get } from '../harness/client.js';
+import { get, json } from '../harness/client.js';
 import { freePort } from '../harness/ports.js';
 import { errorOf } from './api-client.js';
 import { sharedNode, upstreams, type Node } from './node.js';
@@ -15,6 +15,7 @@ const shared = sharedNode({
   controlMain: CONTROL.map((name) => `load_module modules/srv_http_${name}_api_module.so;`).join(' '),
   http: `${upstreams('demo', 'back', 'list')} server { listen 127.0.0.1:%%PORT_a%%; server_name a; return 200 a; }`,
   server: 'location / { return 200 "file"; }',
+  control: `server { listen 127.0.0.1:%%PORT_strict%%; location /api { dyn_module_api; api_limit_except dyn_ups GET { deny all; } } }`,
 });
 
 interface CarriedCall {
@@ -75,6 +76,7 @@ async function refused(t: ExecutionContext, node: Node, calls: readonly CarriedC
   t.is(after.body, before.body);
   const error = errorOf(response);
   t.is(error.status, response.status);
+  if (error.status === 503) t.log(response.body);
   return { error, failures: error.details as unknown as readonly Failure[] };
 }
 
@@ -197,7 +199,7 @@ test.serial('what only the workers or the system refuse is named as well', async
   );
   const full = await refused(t, node, [
     addMember('list', '10.0.0.1'),
-    addUpstream('full', `zone full 64k; ${Array.from({ length: 1500 }, (_, i) => `server 10.1.${i >> 8}.${i & 255};`).join('')}`),
+    addUpstream('full', `zone full 32k; ${Array.from({ length: 500 }, (_, i) => `server 10.1.${i >> 8}.${i & 255};`).join('')}`),
   ]);
   t.deepEqual(
     full.failures.map(({ index, error }) => [index, error.code]),
@@ -233,6 +235,18 @@ test.serial('a dry run shows the diff of all, and changes nothing', async (t) =>
   t.is((await node.call('GET', '/config/effective')).body, before.body);
   const wrong = errorOf(await transact(node, [...calls, addUpstream('dry')], '?dry_run=1'));
   t.like(wrong, { status: 409, code: 'EntryExists' });
+});
+
+test.serial('access rules hold for each call as if it came alone', async (t) => {
+  const node = await shared();
+  const before = await text(node);
+  const send = (calls: readonly CarriedCall[]) => json(node.srv.port('strict'), 'POST', '/api/v1/transactions', { calls });
+  const response = await send([addMember('list', '10.4.0.1'), addUpstream('denied')]);
+  const { code, details } = errorOf(response);
+  t.is(code, 'AccessDenied');
+  t.like(details, [{ index: 1, path: '/v1/dyn_ups', error: { status: 403 } }]);
+  t.is(await text(node), before);
+  t.is((await send([addMember('list', '10.4.0.1')])).status, 200);
 });
 
 test.serial('If-Match holds for the transaction as a whole, and for each of its calls', async (t) => {
