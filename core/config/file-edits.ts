@@ -98,7 +98,10 @@ class FileEdits {
   #move({ directive, parent, before, order }: Move): void {
     this.#order = order;
     const { file, span } = this.#place(directive);
-    const inside = file.edits.filter(({ start, end }) => (start > span.start || (start === span.start && end > start)) && end < span.end);
+    // A text that is put in, without another one going, may be in front of the directive or behind it.
+    const isInside = ({ start, end }: TextEdit): boolean =>
+      start === end ? start > span.start && end < span.end : start >= span.start && end <= span.end;
+    const inside = file.edits.filter(isInside);
     file.edits = file.edits.filter((edit) => !inside.includes(edit));
     const text = replaced(file.text, sorted(inside), span.start, span.end);
     this.#remove(directive);

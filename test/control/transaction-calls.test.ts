@@ -1,6 +1,7 @@
 /** `POST /v1/transactions`: several calls as one change. */
 import test, { type ExecutionContext } from 'ava';
 import { get, json } from '../harness/client.js';
+import { plugin } from '../harness/plugins.js';
 import { freePort } from '../harness/ports.js';
 import { errorOf } from './api-client.js';
 import { sharedNode, upstreams, type Node } from './node.js';
@@ -8,10 +9,22 @@ import { sharedNode, upstreams, type Node } from './node.js';
 const DATA = ['upstream_member', 'dyn_upstream', 'dyn_server', 'location', 'config', 'kv'];
 const CONTROL = ['dyn_upstream', 'dyn_server', 'location', 'config', 'history', 'transactions'];
 
+/** A directive that one worker refuses. */
+const REFUSED = plugin('refused', {
+  imports: `import { ServerInfo } from 'srv/module/services.js'; import { number } from 'srv/module/args.js';`,
+  manifest: `directives: { refused_by: directive({ in: ['location'], args: number({ min: 0 }) }) }`,
+  body: `
+    static services = [ServerInfo];
+    constructor(info) { this.info = info; }
+    compile(scope) { if (scope.own('refused_by') && scope.conf.refused_by === this.info.worker) scope.fail('this worker refuses'); }`,
+});
+
 const shared = sharedNode({
+  files: { 'modules/refused.js': REFUSED },
   main: DATA.filter((name) => name !== 'upstream_member' && name !== 'kv')
     .map((name) => `load_module modules/srv_http_${name}_module.so;`)
-    .join(' '),
+    .join(' ')
+    .concat(' load_module modules/refused.js;'),
   controlMain: CONTROL.map((name) => `load_module modules/srv_http_${name}_api_module.so;`).join(' '),
   http: `${upstreams('demo', 'back', 'list')} server { listen 127.0.0.1:%%PORT_a%%; server_name a; return 200 a; }`,
   server: 'location / { return 200 "file"; }',
@@ -205,6 +218,43 @@ test.serial('what only the workers or the system refuse is named as well', async
     full.failures.map(({ index, error }) => [index, error.code]),
     [[1, 'ZoneFull']],
   );
+});
+
+test.serial('what one worker refuses is in force in none', async (t) => {
+  const node = await shared();
+  for (const worker of [0, 1]) {
+    const calls = [addMember('list', '10.5.0.1'), addLocation(node.srv.port('web'), '/refused', `refused_by ${worker}; return 200`)];
+    const { error, failures } = await refused(t, node, calls);
+    t.is(error.code, 'ConfigError');
+    t.deepEqual(
+      failures.map(({ index, error: { text: message } }) => [index, message]),
+      [[1, 'this worker refuses']],
+    );
+    t.is((await node.web('/refused')).body, 'file');
+  }
+  t.is((await transact(node, [addMember('list', '10.5.0.1')])).status, 200);
+});
+
+test.serial('of two writers with If-Match none overwrites what the other one wrote', async (t) => {
+  const node = await shared();
+  await applied(t, node, [addMember('list', '10.6.0.1')]);
+  const increase = async (): Promise<number> => {
+    const { headers, json: member } = await node.upstreams('GET', '/list/servers/10.6.0.1:80');
+    const weight = (member as { weight: number }).weight + 1;
+    const change = call('PATCH', '/v1/upstream_api/http/upstreams/list/servers/10.6.0.1:80', { weight }, String(headers['etag']));
+    const { status } = await transact(node, [change]);
+    t.true(status === 200 || status === 412, String(status));
+    return status;
+  };
+  const write = async (): Promise<number> => {
+    let lost = 0;
+    for (let done = 0; done < 10;)
+      if ((await increase()) === 200) done++;
+      else lost++;
+    return lost;
+  };
+  await Promise.all([write(), write()]);
+  t.like((await node.upstreams('GET', '/list/servers/10.6.0.1:80')).json, { weight: 21 });
 });
 
 test.serial('a dry run shows the diff of all, and changes nothing', async (t) => {
