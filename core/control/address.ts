@@ -4,7 +4,7 @@
  * range of the sorted addresses.
  */
 import type { SpecRegistry } from '../config/registry.js';
-import { ConfigTree, type Tree } from '../config/tree.js';
+import { ConfigTree, ROOT_ID, type Tree } from '../config/tree.js';
 import { shownText } from '../module/secrets.js';
 import type { ContextName } from '../module/spec.js';
 import type { Block, Directive } from '../module/tree.js';
@@ -65,6 +65,15 @@ export function numberedStep(address: string): { readonly number: number; readon
   return text === undefined ? { number: 0, text: step } : { number: Number(number), text };
 }
 
+/** Whether a block has another directive that is called the same, so that the two are told apart by their number. */
+export function hasEqual(directive: Directive, siblings: Block, context: ContextName, registry: SpecRegistry): boolean {
+  const { text, counted } = stepOf(directive, context, registry);
+  if (!counted) return false;
+  for (const sibling of siblings.named(directive.name))
+    if (sibling.id !== directive.id && stepOf(sibling, context, registry).text === text) return true;
+  return false;
+}
+
 /** For people: `http / upstream demo / server@7`; `main` for the main level. */
 export function readable(address: string): string {
   const steps = stepsIn(address).map((step) => step.replace(/^\d+:/, '').trim());
@@ -103,13 +112,27 @@ export class Addresses {
     return this.#around(id).address;
   }
 
+  /** Of a directive that is to come to the end of a block. */
+  ofNew(directive: Directive, parent: number): string {
+    const place = this.#inside(parent);
+    const { address, context, block } = place;
+    if (context === undefined) throw new Error(`directive "${directive.name}" has no context`);
+    const step = stepOf(directive, context, this.registry);
+    if (!step.counted) return addressIn(address, step.text);
+    return countedAddress(address, step.text, equalsBefore(directive, step.text, block, context, this.registry), this.removed);
+  }
+
   /** What the journal says of blocks has changed. */
   forget(): void {
     this.#places.clear();
   }
 
   #around(id: number): Place {
-    const parent = this.tree.parentOf(id);
+    return this.#inside(this.tree.parentOf(id)?.id ?? ROOT_ID);
+  }
+
+  #inside(id: number): Place {
+    const parent = this.tree.byId(id);
     if (parent === undefined) return { address: ROOT_ADDRESS, context: 'main', block: this.tree.root, counts: new Map() };
     const known = this.#places.get(parent.id);
     if (known !== undefined) return known;

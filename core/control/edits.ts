@@ -4,6 +4,7 @@ import type { ConfigTree, DirectiveData, IdSource, TreeOperation } from '../conf
 import { ApiError } from '../module/control.js';
 import type { Edit } from '../module/services.js';
 import { blockContext, type ContextName } from '../module/spec.js';
+import type { Directive } from '../module/tree.js';
 import { addressIn, stepOf, type Addresses } from './address.js';
 import { assertChangeable, assertDynamic } from './assert-dynamic.js';
 import { editedDirective, toDirectives } from './parse-directive.js';
@@ -51,7 +52,8 @@ function resolveAdd({ parent, text, before }: Edit & { op: 'add' }, around: Edit
   const parsed = editedDirective(text, around.ids, around.file);
   const context = registry.contextWithin(tree, parent.id);
   assertDynamic(parsed, context, registry);
-  const directive = withKeys(parsed, context, around, () => around.addresses.of(parent.id));
+  const inside = (): string => around.addresses.ofNew(directiveOf(parsed), parent.id);
+  const directive = withKeys(parsed, context, around, () => around.addresses.of(parent.id), inside);
   return { op: 'add', id: directive.id, operations: [{ op: 'add', parent: parent.id, directive, ...(before && { before: before.id }) }] };
 }
 
@@ -59,8 +61,7 @@ function resolveReplace({ target, text }: Edit & { op: 'replace' }, around: Edit
   assertInForce(target.id, around);
   const { tree, registry } = around;
   const old = tree.byId(target.id) ?? target;
-  const [now] = toDirectives([editedDirective(text, around.ids, around.file)]);
-  if (now === undefined) throw new Error('a directive was parsed to nothing');
+  const now = directiveOf(editedDirective(text, around.ids, around.file));
   const context = registry.contextOf(tree, target.id);
   assertChangeable(old, now, context, registry);
   const operations = diffDirective(old, now, context, registry).map((operation) => keyedOperation(operation, around));
@@ -80,12 +81,23 @@ export function keyedOperation(operation: TreeOperation, around: EditSurrounding
   return { ...operation, directive: withKeys(operation.directive, registry.contextWithin(tree, parent), around, address) };
 }
 
-/** The directive with a new key where it and what is in it should have one and has none. */
+function directiveOf(data: DirectiveData): Directive {
+  const [directive] = toDirectives([data]);
+  if (directive === undefined) throw new Error('a directive was parsed to nothing');
+  return directive;
+}
+
+/**
+ * The directive with a new key where it and what is in it should have one and has none.
+ * @param block its address
+ * @param own address of the directive itself; absent: that of the first of its kind in its block
+ */
 export function withKeys(
   data: DirectiveData,
   context: ContextName | undefined,
   around: EditSurroundings,
   block: () => string,
+  own?: () => string,
 ): DirectiveData {
   const { registry } = around;
   const spec = context && registry.find(context, data.name)?.spec;
@@ -93,9 +105,7 @@ export function withKeys(
   const keyed = { ...data, ...(key !== undefined && { key }) };
   const inner = spec && blockContext(spec);
   if (data.block === undefined || inner === undefined || inner === 'entries') return keyed;
-  const inside = (): string => {
-    const [directive] = toDirectives([keyed]);
-    return directive === undefined || context === undefined ? block() : addressIn(block(), stepOf(directive, context, registry).text);
-  };
+  const inside =
+    own ?? ((): string => (context === undefined ? block() : addressIn(block(), stepOf(directiveOf(keyed), context, registry).text)));
   return { ...keyed, block: data.block.map((child) => withKeys(child, inner, around, inside)) };
 }

@@ -193,6 +193,8 @@ class Composition {
     // Without text of the file it was an addition, and what stands there now is something else.
     if (target === undefined || row.was === undefined) {
       if (target !== undefined || !this.#isCountedOn(row)) this.#forgotten.push(row.address);
+      // The file has it no more: what is left is its number.
+      else if (row.was !== undefined) this.#changed.push({ ...row, was: undefined });
       return;
     }
     target.removed = true;

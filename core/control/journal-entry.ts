@@ -271,6 +271,7 @@ export class JournalEntry {
     for (let before = number - 1; before >= 0; before--) {
       const row = overlay.get(addressIn(parent, text, before));
       if (row?.op !== 'remove' || row.was !== undefined) return;
+      if (!this.#removedBefore.has(row.address)) this.#removedBefore.set(row.address, true);
       overlay.delete(row.address);
     }
   }

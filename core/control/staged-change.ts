@@ -2,7 +2,7 @@ import { netOperations } from '../config/net-operations.js';
 import type { SpecRegistry } from '../config/registry.js';
 import type { ConfigTree, TreeOperation } from '../config/tree.js';
 import type { Directive } from '../module/tree.js';
-import { Addresses } from './address.js';
+import { Addresses, hasEqual } from './address.js';
 import type { ResolvedEdit } from './edits.js';
 import type { NewKeys } from './new-keys.js';
 import { API_TEXT, textOfCall } from './parse-directive.js';
@@ -23,6 +23,8 @@ export interface StagedSurroundings {
   readonly keys: NewKeys;
   /** Whether the journal says that what the file has at an address was removed. */
   readonly removed: (address: string) => boolean;
+  /** Whether the journal says that the API added what is at an address. */
+  readonly added: (address: string) => boolean;
   /** A number that no other change with several calls has; undefined for a change of one call. */
   readonly number?: number;
 }
@@ -112,12 +114,23 @@ export class StagedChange {
 
   #note(edits: readonly ResolvedEdit[], before: ConfigTree, after: ConfigTree): void {
     const addresses = new Addresses(before, this.around.registry, this.removed);
-    const removed = edits.filter(({ op }) => op === 'remove').map(({ id }) => addresses.of(id));
+    const removed = edits.flatMap(({ op, id }) =>
+      op === 'remove' && this.#leavesNumber(id, addresses.of(id), before, after) ? addresses.of(id) : [],
+    );
     for (const address of removed) this.#removed.add(address);
     for (const { op, id, operations } of edits) {
       if (op === 'add') this.#noteAdded(after.byId(id));
       for (const operation of operations) this.#touch(operation, before, after);
     }
+  }
+
+  /** Whether the journal will have a row for what was removed: as in `JournalEntry`. */
+  #leavesNumber(id: number, address: string, before: ConfigTree, after: ConfigTree): boolean {
+    if (!this.isAdded(id) && !this.around.added(address)) return true;
+    const { registry } = this.around;
+    const [directive, parent, context] = [before.byId(id), before.parentOf(id), registry.contextOf(before, id)];
+    const block = parent === undefined ? after.root : after.byId(parent.id)?.block;
+    return directive !== undefined && block !== undefined && context !== undefined && hasEqual(directive, block, context, registry);
   }
 
   #noteAdded(directive: Directive | undefined): void {

@@ -332,12 +332,13 @@ export class TransactionQueue extends Transactions {
 
   #begin(number?: number): StagedChange {
     const { instance, store } = this.options;
-    const { removed } = this.#journal;
+    const { removed, added } = this.#journal;
     const { registry } = instance.modules;
     return new StagedChange({
       base: instance.tree,
       registry,
       removed,
+      added,
       keys: new NewKeys(store.keys),
       ...(number !== undefined && { number }),
     });

@@ -248,6 +248,64 @@ test('what the API added and removed may come into the file', async (t) => {
   t.is(edited.printed().match(/allow x/g)?.length, 2, 'that of the file, and the addition that is left');
 });
 
+const shop = (root: Block) =>
+  [{ op: 'add', parent: find(root, 'http'), text: 'upstream shop { zone shop 64k; server 10.1.0.1:80; }' }] as const;
+const noShop = (root: Block) => [{ op: 'remove', target: find(root, 'upstream', 'shop') }] as const;
+const toShop = (root: Block) => [{ op: 'add', parent: find(root, 'upstream', 'shop'), text: 'server 10.1.0.2:80;' }] as const;
+
+test('an upstream that was removed and came back is changed like any other, also after a restart', async (t) => {
+  const folder = tempFolder(t);
+  let master = await fakeMaster(t, { config: CONFIG, folder });
+  for (const change of [shop, noShop, shop]) await master.transactions.apply(change);
+  master = await restart(t, master, CONFIG, folder);
+  t.true(master.transactions.isAddition(find(master.instance.tree.root, 'upstream', 'shop')));
+  await master.transactions.apply(toShop);
+  await master.transactions.apply((root) => [
+    { op: 'replace', target: find(root, 'server', '10.1.0.1:80'), text: 'server 10.1.0.1:80 down;' },
+  ]);
+  const printed = master.printed();
+  master = await restart(t, master, CONFIG, folder);
+  t.is(master.printed(), printed);
+  t.deepEqual(master.effective.dropped, []);
+});
+
+test('the same of one that the file has, and of one that the file had', async (t) => {
+  const folder = tempFolder(t);
+  const config = CONFIG.replace('http {', 'http { upstream shop { zone shop 64k; server 10.1.0.9:80; }');
+  let master = await fakeMaster(t, { config, folder });
+  for (const change of [noShop, shop, toShop]) await master.transactions.apply(change);
+  const keys = (): (number | undefined)[] =>
+    Array.from(find(master.instance.tree.root, 'upstream', 'shop').block?.named('server') ?? [], ({ key }) => key);
+  t.is(new Set(keys()).size, 2);
+  master = await restart(t, master, config, folder);
+  await master.transactions.apply((root) => [
+    { op: 'replace', target: find(root, 'server', '10.1.0.1:80'), text: 'server 10.1.0.1:80 down;' },
+  ]);
+  const printed = master.printed();
+  master = await restart(t, master, config, folder);
+  t.is(master.printed(), printed);
+  // The operator has removed it as well.
+  master = await restart(t, master, CONFIG, folder);
+  t.true(master.transactions.isAddition(find(master.instance.tree.root, 'upstream', 'shop')));
+  await master.transactions.apply((root) => [
+    { op: 'replace', target: find(root, 'server', '10.1.0.2:80'), text: 'server 10.1.0.2:80 down;' },
+  ]);
+  const later = master.printed();
+  t.is(new Set(keys()).size, 2);
+  master = await restart(t, master, CONFIG, folder);
+  t.is(master.printed(), later);
+  t.deepEqual(
+    master.drift(CONFIG).filter((line) => line.startsWith('- upstream')),
+    [],
+  );
+});
+
+test('what comes and goes leaves nothing in the journal', async (t) => {
+  const { transactions, store } = await fakeMaster(t, { config: CONFIG, folder: tempFolder(t) });
+  for (let n = 0; n < 5; n++) for (const change of [shop, toShop, noShop]) await transactions.apply(change);
+  t.deepEqual(store.overlay.all(), []);
+});
+
 test('a block that is called something else afterwards is journalled as a whole', async (t) => {
   const folder = tempFolder(t);
   const master = await fakeMaster(t, { config: VHOST, folder });

@@ -1,6 +1,6 @@
 /** Rounds of all kinds of changes that end with a kill of one process at a random moment. After each everything is compared. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { JsonAnswer } from '../harness/client.js';
+import type { JsonResponse } from '../harness/client.js';
 import type { Node } from '../control/node.js';
 import { waitFor } from '../harness/wait.js';
 import { ChangeLedger } from './change-ledger.js';
@@ -140,4 +140,4 @@ function count(counts: Record<string, number>, name: string): void {
 }
 
 /** Whether the change was made shows later. */
-const isDoubtful = ({ status }: JsonAnswer): boolean => status >= 502;
+const isDoubtful = ({ status }: JsonResponse): boolean => status >= 502;
