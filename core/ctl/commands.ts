@@ -1,4 +1,5 @@
 import type { Command } from './command.js';
+import { CERTIFICATES } from './commands/certificates.js';
 import { CONFIGURATION, SETTINGS } from './commands/configuration.js';
 import { KEY_VALUE } from './commands/key-value.js';
 import { LOCATIONS } from './commands/locations.js';
@@ -14,6 +15,7 @@ export const COMMANDS: readonly Command[] = [
   ...STATUS,
   ...LOCATIONS,
   ...SERVERS,
+  ...CERTIFICATES,
   ...SETTINGS,
   ...KEY_VALUE,
   ...CONFIGURATION,
