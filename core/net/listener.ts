@@ -117,7 +117,12 @@ export class Listener implements PreludeEnd {
   close(): void {
     this.#server?.close();
     this.#server = undefined;
-    this.#file?.remove();
+    try {
+      this.#file?.remove();
+    } catch (error) {
+      // The server may have become a user who may not.
+      this.context.log.write('error', `unlink() "${this.#options.path}" failed (${systemErrorText(error)})`);
+    }
     this.#file = undefined;
   }
 

@@ -2,6 +2,7 @@ import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { configErrorsOf } from '../../core/config/errors.js';
+import { findInstallation } from '../../core/kernel/installation.js';
 import { inputFile } from '../../core/config/input-file.js';
 import { FailedAttempts } from '../../core/control/access/failed-attempts.js';
 import { Scopes } from '../../core/control/access/scopes.js';
@@ -181,8 +182,9 @@ test('a token is found by its hash alone', (t) => {
   t.false(tokens.map(printTokenLine).join().includes(one));
 });
 
+const address = (...steps: string[]): string => steps.map((step) => JSON.stringify(step)).join(',');
+
 test('what the audit log says of a change has no arguments, conditions and entries', (t) => {
-  const address = (...steps: string[]): string => steps.map((step) => JSON.stringify(step)).join(',');
   const changes = [
     { address: address('http', 'upstream shop', 'server@7'), after: 'server 10.0.0.9:80 weight=2;\n' },
     { address: address('http', 'server a.org', 'location /', 'return'), before: 'return 200 "{k3y}";\n', after: 'return 204;\n' },
@@ -236,4 +238,27 @@ test('srv token adds, lists and removes tokens', async (t) => {
   const made = await run('add', 'first', 'read', '-f', join(prefix, 'new'));
   t.is(made.code, 0);
   t.is(statSync(join(prefix, 'new')).mode & 0o777, 0o600);
+});
+
+test('the configurations of docs/access.md work', async (t) => {
+  const page = readFileSync(join(findInstallation().root, 'docs/access.md'), 'utf8');
+  const blocks = Array.from(page.matchAll(/^ {4}(?:http|server) \{\n(?: {5,}.*\n|\n)* {4}\}\n/gm), ([block]) => block);
+  t.is(blocks.length, 2);
+  const [tokens = '', certificates = ''] = blocks.map((block) =>
+    block
+      .replaceAll(/\b(?:clients-ca|api)\.pem/g, 'c.pem')
+      .replace('api.key', 'c.key')
+      .replace(/sha256:\S+/, `sha256:${'0'.repeat(64)}`),
+  );
+  const prefix = tempFolder(t);
+  const file = writeInto(prefix, 'conf/api_tokens', '');
+  chmodSync(file, 0o600);
+  const http = tokens
+    .replace(/\}\s*$/, `${certificates.replace('8443', '%%PORT_c%%')}}`)
+    .replace('8443', '%%PORT_a%%')
+    .replace('8081', '%%PORT_b%%');
+  const files = { 'conf/broker.conf': '', 'conf/ctrl.conf': `events {}\n${http}`, 'conf/c.pem': cert, 'conf/c.key': key, 'logs/x': '' };
+  const { stderr } = await runSrv(t, ['-t'], MAIN, { prefix, files });
+  t.regex(stderr, /test is successful/);
+  t.notRegex(stderr, /\[warn\]/);
 });
