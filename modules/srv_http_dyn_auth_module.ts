@@ -75,8 +75,8 @@ function readError(path: string): string | undefined {
 }
 
 /** Paths as they are written, by name. */
-function filesOf({ engine }: SettingSurroundings): ReadonlyMap<string, string> {
-  return new Map(Array.from(engine?.named('api_user_file') ?? [], ({ args: [name, file] }) => [name?.text ?? '', file?.text ?? '']));
+function filesOf(around: SettingSurroundings): ReadonlyMap<string, string> {
+  return new Map(around.lines('api_user_file').map(({ args: [name, file] }) => [name?.text ?? '', file?.text ?? '']));
 }
 
 function nameOfFile(line: Directive | undefined, around: SettingSurroundings): string | undefined {
@@ -90,6 +90,7 @@ const setting: Setting = {
   key: 'http_dyn_auth',
   summary: 'access with user name and password',
   engine: 'http',
+  uses: ['api_user_file'],
   server: [auth],
   location: [auth],
 };

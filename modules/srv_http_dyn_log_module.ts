@@ -103,10 +103,10 @@ const logs = fieldSet<Logs>({
 const isOff = ({ args: [word] }: Directive): boolean => word?.text === 'off';
 
 /** Where the API may create logs; undefined: nowhere. */
-function folderOf({ engine, path }: SettingSurroundings): { readonly written: string; readonly path: string } | undefined {
-  const [line] = engine?.named('api_log_folder') ?? [];
+function folderOf(around: SettingSurroundings): { readonly written: string; readonly path: string } | undefined {
+  const [line] = around.lines('api_log_folder');
   const written = line?.args[0]?.text;
-  return written === undefined ? undefined : { written, path: path(written) };
+  return written === undefined ? undefined : { written, path: around.path(written) };
 }
 
 /** Undefined for a log of the configuration file somewhere else. */
@@ -155,6 +155,7 @@ const setting: Setting = {
   key: 'http_log',
   summary: 'access logs and their formats',
   engine: 'http',
+  uses: ['api_log_folder'],
   global: [formats],
   server: [logs],
   location: [logs],

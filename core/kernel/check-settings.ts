@@ -3,7 +3,7 @@ import type { SpecRegistry } from '../config/registry.js';
 import { SETTING_LEVELS, type Setting, type SettingLevel } from '../module/setting.js';
 import { isRecord, isTexts, ManifestError, unknownKeys, type ManifestErrors } from './manifest-error.js';
 
-const KEYS = ['key', 'summary', 'engine', 'errors', ...SETTING_LEVELS];
+const KEYS = ['key', 'summary', 'engine', 'uses', 'errors', ...SETTING_LEVELS];
 const SET_KEYS = ['fields', 'directives', 'read', 'write'];
 const KEY = /^[a-z][a-z0-9_]*$/;
 /** Fields that calls have besides those of settings. */
@@ -23,11 +23,12 @@ export function* settingsErrors(settings: unknown = []): ManifestErrors {
 
 function* settingErrors(setting: Readonly<Record<string, unknown>>): ManifestErrors {
   yield* unknownKeys('key', setting, KEYS);
-  const { key, summary, engine, errors = [] } = setting;
+  const { key, summary, engine, uses = [], errors = [] } = setting;
   if (typeof key !== 'string' || !KEY.test(key))
     yield new ManifestError('invalid "key"', 'a letter, then letters, digits and underscores, all in lower case');
   if (typeof summary !== 'string' || summary === '') yield new ManifestError('"summary" must be a text', 'what it is about, as a noun');
   if (engine !== 'http' && engine !== 'stream') yield new ManifestError('unknown "engine"', "it is 'http' or 'stream'");
+  if (!isTexts(uses)) yield new ManifestError('"uses" must be an array of directives');
   if (!isTexts(errors)) yield new ManifestError('"errors" must be an array of codes');
   for (const level of SETTING_LEVELS) yield* levelErrors(level, setting[level]);
 }

@@ -3,15 +3,15 @@
  * (`settings`); routes, schemas, the OpenAPI document and both halves of the call follow from the declaration.
  */
 import type { JsonSchema } from './spec.js';
-import type { Block, Directive, NewDirective } from './tree.js';
+import type { Directive, NewDirective } from './tree.js';
 
 /** The fields that a call changes. `null` takes back what the field stands for, so that the levels around the block apply again. */
 export type ChangedFields<V> = { readonly [K in keyof V]?: V[K] | null };
 
 /** Where the blocks of a setting are. */
 export interface SettingSurroundings {
-  /** The block of the traffic engine: `http`. */
-  readonly engine: Block | undefined;
+  /** The directives of that name in the block of the traffic engine. @throws Error for a name that {@link Setting.uses} does not have */
+  lines(name: string): readonly Directive[];
   /** An absolute path for one that may be relative: to the prefix, or to the folder of the configuration file. */
   readonly path: (relative: string, under?: 'prefix' | 'conf') => string;
 }
@@ -71,6 +71,8 @@ export interface Setting {
   readonly global?: readonly FieldSet[];
   readonly server?: readonly FieldSet[];
   readonly location?: readonly FieldSet[];
+  /** Directives of the block of the engine that sets look at to read and write others: which folders a call may name. */
+  readonly uses?: readonly string[];
   /** Error codes of its own, for the document. */
   readonly errors?: readonly string[];
 }

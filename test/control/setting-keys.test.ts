@@ -1,5 +1,5 @@
 /** The keys of `/v1/config/`: what each of them changes in traffic, and what it refuses. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { get } from '../harness/client.js';
@@ -198,6 +198,19 @@ test.serial('http_dyn_map: maps are shown, changed, added and removed; those tha
     maps: [{ keyFrom: '$uri', keyTo: '$bad', values: [{ valueFrom: '~(', valueTo: '' }] }],
   });
   t.like(errorOf(pattern).details[0], { pointer: '/maps/0/values/0' });
+});
+
+test.serial('a file of users is shown as soon as the configuration gives it a name', async (t) => {
+  const node = await shared();
+  t.is(await shown(node, 'http_dyn_auth', '/vars'), undefined);
+  const before = String((await node.call('GET', '/config/http_dyn_auth')).headers['etag']);
+  const file = join(node.srv.prefix, 'conf/srv.conf');
+  const seen = node.srv.log().split('reconfigured').length;
+  writeFileSync(file, readFileSync(file, 'utf8').replace('api_user_file staff', 'api_user_file nobody /dev/null; api_user_file staff'));
+  node.srv.signal('SIGHUP');
+  await waitFor('the reload', () => node.srv.log().split('reconfigured').length > seen);
+  t.deepEqual(await shown(node, 'http_dyn_auth', '/vars'), { location: '/vars', auth_basic_user_file: 'nobody' });
+  t.not(String((await node.call('GET', '/config/http_dyn_auth')).headers['etag']), before);
 });
 
 test.serial('http_split_clients: the parts of a split are changed', async (t) => {

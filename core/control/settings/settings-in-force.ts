@@ -25,17 +25,24 @@ export interface SettingServices {
   readonly path: SettingSurroundings['path'];
 }
 
+/** What the servers of a setting say, in short: zero if it is nothing. */
+interface Digests {
+  /** What the directives said that the setting uses. */
+  readonly used: string;
+  readonly servers: WeakMap<Directive, bigint>;
+}
+
 /** The settings in force: what they show, and what a call of the API changes. Master only. */
 export class SettingsInForce {
-  /** What the servers of a setting say, in short: zero if it is nothing. */
-  readonly #digests = new WeakMap<Setting, WeakMap<Directive, bigint>>();
+  readonly #digests = new WeakMap<Setting, Digests>();
 
   constructor(private readonly services: SettingServices) {}
 
   /** Servers in the order in which they were made where a page is asked for: what comes or goes meanwhile moves nothing. */
   list(setting: Setting, { after = 0, limit = Infinity }: SettingPage): Versioned<Fields> {
     const around = this.#surroundings(setting);
-    const said = [...this.#servers(setting).all()].filter((server) => this.#digest(server, setting, around) !== 0n);
+    const digests = this.#digestsOf(setting, around);
+    const said = [...this.#servers(setting).all()].filter(({ directive }) => digest(directive, setting, around, digests) !== 0n);
     const isPage = after > 0 || limit !== Infinity;
     const rest = isPage ? said.filter(({ directive }) => directive.id > after).toSorted((a, b) => a.directive.id - b.directive.id) : said;
     const page = rest.slice(0, limit);
@@ -72,20 +79,19 @@ export class SettingsInForce {
   /** Another one when what a setting says anywhere has changed; the same after a restart, whatever the order of the servers. */
   #version(setting: Setting): string {
     const around = this.#surroundings(setting);
+    const digests = this.#digestsOf(setting, around);
     let sum = digestOf(this.#global(setting, around));
-    for (const server of this.#servers(setting).all()) sum += this.#digest(server, setting, around);
+    for (const server of this.#engine(setting)?.block?.named('server') ?? []) sum += digest(server, setting, around, digests);
     return BigInt.asUintN(64, sum).toString(16);
   }
 
-  #digest(server: Parameters<typeof shownServer>[0], setting: Setting, around: SettingSurroundings): bigint {
-    const digests = this.#digests.get(setting) ?? new WeakMap<Directive, bigint>();
+  #digestsOf(setting: Setting, around: SettingSurroundings): Digests {
+    const used = JSON.stringify((setting.uses ?? []).map((name) => around.lines(name).map(({ args }) => args.map(({ text }) => text))));
+    const known = this.#digests.get(setting);
+    if (known?.used === used) return known;
+    const digests = { used, servers: new WeakMap<Directive, bigint>() };
     this.#digests.set(setting, digests);
-    const known = digests.get(server.directive);
-    if (known !== undefined) return known;
-    const shown = shownServer(server, setting, around);
-    const digest = shown === undefined ? 0n : digestOf(shown);
-    digests.set(server.directive, digest);
-    return digest;
+    return digests;
   }
 
   #global(setting: Setting, around: SettingSurroundings): Fields {
@@ -105,7 +111,16 @@ export class SettingsInForce {
   }
 
   #surroundings(setting: Setting): SettingSurroundings {
-    return { engine: this.#engine(setting)?.block, path: this.services.path };
+    const { path } = this.services;
+    const block = this.#engine(setting)?.block;
+    const { key, uses = [] } = setting;
+    return {
+      path,
+      lines(name) {
+        if (!uses.includes(name)) throw new Error(`setting "${key}" does not say that it uses "${name}"`);
+        return Array.from(block?.named(name) ?? []);
+      },
+    };
   }
 }
 
@@ -124,6 +139,24 @@ function targetEdits({ block, sets, fields, pointer }: Target, around: SettingSu
     const wanted = set.write(Object.fromEntries(changed.map((name) => [name, fields[name]])), lines, call);
     return lineEdits(block, lines, wanted);
   });
+}
+
+/** Of one server. What did not change is not looked at again. */
+function digest(server: Directive, setting: Setting, around: SettingSurroundings, { servers }: Digests): bigint {
+  const known = servers.get(server);
+  if (known !== undefined) return known;
+  const shown = shownServer(
+    { directive: server, addresses: wordsOf(server, 'listen'), names: wordsOf(server, 'server_name') },
+    setting,
+    around,
+  );
+  const found = shown === undefined ? 0n : digestOf(shown);
+  servers.set(server, found);
+  return found;
+}
+
+function wordsOf({ block }: Directive, name: string): readonly string[] {
+  return Array.from(block?.named(name) ?? []).flatMap(({ args }) => args.map(({ text }) => text));
 }
 
 function digestOf(value: unknown): bigint {
