@@ -44,6 +44,8 @@ const read = {
 export class EventsApi implements HttpModule {
   readonly #feed: EventFeed;
   #keepAlive = NEVER;
+  /** Aborted by another configuration: clients come back, and are asked who they are. */
+  #configuration = new AbortController();
 
   constructor(
     dataPlane: DataPlane,
@@ -58,6 +60,16 @@ export class EventsApi implements HttpModule {
     scope.register({ commit: () => void (this.#keepAlive = ms === 0 ? NEVER : Math.min(ms, NEVER)) });
   }
 
+  /** A location that is compiled may let in others than before. */
+  compile(scope: Scope<typeof directives>): undefined {
+    scope.register({
+      commit: () => {
+        this.#configuration.abort();
+        this.#configuration = new AbortController();
+      },
+    });
+  }
+
   @route('GET', '', read)
   async read({ query, lastEventId, ...call }: Call<typeof read>): Promise<Reply> {
     if (this.#feed.readers >= MOST_STREAMS) throw new ApiError(503, 'TooManyStreams', `${MOST_STREAMS} clients follow the events already`);
@@ -66,7 +78,7 @@ export class EventsApi implements HttpModule {
       after: lastEventId ?? query.last_event_id,
       wants: typeFilter(query.types),
       keepAlive: () => this.#keepAlive,
-      leaving: this.info.leaving,
+      leaving: AbortSignal.any([this.info.leaving, this.#configuration.signal]),
     });
     // For an nginx in front of it, which would hold the events back otherwise.
     return { status: 200, type: 'text/event-stream', stream, headers: { 'X-Accel-Buffering': 'no' } };

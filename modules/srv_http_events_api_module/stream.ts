@@ -12,7 +12,7 @@ export interface StreamOptions {
   readonly wants: (type: string) => boolean;
   /** Milliseconds without an event after which a comment is sent. */
   readonly keepAlive: () => number;
-  /** Aborted when the server is told to end. */
+  /** Aborted when the server is told to end, or has another configuration. */
   readonly leaving: AbortSignal;
 }
 

@@ -7,6 +7,7 @@ import { shared as sharedBy } from '../harness/scope.js';
 import { tempFolder, writeInto } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
 import { errorOf } from './api-client.js';
+import { followEvents } from './event-client.js';
 import { startNode, upstreams, type Node } from './node.js';
 
 /** Tokens of the shared node by their names, which say what they may do. */
@@ -54,8 +55,8 @@ const shared = sharedBy(async (scope): Promise<Shared> => {
     prefix,
     control: CONTROL,
     http: upstreams('demo', 'shop', 'other'),
-    main: 'load_module modules/srv_http_config_module.so; load_module modules/srv_http_dyn_upstream_module.so;',
-    controlMain: `load_module modules/srv_http_history_api_module.so; load_module modules/srv_http_dyn_upstream_api_module.so;
+    main: 'load_module modules/srv_http_events_module.so; load_module modules/srv_http_config_module.so; load_module modules/srv_http_dyn_upstream_module.so;',
+    controlMain: `load_module modules/srv_http_events_api_module.so; load_module modules/srv_http_history_api_module.so; load_module modules/srv_http_dyn_upstream_api_module.so;
       load_module modules/srv_http_transactions_api_module.so;`,
   });
   return { node, tokens };
@@ -392,7 +393,11 @@ test.serial('a reload takes changes of the tokens, and a file that others can re
   const fresh = makeToken();
   writeFileSync(file, before.replace(/^looker .*$/m, line('fresh', fresh, 'read')));
   t.is((await call('tokens', 'looker', 'GET', MEMBERS('shop'))).status, 200, 'not before the reload');
+  const events = await followEvents(t, node.srv.port('tokens'), '', authorization(tokens.reader));
+  t.is(events.response.statusCode, 200);
+  t.is((await followEvents(t, node.srv.port('tokens'), '', authorization(tokens.looker))).response.statusCode, 403);
   node.srv.signal('SIGHUP');
+  await waitFor('the end of the events', () => events.ended);
   const port = node.srv.port('tokens');
   await waitFor('the new token', async () => (await json(port, 'GET', '/api/v1/kv', undefined, authorization(fresh))).status === 200);
   t.is((await call('tokens', 'looker', 'GET', MEMBERS('shop'))).status, 401);
