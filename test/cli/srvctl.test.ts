@@ -8,23 +8,18 @@ import { wantsColor } from '../../core/ctl/diff.js';
 import { OWN_COMMANDS } from '../../core/ctl/help.js';
 import { run } from '../../core/ctl/main.js';
 import { sharedNode, upstreams, type Node } from '../control/node.js';
+import { shippedModules } from '../control/shipped-modules.js';
 import { readRoot, ROOT } from '../docs/source-files.js';
 import { tempFolder } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
-
-/** The modules of a shipped configuration that a node of the harness does not load by itself. */
-function loadLines(file: string): string {
-  const lines = Array.from(readRoot(`conf/${file}`).matchAll(/^load_module .*;$/gm), ([line]) => line);
-  return lines.filter((line) => !/srv_http_upstream_(?:member|api)_|multi_header|sendmsg/.test(line)).join('\n');
-}
 
 const TOKEN = 'secret';
 /** Its API has a socket as well, and an address where it wants a token. */
 const shared = sharedNode({
   workers: 1,
   http: upstreams('demo', 'paged', 'kept'),
-  main: loadLines('srv.conf'),
-  controlMain: loadLines('srv_ctrl.conf'),
+  main: shippedModules('srv.conf'),
+  controlMain: shippedModules('srv_ctrl.conf'),
   control: `
     server { listen unix:%%PREFIX%%/api.sock; location /other { dyn_module_api; } }
     server { listen 127.0.0.1:%%PORT_closed%%; location /api {

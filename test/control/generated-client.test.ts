@@ -6,8 +6,8 @@ import test from 'ava';
 import { generateApi } from 'swagger-typescript-api';
 import { get } from '../harness/client.js';
 import { tempFolder, writeInto } from '../harness/temp.js';
-import { readRoot } from '../docs/source-files.js';
 import { startNode } from './node.js';
+import { shippedModules } from './shipped-modules.js';
 
 const TSC = resolve(import.meta.dirname, '../../../node_modules/.bin/tsc');
 const STRICT = {
@@ -34,14 +34,8 @@ console.log(JSON.stringify({ id, servers: list.data.map(({ server }) => server),
 declare const process: { argv: string[] };
 `;
 
-/** The modules of a shipped configuration that a node of the harness does not load by itself. */
-function loadLines(file: string): string {
-  const lines = Array.from(readRoot(`conf/${file}`).matchAll(/^load_module .*;$/gm), ([line]) => line);
-  return lines.filter((line) => !/srv_http_upstream_(?:member|api)_|multi_header|sendmsg/.test(line)).join('\n');
-}
-
 test('a client in TypeScript, of all modules that there are', async (t) => {
-  const node = await startNode(t, { main: loadLines('srv.conf'), controlMain: loadLines('srv_ctrl.conf'), workers: 1 });
+  const node = await startNode(t, { main: shippedModules('srv.conf'), controlMain: shippedModules('srv_ctrl.conf'), workers: 1 });
   const folder = tempFolder(t);
   const document = (await get(node.srv.port('api'), '/api/v1/openapi.json')).body;
   const { files } = await generateApi({ spec: JSON.parse(document), output: false, silent: true });
