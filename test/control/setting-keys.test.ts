@@ -5,7 +5,8 @@ import test from 'ava';
 import { get } from '../harness/client.js';
 import { waitFor } from '../harness/wait.js';
 import { errorOf } from './api-client.js';
-import { sharedNode, type Node } from './node.js';
+import { freePort } from '../harness/ports.js';
+import { sharedNode, startNode, type Node } from './node.js';
 
 const KEYS = ['limit', 'fault_inject', 'map', 'split_clients', 'log', 'proxy_pass', 'auth'];
 const LOADED = KEYS.map((name) => `load_module modules/srv_http_dyn_${name}_module.so;`).join('\n');
@@ -32,14 +33,15 @@ const SERVER = `
   location = /maps { return 200 "$mapped $kept $variant"; }
   location /pass { proxy_pass http://127.0.0.1:%%PORT_one%%; }
   location /vars { proxy_pass http://$arg_to; auth_basic_user_file /dev/null; access_log logs/other.log; }`;
-const shared = sharedNode({
+const OPTIONS = {
   main: `load_module modules/srv_http_fault_inject_module.so; ${LOADED}`,
   controlMain: LOADED,
   http: HTTP,
   server: SERVER,
   // secret, as "openssl passwd -apr1" has it.
   files: { 'conf/users': 'ada:$apr1$salt1234$0xDQEy2kXy9J0YvkrPtwZ1\nbob:{PLAIN}secret\n' },
-});
+};
+const shared = sharedNode(OPTIONS);
 
 /** Sets the fields of a location. */
 function put(node: Node, key: string, location: string, fields: object) {
@@ -346,4 +348,67 @@ test('http_dyn_auth: files of users have names, and are never shown', async (t) 
     t.notRegex(reply.body, /srv-test-|secret|apr1/);
   }
   t.is((await node.web('/auth2')).status, 204);
+});
+
+/** A change of each key: of the location `/`, or of the body itself. */
+const CHANGES: Readonly<Record<string, { readonly location?: object; readonly global?: object }>> = {
+  http_dyn_limit: {
+    location: {
+      limit_rate: '10k',
+      limit_reqs: [{ zone: 'slow', burst: 5, delay: 2 }],
+      limit_conns: [{ zone: 'conns', conn: 9 }],
+      limit_conn_dry_run: true,
+    },
+    global: { limit_rps: [{ zone: 'slow', rate: '90r/m' }] },
+  },
+  http_dyn_fault_inject: { location: { fault_inject_type: 'delay_abort', delay_duration: '1ms', abort_percentage: 0.5, status_code: 499 } },
+  http_dyn_map: {
+    global: {
+      maps: [
+        { keyFrom: 'a "$arg_x"; }', keyTo: '$kept', values: [{ valueFrom: String.raw`~*^\\d{2};"'`, valueTo: '{$uri}' }] },
+        { keyFrom: '$uri', keyTo: '$new', values: [{ valueFrom: '#', valueTo: '' }], isVolatile: true, hostnames: true },
+      ],
+    },
+  },
+  http_split_clients: { global: { splits: [{ keyFrom: '$uri $host', keyTo: '$variant', values: [{ percent: '12.5%', value: "'" }] }] } },
+  http_log: {
+    location: { accessLogs: [{ path: 'a.log', formatName: 'kept' }], accessLogOn: false },
+    global: { accessLogFormats: [{ name: 'kept', escape: 'none', format: String.raw`"\n$uri' {` }] },
+  },
+  proxy_pass: { location: { proxy_pass: 'http://127.0.0.1:9/x;y{z}' } },
+  http_dyn_auth: { location: { auth_basic: 'it\'s "us"; }', auth_basic_user_file: 'staff' } },
+};
+
+test('changes of all keys survive kill -9, and are the same when they are saved into the file', async (t) => {
+  const port = await freePort(t);
+  const options = {
+    ...OPTIONS,
+    main: `load_module modules/srv_http_config_module.so; ${OPTIONS.main}`,
+    controlMain: `load_module modules/srv_http_config_api_module.so; ${LOADED}`,
+    http: `${HTTP} server { listen 127.0.0.1:${port}; location / { ${EMPTY} } }`,
+    server: 'return 204;',
+  };
+  const node = await startNode(t, { ...options, allowCrashes: true });
+  for (const [key, { location, global }] of Object.entries(CHANGES)) {
+    const servers = [{ listens: [`127.0.0.1:${port}`], locations: [{ location: '/', ...location }] }];
+    const put = await node.call('PUT', `/config/${key}`, { ...global, ...(location && { servers }) });
+    t.is(put.status, 200, `${key}: ${put.body}`);
+  }
+  const all = async (at: Node): Promise<readonly unknown[]> => {
+    const responses = await Promise.all(Object.keys(CHANGES).map((key) => at.call('GET', `/config/${key}`)));
+    return responses.map(({ json, headers }) => ({ json, etag: headers['etag'] }));
+  };
+  const before = await all(node);
+  process.kill(node.srv.pid, 'SIGKILL');
+  await node.srv.exited;
+  const again = await startNode(t, { ...options, prefix: node.srv.prefix });
+  t.deepEqual(await all(again), before);
+  const saved = await again.call('POST', '/config/save');
+  t.is(saved.status, 200, saved.body);
+  t.deepEqual((await again.call('GET', '/config/drift')).json, { diff: [] });
+  t.deepEqual(await all(again), before);
+  const seen = again.srv.log().split('reconfigured').length;
+  again.srv.signal('SIGHUP');
+  await waitFor('the reload', () => again.srv.log().split('reconfigured').length > seen);
+  t.deepEqual(await all(again), before);
 });
