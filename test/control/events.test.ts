@@ -26,7 +26,7 @@ const ACME = plugin('acme', {
         if (uri === '/crash') { setTimeout(() => { throw new Error('acme is broken'); }, 0); return request.send(200, 'x'); }
         try {
           const count = uri === '/many' || uri === '/flood' ? Number(args) : 1;
-          for (let n = 0; n < count; n++) this.events.publish(uri === '/type' ? args : 'acme.pool.empty', { pool: args, n, pad: uri === '/many' ? 'x'.repeat(4000) : '' }, ['a/b+c', args]);
+          for (let n = 0; n < count; n++) this.events.publish(uri === '/type' ? args : 'acme.pool.empty', { pool: args, n, pad: uri === '/many' ? 'x'.repeat(12_000) : '' }, ['a/b+c', args]);
           return request.send(200, 'told');
         } catch (error) { return request.send(200, error.message); }
       } };
