@@ -1,10 +1,12 @@
 import { constants } from 'node:fs';
-import { access, copyFile, link, open, realpath, rename, rm, stat, type FileHandle } from 'node:fs/promises';
+import { access, copyFile, link, open, readFile, realpath, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { hasKey } from '../module/secrets.js';
 import { fileMark } from './replace-file.js';
 
 /**
- * A file of the operator that gets another content: whole or not at all, with the mode and the owner that it had. The one before stays beside
+ * A file of the operator that gets another content: whole or not at all, with the mode and the owner that it had; for its owner alone
+ * if it gets a private key. The one before stays beside
  * it, under a name that no `include` with a mask finds.
  */
 export class WrittenFile {
@@ -68,13 +70,18 @@ export class WrittenFile {
     const file = await open(aside, 'wx', 0o600);
     try {
       await giveTo(file, uid, gid);
-      await file.chmod(mode & 0o7777);
+      await file.chmod(mode & (bringsKey(content, await readFile(this.real)) ? 0o700 : 0o7777));
       await file.writeFile(content);
       await file.sync();
     } finally {
       await file.close();
     }
   }
+}
+
+/** It was for others to read, and a key would be from now on. */
+function bringsKey(content: Buffer, before: Buffer): boolean {
+  return hasKey(content.latin1Slice()) && !hasKey(before.latin1Slice());
 }
 
 async function giveTo(file: FileHandle, uid: number, gid: number): Promise<void> {

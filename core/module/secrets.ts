@@ -11,6 +11,10 @@ const DATA = 'data:';
 /** What stands for a key. */
 const MASK = '(secret)';
 
+export function hasKey(text: string): boolean {
+  return KEY_START.test(text);
+}
+
 /** An argument of a directive as it is shown. */
 export function shownWord(directive: string, text: string): string {
   const isInline = text.startsWith(DATA);

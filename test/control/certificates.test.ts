@@ -1,5 +1,5 @@
 /** `/v1/ssl`: certificates by API, seen by real handshakes. */
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { X509Certificate } from 'node:crypto';
 import type { ConnectionOptions, TLSSocket } from 'node:tls';
@@ -9,6 +9,7 @@ import { connectRawTls, get } from '../harness/client.js';
 import { startSrv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
 import { errorOf } from './api-client.js';
+import { followEvents } from './event-client.js';
 import { Node, sharedNode, type NodeOptions } from './node.js';
 
 const file = selfSigned('file.example');
@@ -276,6 +277,7 @@ test.serial('certificates are kept through kill -9 and reloads, and are rolled b
   const place = { listens: [at(node, 'tls')], serverNames: ['a.example'] };
   const [first, second] = [certificateFor(['one.example']), certificateFor(['two.example'])];
   const responses: string[] = [];
+  const events = await followEvents(t, node.srv.port('api'));
   const call = async (method: string, path: string, body?: unknown): Promise<number> => {
     const response = await node.call(method, path, body);
     responses.push(response.body);
@@ -295,13 +297,25 @@ test.serial('certificates are kept through kill -9 and reloads, and are rolled b
   t.is(await call('POST', `/history/${version}/rollback`, {}), 200, responses.at(-1));
   t.is(await everywhere(t, node.srv.port('tls'), 'a.example', ECC), fingerprintOf(first));
 
+  chmodSync(node.srv.path('conf/srv.conf'), 0o644);
+  t.is(await call('POST', '/config/save?dry_run=1', {}), 200);
+  t.is(await call('POST', '/config/save', {}), 200);
+  t.is(statSync(node.srv.path('conf/srv.conf')).mode & 0o777, 0o600, 'it has a key now');
+  t.deepEqual((await node.call('GET', '/config/drift')).json, { diff: [] });
+  node.srv.signal('SIGHUP');
+  await waitFor('another reload', () => (node.srv.log().match(/reconfigured/g)?.length ?? 0) === 2);
+  t.is(await everywhere(t, node.srv.port('tls'), 'a.example', ECC), fingerprintOf(first), 'saved in the file');
+  t.is(await call('PUT', '/ssl', { type: 'add', ...place, cert_info: infoOf('ecc', second) }), 200);
+  await waitFor('all changes', () => events.events.filter(({ type }) => type === 'config.changed').length >= 4);
+  responses.push(events.text);
+
   await node.srv.stop('SIGKILL');
   await waitFor('the end of the helpers', () => !node.srv.hasProcesses());
   const conf = node.srv.read('conf/srv.conf');
   const files = { 'conf/ctrl.conf': node.srv.read('conf/ctrl.conf') };
   const again = new Node(await startSrv(t, conf, { prefix: node.srv.prefix, files }));
   const [, tls = '0'] = /127\.0\.0\.1:(\d+) ssl; server_name a\.example;/.exec(conf) ?? [];
-  t.is(await everywhere(t, Number(tls), 'a.example', ECC), fingerprintOf(first), 'after kill -9');
+  t.is(await everywhere(t, Number(tls), 'a.example', ECC), fingerprintOf(second), 'after kill -9');
 
   const secrets = [first, second].map(({ key }) => key.split('\n')[1] ?? 'x');
   for (const text of responses) for (const secret of secrets) t.false(text.includes(secret), text.slice(0, 300));

@@ -3,10 +3,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect as connectHttp2, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
 import { connect, type Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import test, { type ExecutionContext } from 'ava';
 import { httpBackend, rawBackend, type Backend } from '../harness/backends.js';
+import { selfSigned } from '../harness/certificate.js';
 import { check } from '../harness/check.js';
-import { connectRaw, exchange, get, RawConnection } from '../harness/client.js';
+import { connectRaw, connectRawTls, exchange, get, RawConnection } from '../harness/client.js';
 import { shared, type Scope } from '../harness/scope.js';
 import { startSrv, type Srv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
@@ -22,6 +24,7 @@ interface Site {
 
 async function start(t: Scope): Promise<Site> {
   const echo = await rawBackend(t, (socket) => socket.on('data', (chunk) => socket.write(chunk)));
+  const { cert, key } = selfSigned('proxy.example');
   const srv = await startSrv(
     t,
     `load_module modules/srv_http_proxy_connect_module.so;
@@ -85,9 +88,17 @@ async function start(t: Scope): Promise<Site> {
         proxy_connect;
         proxy_connect_address 127.0.0.1:${echo.port};
       }
+      server {
+        listen 127.0.0.1:%%PORT_secure%% ssl;
+        ssl_certificate proxy.pem;
+        ssl_certificate_key proxy.key;
+        proxy_connect;
+        proxy_connect_allow all;
+        proxy_connect_destination allow 127.0.0.0/8;
+      }
       server { listen 127.0.0.1:%%PORT_plain%%; location / { return 200 plain; } }
     }`,
-    { files: { 'conf/users': `user:${HASH}\n` } },
+    { files: { 'conf/users': `user:${HASH}\n`, 'conf/proxy.pem': cert, 'conf/proxy.key': key } },
   );
   return { srv, echo };
 }
@@ -164,6 +175,24 @@ test('either side may end its half and go on reading', async (t) => {
   other.send('after');
   other.socket.end();
   await waitFor('what the client sent after it', () => ends.includes('after'));
+});
+
+test('the proxy itself may speak TLS', async (t) => {
+  const { srv } = await site();
+  const backend = await rawBackend(t, (socket) => {
+    socket.allowHalfOpen = true;
+    socket.on('data', (chunk) => socket.write(chunk));
+    socket.on('end', () => socket.end('bye'));
+  });
+  const connection = await connectRawTls(t, srv.port('secure'));
+  connection.send(`${connectTo(`127.0.0.1:${backend.port}`)}early`);
+  await connection.receive(/^HTTP\/1\.1 200 [^]*\r\n\r\nearly$/);
+  connection.socket.end();
+  await connection.receive(/earlybye$/);
+  t.regex(
+    await exchange(t, srv.port('secure'), connectTo(`127.0.0.1:${backend.port}`)),
+    /^HTTP\/1\.1 400 [^]*plain HTTP request was sent to HTTPS port/,
+  );
 });
 
 test('large bodies wait for the slower side', async (t) => {
@@ -254,6 +283,8 @@ test('addresses of this machine, private and special networks are closed, whatev
     'fe80::1',
     'ff02::1',
   ];
+  const own = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+  hosts.push(...own.filter(({ family }) => family === 'IPv4').map(({ address }) => address));
   for (const host of [...hosts, ...literals.map((literal) => `[${literal}]`)])
     t.is(await statusOf(t, port, `${host}:${echo.port}`), 403, host);
   await srv.waitForLog(/\[error\] .*proxy_connect: destination 169\.254\.169\.254 is not allowed/);
