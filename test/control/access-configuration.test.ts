@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { configErrorsOf } from '../../core/config/errors.js';
@@ -11,6 +11,7 @@ import { appliedChange } from '../../core/control/applied-change.js';
 import { nginxRegistry } from '../config/nginx-specs.js';
 import { check } from '../harness/check.js';
 import { selfSigned } from '../harness/certificate.js';
+import { shared } from '../harness/scope.js';
 import { runSrv, type Run } from '../harness/srv.js';
 import { tempFolder, writeInto } from '../harness/temp.js';
 
@@ -210,33 +211,61 @@ test('what the audit log says of a change has no arguments, conditions and entri
   t.is(appliedChange(6, many, nginxRegistry()).summary.length, 20);
 });
 
-test('srv token adds, lists and removes tokens', async (t) => {
-  const prefix = tempFolder(t);
+/** A file of tokens, which the tests of `srv token` change one after the other. */
+const tokenFile = shared((scope) => {
+  const prefix = tempFolder(scope);
   const file = writeInto(prefix, 'conf/api_tokens', '# ours\n');
-  const run = (...args: string[]): Promise<Run> => runSrv(t, ['token', ...args], undefined, { prefix });
   chmodSync(file, 0o600);
+  const run = (...args: string[]): Promise<Run> => runSrv(scope, ['token', ...args], undefined, { prefix });
+  return Promise.resolve({ prefix, file, run, text: () => readFileSync(file, 'utf8') });
+});
+
+test.serial('srv token add prints the token, and keeps its hash', async (t) => {
+  const { file, run, text } = await tokenFile();
   const added = await run('add', 'deploy', 'write', 'upstream:shop', '--expires', '30d');
   t.is(added.code, 0);
   t.regex(added.stdout, /^srv_[\w-]{43}\n$/, 'nothing else is on the standard output');
-  const text = readFileSync(file, 'utf8');
-  t.regex(text, /^# ours\ndeploy sha256:[0-9a-f]{64} expires=\S+Z write upstream:shop\n$/);
-  t.true(text.includes(hashOf(added.stdout.trim()).toString('hex')));
+  t.regex(text(), /^# ours\ndeploy sha256:[0-9a-f]{64} expires=\S+Z write upstream:shop\n$/);
+  t.true(text().includes(hashOf(added.stdout.trim()).toString('hex')));
   t.is(statSync(file).mode & 0o777, 0o600);
   t.false(existsSync(`${file}.new`));
+});
+
+test.serial('srv token list says what tokens may do', async (t) => {
+  const { run } = await tokenFile();
   t.regex((await run('list')).stdout, /^deploy {2}write upstream:shop {2}\(expires \S+Z\)\n$/);
-  const [again, unknown, scope] = await Promise.all([run('list', 'x'), run('remove', 'x'), run('add', 'x', 'kv')]);
-  t.regex(again.stderr, /invalid arguments/);
-  t.regex(unknown.stderr, /there is no token "x"/);
-  t.regex(scope.stderr, /token "x": invalid scope "kv"\nsrv: scopes are: read, write/);
-  t.regex((await run('add', 'deploy', 'read')).stderr, /there is a token "deploy" already/);
-  t.is(readFileSync(file, 'utf8'), text, 'what failed has changed nothing');
-  t.is((await run('remove', 'deploy')).code, 0);
-  t.is(readFileSync(file, 'utf8'), '# ours\n');
-  writeFileSync(file, text);
+});
+
+for (const [args, message] of [
+  [['list', 'x'], /invalid arguments/],
+  [['remove', 'x'], /there is no token "x"/],
+  [['add', 'x', 'kv'], /token "x": invalid scope "kv"\nsrv: scopes are: read, write/],
+  [['add', 'deploy', 'read'], /there is a token "deploy" already/],
+] as const) {
+  test.serial(`srv token ${args.join(' ')} is an error, and changes nothing`, async (t) => {
+    const { run, text } = await tokenFile();
+    const before = text();
+    t.regex((await run(...args)).stderr, message);
+    t.is(text(), before);
+  });
+}
+
+test.serial('srv token rejects a file that others can read', async (t) => {
+  const { file, run } = await tokenFile();
   chmodSync(file, 0o604);
   t.regex((await run('list')).stderr, /can be read or changed by other users \(mode 0604\), only its owner may: chmod 600 /);
-  const made = await run('add', 'first', 'read', '-f', join(prefix, 'new'));
-  t.is(made.code, 0);
+  chmodSync(file, 0o600);
+});
+
+test.serial('srv token remove takes the line of the token out', async (t) => {
+  const { run, text } = await tokenFile();
+  t.is((await run('remove', 'deploy')).code, 0);
+  t.is(text(), '# ours\n');
+});
+
+test.serial('srv token add -f makes the file', async (t) => {
+  const { prefix, run } = await tokenFile();
+  t.is((await run('add', 'first', 'read', '-f', join(prefix, 'new'))).code, 0);
   t.is(statSync(join(prefix, 'new')).mode & 0o777, 0o600);
 });
 
