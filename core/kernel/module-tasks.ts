@@ -1,3 +1,4 @@
+import type { LimitedCall } from './call-limit.js';
 import { Tasks, type Log, type Task, type TaskWork } from '../module/services.js';
 
 /** Longest delay a timer can have, in milliseconds. */
@@ -10,10 +11,14 @@ export class ModuleTasks extends Tasks {
   readonly #working = new Set<Promise<void>>();
   #isOpen = false;
 
-  /** @param log the server's, without the module's name */
+  /**
+   * @param log the server's, without the module's name
+   * @param limited ends work that loops, until it waits for something
+   */
   constructor(
     private readonly name: string,
     private readonly log: Log,
+    private readonly limited: LimitedCall = (call) => call(),
   ) {
     super();
   }
@@ -80,7 +85,7 @@ export class ModuleTasks extends Tasks {
 
   /** Never rejects: what the work throws is logged. */
   async #work(work: TaskWork): Promise<void> {
-    const working = attempt(work, this.signal).catch((error: unknown) => {
+    const working = this.#attempt(work).catch((error: unknown) => {
       // The end of the module ends what waits for something, and that is no failure.
       if (this.signal.aborted) return;
       const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
@@ -91,6 +96,10 @@ export class ModuleTasks extends Tasks {
     this.#working.delete(working);
   }
 
+  async #attempt(work: TaskWork): Promise<void> {
+    await this.limited(() => work(this.signal));
+  }
+
   #assertOpen(): void {
     if (!this.#isOpen) throw new Error(`module "${this.name}" may have tasks from its "start" until its "stop"`);
   }
@@ -98,8 +107,4 @@ export class ModuleTasks extends Tasks {
 
 function assertDelay(ms: number, least: number): void {
   if (!(ms >= least && ms <= MAX_DELAY_MS)) throw new RangeError(`a delay must be ${least} to ${MAX_DELAY_MS} milliseconds, not ${ms}`);
-}
-
-async function attempt(work: TaskWork, signal: AbortSignal): Promise<void> {
-  await work(signal);
 }

@@ -50,7 +50,9 @@ export function runModule(
   { services, role, log, callLimit, guard }: ModuleSurroundings,
 ): RunningModule {
   const { name, file, declaration, class: moduleClass } = module;
-  const tasks = new ModuleTasks(name, log);
+  // The master ends a worker that hangs. Nobody can end the main thread.
+  const limited: LimitedCall = module.isShipped || role === 'worker' ? (call) => call() : callLimit.run;
+  const tasks = new ModuleTasks(name, log, limited);
   const own = new Map<unknown, object>([[Tasks, tasks]]);
   // The texts of those that come with srv are nginx's, and are found by them.
   if (!module.isShipped) own.set(Log, new ModuleLog(name, log));
@@ -61,8 +63,6 @@ export function runModule(
     own.set(token, service);
     needs.set(token.service, service);
   }
-  // The master ends a worker that hangs. Nobody can end the main thread.
-  const limited: LimitedCall = module.isShipped || role === 'worker' ? (call) => call() : callLimit.run;
   const instance: HttpModule & Lifecycle = limited(() => services.construct(moduleClass, PLACES[role], own));
   const hooks = limitedHooks(instance, limited);
   const { isShipped } = module;

@@ -1,12 +1,15 @@
-/** Actions of modules that hang the main thread, or never finish. */
+/** Actions and tasks of modules that hang the main thread, or never finish. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import { ActionLimit } from '../../core/kernel/action-limit.js';
 import { CallLimit } from '../../core/kernel/call-limit.js';
 import { LoopGuard } from '../../core/kernel/loop-guard.js';
+import { ModuleTasks } from '../../core/kernel/module-tasks.js';
 import type { ActionContext } from '../../core/module/control.js';
+import { MemoryLog } from '../control/memory-log.js';
 import { tempFolder, writeInto } from '../harness/temp.js';
+import { waitFor } from '../harness/wait.js';
 
 type Action = (context: ActionContext) => unknown;
 
@@ -49,6 +52,20 @@ test.serial('an action gets the time that it asks for', async (t) => {
     `async ({ extendDeadline }) => { extendDeadline(400); await new Promise((done) => setTimeout(done, 300)); return 'late'; }`,
   );
   t.is(await call(slow, 100), 'late');
+});
+
+test.serial('a task that loops is ended, and runs again', async (t) => {
+  const log = new MemoryLog();
+  const tasks = new ModuleTasks('acme', log, new CallLimit(300).run);
+  tasks.open();
+  let runs = 0;
+  const task = tasks.every(10, () => {
+    while (runs++ === 0) for (;;);
+  });
+  await waitFor('the next run', () => runs > 1);
+  task.cancel();
+  await tasks.close();
+  t.regex(log.lines.join('\n'), /^\[error\] module "acme": task failed: Error: it did not return within 0\.3 s/);
 });
 
 test.serial('what srv itself does for long is not ended', async (t) => {
