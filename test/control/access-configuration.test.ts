@@ -20,39 +20,43 @@ const TLS = 'ssl_certificate c.pem; ssl_certificate_key c.key;';
 const MAIN = `helper broker modules/srv_helper_broker_module.so conf/broker.conf;
 helper ctrl modules/srv_helper_ctrl_module.so conf/ctrl.conf; events {}`;
 
-/** What `-t` says of a server of the control plane, which begins on line 2. */
-async function checked(t: ExecutionContext, server: string): Promise<string> {
-  const ctrl = `load_module modules/srv_http_sendmsg_module.so; events {} http {\n${server}\n}`;
-  return (await check(t, MAIN, { 'conf/broker.conf': '', 'conf/ctrl.conf': ctrl, 'conf/open': '', 'conf/c.pem': cert, 'conf/c.key': key }))
-    .stderr;
+/** What `-t` says of servers of the control plane, the first of which is on line 2. Each has ports of its own. */
+async function checked(t: ExecutionContext, servers: readonly string[]): Promise<string> {
+  const lines = servers.map((server, at) => server.replaceAll('%%PORT_a%%', `%%PORT_p${at}%%`));
+  const ctrl = `load_module modules/srv_http_sendmsg_module.so; events {} http {\n${lines.join('\n')}\n}`;
+  const files = { 'conf/broker.conf': '', 'conf/ctrl.conf': ctrl, 'conf/open': '', 'conf/c.pem': cert, 'conf/c.key': key };
+  return (await check(t, MAIN, files)).stderr;
+}
+
+/** Each server has the error that goes with it, on its line. */
+async function assertErrors(t: ExecutionContext, cases: readonly (readonly [server: string, error: string])[]): Promise<void> {
+  const said = await checked(
+    t,
+    cases.map(([server]) => server),
+  );
+  for (const [at, [server, error]] of cases.entries()) t.regex(said, new RegExp(`\\[emerg\\] ${error} in .*ctrl.conf:${at + 2}\n`), server);
 }
 
 test('an API that other machines reach requires authentication', async (t) => {
   const api = 'location /api { dyn_module_api; }';
+  const all = String.raw`0\.0\.0\.0:\d+`;
   const rejected: [server: string, address: string][] = [
-    [`server { listen %%PORT_a%%; ${api} }`, String.raw`0\.0\.0\.0:\d+`],
-    [`server { listen 127.0.0.1:%%PORT_a%%;\nlisten [::]:%%PORT_a%%; ${api} }`, String.raw`\[::\]:\d+`],
+    [`server { listen %%PORT_a%%; ${api} }`, all],
+    [`server { listen 127.0.0.1:%%PORT_a%%; listen [::]:%%PORT_a%%; ${api} }`, String.raw`\[::\]:\d+`],
     [`server { listen 10.0.0.1:%%PORT_a%%; ${api} }`, String.raw`10\.0\.0\.1:\d+`],
     [`server { ${api} }`, String.raw`\*`],
-    ['server { listen %%PORT_a%%; location /kv { dyn_sendmsg_kv; } }', String.raw`0\.0\.0\.0:\d+`],
-    [`server { listen %%PORT_a%%; auth_basic off; auth_basic_user_file users; ${api} }`, String.raw`0\.0\.0\.0:\d+`],
-    [`server { listen %%PORT_a%%; auth_basic x; ${api} }`, String.raw`0\.0\.0\.0:\d+`],
-    [`server { listen %%PORT_a%%; allow 10.0.0.0/8; deny all; ${api} }`, String.raw`0\.0\.0\.0:\d+`],
-    [`server { listen %%PORT_a%%; ${TLS} ssl_verify_client on; ssl_client_certificate c.pem; ${api} }`, String.raw`0\.0\.0\.0:\d+`],
-    [
-      `server { listen %%PORT_a%% ssl; ${TLS} ssl_verify_client optional; ssl_client_certificate c.pem; ${api} }`,
-      String.raw`0\.0\.0\.0:\d+`,
-    ],
-    [`server { listen %%PORT_a%%; api_tokens off; ${api} }`, String.raw`0\.0\.0\.0:\d+`],
+    ['server { listen %%PORT_a%%; location /kv { dyn_sendmsg_kv; } }', all],
+    [`server { listen %%PORT_a%%; auth_basic off; auth_basic_user_file users; ${api} }`, all],
+    [`server { listen %%PORT_a%%; auth_basic x; ${api} }`, all],
+    [`server { listen %%PORT_a%%; allow 10.0.0.0/8; deny all; ${api} }`, all],
+    [`server { listen %%PORT_a%%; ${TLS} ssl_verify_client on; ssl_client_certificate c.pem; ${api} }`, all],
+    [`server { listen %%PORT_a%% ssl; ${TLS} ssl_verify_client optional; ssl_client_certificate c.pem; ${api} }`, all],
+    [`server { listen %%PORT_a%%; api_tokens off; ${api} }`, all],
   ];
-  for (const [server, address] of rejected) {
-    const line = server.includes('\n') ? 3 : 2;
-    t.regex(
-      await checked(t, server),
-      new RegExp(`\\[emerg\\] the API on "${address}" requires clients to authenticate in .*ctrl.conf:${line}\n`),
-      server,
-    );
-  }
+  await assertErrors(
+    t,
+    rejected.map(([server, address]) => [server, `the API on "${address}" requires clients to authenticate`]),
+  );
   const accepted = [
     `server { listen 127.0.0.1:%%PORT_a%%; listen 127.1.2.3:%%PORT_a%%; listen unix:%%PREFIX%%/s; ${api} }`,
     `server { listen [::1]:%%PORT_a%%; ${api} }`,
@@ -61,43 +65,39 @@ test('an API that other machines reach requires authentication', async (t) => {
     `server { listen %%PORT_a%%; auth_request /auth; ${api} }`,
     'server { listen %%PORT_a%%; location / { return 204; } }',
   ];
-  for (const server of accepted) t.regex(await checked(t, server), /test is successful/, server);
+  t.regex(await checked(t, accepted), /test is successful/);
 });
 
+const plain = (settings: string): string => `server { listen 127.0.0.1:%%PORT_a%%; location /api { ${settings} } }`;
+
+const tls = (settings: string): string => `server { listen 127.0.0.1:%%PORT_a%% ssl; ${TLS} ${settings} }`;
+
 test('errors in the settings of access are reported at their lines', async (t) => {
-  const cases: [settings: string, error: RegExp][] = [
-    ['api_tokens missing;', /open\(\) ".*conf\/missing" failed \(2: No such file or directory\) in .*ctrl.conf:2/],
-    ['api_tokens open;', /conf\/open" can be read or changed by other users \(mode 0644\) in .*ctrl.conf:2/],
-    ['api_client_certificate CN=x read;', /"api_client_certificate" has no effect without "ssl_verify_client" in .*ctrl.conf:2/],
-    ['api_client_certificate sha256:12 read;', /invalid fingerprint "sha256:12" in .*ctrl.conf:2/],
-    ['api_client_certificate CN=x raed;', /invalid scope "raed" in .*ctrl.conf:2/],
-    ['api_read_only yes;', /invalid value "yes" in "api_read_only" directive.* in .*ctrl.conf:2/],
-    ['api_failed_attempts 10;', /invalid number of arguments in "api_failed_attempts" directive in .*ctrl.conf:2/],
-    ['api_failed_attempts x 1m;', /"api_failed_attempts" directive invalid number in .*ctrl.conf:2/],
-    ['api_audit_log syslog:server=x;', /unsupported log "syslog:server=x" in .*ctrl.conf:2/],
-    ['api_audit_log none/there.log;', /open\(\) ".*none\/there.log" failed \(2: No such file or directory\) in .*ctrl.conf:2/],
+  const place = 'directive.*';
+  await assertErrors(t, [
+    [plain('dyn_module_api; api_read_only yes;'), `invalid value "yes" in "api_read_only" ${place}`],
+    [plain('dyn_module_api; api_failed_attempts 10;'), 'invalid number of arguments in "api_failed_attempts" directive'],
+    [plain('dyn_module_api; api_failed_attempts x 1m;'), '"api_failed_attempts" directive invalid number'],
+    [plain('dyn_module_api; api_limit_except kv GET { auth_basik x; }'), 'unknown directive "auth_basik"'],
+    [tls('ssl_verify_client maybe;'), 'invalid value "maybe"'],
+  ]);
+  await assertErrors(t, [
+    [plain('dyn_module_api; api_tokens missing;'), String.raw`open\(\) ".*conf/missing" failed \(2: No such file or directory\)`],
+    [plain('dyn_module_api; api_tokens open;'), String.raw`".*conf/open" can be read or changed by other users \(mode 0644\)`],
+    [plain('dyn_module_api; api_client_certificate CN=x read;'), '"api_client_certificate" has no effect without "ssl_verify_client"'],
+    [plain('dyn_module_api; api_client_certificate sha256:12 read;'), 'invalid fingerprint "sha256:12"'],
+    [plain('dyn_module_api; api_client_certificate CN=x raed;'), 'invalid scope "raed"'],
+    [plain('dyn_module_api; api_audit_log syslog:server=x;'), 'unsupported log "syslog:server=x"'],
     [
-      'dyn_module_api; api_limit_except kv GET {\nauth_basic x; }',
-      /"auth_basic" requires "auth_basic_user_file" in the same block in .*ctrl.conf:3/,
+      plain('dyn_module_api; api_audit_log none/there.log;'),
+      String.raw`open\(\) ".*none/there.log" failed \(2: No such file or directory\)`,
     ],
-    ['dyn_module_api; api_limit_except kv GET { auth_basik x; }', /unknown directive "auth_basik" in .*ctrl.conf:2/],
-    ['dyn_module_api; api_limit_except kvs GET { deny all; }', /unknown module key "kvs" in .*ctrl.conf:2/],
-  ];
-  for (const [settings, error] of cases) {
-    const api = settings.startsWith('dyn_module_api') ? '' : 'dyn_module_api;';
-    t.regex(await checked(t, `server { listen 127.0.0.1:%%PORT_a%%; location /api { ${settings} ${api} } }`), error, settings);
-  }
-  const tls: [settings: string, error: RegExp][] = [
-    ['ssl_verify_client on;', /no ssl_client_certificate for ssl_verify_client in .*ctrl.conf:2/],
-    ['ssl_verify_client maybe;', /invalid value "maybe" in .*ctrl.conf:2/],
-    [
-      'ssl_verify_client on; ssl_client_certificate none.pem;',
-      /cannot load certificate ".*none.pem": 2: No such file or directory in .*ctrl.conf:2/,
-    ],
-    ['ssl_verify_client on; ssl_client_certificate open;', /cannot load certificate ".*conf\/open": no certificate found in .*ctrl.conf:2/],
-  ];
-  for (const [settings, error] of tls)
-    t.regex(await checked(t, `server { listen 127.0.0.1:%%PORT_a%% ssl; ${TLS} ${settings} }`), error, settings);
+    [plain('dyn_module_api; api_limit_except kv GET { auth_basic x; }'), '"auth_basic" requires "auth_basic_user_file" in the same block'],
+    [plain('dyn_module_api; api_limit_except kvs GET { deny all; }'), 'unknown module key "kvs"'],
+    [tls('ssl_verify_client on;'), 'no ssl_client_certificate for ssl_verify_client'],
+    [tls('ssl_verify_client on; ssl_client_certificate none.pem;'), 'cannot load certificate ".*none.pem": 2: No such file or directory'],
+    [tls('ssl_verify_client on; ssl_client_certificate open;'), 'cannot load certificate ".*conf/open": no certificate found'],
+  ]);
 });
 
 function errorsOf(text: string): string[] {

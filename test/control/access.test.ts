@@ -1,85 +1,23 @@
+import { X509Certificate } from 'node:crypto';
 import { chmodSync, existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { TLSSocket } from 'node:tls';
 import test, { type ExecutionContext } from 'ava';
-import { hashOf, makeToken, printTokenLine, scopesOf } from '../../core/control/access/token-file.js';
-import { exchange, get, json, type JsonResponse } from '../harness/client.js';
+import { hashOf, makeToken } from '../../core/control/access/token-file.js';
+import { selfSigned, type Certificate } from '../harness/certificate.js';
+import { connectRawTls, exchange, get, json, type JsonResponse } from '../harness/client.js';
 import { shared as sharedBy } from '../harness/scope.js';
-import { tempFolder, writeInto } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
+import { audited, authorization, line, MEMBERS, outcome, SCOPES, startAccessNode, type Name } from './access-node.js';
 import { errorOf } from './api-client.js';
 import { followEvents } from './event-client.js';
-import { startNode, upstreams, type Node } from './node.js';
 
-/** Tokens of the shared node by their names, which say what they may do. */
-const SCOPES = {
-  reader: 'read',
-  writer: 'write',
-  shop: 'write upstream:shop',
-  kv: 'read write module:kv',
-  looker: 'read upstream:shop upstream:demo',
-  expired: 'write',
-} as const;
-type Name = keyof typeof SCOPES;
-
-interface Shared {
-  readonly node: Node;
-  readonly tokens: Readonly<Record<Name, string>>;
-}
-
-const line = (name: string, token: string, scopes: string, expires?: number): string =>
-  printTokenLine({ name, hash: hashOf(token), expires, scopes: scopesOf(name, scopes.split(' ')) });
-
-const CONTROL = `
-  api_audit_log logs/audit.log;
-  server { listen 127.0.0.1:%%PORT_tokens%%; api_tokens api_tokens; api_failed_attempts 0 1m;
-    location /api { dyn_module_api; } location /kv { dyn_sendmsg_kv; } }
-  server { listen unix:%%PREFIX%%/api.sock mode=0660; listen unix:%%PREFIX%%/plain.sock; location /api { dyn_module_api; } }
-  server { listen 127.0.0.1:%%PORT_limited%%; api_tokens api_tokens; api_failed_attempts 3 1m; location /api { dyn_module_api; } }
-  server { listen 127.0.0.1:%%PORT_readonly%%; api_read_only on; api_audit_log /dev/full; location /api { dyn_module_api; } location /kv { dyn_sendmsg_kv; } }
-  server { listen 127.0.0.1:%%PORT_basic%%; auth_basic srv; auth_basic_user_file users; api_failed_attempts 0 1m; location /api { dyn_module_api; } }
-  server { listen 127.0.0.1:%%PORT_limits%%; api_failed_attempts 0 1m;
-    location /api { dyn_module_api; api_limit_except upstream_api GET { auth_basic "who are you"; auth_basic_user_file users; }
-      api_limit_except kv GET { allow 127.0.0.2; deny all; auth_basic x; auth_basic_user_file users; } } }`;
-
-const shared = sharedBy(async (scope): Promise<Shared> => {
-  const prefix = tempFolder(scope);
-  const tokens = Object.fromEntries(Object.keys(SCOPES).map((name) => [name, makeToken()])) as Record<Name, string>;
-  const lines = Object.entries(SCOPES).map(([name, words]) =>
-    line(name, tokens[name as Name], words, name === 'expired' ? Date.parse('2020-01-01T00:00:00Z') : undefined),
-  );
-  const file = writeInto(prefix, 'conf/api_tokens', '');
-  writeFileSync(writeInto(prefix, 'conf/users', ''), `anna:{PLAIN}s3cret\n`);
-  chmodSync(file, 0o600);
-  writeFileSync(file, `# tokens\n${lines.join('\n')}\n`);
-  const node = await startNode(scope, {
-    prefix,
-    control: CONTROL,
-    http: upstreams('demo', 'shop', 'other'),
-    main: 'load_module modules/srv_http_events_module.so; load_module modules/srv_http_config_module.so; load_module modules/srv_http_dyn_upstream_module.so;',
-    controlMain: `load_module modules/srv_http_events_api_module.so; load_module modules/srv_http_history_api_module.so; load_module modules/srv_http_dyn_upstream_api_module.so;
-      load_module modules/srv_http_transactions_api_module.so;`,
-  });
-  return { node, tokens };
-});
-
-const MEMBERS = (upstream: string): string => `/upstream_api/http/upstreams/${upstream}/servers/`;
-const authorization = (token: string): { authorization: string } => ({ authorization: `Bearer ${token}` });
+const shared = sharedBy(startAccessNode);
 
 /** A call on one of the listeners; `who` is the name of a token or the whole field. */
 async function call(port: string, who: Name | undefined, method: string, path: string, body?: unknown): Promise<JsonResponse> {
   const { node, tokens } = await shared();
   return json(node.srv.port(port), method, `/api/v1${path}`, body, who === undefined ? {} : authorization(tokens[who]));
-}
-
-const outcome = (answer: JsonResponse): string =>
-  answer.status < 400 ? String(answer.status) : `${answer.status} ${errorOf(answer).code}`;
-
-/** The lines of the audit log, once there is one that fits. */
-function audited(node: Node, requestId: string): Promise<Record<string, unknown>> {
-  return waitFor('the line of the audit log', () => {
-    const lines = node.srv.read('logs/audit.log').split('\n').filter(Boolean);
-    return lines.map((text) => JSON.parse(text) as Record<string, unknown>).find((entry) => entry['request_id'] === requestId);
-  });
 }
 
 const CALLS: readonly [method: string, path: string, body?: unknown][] = [
@@ -226,11 +164,12 @@ test.serial('a read-only API allows reads and dry runs', async (t) => {
   t.is(outcome(await call('readonly', undefined, 'POST', '/kv', { key: 'a', value: 'b' })), '403 ReadOnly');
 });
 
+/** A call within a transaction. */
+const member = (upstream: string, address: string) => ({ method: 'POST', path: `/v1${MEMBERS(upstream)}`, body: { server: address } });
 const transact = (who: Name, ...calls: object[]) => call('tokens', who, 'POST', '/transactions', { calls });
 
 test.serial('the calls of a transaction are checked one by one', async (t) => {
   const { node } = await shared();
-  const member = (upstream: string, address: string) => ({ method: 'POST', path: `/v1${MEMBERS(upstream)}`, body: { server: address } });
   const before = await node.list('shop');
   const rejected = await transact('shop', member('shop', '10.3.0.1'), member('other', '10.3.0.2'), { ...member('', ''), path: '/v1/kv' });
   t.is(outcome(rejected), '403 InsufficientScope');
@@ -384,6 +323,105 @@ test.serial('the API on a unix socket has the mode of the socket, also after its
   await node.ready();
   for (const name of ['api.sock', 'plain.sock']) t.regex(await ask(name), /^HTTP\/1\.1 200 /, name);
   t.is(statSync(node.srv.path('api.sock')).mode & 0o777, 0o660);
+});
+
+interface TlsCall {
+  readonly method?: string;
+  readonly path?: string;
+  readonly body?: string;
+  readonly headers?: string;
+  readonly host?: string;
+  readonly servername?: string;
+}
+
+/** The status and the rest of a response to a client with a certificate. */
+async function tlsCall(
+  t: ExecutionContext,
+  port: string,
+  who: Certificate | undefined,
+  {
+    method = 'GET',
+    path = `/api/v1${MEMBERS('shop')}`,
+    body = '',
+    headers = '',
+    host = 'localhost',
+    servername = 'localhost',
+  }: TlsCall = {},
+): Promise<string> {
+  const { node } = await shared();
+  const client = await connectRawTls(t, node.srv.port(port), { servername, ...(who && { cert: who.cert, key: who.key }) });
+  const length = body === '' ? '' : `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
+  client.send(`${method} ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n${length}${headers}\r\n${body}`);
+  return (await client.receiveAll()).slice('HTTP/1.1 '.length);
+}
+
+test.serial('a certificate has the scopes of its subject or fingerprint', async (t) => {
+  const { deploy, reader, stranger, tokens } = await shared();
+  const token = tokens.reader;
+  const add = { method: 'POST', body: '{"server":"10.7.7.7"}' };
+  t.regex(await tlsCall(t, 'scopes', reader), /^200 /);
+  t.regex(await tlsCall(t, 'scopes', reader, add), /^403 [^]*InsufficientScope/);
+  t.regex(await tlsCall(t, 'scopes', deploy, { path: '/api/v1/kv' }), /^403 [^]*"needed":"read module:kv"/);
+  t.regex(await tlsCall(t, 'scopes', deploy, add), /^201 /);
+  t.regex(await tlsCall(t, 'scopes', stranger), /^400 [^]*"the client certificate is not valid"/);
+  t.regex(await tlsCall(t, 'scopes', undefined), /^400 [^]*"a client certificate is required"/);
+  t.regex(
+    await tlsCall(t, 'scopes', deploy, { headers: `Authorization: Bearer ${token}\r\n`, path: '/api/v1/kv' }),
+    /^200 /,
+    'a token goes first',
+  );
+  t.regex(await tlsCall(t, 'scopes', deploy, { headers: 'Authorization: Bearer srv_wrong\r\n' }), /^401 /);
+});
+
+test.serial('the subject of a certificate is the actor', async (t) => {
+  const { node, deploy } = await shared();
+  t.regex(await tlsCall(t, 'all', deploy, { method: 'POST', body: '{"server":"10.8.8.8"}' }), /^201 /);
+  t.regex(await tlsCall(t, 'all', deploy, { path: '/api/v1/history?limit=1' }), /"actor":"CN=deploy"/);
+  await node.srv.waitForLog(/"actor":"CN=deploy","auth":"certificate","client":"127\.0\.0\.1"[^\n]*"status":201/, 'logs/audit.log');
+});
+
+test.serial('with an optional certificate a token does as well, and nothing is nobody', async (t) => {
+  const { deploy, reader, tokens } = await shared();
+  const token = tokens.reader;
+  t.regex(await tlsCall(t, 'optional', deploy), /^200 /);
+  t.regex(await tlsCall(t, 'optional', undefined), /^401 /);
+  t.regex(await tlsCall(t, 'optional', reader), /^401 /, 'valid, and not known here');
+  t.regex(await tlsCall(t, 'optional', undefined, { headers: `Authorization: Bearer ${token}\r\n` }), /^200 /);
+});
+
+test.serial('without authorities a certificate counts by its fingerprint, never by its subject', async (t) => {
+  const { deploy, stranger } = await shared();
+  t.regex(await tlsCall(t, 'any', stranger), /^200 /);
+  t.regex(await tlsCall(t, 'any', deploy), /^401 /);
+  t.regex(await tlsCall(t, 'any', selfSigned('stranger')), /^401 /);
+});
+
+test.serial('variables, and the server of another name than the one of the handshake', async (t) => {
+  const { deploy } = await shared();
+  const shown = new X509Certificate(deploy.cert);
+  const at = (servername: string, host: string) => tlsCall(t, 'names', deploy, { path: '/', servername, host });
+  const fingerprint = shown.fingerprint.replaceAll(':', '').toLowerCase();
+  t.true((await at('strict.test', 'strict.test')).endsWith(`SUCCESS CN=deploy CN=deploy ${fingerprint} ${shown.serialNumber}`));
+  t.true((await at('open.test', 'open.test')).endsWith('open NONE '));
+  t.regex(await at('open.test', 'strict.test'), /^421 /);
+});
+
+test.serial('a resumed session has the certificate that it began with', async (t) => {
+  const { node, deploy } = await shared();
+  const options = { servername: 'localhost', cert: deploy.cert, key: deploy.key };
+  const request = `GET /api/v1${MEMBERS('shop')} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`;
+  for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
+    const first = await connectRawTls(t, node.srv.port('scopes'), { ...options, maxVersion });
+    // That of TLS 1.2 is there after the handshake, those of TLS 1.3 come later.
+    let session: Buffer | undefined = (first.socket as TLSSocket).getSession();
+    first.socket.on('session', (given: Buffer) => (session = given));
+    first.send(request);
+    t.regex(await first.receiveAll(), /^HTTP\/1\.1 200 /);
+    const second = await connectRawTls(t, node.srv.port('scopes'), { ...options, maxVersion, ...(session && { session }) });
+    t.true((second.socket as TLSSocket).isSessionReused(), maxVersion);
+    second.send(request);
+    t.regex(await second.receiveAll(), /^HTTP\/1\.1 200 /, maxVersion);
+  }
 });
 
 test.serial('a reload takes changes of the tokens, and a file that others can read is refused', async (t: ExecutionContext) => {
