@@ -38,7 +38,7 @@ const auth = fieldSet<Auth>({
     const realmLines = realm === undefined ? known(lines, 'auth_basic') : realmLine(realm, lines, call);
     const fileLines = file === undefined ? known(lines, 'auth_basic_user_file') : fileLine(file, lines, call);
     const left = realm === undefined ? lineOf(lines, 'auth_basic')?.args[0]?.text : (realm ?? 'off');
-    // Without a file, nobody would be asked for a password.
+    // Without a file no password is required.
     if (left !== undefined && left !== 'off' && fileLines.length === 0)
       call.reject('/auth_basic_user_file', 'is required where "auth_basic" is set');
     return [...realmLines, ...fileLines];

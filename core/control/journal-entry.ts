@@ -5,6 +5,7 @@ import type { ArgContext } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
 import { Addresses, addressIn, below, keyIdentity, numberedStep, stepOf } from './address.js';
 import type { ResolvedEdit } from './edits.js';
+import { Neighbours } from './neighbours.js';
 import { placeOfLine } from './state-line-place.js';
 import { stateFileOf } from './state-files.js';
 import type { Store } from './store.js';
@@ -34,6 +35,8 @@ export class JournalEntry {
   /** In the tree before, addresses count as they did before. */
   readonly #before: Addresses;
   readonly #after: Addresses;
+  readonly #besideBefore: Neighbours;
+  readonly #besideAfter: Neighbours;
   /** By the id of what has the block: the directives that a state file holds of it. */
   readonly #held = new Map<number, string | undefined>();
   /** Whether an address that this transaction wrote was removed before it. */
@@ -49,6 +52,8 @@ export class JournalEntry {
     const { before, after, registry } = change;
     this.#before = new Addresses(before, registry, (address) => this.#removedBefore.get(address) ?? removed(address));
     this.#after = new Addresses(after, registry, removed);
+    this.#besideBefore = new Neighbours(before);
+    this.#besideAfter = new Neighbours(after);
   }
 
   record(edit: ResolvedEdit): void {
@@ -176,24 +181,14 @@ export class JournalEntry {
   }
 
   /** Of the directive behind one that was removed. Lines with lasting keys are in the order of these. */
-  #nextAddress({ id }: Directive): string | undefined {
-    const { before } = this.change;
-    let isBehind = false;
-    for (const directive of before.parentOf(id)?.block ?? before.root) {
-      if (isBehind) return this.#before.of(directive.id);
-      isBehind = directive.id === id;
-    }
-    return undefined;
+  #nextAddress(old: Directive): string | undefined {
+    const next = this.#besideBefore.next(old);
+    return next && this.#before.of(next.id);
   }
 
-  #previousAddress({ id }: Directive): string | undefined {
-    const { after } = this.change;
-    let previous: number | undefined;
-    for (const directive of after.parentOf(id)?.block ?? after.root) {
-      if (directive.id === id) break;
-      previous = directive.id;
-    }
-    return previous === undefined ? undefined : this.#after.of(previous);
+  #previousAddress(now: Directive): string | undefined {
+    const previous = this.#besideAfter.previous(now);
+    return previous && this.#after.of(previous.id);
   }
 
   /** The next directive of its block that is there after the change. */

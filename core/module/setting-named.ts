@@ -21,7 +21,7 @@ export interface NamedField<T extends NamedItem> {
   /** Lines can be added and removed. Otherwise they are changed only. */
   readonly comes: boolean;
   readonly show: (line: Directive) => T;
-  /** What lines are told apart by. */
+  /** What distinguishes lines. */
   readonly name: (item: T) => string;
   /**
    * The line that an item stands for. Undefined: it was rejected.

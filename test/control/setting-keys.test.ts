@@ -1,4 +1,4 @@
-/** The keys of `/v1/config/`: what each of them changes in traffic, and what it refuses. */
+/** The keys of `/v1/config/`: what each of them changes in traffic, and what it rejects. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
@@ -8,7 +8,7 @@ import { errorOf } from './api-client.js';
 import { freePort } from '../harness/ports.js';
 import { sharedNode, startNode, type Node } from './node.js';
 
-const KEYS = ['limit', 'fault_inject', 'map', 'split_clients', 'log', 'proxy_pass', 'auth'];
+const KEYS = ['bwlist', 'limit', 'fault_inject', 'map', 'split_clients', 'log', 'proxy_pass', 'auth'];
 const LOADED = KEYS.map((name) => `load_module modules/srv_http_dyn_${name}_module.so;`).join('\n');
 const EMPTY = 'alias /dev/; try_files /none =204;';
 const PATHS = ['limit', 'conn', 'rate', 'fault', 'delay', 'log', 'auth', 'auth2']
@@ -38,6 +38,7 @@ const OPTIONS = {
   controlMain: LOADED,
   http: HTTP,
   server: SERVER,
+  api: 'api_limit_except http_dyn_bwlist GET { deny all; }',
   // secret, as "openssl passwd -apr1" has it.
   files: { 'conf/users': 'ada:$apr1$salt1234$0xDQEy2kXy9J0YvkrPtwZ1\nbob:{PLAIN}secret\n' },
 };
@@ -55,6 +56,13 @@ async function shown(node: Node, key: string, location: string): Promise<Readonl
   const { servers } = (await node.call('GET', `/config/${key}`)).json as { servers: { locations?: Shown[] }[] };
   return servers.flatMap(({ locations = [] }) => locations).find((one) => one.location === location);
 }
+
+test('each key has access rules of its own', async (t) => {
+  const node = await shared();
+  t.is((await node.call('GET', '/config/http_dyn_bwlist')).status, 200);
+  t.is(errorOf(await put(node, 'http_dyn_bwlist', '/rate', { access: [] })).code, 'AccessDenied');
+  t.is((await put(node, 'http_dyn_auth', '/rate', {})).status, 200);
+});
 
 test('http_dyn_limit: requests are limited by a zone of the file, with a status of their own, or only counted', async (t) => {
   const node = await shared();
@@ -97,7 +105,7 @@ test('http_dyn_limit: connections and bytes a second', async (t) => {
   t.deepEqual(await shown(node, 'http_dyn_limit', '/rate'), { location: '/rate', limit_rate: '10k', limit_rate_after: '1m' });
 });
 
-test('http_dyn_limit: zones that are not declared, and values that are none, are refused with their places', async (t) => {
+test('http_dyn_limit: zones that are not declared, and values that are none, are rejected with their places', async (t) => {
   const node = await shared();
   const zone = await put(node, 'http_dyn_limit', '/rate', { limit_reqs: [{ zone: 'other' }, { zone: 'none' }] });
   t.is(`${zone.status} ${errorOf(zone).code}`, '400 ConfigError', zone.body);
@@ -379,6 +387,12 @@ const CHANGES: Readonly<Record<string, { readonly location?: object; readonly gl
   http_dyn_auth: { location: { auth_basic: 'it\'s "us"; }', auth_basic_user_file: 'staff' } },
 };
 
+/** What all keys show. */
+async function all(node: Node): Promise<readonly unknown[]> {
+  const responses = await Promise.all(Object.keys(CHANGES).map((key) => node.call('GET', `/config/${key}`)));
+  return responses.map(({ json, headers }) => ({ json, etag: headers['etag'] }));
+}
+
 test('changes of all keys survive kill -9, and are the same when they are saved into the file', async (t) => {
   const port = await freePort(t);
   const options = {
@@ -394,10 +408,6 @@ test('changes of all keys survive kill -9, and are the same when they are saved 
     const put = await node.call('PUT', `/config/${key}`, { ...global, ...(location && { servers }) });
     t.is(put.status, 200, `${key}: ${put.body}`);
   }
-  const all = async (at: Node): Promise<readonly unknown[]> => {
-    const responses = await Promise.all(Object.keys(CHANGES).map((key) => at.call('GET', `/config/${key}`)));
-    return responses.map(({ json, headers }) => ({ json, etag: headers['etag'] }));
-  };
   const before = await all(node);
   process.kill(node.srv.pid, 'SIGKILL');
   await node.srv.exited;

@@ -175,7 +175,7 @@ test('every address, name and location of a call counts', async (t) => {
         t.is((await server.request(path, port)).headers['x-all'], 'yes', `${server.name} ${port} ${path}`);
 });
 
-test('all errors of a call are told at once, and nothing is changed', async (t) => {
+test('all errors of a call are reported at once, and nothing is changed', async (t) => {
   const errors = await site('http_dyn_bwlist', 'errors');
   const { server, node } = errors;
   const [address = ''] = server.listens;
@@ -282,7 +282,7 @@ test('what the configuration rejects names the field', async (t) => {
   t.regex(errorOf(refused).details[0]?.message ?? '', /unknown "no_such_variable" variable/);
 });
 
-test('a version that is out of date is refused, and a repeated call changes nothing', async (t) => {
+test('a version that is out of date is rejected, and a repeated call changes nothing', async (t) => {
   const version = await site('http_dyn_bwlist', 'version');
   const before = (await version.node.call('GET', '/config/http_dyn_bwlist')).headers['etag'] as string;
   const locations = [{ location: '/', access: ['deny 10.0.0.1'] }];
