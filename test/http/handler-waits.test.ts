@@ -1,9 +1,11 @@
 /** Handlers that wait: their request ends with them, with its client, or with handler_timeout, and never hangs. */
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { httpBackend } from '../harness/backends.js';
 import { connectRaw, get } from '../harness/client.js';
 import { plugin } from '../harness/plugins.js';
+import { shared, type Scope } from '../harness/scope.js';
 import { startSrv, type Srv } from '../harness/srv.js';
+import { waitFor } from '../harness/wait.js';
 
 const MODULE = plugin('acme', {
   manifest: `directives: { does: directive({ in: ['server', 'location'], args: text(), inherit: 'none' }) }`,
@@ -38,7 +40,7 @@ const MODULE = plugin('acme', {
 
 const NAMES = ['done', 'ok', 'never', 'never_access', 'aborted', 'late', 'slow', 'later', 'reads', 'moves', 'sub'];
 
-function start(t: ExecutionContext, timeout: string, backend = 1): Promise<Srv> {
+function start(t: Scope, timeout: string, backend = 1): Promise<Srv> {
   return startSrv(
     t,
     `load_module modules/acme.mjs; error_log logs/error.log info; events {}
@@ -59,6 +61,10 @@ function start(t: ExecutionContext, timeout: string, backend = 1): Promise<Srv> 
   );
 }
 
+/** Servers for tests that only send requests. */
+const patient = shared((scope) => start(scope, ''));
+const hasty = shared((scope) => start(scope, 'handler_timeout 300ms;'));
+
 test('a handler that takes its time responds, also when it said DONE before', async (t) => {
   const backend = await httpBackend(t, (_, response) => setTimeout(() => response.end('member'), 1000));
   const srv = await start(t, 'handler_timeout 500ms;', backend.port);
@@ -70,7 +76,7 @@ test('a handler that takes its time responds, also when it said DONE before', as
 
 for (const path of ['/done', '/ok', '/never', '/never_access', '/aborted', '/moves']) {
   test(`a request that nobody responds to is a 504 after handler_timeout: ${path}`, async (t) => {
-    const srv = await start(t, 'handler_timeout 300ms;');
+    const srv = await hasty();
     t.is((await get(srv.port('web'), path)).status, 504);
     await srv.waitForLog(
       new RegExp(`\\[error\\] .*a handler of "acme" timed out \\(110: Connection timed out\\), client: .*"GET ${path} `),
@@ -81,7 +87,7 @@ for (const path of ['/done', '/ok', '/never', '/never_access', '/aborted', '/mov
 }
 
 test('a handler of a server is limited too', async (t) => {
-  const srv = await start(t, 'handler_timeout 300ms;');
+  const srv = await hasty();
   t.is((await get(srv.port('web'), '/', { headers: { host: 'early' } })).status, 504);
 });
 
@@ -95,14 +101,19 @@ test('what a handler does after its time has no effect, on an error page either'
 
 for (const path of ['/done', '/never', '/aborted', '/sub']) {
   test(`a request ends with its client, and is logged as 499: ${path}`, async (t) => {
-    const srv = await start(t, '');
+    const srv = await patient();
+    const before = srv.log().length;
     const client = await connectRaw(t, srv.port('web'));
     client.send(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
     await get(srv.port('web'), '/slow');
     client.socket.destroy();
-    t.truthy(await srv.waitForLog(/\[info\] .*client prematurely closed connection while waiting for a handler of "acme"/));
+    const left = new RegExp(
+      `\\[info\\] .*client prematurely closed connection while waiting for a handler of "acme", client: .*"GET ${path} `,
+    );
+    await srv.waitForLog(left);
     await srv.waitForLog(new RegExp(`^${path} 499$`, 'm'), 'logs/access.log');
-    if (path === '/aborted' || path === '/sub') await srv.waitForLog(/acme: aborted \/aborted/);
+    if (path === '/aborted' || path === '/sub') await waitFor('the signal', () => srv.log().includes('acme: aborted /aborted', before));
+    t.pass();
   });
 }
 
@@ -127,7 +138,7 @@ test('a slow upload is not the handler’s fault', async (t) => {
 });
 
 test('a body that is too long for its handler is a 413', async (t) => {
-  const srv = await start(t, '');
+  const srv = await patient();
   t.is((await get(srv.port('web'), '/reads', { method: 'POST', body: 'x'.repeat(1000) })).body, '1000');
   t.is((await get(srv.port('web'), '/reads', { method: 'POST', body: 'x'.repeat(1001) })).status, 413);
   await srv.waitForLog(/\[error\] .*client intended to send too large body: the request body is longer than 1000 bytes/);

@@ -1,6 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { connectRaw, get } from '../harness/client.js';
 import { plugin } from '../harness/plugins.js';
+import { shared as sharedScope } from '../harness/scope.js';
 import { runSrv, startSrv, type Srv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
 
@@ -15,11 +16,43 @@ function serve(t: ExecutionContext, locations: string, zones = ZONES): Promise<S
     events {}
     http {
       ${zones}
-      log_format status '$status $limit_req_status';
-      server { listen 127.0.0.1:%%PORT_web%%; access_log logs/status.log status; ${locations} }
+      server { listen 127.0.0.1:%%PORT_web%%; ${locations} }
     }`,
   );
 }
+
+/** For tests that have a location and a key of their own, and look for their lines of the logs. */
+const shared = sharedScope((scope) =>
+  startSrv(
+    scope,
+    `worker_processes 2;
+    error_log logs/error.log info;
+    events {}
+    http {
+      ${ZONES} limit_req_zone $arg_h zone=host:1m rate=1r/m;
+      log_format status '$uri $status $limit_req_status';
+      server {
+        listen 127.0.0.1:%%PORT_web%%; access_log logs/status.log status;
+        location /plain { limit_req zone=one; stub_status; }
+        location /nodelay { limit_req zone=one burst=3 nodelay; stub_status; }
+        location /many { limit_req zone=one burst=20 nodelay; stub_status; }
+        location /burst { limit_req zone=fast burst=5; stub_status; }
+        location /delay { limit_req zone=one burst=3 delay=2; stub_status; }
+        location /leaves { limit_req zone=one burst=3; stub_status; }
+        location /both { limit_req zone=one burst=2 nodelay; limit_req zone=host; stub_status; }
+        location /one { limit_req zone=one burst=2 nodelay; stub_status; }
+        location /status { limit_req zone=one; limit_req_status 429; limit_req_log_level notice; stub_status; }
+        location /dry { limit_req zone=one; limit_req_dry_run on; stub_status; }
+        location /slow { limit_req zone=one burst=5; limit_req_dry_run on; stub_status; }
+      }
+      server {
+        listen 127.0.0.1:%%PORT_redirects%%; limit_req zone=one burst=1 nodelay;
+        location /a { error_page 403 = /b; deny all; }
+        location /b { stub_status; }
+      }
+    }`,
+  ),
+);
 
 /** Statuses of requests made one after the other, each on a connection of its own, so that they fall on any worker. */
 async function statuses(port: number, path: string, count: number): Promise<string> {
@@ -38,99 +71,92 @@ async function reload(srv: Srv, conf: string): Promise<void> {
 }
 
 test('one request is allowed, the next ones are rejected by whichever worker; every key has its own', async (t) => {
-  const srv = await serve(t, 'location / { limit_req zone=one; stub_status; }');
+  const srv = await shared();
   const port = srv.port('web');
-  t.is(await statuses(port, '/?k=a', 6), '200 503 503 503 503 503');
-  t.is(await statuses(port, '/?k=b', 2), '200 503');
-  t.is(await statuses(port, '/', 4), '200 200 200 200', 'no key, no limit');
-  await srv.waitForLog(/\[error\] .*limiting requests, excess: \d+\.\d{3} by zone "one", client: 127\.0\.0\.1, server: /);
-  await srv.waitForLog(/^200 PASSED$/m, 'logs/status.log');
-  await srv.waitForLog(/^503 REJECTED$/m, 'logs/status.log');
-  await srv.waitForLog(/^200 -$/m, 'logs/status.log');
+  t.is(await statuses(port, '/plain?k=a', 6), '200 503 503 503 503 503');
+  t.is(await statuses(port, '/plain?k=b', 2), '200 503');
+  t.is(await statuses(port, '/plain', 4), '200 200 200 200', 'no key, no limit');
+  await srv.waitForLog(
+    /\[error\] .*limiting requests, excess: \d+\.\d{3} by zone "one", client: 127\.0\.0\.1, server: .*"GET \/plain\?k=a /,
+  );
+  await srv.waitForLog(/^\/plain 200 PASSED$/m, 'logs/status.log');
+  await srv.waitForLog(/^\/plain 503 REJECTED$/m, 'logs/status.log');
+  await srv.waitForLog(/^\/plain 200 -$/m, 'logs/status.log');
 });
 
 test('burst with nodelay: so many more, all at once', async (t) => {
-  const srv = await serve(t, 'location / { limit_req zone=one burst=3 nodelay; stub_status; }');
-  t.is(await statuses(srv.port('web'), '/?k=a', 6), '200 200 200 200 503 503');
+  t.is(await statuses((await shared()).port('web'), '/nodelay?k=nodelay', 6), '200 200 200 200 503 503');
 });
 
 test('many clients at once: the limit is exact over the workers', async (t) => {
-  const srv = await serve(t, 'location / { limit_req zone=one burst=20 nodelay; stub_status; }');
-  const answers = await Promise.all(Array.from({ length: 60 }, () => get(srv.port('web'), '/?k=a')));
+  const port = (await shared()).port('web');
+  const answers = await Promise.all(Array.from({ length: 60 }, () => get(port, '/many?k=many')));
   t.is(answers.filter(({ status }) => status === 200).length, 21);
 });
 
 test('burst delays, and the level is one lower', async (t) => {
-  const srv = await serve(t, 'location / { limit_req zone=fast burst=5; stub_status; }');
+  const srv = await shared();
   const start = performance.now();
-  const answers = await Promise.all(Array.from({ length: 5 }, () => get(srv.port('web'), '/?k=a')));
+  const answers = await Promise.all(Array.from({ length: 5 }, () => get(srv.port('web'), '/burst?k=burst')));
   t.true(answers.every(({ status }) => status === 200));
   t.true(performance.now() - start >= 395, 'the last of them has waited for 4 turns of 100 ms');
-  await srv.waitForLog(/\[warn\] .*delaying request, excess: \d\.\d{3}, by zone "fast", client: /);
-  await srv.waitForLog(/^200 DELAYED$/m, 'logs/status.log');
+  await srv.waitForLog(/\[warn\] .*delaying request, excess: \d\.\d{3}, by zone "fast", client: .*"GET \/burst/);
+  await srv.waitForLog(/^\/burst 200 DELAYED$/m, 'logs/status.log');
 });
 
 test('delay: the first ones of the burst are not delayed', async (t) => {
-  const srv = await serve(t, 'location / { limit_req zone=one burst=3 delay=2; stub_status; }');
-  t.is(await statuses(srv.port('web'), '/?k=a', 3), '200 200 200');
+  const srv = await shared();
+  t.is(await statuses(srv.port('web'), '/delay?k=delay', 3), '200 200 200');
   const fourth = await connectRaw(t, srv.port('web'));
-  fourth.send('GET /?k=a HTTP/1.1\r\nHost: a\r\n\r\n');
-  await srv.waitForLog(/delaying request, excess: (3\.000|2\.\d{3}), by zone "one"/);
+  fourth.send('GET /delay?k=delay HTTP/1.1\r\nHost: a\r\n\r\n');
+  await srv.waitForLog(/delaying request, excess: (3\.000|2\.\d{3}), by zone "one", client: .*"GET \/delay/);
   t.is(fourth.received, '');
-  t.is(await statuses(srv.port('web'), '/?k=a', 1), '503');
+  t.is(await statuses(srv.port('web'), '/delay?k=delay', 1), '503');
 });
 
-test('a client that leaves while it is delayed is a 499, and the server stops at once', async (t) => {
+test('a client that leaves while it is delayed is a 499', async (t) => {
+  const srv = await shared();
+  t.is(await statuses(srv.port('web'), '/leaves?k=leaves', 1), '200');
+  const waiting = await connectRaw(t, srv.port('web'));
+  waiting.send('GET /leaves?k=leaves HTTP/1.1\r\nHost: a\r\n\r\n');
+  await srv.waitForLog(/delaying request, .*"GET \/leaves/);
+  waiting.socket.destroy();
+  await srv.waitForLog(/^\/leaves 499 DELAYED$/m, 'logs/status.log');
+  t.pass();
+});
+
+test('the server stops at once when the only client that is delayed leaves', async (t) => {
   const srv = await serve(t, 'location / { limit_req zone=one burst=3; stub_status; }');
   t.is(await statuses(srv.port('web'), '/?k=a', 1), '200');
   const waiting = await connectRaw(t, srv.port('web'));
   waiting.send('GET /?k=a HTTP/1.1\r\nHost: a\r\n\r\n');
   await srv.waitForLog(/delaying request/);
   waiting.socket.destroy();
-  await srv.waitForLog(/^499 DELAYED$/m, 'logs/status.log');
 });
 
 test('a request passes all limits, or none of them counts it', async (t) => {
-  const srv = await serve(
-    t,
-    `location / { limit_req zone=one burst=2 nodelay; limit_req zone=host; stub_status; }
-     location /one { limit_req zone=one burst=2 nodelay; stub_status; }`,
-    'limit_req_zone $arg_k zone=one:1m rate=1r/m; limit_req_zone $arg_h zone=host:1m rate=1r/m;',
-  );
+  const srv = await shared();
   const port = srv.port('web');
-  t.is(await statuses(port, '/?k=a&h=1', 5), '200 503 503 503 503');
+  t.is(await statuses(port, '/both?k=both&h=1', 5), '200 503 503 503 503');
   await srv.waitForLog(/limiting requests, excess: \d\.\d{3} by zone "host"/);
-  t.is(await statuses(port, '/one?k=a', 3), '200 200 503');
+  t.is(await statuses(port, '/one?k=both', 3), '200 200 503');
 });
 
 test('limit_req_status, limit_req_log_level, limit_req_dry_run', async (t) => {
-  const srv = await serve(
-    t,
-    `location /status { limit_req zone=one; limit_req_status 429; limit_req_log_level notice; stub_status; }
-     location /dry { limit_req zone=one; limit_req_dry_run on; stub_status; }
-     location /slow { limit_req zone=one burst=5; limit_req_dry_run on; stub_status; }`,
-  );
+  const srv = await shared();
   const port = srv.port('web');
-  t.is(await statuses(port, '/status?k=a', 2), '200 429');
-  await srv.waitForLog(
-    /\[notice\] .*limiting requests, excess: 1\.000 by zone "one"|\[notice\] .*limiting requests, excess: 0\.\d+ by zone "one"/,
-  );
-  t.is(await statuses(port, '/dry?k=b', 2), '200 200');
+  t.is(await statuses(port, '/status?k=status', 2), '200 429');
+  await srv.waitForLog(/\[notice\] .*limiting requests, excess: (1\.000|0\.\d+) by zone "one"/);
+  t.is(await statuses(port, '/dry?k=dry', 2), '200 200');
   await srv.waitForLog(/\[error\] .*limiting requests, dry run, excess: \d\.\d{3} by zone "one"/);
-  await srv.waitForLog(/^200 REJECTED_DRY_RUN$/m, 'logs/status.log');
-  t.is(await statuses(port, '/slow?k=c', 2), '200 200');
+  await srv.waitForLog(/^\/dry 200 REJECTED_DRY_RUN$/m, 'logs/status.log');
+  t.is(await statuses(port, '/slow?k=slow', 2), '200 200');
   await srv.waitForLog(/\[warn\] .*delaying request, dry run, excess: \d\.\d{3}, by zone "one"/);
-  await srv.waitForLog(/^200 DELAYED_DRY_RUN$/m, 'logs/status.log');
+  await srv.waitForLog(/^\/slow 200 DELAYED_DRY_RUN$/m, 'logs/status.log');
 });
 
 test('an internal redirect is not counted again', async (t) => {
-  const srv = await serve(
-    t,
-    `limit_req zone=one burst=1 nodelay;
-     location /a { error_page 403 = /b; deny all; }
-     location /b { stub_status; }`,
-  );
-  t.is(await statuses(srv.port('web'), '/a?k=a', 3), '200 200 503');
+  t.is(await statuses((await shared()).port('redirects'), '/a?k=redirect', 3), '200 200 503');
 });
 
 /** A configuration with one zone. */

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import test, { type ExecutionContext } from 'ava';
 import { selfSigned } from '../harness/certificate.js';
+import { shared as sharedScope } from '../harness/scope.js';
 import { runSrv, startSrv, type Srv } from '../harness/srv.js';
 
 /** A server with several workers: a session that one of them made is to be resumed by any other. */
@@ -16,6 +17,29 @@ function start(t: ExecutionContext, directives: string, files: Record<string, st
     { files: { 'conf/a.pem': a.cert, 'conf/a.key': a.key, 'conf/b.pem': b.cert, 'conf/b.key': b.key, ...files } },
   );
 }
+
+/** Settings of servers that one process can have side by side, each at a port of its name. */
+const SETTINGS = {
+  tickets: '',
+  cache: 'ssl_session_tickets off; ssl_session_cache builtin:1000 shared:SSL:1m;',
+  unset: 'ssl_session_tickets off;',
+  off: 'ssl_session_tickets off; ssl_session_cache off;',
+  none: 'ssl_session_tickets off; ssl_session_cache none;',
+  short: 'ssl_session_tickets off; ssl_session_cache shared:short:1m; ssl_session_timeout 1s;',
+} as const;
+
+const shared = sharedScope((scope) => {
+  const [a, b] = [selfSigned('a.example'), selfSigned('b.example')];
+  const servers = Object.entries(SETTINGS).flatMap(([port, directives]) =>
+    ['a', 'b'].map(
+      (name) => `server { listen 127.0.0.1:%%PORT_${port}%% ssl; server_name ${name}.example; ${directives}
+        ssl_certificate ${name}.pem; ssl_certificate_key ${name}.key; return 200 ${name}; }`,
+    ),
+  );
+  return startSrv(scope, `worker_processes 3; events {} http { ${servers.join('\n')} }`, {
+    files: { 'conf/a.pem': a.cert, 'conf/a.key': a.key, 'conf/b.pem': b.cert, 'conf/b.key': b.key },
+  });
+});
 
 interface Visit {
   readonly session: Buffer;
@@ -41,51 +65,51 @@ function visit(t: ExecutionContext, port: number, options: ConnectionOptions): P
 }
 
 /** How many of ten connections with the session of a first one resume it. */
-async function resumed(t: ExecutionContext, srv: Srv, options: ConnectionOptions, later: ConnectionOptions = options): Promise<number> {
-  const { session } = await visit(t, srv.port('tls'), options);
+async function resumed(t: ExecutionContext, port: number, options: ConnectionOptions, later: ConnectionOptions = options): Promise<number> {
+  const { session } = await visit(t, port, options);
   // The other workers hear of a session a moment later.
   await new Promise((resolve) => setTimeout(resolve, 200));
   let count = 0;
-  for (let at = 0; at < 10; at++) if ((await visit(t, srv.port('tls'), { ...later, session })).isReused) count++;
+  for (let at = 0; at < 10; at++) if ((await visit(t, port, { ...later, session })).isReused) count++;
   return count;
 }
 
 const TLS12 = { maxVersion: 'TLSv1.2' } as const;
 
 test('with tickets sessions are resumed in every worker, in both versions', async (t) => {
-  const srv = await start(t, '');
-  t.is(await resumed(t, srv, {}), 10, 'TLS 1.3');
-  t.is(await resumed(t, srv, TLS12), 10, 'TLS 1.2');
+  const port = (await shared()).port('tickets');
+  t.is(await resumed(t, port, {}), 10, 'TLS 1.3');
+  t.is(await resumed(t, port, TLS12), 10, 'TLS 1.2');
 });
 
 test('without tickets sessions are resumed from a shared cache in every worker, in both versions', async (t) => {
-  const srv = await start(t, 'ssl_session_tickets off; ssl_session_cache builtin:1000 shared:SSL:1m;');
-  t.is(await resumed(t, srv, {}), 10, 'TLS 1.3');
-  t.is(await resumed(t, srv, TLS12), 10, 'TLS 1.2');
-  t.is((await visit(t, srv.port('tls'), {})).body, 'a');
+  const port = (await shared()).port('cache');
+  t.is(await resumed(t, port, {}), 10, 'TLS 1.3');
+  t.is(await resumed(t, port, TLS12), 10, 'TLS 1.2');
+  t.is((await visit(t, port, {})).body, 'a');
 });
 
 test('without cache and tickets no session is resumed', async (t) => {
-  for (const cache of ['', 'ssl_session_cache off;', 'ssl_session_cache none;']) {
-    const srv = await start(t, `ssl_session_tickets off; ${cache}`);
-    t.is(await resumed(t, srv, TLS12), 0, cache);
-    t.is(await resumed(t, srv, {}), 0, cache);
+  for (const setting of ['unset', 'off', 'none'] as const) {
+    const port = (await shared()).port(setting);
+    t.is(await resumed(t, port, TLS12), 0, SETTINGS[setting]);
+    t.is(await resumed(t, port, {}), 0, SETTINGS[setting]);
   }
 });
 
 test('a session is over after ssl_session_timeout', async (t) => {
-  const srv = await start(t, 'ssl_session_tickets off; ssl_session_cache shared:SSL:1m; ssl_session_timeout 1s;');
-  const [before, after] = [await visit(t, srv.port('tls'), TLS12), await visit(t, srv.port('tls'), {})];
+  const port = (await shared()).port('short');
+  const [before, after] = [await visit(t, port, TLS12), await visit(t, port, {})];
   await new Promise((resolve) => setTimeout(resolve, 2100));
-  t.false((await visit(t, srv.port('tls'), { ...TLS12, session: before.session })).isReused);
-  t.false((await visit(t, srv.port('tls'), { session: after.session })).isReused);
+  t.false((await visit(t, port, { ...TLS12, session: before.session })).isReused);
+  t.false((await visit(t, port, { session: after.session })).isReused);
 });
 
 test('a session is good for the server that it was made with', async (t) => {
-  for (const directives of ['', 'ssl_session_tickets off; ssl_session_cache shared:SSL:1m;']) {
-    const srv = await start(t, directives);
-    t.is(await resumed(t, srv, TLS12, { ...TLS12, servername: 'b.example' }), 0, directives);
-    t.is(await resumed(t, srv, {}, { servername: 'b.example' }), 0, directives);
+  for (const setting of ['tickets', 'cache'] as const) {
+    const port = (await shared()).port(setting);
+    t.is(await resumed(t, port, TLS12, { ...TLS12, servername: 'b.example' }), 0, SETTINGS[setting]);
+    t.is(await resumed(t, port, {}, { servername: 'b.example' }), 0, SETTINGS[setting]);
   }
 });
 
@@ -113,7 +137,7 @@ test('ssl_session_ticket_key: of several files the first encrypts, and tickets o
     t.false((await visit(t, after.port('tls'), { ...version, session })).isReused);
     const moved = await visit(t, now.port('tls'), { ...version, session });
     t.true(moved.isReused);
-    t.is(await resumed(t, now, version), 10);
+    t.is(await resumed(t, now.port('tls'), version), 10);
     const strange = await visit(t, stranger.port('tls'), version);
     const fresh = await visit(t, now.port('tls'), { ...version, session: strange.session });
     t.deepEqual([fresh.isReused, fresh.body], [false, 'a'], 'a ticket of nobody is no harm');
