@@ -59,6 +59,6 @@ test('the log has the stack of what a module throws while it is loaded', async (
   };
   const { prefix } = await runSrv(t, ['-t'], 'load_module modules/first.mjs; load_module modules/second.mjs; events {}', { files });
   const log = readFileSync(join(prefix, 'logs/error.log'), 'utf8');
-  t.regex(log, /\[crit\] .*first\.mjs": no licence: Error: no licence.* at .*first\.mjs:1/);
+  t.regex(log, /\[crit\] .*first\.mjs": no licence at \S+: Error: no licence.* at .*first\.mjs:1/);
   t.regex(log, /\[crit\] .*second\.mjs": its constructor failed: no key: Error: no key.* at new Plugin .*second\.mjs:/);
 });
