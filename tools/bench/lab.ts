@@ -16,6 +16,8 @@ export interface Pace {
   readonly memberAdds: number;
   /** Changes of each kind. */
   readonly changes: number;
+  /** Additions and removals after which memory is compared. */
+  readonly cycles: number;
 }
 
 export const fullPace: Pace = {
@@ -26,6 +28,7 @@ export const fullPace: Pace = {
   starts: 3,
   memberAdds: 500,
   changes: 50,
+  cycles: 100_000,
 };
 
 export const quickPace: Pace = {
@@ -36,6 +39,7 @@ export const quickPace: Pace = {
   starts: 1,
   memberAdds: 20,
   changes: 10,
+  cycles: 2000,
 };
 
 /** What every measurement needs: a temporary folder, the programs, cores, and the processes it started. */

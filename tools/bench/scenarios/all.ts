@@ -1,4 +1,5 @@
 import type { Scenario } from '../scenario.js';
+import { changesScenario } from './changes.js';
 import { idleScenario } from './idle.js';
 import { locationsScenario } from './locations.js';
 import { membersScenario } from './members.js';
@@ -16,4 +17,5 @@ export const allScenarios: readonly Scenario[] = [
   workersScenario,
   membersScenario,
   locationsScenario,
+  changesScenario,
 ];
