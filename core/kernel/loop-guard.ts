@@ -3,8 +3,6 @@ import { CALL_MS } from './call-limit.js';
 
 // Relative to a chunk of the bundle as well.
 const THREAD_FILE = new URL('../kernel/loop-guard-thread.js', import.meta.url);
-/** How long the thread that watches is kept for further work (ms): it takes 8 ms of CPU to start. */
-const LINGER_MS = 5000;
 /** How often the main thread shows that it turns its event loop, in milliseconds. */
 const BEAT_MS = 200;
 
@@ -23,7 +21,6 @@ export interface LoopGuardStart {
 export class LoopGuard {
   #thread: Worker | undefined;
   #beating: NodeJS.Timeout | undefined;
-  #ending: NodeJS.Timeout | undefined;
   #working = 0;
 
   /** @param ms how long the main thread may be kept busy (ms) */
@@ -37,28 +34,27 @@ export class LoopGuard {
       return await work;
     } finally {
       this.#working--;
-      if (this.#working === 0) this.#ending = setTimeout(() => this.#end(), LINGER_MS).unref();
+      if (this.#working === 0) await this.#end();
     }
   }
 
   #begin(): void {
     this.#working++;
-    clearTimeout(this.#ending);
     if (this.#thread !== undefined) return;
     const beats = new Int32Array(new SharedArrayBuffer(4));
     const start: LoopGuardStart = { beats, ms: this.ms };
     this.#thread = new Worker(THREAD_FILE, { workerData: start });
-    this.#thread.unref();
     const beat = (): void => {
       Atomics.add(beats, 0, 1);
       Atomics.notify(beats, 0);
     };
-    this.#beating = setInterval(beat, BEAT_MS).unref();
+    this.#beating = setInterval(beat, BEAT_MS);
   }
 
-  #end(): void {
+  async #end(): Promise<void> {
     clearInterval(this.#beating);
-    void this.#thread?.terminate();
+    const thread = this.#thread;
     this.#thread = undefined;
+    await thread?.terminate();
   }
 }
