@@ -39,7 +39,7 @@ export class BlockChanges {
     private readonly options: BlockOptions,
   ) {
     this.names = new Map(names);
-    this.#plan = new ZonePlan(change.after, this.#reader, context.args);
+    this.#plan = new ZonePlan(change.after, this.#reader, context.args, options.zoneLines);
     this.#methods = new Methods(change.modules, change.warn);
   }
 

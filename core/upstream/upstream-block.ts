@@ -9,7 +9,7 @@ import type { KeepaliveSettings } from './keepalive.js';
 import { recordBytes } from './layout.js';
 import type { Peer } from './peer.js';
 import { ZoneFullError } from './zone-full-error.js';
-import type { ZoneChoice } from './zone-plan.js';
+import type { ZoneChoice, ZoneLines } from './zone-plan.js';
 
 /** A `server` line in force and its members. */
 export interface ServerInForce {
@@ -25,6 +25,7 @@ export interface BlockOptions {
   /** Workers that upstreams have places for. */
   readonly workers: number | undefined;
   readonly upstream: Omit<UpstreamOptions, 'owner' | 'keepalive'>;
+  readonly zoneLines: ZoneLines;
 }
 
 export function keepaliveOf(conf: UpstreamConf): KeepaliveSettings {

@@ -79,7 +79,7 @@ export class UpstreamSet extends Upstreams implements Follower {
       ...(onBalancerError && { onBalancerError }),
       ...(watch && { watch }),
     };
-    this.#options = { zones, owner: role !== 'worker', workers, upstream };
+    this.#options = { zones, owner: role !== 'worker', workers, upstream, zoneLines: new WeakMap() };
     this.#lookup = lookup;
     this.#implicit = new ImplicitUpstreams({ ...upstream, owner: true, keepalive: DEFAULT_KEEPALIVE }, lookup);
   }
