@@ -21,6 +21,7 @@ export class Hash {
     const { key, consistent } = hash;
     return {
       backup: false,
+      slowStart: false,
       byRequest: true,
       create: (upstream) => (consistent === undefined ? new ModuloHash(upstream, key) : new KetamaHash(key)),
     };

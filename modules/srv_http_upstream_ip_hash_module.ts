@@ -19,7 +19,7 @@ const IPV4_OCTETS = 3;
 @httpModule({ name: 'srv_http_upstream_ip_hash_module', api: 1, directives })
 export class IpHash {
   balancer({ conf }: UpstreamScope<typeof directives>): BalancingMethod | undefined {
-    return conf.ip_hash && { backup: false, byRequest: true, create: (upstream) => new ByAddress(upstream) };
+    return conf.ip_hash && { backup: false, slowStart: false, byRequest: true, create: (upstream) => new ByAddress(upstream) };
   }
 }
 

@@ -19,7 +19,11 @@ const TRIES = 20;
 export class RandomMethod {
   balancer({ conf: { random } }: UpstreamScope<typeof directives>): BalancingMethod | undefined {
     if (random === undefined) return undefined;
-    return { backup: false, create: (upstream) => (random.two === undefined ? new RandomOne(upstream) : new RandomTwo(upstream)) };
+    return {
+      backup: false,
+      slowStart: false,
+      create: (upstream) => (random.two === undefined ? new RandomOne(upstream) : new RandomTwo(upstream)),
+    };
   }
 }
 

@@ -18,7 +18,7 @@ export interface UpstreamPeer {
   /** As configured. */
   readonly weight: number;
   readonly backup: boolean;
-  /** Weight in force, 0 to {@link weight} in steps of 1/256: failures lower it for a while. */
+  /** Weight in force, 0 to {@link weight}: failures and a slow start lower it for a while. */
   readonly effectiveWeight: number;
   /** Requests on it now, of all workers. */
   readonly active: number;
@@ -81,6 +81,8 @@ export interface BalancingMethod {
   readonly byRequest?: true;
   /** False: the method knows no backup members, and the configuration is rejected where there are some. Default: true. */
   readonly backup?: boolean;
+  /** False: the method knows no slow start of members, and the configuration is rejected where there is one. Default: true. */
+  readonly slowStart?: boolean;
   /** Makes the balancer of one thread. Its members are told to it afterwards. Absent: the order alone decides. */
   create?(upstream: BalancedUpstream): Balancer;
 }

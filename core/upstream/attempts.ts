@@ -36,7 +36,7 @@ export class Attempts {
     if (this.#counts && u32[words + W.perWorker + this.worker] !== 0) u32[words + W.perWorker + this.worker]!--;
     let disabled = false;
     if (failed) disabled = this.#fail(record, now);
-    else if (u32[words + W.fails] !== 0 && f64[numbers + F.accessed]! < f64[numbers + F.checked]!) memory.tally.available(record, now);
+    else if (u32[words + W.fails] !== 0 && f64[numbers + F.accessed]! < f64[numbers + F.checked]!) memory.recovered(record, now);
     else if (u32[words + W.maxConns] === 0 && memory.order !== Order.load) return false;
     memory.rotationOf(record).settle(record, now);
     return disabled;

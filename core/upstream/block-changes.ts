@@ -5,7 +5,7 @@ import type { Change, Prepared } from '../kernel/follower.js';
 import type { Directive } from '../module/tree.js';
 import { upstreamDirectives, type UpstreamConf } from '../module/upstream.js';
 import { prepareAll } from './prepare-all.js';
-import { assertBackup, checkServers, prepareServers } from './server-changes.js';
+import { assertSupported, checkServers, prepareServers } from './server-changes.js';
 import type { LineContext } from './server-line.js';
 import { isSameMethod, Methods } from './methods.js';
 import { keepaliveOf, UpstreamBlock, type BlockOptions } from './upstream-block.js';
@@ -128,7 +128,7 @@ export class BlockChanges {
   #prepareMethod(block: UpstreamBlock, directive: Directive): Pick<Prepared, 'commit' | 'abort'> | undefined {
     if (isSameMethod(block.method, this.#methods.linesOf(directive))) return undefined;
     const method = this.#methods.of(directive);
-    for (const line of directive.block!.named('server')) assertBackup(line, method);
+    for (const line of directive.block!.named('server')) assertSupported(line, method);
     return block.prepareMethod(method);
   }
 

@@ -59,6 +59,8 @@ export const enum W {
   /** For the method of the upstream: what a module's balancer keeps of a member, in all threads. */
   spare,
   spare2,
+  /** Offset of what its slow start needs, 0: it has none. */
+  slow,
   /** Requests that each worker has on it: {@link MIN_WORKERS} words at least. */
   perWorker,
 }
@@ -67,9 +69,29 @@ export const enum W {
 export const UNIT = 256;
 
 /** So many words fill the size class of 256 bytes. */
-export const MIN_WORKERS = 9;
+export const MIN_WORKERS = 8;
 
 export const recordBytes = (workers: number): number => (W.perWorker + workers) * 4;
+
+/** The slow start of a member: numbers. */
+export const enum SlowF {
+  /** Epoch milliseconds; 0: it has its full weight. */
+  started = 0,
+}
+
+/** The slow start of a member: words. */
+export const enum SlowW {
+  /** How long it takes. Milliseconds. */
+  duration = 2,
+  /** What it has of a turn by now. */
+  saved,
+  /** Its present weight as it was at the last look; the whole one when it is not starting. */
+  weight,
+  /** Links in the ring of those that are starting. */
+  next,
+  before,
+  COUNT = 8,
+}
 
 /** Bits of {@link W.flags}. A member with any of {@link Flag.IDLE} gets no requests. */
 export const enum Flag {
@@ -142,7 +164,9 @@ export const enum RotationW {
   heap,
   heapRoom,
   heapSize,
-  COUNT,
+  /** One of the members in their slow start, 0: there are none. The second word keeps what follows at a multiple of 8. */
+  starting,
+  COUNT = starting + 2,
 }
 
 /** The head of an upstream: two rotations, then words. */

@@ -1,6 +1,7 @@
 import { numberOf, wordOf } from '../zone/offsets.js';
 import type { Zone } from '../zone/zone.js';
 import { F, RotationW, W } from './layout.js';
+import { SlowStart } from './slow-start.js';
 
 const LEAST_ROOM = 16;
 
@@ -119,7 +120,7 @@ export class LoadHeap {
     const { u32, f64 } = this.zone;
     const a = wordOf(one);
     const b = wordOf(other);
-    const load = u32[a + W.active]! * u32[b + W.weight]! - u32[b + W.active]! * u32[a + W.weight]!;
+    const load = u32[a + W.active]! * SlowStart.storedWeight(u32, b) - u32[b + W.active]! * SlowStart.storedWeight(u32, a);
     if (load !== 0) return load < 0;
     const key = f64[numberOf(one) + F.key]! - f64[numberOf(other) + F.key]!;
     return key < 0 || (key === 0 && u32[a + W.order]! < u32[b + W.order]!);

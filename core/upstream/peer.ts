@@ -4,11 +4,11 @@ import type { UpstreamPeer } from '../module/balancer.js';
 import { numberOf, wordOf } from '../zone/offsets.js';
 import type { MemberSettings, UpstreamMemory } from './upstream-memory.js';
 import type { IdleEntry } from './idle-entry.js';
+import { SlowStart } from './slow-start.js';
 import { F, memberId, UNIT, W } from './layout.js';
 
 /** The parameters of a `server` line. Lines that say the same share one object. Times in milliseconds. */
 export interface MemberParameters extends MemberSettings {
-  readonly slowStart: number;
   readonly route: string;
 }
 
@@ -74,7 +74,9 @@ export class Peer implements UpstreamPeer {
   }
 
   get effectiveWeight(): number {
-    return this.#word(W.effective) / UNIT;
+    const { memory, now } = this.home;
+    const weight = this.#word(W.effective) / UNIT;
+    return this.removed ? weight : weight * SlowStart.shareOf(memory.zone, this.offset, now);
   }
 
   get active(): number {

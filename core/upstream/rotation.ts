@@ -2,11 +2,14 @@ import type { Zone } from '../zone/zone.js';
 import { F, Flag, Home, Order, RotationF, RotationW, UNIT, W, WeightClass } from './layout.js';
 import { LoadHeap } from './load-heap.js';
 import { insertBetween, unlink } from './record-list.js';
+import { SlowStart } from './slow-start.js';
 import { WeightClasses } from './weight-classes.js';
 import { numberOf, wordOf } from '../zone/offsets.js';
 
 /** How many resting members one choice looks at. */
 const LOOKS = 16;
+/** Turns in a row that members in their slow start let pass in one choice. */
+const MOST_PASSED = 32;
 /** Rounds after which the keys are set to the present, long before they lose digits. */
 const MAX_ROUNDS = 2 ** 24;
 
@@ -31,6 +34,7 @@ export interface Tried {
  */
 export class Rotation {
   readonly classes: WeightClasses;
+  readonly slowStart: SlowStart;
   readonly #heap: LoadHeap;
   /** Word and number indices of the head. */
   readonly #words: number;
@@ -45,6 +49,7 @@ export class Rotation {
     this.#words = wordOf(head);
     this.#numbers = numberOf(head);
     this.classes = new WeightClasses(zone, this.#words + RotationW.classes);
+    this.slowStart = new SlowStart(zone, this.#words);
     this.#heap = new LoadHeap(zone, this.#words);
   }
 
@@ -119,6 +124,7 @@ export class Rotation {
     u32[this.#words + RotationW.hand] = 0;
     this.classes.clear();
     this.#heap.clear();
+    this.slowStart.clear();
   }
 
   restore(record: number, now: number): void {
@@ -126,6 +132,7 @@ export class Rotation {
     u32[wordOf(record) + W.home] = Home.none;
     u32[wordOf(record) + W.flags]! &= ~Flag.TRIED;
     f64[numberOf(record) + F.key] = 0;
+    this.slowStart.restore(record);
     this.settle(record, now);
   }
 
@@ -137,11 +144,23 @@ export class Rotation {
   }
 
   #choose(now: number): number {
-    return this.order === Order.load ? this.#chooseByLoad(now) : this.#chooseByTurns(now);
+    const chosen = this.order === Order.load ? this.#chooseByLoad(now) : this.#chooseInTurn(now);
+    if (chosen !== 0) this.beginTrial(chosen, now);
+    return chosen;
+  }
+
+  /** Where hardly anybody has much of its weight, the last one asked is taken. */
+  #chooseInTurn(now: number): number {
+    let chosen = this.#chooseByTurns(now);
+    if (!this.slowStart.active) return chosen;
+    for (let passed = 0; passed < MOST_PASSED && chosen !== 0 && this.slowStart.passes(chosen, now); passed++)
+      chosen = this.#chooseByTurns(now);
+    return chosen;
   }
 
   /** The least loaded one. Its key grows by its share of a round, from where the others are at least, so that nobody saves turns up. */
   #chooseByLoad(now: number): number {
+    if (this.slowStart.active) this.#refreshLoad(now);
     const { u32, f64 } = this.zone;
     const chosen = this.#heap.top;
     if (chosen === 0) return 0;
@@ -149,11 +168,17 @@ export class Rotation {
     const reached = Math.max(f64[numberOf(chosen) + F.key]!, f64[this.#numbers + RotationF.rounds]!);
     const effective = Math.max(u32[words + W.effective]!, 1);
     f64[this.#numbers + RotationF.rounds] = reached;
-    f64[numberOf(chosen) + F.key] = reached + UNIT / effective;
+    const share = SlowStart.storedWeight(u32, words) / u32[words + W.weight]!;
+    f64[numberOf(chosen) + F.key] = reached + UNIT / (effective * share);
     u32[words + W.effective] = Math.min(effective + UNIT, u32[words + W.weight]!);
     this.#heap.update(chosen);
-    this.beginTrial(chosen, now);
     return chosen;
+  }
+
+  /** One member in its slow start has more weight by now. */
+  #refreshLoad(now: number): void {
+    const record = this.slowStart.refresh(now);
+    if (this.zone.u32[wordOf(record) + W.home] === Home.heap) this.#heap.update(record);
   }
 
   #chooseByTurns(now: number): number {
@@ -190,18 +215,17 @@ export class Rotation {
     }
     if (best === 0) return 0;
     f64[this.#numbers + RotationF.rounds] = rounds;
-    this.#take(best, total, now);
+    this.#take(best, total);
     if (recovered) this.#reinstate(now);
     if (rounds >= MAX_ROUNDS) this.#rebase(rounds);
     return best;
   }
 
   /** Takes the total off the chosen one, and moves it behind the others of its class. */
-  #take(record: number, total: number, now: number): void {
+  #take(record: number, total: number): void {
     const { u32, f64 } = this.zone;
     f64[numberOf(record) + F.key]! -= total;
     if (u32[wordOf(record) + W.home] === Home.weightClass) this.classes.fallBack(record);
-    this.beginTrial(record, now);
   }
 
   /** A member was chosen: begins a new window for counting failures, in which a member that failed too often has this one trial. */

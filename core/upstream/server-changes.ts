@@ -1,7 +1,7 @@
 import { errorAt } from '../config/errors.js';
 import type { Tree } from '../config/tree.js';
 import type { Prepared } from '../kernel/follower.js';
-import type { Directive } from '../module/tree.js';
+import type { Directive, Word } from '../module/tree.js';
 import { ZoneFull, type Upstream, type PreparedMember } from './upstream.js';
 import { ErrorCollector } from '../config/error-collector.js';
 import type { ChosenMethod } from './balancer.js';
@@ -64,18 +64,25 @@ function stepOf(block: UpstreamBlock, id: number, after: Tree, context: LineCont
   const before = block.servers.get(id);
   const directive = after.parentOf(id)?.id === block.directive.id ? after.byId(id) : undefined;
   if (directive === undefined) return { id, before, entry: undefined, members: [] };
-  assertBackup(directive, block.method);
+  assertSupported(directive, block.method);
   const entry = ServerEntry.read(directive, context);
   if (before !== undefined && isSameServer(before.directive, directive)) return { id, before, entry, members: undefined };
   const members = block.upstream.owned ? entry.lookUp(context.lookup) : entry.lookInto(block.upstream, pending);
   return members instanceof Promise ? members.then((found) => ({ id, before, entry, members: found })) : { id, before, entry, members };
 }
 
-/** @throws ConfigError for a backup member where the balancing method knows none */
-export function assertBackup(server: Directive, method: ChosenMethod | undefined): void {
-  if (method?.backup !== false) return;
-  const word = server.args.find(({ text }) => text === 'backup');
-  if (word !== undefined) throw errorAt(server, 'balancing method does not support parameter "backup"', word);
+/** @throws ConfigError for a parameter that the balancing method knows nothing of */
+export function assertSupported(server: Directive, method: ChosenMethod | undefined): void {
+  if (method?.backup === false) reject(server, 'backup', ({ text }) => text === 'backup');
+  if (method?.slowStart === false) reject(server, 'slow_start', ({ text }) => SLOW_START.test(text));
+}
+
+/** One that is not zero, which is the default. */
+const SLOW_START = /^slow_start=.*[1-9]/u;
+
+function reject(server: Directive, parameter: string, isIt: (word: Word) => boolean): void {
+  const word = server.args.find(isIt);
+  if (word !== undefined) throw errorAt(server, `balancing method does not support parameter "${parameter}"`, word);
 }
 
 function prepareSteps(block: UpstreamBlock, steps: readonly Step[], pending: boolean): Prepared {

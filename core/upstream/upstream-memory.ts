@@ -2,6 +2,7 @@ import type { Zone } from '../zone/zone.js';
 import { F, Flag, UpstreamW, Home, type Order, MIN_WORKERS, UNIT, W, upstreamBytes, recordBytes } from './layout.js';
 import { MemberTable } from './member-table.js';
 import { Rotation } from './rotation.js';
+import { SlowStart } from './slow-start.js';
 import { Tally } from './tally.js';
 import { numberOf, wordOf } from '../zone/offsets.js';
 
@@ -11,6 +12,7 @@ export interface MemberSettings {
   readonly maxConns: number;
   readonly maxFails: number;
   readonly failTimeout: number;
+  readonly slowStart: number;
   readonly backup: boolean;
   readonly down: boolean;
   readonly drain: boolean;
@@ -122,18 +124,28 @@ export class UpstreamMemory {
     u32[words + W.weightClass] = weightClass;
     u32[words + W.effective] = settings.weight * UNIT;
     u32[words + W.order] = u32[this.#words + UpstreamW.nextOrder]!++;
+    if (!SlowStart.reserve(this.zone, record, settings.slowStart)) {
+      this.#release(record);
+      return 0;
+    }
     this.#store(record, settings);
     u32[words + W.flags]! |= Flag.PENDING;
     this.table.insert(record);
     return record;
   }
 
-  /** Puts a pending member in force: from now on it gets requests. */
-  link(record: number, now: number): void {
+  /** Puts a pending member in force: from now on it gets requests. @param late the upstream was in force before it */
+  link(record: number, now: number, late: boolean): void {
     const { u32 } = this.zone;
     u32[wordOf(record) + W.flags]! &= ~Flag.PENDING;
     u32[this.#words + UpstreamW.count]!++;
+    if (late) this.startSlowly(record, now);
     this.rotationOf(record).settle(record, now);
+  }
+
+  /** A member that is there again: from now on it gets back its weight (`slow_start`). The only one of an upstream has it at once. */
+  startSlowly(record: number, now: number): void {
+    if (this.count > 1) this.rotationOf(record).slowStart.begin(record, now);
   }
 
   /** Gives up a pending member. */
@@ -149,6 +161,7 @@ export class UpstreamMemory {
     const { u32 } = this.zone;
     u32[wordOf(record) + W.flags]! |= Flag.GONE;
     this.rotationOf(record).leave(record);
+    this.rotationOf(record).slowStart.end(record);
     this.table.remove(record);
     u32[wordOf(record) + W.bucketNext] = u32[this.#words + UpstreamW.zombies]!;
     u32[this.#words + UpstreamW.zombies] = record;
@@ -173,9 +186,9 @@ export class UpstreamMemory {
     return u32[this.#words + UpstreamW.zombies] === 0;
   }
 
-  /** Reserves what a change of weight or role needs. 0: the zone is full. Hand it to {@link change}, or give it back with {@link cancel}. */
-  reserve(settings: MemberSettings): number {
-    if (!this.#rotationFor(settings).reserve(this.#records)) return 0;
+  /** Reserves what other parameters of a member need. 0: the zone is full. Hand it to {@link change}, or give it back with {@link cancel}. */
+  reserve(record: number, settings: MemberSettings): number {
+    if (!this.#rotationFor(settings).reserve(this.#records) || !SlowStart.reserve(this.zone, record, settings.slowStart)) return 0;
     return this.#rotationFor(settings).classes.join(settings.weight * UNIT);
   }
 
@@ -190,6 +203,8 @@ export class UpstreamMemory {
     const before = this.rotationOf(record);
     before.leave(record);
     before.classes.quit(u32[words + W.weightClass]!);
+    const started = before.slowStart.end(record);
+    const wasDown = (u32[words + W.flags]! & Flag.DOWN) !== 0;
     const wasBackup = (u32[words + W.flags]! & Flag.BACKUP) !== 0;
     if (u32[words + W.weight] !== settings.weight * UNIT || wasBackup !== settings.backup) {
       // With another weight it starts like a new one, instead of working off what it was owed under the old one.
@@ -198,11 +213,19 @@ export class UpstreamMemory {
     }
     u32[words + W.weightClass] = weightClass;
     this.#store(record, settings);
+    if (wasDown && !settings.down) this.startSlowly(record, now);
+    else if (started !== 0) this.rotationOf(record).slowStart.begin(record, started);
     const tolerated = settings.maxFails === 0 || u32[words + W.fails]! < settings.maxFails;
-    if (tolerated && f64[numberOf(record) + F.downstart] !== 0) this.tally.available(record, now);
+    if (tolerated && f64[numberOf(record) + F.downstart] !== 0) this.recovered(record, now);
     // Fewer failures are tolerated now than it has had: it gets no requests from here on, and says so.
     if (!tolerated && now - f64[numberOf(record) + F.checked]! <= settings.failTimeout) this.tally.unavailable(record, now);
     this.rotationOf(record).settle(record, now);
+  }
+
+  /** A member that had failed too often works again, or is trusted again. */
+  recovered(record: number, now: number): void {
+    if (this.zone.f64[numberOf(record) + F.downstart] !== 0) this.startSlowly(record, now);
+    this.tally.available(record, now);
   }
 
   /** What members are chosen by. */
@@ -298,6 +321,7 @@ export class UpstreamMemory {
     u32[words + W.maxConns] = settings.maxConns;
     u32[words + W.maxFails] = settings.maxFails;
     u32[words + W.failTimeout] = Math.min(settings.failTimeout, 2 ** 32 - 1);
+    SlowStart.configure(this.zone, record, settings.slowStart);
   }
 
   /** The only member of an upstream is never out of the game, whatever failed (as in nginx). */
@@ -305,6 +329,7 @@ export class UpstreamMemory {
     for (const record of this.table.records()) {
       if ((this.zone.u32[wordOf(record) + W.flags]! & Flag.PENDING) !== 0) continue;
       this.tally.available(record, now);
+      this.rotationOf(record).slowStart.end(record);
       this.rotationOf(record).settle(record, now);
     }
   }
@@ -315,6 +340,7 @@ export class UpstreamMemory {
     this.rotationOf(record).classes.quit(u32[words + W.weightClass]!);
     this.tally.release(record);
     if (u32[words + W.address] !== 0) slab.release(u32[words + W.address]!);
+    if (u32[words + W.slow] !== 0) slab.release(u32[words + W.slow]!);
     slab.release(record);
   }
 

@@ -207,7 +207,7 @@ export class Upstream implements ClaimableUpstream, PeerHome {
     return {
       peer,
       commit: () => {
-        if (this.options.owner) this.#locked((now) => this.memory.link(peer.offset, now));
+        if (this.options.owner) this.#locked((now) => this.memory.link(peer.offset, now, pending));
         this.#peers.set(peer.id, peer);
         if (peer.member.settings.down) this.#down++;
         this.#balancer?.added(peer);
@@ -224,7 +224,7 @@ export class Upstream implements ClaimableUpstream, PeerHome {
   /** Other parameters for a member; record, counters and connections stay. @throws ZoneFull */
   prepareChange(peer: Peer, member: Member): PreparedMember {
     const { memory, options } = this;
-    const weightClass = options.owner ? this.#locked(() => memory.reserve(member.settings)) : 0;
+    const weightClass = options.owner ? this.#locked(() => memory.reserve(peer.offset, member.settings)) : 0;
     if (options.owner && weightClass === 0) throw new ZoneFull();
     return {
       peer,
