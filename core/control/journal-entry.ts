@@ -6,6 +6,7 @@ import type { Directive } from '../module/tree.js';
 import { Addresses, addressIn, below, keyIdentity, numberedStep, stepOf } from './address.js';
 import type { ResolvedEdit } from './edits.js';
 import { Neighbours } from './neighbours.js';
+import { isOrderedLine, orderedLines } from './ordered-lines.js';
 import { placeOfLine } from './state-line-place.js';
 import { stateFileOf } from './state-files.js';
 import type { Store } from './store.js';
@@ -24,8 +25,11 @@ export interface AddressChange {
   readonly address: string;
   readonly before?: string;
   readonly after?: string;
-  /** What it stood in front of, where it was removed and its block is read in order. */
-  readonly next?: string;
+  /**
+   * Of a line whose order among others may matter: all such lines that its block had before the transaction; `true` where an earlier change of
+   * the transaction has them.
+   */
+  readonly lines?: readonly string[] | true;
 }
 
 /** One transaction as it is written. */
@@ -35,7 +39,8 @@ export class JournalEntry {
   /** In the tree before, addresses count as they did before. */
   readonly #before: Addresses;
   readonly #after: Addresses;
-  readonly #besideBefore: Neighbours;
+  /** Blocks whose lines are noted, by id. */
+  readonly #noted = new Set<number>();
   readonly #besideAfter: Neighbours;
   /** By the id of what has the block: the directives that a state file holds of it. */
   readonly #held = new Map<number, string | undefined>();
@@ -52,7 +57,6 @@ export class JournalEntry {
     const { before, after, registry } = change;
     this.#before = new Addresses(before, registry, (address) => this.#removedBefore.get(address) ?? removed(address));
     this.#after = new Addresses(after, registry, removed);
-    this.#besideBefore = new Neighbours(before);
     this.#besideAfter = new Neighbours(after);
   }
 
@@ -67,11 +71,31 @@ export class JournalEntry {
     }
     const [old, now] = [before.byId(edit.id), after.byId(edit.id)];
     const line = now ?? old;
+    const first = this.changes.length;
     if (line !== undefined && this.#isStateLine(line)) this.#recordLine(line, old, now, siblingOf(edit) !== undefined);
     else if (edit.op === 'add' && now !== undefined) this.#add(now, siblingOf(edit), edit.address);
     else if (edit.op === 'replace' && old !== undefined && now !== undefined) this.#replace(old, now);
     else if (edit.op === 'remove' && old !== undefined) this.#remove(old);
     if (old?.block !== undefined || now?.block !== undefined) this.#after.forget();
+    if (line !== undefined) this.#noteLines(line, first);
+  }
+
+  /** Notes how the lines around a change were ordered. @param first of the changes that are about the line */
+  #noteLines(line: Directive, first: number): void {
+    const { before, after, registry } = this.change;
+    const tree = after.byId(line.id) === undefined ? before : after;
+    if (!isOrderedLine(line, registry.contextOf(tree, line.id), registry)) return;
+    const parent = tree.parentOf(line.id)?.id ?? 0;
+    const block = before.byId(parent)?.block;
+    const context = registry.contextWithin(before, parent);
+    if (block === undefined || context === undefined) return;
+    for (const [at, change] of this.changes.entries()) {
+      if (at < first) continue;
+      const isNoted = this.#noted.has(parent);
+      this.#noted.add(parent);
+      const lines = isNoted ? true : orderedLines(block, context, registry).map((one) => exactDirective(one));
+      this.changes[at] = { ...change, lines };
+    }
   }
 
   /**
@@ -160,8 +184,7 @@ export class JournalEntry {
       const was = known === undefined ? text : known.was;
       this.#put({ address, op: 'remove', parent: this.#before.around(old.id), text, was, key: old.key }, known);
     }
-    const next = old.key === undefined ? this.#nextAddress(old) : undefined;
-    this.changes.push({ address, before: text, ...(next !== undefined && { next }) });
+    this.changes.push({ address, before: text });
   }
 
   /** What was put in front of a directive that goes is in front of the next one then. */
@@ -178,12 +201,6 @@ export class JournalEntry {
       this.store.overlay.put({ ...row, sibling, seq: this.nextSeq() });
       this.#placeAgain(this.store.overlay.inFrontOf(row.address), row.address);
     }
-  }
-
-  /** Of the directive behind one that was removed. Lines with lasting keys are in the order of these. */
-  #nextAddress(old: Directive): string | undefined {
-    const next = this.#besideBefore.next(old);
-    return next && this.#before.of(next.id);
   }
 
   #previousAddress(now: Directive): string | undefined {

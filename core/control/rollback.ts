@@ -8,6 +8,7 @@ import type { Block, Directive } from '../module/tree.js';
 import { Addresses, readable, ROOT_ADDRESS, stepsIn, addressOf } from './address.js';
 import { keyedOperation, withKeys, type EditSurroundings, type ResolvedEdit } from './edits.js';
 import type { AddressChange } from './journal-entry.js';
+import { lineSteps, orderedLines } from './ordered-lines.js';
 import { parseDirective, toDirectives } from './parse-directive.js';
 
 export interface RollbackSurroundings extends EditSurroundings {
@@ -21,17 +22,30 @@ export interface RollbackSurroundings extends EditSurroundings {
  * @throws ApiError 409 `RollbackImpossible` when what a change is about stood in a block that is not there any more
  */
 export function rollbackEdits(changes: Iterable<AddressChange>, around: RollbackSurroundings): ResolvedEdit[] {
-  const wanted = new Map<string, AddressChange>();
-  for (const change of changes) {
-    // Its place among the others is that of the oldest change.
-    wanted.delete(change.address);
-    wanted.set(change.address, change);
+  const wanted = new Map<string, string | undefined>();
+  /** Lines whose order may matter, by the address of their block. */
+  const lists = new Map<string, readonly string[]>();
+  for (const { address, before, lines } of changes) {
+    if (lines === undefined) {
+      wanted.set(address, before);
+      // What the whole block was before says what its lines were.
+      for (const block of lists.keys()) if (isWithin(block, address)) lists.delete(block);
+    } else if (lines !== true) lists.set(blockOf(address), lines);
   }
-  const places = Array.from(wanted.values(), ({ address, before: text, next }) => ({ address, text, next, steps: stepsIn(address) }));
+  const places = [...wanted].map(([address, text]) => ({ address, text, steps: stepsIn(address) }));
   const rollback = new Rollback(around);
   // What is in a block that comes back is put right after it.
   for (const place of places.toSorted((a, b) => a.steps.length - b.steps.length)) rollback.restore(place);
+  const gone = places.filter(({ text }) => text === undefined);
+  for (const [block, lines] of lists) if (!gone.some(({ address }) => isWithin(block, address))) rollback.restoreLines(block, lines);
   return rollback.edits;
+}
+
+const isWithin = (address: string, block: string): boolean => address === block || address.startsWith(`${block},`);
+
+/** The address of the block that something stands in. */
+function blockOf(address: string): string {
+  return JSON.stringify(stepsIn(address).slice(0, -1)).slice(1, -1);
 }
 
 interface WantedPlace {
@@ -39,8 +53,6 @@ interface WantedPlace {
   /** Undefined: nothing was there. */
   readonly text: string | undefined;
   readonly steps: readonly string[];
-  /** What it stood in front of. */
-  readonly next: string | undefined;
 }
 
 /** A block on the way back. */
@@ -61,18 +73,33 @@ class Rollback {
     this.#tree = around.tree;
   }
 
-  restore({ address, text, steps, next }: WantedPlace): void {
+  restore({ address, text, steps }: WantedPlace): void {
     const parent = this.#blockAt(steps.slice(0, -1));
     const target = parent && this.#childAt(parent, address);
     if (text === undefined) {
       if (target !== undefined) this.#push({ op: 'remove', id: target.id, operations: [{ op: 'remove', id: target.id }] });
     } else if (parent === undefined)
       throw new ApiError(409, 'RollbackImpossible', `${readable(address)} stood in a block that the configuration does not have any more`);
-    else if (target === undefined) this.#add(parent, address, text, next);
+    else if (target === undefined) this.#add(parent, address, text);
     else if (exactDirective(target) !== text) this.#replace(target, parent.context, text);
   }
 
-  #add(parent: BlockAt, address: string, text: string, next: string | undefined): void {
+  /** @throws ApiError 409 `RollbackImpossible` */
+  restoreLines(address: string, lines: readonly string[]): void {
+    const parent = this.#blockAt(stepsIn(address));
+    if (parent === undefined) throw new ApiError(409, 'RollbackImpossible', `${readable(address)} is not in the configuration any more`);
+    const { ids, file, registry } = this.around;
+    for (const step of lineSteps(orderedLines(parent.block, parent.context, registry), lines)) {
+      if ('remove' in step) this.#push({ op: 'remove', id: step.remove.id, operations: [{ op: 'remove', id: step.remove.id }] });
+      else {
+        const directive = parseDirective(step.add, ids, file);
+        const place = step.before && { before: step.before.id };
+        this.#push({ op: 'add', id: directive.id, operations: [{ op: 'add', parent: parent.id, directive, ...place }] });
+      }
+    }
+  }
+
+  #add(parent: BlockAt, address: string, text: string): void {
     const key = /@(\d+)$/.exec(stepsIn(address).at(-1) ?? '')?.[1];
     const parsed: DirectiveData = {
       ...parseDirective(text, this.around.ids, this.around.file),
@@ -80,9 +107,7 @@ class Rollback {
     };
     const directive = withKeys(parsed, parent.context, this.around, () => parent.address);
     this.#restored.add(address);
-    const before = next === undefined ? undefined : this.#childAt(parent, next)?.id;
-    const operation = { op: 'add', parent: parent.id, directive, ...(before !== undefined && { before }) } as const;
-    this.#push({ op: 'add', id: directive.id, operations: [operation], address });
+    this.#push({ op: 'add', id: directive.id, operations: [{ op: 'add', parent: parent.id, directive }], address });
   }
 
   #replace(target: Directive, context: ContextName, text: string): void {

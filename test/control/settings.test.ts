@@ -389,6 +389,31 @@ test('a setting in a location of the API goes with it, and is one change with it
   t.is(errorOf(await added.put([{ location: '^~ /new', headers: [] }])).code, 'LocationNotFound');
 });
 
+const RULES = ['allow 10.0.0.1', 'allow 10.0.0.2', 'deny 10.0.0.3', 'allow 10.0.0.2', 'deny all'];
+
+/** Rules of one version, other ones in another order for each. */
+const pick = (n: number): readonly string[] => RULES.map((_, i) => RULES[(i * (n + 1) + n) % RULES.length] ?? '').slice(n % 3);
+
+test.serial('a rollback over several versions has the order of lines that are equal, and a reload keeps it', async (t) => {
+  const roll = await site('http_dyn_bwlist', 'roll');
+  const { node } = roll;
+  const rules = async (): Promise<unknown> => (await roll.locations()).find(({ location }) => location === '/')?.['access'];
+  const states = new Map<number, readonly string[]>();
+  for (let n = 1; n < 9; n++) {
+    t.is((await roll.put([{ location: '/', access: pick(n) }])).status, 200);
+    const [newest] = (await node.call('GET', '/history?limit=1')).json as { version: number }[];
+    states.set(newest?.version ?? 0, pick(n));
+  }
+  const versions = [...states.keys()];
+  for (const at of [5, 1, 7, 0, 3]) {
+    t.is((await node.call('POST', `/history/${versions[at]}/rollback`, {})).status, 200);
+    t.deepEqual(await rules(), states.get(versions[at] ?? 0));
+  }
+  node.srv.signal('SIGHUP');
+  await node.srv.waitForLog(/reconfigured/);
+  t.deepEqual(await rules(), states.get(versions[3] ?? 0));
+});
+
 const ETAG = /^"[0-9a-f]+"$/;
 
 test.serial('changes survive kill -9 in their order, are drift, and are taken back by a rollback', async (t) => {
