@@ -32,6 +32,7 @@ export const STANDARD_MODULES: readonly string[] = [
   'srv_http_charset_module',
   'srv_http_upstream_module',
   'srv_http_upstream_least_conn_module',
+  'srv_http_upstream_least_time_module',
   'srv_http_upstream_hash_module',
   'srv_http_upstream_ip_hash_module',
   'srv_http_upstream_random_module',

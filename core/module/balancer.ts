@@ -27,7 +27,7 @@ export interface UpstreamPeer {
   readonly responseTime: number;
   /** False while it is down, draining, has `max_conns` requests, or waits for its `fail_timeout`. */
   readonly isUsable: boolean;
-  /** A whole number from 0 to 2^32-1 that the balancer keeps with the member, the same in all workers. 0 at first. @param index 0 or 1 */
+  /** A whole number from 0 to 2^32-1 that the balancer keeps with the member, the same in all workers. 0 at first; the orders by time need them. @param index 0 or 1 */
   spare(index: number): number;
   setSpare(index: number, value: number): void;
 }
@@ -75,8 +75,14 @@ export interface BalancedUpstream {
 
 /** What `balancer` of a module returns. */
 export interface BalancingMethod {
-  /** `turns` (default): smooth weighted round robin. `load`: the fewest active requests for the weight, of all workers; ties in turn. */
-  readonly order?: 'turns' | 'load';
+  /**
+   * `turns` (default): smooth weighted round robin. `load`: the fewest active requests for the weight, of all workers; ties in turn.
+   * `header_time`, `response_time`: the least product of {@link UpstreamPeer.headerTime} or responseTime and active requests, one more than
+   * there are, for the weight; each 64th request goes to any member, so that its time stays known.
+   */
+  readonly order?: 'turns' | 'load' | 'header_time' | 'response_time';
+  /** By time: as long as nothing has come back from a member with requests on it, it is as slow as that. */
+  readonly inflight?: boolean;
   /** The member follows from the request and the usable members alone, as with a hash: an explanation asks a balancer of its own for it. */
   readonly byRequest?: true;
   /** False: the method knows no backup members, and the configuration is rejected where there are some. Default: true. */

@@ -59,8 +59,11 @@ export const enum W {
   /** For the method of the upstream: what a module's balancer keeps of a member, in all threads. */
   spare,
   spare2,
+  /** The orders by time have no such method: how long a response takes, and since when none has come (epoch milliseconds, 32 bits). */
+  measured = spare,
+  since = spare2,
   /** Offset of what its slow start needs, 0: it has none. */
-  slow,
+  slow = since + 1,
   /** Requests that each worker has on it: {@link MIN_WORKERS} words at least. */
   perWorker,
 }
@@ -130,7 +133,15 @@ export const enum Order {
   turns = 0,
   /** Fewest active requests for its weight. */
   load,
+  /** Least time to the header, or to the end of responses, times active requests, for its weight. */
+  headerTime,
+  responseTime,
+  /** The same, where requests that are not over count. */
+  headerInflight,
+  responseInflight,
 }
+
+export const isInflight = (order: Order): boolean => order === Order.headerInflight || order === Order.responseInflight;
 
 /** A class of weight: all members in full health that have it, the one to be chosen next first. */
 export const enum WeightClass {
@@ -164,9 +175,11 @@ export const enum RotationW {
   heap,
   heapRoom,
   heapSize,
-  /** One of the members in their slow start, 0: there are none. The second word keeps what follows at a multiple of 8. */
+  /** One of the members in their slow start, 0: there are none. */
   starting,
-  COUNT = starting + 2,
+  /** Choices by response time. */
+  choices,
+  COUNT,
 }
 
 /** The head of an upstream: two rotations, then words. */

@@ -1,6 +1,6 @@
 import { numberOf, wordOf } from '../zone/offsets.js';
 import type { Zone } from '../zone/zone.js';
-import { F, RotationW, W } from './layout.js';
+import { F, Order, RotationW, W } from './layout.js';
 import { SlowStart } from './slow-start.js';
 
 const LEAST_ROOM = 16;
@@ -18,7 +18,7 @@ export class LoadHeap {
 
   /** The record on top, 0: there is none. */
   get top(): number {
-    return this.#size === 0 ? 0 : this.#at(0);
+    return this.size === 0 ? 0 : this.at(0);
   }
 
   /** Makes room for `records`. False: the zone is full. */
@@ -30,7 +30,7 @@ export class LoadHeap {
     const heap = zone.slab.alloc(larger * 4);
     if (heap === 0) return false;
     const old = zone.u32[head + RotationW.heap]!;
-    zone.bytes.copyWithin(heap, old, old + this.#size * 4);
+    zone.bytes.copyWithin(heap, old, old + this.size * 4);
     zone.u32[head + RotationW.heap] = heap;
     zone.u32[head + RotationW.heapRoom] = larger;
     if (old !== 0) zone.slab.release(old);
@@ -56,7 +56,7 @@ export class LoadHeap {
 
   remove(record: number): void {
     const place = this.#placeOf(record);
-    const last = this.#at(--this.zone.u32[this.head + RotationW.heapSize]!);
+    const last = this.at(--this.zone.u32[this.head + RotationW.heapSize]!);
     if (last === record) return;
     this.#put(place, last);
     this.update(last);
@@ -68,11 +68,11 @@ export class LoadHeap {
     if (this.#rise(place) === place) this.#sink(place);
   }
 
-  get #size(): number {
+  get size(): number {
     return this.zone.u32[this.head + RotationW.heapSize]!;
   }
 
-  #at(place: number): number {
+  at(place: number): number {
     return this.zone.u32[wordOf(this.zone.u32[this.head + RotationW.heap]!) + place]!;
   }
 
@@ -88,11 +88,11 @@ export class LoadHeap {
 
   /** @returns where it has come to */
   #rise(from: number): number {
-    const record = this.#at(from);
+    const record = this.at(from);
     let place = from;
     while (place > 0) {
       const parent = (place - 1) >>> 1;
-      const above = this.#at(parent);
+      const above = this.at(parent);
       if (!this.#precedes(record, above)) break;
       this.#put(place, above);
       place = parent;
@@ -102,12 +102,12 @@ export class LoadHeap {
   }
 
   #sink(from: number): void {
-    const size = this.#size;
-    const record = this.#at(from);
+    const size = this.size;
+    const record = this.at(from);
     let place = from;
     for (let child = place * 2 + 1; child < size; child = place * 2 + 1) {
-      if (child + 1 < size && this.#precedes(this.#at(child + 1), this.#at(child))) child++;
-      const below = this.#at(child);
+      if (child + 1 < size && this.#precedes(this.at(child + 1), this.at(child))) child++;
+      const below = this.at(child);
       if (!this.#precedes(below, record)) break;
       this.#put(place, below);
       place = child;
@@ -115,12 +115,19 @@ export class LoadHeap {
     if (place !== from) this.#put(place, record);
   }
 
+  /** What is waited for on a member: its requests, or by time how long the next one would take if they were answered one after the other. */
+  #busyness(words: number): number {
+    const { u32 } = this.zone;
+    const active = u32[words + W.active]!;
+    return u32[this.head + RotationW.order]! > Order.load ? (active + 1) * u32[words + W.measured]! : active;
+  }
+
   /** True if `one` is to be chosen before `other`. */
   #precedes(one: number, other: number): boolean {
     const { u32, f64 } = this.zone;
     const a = wordOf(one);
     const b = wordOf(other);
-    const load = u32[a + W.active]! * SlowStart.storedWeight(u32, b) - u32[b + W.active]! * SlowStart.storedWeight(u32, a);
+    const load = this.#busyness(a) * SlowStart.storedWeight(u32, b) - this.#busyness(b) * SlowStart.storedWeight(u32, a);
     if (load !== 0) return load < 0;
     const key = f64[numberOf(one) + F.key]! - f64[numberOf(other) + F.key]!;
     return key < 0 || (key === 0 && u32[a + W.order]! < u32[b + W.order]!);

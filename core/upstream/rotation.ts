@@ -2,6 +2,7 @@ import type { Zone } from '../zone/zone.js';
 import { F, Flag, Home, Order, RotationF, RotationW, UNIT, W, WeightClass } from './layout.js';
 import { LoadHeap } from './load-heap.js';
 import { insertBetween, unlink } from './record-list.js';
+import { ResponseTimes } from './response-times.js';
 import { SlowStart } from './slow-start.js';
 import { WeightClasses } from './weight-classes.js';
 import { numberOf, wordOf } from '../zone/offsets.js';
@@ -35,6 +36,7 @@ export interface Tried {
 export class Rotation {
   readonly classes: WeightClasses;
   readonly slowStart: SlowStart;
+  readonly times: ResponseTimes;
   readonly #heap: LoadHeap;
   /** Word and number indices of the head. */
   readonly #words: number;
@@ -50,11 +52,12 @@ export class Rotation {
     this.#numbers = numberOf(head);
     this.classes = new WeightClasses(zone, this.#words + RotationW.classes);
     this.slowStart = new SlowStart(zone, this.#words);
+    this.times = new ResponseTimes(zone, this.#words);
     this.#heap = new LoadHeap(zone, this.#words);
   }
 
   get order(): Order {
-    return this.zone.u32[this.#words + RotationW.order] === 0 ? Order.turns : Order.load;
+    return this.zone.u32[this.#words + RotationW.order]!;
   }
 
   /** Makes room for `records` in an order, by default the one in force. False: the zone is full. */
@@ -88,10 +91,13 @@ export class Rotation {
   settle(record: number, now: number): void {
     const home = this.#homeOf(record, now);
     if (home === this.zone.u32[wordOf(record) + W.home]) {
-      if (home === Home.heap) this.#heap.update(record);
+      if (home !== Home.heap) return;
+      if (this.times.inUse) this.times.measure(record, now);
+      this.#heap.update(record);
       return;
     }
     this.leave(record);
+    if (home === Home.heap && this.times.inUse) this.times.measure(record, now);
     this.#enter(record, home);
   }
 
@@ -144,7 +150,7 @@ export class Rotation {
   }
 
   #choose(now: number): number {
-    const chosen = this.order === Order.load ? this.#chooseByLoad(now) : this.#chooseInTurn(now);
+    const chosen = this.order === Order.turns ? this.#chooseInTurn(now) : this.#chooseByLoad(now);
     if (chosen !== 0) this.beginTrial(chosen, now);
     return chosen;
   }
@@ -162,7 +168,7 @@ export class Rotation {
   #chooseByLoad(now: number): number {
     if (this.slowStart.active) this.#refreshLoad(now);
     const { u32, f64 } = this.zone;
-    const chosen = this.#heap.top;
+    const chosen = this.times.inUse ? this.#fastest(now) : this.#heap.top;
     if (chosen === 0) return 0;
     const words = wordOf(chosen);
     const reached = Math.max(f64[numberOf(chosen) + F.key]!, f64[this.#numbers + RotationF.rounds]!);
@@ -173,6 +179,15 @@ export class Rotation {
     u32[words + W.effective] = Math.min(effective + UNIT, u32[words + W.weight]!);
     this.#heap.update(chosen);
     return chosen;
+  }
+
+  /** The one on top, unless it has become slower since it was put there. */
+  #fastest(now: number): number {
+    const probed = this.times.probe(this.#heap.size);
+    if (probed >= 0) return this.#heap.at(probed);
+    for (let looks = 0; looks < LOOKS && this.#heap.top !== 0 && this.times.measure(this.#heap.top, now); looks++)
+      this.#heap.update(this.#heap.top);
+    return this.#heap.top;
   }
 
   /** One member in its slow start has more weight by now. */
@@ -284,7 +299,7 @@ export class Rotation {
     const maxFails = u32[words + W.maxFails]!;
     if (maxFails !== 0 && u32[words + W.fails]! >= maxFails && now - f64[numberOf(record) + F.checked]! <= u32[words + W.failTimeout]!)
       return Home.resting;
-    if (this.order === Order.load) return Home.heap;
+    if (this.order !== Order.turns) return Home.heap;
     return u32[words + W.effective]! < u32[words + W.weight]! ? Home.suspect : Home.weightClass;
   }
 

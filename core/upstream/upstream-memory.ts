@@ -242,7 +242,11 @@ export class UpstreamMemory {
   setOrder(order: Order, now: number): void {
     if (order === this.order) return;
     const records = Array.from(this.#all());
-    for (const record of records) this.rotationOf(record).leave(record);
+    for (const record of records) {
+      this.rotationOf(record).leave(record);
+      // What another method has kept there.
+      this.zone.u32.fill(0, wordOf(record) + W.spare, wordOf(record) + W.spare2 + 1);
+    }
     this.primary.setOrder(order);
     this.backup.setOrder(order);
     for (const record of records) this.rotationOf(record).restore(record, now);

@@ -270,7 +270,7 @@ export class Upstream implements ClaimableUpstream, PeerHome {
    */
   prepareMethod(method: ChosenMethod | undefined): Pick<PreparedMember, 'commit' | 'abort'> {
     const { memory, options } = this;
-    const order = method?.order === 'load' ? Order.load : Order.turns;
+    const order = orderOf(method);
     if (options.owner && !this.#locked(() => memory.reserveOrder(order))) throw new ZoneFull();
     const balancer = method?.create === undefined || options.worker < 0 ? undefined : new ModuleBalancer(this, method);
     for (const peer of this.peers) balancer?.added(peer);
@@ -398,4 +398,11 @@ export class Upstream implements ClaimableUpstream, PeerHome {
       this.memory.leave();
     }
   }
+}
+
+function orderOf(method: ChosenMethod | undefined): Order {
+  const isInflight = method?.inflight === true;
+  if (method?.order === 'header_time') return isInflight ? Order.headerInflight : Order.headerTime;
+  if (method?.order === 'response_time') return isInflight ? Order.responseInflight : Order.responseTime;
+  return method?.order === 'load' ? Order.load : Order.turns;
 }

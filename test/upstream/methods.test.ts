@@ -97,7 +97,16 @@ async function cost(method: string, members: number): Promise<number> {
   return (best * 1e6) / (20 * keys.length);
 }
 
-for (const method of ['', 'least_conn;', 'hash $uri;', 'hash $uri consistent;', 'ip_hash;', 'random;', 'random two;']) {
+for (const method of [
+  '',
+  'least_conn;',
+  'least_time last_byte inflight;',
+  'hash $uri;',
+  'hash $uri consistent;',
+  'ip_hash;',
+  'random;',
+  'random two;',
+]) {
   test.serial(`${method || 'round robin'} costs about the same among 3 members and among 10,000`, async (t) => {
     const [few, many] = [await cost(method, 3), await cost(method, 10_000)];
     t.log(`${few.toFixed(0)} and ${many.toFixed(0)} ns`);

@@ -15,6 +15,7 @@ import { Upstream as UpstreamModule } from '../../modules/srv_http_upstream_modu
 import { Hash } from '../../modules/srv_http_upstream_hash_module.js';
 import { IpHash } from '../../modules/srv_http_upstream_ip_hash_module.js';
 import { LeastConn } from '../../modules/srv_http_upstream_least_conn_module.js';
+import { LeastTime } from '../../modules/srv_http_upstream_least_time_module.js';
 import { RandomMethod } from '../../modules/srv_http_upstream_random_module.js';
 import { StandingClock } from './upstreams.js';
 
@@ -25,7 +26,7 @@ const around = {
 };
 
 /** The modules with balancing methods, as they run. */
-const METHODS = [Hash, IpHash, LeastConn, RandomMethod].map((module) => {
+const METHODS = [Hash, IpHash, LeastConn, LeastTime, RandomMethod].map((module) => {
   const declaration = declarationOf(module)!;
   return { name: declaration.manifest.name, declaration, hooks: new module() };
 });
