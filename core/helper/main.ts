@@ -1,4 +1,5 @@
 /** Entry of a helper process: a child of the master that runs one helper module until the master goes. */
+import { limitBacktracking } from '../kernel/linear-patterns.js';
 import { exitProcess, forbidExit } from '../kernel/process-exit.js';
 import { HelperProcess } from './helper-process.js';
 import type { FromHelper, HelperStart, ToHelper } from './helper-start.js';
@@ -13,6 +14,7 @@ process.once('message', (message: ToHelper) => {
 function run(start: HelperStart): void {
   process.title = `srv: helper ${start.kind}`;
   forbidExit();
+  limitBacktracking();
   const helper = new HelperProcess(start);
   const exit = (code: number): void => {
     helper.flush();

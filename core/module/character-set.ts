@@ -74,3 +74,16 @@ export function writeByte(code: number): string {
 export function writeSet(set: CharacterSet): string {
   return set.map(([first, last]) => (first === last ? writeByte(first) : `${writeByte(first)}-${writeByte(last)}`)).join('');
 }
+
+const [UPPER, LOWER, CASE_BIT] = [ranges('AZ'), ranges('az'), 0x20];
+
+/** The set with the letters of ASCII that it has, in both cases. */
+export function inBothCases(set: CharacterSet): CharacterSet {
+  const others = set.flatMap(([first, last]) =>
+    [...UPPER, ...LOWER].flatMap(([low, high]): CharacterSet => {
+      const [from, to] = [Math.max(first, low), Math.min(last, high)];
+      return from > to ? [] : [[from ^ CASE_BIT, to ^ CASE_BIT]];
+    }),
+  );
+  return [...set, ...others];
+}

@@ -3,7 +3,7 @@
  * stands before a last line feed. Here they become expressions of JavaScript that match the same. What JavaScript has nothing for is
  * refused: read as something else it would open what a location is to close.
  */
-import { escapedSet, writeByte, writeSet } from './character-set.js';
+import { escapedSet, inBothCases, writeByte, writeSet } from './character-set.js';
 import { ASSERTIONS, PatternSource, UNSUPPORTED_HINT } from './pattern-source.js';
 import { ArgError } from './spec.js';
 
@@ -13,9 +13,11 @@ import { ArgError } from './spec.js';
  * @throws ArgError for what PCRE refuses, and for what has no counterpart
  */
 export function compilePattern(source: string, caseless: boolean): RegExp {
-  const translated = new Translator(source, caseless).translate();
+  const spelled = new Translator(source, caseless, true);
+  const translated = spelled.translate();
   try {
-    return new RegExp(translated, caseless ? 'i' : '');
+    if (!spelled.comparesCaseless) return new RegExp(translated);
+    return new RegExp(new Translator(source, caseless, false).translate(), caseless ? 'i' : '');
   } catch (error) {
     const [, reason = ''] = /.*: (.*)$/s.exec((error as Error).message) ?? [];
     const known = reason === 'Nothing to repeat' ? 'quantifier does not follow a repeatable item' : reason;
@@ -27,6 +29,9 @@ export function compilePattern(source: string, caseless: boolean): RegExp {
 export function namedGroups(source: string): readonly string[] {
   return Array.from(source.matchAll(/\(\?(?:P?<|')([A-Za-z_]\w*)[>']/g), ([, name = '']) => name);
 }
+
+/** `$` of PCRE. */
+const LINE_END = String.raw`(?=\n?$)`;
 
 const OPENING =
   /^\((?:\?(?:(?<kind>:|=|!|<=|<!)|(?:P?<|')(?<name>\w*)[>']|P=(?<reference>\w+)\)|(?<on>[is]*)(?:-(?<off>[is]*))?(?<end>[:)])))?/;
@@ -51,8 +56,18 @@ class Translator {
   readonly #names = new Map<string, number>();
   readonly #outer: Level[] = [];
   #level: Level;
+  /** It has a reference to a group that is compared without case: no set of characters says that. */
+  comparesCaseless = false;
 
-  constructor(written: string, caseless: boolean) {
+  /**
+   * @param spells writes letters in both cases where case does not matter, instead of leaving it to options: V8 can end an expression that tries
+   * too much (core/kernel/linear-patterns.ts) only without them
+   */
+  constructor(
+    written: string,
+    caseless: boolean,
+    private readonly spells: boolean,
+  ) {
     this.#source = new PatternSource(written);
     const options = { caseless, dotAll: false };
     this.#level = { outside: options, options, wrapped: false };
@@ -62,7 +77,8 @@ class Translator {
     while (!this.#source.ended) this.#next();
     if (this.#outer.length > 0) this.#source.refuse('missing closing parenthesis');
     this.#endAlternative();
-    return this.#output;
+    // At the end what is matched does not matter, and V8's other engine knows no look-ahead.
+    return this.#output.endsWith(LINE_END) ? `${this.#output.slice(0, -LINE_END.length)}\\n?$` : this.#output;
   }
 
   #next(): void {
@@ -83,7 +99,7 @@ class Translator {
       case '.':
         return this.#put(this.#level.options.dotAll ? '[^]' : String.raw`[^\n]`, 1);
       case '$':
-        return this.#put(String.raw`(?=\n?$)`, 1);
+        return this.#put(LINE_END, 1);
       case '^':
         return this.#put('^', 1);
       default:
@@ -93,7 +109,7 @@ class Translator {
 
   #quantifierOrCharacter(character: string): void {
     const [quantifier] = this.#source.match(/^(?:[*+?]|\{\d+(?:,\d*)?\})[?+]?/) ?? [];
-    if (quantifier === undefined) return this.#put(writeByte(character.charCodeAt(0)), 1);
+    if (quantifier === undefined) return this.#put(this.#byte(character.charCodeAt(0)), 1);
     if (quantifier.length > 1 && quantifier.endsWith('+'))
       this.#source.refuse('possessive quantifiers are not supported', UNSUPPORTED_HINT);
     return this.#put(quantifier, quantifier.length);
@@ -145,7 +161,7 @@ class Translator {
 
   #wrap(): void {
     const { options, outside } = this.#level;
-    if (options.caseless === outside.caseless) return;
+    if (this.spells || options.caseless === outside.caseless) return;
     this.#output += options.caseless ? '(?i:' : '(?-i:';
     this.#level.wrapped = true;
   }
@@ -163,7 +179,7 @@ class Translator {
     const assertion = ASSERTIONS[letter];
     const set = escapedSet(letter);
     if (set !== undefined) return this.#put(`[${writeSet(set)}]`, 2);
-    if (assertion === undefined) return this.#put(writeByte(this.#source.escapedByte()), 0);
+    if (assertion === undefined) return this.#put(this.#byte(this.#source.escapedByte()), 0);
     if (letter === 'N' && this.#source.charAt(2) === '{') this.#source.refuse('\\N{...} is not supported', UNSUPPORTED_HINT);
     return this.#put(assertion, 2);
   }
@@ -178,6 +194,7 @@ class Translator {
   #reference(to: string, length: number): void {
     const number = /^-?\d+$/.test(to) ? (to.startsWith('-') ? this.#groups + 1 + Number(to) : Number(to)) : this.#names.get(to);
     if (number === undefined || number < 1 || number > this.#groups) return this.#source.refuse('reference to non-existent subpattern');
+    this.comparesCaseless ||= this.#level.options.caseless;
     return this.#put(`(?:\\${number})`, length);
   }
 
@@ -188,9 +205,16 @@ class Translator {
     // A "]" that comes first is one of the characters.
     do {
       if (this.#source.ended) this.#source.refuse('missing terminating ] for character class');
-      this.#output += writeSet(this.#source.range(this.#level.options.caseless));
+      const { caseless } = this.#level.options;
+      const set = this.#source.range(caseless);
+      this.#output += writeSet(caseless && this.spells ? inBothCases(set) : set);
     } while (this.#source.charAt(0) !== ']');
     this.#put(']', 1);
+  }
+
+  #byte(code: number): string {
+    const both = this.spells && this.#level.options.caseless ? inBothCases([[code, code]]) : [];
+    return both.length > 1 ? `[${writeSet(both)}]` : writeByte(code);
   }
 
   /** Writes something, and goes on behind the next `length` characters of the source. */

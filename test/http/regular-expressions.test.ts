@@ -43,6 +43,10 @@ const CASES: readonly (readonly [pattern: string, matching: string, others: stri
   [String.raw`^/a{,3}b{2}c{1,}$`, '/a{,3}bbcc', '/aabbc /a{,3}bc'],
   [String.raw`^/\/\-\_\@\{}$`, '//-_@{} ', '/x'],
   ['^/ü.$', '/%C3%BCx', '/%FCx /%C3%BC'],
+  [String.raw`(?i)^/[a-c\x44Y-z]e\x46$`, '/Aef /DEF /yEf /_ef /eeF', '/1ef /@ef'],
+  [String.raw`(?i)^/[^a-cx]$`, '/d /D', '/a /C /X'],
+  [String.raw`(?i)^/(a)b\1$`, '/aba /ABA /aBA', '/abb'],
+  ['(?i)^/ü$', '/%C3%BC', '/%E3%BC'],
 ];
 
 function locations(port: number | string): string {
@@ -160,3 +164,15 @@ testWith('nginx')('nginx refuses the invalid expressions and takes the unsupport
   for (const pattern of INVALID) t.regex(verdict(pattern), /^pcre2?_compile\(\) failed: /, pattern);
   for (const pattern of UNSUPPORTED) t.is(verdict(pattern), '', pattern);
 });
+
+/** Each tries for minutes with 40 characters and one that does not fit, unless somebody ends it. */
+for (const modifier of ['~', '~*']) {
+  test(`an expression that tries too much holds nobody up: ${modifier}`, async (t) => {
+    const srv = await startSrv(
+      t,
+      `events {} http { server { listen 127.0.0.1:%%PORT_web%%; location ${modifier} ^/((a+)+)(b|x*)*$ { return 200 $1; } location / { return 200 no; } } }`,
+    );
+    t.is((await get(srv.port('web'), `/${'a'.repeat(40)}!`)).body, 'no');
+    t.is((await get(srv.port('web'), `/${'a'.repeat(40)}b`)).body, 'a'.repeat(40));
+  });
+}
