@@ -10,7 +10,8 @@ import { byKind, joined, parseRule, ruleText, type Rule } from './srv_http_dyn_b
 interface MaskedRule {
   readonly rule: 'allow' | 'deny';
   readonly addr: string;
-  readonly mask?: string;
+  /** The number of bits may be a number. */
+  readonly mask?: string | number;
 }
 /** The same rules: all of them, and those that clients of one family meet. */
 interface Fields {
@@ -24,7 +25,7 @@ type FamilyField = (typeof FAMILIES)[Family];
 
 function maskedRules(doc: string, mask: string): JsonSchema {
   const rule = { type: 'string', enum: ['allow', 'deny'] };
-  const item = objectSchema({ rule, addr: { type: 'string' }, 'mask?': { type: 'string', description: mask } });
+  const item = objectSchema({ rule, addr: { type: 'string' }, 'mask?': { type: ['string', 'integer'], description: mask } });
   return { type: 'array', description: doc, items: item };
 }
 

@@ -1,6 +1,6 @@
 import { coreModule } from '../core/module/manifest.js';
 import { objectSchema } from '../core/module/setting-fields.js';
-import { arePrintable, namedField, type NamedItem } from '../core/module/setting-named.js';
+import { arePrintable, isSource, namedField, type NamedItem } from '../core/module/setting-named.js';
 import type { Setting, SettingCall } from '../core/module/setting.js';
 import type { Directive, NewDirective } from '../core/module/tree.js';
 
@@ -9,7 +9,8 @@ interface MapValue {
   readonly valueTo: string;
 }
 interface MapItem extends NamedItem {
-  readonly keyFrom: string;
+  /** Absent: that of the map that is there. */
+  readonly keyFrom?: string;
   readonly keyTo: string;
   readonly values?: readonly MapValue[];
   readonly isVolatile?: boolean;
@@ -24,7 +25,7 @@ const maps = namedField<MapItem>({
   noun: 'map',
   directive: 'map',
   item: objectSchema({
-    keyFrom: text('Text that is looked up; it may have variables.'),
+    'keyFrom?': text('Text that is looked up; it may have variables. Required for a map that is new.'),
     keyTo: text('The variable: `$name`.'),
     'values?': {
       type: 'array',
@@ -42,14 +43,14 @@ const maps = namedField<MapItem>({
   line(item, known, place, call) {
     const { keyFrom, keyTo, values = [], isVolatile = false, hostnames = false } = { ...(known && shownMap(known)), ...item };
     if (!/^\$\w+$/.test(keyTo)) call.reject(`${place}/keyTo`, 'must be a variable: $name');
-    const isPrintable = arePrintable({ keyFrom }, place, call);
+    const hasSource = isSource(keyFrom, place, call);
     const entries = values.flatMap((value, i) => entry(value, `${place}/values/${i}`, call) ?? []);
     const block = [
       ...(hostnames ? [{ name: 'hostnames', words: [] }] : []),
       ...(isVolatile ? [{ name: 'volatile', words: [] }] : []),
       ...entries,
     ];
-    return isPrintable ? { name: 'map', words: [keyFrom, keyTo], block, pointer: `${call.pointer}${place}` } : undefined;
+    return hasSource ? { name: 'map', words: [keyFrom, keyTo], block, pointer: `${call.pointer}${place}` } : undefined;
   },
 });
 

@@ -1,6 +1,6 @@
 import { coreModule } from '../core/module/manifest.js';
 import { objectSchema } from '../core/module/setting-fields.js';
-import { arePrintable, namedField, type NamedItem } from '../core/module/setting-named.js';
+import { arePrintable, isSource, namedField, type NamedItem } from '../core/module/setting-named.js';
 import type { Setting } from '../core/module/setting.js';
 import type { Directive } from '../core/module/tree.js';
 
@@ -9,7 +9,8 @@ interface Part {
   readonly value: string;
 }
 interface Split extends NamedItem {
-  readonly keyFrom: string;
+  /** Absent: that of the split that is there. */
+  readonly keyFrom?: string;
   readonly keyTo: string;
   readonly values?: readonly Part[];
 }
@@ -26,7 +27,11 @@ const splits = namedField<Split>({
   noun: 'split',
   directive: 'split_clients',
   item: objectSchema({
-    keyFrom: { type: 'string', maxLength: 8000, description: 'Text whose hash chooses the value; it may have variables.' },
+    'keyFrom?': {
+      type: 'string',
+      maxLength: 8000,
+      description: 'Text whose hash chooses the value; it may have variables. Required for a split that is new.',
+    },
     keyTo: { type: 'string', maxLength: 1000, description: 'The variable: `$name`.' },
     'values?': { type: 'array', items: objectSchema({ percent: PERCENT, value: { type: 'string', maxLength: 8000 } }) },
   }),
@@ -36,7 +41,7 @@ const splits = namedField<Split>({
   line(item, known, place, call) {
     const { keyFrom, keyTo, values = [] } = { ...(known && shownSplit(known)), ...item };
     if (!/^\$\w+$/.test(keyTo)) call.reject(`${place}/keyTo`, 'must be a variable: $name');
-    if (!arePrintable({ keyFrom }, place, call)) return undefined;
+    if (!isSource(keyFrom, place, call)) return undefined;
     const block = values.flatMap(({ percent, value }, i) => {
       const at = `${place}/values/${i}`;
       return arePrintable({ value }, at, call) ? { name: percent, words: [value], pointer: `${call.pointer}${at}` } : [];

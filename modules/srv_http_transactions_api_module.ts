@@ -10,7 +10,10 @@ const condition = (header: string) => Type.Optional(Type.String({ description: `
 const CarriedCall = Type.Object(
   {
     method: Type.Enum(['POST', 'PUT', 'PATCH', 'DELETE']),
-    path: Type.String({ pattern: '^/', description: 'With its query: `/v1/dyn_loc?force=1`.' }),
+    path: Type.String({
+      pattern: '^/',
+      description: 'a path that begins with /v1/, with its query: /v1/dyn_loc?force=1',
+    }),
     body: Type.Optional(Type.Any({ description: 'As it would be sent alone.' })),
     ifMatch: condition('If-Match'),
     ifNoneMatch: condition('If-None-Match'),

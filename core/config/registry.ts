@@ -84,7 +84,7 @@ export class SpecRegistry {
     return this.contextsByName.keys();
   }
 
-  /** File of the shipped module that brings the directive: `modules/srv_http_captcha_module.js`. */
+  /** File of the shipped module that brings the directive: `modules/srv_http_captcha_module.so`. */
   shippedIn(name: string): string | undefined {
     return this.shipped.get(name);
   }

@@ -55,7 +55,7 @@ export const ERROR_CODES = {
   UpstreamConfNoResolver: {
     status: 400,
     meaning: 'A member has a host name or a `service`, and the upstream has no resolver.',
-    remedy: 'Add a `resolver` to the upstream, or use an IP address.',
+    remedy: 'Use an IP address; there is no resolver yet.',
   },
   UpstreamNoBackup: {
     status: 400,

@@ -108,7 +108,7 @@ function wrongPlane(name: string, plane: 'data' | 'control'): ModuleLoadError {
 }
 
 function needsOthers(name: string, missing: readonly string[], isShipped: (name: string) => boolean): ModuleLoadError {
-  const lines = missing.map((need) => (isShipped(need) ? `load_module modules/${need}.js;` : `the load_module line of "${need}"`));
+  const lines = missing.map((need) => (isShipped(need) ? `load_module modules/${need}.so;` : `the load_module line of "${need}"`));
   return new ModuleLoadError(
     `module "${name}" needs ${missing.map((need) => `"${need}"`).join(', ')}`,
     `add before it: ${lines.join(' ')}`,

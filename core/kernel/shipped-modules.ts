@@ -38,6 +38,6 @@ async function registerShippedModules(set: ModuleSet, installation: Installation
     const { directives } = declaration.manifest;
     if (!directives || set.has(name) || !set.fits(result.value)) continue;
     const names = Object.entries(directives).map(([key, spec]) => spec.name ?? key);
-    set.registry.registerShipped(`modules/${name}.js`, names);
+    set.registry.registerShipped(`modules/${name}.so`, names);
   }
 }

@@ -101,3 +101,10 @@ export function arePrintable(texts: Readonly<Record<string, string | undefined>>
   for (const [name] of wrong) call.reject(`${place}/${name}`, 'must be text without control characters');
   return wrong.length === 0;
 }
+
+/** Whether the `keyFrom` of a variable is a text for a line. Otherwise it is rejected. @param keyFrom undefined: neither the call nor the configuration has one */
+export function isSource(keyFrom: string | undefined, place: string, call: SettingCall): keyFrom is string {
+  if (keyFrom !== undefined) return arePrintable({ keyFrom }, place, call);
+  call.reject(`${place}/keyFrom`, 'is required');
+  return false;
+}

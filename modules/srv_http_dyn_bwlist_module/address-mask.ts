@@ -27,11 +27,11 @@ export function maskedNetwork({ address, prefix, family }: Network): Masked {
  */
 export function networkText(
   addr: string,
-  mask: string | undefined,
+  mask: string | number | undefined,
   family: Family,
 ): { readonly text: string } | { readonly wrong: keyof Masked } {
   if (isIP(addr) !== (family === 'ipv4' ? 4 : 6) || parseNetwork(addr) === undefined) return { wrong: 'addr' };
-  const prefix = mask === undefined ? BITS[family] : prefixOf(mask, family);
+  const prefix = mask === undefined ? BITS[family] : prefixOf(String(mask), family);
   if (prefix === undefined) return { wrong: 'mask' };
   return { text: prefix === BITS[family] ? addr : `${addr}/${prefix}` };
 }

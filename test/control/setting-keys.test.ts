@@ -204,6 +204,17 @@ test.serial('http_dyn_map: maps are shown, changed, added and removed; those tha
   const used = await node.call('PUT', '/config/http_dyn_map', { maps: [{ type: 'del', keyFrom: '', keyTo: '$mapped' }] });
   t.is(errorOf(used).code, 'ConfigError');
   t.is((await node.call('PUT', '/config/http_dyn_map', { maps: [{ type: 'del', keyFrom: '', keyTo: '$fresh' }] })).status, 200);
+  const unnamed = { keyTo: '$mapped', values: [{ valueFrom: 'default', valueTo: 'new' }] };
+  const short = await node.call('PUT', '/config/http_dyn_map', { maps: [unnamed] });
+  t.is(short.status, 200, short.body);
+  t.like((await maps()) as object[], [{ ...unnamed, keyFrom: '$arg_x' }]);
+  await node.call('PUT', '/config/http_dyn_map', { maps: [added] });
+  t.is((await node.call('PUT', '/config/http_dyn_map', { maps: [{ keyTo: '$fresh', type: 'del' }] })).status, 200);
+  const missing = await node.call('PUT', '/config/http_dyn_map', { maps: [{ keyTo: '$fresh', values: [] }] });
+  t.like(errorOf(missing).details, [{ pointer: '/maps/0/keyFrom', message: 'is required' }]);
+  const part = { keyTo: '$variant', values: [{ percent: '100%', value: 'a' }] };
+  const parts = await node.call('PUT', '/config/http_split_clients', { splits: [part] });
+  t.is(parts.status, 200, parts.body);
   const pattern = await node.call('PUT', '/config/http_dyn_map', {
     maps: [{ keyFrom: '$uri', keyTo: '$bad', values: [{ valueFrom: '~(', valueTo: '' }] }],
   });

@@ -120,6 +120,10 @@ test('the list of one family is changed, and the rules for others stay', async (
   });
   t.deepEqual(shown?.['access'], ['allow 127.0.0.1', 'allow 2001:db8::/32', 'deny ::/0', 'allow unix:', 'deny unix:']);
   t.is((await families.put([shown as object])).status, 200, 'what GET showed can be sent back');
+  const bits = await families.put([{ location: '/', accessIpv4: [8, '8'].map((mask) => ({ rule: 'allow', addr: '127.0.0.0', mask })) }]);
+  t.is(bits.status, 200, bits.body);
+  t.like((await families.locations())[0], { accessIpv4: [{ mask: '255.0.0.0' }, { mask: '255.0.0.0' }] });
+  t.is((await families.put([{ location: '/', accessIpv4: [{ rule: 'allow', addr: '127.0.0.0', mask: 33 }] }])).status, 400);
   t.like(errorOf(await families.put([{ location: '/', access: ['deny all'], accessIpv4: [] }])), {
     code: 'InvalidField',
     details: [{ pointer: '/servers/0/locations/0/accessIpv4', message: 'contradicts "access": send one of them' }],

@@ -431,6 +431,8 @@ test.serial('keys, transactions and reads are not part of one, and the whole has
   t.is(read.error.details[0]?.pointer, '/calls/0/method');
   const dry = await refused(t, node, [{ ...addUpstream('dry'), path: '/v1/dyn_ups?dry_run=1' }]);
   t.is(dry.error.details[0]?.pointer, '/calls/0/path');
+  const short = await refused(t, node, [call('POST', 'v1/dyn_ups', {})]);
+  t.is(short.error.text, '/calls/0/path: must be a path that begins with /v1/, with its query: /v1/dyn_loc?force=1');
   t.like((await refused(t, node, [])).error, { code: 'InvalidField' });
   const many = Array.from({ length: 10_001 }, () => addUpstream('many'));
   t.like((await refused(t, node, many)).error, { code: 'InvalidField' });

@@ -284,7 +284,7 @@ test('an unknown directive that a shipped module provides gets a hint with the l
   const { stderr } = await check(t, `${EVENTS}http { add_more_header a b; }\n`);
   t.regex(
     stderr,
-    /unknown directive "add_more_header" in .*:2\n[^]*add "load_module modules\/srv_http_multi_header_module\.js;" at the top/,
+    /unknown directive "add_more_header" in .*:2\n[^]*add "load_module modules\/srv_http_multi_header_module\.so;" at the top/,
   );
 });
 

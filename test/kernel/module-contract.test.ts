@@ -411,7 +411,7 @@ test('refused: a part of the contract that there is not; those there are', async
 });
 
 for (const [needed, hint] of [
-  ['srv_http_sendmsg_module', 'add before it: load_module modules/srv_http_sendmsg_module.js;'],
+  ['srv_http_sendmsg_module', 'add before it: load_module modules/srv_http_sendmsg_module.so;'],
   ['w_none', 'add before it: the load_module line of "w_none"'],
 ] as const) {
   test(`refused: a module without what it needs: ${needed}`, async (t) => {
