@@ -80,6 +80,7 @@ export class DynamicUpstreams {
       assertPreconditions(context, () => undefined);
       const upstream = this.transactions.read(text);
       assertZone(upstream);
+      assertNoState(upstream);
       this.#pool.assertRoom(upstream, tree, (one) => this.transactions.isAddition(one));
       return [{ op: 'add', parent: this.#http(), text }];
     }, context);
@@ -96,6 +97,7 @@ export class DynamicUpstreams {
       const sent = this.transactions.read(newUpstream(params.upstream_name, params.upstream_body));
       assertZone(sent);
       assertNoServers(sent);
+      assertNoState(sent);
       if (this.transactions.isAddition(upstream) && sizeText(sent) !== sizeText(upstream))
         this.#pool.assertRoom(sent, tree, (one) => this.transactions.isAddition(one), upstream);
       return [{ op: 'replace', target: upstream, text: changedUpstream(upstream, params.upstream_body) }];
@@ -140,6 +142,12 @@ export class DynamicUpstreams {
   #changeable({ upstream_name: name, force }: NameParams, context: ActionContext): Directive {
     const upstream = this.#upstream(name);
     assertPreconditions(context, () => this.transactions.versionOf(upstream));
+    if (stateOf(upstream) !== undefined)
+      throw new ApiError(
+        409,
+        'UpstreamStatic',
+        `upstream "${name}" has a state file: change it in the configuration file and reload; its members can be changed`,
+      );
     if (force !== true && !this.transactions.isAddition(upstream))
       throw new ApiError(
         409,
@@ -170,6 +178,19 @@ function assertZone(upstream: Directive): void {
 function assertNoServers(upstream: Directive): void {
   const [server] = upstream.block?.named('server') ?? [];
   if (server !== undefined) throw invalidBody('keeps the members: leave "server" lines out, and change members with /v1/upstream_api');
+}
+
+/** What the API changes is kept without a file, and a file could be any that the server may write. */
+function assertNoState(upstream: Directive): void {
+  if (stateOf(upstream) !== undefined)
+    throw invalidBody(
+      'must not have "state": members that are changed by API are kept without it; name state files in the configuration file',
+    );
+}
+
+function stateOf(upstream: Directive): Directive | undefined {
+  const [state] = upstream.block?.named('state') ?? [];
+  return state;
 }
 
 function invalidBody(message: string): ApiError {

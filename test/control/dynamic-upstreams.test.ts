@@ -11,7 +11,8 @@ const MODULES = {
 };
 const shared = sharedNode({
   ...MODULES,
-  http: 'upstream fixed { zone fixed 64k; server 127.0.0.1:1; } upstream used { zone used 64k; server 127.0.0.1:1; }',
+  files: { 'state/stated': 'server 127.0.0.1:1;\n' },
+  http: 'upstream fixed { zone fixed 64k; server 127.0.0.1:1; } upstream used { zone used 64k; server 127.0.0.1:1; } upstream stated { zone stated 64k; state state/stated; }',
   server: 'server_name web; location / { proxy_pass http://$arg_to; } location /used { proxy_pass http://used; }',
 });
 const backend = httpBackend(fileScope(), (_, response) => response.end('hello'));
@@ -58,6 +59,10 @@ const ZONE = 'zone wrong 64k; server 127.0.0.1:1;';
 for (const [what, call, expected] of [
   ['a name that is taken', ['POST', '', { upstream_name: 'fixed', upstream_body: ZONE }], '409 EntryExists'],
   ['no zone', ['POST', '', { upstream_name: 'wrong', upstream_body: 'server 127.0.0.1:1' }], '400 InvalidField'],
+  ['a state file', ['POST', '', { upstream_name: 'wrong', upstream_body: `${ZONE} state /tmp/state` }], '400 InvalidField'],
+  ['a state file later', ['PATCH', '/fixed?force=1', { upstream_body: 'zone fixed 64k; state /tmp/state' }], '400 InvalidField'],
+  ['an upstream with a state file', ['PATCH', '/stated?force=1', { upstream_body: 'zone stated 64k' }], '409 UpstreamStatic'],
+  ['removal of one with a state file', ['PUT', '?force=1', { type: 'del', upstream_name: 'stated' }], '409 UpstreamStatic'],
   ['no members and no zone', ['POST', '', { upstream_name: 'wrong', upstream_body: '' }], '400 InvalidField'],
   ['an unknown directive', ['POST', '', { upstream_name: 'wrong', upstream_body: `${ZONE} foo on` }], '400 ConfigError'],
   ['the end of its block', ['POST', '', { upstream_name: 'wrong', upstream_body: `${ZONE} } upstream evil { ${ZONE}` }], '400 ConfigError'],
