@@ -112,7 +112,7 @@ export class DynamicUpstreams {
     const applied = await this.transactions.apply((tree): Edit[] => {
       around = tree;
       before = this.#changeable(params, context);
-      this.#assertUnused(params.upstream_name);
+      this.#assertUnused(upstreamName(before));
       return [{ op: 'remove', target: before }];
     }, context);
     return this.#done(context, applied, { around, before });

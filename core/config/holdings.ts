@@ -11,7 +11,8 @@ export interface Holdings {
 
 export const fileInput = (path: string): string => `file ${path}`;
 export const folderInput = (path: string): string => `folder ${path}`;
-export const upstreamInput = (name: string): string => `upstream ${name}`;
+/** Names of upstreams are compared without case. */
+export const upstreamInput = (name: string): string => `upstream ${name.toLowerCase()}`;
 
 /** The path of an input that is a file. */
 export function pathOfInput(input: string): string | undefined {

@@ -119,12 +119,15 @@ function* usersIn(block: Directive, path: readonly Directive[], upstream: string
   let isUser = false;
   for (const directive of block.block ?? []) {
     if (directive.block !== undefined) yield* usersIn(directive, [...path, directive], upstream);
-    else if (directive.name.endsWith('_pass') && hostOf(directive.args[0]?.text ?? '') === upstream) isUser = true;
+    else if (directive.name.endsWith('_pass') && hostOf(directive.args[0]?.text ?? '') === upstream.toLowerCase()) isUser = true;
   }
   if (isUser) yield path;
 }
 
-/** Of `http://shop/x`, and of `shop`. */
+/** Of `http://shop/x`, and of `shop`; in lower case. */
 function hostOf(target: string): string {
-  return target.replace(/^[a-z]+:\/\//, '').replace(/[/:?].*$/s, '');
+  return target
+    .replace(/^[a-z]+:\/\//, '')
+    .replace(/[/:?].*$/s, '')
+    .toLowerCase();
 }

@@ -9,6 +9,7 @@ import { assertSupported, checkServers, prepareServers } from './server-changes.
 import type { LineContext } from './server-line.js';
 import { isSameMethod, Methods } from './methods.js';
 import { keepaliveOf, UpstreamBlock, type BlockOptions } from './upstream-block.js';
+import { upstreamKey } from './upstream-key.js';
 import { ZonePlan, type ZoneChoice } from './zone-plan.js';
 
 /** An upstream that nobody can add members to has some from the start, and not as a backup of nothing. @throws ConfigError */
@@ -73,7 +74,7 @@ export class BlockChanges {
 
   #retire(block: UpstreamBlock): void {
     this.#leaving.push(block);
-    this.names.delete(block.name);
+    this.names.delete(upstreamKey(block.name));
   }
 
   async #prepareBlock(directive: Directive): Promise<Prepared> {
@@ -83,7 +84,7 @@ export class BlockChanges {
     const known = this.blocks.get(directive.id);
     if (known !== undefined && known.name === name && known.livesIn(choice)) return this.#prepareKnown(known, directive, conf);
     if (known !== undefined) this.#retire(known);
-    if (this.names.has(name)) throw errorAt(directive, `duplicate upstream "${name}"`, directive.args[0]);
+    if (this.names.has(upstreamKey(name))) throw errorAt(directive, `duplicate upstream "${name}"`, directive.args[0]);
     return this.#prepareNew(directive, conf, choice);
   }
 
@@ -143,7 +144,7 @@ export class BlockChanges {
       block.discard();
       throw error;
     }
-    this.names.set(block.name, block);
+    this.names.set(upstreamKey(block.name), block);
     return {
       commit: () => {
         this.blocks.set(directive.id, block);

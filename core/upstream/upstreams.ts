@@ -19,6 +19,7 @@ import { prepareServers } from './server-changes.js';
 import { SharedParameters, type LineContext } from './server-line.js';
 import { touchedBy, upstreamsOf, type Touched } from './touched.js';
 import type { BlockOptions, UpstreamBlock } from './upstream-block.js';
+import { upstreamKey } from './upstream-key.js';
 
 export interface UpstreamSetOptions {
   /** `master`: owns the upstreams in zones, carries no traffic. `worker`: attaches to them. `alone`: no other thread (a check, the control plane). */
@@ -89,13 +90,13 @@ export class UpstreamSet extends Upstreams implements Follower {
    * @throws ConfigErrors of the blocks, if they were refused: that this one cannot be found follows from it
    */
   find(name: string): Upstream | undefined {
-    if (this.#refused?.names.has(name) === true) throw this.#refused.error;
-    return (this.#coming ?? this.#names).get(name)?.upstream;
+    if (this.#refused?.names.has(upstreamKey(name)) === true) throw this.#refused.error;
+    return (this.#coming ?? this.#names).get(upstreamKey(name))?.upstream;
   }
 
   /** The upstream of an `upstream` block in force. For requests. */
   inForce(name: string): Upstream | undefined {
-    return this.#names.get(name)?.upstream;
+    return this.#names.get(upstreamKey(name))?.upstream;
   }
 
   /** The upstream of one address that no block names. @param host name, address, or `unix:/path` @throws (rejects) ArgError `host not found in upstream "x"` */
@@ -104,7 +105,7 @@ export class UpstreamSet extends Upstreams implements Follower {
   }
 
   get(name: string): UpstreamView | undefined {
-    const block = this.#names.get(name);
+    const block = this.#names.get(upstreamKey(name));
     return block && this.#viewOf(block);
   }
 
@@ -113,7 +114,7 @@ export class UpstreamSet extends Upstreams implements Follower {
   }
 
   preview(upstream: Upstream, request: HttpRequest): UpstreamPreview {
-    const block = this.#names.get(upstream.name);
+    const block = this.#names.get(upstreamKey(upstream.name));
     return previewOf(upstream, block?.upstream === upstream ? block.method : undefined, request, this.#options.upstream.clock);
   }
 
@@ -136,7 +137,7 @@ export class UpstreamSet extends Upstreams implements Follower {
       if (touched.blocks.size > 0) parts.push(await this.#prepareBlocks(change, touched.blocks));
     } catch (error) {
       abort();
-      const names = Array.from(upstreamsOf(change.after), ({ args }) => args[0]?.text ?? '');
+      const names = Array.from(upstreamsOf(change.after), ({ args }) => upstreamKey(args[0]?.text ?? ''));
       this.#refused = { names: new Set(names), error };
       throw error;
     }

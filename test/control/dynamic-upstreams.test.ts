@@ -24,6 +24,7 @@ test('an upstream is added, serves in every worker, takes members, and is remove
   const added = await node.call('POST', '/dyn_ups', { type: 'add', upstream_name: 'shop', upstream_body: body });
   t.is(added.status, 200, added.body);
   t.deepEqual(added.json, { code: 0, msg: 'success.' });
+  t.is((await node.web('/?to=SHOP')).body, 'hello', 'as in nginx, names have no case');
   for (let n = 0; n < 8; n++) t.is((await node.web('/?to=shop')).body, 'hello');
   t.is((await node.upstreams('POST', '/shop/servers', { server: '10.0.0.1', down: true })).status, 201);
   t.like((await node.call('GET', '/dyn_ups/shop')).json, {
@@ -58,6 +59,8 @@ test('PATCH changes the directives and keeps the members with their ids and figu
 const ZONE = 'zone wrong 64k; server 127.0.0.1:1;';
 for (const [what, call, expected] of [
   ['a name that is taken', ['POST', '', { upstream_name: 'fixed', upstream_body: ZONE }], '409 EntryExists'],
+  ['a name that is taken in lower case', ['POST', '', { upstream_name: 'FIXED', upstream_body: ZONE }], '409 EntryExists'],
+  ['one in use, in upper case', ['PUT', '?force=1', { type: 'del', upstream_name: 'USED' }], '409 UpstreamInUse'],
   ['no zone', ['POST', '', { upstream_name: 'wrong', upstream_body: 'server 127.0.0.1:1' }], '400 InvalidField'],
   ['a state file', ['POST', '', { upstream_name: 'wrong', upstream_body: `${ZONE} state /tmp/state` }], '400 InvalidField'],
   ['a state file later', ['PATCH', '/fixed?force=1', { upstream_body: 'zone fixed 64k; state /tmp/state' }], '400 InvalidField'],
