@@ -76,7 +76,7 @@ export class Locations {
   change(params: ChangeParams, context: ActionContext): Promise<Versioned> {
     return this.#apply(params, context, (block) => {
       const target = this.#changeable(block, params);
-      return [{ op: 'replace', target, text: changedLocation(target, params, '') }];
+      return [{ op: 'replace', target, text: changedLocation(target, this.transactions.read(newLocation(params, '')), params, '') }];
     });
   }
 

@@ -32,9 +32,15 @@ export function newLocation(fields: LocationFields, pointer: string): NewDirecti
   return { name: 'location', words: rule === '' ? [name] : [rule, name], block: sentParts(fields, pointer) };
 }
 
-/** The location with those of its parts changed that the fields name; the others stay. */
-export function changedLocation(location: Directive, fields: LocationFields, pointer: string): NewDirective {
-  const parts = { ...partsOf(location), ...definedParts(fields, pointer) };
+/**
+ * The location with those of its parts changed that the fields name; the others stay.
+ * @param sent the fields alone, as they were parsed
+ */
+export function changedLocation(location: Directive, sent: Directive, fields: LocationFields, pointer: string): NewDirective {
+  const kept = partsOf(location);
+  // A body may say where to pass requests to, as that of a new location may.
+  const pass = fields.location_body !== undefined && sorted(sent).pass !== undefined ? [] : kept.pass;
+  const parts = { ...kept, pass, ...definedParts(fields, pointer) };
   return { ...newLocation(fields, pointer), block: [...parts.pass, ...parts.body, ...parts.nested] };
 }
 

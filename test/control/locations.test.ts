@@ -149,6 +149,20 @@ test('PATCH replaces what it names and leaves the rest', async (t) => {
   t.is(errorOf(await patch.call('PATCH', { ...key, location_name: '/none' })).code, 'LocationNotFound');
 });
 
+test('a body with proxy_pass takes the place of the one before, in PATCH as in POST', async (t) => {
+  const patch = await site('patch');
+  const passing = (path: string) =>
+    `proxy_set_header Host www.list.example; proxy_pass http://127.0.0.1:${patch.node.srv.port('web')}${path}`;
+  const key = { location_rule: '', location_name: '/passing' };
+  t.is((await patch.add({ ...key, location_body: passing('/one') })).status, 200);
+  const changed = await patch.call('PATCH', { ...key, location_body: passing('/two') });
+  t.is(changed.status, 200, changed.body);
+  const shown = (await patch.list()) as readonly { location_name?: string; proxy_pass?: string }[];
+  t.regex(String(shown.find(({ location_name: name }) => name === '/passing')?.proxy_pass), /\/two$/);
+  t.is((await patch.call('PATCH', { ...key, location_body: 'expires 1d' })).status, 200);
+  t.is(await patch.body('/passing'), 'old', 'a body without one leaves it');
+});
+
 test('a location of the file is changed and removed only by force, and is back without its change', async (t) => {
   const name = await site('static');
   const key = { location_rule: '', location_name: '/' };
