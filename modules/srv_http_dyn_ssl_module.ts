@@ -54,22 +54,25 @@ export class DynamicCertificates {
 
   @action('ssl.change')
   async change(params: ChangeParams, context: ActionContext): Promise<Versioned> {
-    const { version, diff } = await this.transactions.apply(() => {
+    const change = this.transactions.apply(() => {
       assertPreconditions(context, () => String(this.transactions.version));
-      const servers = this.#named(params);
+      const named = this.#named(params);
+      if (params.type === 'add') this.#assertSecure(named);
+      const servers = named.map(({ directive }) => directive);
       return params.type === 'add' ? additions(servers, params.cert_info ?? {}) : removals(servers, params.cert_info?.cert_type);
     }, context);
+    const { version, diff } = await change.catch(rejectCertificate);
     return { value: DONE, version: String(version), diff };
   }
 
   /** Every server that a name has at an address. @throws ApiError 404, with all that are missing */
-  #named({ listens, serverNames = [] }: ChangeParams): readonly Directive[] {
+  #named({ listens, serverNames = [] }: ChangeParams): readonly VirtualServerView[] {
     const names = serverNames.length === 0 ? [undefined] : serverNames;
     const missing: ApiError[] = [];
     const found = listens.flatMap((address) =>
       names.flatMap((name) => {
         try {
-          return [serverAt(this.servers, { addr_port: address, ...(name !== undefined && { server_name: name }) }).directive];
+          return [serverAt(this.servers, { addr_port: address, ...(name !== undefined && { server_name: name }) })];
         } catch (error) {
           if (!(error instanceof ApiError)) throw error;
           missing.push(error);
@@ -85,8 +88,32 @@ export class DynamicCertificates {
         first.message,
         missing.map(({ message }) => ({ message })),
       );
-    return [...new Map(found.map((server) => [server.id, server])).values()];
+    return [...new Map(found.map((server) => [server.directive.id, server])).values()];
   }
+
+  /** @throws ApiError 400 when no client would see the certificate */
+  #assertSecure(servers: readonly VirtualServerView[]): void {
+    const plain = servers.filter((server) => secureAddresses(server).length === 0 && !server.addresses.some((one) => this.#isSecure(one)));
+    if (plain.length === 0) return;
+    const details = plain.map(({ addresses, names }) => {
+      const message = `server "${names.join(' ')}" at "${addresses.join(' ')}" does not speak TLS: its "listen" needs "ssl"`;
+      return { pointer: '/listens', message };
+    });
+    throw new ApiError(400, 'InvalidField', details.map(({ message }) => message).join('; '), details);
+  }
+
+  /** Whether a server at an address says that TLS is spoken there. */
+  #isSecure(address: string): boolean {
+    return this.servers.at(address).some((server) => secureAddresses(server).includes(address));
+  }
+}
+
+/** What OpenSSL does not take, such as a key that is too short, is wrong with what was sent: the certificate before was in use. */
+function rejectCertificate(error: unknown): never {
+  if (!(error instanceof ApiError) || error.code !== 'ConfigError' || !error.message.startsWith('cannot use certificate')) throw error;
+  const { message } = error;
+  const pointer = '/cert_info/certificate';
+  throw new ApiError(400, 'CertificateInvalid', `${pointer}: ${message}`, [{ pointer, message }]);
 }
 
 /** Addresses at which a server says that TLS is spoken; it is for all servers there. */

@@ -200,6 +200,11 @@ test.serial('what clients could not use is rejected, every reason at once', asyn
     'CertificateInvalid\n/cert_info/certificateKey is not a private key in PEM',
   );
   t.is(await reject({ ...info(good), certificate: '/etc/passwd' }), 'CertificateInvalid\n/cert_info/certificate has no certificate in PEM');
+  const short = infoOf('rsa', certificateFor(['x.example'], { kind: 'rsa', bits: 1024 }));
+  t.regex(await reject(short), /^CertificateInvalid\n\/cert_info\/certificate .*ee key too small/);
+  const plain = await node.call('PUT', '/ssl', { type: 'add', listens: [at(node, 'web')], cert_info: info(good) });
+  t.like(errorOf(plain), { status: 400, code: 'InvalidField', details: [{ pointer: '/listens' }] });
+  t.regex(errorOf(plain).text, /server "plain" .* does not speak TLS: its "listen" needs "ssl"/);
   const broken = good.cert.replace(/\n.{20}/, '\nAAAAAAAAAAAAAAAAAAAA');
   t.is(
     await reject({ ...info(good), certificate: broken }),

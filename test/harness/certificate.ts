@@ -11,6 +11,8 @@ export interface Certificate {
 /** What a certificate may be other than usual. */
 export interface CertificateOptions {
   readonly kind?: 'rsa' | 'ec' | 'ed25519';
+  /** Of an RSA key: 2048. */
+  readonly bits?: number;
   /** Days from now on: when it begins and ends to be valid. */
   readonly days?: readonly [from: number, to: number];
 }
@@ -22,9 +24,9 @@ export function selfSigned(...names: readonly [string, ...string[]]): Certificat
 
 export function certificateFor(
   names: readonly [string, ...string[]],
-  { kind = 'ec', days = [-1, 1] }: CertificateOptions = {},
+  { kind = 'ec', bits = 2048, days = [-1, 1] }: CertificateOptions = {},
 ): Certificate {
-  const { privateKey, publicKey } = keyPair(kind);
+  const { privateKey, publicKey } = keyPair(kind, bits);
   const algorithm = ALGORITHMS[kind];
   const body = tbsCertificate(names, publicKey, algorithm, days);
   const signature = sign(kind === 'ed25519' ? null : 'sha256', body, privateKey);
@@ -36,8 +38,8 @@ export function certificateFor(
   };
 }
 
-function keyPair(kind: 'rsa' | 'ec' | 'ed25519'): { readonly privateKey: KeyObject; readonly publicKey: KeyObject } {
-  if (kind === 'rsa') return generateKeyPairSync('rsa', { modulusLength: 2048 });
+function keyPair(kind: 'rsa' | 'ec' | 'ed25519', bits: number): { readonly privateKey: KeyObject; readonly publicKey: KeyObject } {
+  if (kind === 'rsa') return generateKeyPairSync('rsa', { modulusLength: bits });
   return kind === 'ec' ? generateKeyPairSync('ec', { namedCurve: 'prime256v1' }) : generateKeyPairSync('ed25519');
 }
 
