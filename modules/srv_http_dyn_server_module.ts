@@ -5,7 +5,15 @@ import { Transactions } from '../core/module/services.js';
 import type { Directive } from '../core/module/tree.js';
 import { DONE, type Versioned } from '../core/module/versioned.js';
 import { VirtualServers } from '../core/module/virtual-servers.js';
-import { changedServer, newServer, shownServer, type ServerFields, type ShownServer } from './srv_http_dyn_server_module/server-text.js';
+import {
+  assertNoPlace,
+  changedServer,
+  newServer,
+  sentBody,
+  shownServer,
+  type ServerFields,
+  type ShownServer,
+} from './srv_http_dyn_server_module/server-text.js';
 
 interface Forced {
   /** Also a server of the configuration file. */
@@ -50,6 +58,7 @@ export class DynamicServers {
     const { version, diff, directives } = await this.transactions.apply((tree) => {
       assertPreconditions(context, () => undefined);
       this.#assertNew(fields);
+      this.#assertBody(fields);
       const [http] = tree.named('http');
       if (http === undefined) throw new ApiError(409, 'ChangedMeanwhile', 'the configuration has no "http" block');
       return [{ op: 'add', parent: http, text: newServer(fields) }];
@@ -61,6 +70,7 @@ export class DynamicServers {
   async change(fields: ServerFields & Forced, context: ActionContext): Promise<Versioned> {
     const { version, diff, directives } = await this.transactions.apply(() => {
       const target = this.#changeable(fields, context);
+      this.#assertBody(fields);
       return [{ op: 'replace', target, text: changedServer(target, fields.server_body ?? '') }];
     }, context);
     return this.#done(context, version, diff, directives[0]);
@@ -90,6 +100,10 @@ export class DynamicServers {
     throw new ApiError(409, 'EntryExists', `a server called "${called}" exists at "${address}"`, [
       { addr_port: address, server_name: called },
     ]);
+  }
+
+  #assertBody({ server_body: body = '' }: ServerFields): void {
+    assertNoPlace(this.transactions.read(sentBody(body)));
   }
 
   /** @throws ApiError 404, 409, 412 */

@@ -36,6 +36,17 @@ export function serverNamed(servers: VirtualServers, address: string, name: stri
     return servers.find(address, name);
   } catch (error) {
     if (!(error instanceof ArgError)) throw error;
-    throw new ApiError(400, 'InvalidField', error.message, [{ pointer: '/addr_port', message: error.message }]);
+    const pointer = isAddress(servers, address) ? '/server_name' : '/addr_port';
+    throw new ApiError(400, 'InvalidField', error.message, [{ pointer, message: error.message }]);
+  }
+}
+
+function isAddress(servers: VirtualServers, address: string): boolean {
+  try {
+    servers.at(address);
+    return true;
+  } catch (error) {
+    if (!(error instanceof ArgError)) throw error;
+    return false;
   }
 }

@@ -1,4 +1,5 @@
 import { DYNAMIC_CERTIFICATE } from '../../core/module/certificates.js';
+import { ApiError } from '../../core/module/control.js';
 import { exactTree, shownTree } from '../../core/module/print.js';
 import { namesIn, type ServerPlace } from '../../core/module/server-place.js';
 import type { BlockPart, Directive, NewDirective } from '../../core/module/tree.js';
@@ -21,6 +22,11 @@ export interface ShownServer {
   readonly server_body: string;
 }
 
+/** Directives that are no part of a body, and what says the same. */
+const PLACE_FIELDS: Readonly<Record<string, string | undefined>> = {
+  listen: 'the fields "addr_port" and "listen_option"',
+  server_name: 'the field "server_name"',
+};
 /** What other fields and other calls say of a server. */
 const KEPT: ReadonlySet<string> = new Set(['listen', 'server_name', DYNAMIC_CERTIFICATE]);
 
@@ -30,8 +36,11 @@ export function newServer({
   server_name: names,
   server_body: body,
 }: ServerFields): NewDirective {
-  const block: BlockPart[] = [{ name: 'listen', words: [address, ...options.split(/\s+/).filter((option) => option !== '')] }];
-  if (names !== undefined) block.push({ name: 'server_name', words: namesIn(names) });
+  const words = options.split(/\s+/).filter((option) => option !== '');
+  // That the address is one was checked.
+  const pointer = words.length > 0 ? '/listen_option' : '/addr_port';
+  const block: BlockPart[] = [{ name: 'listen', words: [address, ...words], pointer }];
+  if (names !== undefined) block.push({ name: 'server_name', words: namesIn(names), pointer: '/server_name' });
   return { name: 'server', words: [], block: [...block, ...bodyParts(body)] };
 }
 
@@ -44,6 +53,19 @@ export function changedServer({ block }: Directive, body: string): NewDirective 
 export function shownServer({ directive, addresses, names }: VirtualServerView, isStatic: boolean): ShownServer {
   const body = Array.from(directive.block ?? []).filter(({ name }) => !KEPT.has(name));
   return { listens: addresses, server_name: names.join(' '), is_static: isStatic, server_body: shownTree(body) };
+}
+
+/** The body alone, to look at what was sent. */
+export const sentBody = (body: string): NewDirective => ({ name: 'server', words: [], block: bodyParts(body) });
+
+/** @throws ApiError 400 when a body has what other fields say: a server would be where no call finds it */
+export function assertNoPlace({ block }: Directive): void {
+  const details = Array.from(block ?? []).flatMap(({ name, source: { line, column } }) => {
+    const field = PLACE_FIELDS[name];
+    return field === undefined ? [] : { message: `"${name}" is not allowed here: use ${field}`, pointer: '/server_body', line, column };
+  });
+  const [first] = details;
+  if (first !== undefined) throw new ApiError(400, 'ConfigError', first.message, details);
 }
 
 const bodyParts = (body = ''): readonly BlockPart[] => [{ text: body, pointer: '/server_body' }];

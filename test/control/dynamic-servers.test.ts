@@ -11,7 +11,7 @@ const MODULES = {
   main: 'load_module modules/srv_http_dyn_server_module.so;',
   controlMain: 'load_module modules/srv_http_dyn_server_api_module.so;',
 };
-const shared = sharedNode({ ...MODULES, server: 'server_name file.org; return 200 "file";', workers: 3 });
+const shared = sharedNode({ ...MODULES, server: 'listen 127.0.0.1:%%PORT_more%%; server_name file.org; return 200 "file";', workers: 3 });
 const web = (node: Node): string => `127.0.0.1:${node.srv.port('web')}`;
 
 async function body(port: number, host: string): Promise<string> {
@@ -102,6 +102,40 @@ for (const [what, method, query, fields, expected] of [
     t.is(await body(node.srv.port('web'), 'c'), 'file');
   });
 }
+
+const IN_BODY = /use the fields? "(addr_port|server_name)"/;
+for (const [what, fields, code, pointer, text] of [
+  ['an expression that is none', { server_name: '~(' }, 'InvalidField', '/server_name', /missing closing parenthesis/],
+  ['a wildcard alone', { server_name: '*' }, 'InvalidField', '/server_name', /wildcard/],
+  ['an address that is none', { addr_port: 'nowhere:x', server_name: 'p' }, 'InvalidField', '/addr_port', /nowhere/],
+  ['an option of listen', { server_name: 'p', listen_option: 'ssl=maybe' }, 'ConfigError', '/listen_option', /ssl=maybe/],
+  ['listen in the body', { server_name: 'p', server_body: 'listen 127.0.0.1:1' }, 'ConfigError', '/server_body', IN_BODY],
+  ['a name in the body', { server_name: 'p', server_body: 'return 204;\n server_name q' }, 'ConfigError', '/server_body', IN_BODY],
+] as const) {
+  test(`the field that is wrong is named: ${what}`, async (t) => {
+    const node = await shared();
+    const refused = errorOf(await node.call('POST', '/dyn_srv', { addr_port: web(node), ...fields }));
+    t.like(refused, { status: 400, code, details: [{ pointer }] });
+    t.regex(refused.text, text);
+  });
+}
+
+test('a body cannot move a server: PATCH refuses listen and server_name as well, with their places', async (t) => {
+  const node = await shared();
+  const place = { addr_port: web(node), server_name: 'still.org' };
+  t.is((await node.call('POST', '/dyn_srv', { ...place, server_body: 'return 200 still' })).status, 200);
+  const refused = await node.call('PATCH', '/dyn_srv', { ...place, server_body: 'return 204;\n  listen 1; server_name file.org' });
+  t.like(errorOf(refused), {
+    code: 'ConfigError',
+    details: [
+      { pointer: '/server_body', line: 2, column: 3 },
+      { pointer: '/server_body', line: 2, column: 13 },
+    ],
+  });
+  t.is(await body(node.srv.port('web'), 'still.org'), 'still');
+  const several = (await node.call('GET', '/dyn_srv')).json as { listens: string[]; server_body: string }[];
+  t.like(several[0], { listens: [web(node), `127.0.0.1:${node.srv.port('more')}`], server_body: 'return 200 "file";\n' });
+});
 
 test('servers are listed with their text', async (t) => {
   const node = await shared();
