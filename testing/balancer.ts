@@ -8,6 +8,7 @@ export class FakePeer implements UpstreamPeer {
   readonly server: string;
   readonly name: string;
   weight = 1;
+  route = '';
   backup = false;
   effectiveWeight = 1;
   active = 0;

@@ -127,8 +127,8 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
   // Ends last: all others have timers.
   instance.follow({ prepare: () => NOTHING_TO_DO, stop: () => timers.stop() });
   instance.follow(new LogSettings(log, { path: errorLog, level: 'error' }));
-  instance.follow(upstreams);
   instance.follow(moduleZones);
+  instance.follow(upstreams);
   instance.follow(http);
   return {
     replicas: [keyValue],

@@ -5,7 +5,7 @@ import type { ModuleKind } from '../module/manifest.js';
 import { ManifestError, type ManifestErrors } from './manifest-error.js';
 
 /** What the HTTP engine calls: also of modules of the control plane, which has one. */
-const HTTP_HOOKS = ['compile', 'compileServer', 'compileTls', 'compileVariables', 'balancer'];
+const HTTP_HOOKS = ['compile', 'compileServer', 'compileTls', 'compileVariables', 'balancer', 'affinity'];
 /** What srv calls. */
 const HOOKS = ['start', 'stop'];
 /** What it reads. */

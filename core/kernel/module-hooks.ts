@@ -4,7 +4,7 @@ import type { LimitedCall } from './call-limit.js';
 /** The methods of a module's object that the server calls. */
 export type ModuleHooks = Pick<
   HttpModule & Lifecycle,
-  'start' | 'stop' | 'compile' | 'compileServer' | 'compileTls' | 'compileVariables' | 'balancer'
+  'start' | 'stop' | 'compile' | 'compileServer' | 'compileTls' | 'compileVariables' | 'balancer' | 'affinity'
 >;
 
 /** The hooks of an object, each of them called through `limit`. */
@@ -13,7 +13,7 @@ export function limitedHooks(instance: ModuleHooks, limit: LimitedCall): ModuleH
     <A extends readonly unknown[], R>(method: (...args: A) => R) =>
     (...args: A): R =>
       limit(() => method.apply(instance, args as never));
-  const { start, stop, compile, compileServer, compileTls, compileVariables, balancer } = instance;
+  const { start, stop, compile, compileServer, compileTls, compileVariables, balancer, affinity } = instance;
   return {
     ...(start && { start: limited(start) }),
     ...(stop && { stop: limited(stop) }),
@@ -22,5 +22,6 @@ export function limitedHooks(instance: ModuleHooks, limit: LimitedCall): ModuleH
     ...(compileTls && { compileTls: limited(compileTls) }),
     ...(compileVariables && { compileVariables: limited(compileVariables) }),
     ...(balancer && { balancer: limited(balancer) }),
+    ...(affinity && { affinity: limited(affinity) }),
   };
 }

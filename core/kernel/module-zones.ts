@@ -93,6 +93,7 @@ export class ModuleZones extends Zones implements Follower {
       for (const directive of directivesOf(change.after.root, spec)) {
         errors.attempt(() => {
           const declaration = declarationOf(directive, spec, args);
+          if (declaration === undefined) return;
           assertUnbound(declaration, declared.get(declaration.name));
           declared.set(declaration.name, declaration);
         });
@@ -154,11 +155,13 @@ function* inHttp(http: Block, context: ContextName, name: string): Generator<Dir
   else for (const { block } of http.named('upstream')) if (block !== undefined) yield* block.named(name);
 }
 
-function declarationOf(directive: Directive, { registered, field }: ZoneSpec, args: ArgContext): Declaration {
+/** Undefined: the directive goes without a zone. */
+function declarationOf(directive: Directive, { registered, field }: ZoneSpec, args: ArgContext): Declaration | undefined {
   const value = readDirective(registered.signature, directive, args);
-  const { name, size } = (field === '' ? value : (value as Record<string, unknown>)[field]) as ZoneSize;
+  const zone = (field === '' ? value : (value as Record<string, unknown>)[field]) as ZoneSize | undefined;
+  if (zone === undefined) return undefined;
   const positional = directive.args.filter(({ text }) => registered.signature.keyed(text) === undefined);
-  return { directive, name, size, key: positional.map(({ text }) => text).join(' ') };
+  return { directive, ...zone, key: positional.map(({ text }) => text).join(' ') };
 }
 
 /** @throws ConfigError in nginx's words if the name is declared already */

@@ -36,6 +36,7 @@ export const STANDARD_MODULES: readonly string[] = [
   'srv_http_upstream_hash_module',
   'srv_http_upstream_ip_hash_module',
   'srv_http_upstream_random_module',
+  'srv_http_upstream_sticky_module',
   'srv_http_proxy_module',
   'srv_http_stub_status_module',
   'srv_http_static_module',

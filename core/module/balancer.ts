@@ -17,6 +17,8 @@ export interface UpstreamPeer {
   readonly name: string;
   /** As configured. */
   readonly weight: number;
+  /** `route=` of its line, which names it for sticky sessions; empty: it has none. */
+  readonly route: string;
   readonly backup: boolean;
   /** Weight in force, 0 to {@link weight}: failures and a slow start lower it for a while. */
   readonly effectiveWeight: number;

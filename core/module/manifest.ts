@@ -3,6 +3,7 @@ import 'reflect-metadata';
 import type { SecureContextOptions } from 'node:tls';
 import { injectable } from 'tsyringe';
 import type { Phase, Scope, HttpHandlers, VariableGetter, VariablePrefix } from './http.js';
+import type { Affinity } from './affinity.js';
 import type { BalancingMethod, UpstreamScope } from './balancer.js';
 import type { Setting } from './setting.js';
 import type { ArgContext, Directives } from './spec.js';
@@ -114,6 +115,8 @@ export interface HttpModule extends Lifecycle {
   compileVariables?(directive: Directive, context: DefinitionContext): Readonly<Record<string, VariableGetter>> | undefined;
   /** Called once for each `upstream` block with a directive of the module: the method it balances by. The last one in the block decides. */
   balancer?(scope: UpstreamScope): BalancingMethod | undefined;
+  /** As {@link balancer}: what binds clients to members, over the method of the upstream. */
+  affinity?(scope: UpstreamScope): Affinity | undefined;
   /** Variables that need the module's services. Same form as in the manifest. */
   readonly variables?: Readonly<Record<string, VariableGetter>>;
   /** Families of variables: `{ http_: rest => request => … }`. */

@@ -2,6 +2,7 @@ import type { Balancer, BalancingMethod } from '../module/balancer.js';
 import type { Directive } from '../module/tree.js';
 import { BalancedMembers, type ClaimableUpstream } from './balanced-members.js';
 import type { Choice } from './choice.js';
+import type { ChosenAffinity } from './member-bindings.js';
 import { Peer } from './peer.js';
 
 /** Proposals for one choice, before the next member in turn is taken instead. */
@@ -11,6 +12,8 @@ const MOST_PROPOSALS = 20;
 export interface ChosenMethod extends BalancingMethod {
   /** Name of the module. */
   readonly module: string;
+  /** What binds clients to members; undefined: nothing. */
+  readonly affinity?: ChosenAffinity;
   /** The lines of the block that it follows from: the same ones mean the same method. */
   readonly lines: readonly Directive[];
 }

@@ -141,6 +141,11 @@ export const enum Order {
   responseInflight,
 }
 
+const ORDERS = [Order.turns, Order.load, Order.headerTime, Order.responseTime, Order.headerInflight, Order.responseInflight] as const;
+
+/** The order that a word of a zone names. */
+export const orderOf = (word: number): Order => ORDERS[word] ?? Order.turns;
+
 export const isInflight = (order: Order): boolean => order === Order.headerInflight || order === Order.responseInflight;
 
 /** A class of weight: all members in full health that have it, the one to be chosen next first. */

@@ -7,8 +7,9 @@ import type { HttpModule } from '../module/manifest.js';
 import type { Directives } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
 import type { ChosenMethod } from './balancer.js';
+import type { ChosenAffinity } from './member-bindings.js';
 
-type Hooks = Pick<HttpModule, 'balancer'>;
+type Hooks = Pick<HttpModule, 'balancer' | 'affinity'>;
 
 /** A module that may give the method of an upstream. */
 interface MethodModule {
@@ -36,7 +37,9 @@ export class Methods {
     this.#modules = Array.from(modules).flatMap(({ name, hooks, declaration }) => {
       const directives = declaration.manifest.directives ?? {};
       const names = Object.entries(directives).flatMap(([key, spec]) => (spec.in.includes('upstream') ? [spec.name ?? key] : []));
-      return hooks.balancer === undefined ? [] : [{ name, hooks, names, reader: new ConfReader(directives) }];
+      return hooks.balancer === undefined && hooks.affinity === undefined
+        ? []
+        : [{ name, hooks, names, reader: new ConfReader(directives) }];
     });
   }
 
@@ -49,6 +52,12 @@ export class Methods {
   of(block: Directive): ChosenMethod | undefined {
     const lines = this.linesOf(block);
     if (lines.length === 0) return undefined;
+    const method = this.#balancerOf(block, lines);
+    const affinity = this.#modules.flatMap((module) => this.#askAffinity(module, block, lines)).at(-1);
+    return affinity === undefined ? method : { order: 'turns', module: affinity.module, lines, ...method, affinity };
+  }
+
+  #balancerOf(block: Directive, lines: readonly Directive[]): ChosenMethod | undefined {
     const found = this.#modules.flatMap((module) => this.#ask(module, block, lines));
     if (found.length < 2) return found[0]?.method;
     const order = [...block.block!];
@@ -61,20 +70,34 @@ export class Methods {
   #ask({ name, hooks, names, reader }: MethodModule, block: Directive, lines: readonly Directive[]): FoundMethod[] {
     const line = lines.findLast((candidate) => names.includes(candidate.name));
     if (line === undefined) return [];
-    const conf = reader.read({ context: 'upstream', block: block.block }, undefined, this.modules.args);
-    const method = balancerOf(hooks, name, { name: block.args[0]?.text ?? '', conf, directive: block, fail: failAt(block) });
+    const scope = this.#scopeOf(block, reader);
+    const method = called('balancer', name, scope, () => {
+      const given = hooks.balancer?.(scope) ?? undefined;
+      assertMethod(given);
+      return given;
+    });
     return method === undefined ? [] : [{ line, method: { ...method, module: name, lines } }];
+  }
+
+  #askAffinity({ name, hooks, names, reader }: MethodModule, block: Directive, lines: readonly Directive[]): ChosenAffinity[] {
+    if (hooks.affinity === undefined || !lines.some((line) => names.includes(line.name))) return [];
+    const scope = this.#scopeOf(block, reader);
+    const affinity = called('affinity', name, scope, () => hooks.affinity?.(scope) ?? undefined);
+    return affinity === undefined ? [] : [{ ...affinity, module: name }];
+  }
+
+  #scopeOf(block: Directive, reader: ConfReader<Directives>): UpstreamScope {
+    const conf = reader.read({ context: 'upstream', block: block.block }, undefined, this.modules.args);
+    return { name: block.args[0]?.text ?? '', conf, directive: block, fail: failAt(block) };
   }
 }
 
-function balancerOf(hooks: Hooks, module: string, scope: UpstreamScope): BalancingMethod | undefined {
+function called<T>(hook: keyof Hooks, module: string, scope: UpstreamScope, call: () => T): T {
   try {
-    const method = hooks.balancer?.(scope) ?? undefined;
-    assertMethod(method);
-    return method;
+    return call();
   } catch (error) {
     if (configErrorsOf(error)) throw error;
-    throw errorAt(scope.directive, `"balancer" of module "${module}" failed: ${error instanceof Error ? error.message : String(error)}`);
+    throw errorAt(scope.directive, `"${hook}" of module "${module}" failed: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 

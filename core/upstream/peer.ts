@@ -65,6 +65,10 @@ export class Peer implements UpstreamPeer {
     return this.member.settings.weight;
   }
 
+  get route(): string {
+    return this.member.settings.route;
+  }
+
   get backup(): boolean {
     return this.member.settings.backup;
   }

@@ -1,6 +1,6 @@
 import { numberOf, wordOf } from '../zone/offsets.js';
 import type { Zone } from '../zone/zone.js';
-import { F, isInflight, Order, RotationW, W } from './layout.js';
+import { F, isInflight, Order, orderOf, RotationW, W } from './layout.js';
 
 /** Longest time that counts, so that products with it stay exact. Milliseconds. */
 const LONGEST = 2 ** 31;
@@ -19,7 +19,7 @@ export class ResponseTimes {
   ) {}
 
   get #order(): Order {
-    return this.zone.u32[this.head + RotationW.order]!;
+    return orderOf(this.zone.u32[this.head + RotationW.order]!);
   }
 
   get inUse(): boolean {

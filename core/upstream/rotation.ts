@@ -1,5 +1,5 @@
 import type { Zone } from '../zone/zone.js';
-import { F, Flag, Home, Order, RotationF, RotationW, UNIT, W, WeightClass } from './layout.js';
+import { F, Flag, Home, Order, orderOf, RotationF, RotationW, UNIT, W, WeightClass } from './layout.js';
 import { LoadHeap } from './load-heap.js';
 import { insertBetween, unlink } from './record-list.js';
 import { ResponseTimes } from './response-times.js';
@@ -57,7 +57,7 @@ export class Rotation {
   }
 
   get order(): Order {
-    return this.zone.u32[this.#words + RotationW.order]!;
+    return orderOf(this.zone.u32[this.#words + RotationW.order]!);
   }
 
   /** Makes room for `records` in an order, by default the one in force. False: the zone is full. */
@@ -251,9 +251,9 @@ export class Rotation {
     if (u32[wordOf(record) + W.fails] !== 0) this.settle(record, now);
   }
 
-  /** Whether a member may be chosen now. */
-  isUsable(record: number, now: number): boolean {
-    const home = this.#homeOf(record, now);
+  /** Whether a member may be chosen now. @param idle flags of which none may be set */
+  isUsable(record: number, now: number, idle: number = Flag.IDLE): boolean {
+    const home = this.#homeOf(record, now, idle);
     return home !== Home.none && home !== Home.resting;
   }
 
@@ -290,10 +290,10 @@ export class Rotation {
     return woken;
   }
 
-  #homeOf(record: number, now: number): Home {
+  #homeOf(record: number, now: number, idle: number = Flag.IDLE): Home {
     const { u32, f64 } = this.zone;
     const words = wordOf(record);
-    if ((u32[words + W.flags]! & Flag.IDLE) !== 0) return Home.none;
+    if ((u32[words + W.flags]! & idle) !== 0) return Home.none;
     const maxConns = u32[words + W.maxConns]!;
     if (maxConns !== 0 && u32[words + W.active]! >= maxConns) return Home.none;
     const maxFails = u32[words + W.maxFails]!;

@@ -9,7 +9,8 @@ import { Choice } from './choice.js';
 import { formatAddress } from '../module/address.js';
 import type { UpstreamMemory } from './upstream-memory.js';
 import { KeepalivePool, type KeepaliveSettings } from './keepalive.js';
-import { F, Order, W } from './layout.js';
+import { F, Flag, Order, W } from './layout.js';
+import { MemberBindings } from './member-bindings.js';
 import { stateOf, type StateChange } from './member-state.js';
 import { Peer, type Member, type PeerHome } from './peer.js';
 import { nextPeer } from './round-robin.js';
@@ -65,6 +66,8 @@ export class Upstream implements ClaimableUpstream, PeerHome {
   readonly #freeSlots: number[] = [];
   /** Undefined: the order of the upstream decides. */
   #balancer: ModuleBalancer | undefined;
+  /** Undefined: no client is bound to a member. */
+  #bindings: MemberBindings | undefined;
   readonly #attempts: Attempts;
   /** Members in force that are `down`. */
   #down = 0;
@@ -116,12 +119,14 @@ export class Upstream implements ClaimableUpstream, PeerHome {
 
   /** What the members for a request are chosen with; undefined: not needed before one of them has failed. */
   choiceFor(request: HttpRequest): Choice | undefined {
-    return this.#balancer === undefined ? undefined : new Choice(request);
+    return this.#balancer === undefined && this.#bindings === undefined ? undefined : new Choice(request);
   }
 
   /** Chooses a member, which has one more request then. Undefined: none may be chosen. */
   pick(choice?: Choice): Peer | undefined {
     if (this.now > this.#lastPick) return undefined;
+    const bound = choice && this.#bindings?.pick(choice);
+    if (bound !== undefined) return bound;
     return this.#balancer === undefined ? this.#next(choice) : this.#balancer.pick(choice ?? new Choice(undefined));
   }
 
@@ -130,10 +135,19 @@ export class Upstream implements ClaimableUpstream, PeerHome {
   }
 
   claim(peer: Peer): boolean {
+    return this.#claim(peer, Flag.IDLE);
+  }
+
+  claimBound(peer: Peer): boolean {
+    return this.#claim(peer, Flag.IDLE & ~Flag.DRAIN);
+  }
+
+  /** @param idle flags of which none may be set */
+  #claim(peer: Peer, idle: number): boolean {
     const { memory, now } = this;
     memory.enter(now);
     const rotation = memory.rotationOf(peer.offset);
-    const usable = !peer.removed && this.peerAt(peer.offset) === peer && rotation.isUsable(peer.offset, now);
+    const usable = !peer.removed && this.peerAt(peer.offset) === peer && rotation.isUsable(peer.offset, now, idle);
     if (usable) {
       rotation.beginTrial(peer.offset, now);
       this.#attempts.begin(peer.offset, now);
@@ -183,6 +197,16 @@ export class Upstream implements ClaimableUpstream, PeerHome {
     this.memory.leave();
   }
 
+  /** The response of this member goes to the client: its header is not sent yet. */
+  responded(request: HttpRequest, peer: Peer): void {
+    this.#bindings?.responded(request, peer);
+  }
+
+  /** The response of this member has arrived to its end. */
+  completed(request: HttpRequest, peer: Peer): void {
+    this.#bindings?.completed(request, peer);
+  }
+
   /** The exchange is over, before {@link free}. @param responseMs since it began; -1: there was no complete response */
   finished(peer: Peer, sent: number, received: number, responseMs: number): void {
     if (peer.picked === 0) return;
@@ -211,6 +235,7 @@ export class Upstream implements ClaimableUpstream, PeerHome {
         this.#peers.set(peer.id, peer);
         if (peer.member.settings.down) this.#down++;
         this.#balancer?.added(peer);
+        this.#bindings?.added(peer);
       },
       abort: () => {
         if (this.#slots[peer.slot] === peer) this.#slots[peer.slot] = undefined;
@@ -233,6 +258,7 @@ export class Upstream implements ClaimableUpstream, PeerHome {
         this.#down += Number(member.settings.down) - Number(peer.member.settings.down);
         peer.member = member;
         this.#balancer?.changed(peer);
+        this.#bindings?.changed(peer);
       },
       abort: () => {
         if (options.owner) this.#locked(() => memory.cancel(member.settings, weightClass));
@@ -257,6 +283,7 @@ export class Upstream implements ClaimableUpstream, PeerHome {
           if (peer.member.settings.down) this.#down--;
         }
         this.#balancer?.removed(peer);
+        this.#bindings?.removed(peer);
         this.keepalive.drop(peer);
       },
       abort: () => {},
@@ -270,14 +297,19 @@ export class Upstream implements ClaimableUpstream, PeerHome {
    */
   prepareMethod(method: ChosenMethod | undefined): Pick<PreparedMember, 'commit' | 'abort'> {
     const { memory, options } = this;
-    const order = orderOf(method);
+    const order = orderFor(method);
     if (options.owner && !this.#locked(() => memory.reserveOrder(order))) throw new ZoneFull();
     const balancer = method?.create === undefined || options.worker < 0 ? undefined : new ModuleBalancer(this, method);
-    for (const peer of this.peers) balancer?.added(peer);
+    const bindings = method?.affinity === undefined || options.worker < 0 ? undefined : new MemberBindings(this, method.affinity);
+    for (const peer of this.peers) {
+      balancer?.added(peer);
+      bindings?.added(peer);
+    }
     return {
       commit: () => {
         if (options.owner) this.#locked((now) => memory.setOrder(order, now));
         this.#balancer = balancer;
+        this.#bindings = bindings;
       },
       abort: () => {},
     };
@@ -400,7 +432,7 @@ export class Upstream implements ClaimableUpstream, PeerHome {
   }
 }
 
-function orderOf(method: ChosenMethod | undefined): Order {
+function orderFor(method: ChosenMethod | undefined): Order {
   const isInflight = method?.inflight === true;
   if (method?.order === 'header_time') return isInflight ? Order.headerInflight : Order.headerTime;
   if (method?.order === 'response_time') return isInflight ? Order.responseInflight : Order.responseTime;

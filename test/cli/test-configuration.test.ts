@@ -132,8 +132,8 @@ http {
   const { code, stderr } = await check(t, conf);
   t.is(code, 0);
   const warnings = [...stderr.matchAll(/^srv: \[warn\] "(\w+)" has no effect in this version: .* in \S+:3$/gm)].map(([, name]) => name);
-  t.deepEqual(warnings, ['route', 'resolve', 'service'], stderr);
-  t.is([...stderr.matchAll(/\[warn\]/g)].length, 3, stderr);
+  t.deepEqual(warnings, ['resolve', 'service'], stderr);
+  t.is([...stderr.matchAll(/\[warn\]/g)].length, 2, stderr);
 });
 
 test('a directive of -g that the file repeats is a duplicate', async (t) => {

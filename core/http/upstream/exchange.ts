@@ -277,6 +277,7 @@ export class Exchange implements RequestOwner, PeerUser, UpstreamTrace, Response
     route.fields.logRepeats(head, request);
     const response: MemberResponse = { head, connection, bytes, bodyStart, borrowed };
     for (const step of route.steps) if (step(this, response)) return;
+    upstream.responded(request, peer);
     const relay = new ResponseRelay(request, route, connection, head, this);
     this.#relay = relay;
     this.#relayed(relay.start(head, bytes, bodyStart, borrowed), relay, bytes.length - bodyStart);
@@ -325,7 +326,9 @@ export class Exchange implements RequestOwner, PeerUser, UpstreamTrace, Response
 
   #complete(relay: ResponseRelay): void {
     const { request } = this;
-    this.#attempts.current?.completed();
+    const { current } = this.#attempts;
+    current?.completed();
+    if (current?.peer !== undefined) this.upstream.completed(request, current.peer);
     this.#release(relay.leavesReusable && this.#feed.isSent, false);
     this.#feed.stop();
     const buffer = relay.flow?.buffer;
