@@ -17,6 +17,7 @@ import { tempFolder, writeInto } from '../harness/temp.js';
 
 const { cert, key } = selfSigned('localhost');
 const TLS = 'ssl_certificate c.pem; ssl_certificate_key c.key;';
+const BASIC = 'auth_basic x; auth_basic_user_file open;';
 const MAIN = `helper broker modules/srv_helper_broker_module.so conf/broker.conf;
 helper ctrl modules/srv_helper_ctrl_module.so conf/ctrl.conf; events {}`;
 
@@ -52,6 +53,15 @@ test('an API that other machines reach requires authentication', async (t) => {
     [`server { listen %%PORT_a%%; ${TLS} ssl_verify_client on; ssl_client_certificate c.pem; ${api} }`, all],
     [`server { listen %%PORT_a%% ssl; ${TLS} ssl_verify_client optional; ssl_client_certificate c.pem; ${api} }`, all],
     [`server { listen %%PORT_a%%; api_tokens off; ${api} }`, all],
+    [`server { listen %%PORT_a%%; satisfy any; allow all; ${BASIC} ${api} }`, all],
+    [`server { listen %%PORT_a%%; ${BASIC} location /api { satisfy any; allow 10.0.0.0/8; deny all; dyn_module_api; } }`, all],
+    [`server { listen %%PORT_a%%; satisfy any; ${BASIC} location / { allow all; location /api { dyn_module_api; } } }`, all],
+    [`server { listen %%PORT_a%%; satisfy any; allow all; auth_request /auth; ${api} }`, all],
+    [`server { listen %%PORT_a%%; ${BASIC} location /api { auth_basic off; dyn_module_api; } }`, all],
+    [`server { listen %%PORT_a%%; ${BASIC} location / { auth_basic off; location /api { dyn_module_api; } } }`, all],
+    [`server { listen %%PORT_a%%; ${BASIC} location /api { limit_except GET { auth_basic off; } dyn_module_api; } }`, all],
+    [`server { listen %%PORT_a%%; auth_basic $http_x; auth_basic_user_file open; ${api} }`, all],
+    [`server { listen %%PORT_a%%; location /api { dyn_module_api; api_limit_except kv GET { ${BASIC} } } }`, all],
   ];
   await assertErrors(
     t,
@@ -61,6 +71,8 @@ test('an API that other machines reach requires authentication', async (t) => {
     `server { listen 127.0.0.1:%%PORT_a%%; listen 127.1.2.3:%%PORT_a%%; listen unix:%%PREFIX%%/s; ${api} }`,
     `server { listen [::1]:%%PORT_a%%; ${api} }`,
     `server { listen %%PORT_a%%; auth_basic x; auth_basic_user_file open; ${api} }`,
+    `server { listen %%PORT_a%%; satisfy any; ${BASIC} location /api { satisfy all; allow 10.0.0.0/8; deny all; dyn_module_api; } }`,
+    `server { listen %%PORT_a%%; auth_basic "API of $host"; auth_basic_user_file open; ${api} }`,
     `server { listen %%PORT_a%% ssl; ${TLS} ssl_verify_client on; ssl_client_certificate c.pem; ${api} }`,
     `server { listen %%PORT_a%%; auth_request /auth; ${api} }`,
     'server { listen %%PORT_a%%; location / { return 204; } }',

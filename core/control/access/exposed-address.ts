@@ -62,8 +62,20 @@ export function assertNotExposed(scope: Scope, access: LocationAccess): void {
     scope.advise(`tokens for the API on "${plain.address}" are sent unencrypted, use "listen ... ssl"`, plain.line);
 }
 
-/** Every request of the location is authenticated by another module. */
+/**
+ * Every request of the location is authenticated by another module. With `satisfy any` it is not: an `allow` that fits lets clients in without
+ * a password.
+ */
 function hasAuthentication(scope: Scope): boolean {
-  const isOn = (name: string): boolean => scope.lines(name).some(({ args }) => args[0]?.text !== 'off');
-  return (isOn('auth_basic') && isOn('auth_basic_user_file')) || isOn('auth_request');
+  if (scope.lines('satisfy').some(({ args }) => args[0]?.text === 'any')) return false;
+  if (scope.lines('auth_request').some(({ args }) => args[0]?.text !== 'off')) return true;
+  const exceptions = [...(scope.directive?.block?.named('limit_except') ?? [])];
+  const realms = [...scope.lines('auth_basic'), ...exceptions.flatMap(({ block }) => [...(block?.named('auth_basic') ?? [])])];
+  return realms.length > 0 && !realms.some(mayBeOff) && scope.lines('auth_basic_user_file').length > 0;
+}
+
+/** A realm is off by its text, or by that of the variables that it begins with. */
+function mayBeOff({ args }: Directive): boolean {
+  const [text = ''] = args[0]?.text.split('$', 1) ?? [];
+  return 'off'.startsWith(text);
 }
