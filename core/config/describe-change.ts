@@ -2,6 +2,9 @@
 import type { Directive } from '../module/tree.js';
 import { exactDirective, shownDirective, shownHead } from '../module/print.js';
 import { ROOT_ID, sameHead, type DirectiveData, type TreeOperation } from './operations.js';
+import { shownText } from '../module/secrets.js';
+import type { ContextName } from '../module/spec.js';
+import type { SpecRegistry } from './registry.js';
 import type { Tree } from './tree.js';
 
 /**
@@ -13,9 +16,10 @@ import type { Tree } from './tree.js';
  *
  * A line without a sign names the block that the following ones are in; `main` is the top level.
  * @param operations what turned `before` into `after`
+ * @param specs how blocks without arguments are called that a block may have several of (`server`)
  */
-export function describeChange(before: Tree, after: Tree, operations: readonly TreeOperation[]): string[] {
-  const text = new ChangeText(before, after);
+export function describeChange(before: Tree, after: Tree, operations: readonly TreeOperation[], specs: SpecRegistry): string[] {
+  const text = new ChangeText(before, after, specs);
   for (const operation of operations) text.operation(operation);
   return text.lines;
 }
@@ -31,6 +35,7 @@ class ChangeText {
   constructor(
     private readonly before: Tree,
     private readonly after: Tree,
+    private readonly specs: SpecRegistry,
   ) {}
 
   operation(operation: TreeOperation): void {
@@ -60,7 +65,18 @@ class ChangeText {
 
   private pathTo(id: number): readonly string[] {
     const path = this.after.pathOf(id);
-    return (path.length > 0 ? path : this.before.pathOf(id)).map(shownHead);
+    let context: ContextName | undefined = 'main';
+    return (path.length > 0 ? path : this.before.pathOf(id)).map((directive) => {
+      const shown = this.name(directive, context);
+      context = context && this.specs.contextInside(context, directive.name);
+      return shown;
+    });
+  }
+
+  private name(directive: Directive, context: ContextName | undefined): string {
+    const spec = context && directive.args.length === 0 ? this.specs.find(context, directive.name)?.spec : undefined;
+    const identity = spec?.identity === undefined ? '' : this.specs.identityOf(directive, spec);
+    return identity === '' ? shownHead(directive) : shownText(`${directive.name} ${identity}`);
   }
 
   private changed(old: Part, now: Part, path: readonly string[]): void {

@@ -3,10 +3,10 @@ import type { SpecRegistry } from '../config/registry.js';
 import type { ConfigTree } from '../config/tree.js';
 import type { ArgContext } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
-import { Addresses, addressIn, below, keyIdentity, numberedStep, stepOf } from './address.js';
+import { Addresses, addressIn, below, keyIdentity, numberedStep, stepOf, stepsIn } from './address.js';
 import type { ResolvedEdit } from './edits.js';
 import { Neighbours } from './neighbours.js';
-import { isOrderedLine, orderedLines } from './ordered-lines.js';
+import { isOrderedLine, notedLines, type NotedLine } from './ordered-lines.js';
 import { placeOfLine } from './state-line-place.js';
 import { stateFileOf } from './state-files.js';
 import type { Store } from './store.js';
@@ -29,7 +29,9 @@ export interface AddressChange {
    * Of a line whose order among others may matter: all such lines that its block had before the transaction; `true` where an earlier change of
    * the transaction has them.
    */
-  readonly lines?: readonly string[] | true;
+  readonly lines?: readonly NotedLine[] | true;
+  /** Of what went: the last step of the address of what stood behind it; absent: it was the last one. */
+  readonly next?: string;
 }
 
 /** One transaction as it is written. */
@@ -42,6 +44,7 @@ export class JournalEntry {
   /** Blocks whose lines are noted, by id. */
   readonly #noted = new Set<number>();
   readonly #besideAfter: Neighbours;
+  readonly #besideBefore: Neighbours;
   /** By the id of what has the block: the directives that a state file holds of it. */
   readonly #held = new Map<number, string | undefined>();
   /** Whether an address that this transaction wrote was removed before it. */
@@ -58,6 +61,7 @@ export class JournalEntry {
     this.#before = new Addresses(before, registry, (address) => this.#removedBefore.get(address) ?? removed(address));
     this.#after = new Addresses(after, registry, removed);
     this.#besideAfter = new Neighbours(after);
+    this.#besideBefore = new Neighbours(before);
   }
 
   record(edit: ResolvedEdit): void {
@@ -93,7 +97,7 @@ export class JournalEntry {
       if (at < first) continue;
       const isNoted = this.#noted.has(parent);
       this.#noted.add(parent);
-      const lines = isNoted ? true : orderedLines(block, context, registry).map((one) => exactDirective(one));
+      const lines = isNoted ? true : notedLines(block, context, registry, ({ id }) => stepsIn(this.#before.of(id)).at(-1) ?? '');
       this.changes[at] = { ...change, lines };
     }
   }
@@ -177,6 +181,7 @@ export class JournalEntry {
     const address = this.#before.of(old.id);
     const known = this.store.overlay.get(address);
     const text = exactDirective(old);
+    const next = this.#nextStep(old);
     this.#keepPlaces(old, address);
     this.#forgetBelow(address);
     if (known?.op === 'add' && !this.#isCountedOn(old, known)) this.#forgetAddition(known);
@@ -184,7 +189,14 @@ export class JournalEntry {
       const was = known === undefined ? text : known.was;
       this.#put({ address, op: 'remove', parent: this.#before.around(old.id), text, was, key: old.key }, known);
     }
-    this.changes.push({ address, before: text });
+    this.changes.push({ address, before: text, ...next });
+  }
+
+  /** What stood behind something that goes. */
+  #nextStep(old: Directive): Pick<AddressChange, 'next'> {
+    const next = this.#besideBefore.next(old);
+    const step = next && stepsIn(this.#before.of(next.id)).at(-1);
+    return step === undefined ? {} : { next: step };
   }
 
   /** What was put in front of a directive that goes is in front of the next one then. */
@@ -259,6 +271,7 @@ export class JournalEntry {
       address: addresses.of(id),
       ...(old && { before: exactDirective(old) }),
       ...(text !== undefined && { after: text }),
+      ...(old && now === undefined && this.#nextStep(old)),
     });
   }
 

@@ -1,38 +1,40 @@
 import type { ConfigTree } from '../config/tree.js';
 import type { Directive } from '../module/tree.js';
 
-/** The directives in front of others in one tree. Those of a whole block are kept when a second of its directives is asked for: then it may be all. */
+/** One block in its order. */
+interface Order {
+  readonly directives: readonly Directive[];
+  /** By id. */
+  readonly places: ReadonlyMap<number, number>;
+}
+
+/** The directives beside others in one tree. The order of a whole block is kept when a second of its directives is asked for: then it may be all. */
 export class Neighbours {
-  /** By the id of what has the block, then by their own. */
-  readonly #blocks = new Map<number, ReadonlyMap<number, Directive> | undefined>();
+  /** By the id of what has the block. */
+  readonly #orders = new Map<number, Order | undefined>();
 
   constructor(private readonly tree: ConfigTree) {}
 
-  previous({ id }: Directive): Directive | undefined {
+  previous(directive: Directive): Directive | undefined {
+    return this.#beside(directive, -1);
+  }
+
+  next(directive: Directive): Directive | undefined {
+    return this.#beside(directive, 1);
+  }
+
+  #beside({ id }: Directive, distance: number): Directive | undefined {
     const parent = this.tree.parentOf(id);
-    const block = parent?.block ?? this.tree.root;
     const at = parent?.id ?? 0;
-    if (this.#blocks.has(at)) {
-      const known = this.#blocks.get(at) ?? previousOfEach(block);
-      this.#blocks.set(at, known);
-      return known.get(id);
+    const directives = [...(parent?.block ?? this.tree.root)];
+    if (!this.#orders.has(at)) {
+      this.#orders.set(at, undefined);
+      return directives[directives.findIndex((one) => one.id === id) + distance];
     }
-    this.#blocks.set(at, undefined);
-    let previous: Directive | undefined;
-    for (const directive of block) {
-      if (directive.id === id) return previous;
-      previous = directive;
-    }
-    return undefined;
+    const order = this.#orders.get(at) ?? orderOf(directives);
+    this.#orders.set(at, order);
+    return order.directives[(order.places.get(id) ?? -2) + distance];
   }
 }
 
-function previousOfEach(block: Iterable<Directive>): ReadonlyMap<number, Directive> {
-  const previous = new Map<number, Directive>();
-  let last: Directive | undefined;
-  for (const directive of block) {
-    if (last !== undefined) previous.set(directive.id, last);
-    last = directive;
-  }
-  return previous;
-}
+const orderOf = (directives: readonly Directive[]): Order => ({ directives, places: new Map(directives.map(({ id }, at) => [id, at])) });

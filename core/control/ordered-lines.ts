@@ -16,22 +16,40 @@ export function orderedLines(block: Block, context: ContextName, registry: SpecR
   return [...block].filter((directive) => isOrderedLine(directive, context, registry));
 }
 
-/** A step of the way from one list to another. */
-export type LineStep = { readonly remove: Directive } | { readonly add: string; readonly before: Directive | undefined };
+/** A line as the history has it, with the step of what stood behind it where that is no such line. */
+export type NotedLine = string | readonly [text: string, next: string];
 
-/** The steps that make a list of texts of the lines of a block; as many lines as possible stay where they are. */
-export function* lineSteps(current: readonly Directive[], wanted: readonly string[]): Generator<LineStep> {
-  const free = Map.groupBy(current, (line) => exactDirective(line));
-  const kept = wanted.map((text) => free.get(text)?.shift());
-  const places = new Map(current.map((line, at) => [line, at]));
-  const known = kept.filter((line) => line !== undefined);
-  const stay = new Set(longestIncreasing(known.map((line) => places.get(line) ?? 0)).map((at) => known[at]));
-  for (const line of current) if (!stay.has(line)) yield { remove: line };
-  const next = kept.filter((line) => stay.has(line)).values();
-  let before = next.next().value;
-  for (const [at, text] of wanted.entries()) {
-    const line = kept[at];
-    if (line !== undefined && line === before) before = next.next().value;
-    else yield { add: text, before };
+export const textOf = (line: NotedLine): string => (typeof line === 'string' ? line : line[0]);
+
+/** @param stepOf the step of a directive of the block, number included */
+export function notedLines(
+  block: Block,
+  context: ContextName,
+  registry: SpecRegistry,
+  stepOf: (directive: Directive) => string,
+): readonly NotedLine[] {
+  const noted: NotedLine[] = [];
+  let last: string | undefined;
+  for (const directive of block) {
+    const isLine = isOrderedLine(directive, context, registry);
+    if (last !== undefined) noted.push(isLine ? last : [last, stepOf(directive)]);
+    last = isLine ? exactDirective(directive) : undefined;
   }
+  return last === undefined ? noted : [...noted, last];
+}
+
+/**
+ * What of the lines of a block goes, and for each wanted line the one that stays for it; undefined: it is to be added. As many lines as
+ * possible stay where they are.
+ */
+export function lineChanges(
+  current: readonly Directive[],
+  wanted: readonly NotedLine[],
+): { readonly removed: readonly Directive[]; readonly kept: readonly (Directive | undefined)[] } {
+  const free = Map.groupBy(current, (line) => exactDirective(line));
+  const found = wanted.map((line) => free.get(textOf(line))?.shift());
+  const places = new Map(current.map((line, at) => [line, at]));
+  const known = found.filter((line) => line !== undefined);
+  const stay = new Set(longestIncreasing(known.map((line) => places.get(line) ?? 0)).map((at) => known[at]));
+  return { removed: current.filter((line) => !stay.has(line)), kept: found.map((line) => (stay.has(line) ? line : undefined)) };
 }

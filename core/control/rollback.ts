@@ -8,7 +8,7 @@ import type { Block, Directive } from '../module/tree.js';
 import { Addresses, readable, ROOT_ADDRESS, stepsIn, addressOf } from './address.js';
 import { keyedOperation, withKeys, type EditSurroundings, type ResolvedEdit } from './edits.js';
 import type { AddressChange } from './journal-entry.js';
-import { lineSteps, orderedLines } from './ordered-lines.js';
+import { lineChanges, orderedLines, textOf, type NotedLine } from './ordered-lines.js';
 import { parseDirective, toDirectives } from './parse-directive.js';
 
 export interface RollbackSurroundings extends EditSurroundings {
@@ -22,26 +22,44 @@ export interface RollbackSurroundings extends EditSurroundings {
  * @throws ApiError 409 `RollbackImpossible` when what a change is about stood in a block that is not there any more
  */
 export function rollbackEdits(changes: Iterable<AddressChange>, around: RollbackSurroundings): ResolvedEdit[] {
-  const wanted = new Map<string, string | undefined>();
-  /** Lines whose order may matter, by the address of their block. */
-  const lists = new Map<string, readonly string[]>();
-  for (const { address, before, lines } of changes) {
-    if (lines === undefined) {
-      wanted.set(address, before);
-      // What the whole block was before says what its lines were.
-      for (const block of lists.keys()) if (isWithin(block, address)) lists.delete(block);
-    } else if (lines !== true) lists.set(blockOf(address), lines);
-  }
-  const places = [...wanted].map(([address, text]) => ({ address, text, steps: stepsIn(address) }));
-  const rollback = new Rollback(around);
+  const { places, lists } = wantedPlaces([...changes].toReversed());
+  const rollback = new Rollback(around, places);
   // What is in a block that comes back is put right after it.
-  for (const place of places.toSorted((a, b) => a.steps.length - b.steps.length)) rollback.restore(place);
-  const gone = places.filter(({ text }) => text === undefined);
-  for (const [block, lines] of lists) if (!gone.some(({ address }) => isWithin(block, address))) rollback.restoreLines(block, lines);
+  for (const place of [...places.values()].toSorted((a, b) => a.steps.length - b.steps.length)) rollback.restore(place);
+  for (const [block, lines] of lists) rollback.restoreLines(block, lines);
   return rollback.edits;
 }
 
-const isWithin = (address: string, block: string): boolean => address === block || address.startsWith(`${block},`);
+/** How everything was before the first of the changes, which are given the oldest first. */
+function wantedPlaces(changes: readonly AddressChange[]) {
+  const places = new Map<string, WantedPlace>();
+  /** Lines whose order may matter, by the address of their block. */
+  const lists = new Map<string, readonly NotedLine[]>();
+  const nexts = new Map<string, string>();
+  for (const { address, before, after, next, lines } of changes) {
+    // How a block was says how all in it was.
+    if (isWithinAny(address, places)) {
+      if (after === undefined && places.has(address) && !nexts.has(address)) nexts.set(address, next ?? '');
+    } else if (lines === undefined) {
+      places.set(address, { address, text: before, steps: stepsIn(address) });
+      if (after === undefined) nexts.set(address, next ?? '');
+    } else if (lines !== true && !lists.has(blockOf(address))) lists.set(blockOf(address), lines);
+  }
+  // What went last comes back first: then all is there that something was put in front of.
+  for (const [address, next] of [...nexts].toReversed()) {
+    const place = places.get(address);
+    if (place === undefined) continue;
+    places.delete(address);
+    places.set(address, next === '' ? place : { ...place, next: addressOf(blockOf(address), next) });
+  }
+  return { places, lists };
+}
+
+/** Whether it is one of the addresses, or below one. */
+function isWithinAny(address: string, places: ReadonlyMap<string, unknown>): boolean {
+  let block = ROOT_ADDRESS;
+  return stepsIn(address).some((step) => places.has((block = addressOf(block, step))));
+}
 
 /** The address of the block that something stands in. */
 function blockOf(address: string): string {
@@ -53,6 +71,8 @@ interface WantedPlace {
   /** Undefined: nothing was there. */
   readonly text: string | undefined;
   readonly steps: readonly string[];
+  /** Address of what stood behind it; undefined: it was the last one, or did not go. */
+  readonly next?: string;
 }
 
 /** A block on the way back. */
@@ -66,40 +86,81 @@ interface BlockAt {
 /** Goes back address by address, on trees that have what came before. */
 class Rollback {
   readonly edits: ResolvedEdit[] = [];
+  /** By the id of what comes back or changes: where its edit is. */
+  readonly #owners = new Map<number, number>();
   readonly #restored = new Set<string>();
+  readonly #done = new Set<WantedPlace>();
   #tree: ConfigTree;
 
-  constructor(private readonly around: RollbackSurroundings) {
+  constructor(
+    private readonly around: RollbackSurroundings,
+    private readonly places: ReadonlyMap<string, WantedPlace>,
+  ) {
     this.#tree = around.tree;
   }
 
-  restore({ address, text, steps }: WantedPlace): void {
+  /** After what it is put in front of. */
+  restore(place: WantedPlace): void {
+    const chain: WantedPlace[] = [];
+    for (let at: WantedPlace | undefined = place; at !== undefined && !this.#done.has(at); at = this.places.get(at.next ?? '')) {
+      this.#done.add(at);
+      chain.push(at);
+    }
+    for (const at of chain.toReversed()) this.#restore(at);
+  }
+
+  #restore({ address, text, steps, next }: WantedPlace): void {
     const parent = this.#blockAt(steps.slice(0, -1));
     const target = parent && this.#childAt(parent, address);
     if (text === undefined) {
-      if (target !== undefined) this.#push({ op: 'remove', id: target.id, operations: [{ op: 'remove', id: target.id }] });
+      if (target !== undefined) this.#remove(target);
     } else if (parent === undefined)
       throw new ApiError(409, 'RollbackImpossible', `${readable(address)} stood in a block that the configuration does not have any more`);
-    else if (target === undefined) this.#add(parent, address, text);
+    else if (target === undefined) this.#add(parent, address, text, next === undefined ? undefined : this.#childAt(parent, next));
     else if (exactDirective(target) !== text) this.#replace(target, parent.context, text);
   }
 
   /** @throws ApiError 409 `RollbackImpossible` */
-  restoreLines(address: string, lines: readonly string[]): void {
+  restoreLines(address: string, lines: readonly NotedLine[]): void {
     const parent = this.#blockAt(stepsIn(address));
     if (parent === undefined) throw new ApiError(409, 'RollbackImpossible', `${readable(address)} is not in the configuration any more`);
     const { ids, file, registry } = this.around;
-    for (const step of lineSteps(orderedLines(parent.block, parent.context, registry), lines)) {
-      if ('remove' in step) this.#push({ op: 'remove', id: step.remove.id, operations: [{ op: 'remove', id: step.remove.id }] });
-      else {
-        const directive = parseDirective(step.add, ids, file);
-        const place = step.before && { before: step.before.id };
-        this.#push({ op: 'add', id: directive.id, operations: [{ op: 'add', parent: parent.id, directive, ...place }] });
-      }
+    const { removed, kept } = lineChanges(orderedLines(parent.block, parent.context, registry), lines);
+    for (const line of removed) this.#remove(line);
+    let following: number | undefined;
+    // From the last one on: what a line is put in front of is there then.
+    for (const [at, line] of [...lines.entries()].toReversed()) {
+      const known = kept[at];
+      if (known === undefined) {
+        const directive = parseDirective(textOf(line), ids, file);
+        const previous = kept.slice(0, at).findLast((one) => one !== undefined);
+        const before = this.#besideOthers(address, line, previous?.id, following) ?? following;
+        const operation = { op: 'add', parent: parent.id, directive, ...(before !== undefined && { before }) } as const;
+        this.#push({ op: 'add', id: directive.id, operations: [operation] });
+        following = directive.id;
+      } else following = known.id;
     }
   }
 
-  #add(parent: BlockAt, address: string, text: string): void {
+  /** The directive of another kind that the line stood in front of, if that is between the lines around it. */
+  #besideOthers(address: string, line: NotedLine, previous: number | undefined, following: number | undefined): number | undefined {
+    if (typeof line === 'string') return undefined;
+    const parent = this.#blockAt(stepsIn(address));
+    const other = parent && this.#childAt(parent, addressOf(address, line[1]));
+    if (parent === undefined || other === undefined) return undefined;
+    const order = Array.from(parent.block, ({ id }) => id);
+    const at = order.indexOf(other.id);
+    const isBetween =
+      (previous === undefined || order.indexOf(previous) < at) && (following === undefined || at < order.indexOf(following));
+    return isBetween ? other.id : undefined;
+  }
+
+  #remove({ id }: Directive): void {
+    const operation = { op: 'remove', id } as const;
+    this.#push({ op: 'remove', id, operations: [operation] });
+  }
+
+  #add(parent: BlockAt, address: string, text: string, next: Directive | undefined): void {
     const key = /@(\d+)$/.exec(stepsIn(address).at(-1) ?? '')?.[1];
     const parsed: DirectiveData = {
       ...parseDirective(text, this.around.ids, this.around.file),
@@ -107,7 +168,8 @@ class Rollback {
     };
     const directive = withKeys(parsed, parent.context, this.around, () => parent.address);
     this.#restored.add(address);
-    this.#push({ op: 'add', id: directive.id, operations: [{ op: 'add', parent: parent.id, directive }], address });
+    const operation = { op: 'add', parent: parent.id, directive, ...(next && { before: next.id }) } as const;
+    this.#push({ op: 'add', id: directive.id, operations: [operation], address });
   }
 
   #replace(target: Directive, context: ContextName, text: string): void {
@@ -118,9 +180,19 @@ class Rollback {
     this.#push({ op: 'replace', id: target.id, operations });
   }
 
+  /** What happens in something that comes back or changes itself is part of that edit, so that it is written down once. */
   #push(edit: ResolvedEdit): void {
-    this.edits.push(edit);
-    this.#tree = this.#tree.apply(edit.operations);
+    const after = this.#tree.apply(edit.operations);
+    const path = (edit.op === 'add' ? after : this.#tree).pathOf(edit.id);
+    this.#tree = after;
+    const at = path.map(({ id }) => this.#owners.get(id)).find((owner) => owner !== undefined);
+    const owner = this.edits[at ?? -1];
+    if (at !== undefined && owner !== undefined) {
+      this.edits[at] = { ...owner, operations: [...owner.operations, ...edit.operations] };
+    } else {
+      if (edit.op !== 'remove') this.#owners.set(edit.id, this.edits.length);
+      this.edits.push(edit);
+    }
   }
 
   #blockAt(steps: readonly string[]): BlockAt | undefined {

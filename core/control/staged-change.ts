@@ -14,6 +14,8 @@ export interface StagedStep {
   readonly edits: readonly ResolvedEdit[];
   /** The call it came with. */
   readonly call: number;
+  /** Whether its edits may be about what others of them bring. */
+  readonly isChain: boolean;
 }
 
 export interface StagedSurroundings {
@@ -90,12 +92,12 @@ export class StagedChange {
     return this.#touched;
   }
 
-  /** Adds what a call does. @returns the tree with it */
-  take(edits: readonly ResolvedEdit[]): ConfigTree {
+  /** Adds what a call does. @param isChain see {@link StagedStep} @returns the tree with it */
+  take(edits: readonly ResolvedEdit[], isChain: boolean): ConfigTree {
     const before = this.tree;
     const after = before.apply(edits.flatMap(({ operations }) => operations));
     if (this.around.number !== undefined) this.#note(edits, before, after);
-    this.#steps.push({ before, after, edits, call: this.call });
+    this.#steps.push({ before, after, edits, call: this.call, isChain });
     return after;
   }
 
@@ -109,7 +111,8 @@ export class StagedChange {
     const steps = this.#steps.filter((step) => step.call <= call);
     const operations = steps.flatMap(({ edits }) => edits.flatMap((edit) => edit.operations));
     const after = steps.at(-1)?.after ?? this.base;
-    return { after, operations: steps.length > 1 ? netOperations(this.base, after, operations) : operations };
+    const isChain = steps.length > 1 || steps.some((step) => step.isChain);
+    return { after, operations: isChain ? netOperations(this.base, after, operations) : operations };
   }
 
   #note(edits: readonly ResolvedEdit[], before: ConfigTree, after: ConfigTree): void {

@@ -54,6 +54,8 @@ const RELOAD = 'reload';
 interface Wanted {
   /** How many edits it takes: long lists get more time. */
   readonly size: number;
+  /** Whether edits may be about what others of them bring. */
+  readonly isChain: boolean;
   readonly resolve: () => readonly ResolvedEdit[];
 }
 
@@ -167,7 +169,7 @@ export class TransactionQueue extends Transactions {
       const call = (): readonly Edit[] => build(around.tree.root);
       const { instance } = this.options;
       const edits = instance.limited === undefined ? call() : instance.limited(call);
-      return { size: edits.length, resolve: () => resolveAll(edits, (edit) => resolveEdit(edit, around)) };
+      return { size: edits.length, isChain: false, resolve: () => resolveAll(edits, (edit) => resolveEdit(edit, around)) };
     };
     return this.#change(wanted, context);
   }
@@ -179,7 +181,7 @@ export class TransactionQueue extends Transactions {
   rollback(changes: () => Iterable<AddressChange>, context: Partial<ActionContext>): Promise<Applied> {
     const wanted = (around: Surroundings): Wanted => {
       const all = [...changes()];
-      return { size: all.length, resolve: () => rollbackEdits(all, around) };
+      return { size: all.length, isChain: true, resolve: () => rollbackEdits(all, around) };
     };
     return this.#change(wanted, context);
   }
@@ -215,7 +217,7 @@ export class TransactionQueue extends Transactions {
     const effective = effectiveTree(file, store, { ...pick(modules), ids });
     const operations = diffTrees(instance.tree, effective.tree, modules.registry);
     const after = instance.tree.apply(operations);
-    const diff = describeChange(instance.tree, after, operations);
+    const diff = describeChange(instance.tree, after, operations, modules.registry);
     const record = (version: number): unknown => (effective.save(version), diff);
     const followUp = (): void => {
       this.#journal.reread();
@@ -352,10 +354,10 @@ export class TransactionQueue extends Transactions {
       const { tree, keys, removed, file } = change;
       const { registry } = instance.modules;
       const addresses = new Addresses(tree, registry, removed);
-      const { size, resolve } = build({ tree, registry, ids, addresses, removed, file, nextKey: (block) => keys.next(block) });
+      const { size, isChain, resolve } = build({ tree, registry, ids, addresses, removed, file, nextKey: (block) => keys.next(block) });
       const time = await timeFor(size, this.#limits.api, context);
       const edits = resolve();
-      const after = change.take(edits);
+      const after = change.take(edits, isChain);
       change.extraTime += time.limit - this.#limits.api;
       return { time, directives: edits.map(({ id }) => (after.byId(id) ?? tree.byId(id)) as Directive) };
     } catch (error) {
@@ -374,7 +376,7 @@ export class TransactionQueue extends Transactions {
     const { base, keys, steps } = change;
     const { registry, args } = pick(this.options.instance.modules);
     const { after, operations } = change.upTo(change.call);
-    const diff = dryRun ? describeChange(base, after, operations) : [];
+    const diff = dryRun ? describeChange(base, after, operations, registry) : [];
     const record = (version: number): unknown => {
       keys.save();
       const changes = steps.flatMap((step) => this.#journal.record({ ...step, registry, args }, version));
@@ -417,8 +419,9 @@ export class TransactionQueue extends Transactions {
     const before = this.options.instance.tree;
     prepared.commit();
     plan.followUp();
+    const { registry } = this.options.instance.modules;
     if (operations.length > 0)
-      this.options.onCommitted?.({ version: this.#version, origin: plan.origin, actor: plan.actor, before, after, operations });
+      this.options.onCommitted?.({ version: this.#version, origin: plan.origin, actor: plan.actor, before, after, operations, registry });
     await round.commit(time.limit);
     return { version: this.#version, diff };
   }

@@ -53,7 +53,7 @@ class Case {
   }
 
   get description(): readonly string[] {
-    return describeChange(this.before, this.result, this.operations);
+    return describeChange(this.before, this.result, this.operations, registry);
   }
 }
 
@@ -105,7 +105,7 @@ test('something new between others is one operation, and they stay the same obje
   const change = new Case(DEMO, DEMO.replace('listen 80;', 'listen 80; sendfile on;'));
   t.is(change.kinds, 'add');
   for (const head of ['location /', 'listen 80', 'upstream demo']) t.is(find(change.result.root, head), find(change.before.root, head));
-  t.deepEqual(change.description, ['http / server', '+ sendfile on;']);
+  t.deepEqual(change.description, ['http / server 80', '+ sendfile on;']);
 });
 
 test('order at top level is changed in the same way', (t) => {
@@ -151,7 +151,7 @@ test('servers are the same by what they listen to', (t) => {
     '-     server_name a;',
     '-     return 200;',
     '- }',
-    'http / server',
+    'http / server 80\nb',
     '- return 200;',
     '+ return 404;',
   ]);

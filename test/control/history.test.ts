@@ -1,19 +1,68 @@
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { get } from '../harness/client.js';
 import { freePort } from '../harness/ports.js';
+import { waitFor } from '../harness/wait.js';
 import { errorOf } from './api-client.js';
 import { sharedNode, startNode, upstreams, type Node } from './node.js';
+import { RandomChanges } from './random-changes.js';
 
+const SETTINGS = 'load_module modules/srv_http_dyn_header_module.so; load_module modules/srv_http_dyn_proxy_pass_module.so;';
 const MODULES = {
-  main: 'load_module modules/srv_http_config_module.so; load_module modules/srv_http_location_module.so;',
+  main: `load_module modules/srv_http_config_module.so; load_module modules/srv_http_location_module.so; ${SETTINGS}`,
   controlMain: `load_module modules/srv_http_config_api_module.so; load_module modules/srv_http_history_api_module.so;
-    load_module modules/srv_http_location_api_module.so;`,
+    load_module modules/srv_http_location_api_module.so; ${SETTINGS}`,
 };
-const shared = sharedNode({ ...MODULES, http: upstreams('demo', 'back', 'dry', 'list'), server: 'location / { return 200 "file"; }' });
+const RANDOM = `
+  upstream order { zone order 64k; server 10.0.0.1; server 10.0.0.2; server 10.0.0.3; keepalive 32; }
+  server {
+    listen 127.0.0.1:%%PORT_random%%; server_name random.example;
+    location /p { proxy_pass http://order; add_header F 1; proxy_set_header X 1; }
+    location /q { add_header A 1; }
+    return 204;
+  }
+  server { listen 127.0.0.1:%%PORT_other%%; location /p { proxy_pass http://order; } }`;
+const shared = sharedNode({
+  ...MODULES,
+  http: `${upstreams('demo', 'back', 'dry', 'list')} ${RANDOM}`,
+  server: 'location / { return 200 "file"; }',
+});
 
 async function version(node: Node): Promise<number> {
-  const [newest] = (await node.call('GET', '/history?limit=1')).json as { version: number }[];
-  return newest?.version ?? 0;
+  const { etag = '' } = (await node.call('GET', '/history?limit=1')).headers;
+  return Number(etag.replaceAll('"', ''));
+}
+
+async function effective(node: Node): Promise<string> {
+  return (await get(node.srv.port('api'), '/api/v1/config/effective?format=text')).body;
+}
+
+async function reload({ srv }: Node): Promise<void> {
+  const done = (): number => srv.log().split('reconfigured').length;
+  const before = done();
+  srv.signal('SIGHUP');
+  await waitFor('the reload', () => done() > before);
+}
+
+/** Calls that have to succeed, for the location of the API `/api-location` on port `random`. */
+function location(t: ExecutionContext, node: Node) {
+  const address = `127.0.0.1:${node.srv.port('random')}`;
+  const call = async (method: string, path: string, body: object): Promise<void> => {
+    const response = await node.call(method, path, body);
+    t.is(response.status, 200, response.body);
+  };
+  const place = { location_rule: '', location_name: '/api-location' };
+  return {
+    add: (fields: object) => call('POST', '/dyn_loc', { addr_port: address, locations: [{ ...place, ...fields }] }),
+    patch: (fields: object) => call('PATCH', '/dyn_loc', { addr_port: address, ...place, ...fields }),
+    remove: () => call('PUT', '/dyn_loc', { type: 'del', addr_port: address, ...place }),
+    set: (key: string, fields: object) =>
+      call('PUT', `/config/${key}`, { servers: [{ listens: [address], locations: [{ location: '/api-location', ...fields }] }] }),
+  };
+}
+
+/** What a dry run of a rollback says. */
+async function way(node: Node, to: number): Promise<readonly string[]> {
+  return ((await rollback(node, to, '?dry_run=1')).json as { diff: readonly string[] }).diff;
 }
 
 function rollback(node: Node, to: number | string, query = '') {
@@ -98,6 +147,130 @@ test.serial('a dry run shows the way back and does not go it; unknown versions a
   t.is(errorOf(await rollback(node, 999_999)).code, 'VersionNotFound');
   t.is(errorOf(await rollback(node, 'x')).code, 'InvalidField');
 });
+
+test.serial('a location of the API goes, whatever was changed in it', async (t) => {
+  const node = await shared();
+  const start = await version(node);
+  const before = await effective(node);
+  const own = location(t, node);
+  await own.add({ location_body: 'add_header X 1', proxy_pass: 'http://order/' });
+  await own.set('proxy_pass', { proxy_pass: 'http://order/x' });
+  await own.set('http_dyn_header', { headers: [{ key: 'A', value: '5' }] });
+  const done = await rollback(node, start);
+  t.is(done.status, 200, done.body);
+  t.is(await effective(node), before);
+});
+
+test.serial('the dry run of a rollback over several versions is what happens', async (t) => {
+  const node = await shared();
+  const place = `http / server listen 127.0.0.1:${node.srv.port('random')}; server_name random.example`;
+  const start = await version(node);
+  const own = location(t, node);
+  await own.add({ location_body: 'add_header X 1', proxy_pass: 'http://order/' });
+  const added = await version(node);
+  const text = await effective(node);
+  await own.set('proxy_pass', { proxy_pass: 'http://order/x' });
+  await own.set('http_dyn_header', { headers: [{ key: 'A', value: '5' }] });
+  await own.patch({ proxy_pass: 'http://order/z' });
+  t.deepEqual(await way(node, start), [
+    place,
+    '- location /api-location {',
+    '-     proxy_pass http://order/z;',
+    '-     add_header A 5;',
+    '- }',
+  ]);
+  await own.remove();
+  t.deepEqual(await way(node, added), [
+    place,
+    '+ location /api-location {',
+    '+     proxy_pass http://order/;',
+    '+     add_header X 1;',
+    '+ }',
+  ]);
+  t.deepEqual(await way(node, start), []);
+  t.is((await rollback(node, added)).status, 200);
+  t.is(await effective(node), text);
+  await own.set('http_dyn_header', { headers: [] });
+  await reload(node);
+  t.false((await effective(node)).includes('add_header X 1'), 'nothing of what came back is left behind');
+  t.is((await rollback(node, start)).status, 200);
+});
+
+test.serial('a dry run names the servers', async (t) => {
+  const node = await shared();
+  const ports = ['random', 'other'].map((name) => node.srv.port(name));
+  const servers = ports.map((port) => ({ listens: [`127.0.0.1:${port}`], locations: [{ location: '/p', proxy_pass: 'http://demo' }] }));
+  const { diff } = (await node.call('PUT', '/config/proxy_pass?dry_run=1', { servers })).json as { diff: readonly string[] };
+  t.deepEqual(
+    diff.filter((line) => line.startsWith('http')),
+    [
+      `http / server listen 127.0.0.1:${ports[0]}; server_name random.example / location /p`,
+      `http / server listen 127.0.0.1:${ports[1]} / location /p`,
+    ],
+  );
+});
+
+test.serial('members come back in their places', async (t) => {
+  const node = await shared();
+  const start = await version(node);
+  const before = await effective(node);
+  t.is((await node.upstreams('DELETE', '/order/servers/1')).status, 200);
+  t.is((await node.upstreams('DELETE', '/order/servers/0')).status, 200);
+  t.is((await rollback(node, start)).status, 200);
+  t.is(await effective(node), before);
+});
+
+test.serial('after random changes each version is reached again, as the dry run says, and a reload keeps it', async (t) => {
+  const node = await shared();
+  const random = new RandomChanges(Number(process.env['SEED'] ?? 7), {
+    address: `127.0.0.1:${node.srv.port('random')}`,
+    upstream: 'order',
+  });
+  const start = await version(node);
+  const states = new Map([[start, await effective(node)]]);
+  for (let round = 0; round < ROUNDS; round++) {
+    for (let n = 0; n < CHANGES; n++) {
+      const { method, path, body } = random.call();
+      const { status, body: text } = await node.call(method, path, body);
+      t.true(status < 500, text);
+      states.set(await version(node), await effective(node));
+    }
+    const [to, wanted] = [...states][random.below(states.size)] ?? [start, ''];
+    const now = await effective(node);
+    const diff = await way(node, to);
+    const done = await rollback(node, to);
+    t.is(done.status, 200, done.body);
+    const reached = await effective(node);
+    t.is(reached, wanted);
+    t.deepEqual(difference(diff), lineDifference(now, reached));
+    if (round % 3 === 0) {
+      await reload(node);
+      t.is(await effective(node), reached, 'file and journal make what was in force');
+    }
+    states.set(await version(node), reached);
+  }
+  t.is((await rollback(node, start)).status, 200);
+});
+
+const ROUNDS = 9;
+const CHANGES = 6;
+
+/** How many more of each line there are; lines with none are left out. */
+function difference(signed: readonly string[]): Readonly<Record<string, number>> {
+  const counts = new Map<string, number>();
+  for (const line of signed) {
+    const sign = { '+': 1, '-': -1 }[line.slice(0, 1)];
+    const text = line.slice(1).trim();
+    if (sign !== undefined) counts.set(text, (counts.get(text) ?? 0) + sign);
+  }
+  return Object.fromEntries([...counts].filter(([, count]) => count !== 0).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+const lines = (sign: string, text: string): string[] => text.split('\n').map((line) => `${sign} ${line}`);
+
+function lineDifference(before: string, after: string) {
+  return difference([...lines('-', before), ...lines('+', after)]);
+}
 
 test('a reload is in the history, and stays when calls before it are taken back; all of it survives kill -9', async (t) => {
   const port = await freePort(t);
