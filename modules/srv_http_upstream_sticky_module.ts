@@ -2,12 +2,12 @@ import type { Affinity } from '../core/module/affinity.js';
 import { argType } from '../core/module/arg-type.js';
 import { choice, param, rest, template, text, time, word, zone } from '../core/module/args.js';
 import type { UpstreamScope } from '../core/module/balancer.js';
+import { LearnedSessions, SESSION_FIELDS } from '../core/module/learned-sessions.js';
 import { httpModule } from '../core/module/manifest.js';
 import { directive, type ArgType, type ConfValue } from '../core/module/spec.js';
 import { Zones } from '../core/module/zones.js';
 import { ByCookie, type StickyCookie } from './srv_http_upstream_sticky_module/by-cookie.js';
 import { ByRoute } from './srv_http_upstream_sticky_module/by-route.js';
-import { FIELDS, Learned } from './srv_http_upstream_sticky_module/learned.js';
 
 function expires(): ArgType<number | 'max'> {
   const seconds = time({ calendar: true });
@@ -85,8 +85,16 @@ export class StickySessions {
     if (values.length > 0) scope.fail('invalid number of arguments in "sticky" directive', 'sticky');
     if (create === undefined || lookup === undefined || place === undefined)
       return scope.fail('"sticky learn" must have "create", "lookup" and "zone" parameters', 'sticky');
-    const sessions = this.zones.records(place, { fields: FIELDS, ttl: timeout });
-    return { create: () => new Learned(sessions, create, lookup, header ?? false) };
+    const sessions = this.zones.records(place, { fields: SESSION_FIELDS, ttl: timeout });
+    return {
+      create: () =>
+        new LearnedSessions(
+          sessions,
+          (request) => create.of(request),
+          (request) => lookup.of(request),
+          header,
+        ),
+    };
   }
 }
 

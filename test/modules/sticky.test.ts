@@ -11,14 +11,14 @@ interface Setting {
   readonly ports: readonly number[];
 }
 
-const MAIN = 'worker_processes 2; error_log logs/error.log notice; events {} http {';
+const MAIN = 'load_module modules/srv_http_app_sticky_module.js; worker_processes 2; error_log logs/error.log notice; events {} http {';
 
 /** Each upstream at the location of its name; the members are a, b and c, which say who they are and begin the session they are asked to. */
 const setting = shared<Setting>(async (t) => {
   const backends = Array.from({ length: 3 }, (_, at) =>
     httpBackend(t, (request, response) => {
       const session = new URL(request.url ?? '', 'http://a').searchParams.get('begin');
-      if (session !== null) response.setHeader('Set-Cookie', `sid=${session}`);
+      if (session !== null) response.setHeader('Set-Cookie', `sid=${session}`).setHeader('X-Session', session);
       response.end('abc'[at]);
     }),
   );
@@ -33,6 +33,8 @@ const setting = shared<Setting>(async (t) => {
     route: `${a} route=one; ${b} route=two; ${c}; sticky route $cookie_way $arg_way;`,
     learn: `${a}; ${b}; ${c}; sticky learn create=$upstream_cookie_sid lookup=$cookie_sid zone=sessions:64k;`,
     header: `least_conn; ${a}; ${b}; sticky learn create=$upstream_cookie_sid lookup=$arg_sid zone=early:64k timeout=1h header;`,
+    app: `${a}; ${b}; ${c}; app_sticky zone=apps:64k cookie:sid;`,
+    field: `${a}; ${b}; ${c}; app_sticky zone=fields:64k header:X-Session ttl=1h;`,
     hashed: `hash $arg_k; ${a} route=one; ${b} route=two; ${c}; sticky cookie srv_id;`,
     failing: `server 127.0.0.1:1 route=dead max_fails=0; ${b} route=two; sticky cookie srv_id;`,
   };
@@ -119,6 +121,17 @@ test('sticky learn: a session stays at the member that began it, in all workers'
   t.is(await bodies('/header?sid=early', 6), body.repeat(6));
 });
 
+test('app_sticky: a cookie or a header field that the server sets; an unknown session goes in turn', async (t) => {
+  const { srv } = await setting();
+  for (const session of ['one', 'two', 'three']) {
+    const { body } = await ask(`/app?begin=${session}`);
+    t.is(await bodies('/app', 6, `sid=${session}`), body.repeat(6));
+    const { body: begun } = await ask(`/field?begin=${session}`);
+    for (let sent = 0; sent < 4; sent++) t.is((await get(srv.port('web'), '/field', { headers: { 'X-Session': session } })).body, begun);
+  }
+  t.is(new Set(await bodies('/app', 6, 'sid=unknown')).size, 3);
+});
+
 const learning = (members: string, other: string): string =>
   `${MAIN} upstream u { zone u 64k; ${members} sticky learn create=$upstream_cookie_sid lookup=$cookie_sid zone=s:64k header; } ${other}
    server { listen 127.0.0.1:%%PORT_web%%; location / { proxy_pass http://u; } } }`;
@@ -145,6 +158,7 @@ for (const [lines, error] of [
   ['sticky cookie;', 'invalid number of arguments in "sticky" directive'],
   ['sticky cookie a b;', 'invalid number of arguments in "sticky" directive'],
   ['sticky cookie $uri;', 'invalid cookie name in "sticky" directive'],
+  ['app_sticky zone=z:64k sid;', 'invalid session "sid"'],
   ['sticky route;', 'invalid number of arguments in "sticky" directive'],
   ['sticky cookie a zone=z:64k;', 'invalid parameter "zone=z:64k"'],
   ['sticky learn create=$uri lookup=$uri;', '"sticky learn" must have "create", "lookup" and "zone" parameters'],
@@ -154,7 +168,7 @@ for (const [lines, error] of [
   ],
 ] as const)
   test(`rejected: ${lines}`, async (t) => {
-    const conf = `events {} http { upstream u { server 127.0.0.1:1; ${lines} } server { listen 127.0.0.1:%%PORT_web%%; } }`;
+    const conf = `load_module modules/srv_http_app_sticky_module.js; events {} http { upstream u { server 127.0.0.1:1; ${lines} } server { listen 127.0.0.1:%%PORT_web%%; } }`;
     const run = await runSrv(t, ['-t'], conf);
     t.is(run.code, 1);
     t.true(run.stderr.includes(`[emerg] ${error} in `), run.stderr);

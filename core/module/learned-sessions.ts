@@ -1,30 +1,33 @@
-import type { Bindings } from '../../core/module/affinity.js';
-import type { UpstreamPeer } from '../../core/module/balancer.js';
-import type { HttpRequest, Template } from '../../core/module/http.js';
-import type { Fields, Records } from '../../core/module/zones.js';
+import type { Bindings } from './affinity.js';
+import type { UpstreamPeer } from './balancer.js';
+import type { HttpRequest } from './http.js';
+import type { Fields, Records } from './zones.js';
 
 /** A longer session value is no key. Bytes. */
 const LONGEST_KEY = 1024;
 
 type Field = 'member';
-export const FIELDS: readonly Field[] = ['member'];
-export type Sessions = Records<Field>;
+/** Of the records with the sessions. */
+export const SESSION_FIELDS: readonly Field[] = ['member'];
 
-/** `sticky learn`: the members that sessions began at, in a zone. */
-export class Learned implements Bindings {
+/** The session that a request is of, or that its response begins; empty: none. */
+export type SessionOf = (request: HttpRequest) => string;
+
+/** Binds sessions to the members that have begun them, in a zone: `sticky learn`, `app_sticky`. */
+export class LearnedSessions implements Bindings {
   readonly #peers = new Map<number, UpstreamPeer>();
   readonly #found = { member: 0 };
 
   constructor(
-    private readonly sessions: Sessions,
-    private readonly created: Template,
-    private readonly lookup: Template,
+    private readonly sessions: Records<Field>,
+    private readonly created: SessionOf,
+    private readonly lookup: SessionOf,
     /** Whether a session begins with the header of a response, not with its end. */
     private readonly atHeader: boolean,
   ) {}
 
   find(request: HttpRequest): UpstreamPeer | undefined {
-    const key = this.lookup.of(request);
+    const key = this.lookup(request);
     if (!isKey(key)) return undefined;
     this.#found.member = 0;
     this.sessions.update(key, touch, this.#found);
@@ -48,7 +51,7 @@ export class Learned implements Bindings {
   }
 
   #learn(request: HttpRequest, peer: UpstreamPeer): void {
-    const key = this.created.of(request);
+    const key = this.created(request);
     if (isKey(key)) this.sessions.update(key, store, peer);
   }
 }
