@@ -182,8 +182,8 @@ export const ERROR_CODES = {
   },
   SaveImpossible: {
     status: 409,
-    meaning: 'A change cannot be written into the files; nothing was saved.',
-    remedy: '`text` has the reason: make this change in the file by hand and reload.',
+    meaning: 'A change cannot be written into the files, or srv could not be started with them; nothing was saved.',
+    remedy: '`text` has the reason: make this change in the file by hand and reload, or put right what a start would refuse.',
   },
   ChangedMeanwhile: {
     status: 409,

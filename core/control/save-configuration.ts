@@ -2,6 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { diffTrees } from '../config/diff.js';
+import { messageWithPlace } from '../config/error-report.js';
+import { configErrorsOf, type ConfigError } from '../config/errors.js';
 import { editFiles, FileEditError, type EditedText } from '../config/file-edits.js';
 import { decode, type Parsed } from '../config/parser.js';
 import { ConfigTree, type DirectiveData, type IdSource } from '../config/tree.js';
@@ -11,7 +13,7 @@ import { shownText } from '../module/secrets.js';
 import { systemErrorText } from '../module/system-error.js';
 import { withoutFolders } from './api-errors.js';
 import { effectiveTree } from './effective-tree.js';
-import { toDirectives } from './parse-directive.js';
+import { placeInCall, toDirectives } from './parse-directive.js';
 import { stateFileOf } from './state-files.js';
 import type { Store } from './store.js';
 import type { ModuleSpecs } from './transaction-options.js';
@@ -38,6 +40,8 @@ export interface Saving {
 /** The files as they should be. */
 export interface SavePlan {
   readonly texts: ReadonlyMap<string, EditedText>;
+  /** What a start with them would have in force. */
+  readonly tree: ConfigTree;
   /** By file what changes in it, after a line with its name. */
   readonly diff: readonly string[];
 }
@@ -48,19 +52,36 @@ export function planSave(saving: Saving): SavePlan {
   const file = treeOf(files.read());
   const wanted = plainTree(tree, modules);
   const isSame = (other: ConfigTree): boolean => diffTrees(other, wanted, modules.registry).length === 0;
-  if (!isSame(plainTree(effectiveTree(file, store, { ...modules, ids }).tree, modules))) throw edited();
-  const operations = diffTrees(file, wanted, modules.registry);
+  const started = (files: ConfigTree): ConfigTree => effectiveTree(files, store, { ...modules, ids }).tree;
   try {
+    if (!isSame(plainTree(started(file), modules))) throw edited();
+    const operations = diffTrees(file, wanted, modules.registry);
     const texts = editFiles(operations, { tree: file, main: files.conf, read: (path) => decode(readFileSync(path)).text });
     const result = files.read(new Map(Array.from(texts, ([path, { text }]) => [path, text])));
-    if (result.errors.length > 0 || !isSame(ConfigTree.fromData(result.directives)))
-      throw new FileEditError('the files would not say what is in force');
-    return { texts, diff: [...texts].flatMap(([path, { diff }]) => [shownPath(path, folders), ...shownLines(diff)]) };
+    const after = ConfigTree.fromData(result.directives);
+    if (result.errors.length > 0 || !isSame(after)) throw new FileEditError('the files would not say what is in force');
+    return { texts, tree: started(after), diff: [...texts].flatMap(([path, { diff }]) => [shownPath(path, folders), ...shownLines(diff)]) };
   } catch (error) {
-    if (!(error instanceof FileEditError)) throw error;
-    throw new ApiError(409, 'SaveImpossible', `${withoutFolders(error.message, folders)}; nothing was saved`);
+    if (error instanceof FileEditError) throw impossible(error.message, folders);
+    throw asSaveError(error, folders);
   }
 }
+
+/** What `-t` would say of the files after the save, as the reason why they are not saved; everything else as it is. */
+export function asSaveError(error: unknown, folders: readonly string[]): unknown {
+  const errors = configErrorsOf(error);
+  if (errors === undefined) return error;
+  return impossible(`srv could not be started with the files: ${errors.map(reasonOf).join('; ')}`, folders);
+}
+
+/** Text that came through the API is in no file yet. */
+function reasonOf(error: ConfigError): string {
+  const { message, source } = error;
+  return source !== undefined && placeInCall(source) !== undefined ? message : messageWithPlace(error);
+}
+
+const impossible = (reason: string, folders: readonly string[]): ApiError =>
+  new ApiError(409, 'SaveImpossible', `${withoutFolders(reason, folders)}; nothing was saved`);
 
 /**
  * Replaces the files.

@@ -35,7 +35,7 @@ import { editedDirective, placeInCall, toDirectives } from './parse-directive.js
 import type { Saved } from '../module/history.js';
 import { rollbackEdits, type RollbackSurroundings } from './rollback.js';
 import { unavailable } from './rpc-messages.js';
-import { planSave, writePlan } from './save-configuration.js';
+import { asSaveError, planSave, writePlan } from './save-configuration.js';
 import { forgetJournal } from './saved-keys.js';
 import { isFull } from './sqlite.js';
 import { StagedChange } from './staged-change.js';
@@ -253,6 +253,7 @@ export class TransactionQueue extends Transactions {
       const { tree } = instance;
       const modules = pick(instance.modules);
       const plan = planSave({ files, tree, modules, store, ids, folders });
+      await this.#assertUsable(plan.tree);
       if (context.dryRun) return { version: this.#version, files: [], diff: plan.diff };
       const saved = await writePlan(plan, folders);
       try {
@@ -265,6 +266,17 @@ export class TransactionQueue extends Transactions {
       if (saved.length > 0) log.write('notice', `API changes saved into ${saved.map(({ file }) => `"${file}"`).join(', ')}`);
       return { version: this.#version, files: saved, diff: [] };
     });
+  }
+
+  /** @throws ApiError 409 when a server could not be started with a tree, with the files that it names as they are now */
+  async #assertUsable(tree: ConfigTree): Promise<void> {
+    const { instance, folders = [] } = this.options;
+    const operations = diffTrees(instance.tree, tree, instance.modules.registry);
+    try {
+      (await instance.prepare(operations, { rereads: true, after: instance.tree.apply(operations) })).abort();
+    } catch (error) {
+      throw asSaveError(error, folders);
+    }
   }
 
   /** Calls `step` when no transaction is under way, and begins none before it resolves: a worker that joins in it takes part in all that follow. */

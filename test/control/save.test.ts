@@ -1,6 +1,7 @@
 /** `POST /v1/config/save`: what the API changed, written into the configuration files. */
-import { chmodSync, lstatSync, mkdirSync, readFileSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import test, { type ExecutionContext } from 'ava';
+import { selfSigned } from '../harness/certificate.js';
 import { get } from '../harness/client.js';
 import { freePort } from '../harness/ports.js';
 import { startSrv } from '../harness/srv.js';
@@ -162,6 +163,19 @@ test('files that were edited meanwhile are not touched; links lead to the file; 
   t.regex(taken.text, /^"conf\/srv\.conf" cannot be replaced \(.*let the user that srv runs as write it/);
   t.deepEqual(await drift(node), ['http / upstream shop', '+ server 10.0.0.4:80;']);
 
+  // A file that the configuration names is gone: a start would fail.
+  const ca = node.srv.path('conf/ca.pem');
+  writeFileSync(ca, selfSigned('ca.example').cert);
+  const verified = 'proxy_pass https://127.0.0.1:1; proxy_ssl_verify on; proxy_ssl_trusted_certificate ca.pem';
+  const location = { location_rule: '', location_name: '/verified' };
+  const place = { addr_port: `127.0.0.1:${node.srv.port('web')}` };
+  await done(t, node.call('POST', '/dyn_loc', { ...place, locations: [{ ...location, location_body: verified }] }));
+  rmSync(ca);
+  const gone = errorOf(await save(node));
+  t.like(gone, { status: 409, code: 'SaveImpossible' });
+  t.regex(gone.text, /could not be started with the files: .*"ca\.pem": 2: No such file or directory; nothing/);
+  await done(t, node.call('PUT', '/dyn_loc', { type: 'del', ...place, ...location }));
+
   const port = node.srv.port('other');
   await done(
     t,
@@ -175,6 +189,15 @@ test('files that were edited meanwhile are not touched; links lead to the file; 
   const shared = errorOf(await save(node));
   t.like(shared, { status: 409, code: 'SaveImpossible' });
   t.regex(shared.text, /included more than once/);
+  writeFileSync(node.srv.path('data/kept.state'), 'hello world\n');
+  for (const query of ['', '?dry_run=1']) {
+    const unusable = errorOf(await save(node, query));
+    t.like(unusable, { status: 409, code: 'SaveImpossible' });
+    t.regex(
+      unusable.text,
+      /srv could not be started with the files: "hello" directive is not allowed in this file in data\/kept\.state:1; nothing was saved/,
+    );
+  }
   const calls = [{ method: 'POST', path: '/v1/config/save' }];
   t.like(errorOf(await node.call('POST', '/transactions', { calls })), { status: 400, code: 'NotTransactional' });
 });
