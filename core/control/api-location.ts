@@ -1,3 +1,4 @@
+import type { Request } from '../http/request/request.js';
 import { ApiError } from '../module/control.js';
 import { DECLINED, type Handler, type HttpHandlers, type HttpRequest, type Result, type Scope } from '../module/http.js';
 import type { ApiPlace } from '../module/services.js';
@@ -92,7 +93,7 @@ function callerOf(request: HttpRequest, guard: BrowserGuard, access: LocationAcc
 /** A request as a call. @param base of the location that holds the API */
 function callOf(request: HttpRequest, base: string, { root }: ApiPlace, caller: Caller): ApiCall {
   const { method, args: query, requestId } = request;
-  const below = stepsBelow(request, base);
+  const below = stepsBelow(request, base, (path) => isPlaceOf(request as Request, path));
   return {
     method,
     base: encodeURI(base),
@@ -106,6 +107,11 @@ function callOf(request: HttpRequest, base: string, { root }: ApiPlace, caller: 
     header: (name) => request.header(name),
     body: (limit) => bodyOf(request, limit),
   };
+}
+
+/** Whether a path leads to the location that the request is in. */
+function isPlaceOf({ server, location, wholeLocation = location }: Request, path: string): boolean {
+  return server.locations.find(path).location === wholeLocation;
 }
 
 /** The path in front of the API. @throws ConfigError where the location has no prefix: what is below it is not known then */

@@ -3,6 +3,7 @@ import { ApiError, type ActionContext } from '../module/control.js';
 import type { CarriedCall, CarriedOut, CarriedResponse } from '../module/services.js';
 import { withinTransaction } from './access/caller.js';
 import { CallTrail, type ApiCall, type ApiResponse } from './api-call.js';
+import { stepsOf } from './api-path.js';
 import type { GatheredCall, GatheringDataPlane } from './gathering-data-plane.js';
 import { toMessage, TRANSACTION, type ReplyMessage, type TransactionReply } from './rpc-messages.js';
 
@@ -74,21 +75,12 @@ export function carriedCall(outer: ApiCall, { method, path, body, ifMatch, ifNon
     trail: new CallTrail(),
     method,
     href: outer.base + plain,
-    steps: stepsOf(plain),
-    // Queries are strings of bytes.
+    // Paths and queries are strings of bytes.
+    steps: stepsOf(Buffer.from(plain).toString('latin1')),
     query: Buffer.from(queries.join('?')).toString('latin1'),
     header: (name) => (own.has(name) ? own.get(name) : outer.header(name)),
     body: (limit) => bodyOf(body, limit),
   };
-}
-
-/** The parts of a path, decoded; undefined if it is not UTF-8. A slash at the end makes no difference. */
-function stepsOf(path: string): string[] | undefined {
-  try {
-    return path.replace(/\/$/, '').split('/').slice(1).map(decodeURIComponent);
-  } catch {
-    return undefined;
-  }
 }
 
 async function bodyOf(body: unknown, limit: number): Promise<Buffer> {

@@ -18,11 +18,11 @@ test('a path that only begins like the location is not the API', async (t) => {
   const port = node.srv.port('api');
   const set = (path: string) =>
     get(port, path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"key":"a","value":"b"}' });
-  for (const path of ['/api/v1/kv', '/api/v1/kv/', '/api//v1/kv', '/api/./v1/kv', '/api/v1/%6bv']) {
+  for (const path of ['/api/v1/kv', '/api/v1/kv/', '/api//v1/kv', '/api/v1/%6bv']) {
     const denied = await set(path);
     t.is(`${denied.status} ${errorOf(denied).code}`, '403 AccessDenied', path);
   }
-  for (const path of ['/apiv1/kv', '/apix/v1/kv', '/api%2fv1/kv', '/api/v1%2Fkv', '/api.v1/kv']) {
+  for (const path of ['/apiv1/kv', '/apix/v1/kv', '/api%2fv1/kv', '/api/v1%2Fkv', '/api.v1/kv', '/api/./v1/kv', '/api/v1//kv']) {
     const missing = await set(path);
     t.is(`${missing.status} ${errorOf(missing).code}`, '404 PathNotFound', path);
   }
@@ -76,16 +76,17 @@ test('responses name their character set, and href is the path as it was sent', 
   t.is((await get(port, '/api/v1/kv?key=color')).headers['content-type'], 'text/plain; charset=utf-8');
   const missing = await get(port, '/api//v1/kv/keys/gr%c3%bcn%2Fx/?fields=key');
   t.is(missing.headers['content-type'], 'application/json; charset=utf-8');
-  t.like(JSON.parse(missing.body), { error: { code: 'PathNotFound' }, href: '/api//v1/kv/keys/gr%c3%bcn%2Fx/' });
+  t.like(JSON.parse(missing.body), { error: { code: 'KeyNotFound' }, href: '/api//v1/kv/keys/gr%c3%bcn%2Fx/' });
 });
 
 test('names may have any character, also a slash', async (t) => {
   const node = await startNode(t, {
-    http: 'upstream größe { zone g 64k; server 127.0.0.1:1; } upstream a/b { zone ab 64k; server 127.0.0.1:1; }',
+    http: 'upstream größe { zone g 64k; server 127.0.0.1:1; } upstream a/b { zone ab 64k; server 127.0.0.1:1; } upstream ../demo { zone d 64k; server 127.0.0.1:1; }',
     server: 'return 204;',
   });
   t.like((await node.upstreams('GET', '/gr%C3%B6%C3%9Fe')).json, { name: 'größe' });
   t.like((await node.upstreams('GET', '/a%2Fb')).json, { name: 'a/b' });
+  t.like((await node.upstreams('GET', '/..%2Fdemo')).json, { name: '../demo' });
   const added = await node.upstreams('POST', '/gr%C3%B6%C3%9Fe/servers', { server: '10.0.0.1' });
   t.is(added.headers['location'], '/api/v1/upstream_api/http/upstreams/gr%C3%B6%C3%9Fe/servers/1');
   t.is((await get(node.srv.port('api'), String(added.headers['location']))).status, 200);
@@ -93,13 +94,42 @@ test('names may have any character, also a slash', async (t) => {
   t.is(errorOf(await node.upstreams('GET', '/a/b')).code, 'PathNotFound');
   t.is(errorOf(await node.upstreams('GET', '/%ff')).code, 'PathNotFound');
 
-  for (const key of ['a/b', 'grün', '%', 'a b+c', '?x=1']) {
+  for (const key of ['a/b', 'grün', '%', 'a b+c', '?x=1', '/p3', 'p1/../q1', 'x/../../../dyn_ups', 'a//b', './a/', '/', '\ufeffx', '%2F']) {
     const path = `/kv/keys/${encodeURIComponent(key)}`;
     t.is((await node.call('PUT', path, { value: key })).status, 200, key);
     t.like((await node.call('GET', path)).json, { key, value: key });
     t.is((await get(node.srv.port('api'), `/api/v1/kv?key=${encodeURIComponent(key)}`)).body, key);
     t.is((await node.call('DELETE', path)).status, 200, key);
   }
+});
+
+test('dots in a path never make another path of it, in whatever location', async (t) => {
+  const node = await startNode(t, { api: 'location /api/v1/kv { dyn_module_api; deny all; } rewrite ^/api/old/(.*)$ /api/v1/$1 break;' });
+  const port = node.srv.port('api');
+  const statusOf = async (path: string): Promise<string> => {
+    const { status, body } = await get(port, `/api/${path}`);
+    return `${status} ${errorOf({ body }).code}`;
+  };
+  for (const path of [
+    'v1/upstream_api/../openapi.json',
+    'v1/upstream_api/%2e%2E/openapi.json',
+    'v1/./openapi.json',
+    'v1/x%2F../openapi.json',
+  ])
+    t.is(await statusOf(path), '404 PathNotFound', path);
+  t.is(await statusOf('v1/kv/keys/a'), '403 AccessDenied');
+  t.is(await statusOf('v1/kv/keys/..%2F..%2Fx'), '404 PathNotFound', 'the location of another path has other rules');
+  t.is(await statusOf('v1/x%2F..%2Fkv/keys/a'), '403 AccessDenied', 'the location that is denied');
+  t.is(await statusOf('v1/kv/keys/..%2F..%2F..%2F..%2F..%2F..%2Fx'), '400 BadRequest');
+  t.is(await statusOf('v1/kv/keys/..%2F..%2F..%2F..%2Fx'), '404 PathNotFound');
+  t.is((await get(port, '/api/old/openapi.json')).status, 200, 'a rewrite chooses the path');
+  t.is(
+    (await exchange(t, port, 'GET http://localhost/api/v1/openapi.json HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')).slice(
+      9,
+      12,
+    ),
+    '200',
+  );
 });
 
 test('an object with a duplicate key is rejected', async (t) => {

@@ -433,6 +433,12 @@ test.serial('keys, transactions and reads are not part of one, and the whole has
   t.is(dry.error.details[0]?.pointer, '/calls/0/path');
   const short = await refused(t, node, [call('POST', 'v1/dyn_ups', {})]);
   t.is(short.error.text, '/calls/0/path: must be a path that begins with /v1/, with its query: /v1/dyn_loc?force=1');
+  const codesOf = async (names: readonly string[]): Promise<readonly string[]> => {
+    const calls = names.map((name) => call('POST', `/v1/upstream_api/http/upstreams/${name}/servers`, { server: '10.0.0.1' }));
+    return (await refused(t, node, calls)).failures.map(({ error }) => error.code);
+  };
+  t.deepEqual(await codesOf(['x%2F..%2Fdemo']), ['UpstreamNotFound']);
+  t.deepEqual(await codesOf(['../upstreams/demo', '%2e%2e/upstreams/demo', '%ff']), ['PathNotFound', 'PathNotFound', 'PathNotFound']);
   t.like((await refused(t, node, [])).error, { code: 'InvalidField' });
   const many = Array.from({ length: 10_001 }, () => addUpstream('many'));
   t.like((await refused(t, node, many)).error, { code: 'InvalidField' });
