@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { exactTree, shownTree } from '../module/print.js';
+import { shownText } from '../module/secrets.js';
 import { ConfigTree, IdSource } from '../config/tree.js';
 import type { Effective } from '../control/effective-tree.js';
 import { assertHeapRoom, workerHeapSize } from '../control/heap-room.js';
@@ -97,9 +98,9 @@ async function withJournal({ tree, modules }: Configuration, ids: IdSource): Pro
   }
 }
 
-/** Every file as it is, so that the whole can be taken to another place; then, if that is not all, what is in force with it. */
+/** Every file as it is, but without private keys, so that the whole can be shown to others; then, if that is not all, what is in force with it. */
 function dump({ files, tree, effective }: TestedConfiguration): void {
-  for (const file of files) process.stdout.write(`# configuration file ${file}:\n${readFileSync(file, 'utf8')}\n`);
+  for (const file of files) process.stdout.write(`# configuration file ${file}:\n${shownText(readFileSync(file, 'utf8'))}\n`);
   if (exactTree(effective.tree.root) === exactTree(tree.root)) return;
   process.stdout.write(`# effective configuration, with the changes made by API:\n${shownTree(effective.tree.root)}\n`);
   if (effective.drift.length === 0) return;

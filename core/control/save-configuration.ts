@@ -1,5 +1,5 @@
 /** Writes what the API changed into the configuration files, so that they say what is in force. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { diffTrees } from '../config/diff.js';
 import { messageWithPlace } from '../config/error-report.js';
@@ -17,7 +17,7 @@ import { placeInCall, toDirectives } from './parse-directive.js';
 import { stateFileOf } from './state-files.js';
 import type { Store } from './store.js';
 import type { ModuleSpecs } from './transaction-options.js';
-import { WrittenFile } from './written-file.js';
+import { bringsKey, savedMode, WrittenFile } from './written-file.js';
 
 export interface ConfigurationFiles {
   /** Path of the file that the main level is in. */
@@ -60,7 +60,11 @@ export function planSave(saving: Saving): SavePlan {
     const result = files.read(new Map(Array.from(texts, ([path, { text }]) => [path, text])));
     const after = ConfigTree.fromData(result.directives);
     if (result.errors.length > 0 || !isSame(after)) throw new FileEditError('the files would not say what is in force');
-    return { texts, tree: started(after), diff: [...texts].flatMap(([path, { diff }]) => [shownPath(path, folders), ...shownLines(diff)]) };
+    return {
+      texts,
+      tree: started(after),
+      diff: [...texts].flatMap(([path, { text, diff }]) => [shownPath(path, folders), ...noteOfKey(path, text), ...shownLines(diff)]),
+    };
   } catch (error) {
     if (error instanceof FileEditError) throw impossible(error.message, folders);
     throw asSaveError(error, folders);
@@ -127,6 +131,16 @@ async function written(path: string, text: string, folders: readonly string[]): 
 function shownPath(path: string, folders: readonly string[]): string {
   const around = folders.filter((folder) => path.startsWith(`${folder}/`)).toSorted((a, b) => a.length - b.length)[0];
   return around === undefined ? basename(path) : path.slice(around.length + 1);
+}
+
+/** A line about the mode of a file that gets a private key. */
+function noteOfKey(path: string, text: string): readonly string[] {
+  const before = decode(readFileSync(path)).text;
+  if (!bringsKey(text, before)) return [];
+  const mode = savedMode(statSync(path).mode & 0o7777, text, before)
+    .toString(8)
+    .padStart(4, '0');
+  return [`# will have a private key, and mode ${mode}`];
 }
 
 /** A private key has several lines. */

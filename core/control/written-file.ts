@@ -70,7 +70,7 @@ export class WrittenFile {
     const file = await open(aside, 'wx', 0o600);
     try {
       await giveTo(file, uid, gid);
-      await file.chmod(mode & (bringsKey(content, await readFile(this.real)) ? 0o700 : 0o7777));
+      await file.chmod(savedMode(mode, content.latin1Slice(), (await readFile(this.real)).latin1Slice()));
       await file.writeFile(content);
       await file.sync();
     } finally {
@@ -79,9 +79,14 @@ export class WrittenFile {
   }
 }
 
-/** It was for others to read, and a key would be from now on. */
-function bringsKey(content: Buffer, before: Buffer): boolean {
-  return hasKey(content.latin1Slice()) && !hasKey(before.latin1Slice());
+/** Whether a file gets a private key: others may read it, and would read the key from now on. */
+export function bringsKey(text: string, before: string): boolean {
+  return hasKey(text) && !hasKey(before);
+}
+
+/** The mode of a file with another text. */
+export function savedMode(mode: number, text: string, before: string): number {
+  return mode & (bringsKey(text, before) ? 0o700 : 0o7777);
 }
 
 async function giveTo(file: FileHandle, uid: number, gid: number): Promise<void> {

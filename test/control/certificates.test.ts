@@ -6,7 +6,7 @@ import type { ConnectionOptions, TLSSocket } from 'node:tls';
 import test, { type ExecutionContext } from 'ava';
 import { certificateFor, selfSigned, type Certificate } from '../harness/certificate.js';
 import { connectRawTls, get } from '../harness/client.js';
-import { startSrv } from '../harness/srv.js';
+import { runSrv, startSrv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
 import { errorOf } from './api-client.js';
 import { followEvents } from './event-client.js';
@@ -304,13 +304,22 @@ test.serial('certificates are kept through kill -9 and reloads, and are rolled b
 
   chmodSync(node.srv.path('conf/srv.conf'), 0o644);
   t.is(await call('POST', '/config/save?dry_run=1', {}), 200);
+  t.true(responses.at(-1)?.includes('"conf/srv.conf","# will have a private key, and mode 0600"'), responses.at(-1));
   t.is(await call('POST', '/config/save', {}), 200);
   t.is(statSync(node.srv.path('conf/srv.conf')).mode & 0o777, 0o600, 'it has a key now');
   t.deepEqual((await node.call('GET', '/config/drift')).json, { diff: [] });
   node.srv.signal('SIGHUP');
   await waitFor('another reload', () => (node.srv.log().match(/reconfigured/g)?.length ?? 0) === 2);
   t.is(await everywhere(t, node.srv.port('tls'), 'a.example', ECC), fingerprintOf(first), 'saved in the file');
+  t.is(await call('POST', '/dyn_srv', { addr_port: at(node, 'tls'), server_name: 'later', server_body: 'return 204' }), 200);
+  t.is(await call('POST', '/config/save', {}), 200);
+  t.regex(node.srv.read('conf/.srv.conf.bak'), /PRIVATE KEY/);
+  for (const name of ['srv.conf', '.srv.conf.bak']) t.is(statSync(node.srv.path(`conf/${name}`)).mode & 0o777, 0o600, name);
   t.is(await call('PUT', '/ssl', { type: 'add', ...place, cert_info: infoOf('ecc', second) }), 200);
+  const dumped = await runSrv(t, ['-T'], undefined, { prefix: node.srv.prefix });
+  t.is(dumped.code, 0, dumped.stderr);
+  t.is(dumped.stdout.split('data:(secret)').length - 1, 4, 'in the file, in force, and in the difference');
+  responses.push(dumped.stdout, dumped.stderr);
   await waitFor('all changes', () => events.events.filter(({ type }) => type === 'config.changed').length >= 4);
   responses.push(events.text);
 
