@@ -1,7 +1,11 @@
 import { ApiError } from '../module/control.js';
 import { firstDuplicate, jsonErrorAt } from './json-position.js';
 
-/** @throws ApiError 400 `JsonError` with the position of the error; also for an object that has a key twice */
+/** Keys of one object, and values in one another: no route has a use for more, and they would take seconds. */
+const MOST_KEYS = 10_000;
+const DEEPEST = 100;
+
+/** @throws ApiError 400 `JsonError` with the position of the error; also for an object that has a key twice, or too many keys */
 export function parseJson(bytes: Buffer): unknown {
   let text: string;
   try {
@@ -9,13 +13,14 @@ export function parseJson(bytes: Buffer): unknown {
   } catch {
     throw new ApiError(400, 'JsonError', 'the body is not valid UTF-8');
   }
+  const written = keysWritten(text);
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     throw jsonError(text, jsonErrorAt(text), 'invalid JSON');
   }
-  const duplicate = keysIn(value) === keysWritten(text) ? undefined : firstDuplicate(text);
+  const duplicate = keysIn(value) === written ? undefined : firstDuplicate(text);
   if (duplicate !== undefined) throw jsonError(text, duplicate.position, `duplicate key "${duplicate.key}"`);
   return value;
 }
@@ -40,20 +45,34 @@ function keysIn(value: unknown): number {
   return count;
 }
 
-/** Strings of a JSON text with a colon behind them. It looks at quotes alone: a fraction of the time of the scan that knows the structure. */
+/**
+ * Keys of all objects in a text that may be JSON. It looks at strings and brackets alone: a fraction of the time of the scan that knows the
+ * structure.
+ * @throws ApiError 400 `JsonError` for too many keys or levels, which are not even parsed
+ */
 function keysWritten(text: string): number {
+  /** For each open array and object the keys that it has. */
+  const open = [0];
   let count = 0;
-  for (let at = text.indexOf('"'); at >= 0; at = text.indexOf('"', at)) {
-    at = endOfString(text, at);
-    while (BLANKS.includes(text[at] ?? '-')) at++;
-    if (text[at] === ':') count++;
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at];
+    if (character === '"') {
+      const end = endOfString(text, at);
+      if (end === 0) break;
+      at = end - 1;
+    } else if (character === ':') {
+      count++;
+      const keys = (open.at(-1) ?? 0) + 1;
+      if (keys > MOST_KEYS) throw jsonError(text, at, `more than ${MOST_KEYS} keys in an object`);
+      open[open.length - 1] = keys;
+    } else if (character === '{' || character === '[') {
+      if (open.push(0) > DEEPEST + 1) throw jsonError(text, at, `more than ${DEEPEST} levels`);
+    } else if ((character === '}' || character === ']') && open.length > 1) open.pop();
   }
   return count;
 }
 
-const BLANKS = ' \t\r\n';
-
-/** Offset behind the quote that closes the string at `start`. */
+/** Offset behind the quote that closes the string at `start`; 0: none does. */
 function endOfString(text: string, start: number): number {
   let end = text.indexOf('"', start + 1);
   while (isEscaped(text, end)) end = text.indexOf('"', end + 1);

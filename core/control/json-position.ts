@@ -9,7 +9,7 @@ export function jsonErrorAt(text: string): number {
 /** A key that its object has already, and where it is. Undefined: there is none. `text` must be JSON. */
 export function firstDuplicate(text: string): { readonly position: number; readonly key: string } | undefined {
   const scan = new Scan(text);
-  scan.run();
+  scan.run(true);
   return scan.duplicate;
 }
 
@@ -31,10 +31,10 @@ class Scan {
 
   constructor(private readonly text: string) {}
 
-  /** A loop rather than recursion: a text may be nested as deeply as it is long. */
-  run(): number {
+  /** A loop rather than recursion: a text may be nested as deeply as it is long. @param untilDuplicate ends at the first duplicate key */
+  run(untilDuplicate = false): number {
     let expect: Expect | undefined = 'value';
-    while (expect !== undefined) {
+    while (expect !== undefined && !(untilDuplicate && this.duplicate !== undefined)) {
       this.#skip(BLANK);
       const next = this.#step(expect);
       if (next === false) return this.#at;

@@ -4,6 +4,7 @@ import { Compile } from 'typebox/compile';
 import type { TLocalizedValidationError } from 'typebox/error';
 import { Settings } from 'typebox/system';
 import { ApiError } from '../module/control.js';
+import { Excerpt, isObject, type Json } from './excerpt.js';
 
 /** One error: a JSON pointer into the body, or `?name` for a query parameter. */
 export interface FieldError {
@@ -20,8 +21,6 @@ export function invalidFields(errors: readonly FieldError[]): ApiError {
 /** More errors than a person reads; without the setting typebox stops after 8. */
 const MOST_ERRORS = 200;
 
-type Json = Readonly<Record<string, unknown>>;
-
 /** A schema that rejects fields it does not name, and accepts numbers written as text. */
 export class StrictSchema {
   readonly json: Json;
@@ -37,7 +36,9 @@ export class StrictSchema {
   read(value: unknown): { readonly value: unknown } | { readonly errors: readonly FieldError[] } {
     const converted = withNumbers(this.json, value);
     if (this.#validator.Check(converted)) return { value: converted };
-    return { errors: this.#validator.Errors(converted).flatMap((error) => this.#errorsOf(error)) };
+    const excerpt = new Excerpt(this.json, converted, MOST_ERRORS);
+    const errors = this.#validator.Errors(excerpt.value).flatMap((error) => this.#errorsOf(error));
+    return { errors: errors.slice(0, MOST_ERRORS).map(({ pointer, message }) => ({ pointer: excerpt.pointerOf(pointer), message })) };
   }
 
   #errorsOf(error: TLocalizedValidationError): FieldError[] {
@@ -63,10 +64,6 @@ function strict(schema: TSchema): Json {
       ? { ...value, additionalProperties: false }
       : value,
   ) as Json;
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 const NUMBER = /^-?\d{1,15}(\.\d{1,15})?$/;

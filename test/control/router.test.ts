@@ -203,6 +203,39 @@ test('every error of a body is told at once, with a JSON pointer', async (t) => 
   t.deepEqual(things.calls, []);
 });
 
+test('errors without end end the search: 200 of them are reported, at their places', async (t) => {
+  const { router } = shop();
+  const entries = (count: number, entry: string): string =>
+    `{"name":"x","parts":[${Array.from({ length: count }, () => entry).join(',')}]}`;
+  const all = errorOf(await callRouter(router, 'POST', '/v1/shop/things', { body: entries(250_000, '{"size":"x"}') }));
+  t.deepEqual([all.code, all.details.length, all.details.at(-1)?.pointer], ['InvalidField', 200, '/parts/199/size']);
+  const last = entries(200_000, '{"size":1}').replace(/1\}\]\}$/, '1,"a":{"b":1}},{"extra":1}]}');
+  const some = errorOf(await callRouter(router, 'POST', '/v1/shop/things', { body: last }));
+  t.deepEqual(pointersOf(some.details), ['/parts/199999/a', '/parts/200000/extra', '/parts/200000/size']);
+  const unknown = Object.fromEntries(Array.from({ length: 9000 }, (_, at) => [`k${at}`, 1]));
+  const many = errorOf(await callRouter(router, 'POST', '/v1/shop/things', { body: JSON.stringify({ ...unknown, count: 0 }) }));
+  t.is(many.details.length, 200);
+});
+
+test('a body with too many keys or levels is a JsonError, and is not even parsed', async (t) => {
+  const { router } = shop();
+  const keys = (count: number): string => Array.from({ length: count }, (_, at) => `"k${at}":1`).join(',');
+  const deep = (levels: number): string => `{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
+  const cases: [body: string, code: string, text: RegExp][] = [
+    [`{${keys(400_000)}}`, 'JsonError', /^more than 10000 keys in an object in line 1, column \d+$/],
+    [`{"a":{"b":1},${keys(10_000)}}`, 'JsonError', /^more than 10000 keys in an object/],
+    [`{${keys(10_000)}}`, 'InvalidField', /many more/],
+    [deep(1_000_000), 'JsonError', /^more than 100 levels in line 1, column 105$/],
+    [deep(100), 'InvalidField', /more/],
+    [`${'['.repeat(100)}"[{:`, 'JsonError', /^invalid JSON/],
+  ];
+  for (const [body, code, text] of cases) {
+    const error = errorOf(await callRouter(router, 'POST', '/v1/shop/things', { body }));
+    t.is(error.code, code, body.slice(0, 20));
+    t.regex(error.text, text);
+  }
+});
+
 test('fields that mean something to JavaScript are unknown fields like others', async (t) => {
   const { router } = shop();
   const answer = await callRouter(router, 'POST', '/v1/shop/things', { body: '{"name":"x","__proto__":{"count":5},"constructor":1}' });
