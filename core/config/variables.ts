@@ -5,6 +5,7 @@
 import type { Getter, GetterFamily } from '../module/template.js';
 import { IdMap } from './id-map.js';
 import { LayeredMap } from './layered-map.js';
+import { cyclesFrom, withoutCycle } from './variable-cycles.js';
 
 /** What a directive has to do with variables. Names are without the dollar. */
 export interface VariableMention {
@@ -25,12 +26,19 @@ class DefinedVariable<R> {
   }
 }
 
+/** A getter that a directive brings. */
+interface Brought<R> {
+  readonly getter: Getter<R>;
+  /** In lower case: what it may evaluate. */
+  readonly uses: readonly string[];
+}
+
 interface Definition<R> {
   readonly variable: DefinedVariable<R>;
   /** The directives that define it. */
   readonly by: IdMap<true>;
   /** Getters that some of these directives bring: the last one counts. */
-  readonly getters: ReadonlyMap<number, Getter<R>>;
+  readonly getters: ReadonlyMap<number, Brought<R>>;
   /** Those for requests that were assigned none yet, which count where there are no others. */
   readonly initial: ReadonlyMap<number, Getter<R>>;
 }
@@ -60,12 +68,16 @@ export class Variables<R> {
    * @param capture the getter of `$1` … `$9`
    * @param isFixed true for the name of a variable that a configuration cannot define although no module has it by its full name
    * @param isChangeable true for the name of a variable of the engine or a module that a configuration may define as well
+   * @param isOpen true for the name of a variable of a module whose value may be made of any other one: it may close a cycle
+   * @param onCycle is told of a variable that is evaluated to evaluate itself: it has no value there
    */
   constructor(
     private readonly assigned: (request: R, name: string) => string | undefined,
     private readonly capture: GetterFamily<R>,
     private readonly isFixed: (name: string) => boolean,
     private readonly isChangeable: (name: string) => boolean,
+    private readonly isOpen: (name: string) => boolean,
+    private readonly onCycle: (request: R, name: string) => void,
   ) {}
 
   /** @throws RangeError when two modules define one name. */
@@ -123,8 +135,9 @@ export class Variables<R> {
   }
 
   /** The getter that a directive of the coming configuration brings for a variable that it defines. */
-  bring(id: number, name: string, getter: Getter<R>): void {
-    this.#redefine(name, (definition) => ({ ...definition, getters: new Map([...definition.getters, [id, getter]]) }));
+  bring({ id, uses }: Pick<VariableMention, 'id' | 'uses'>, name: string, getter: Getter<R>): void {
+    const brought = { getter, uses: uses.map((used) => used.toLowerCase()) };
+    this.#redefine(name, (definition) => ({ ...definition, getters: new Map([...definition.getters, [id, brought]]) }));
   }
 
   /** As {@link bring}, for a directive that assigns the value to requests on their way. */
@@ -144,10 +157,23 @@ export class Variables<R> {
     if (coming === undefined) return;
     for (const name of this.#touched) {
       const definition = coming.definitions.get(name);
-      if (definition !== undefined) definition.variable.fallback = lastOf(definition.getters) ?? lastOf(definition.initial);
+      if (definition !== undefined) definition.variable.fallback = lastOf(definition.getters)?.getter ?? lastOf(definition.initial);
     }
+    this.#guard(coming);
     this.#inForce = coming;
     this.abort();
+  }
+
+  /** A change can make cycles with variables that it does not concern. */
+  #guard({ definitions }: Defined<R>): void {
+    const broughtFor = (name: string): Brought<R> | undefined => lastOf(definitions.get(name)?.getters);
+    const usesOf = (name: string): readonly string[] => broughtFor(name)?.uses ?? NO_NAMES;
+    const open = this.#touched.filter((name) => usesOf(name).some(this.isOpen));
+    for (const name of new Set([...cyclesFrom(this.#touched, usesOf), ...open])) {
+      const [definition, brought] = [definitions.get(name), broughtFor(name)];
+      if (definition !== undefined && brought !== undefined)
+        definition.variable.fallback = withoutCycle(brought.getter, (request) => this.onCycle(request, name));
+    }
   }
 
   abort(): void {
@@ -259,4 +285,4 @@ function without<T>(entries: ReadonlyMap<number, T>, id: number): ReadonlyMap<nu
   return entries.has(id) ? new Map([...entries].filter(([other]) => other !== id)) : entries;
 }
 
-const lastOf = <T>(entries: ReadonlyMap<number, T>): T | undefined => [...entries.values()].at(-1);
+const lastOf = <T>(entries: ReadonlyMap<number, T> | undefined): T | undefined => entries && [...entries.values()].at(-1);

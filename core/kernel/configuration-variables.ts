@@ -61,7 +61,8 @@ export function compileVariables(
 ): void {
   const errors = new ErrorCollector();
   const byName = new Map(Array.from(modules, (module) => [module.name, module]));
-  for (const { id, defines, module, assigns } of mentions) {
+  for (const mention of mentions) {
+    const { id, defines, module, assigns } = mention;
     const owner = defines.length > 0 && module !== undefined ? byName.get(module) : undefined;
     const directive = after.byId(id);
     if (owner?.hooks.compileVariables === undefined || directive === undefined) continue;
@@ -73,7 +74,7 @@ export function compileVariables(
     for (const [name, getter] of Object.entries(getters ?? {})) {
       const computed = checkedGetter(owner, name, getter);
       if (assigns) modules.variables.bringInitial(id, name, computed);
-      else modules.variables.bring(id, name, computed);
+      else modules.variables.bring(mention, name, computed);
     }
   }
   errors.throwIfAny();

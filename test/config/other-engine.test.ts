@@ -36,6 +36,8 @@ test('a scope of another engine has values made of its own requests, and inherit
     () => none,
     () => false,
     () => false,
+    () => false,
+    none,
   );
   variables.define('protocol', ({ protocol }) => protocol);
   variables.define('remote_addr', ({ remote }) => remote);

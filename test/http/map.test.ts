@@ -54,10 +54,17 @@ async function conf(t: ExecutionContext, port: number): Promise<string> {
     map $seen $cached { default "$seen"; }
     map $seen $fresh { volatile; default "$seen"; }
     map $arg_a $before { default "map"; }
+    map $own $own { default "own"; }
+    map $first $second { default "second"; }
+    map $second $first { default "first"; }
+    geo $around $around { default 7; }
+    map $document_root $folder { default "/none"; }
     server {
       listen 127.0.0.1:${port};
       ${locations.join('\n')}
       location = /cached { set $seen 1; set $a "$cached$fresh"; set $seen 2; return 200 "$a-$cached$fresh"; }
+      location = /cycle { return 200 "$own $first $second $around"; }
+      location = /root { root $folder; return 200 "$folder"; }
       location = /set { set $before "set"; set $after "set"; return 200 "$before $after"; }
       location = /if { if ($arg_a) { set $before "if"; set $after "if"; } return 200 "$before $after"; }
     }
@@ -71,6 +78,8 @@ async function assertCases(t: ExecutionContext, port: number): Promise<void> {
       t.is((await get(port, `/${at}?a=${argument}`)).body, `[${value}]`, `${name}: ${argument}`);
   t.is((await get(port, '/cached')).body, '11-12', 'a request has one value, unless it is volatile');
   t.is((await get(port, '/set')).body, 'set set', 'a map may have the name of a variable that is set');
+  t.is((await get(port, '/cycle')).body, 'own first second 7', 'a variable has no value where it is evaluated for itself');
+  t.is((await get(port, '/root')).body, '/none', 'nor by way of another directive');
   t.is((await get(port, '/if')).body, 'map map', 'and has its value until then');
   t.is((await get(port, '/if?a=1')).body, 'if if');
 }
@@ -96,6 +105,26 @@ test('a map is changed at a reload: the new one is in force, and its name ends w
   await srv.configure(withMap('', 'gone'));
   srv.signal('SIGHUP');
   await waitFor('no map', async () => (await get(port, '/')).body === 'gone');
+});
+
+test('a cycle of variables that a reload makes is an error in the log, and ends at a reload', async (t) => {
+  const cycle = withMap('map $arg_x $a { default "a($b)"; } map $a $b { default "b($a)"; } map $arg_x $c { default $b; }', '$c');
+  const straight = cycle.replace('a($b)', 'a');
+  const srv = await startSrv(t, straight);
+  const body = async (): Promise<string> => (await get(srv.port('web'), '/')).body;
+  t.is(await body(), 'b(a)');
+  await srv.configure(cycle);
+  srv.signal('SIGHUP');
+  await waitFor('the cycle', async () => (await body()) !== 'b(a)');
+  const before = srv.log().split('cycle while').length;
+  t.is(await body(), 'b(a())');
+  const lines = srv.log().split('\n');
+  t.is(lines.filter((line) => line.includes('cycle while')).length, before, 'one line for each request');
+  t.regex(srv.log(), /\[error\] .*cycle while evaluating variable "b", client: 127\.0\.0\.1, .*request: "GET \/ HTTP\/1\.1"/);
+  t.notRegex(srv.log(), /\[crit\]|Maximum call stack/);
+  await srv.configure(straight);
+  srv.signal('SIGHUP');
+  await waitFor('the end of the cycle', async () => (await body()) === 'b(a)');
 });
 
 for (const [map, message] of Object.entries({

@@ -1,5 +1,6 @@
 import { Variables } from '../../config/variables.js';
 import type { HttpRequest } from '../../module/http.js';
+import type { Log } from '../../module/services.js';
 
 /** Variables of the engine and its modules that a configuration may define as well: `set` or a named group gives them another value. */
 const CHANGEABLE = new Set(['args', 'proxy_host', 'proxy_port', 'limit_rate', 'uid_reset']);
@@ -23,19 +24,25 @@ const FIXED = new Set(
     ),
 );
 
+/** Variables of modules that evaluate what a directive says: `root`, `secure_link`. */
+const OPEN = new Set(['document_root', 'realpath_root', 'request_filename', 'secure_link', 'secure_link_expires']);
+
 /** What the engine's own requests have beyond the contract. */
-interface WithAssigned {
+interface Own extends HttpRequest {
   readonly assigned: ReadonlyMap<string, string> | undefined;
+  readonly context: { readonly log: Log };
 }
 
 /** The variables of HTTP requests. */
 export class HttpVariables extends Variables<HttpRequest> {
   constructor() {
     super(
-      (request, name) => (request as HttpRequest & WithAssigned).assigned?.get(name),
+      (request, name) => (request as Own).assigned?.get(name),
       (digit) => (request) => request.captures?.[Number(digit)],
       (name) => FIXED.has(name),
       (name) => CHANGEABLE.has(name),
+      (name) => OPEN.has(name),
+      (request, name) => (request as Own).context.log.write('error', `cycle while evaluating variable "${name}"`, request),
     );
   }
 }
