@@ -1,7 +1,9 @@
 /** Which calls of a transaction are to blame when all of them together cannot come into force. */
 import { ConfigErrors, configErrorsOf, type ConfigError } from '../config/errors.js';
+import type { SpecRegistry } from '../config/registry.js';
 import type { ApiError } from '../module/control.js';
 import { asApiError } from './api-errors.js';
+import { EarlierText } from './earlier-text.js';
 import { callOf } from './parse-directive.js';
 import type { StagedChange } from './staged-change.js';
 
@@ -9,6 +11,7 @@ export interface JointChange {
   readonly change: StagedChange;
   /** Of the transaction. */
   readonly number: number;
+  readonly registry: SpecRegistry;
   /** See {@link asApiError}. */
   readonly folders: readonly string[] | undefined;
   /** Whether a part of the change could come into force. */
@@ -34,7 +37,10 @@ export async function failuresByCall(thrown: unknown, joint: JointChange): Promi
     const first = Math.min(...failures.keys(), await firstFailing(joint));
     failures.set(first, [...(failures.get(first) ?? []), ...elsewhere]);
   }
-  return new Map(Array.from(failures, ([call, own]) => [call, { error: asApiError(new ConfigErrors(own), joint.folders) as ApiError }]));
+  const { placeOf } = new EarlierText(joint.number, joint.change.tree, joint.registry);
+  return new Map(
+    Array.from(failures, ([call, own]) => [call, { error: asApiError(new ConfigErrors(own), joint.folders, placeOf) as ApiError }]),
+  );
 }
 
 async function firstFailing({ change, isPossible }: JointChange): Promise<number> {

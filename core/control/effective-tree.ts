@@ -13,7 +13,7 @@ import { keyIdentity, numberedStep, readable, stepsIn } from './address.js';
 import { Draft } from './draft.js';
 import { driftLines } from './drift.js';
 import { KeyRing } from './lasting-keys.js';
-import { parseDirective, toDirectives } from './parse-directive.js';
+import { parseDirective, textOfCall, toDirectives } from './parse-directive.js';
 import { StateBlocks } from './state-blocks.js';
 import type { FileMarks, StateFileOptions } from './state-files.js';
 import type { Store } from './store.js';
@@ -226,7 +226,9 @@ class Composition {
   #directive(row: OverlayRow): Directive {
     const known = this.#parsed.get(row);
     if (known !== undefined) return known;
-    const [parsed] = toDirectives([{ ...parseDirective(row.text, this.options.ids), ...(row.key !== undefined && { key: row.key }) }]);
+    const [parsed] = toDirectives([
+      { ...parseDirective(row.text, this.options.ids, textOfCall(0, row.seq)), ...(row.key !== undefined && { key: row.key }) },
+    ]);
     if (parsed === undefined) throw new Error('a directive was parsed to nothing');
     this.#parsed.set(row, parsed);
     return parsed;

@@ -79,6 +79,8 @@ export interface CallPlace {
   readonly pointer?: string;
   readonly line?: number;
   readonly column?: number;
+  /** Of text of an earlier call: `http / server / location /x`. */
+  readonly place?: string;
 }
 
 /** Plain data as directives that can be asked for what is in their blocks. */

@@ -5,7 +5,7 @@ import type { Directive } from '../module/tree.js';
 import { Addresses, hasEqual } from './address.js';
 import type { ResolvedEdit } from './edits.js';
 import type { NewKeys } from './new-keys.js';
-import { API_TEXT, textOfCall } from './parse-directive.js';
+import { textOfCall } from './parse-directive.js';
 
 /** What one call does to the tree that the calls before it leave. */
 export interface StagedStep {
@@ -27,8 +27,10 @@ export interface StagedSurroundings {
   readonly removed: (address: string) => boolean;
   /** Whether the journal says that the API added what is at an address. */
   readonly added: (address: string) => boolean;
-  /** A number that no other change with several calls has; undefined for a change of one call. */
-  readonly number?: number;
+  /** A number that no other change has. */
+  readonly number: number;
+  /** Of several calls. */
+  readonly isJoint: boolean;
 }
 
 /** A change that is being put together, of one call or of several that come into force together: the tree as it would be. */
@@ -68,8 +70,7 @@ export class StagedChange {
 
   /** What errors call text of the call. */
   get file(): string {
-    const { number } = this.around;
-    return number === undefined ? API_TEXT : textOfCall(number, this.call);
+    return textOfCall(this.around.number, this.call);
   }
 
   readonly removed = (address: string): boolean => this.#removed.has(address) || this.around.removed(address);
@@ -96,7 +97,7 @@ export class StagedChange {
   take(edits: readonly ResolvedEdit[], isChain: boolean): ConfigTree {
     const before = this.tree;
     const after = before.apply(edits.flatMap(({ operations }) => operations));
-    if (this.around.number !== undefined) this.#note(edits, before, after);
+    if (this.around.isJoint) this.#note(edits, before, after);
     this.#steps.push({ before, after, edits, call: this.call, isChain });
     return after;
   }

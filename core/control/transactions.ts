@@ -26,6 +26,7 @@ import { failuresByCall } from './call-failures.js';
 import { contentVersion } from './content-version.js';
 import { assertInTime, timeFor, type ChangeTime } from './change-time.js';
 import { effectiveTree, type Effective } from './effective-tree.js';
+import { EarlierText } from './earlier-text.js';
 import { resolveEdit, type ResolvedEdit } from './edits.js';
 import { assertHeapRoom } from './heap-room.js';
 import { Journal } from './journal.js';
@@ -92,7 +93,7 @@ export class TransactionQueue extends Transactions {
   #tail: Promise<unknown> = Promise.resolve();
   #version: number;
   #tx = 0;
-  /** Of several calls. */
+  /** Changes, which texts are numbered by. */
   #transactions = 0;
   #closed = false;
 
@@ -308,19 +309,21 @@ export class TransactionQueue extends Transactions {
   }
 
   async #alone(build: Build, context: Partial<ActionContext>): Promise<Applied> {
-    const change = this.#begin();
+    const change = this.#begin(false);
     const { time, directives } = await this.#stage(change, build, context);
     try {
       return { ...(await this.#bringIntoForce(change, time, context)), directives };
     } catch (error) {
-      throw asApiError(error, this.options.folders);
+      const { folders, instance } = this.options;
+      const { placeOf } = new EarlierText(this.#transactions, change.tree, instance.modules.registry);
+      throw asApiError(error, folders, placeOf);
     }
   }
 
   async #together(calls: readonly StagedCall[], context: ActionContext): Promise<Together> {
     assertInTime(context.deadline ?? Infinity);
     assertPreconditions(context, () => String(this.#version));
-    const change = this.#begin(++this.#transactions);
+    const change = this.#begin(true);
     const clock = new SharedDeadline(await moreTime(context, calls.length * PER_CALL));
     const outcomes = await stageCalls(calls, change, clock, (call) => this.options.staging.run(change, call));
     change.isOpen = false;
@@ -329,8 +332,10 @@ export class TransactionQueue extends Transactions {
     try {
       return { ...(await this.#bringIntoForce(change, time, context)), outcomes };
     } catch (error) {
+      const { folders, instance } = this.options;
+      const { registry } = instance.modules;
       const isPossible = (part: ReturnType<StagedChange['upTo']>): Promise<boolean> => this.#isPossible(part);
-      const failures = await failuresByCall(error, { change, number: this.#transactions, folders: this.options.folders, isPossible });
+      const failures = await failuresByCall(error, { change, number: this.#transactions, registry, folders, isPossible });
       return { version: this.#version, outcomes: outcomes.map((outcome, call) => failures.get(call) ?? outcome), diff: [] };
     }
   }
@@ -344,7 +349,7 @@ export class TransactionQueue extends Transactions {
     }
   }
 
-  #begin(number?: number): StagedChange {
+  #begin(isJoint: boolean): StagedChange {
     const { instance, store } = this.options;
     const { removed, added } = this.#journal;
     const { registry } = instance.modules;
@@ -354,7 +359,8 @@ export class TransactionQueue extends Transactions {
       removed,
       added,
       keys: new NewKeys(store.keys),
-      ...(number !== undefined && { number }),
+      number: ++this.#transactions,
+      isJoint,
     });
   }
 

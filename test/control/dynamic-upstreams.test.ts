@@ -6,8 +6,8 @@ import { errorOf } from './api-client.js';
 import { sharedNode, startNode } from './node.js';
 
 const MODULES = {
-  main: 'load_module modules/srv_http_dyn_upstream_module.so;',
-  controlMain: 'load_module modules/srv_http_dyn_upstream_api_module.so;',
+  main: 'load_module modules/srv_http_dyn_upstream_module.so; load_module modules/srv_http_location_module.so;',
+  controlMain: 'load_module modules/srv_http_dyn_upstream_api_module.so; load_module modules/srv_http_location_api_module.so;',
 };
 const shared = sharedNode({
   ...MODULES,
@@ -94,6 +94,18 @@ for (const [what, call, expected] of [
     t.is((await node.call('GET', '/dyn_ups/wrong')).status, 404);
   });
 }
+
+test('an error in text of an earlier call has its place, and no pointer into this one', async (t) => {
+  const node = await shared();
+  const place = { addr_port: `127.0.0.1:${node.srv.port('web')}`, server_name: 'web' };
+  const location = { location_rule: '', location_name: '/earlier', location_body: 'proxy_pass https://127.0.0.1:1' };
+  t.is((await node.call('POST', '/dyn_loc', { ...place, locations: [location] })).status, 200);
+  const refused = await node.call('POST', '/dyn_ups', { upstream_name: '127.0.0.1', upstream_body: 'zone "127.0.0.1" 64k' });
+  const { code, details } = errorOf(refused);
+  t.is(code, 'ConfigError', refused.body);
+  t.regex(JSON.stringify(details), /"place":"http \/ server[^"]* \/ location \/earlier/);
+  t.notRegex(refused.body, /pointer/);
+});
 
 test('users of an upstream that cannot be removed are named', async (t) => {
   const node = await shared();
