@@ -77,7 +77,7 @@ export class JournalEntry {
     const line = now ?? old;
     const first = this.changes.length;
     if (line !== undefined && this.#isStateLine(line)) this.#recordLine(line, old, now, siblingOf(edit) !== undefined);
-    else if (edit.op === 'add' && now !== undefined) this.#add(now, siblingOf(edit), edit.address);
+    else if (edit.op === 'add' && now !== undefined) this.#add(now, this.#siblingAfter(now, siblingOf(edit)), edit.address);
     else if (edit.op === 'replace' && old !== undefined && now !== undefined) this.#replace(old, now);
     else if (edit.op === 'remove' && old !== undefined) this.#remove(old);
     if (old?.block !== undefined || now?.block !== undefined) this.#after.forget();
@@ -157,8 +157,8 @@ export class JournalEntry {
     const address = this.#before.of(old.id);
     const known = this.store.overlay.get(address);
     const text = exactDirective(now);
-    const was = known === undefined ? exactDirective(old) : known.was;
-    this.#forgetBelow(address);
+    const wasChanged = this.#forgetBelow(address);
+    const was = known === undefined ? textOfFile(old, wasChanged) : known.was;
     if (text === was) this.store.overlay.delete(address);
     else {
       // An addition keeps its place among the additions.
@@ -183,10 +183,10 @@ export class JournalEntry {
     const text = exactDirective(old);
     const next = this.#nextStep(old);
     this.#keepPlaces(old, address);
-    this.#forgetBelow(address);
+    const wasChanged = this.#forgetBelow(address);
     if (known?.op === 'add' && !this.#isCountedOn(old, known)) this.#forgetAddition(known);
     else {
-      const was = known === undefined ? text : known.was;
+      const was = known === undefined ? textOfFile(old, wasChanged) : known.was;
       this.#put({ address, op: 'remove', parent: this.#before.around(old.id), text, was, key: old.key }, known);
     }
     this.changes.push({ address, before: text, ...next });
@@ -215,6 +215,12 @@ export class JournalEntry {
     }
   }
 
+  /** What it was put in front of may have gone since. */
+  #siblingAfter(now: Directive, sibling: number | undefined): number | undefined {
+    const isThere = sibling === undefined || this.change.after.byId(sibling) !== undefined;
+    return isThere ? sibling : this.#besideAfter.next(now)?.id;
+  }
+
   #previousAddress(now: Directive): string | undefined {
     const previous = this.#besideAfter.previous(now);
     return previous && this.#after.of(previous.id);
@@ -238,8 +244,9 @@ export class JournalEntry {
     this.store.overlay.put({ ...row, seq });
   }
 
-  #forgetBelow(address: string): void {
-    this.store.overlay.deleteBetween(...below(address));
+  /** @returns whether the journal had anything to say there */
+  #forgetBelow(address: string): boolean {
+    return this.store.overlay.deleteBetween(...below(address));
   }
 
   /** Whether a state file holds it: the store has it among the lines of its block then, with all others of the file. */
@@ -325,6 +332,14 @@ export class JournalEntry {
       this.store.keys.put(address, { identity, occurrence, key: child.key });
     }
   }
+}
+
+/**
+ * What the file has where the API changes something for the first time. If it changed what is in the block before, that is not known before
+ * the next start: the line end makes it equal to no directive, so that what comes back is not taken for what the file has.
+ */
+function textOfFile(old: Directive, wasChanged: boolean): string {
+  return wasChanged ? `${exactDirective(old)}\n` : exactDirective(old);
 }
 
 function siblingOf({ operations }: ResolvedEdit): number | undefined {

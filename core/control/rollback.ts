@@ -1,6 +1,6 @@
 /** The way back to an earlier version: what transactions wrote into the history, turned around. */
 import { diffDirective } from '../config/diff.js';
-import type { ConfigTree, DirectiveData } from '../config/tree.js';
+import { ROOT_ID, type ConfigTree, type DirectiveData } from '../config/tree.js';
 import { ApiError } from '../module/control.js';
 import { exactDirective } from '../module/print.js';
 import type { ContextName } from '../module/spec.js';
@@ -23,9 +23,10 @@ export interface RollbackSurroundings extends EditSurroundings {
  */
 export function rollbackEdits(changes: Iterable<AddressChange>, around: RollbackSurroundings): ResolvedEdit[] {
   const { places, lists } = wantedPlaces([...changes].toReversed());
-  const rollback = new Rollback(around, places);
+  const rollback = new Rollback(around);
   // What is in a block that comes back is put right after it.
-  for (const place of [...places.values()].toSorted((a, b) => a.steps.length - b.steps.length)) rollback.restore(place);
+  const levels = Map.groupBy(places.values(), ({ steps }) => steps.length);
+  for (const [, level] of [...levels].toSorted(([a], [b]) => a - b)) rollback.restore(level);
   for (const [block, lines] of lists) rollback.restoreLines(block, lines);
   return rollback.edits;
 }
@@ -89,34 +90,54 @@ class Rollback {
   /** By the id of what comes back or changes: where its edit is. */
   readonly #owners = new Map<number, number>();
   readonly #restored = new Set<string>();
-  readonly #done = new Set<WantedPlace>();
   #tree: ConfigTree;
 
-  constructor(
-    private readonly around: RollbackSurroundings,
-    private readonly places: ReadonlyMap<string, WantedPlace>,
-  ) {
+  constructor(private readonly around: RollbackSurroundings) {
     this.#tree = around.tree;
   }
 
-  /** After what it is put in front of. */
-  restore(place: WantedPlace): void {
-    const chain: WantedPlace[] = [];
-    for (let at: WantedPlace | undefined = place; at !== undefined && !this.#done.has(at); at = this.places.get(at.next ?? '')) {
-      this.#done.add(at);
-      chain.push(at);
+  /**
+   * What stands equally deep. What is to go does so at last: something may have stood in front of it, and comes back there.
+   * @throws ApiError 409 `RollbackImpossible`
+   */
+  restore(places: readonly WantedPlace[]): void {
+    const level = new Map(places.map((place) => [place.address, place]));
+    // What comes back changes the numbers in addresses of its equals: all are looked up before.
+    const ids = this.#idsOf(places);
+    const done = new Set<WantedPlace>();
+    for (const place of places) {
+      const chain: WantedPlace[] = [];
+      for (let at: WantedPlace | undefined = place; at !== undefined && !done.has(at); at = level.get(at.next ?? '')) {
+        done.add(at);
+        chain.push(at);
+      }
+      for (const at of chain.toReversed()) if (at.text !== undefined) this.#restore(at, at.text, ids);
     }
-    for (const at of chain.toReversed()) this.#restore(at);
+    for (const { address, text } of places) {
+      const target = text === undefined ? this.#tree.byId(ids.get(address) ?? ROOT_ID) : undefined;
+      if (target !== undefined) this.#remove(target);
+    }
   }
 
-  #restore({ address, text, steps, next }: WantedPlace): void {
+  /** By address: what stands there, and what stands behind it. */
+  #idsOf(places: readonly WantedPlace[]): Map<string, number> {
+    const ids = new Map<string, number>();
+    for (const { address, steps, next } of places) {
+      const parent = this.#blockAt(steps.slice(0, -1));
+      for (const at of [address, next]) {
+        const found = at === undefined || ids.has(at) ? undefined : parent && this.#childAt(parent, at);
+        if (at !== undefined && found !== undefined) ids.set(at, found.id);
+      }
+    }
+    return ids;
+  }
+
+  #restore({ address, steps, next }: WantedPlace, text: string, ids: Map<string, number>): void {
     const parent = this.#blockAt(steps.slice(0, -1));
-    const target = parent && this.#childAt(parent, address);
-    if (text === undefined) {
-      if (target !== undefined) this.#remove(target);
-    } else if (parent === undefined)
+    if (parent === undefined)
       throw new ApiError(409, 'RollbackImpossible', `${readable(address)} stood in a block that the configuration does not have any more`);
-    else if (target === undefined) this.#add(parent, address, text, next === undefined ? undefined : this.#childAt(parent, next));
+    const target = this.#tree.byId(ids.get(address) ?? ROOT_ID);
+    if (target === undefined) ids.set(address, this.#add(parent, address, text, ids.get(next ?? '')));
     else if (exactDirective(target) !== text) this.#replace(target, parent.context, text);
   }
 
@@ -160,7 +181,7 @@ class Rollback {
     this.#push({ op: 'remove', id, operations: [operation] });
   }
 
-  #add(parent: BlockAt, address: string, text: string, next: Directive | undefined): void {
+  #add(parent: BlockAt, address: string, text: string, next: number | undefined): number {
     const key = /@(\d+)$/.exec(stepsIn(address).at(-1) ?? '')?.[1];
     const parsed: DirectiveData = {
       ...parseDirective(text, this.around.ids, this.around.file),
@@ -168,8 +189,9 @@ class Rollback {
     };
     const directive = withKeys(parsed, parent.context, this.around, () => parent.address);
     this.#restored.add(address);
-    const operation = { op: 'add', parent: parent.id, directive, ...(next && { before: next.id }) } as const;
+    const operation = { op: 'add', parent: parent.id, directive, ...(next !== undefined && { before: next }) } as const;
     this.#push({ op: 'add', id: directive.id, operations: [operation], address });
+    return directive.id;
   }
 
   #replace(target: Directive, context: ContextName, text: string): void {

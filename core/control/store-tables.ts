@@ -84,8 +84,9 @@ export class OverlayTable {
     return Number(this.#lastSeq.get()?.['seq'] ?? 0);
   }
 
-  deleteBetween(from: string, to: string): void {
-    this.#deleteBelow.run(from, to);
+  /** @returns whether there were any */
+  deleteBetween(from: string, to: string): boolean {
+    return Number(this.#deleteBelow.run(from, to).changes) > 0;
   }
 }
 
