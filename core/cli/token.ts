@@ -79,6 +79,9 @@ function parsed(args: readonly string[]) {
     expires: { type: 'string' },
     help: { type: 'boolean', short: 'h' },
   } as const;
+  const at = args.indexOf('--expires');
+  const [, time] = at < 0 ? [] : args.slice(at);
+  if (time?.startsWith('-') === true) throw new TokenError(`invalid time "${time}": it is written like 30d, 12h or 2027-01-31T12:00:00Z`);
   return parseArgs({ args: [...args], options, allowPositionals: true });
 }
 
@@ -93,7 +96,7 @@ async function add(path: string, [name = '', ...scopes]: readonly string[], expi
   };
   assertPrivate(path);
   await editTokenFile(path, (lines) => {
-    if (lines.some((line) => nameOf(line) === name)) throw new TokenError(`there is a token "${name}" already`);
+    if (tokensOf(path, lines).some((known) => known.name === name)) throw new TokenError(`there is a token "${name}" already`);
     return [...lines, printTokenLine(token)];
   });
   process.stderr.write(`srv: token "${name}" added to "${path}", in force after "srv -s reload"; it is not shown again:\n`);
@@ -103,6 +106,7 @@ async function add(path: string, [name = '', ...scopes]: readonly string[], expi
 async function remove(path: string, name: string): Promise<void> {
   assertPrivate(path);
   await editTokenFile(path, (lines) => {
+    tokensOf(path, lines);
     const rest = lines.filter((line) => nameOf(line) !== name);
     if (rest.length === lines.length) throw new TokenError(`there is no token "${name}" in "${path}"`);
     return rest;
@@ -112,14 +116,26 @@ async function remove(path: string, name: string): Promise<void> {
 
 function list(path: string): void {
   assertPrivate(path);
-  const tokens = readTokenFile(path)
-    .filter((line) => !isEmpty(line))
-    .map(parseTokenLine);
+  const tokens = tokensOf(path, readTokenFile(path));
   const width = Math.max(0, ...tokens.map(({ name }) => name.length));
   for (const { name, expires, scopes } of tokens) {
     const expiry = expires === undefined ? '' : `  (${expires <= Date.now() ? 'expired' : 'expires'} ${expiryText(expires)})`;
     process.stdout.write(`${name.padEnd(width)}  ${String(scopes)}${expiry}\n`);
   }
+}
+
+/** @throws TokenLineError that names the line */
+function tokensOf(path: string, lines: readonly string[]): Token[] {
+  return [...lines.entries()]
+    .filter(([, line]) => !isEmpty(line))
+    .map(([at, line]) => {
+      try {
+        return parseTokenLine(line);
+      } catch (error) {
+        if (error instanceof TokenLineError) throw new TokenLineError(`${error.message} in ${path}:${at + 1}`, error.hint);
+        throw error;
+      }
+    });
 }
 
 /** @throws TokenError */

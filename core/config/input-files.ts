@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 
 /** Files that directives name, by path. */
 export type FileContents = ReadonlyMap<string, Uint8Array>;
@@ -34,7 +34,7 @@ export class InputFiles {
     const old = this.#inForce.get(path);
     const given = this.#given?.get(path);
     if (old !== undefined && given === undefined && !this.#rereads) return old;
-    const now = given ?? readFileSync(path);
+    const now = given ?? contentOf(path);
     const bytes = old?.equals(now) === true ? old : Buffer.from(now.buffer, now.byteOffset, now.byteLength);
     this.#coming.set(path, bytes);
     return bytes;
@@ -76,4 +76,11 @@ export class InputFiles {
   retain(isUsed: (path: string) => boolean): void {
     for (const path of this.#inForce.keys()) if (!isUsed(path)) this.#inForce.delete(path);
   }
+}
+
+/** What is no regular file may have no end, or wait for ever for somebody to write. */
+function contentOf(path: string): Buffer {
+  const found = statSync(path);
+  if (!found.isFile() && !found.isDirectory()) throw Object.assign(new Error('not a regular file'), { syscall: 'open', path });
+  return readFileSync(path);
 }

@@ -14,7 +14,7 @@ export const ERROR_CODES = {
   JsonError: {
     status: 400,
     meaning:
-      'The body is missing, not JSON in UTF-8, or has an object with a duplicate key or more than 10,000 keys, or more than 100 levels.',
+      'The body is missing, not JSON in UTF-8, has an object with a duplicate key or more than 10,000 keys, or more than 100 levels.',
     remedy: 'Send a JSON body; `details` has the position of the error.',
   },
   BadRequest: {

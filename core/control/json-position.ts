@@ -34,7 +34,8 @@ class Scan {
   /** A loop rather than recursion: a text may be nested as deeply as it is long. @param untilDuplicate ends at the first duplicate key */
   run(untilDuplicate = false): number {
     let expect: Expect | undefined = 'value';
-    while (expect !== undefined && !(untilDuplicate && this.duplicate !== undefined)) {
+    while (expect !== undefined) {
+      if (untilDuplicate && this.duplicate !== undefined) break;
       this.#skip(BLANK);
       const next = this.#step(expect);
       if (next === false) return this.#at;

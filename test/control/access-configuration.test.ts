@@ -1,8 +1,10 @@
-import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { configErrorsOf } from '../../core/config/errors.js';
 import { findInstallation } from '../../core/kernel/installation.js';
+import { InputFiles } from '../../core/config/input-files.js';
 import { inputFile } from '../../core/config/input-file.js';
 import { FailedAttempts } from '../../core/control/access/failed-attempts.js';
 import { Scopes } from '../../core/control/access/scopes.js';
@@ -95,6 +97,7 @@ test('errors in the settings of access are reported at their lines', async (t) =
   ]);
   await assertErrors(t, [
     [plain('dyn_module_api; api_tokens missing;'), String.raw`open\(\) ".*conf/missing" failed \(2: No such file or directory\)`],
+    [plain('dyn_module_api; api_tokens /dev/null;'), String.raw`open\(\) "/dev/null" failed \(not a regular file\)`],
     [plain('dyn_module_api; api_tokens open;'), String.raw`".*conf/open" can be read or changed by other users \(mode 0644\)`],
     [plain('dyn_module_api; api_client_certificate CN=x read;'), '"api_client_certificate" has no effect without "ssl_verify_client"'],
     [plain('dyn_module_api; api_client_certificate sha256:12 read;'), 'invalid fingerprint "sha256:12"'],
@@ -253,6 +256,7 @@ for (const [args, message] of [
   [['remove', 'x'], /there is no token "x"/],
   [['add', 'x', 'kv'], /token "x": invalid scope "kv"\nsrv: scopes are: read, write/],
   [['add', 'deploy', 'read'], /there is a token "deploy" already/],
+  [['add', 'x', 'read', '--expires', '-5d'], /invalid time "-5d": it is written like 30d/],
 ] as const) {
   test.serial(`srv token ${args.join(' ')} is an error, and changes nothing`, async (t) => {
     const { run, text } = await tokenFile();
@@ -261,6 +265,28 @@ for (const [args, message] of [
     t.is(text(), before);
   });
 }
+
+test.serial('srv token names a line that is no token, and changes nothing', async (t) => {
+  const { file, run, text } = await tokenFile();
+  const before = text();
+  writeFileSync(file, `${before}garbage\n`);
+  for (const args of [['list'], ['add', 'x', 'read'], ['remove', 'deploy']]) {
+    const { code, stdout, stderr } = await run(...args);
+    t.is(code, 1, args[0]);
+    t.is(stdout, '');
+    t.regex(stderr, /^srv: \[emerg\] token "garbage" has no valid hash in .*conf\/api_tokens:3\nsrv: a line is NAME/);
+    t.is(text(), `${before}garbage\n`);
+  }
+  writeFileSync(file, before);
+});
+
+test('a file of tokens that is a FIFO is an error, and not waited for', (t) => {
+  const path = join(tempFolder(t), 'fifo');
+  execFileSync('mkfifo', [path]);
+  const files = new InputFiles();
+  files.begin(true, undefined);
+  for (const name of [path, '/dev/null']) t.throws(() => files.read(name), { message: 'not a regular file' });
+});
 
 test.serial('srv token rejects a file that others can read', async (t) => {
   const { file, run } = await tokenFile();

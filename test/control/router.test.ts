@@ -203,10 +203,12 @@ test('every error of a body is told at once, with a JSON pointer', async (t) => 
   t.deepEqual(things.calls, []);
 });
 
+const entries = (count: number, entry: string): string => `{"name":"x","parts":[${Array.from({ length: count }, () => entry).join(',')}]}`;
+const keys = (count: number): string => Array.from({ length: count }, (_, at) => `"k${at}":1`).join(',');
+const deep = (levels: number): string => `{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
+
 test('errors without end end the search: 200 of them are reported, at their places', async (t) => {
   const { router } = shop();
-  const entries = (count: number, entry: string): string =>
-    `{"name":"x","parts":[${Array.from({ length: count }, () => entry).join(',')}]}`;
   const all = errorOf(await callRouter(router, 'POST', '/v1/shop/things', { body: entries(250_000, '{"size":"x"}') }));
   t.deepEqual([all.code, all.details.length, all.details.at(-1)?.pointer], ['InvalidField', 200, '/parts/199/size']);
   const last = entries(200_000, '{"size":1}').replace(/1\}\]\}$/, '1,"a":{"b":1}},{"extra":1}]}');
@@ -219,8 +221,6 @@ test('errors without end end the search: 200 of them are reported, at their plac
 
 test('a body with too many keys or levels is a JsonError, and is not even parsed', async (t) => {
   const { router } = shop();
-  const keys = (count: number): string => Array.from({ length: count }, (_, at) => `"k${at}":1`).join(',');
-  const deep = (levels: number): string => `{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
   const cases: [body: string, code: string, text: RegExp][] = [
     [`{${keys(400_000)}}`, 'JsonError', /^more than 10000 keys in an object in line 1, column \d+$/],
     [`{"a":{"b":1},${keys(10_000)}}`, 'JsonError', /^more than 10000 keys in an object/],
