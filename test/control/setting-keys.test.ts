@@ -207,7 +207,7 @@ test.serial('http_dyn_map: maps are shown, changed, added and removed; those tha
   const unnamed = { keyTo: '$mapped', values: [{ valueFrom: 'default', valueTo: 'new' }] };
   const short = await node.call('PUT', '/config/http_dyn_map', { maps: [unnamed] });
   t.is(short.status, 200, short.body);
-  t.like((await maps()) as object[], [{ ...unnamed, keyFrom: '$arg_x' }]);
+  t.like(await maps(), [{ ...unnamed, keyFrom: '$arg_x' }]);
   await node.call('PUT', '/config/http_dyn_map', { maps: [added] });
   t.is((await node.call('PUT', '/config/http_dyn_map', { maps: [{ keyTo: '$fresh', type: 'del' }] })).status, 200);
   const missing = await node.call('PUT', '/config/http_dyn_map', { maps: [{ keyTo: '$fresh', values: [] }] });
