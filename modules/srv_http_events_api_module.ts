@@ -27,7 +27,11 @@ const read = {
   summary: 'Follow what happens in the server (server-sent events)',
   query: Type.Object({
     types: Type.Optional(
-      Type.String({ pattern: `^${WORDS}(?:,${WORDS})*$`, description: 'Types of events, separated by commas; `acme.*` is all of `acme`.' }),
+      Type.String({
+        pattern: `^${WORDS}(?:,${WORDS})*$`,
+        description: 'Types of events, separated by commas; `acme.*` is all of `acme`.',
+        'x-form': 'types of events separated by commas, such as config.changed,acme.*',
+      }),
     ),
     last_event_id: Type.Optional(
       Type.String({ description: 'As the header field Last-Event-ID, for clients that cannot send it the first time.' }),

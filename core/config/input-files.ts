@@ -78,9 +78,13 @@ export class InputFiles {
   }
 }
 
+/** An empty file, by custom. */
+const EMPTY = '/dev/null';
+
 /** What is no regular file may have no end, or wait for ever for somebody to write. */
 function contentOf(path: string): Buffer {
   const found = statSync(path);
-  if (!found.isFile() && !found.isDirectory()) throw Object.assign(new Error('not a regular file'), { syscall: 'open', path });
+  if (!found.isFile() && !found.isDirectory() && path !== EMPTY)
+    throw Object.assign(new Error('not a regular file'), { syscall: 'open', path });
   return readFileSync(path);
 }

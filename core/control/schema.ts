@@ -50,9 +50,9 @@ export class StrictSchema {
       return error.params.requiredProperties.map((name) => ({ pointer: `${instancePath}/${escaped(name)}`, message: 'is required' }));
     if (keyword === 'enum')
       return [{ pointer: instancePath, message: `must be one of ${error.params.allowedValues.map(String).join(', ')}` }];
-    const { description, pattern } = at(this.json, schemaPath);
-    // What has a form says in its description what that is, in words that follow "must be".
-    const told = pattern !== undefined && typeof description === 'string' ? `must be ${description}` : message;
+    const { description, pattern, 'x-form': form = description } = at(this.json, schemaPath);
+    // What has a form says what that is in words that follow "must be": in a field of its own, where the description is something else.
+    const told = pattern !== undefined && typeof form === 'string' ? `must be ${form}` : message;
     return [{ pointer: instancePath, message: told }];
   }
 }

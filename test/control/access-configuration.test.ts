@@ -97,7 +97,7 @@ test('errors in the settings of access are reported at their lines', async (t) =
   ]);
   await assertErrors(t, [
     [plain('dyn_module_api; api_tokens missing;'), String.raw`open\(\) ".*conf/missing" failed \(2: No such file or directory\)`],
-    [plain('dyn_module_api; api_tokens /dev/null;'), String.raw`open\(\) "/dev/null" failed \(not a regular file\)`],
+    [plain('dyn_module_api; api_tokens /dev/zero;'), String.raw`open\(\) "/dev/zero" failed \(not a regular file\)`],
     [plain('dyn_module_api; api_tokens open;'), String.raw`".*conf/open" can be read or changed by other users \(mode 0644\)`],
     [plain('dyn_module_api; api_client_certificate CN=x read;'), '"api_client_certificate" has no effect without "ssl_verify_client"'],
     [plain('dyn_module_api; api_client_certificate sha256:12 read;'), 'invalid fingerprint "sha256:12"'],
@@ -285,7 +285,7 @@ test('a file of tokens that is a FIFO is an error, and not waited for', (t) => {
   execFileSync('mkfifo', [path]);
   const files = new InputFiles();
   files.begin(true, undefined);
-  for (const name of [path, '/dev/null']) t.throws(() => files.read(name), { message: 'not a regular file' });
+  for (const name of [path, '/dev/zero']) t.throws(() => files.read(name), { message: 'not a regular file' });
 });
 
 test.serial('srv token rejects a file that others can read', async (t) => {

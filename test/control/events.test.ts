@@ -182,7 +182,8 @@ test.serial('comments keep the connection alive, and move the id past events tha
 test.serial('wrong calls, HEAD, and more clients than there may be', async (t) => {
   const node = await shared();
   const port = node.srv.port('api');
-  t.is(errorOf(await get(port, '/api/v1/events?types=,x')).code, 'InvalidField');
+  const { code, text } = errorOf(await get(port, '/api/v1/events?types=,x'));
+  t.deepEqual([code, text], ['InvalidField', '?types: must be types of events separated by commas, such as config.changed,acme.*']);
   t.is((await get(port, '/api/v1/events', { method: 'HEAD' })).status, 200);
   t.is((await get(port, '/api/v1/events', { method: 'POST' })).status, 405);
   t.is(errorOf(await get(port, '/api/v1/events?fields=id')).code, 'InvalidField');
