@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { relative } from 'node:path';
 import type { Installation } from '../kernel/installation.js';
 import { ExplainError, type Explainer, type Explanation } from '../module/explain.js';
 import { systemErrorText } from '../module/system-error.js';
@@ -27,7 +26,7 @@ interface TestResult {
 
 /** Carries out `srv test FILE`. Returns the exit code. */
 export async function runRoutingTests(command: Subcommand, installation: Installation, output: Output): Promise<number> {
-  const file = relative(process.cwd(), command.subject) || command.subject;
+  const { subject: file } = command;
   const tests = readTests(file, output);
   if (tests === undefined) return NOT_RUN;
   const configuration = await readExplained(command, installation, output);

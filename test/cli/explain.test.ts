@@ -185,6 +185,7 @@ test('tests that cannot be run are another exit code', async (t) => {
     '6: "color=red" is not understood: a header is [Name: value], and there are client=address and listen=address',
   ]);
   t.is((await run(t, 'test', ['%%PREFIX%%/none'])).code, 2);
+  t.regex((await run(t, 'test', ['/tmp'])).stderr, /open\(\) "\/tmp" failed \(21: Is a directory\)/);
   t.is((await run(t, 'test', ['%%PREFIX%%/r'], { r: '# nothing\n' })).code, 2);
   t.is((await run(t, 'test', ['%%PREFIX%%/r'], { r: TESTS, 'conf/srv.conf': 'http' })).code, 2);
 });
