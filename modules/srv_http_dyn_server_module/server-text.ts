@@ -23,10 +23,10 @@ export interface ShownServer {
 }
 
 /** Directives that are no part of a body, and what says the same. */
-const PLACE_FIELDS: Readonly<Record<string, string | undefined>> = {
-  listen: 'the fields "addr_port" and "listen_option"',
-  server_name: 'the field "server_name"',
-};
+const PLACE_FIELDS: ReadonlyMap<string, string> = new Map([
+  ['listen', 'the fields "addr_port" and "listen_option"'],
+  ['server_name', 'the field "server_name"'],
+]);
 /** What other fields and other calls say of a server. */
 const KEPT: ReadonlySet<string> = new Set(['listen', 'server_name', DYNAMIC_CERTIFICATE]);
 
@@ -61,7 +61,7 @@ export const sentBody = (body: string): NewDirective => ({ name: 'server', words
 /** @throws ApiError 400 when a body has what other fields say: a server would be where no call finds it */
 export function assertNoPlace({ block }: Directive): void {
   const details = Array.from(block ?? []).flatMap(({ name, source: { line, column } }) => {
-    const field = PLACE_FIELDS[name];
+    const field = PLACE_FIELDS.get(name);
     return field === undefined ? [] : { message: `"${name}" is not allowed here: use ${field}`, pointer: '/server_body', line, column };
   });
   const [first] = details;
