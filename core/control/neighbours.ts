@@ -26,15 +26,19 @@ export class Neighbours {
   #beside({ id }: Directive, distance: number): Directive | undefined {
     const parent = this.tree.parentOf(id);
     const at = parent?.id ?? 0;
-    const directives = [...(parent?.block ?? this.tree.root)];
+    const block = parent?.block ?? this.tree.root;
     if (!this.#orders.has(at)) {
       this.#orders.set(at, undefined);
+      const directives = [...block];
       return directives[directives.findIndex((one) => one.id === id) + distance];
     }
-    const order = this.#orders.get(at) ?? orderOf(directives);
+    const order = this.#orders.get(at) ?? orderOf(block);
     this.#orders.set(at, order);
     return order.directives[(order.places.get(id) ?? -2) + distance];
   }
 }
 
-const orderOf = (directives: readonly Directive[]): Order => ({ directives, places: new Map(directives.map(({ id }, at) => [id, at])) });
+function orderOf(block: Iterable<Directive>): Order {
+  const directives = [...block];
+  return { directives, places: new Map(directives.map(({ id }, at) => [id, at])) };
+}
