@@ -83,7 +83,8 @@ export class BusClient {
   #subscribe(client: mqtt.MqttClient, topic: string): void {
     client.subscribe(topic, { qos: 0 }, (error) => {
       if (error) {
-        this.log.write('error', `bus: cannot subscribe: ${error.message}`);
+        // A connection that is gone is made again, unless everything is about to end.
+        this.log.write(client.connected ? 'error' : 'debug', `bus: cannot subscribe: ${error.message}`);
         return;
       }
       this.#ready = true;
