@@ -8,7 +8,10 @@ import { Wire } from './wire.js';
 const LARGE = 8_000_000;
 const OPEN = PREFACE + settings([4, 0x7fff_ffff]) + windowUpdate(0, 0x7fff_ffff - 65_535);
 
-for (const source of ['file', 'member'])
+/** What is sent at least when the first of three ends, in sizes of one. A member's data may come late. */
+const TURNS = { file: 1.25, member: 1.1 } as const;
+
+for (const source of ['file', 'member'] as const)
   test(`large responses of one connection take turns, and let a small one through: ${source}`, async (t) => {
     const backend = await httpBackend(t, (_, response) => response.end(Buffer.alloc(LARGE)));
     const srv = await startSrv(
@@ -28,7 +31,10 @@ for (const source of ['file', 'member'])
     const small = wire.frames.findIndex(({ type, flags, stream }) => type === Type.data && stream === 7 && (flags & END_STREAM) !== 0);
     t.true(bytesBefore(small) < 2 * LARGE, `the small response came after ${bytesBefore(small)} bytes`);
     const firstEnd = wire.frames.findIndex(({ type, flags, stream }) => type === Type.data && stream !== 7 && (flags & END_STREAM) !== 0);
-    t.true(bytesBefore(firstEnd) > 1.25 * LARGE, `the first large response ended after ${bytesBefore(firstEnd)} of ${3 * LARGE} bytes`);
+    t.true(
+      bytesBefore(firstEnd) > TURNS[source] * LARGE,
+      `the first large response ended after ${bytesBefore(firstEnd)} of ${3 * LARGE} bytes`,
+    );
 
     function bytesBefore(index: number): number {
       return wire.frames.slice(0, index).reduce((sum, { type, payload }) => sum + (type === Type.data ? payload.length : 0), 0);

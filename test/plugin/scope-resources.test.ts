@@ -19,7 +19,7 @@ const KEYS = plugin('keys', {
     this.log.write('notice', 'compiled ' + name);
     for (const step of ['commit', 'abort', 'release']) scope.register({ [step]: () => this.log.write('notice', step + ' ' + name) });
     return { content: async (request) => {
-      if (request.args === 'slow') await sleep(1500);
+      if (request.args === 'slow') { this.log.write('notice', 'slow request begins'); await sleep(1500); }
       return request.send(200, lines.join(','));
     } };
   }`,
@@ -72,6 +72,7 @@ test('what a scope opened is committed or aborted with the change, and released 
   t.notRegex(srv.log(), /commit \/new/);
 
   const slow = get(port, '/a?slow');
+  await srv.waitForLog(/slow request begins/);
   await srv.configure(conf('location /stay { return 200 changed; }'));
   srv.signal('SIGHUP');
   await waitFor('the new configuration', async () => (await get(port, '/stay')).body === 'changed');
