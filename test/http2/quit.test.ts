@@ -26,7 +26,7 @@ test('a quit serves what the client opened before it knew, and refuses nothing t
   const wire = await Wire.open(t, srv.port('web'), PREFACE + settings() + post(1, '/wait') + data(1, 'one'));
   const idle = await Wire.open(t, srv.port('web'));
   const silent = await Wire.open(t, srv.port('web'));
-  t.is(await wire.settle(), '');
+  for (const one of [wire, idle, silent]) t.is(await one.settle(), '');
   srv.signal('SIGQUIT');
   await wire.tells(/PING/);
   wire.send(get(3) + CONFIRMED);
