@@ -17,7 +17,7 @@ export class Attempts {
     f64[numberOf(record) + F.requests]!++;
     f64[numberOf(record) + F.selected] = now;
     u32[words + W.active]!++;
-    if (u32[words + W.active] === 1) this.memory.rotationOf(record).times.note(record, now);
+    if (this.memory.order > Order.load && u32[words + W.active] === 1) this.memory.rotationOf(record).times.note(record, now);
     if (this.#counts) u32[words + W.perWorker + this.worker]!++;
     if (u32[words + W.maxConns] !== 0 || this.memory.order !== Order.turns) this.memory.rotationOf(record).settle(record, now);
   }
@@ -35,7 +35,7 @@ export class Attempts {
     const numbers = numberOf(record);
     if (u32[words + W.active] !== 0) u32[words + W.active]!--;
     if (this.#counts && u32[words + W.perWorker + this.worker] !== 0) u32[words + W.perWorker + this.worker]!--;
-    memory.rotationOf(record).times.note(record, now);
+    if (memory.order > Order.load) memory.rotationOf(record).times.note(record, now);
     let disabled = false;
     if (failed) disabled = this.#fail(record, now);
     else if (u32[words + W.fails] !== 0 && f64[numbers + F.accessed]! < f64[numbers + F.checked]!) memory.recovered(record, now);
