@@ -1,8 +1,11 @@
+import { join } from 'node:path';
 import test from 'ava';
+import { withEarlier } from '../../tools/bench/earlier.js';
 import { judge } from '../../tools/bench/goals.js';
 import { ratioSpread, type Result, type Sample } from '../../tools/bench/results.js';
 import type { Scenario } from '../../tools/bench/scenario.js';
 import { throughputScenarios } from '../../tools/bench/scenarios/throughput.js';
+import { tempFolder } from '../harness/temp.js';
 
 const scenario = throughputScenarios.find(({ name }) => name === '1k') as Scenario;
 
@@ -42,4 +45,21 @@ test('what was not measured is neither reached nor missed', (t) => {
   t.is(verdict([]), 'not measured');
   t.is(verdict([sample('srv', 1, 10)]), 'not measured');
   t.true(judge([], 'srv').every((goal) => goal.verdict === 'not measured'));
+});
+
+test('a run goes on from an earlier one: what is measured again replaces what was measured then', (t) => {
+  const [first, second, third] = throughputScenarios as [Scenario, Scenario, Scenario];
+  const results = [
+    { scenario: second, samples: [sample('srv', 1, 20)] },
+    { scenario: first, samples: [sample('srv', 1, 10)] },
+  ];
+  const file = join(tempFolder(t, { 'figures.json': JSON.stringify({ results }) }), 'figures.json');
+  const whole = withEarlier(file, [{ scenario: second, samples: [sample('srv', 1, 21)] }], [first, second, third]);
+  t.deepEqual(
+    whole.map(({ scenario: { name }, samples }) => [name, samples[0]?.figures['cpu']]),
+    [
+      [first.name, 10],
+      [second.name, 21],
+    ],
+  );
 });

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { judge } from './goals.js';
 import { fullPace, Lab, quickPace } from './lab.js';
 import { describeCores } from './cores.js';
+import { withEarlier } from './earlier.js';
 import { describeMachine } from './machine.js';
 import { type Options, parseOptions, usage } from './options.js';
 import { profileServer } from './profile.js';
@@ -62,13 +63,14 @@ async function measure(lab: Lab, programs: Programs, options: Options): Promise<
   const { servers, ours } = chooseServers(programs, options);
   say(`${machine.processor}; ${describeCores(lab.cores)}; load average ${machine.loadBefore.toFixed(2)}`);
 
-  const results: Result[] = [];
+  const measured: Result[] = [];
   for (const scenario of scenarios) {
     const able = servers.filter(({ name }) => (scenario.oursOnly !== true || name === 'srv') && scenario.without?.includes(name) !== true);
     const result = await measureRounds(lab, scenario, { servers: able, rounds: options.rounds, progress: say });
     if (result.skipped !== undefined) say(`${scenario.name}: not measured, ${result.skipped}`);
-    results.push(result);
+    measured.push(result);
   }
+  const results = options.earlier === undefined ? measured : withEarlier(options.earlier, measured, allScenarios);
   const run: Run = {
     date: new Date(),
     machine,

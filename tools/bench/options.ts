@@ -12,6 +12,7 @@ export const usage = `Usage: npm run bench -- [options]
   --ours NAME       put another server in the place of srv; "--ours nginx" measures nginx against itself,
                     which shows how far two equal servers lie apart on this machine
   --json FILE       write every figure of every round
+  --earlier FILE    take from the --json of an earlier run of this machine what is not measured now
   --write FILE      write the report here (default docs/benchmarks.md, and only after a complete run)
   --dir FOLDER      where the temporary folder is made (default: the system's)
   --install         install what is missing with apt-get (needs root on Debian)
@@ -30,6 +31,7 @@ export interface Options {
   readonly servers: readonly string[];
   readonly ours: string;
   readonly json: string | undefined;
+  readonly earlier: string | undefined;
   readonly write: string | undefined;
   readonly dir: string;
   readonly install: boolean;
@@ -52,6 +54,7 @@ export function parseOptions(args: readonly string[]): Options {
       servers: { type: 'string', default: 'srv,nginx,haproxy' },
       ours: { type: 'string', default: 'srv' },
       json: { type: 'string' },
+      earlier: { type: 'string' },
       write: { type: 'string' },
       dir: { type: 'string', default: tmpdir() },
       install: { type: 'boolean', default: false },
@@ -68,6 +71,7 @@ export function parseOptions(args: readonly string[]): Options {
     servers: names(values.servers),
     ours: values.ours,
     json: values.json,
+    earlier: values.earlier,
     write: values.write,
     dir: values.dir,
     install: values.install,
