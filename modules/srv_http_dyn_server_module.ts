@@ -1,31 +1,11 @@
-import { action, ApiError, assertPreconditions, type ActionContext } from '../core/module/control.js';
+import { action, type ActionContext } from '../core/module/control.js';
 import { coreModule } from '../core/module/manifest.js';
-import { namesIn, serverAt, serverNamed, type ServerPlace } from '../core/module/server-place.js';
+import { ServerChanges, type ForcedServer, type ServerPage } from '../core/module/server-changes.js';
+import type { ServerPlace } from '../core/module/server-place.js';
+import type { ServerFields, ShownServer } from '../core/module/server-text.js';
 import { Transactions } from '../core/module/services.js';
-import type { Directive } from '../core/module/tree.js';
-import { DONE, type Versioned } from '../core/module/versioned.js';
+import type { Versioned } from '../core/module/versioned.js';
 import { VirtualServers } from '../core/module/virtual-servers.js';
-import {
-  assertNoPlace,
-  changedServer,
-  newServer,
-  sentBody,
-  shownServer,
-  type ServerFields,
-  type ShownServer,
-} from './srv_http_dyn_server_module/server-text.js';
-
-interface Forced {
-  /** Also a server of the configuration file. */
-  readonly force?: boolean;
-}
-interface ListParams {
-  readonly addr_port?: string;
-  readonly server_name?: string;
-  /** The id that the page before ended with. */
-  readonly after?: number;
-  readonly limit?: number;
-}
 
 /**
  * Virtual servers, changed at run time. Its actions are the whole meaning of their API; the control plane adds HTTP. A change is an edit of
@@ -33,85 +13,29 @@ interface ListParams {
  */
 @coreModule({ name: 'srv_http_dyn_server_module', api: 1, plane: 'data' })
 export class DynamicServers {
-  constructor(
-    private readonly servers: VirtualServers,
-    private readonly transactions: Transactions,
-  ) {}
+  readonly #changes: ServerChanges;
+
+  constructor(servers: VirtualServers, transactions: Transactions) {
+    this.#changes = new ServerChanges('http', servers, transactions);
+  }
 
   @action('dyn_srv.list')
-  list({ addr_port: address, after = 0, limit = Infinity, ...names }: ListParams): Versioned<readonly ShownServer[]> {
-    const isPage = after > 0 || limit !== Infinity;
-    const all = [...this.#wanted({ ...names, ...(address !== undefined && { addr_port: address }) })];
-    const rest = isPage ? all.filter(({ directive }) => directive.id > after).toSorted((a, b) => a.directive.id - b.directive.id) : all;
-    const page = rest.slice(0, limit);
-    const last = page.length < rest.length ? page.at(-1) : undefined;
-    return {
-      value: page.map((server) => shownServer(server, !this.transactions.isAddition(server.directive))),
-      version: String(this.transactions.version),
-      diff: [],
-      ...(last && { next: last.directive.id }),
-    };
+  list(page: ServerPage): Versioned<readonly ShownServer[]> {
+    return this.#changes.list(page);
   }
 
   @action('dyn_srv.add')
-  async add(fields: ServerFields, context: ActionContext): Promise<Versioned> {
-    const { version, diff, directives } = await this.transactions.apply((tree) => {
-      assertPreconditions(context, () => undefined);
-      this.#assertNew(fields);
-      this.#assertBody(fields);
-      const [http] = tree.named('http');
-      if (http === undefined) throw new ApiError(409, 'ChangedMeanwhile', 'the configuration has no "http" block');
-      return [{ op: 'add', parent: http, text: newServer(fields) }];
-    }, context);
-    return this.#done(context, version, diff, directives[0]);
+  add(fields: ServerFields, context: ActionContext): Promise<Versioned> {
+    return this.#changes.add(fields, context);
   }
 
   @action('dyn_srv.change')
-  async change(fields: ServerFields & Forced, context: ActionContext): Promise<Versioned> {
-    const { version, diff, directives } = await this.transactions.apply(() => {
-      const target = this.#changeable(fields, context);
-      this.#assertBody(fields);
-      return [{ op: 'replace', target, text: changedServer(target, fields.server_body ?? '') }];
-    }, context);
-    return this.#done(context, version, diff, directives[0]);
+  change(fields: ServerFields & ForcedServer, context: ActionContext): Promise<Versioned> {
+    return this.#changes.change(fields, context);
   }
 
   @action('dyn_srv.remove')
-  async remove(place: ServerPlace & Forced, context: ActionContext): Promise<Versioned> {
-    const { version, diff } = await this.transactions.apply(() => [{ op: 'remove', target: this.#changeable(place, context) }], context);
-    return this.#done(context, version, diff, undefined);
-  }
-
-  #done({ dryRun }: ActionContext, version: number, diff: readonly string[], server: Directive | undefined): Versioned {
-    const shown = dryRun || server === undefined ? String(version) : this.transactions.versionOf(server);
-    return { value: DONE, version: shown, diff };
-  }
-
-  #wanted({ addr_port: address, server_name: name }: Partial<ServerPlace>) {
-    if (address === undefined) return this.servers.all();
-    return name === undefined ? this.servers.at(address) : [serverAt(this.servers, { addr_port: address, server_name: name })];
-  }
-
-  /** @throws ApiError 409 when a server has one of the names at the address already */
-  #assertNew({ addr_port: address, server_name: text = '' }: ServerFields): void {
-    const taken = namesIn(text).filter((name) => serverNamed(this.servers, address, name) !== undefined);
-    if (taken.length === 0) return;
-    const called = taken.join(' ');
-    throw new ApiError(409, 'EntryExists', `a server called "${called}" exists at "${address}"`, [
-      { addr_port: address, server_name: called },
-    ]);
-  }
-
-  #assertBody({ server_body: body = '' }: ServerFields): void {
-    assertNoPlace(this.transactions.read(sentBody(body)));
-  }
-
-  /** @throws ApiError 404, 409, 412 */
-  #changeable(place: ServerPlace & Forced, context: ActionContext): Directive {
-    const { directive } = serverAt(this.servers, place);
-    assertPreconditions(context, () => this.transactions.versionOf(directive));
-    if (place.force !== true && !this.transactions.isAddition(directive))
-      throw new ApiError(409, 'ServerStatic', 'the server is in the configuration file: change it there and reload, or send ?force=1');
-    return directive;
+  remove(place: ServerPlace & ForcedServer, context: ActionContext): Promise<Versioned> {
+    return this.#changes.remove(place, context);
   }
 }

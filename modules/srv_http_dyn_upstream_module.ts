@@ -1,43 +1,10 @@
-import { action, ApiError, assertPreconditions, type ActionContext } from '../core/module/control.js';
-import { locationName } from '../core/module/location-name.js';
+import { action, type ActionContext } from '../core/module/control.js';
 import { coreModule } from '../core/module/manifest.js';
-import { Transactions, Upstreams, type Applied, type Edit } from '../core/module/services.js';
-import type { Block, Directive } from '../core/module/tree.js';
-import { DONE, type Versioned } from '../core/module/versioned.js';
+import { Transactions, Upstreams } from '../core/module/services.js';
+import { UpstreamChanges, type UpstreamBody, type UpstreamName, type UpstreamPage } from '../core/module/upstream-changes.js';
+import type { ShownUpstream } from '../core/module/upstream-text.js';
+import type { Versioned } from '../core/module/versioned.js';
 import { VirtualServers } from '../core/module/virtual-servers.js';
-import { SharedPool, zoneOf } from './srv_http_dyn_upstream_module/shared-pool.js';
-import {
-  changedUpstream,
-  newUpstream,
-  shownUpstream,
-  upstreamName,
-  type ShownUpstream,
-} from './srv_http_dyn_upstream_module/upstream-text.js';
-
-interface NameParams {
-  readonly upstream_name: string;
-  /** Also an upstream of the configuration file. */
-  readonly force?: boolean;
-}
-interface BodyParams extends NameParams {
-  readonly upstream_body: string;
-}
-interface ListParams {
-  /** The name that the page before ended with. */
-  readonly after?: string;
-  readonly limit?: number;
-}
-
-/** An upstream before and after a change. */
-interface ChangedUpstream {
-  /** The tree before it. */
-  readonly around: Block | undefined;
-  readonly before?: Directive | undefined;
-  readonly after?: Directive | undefined;
-}
-
-/** Users of an upstream that are named when it cannot be removed. */
-const MOST_USERS = 100;
 
 /**
  * Whole upstreams, changed at run time. Its actions are the whole meaning of their API; the control plane adds HTTP. A change is an edit of
@@ -45,176 +12,34 @@ const MOST_USERS = 100;
  */
 @coreModule({ name: 'srv_http_dyn_upstream_module', api: 1, plane: 'data' })
 export class DynamicUpstreams {
-  readonly #pool = new SharedPool();
+  readonly #changes: UpstreamChanges;
 
-  constructor(
-    private readonly upstreams: Upstreams,
-    private readonly servers: VirtualServers,
-    private readonly transactions: Transactions,
-  ) {}
+  constructor(upstreams: Upstreams, servers: VirtualServers, transactions: Transactions) {
+    this.#changes = new UpstreamChanges('http', upstreams, servers, transactions);
+  }
 
   @action('dyn_ups.list')
-  list({ after, limit = Infinity }: ListParams): Versioned<readonly ShownUpstream[]> {
-    const all = Array.from(this.#http().block?.named('upstream') ?? []);
-    const isPage = after !== undefined || limit !== Infinity;
-    const rest = isPage ? all.filter((one) => upstreamName(one) > (after ?? '')).toSorted(byName) : all;
-    const page = rest.slice(0, limit);
-    const last = page.length < rest.length ? page.at(-1) : undefined;
-    const value = page.map((upstream) => this.#show(upstream));
-    return { value, version: String(this.transactions.version), diff: [], ...(last && { next: upstreamName(last) }) };
+  list(page: UpstreamPage): Versioned<readonly ShownUpstream[]> {
+    return this.#changes.list(page);
   }
 
   @action('dyn_ups.get')
-  get({ upstream_name: name }: NameParams): Versioned<ShownUpstream> {
-    const upstream = this.#upstream(name);
-    return { value: this.#show(upstream), version: this.transactions.versionOf(upstream), diff: [] };
+  get(name: UpstreamName): Versioned<ShownUpstream> {
+    return this.#changes.get(name);
   }
 
   @action('dyn_ups.add')
-  async add({ upstream_name: name, upstream_body: body }: BodyParams, context: ActionContext): Promise<Versioned> {
-    const text = newUpstream(name, body);
-    let around: Block | undefined;
-    const applied = await this.transactions.apply((tree) => {
-      around = tree;
-      if (this.upstreams.get(name) !== undefined) throw new ApiError(409, 'EntryExists', `upstream "${name}" exists`, [{ name }]);
-      assertPreconditions(context, () => undefined);
-      const upstream = this.transactions.read(text);
-      assertZone(upstream);
-      assertNoState(upstream);
-      this.#pool.assertRoom(upstream, tree, (one) => this.transactions.isAddition(one));
-      return [{ op: 'add', parent: this.#http(), text }];
-    }, context);
-    return this.#done(context, applied, { around, after: applied.directives[0] });
+  add(upstream: UpstreamBody, context: ActionContext): Promise<Versioned> {
+    return this.#changes.add(upstream, context);
   }
 
   @action('dyn_ups.change')
-  async change(params: BodyParams, context: ActionContext): Promise<Versioned> {
-    let before: Directive | undefined;
-    let around: Block | undefined;
-    const applied = await this.transactions.apply((tree) => {
-      around = tree;
-      const upstream = (before = this.#changeable(params, context));
-      const sent = this.transactions.read(newUpstream(params.upstream_name, params.upstream_body));
-      assertZone(sent);
-      assertNoServers(sent);
-      assertNoState(sent);
-      if (this.transactions.isAddition(upstream) && sizeText(sent) !== sizeText(upstream))
-        this.#pool.assertRoom(sent, tree, (one) => this.transactions.isAddition(one), upstream);
-      return [{ op: 'replace', target: upstream, text: changedUpstream(upstream, params.upstream_body) }];
-    }, context);
-    return this.#done(context, applied, { around, before, after: applied.directives[0] });
+  change(upstream: UpstreamBody, context: ActionContext): Promise<Versioned> {
+    return this.#changes.change(upstream, context);
   }
 
   @action('dyn_ups.remove')
-  async remove(params: NameParams, context: ActionContext): Promise<Versioned> {
-    let before: Directive | undefined;
-    let around: Block | undefined;
-    const applied = await this.transactions.apply((tree): Edit[] => {
-      around = tree;
-      before = this.#changeable(params, context);
-      this.#assertUnused(upstreamName(before));
-      return [{ op: 'remove', target: before }];
-    }, context);
-    return this.#done(context, applied, { around, before });
+  remove(name: UpstreamName, context: ActionContext): Promise<Versioned> {
+    return this.#changes.remove(name, context);
   }
-
-  #done({ dryRun }: ActionContext, { version, diff }: Applied, { around, before, after }: ChangedUpstream): Versioned {
-    if (dryRun) return { value: DONE, version: String(version), diff };
-    const counts = (one: Directive | undefined): Directive | undefined =>
-      one !== undefined && (one !== after || this.transactions.isAddition(one)) ? one : undefined;
-    this.#pool.follow(around, this.transactions.tree, counts(before), counts(after));
-    return { value: DONE, version: after === undefined ? String(version) : this.transactions.versionOf(after), diff };
-  }
-
-  #http(): Directive {
-    const [http] = this.transactions.tree.named('http');
-    if (http === undefined) throw new ApiError(409, 'ChangedMeanwhile', 'the configuration has no "http" block');
-    return http;
-  }
-
-  #upstream(name: string): Directive {
-    const upstream = this.upstreams.get(name)?.directive;
-    if (upstream === undefined) throw new ApiError(404, 'UpstreamNotFound', `upstream "${name}" not found`);
-    return upstream;
-  }
-
-  /** @throws ApiError 404, 409, 412 */
-  #changeable({ upstream_name: name, force }: NameParams, context: ActionContext): Directive {
-    const upstream = this.#upstream(name);
-    assertPreconditions(context, () => this.transactions.versionOf(upstream));
-    if (stateOf(upstream) !== undefined)
-      throw new ApiError(
-        409,
-        'UpstreamStatic',
-        `upstream "${name}" has a state file: change it in the configuration file and reload; its members can be changed`,
-      );
-    if (force !== true && !this.transactions.isAddition(upstream))
-      throw new ApiError(
-        409,
-        'UpstreamStatic',
-        `upstream "${name}" is in the configuration file: change it there and reload, or send ?force=1`,
-      );
-    return upstream;
-  }
-
-  #assertUnused(name: string): void {
-    const users = Array.from(this.servers.usersOf(name)).slice(0, MOST_USERS).map(userOf);
-    if (users.length > 0) throw new ApiError(409, 'UpstreamInUse', `upstream "${name}" is in use`, users);
-  }
-
-  #show(upstream: Directive): ShownUpstream {
-    return shownUpstream(upstream, !this.transactions.isAddition(upstream));
-  }
-}
-
-function byName(a: Directive, b: Directive): number {
-  return upstreamName(a) < upstreamName(b) ? -1 : 1;
-}
-
-function assertZone(upstream: Directive): void {
-  if (zoneOf(upstream) === undefined) throw invalidBody('must have a "zone": "zone NAME 1m;"');
-}
-
-function assertNoServers(upstream: Directive): void {
-  const [server] = upstream.block?.named('server') ?? [];
-  if (server !== undefined) throw invalidBody('keeps the members: leave "server" lines out, and change members with /v1/upstream_api');
-}
-
-/** What the API changes is kept without a file, and a file could be any that the server may write. */
-function assertNoState(upstream: Directive): void {
-  if (stateOf(upstream) !== undefined)
-    throw invalidBody(
-      'must not have "state": members that are changed by API are kept without it; name state files in the configuration file',
-    );
-}
-
-function stateOf(upstream: Directive): Directive | undefined {
-  const [state] = upstream.block?.named('state') ?? [];
-  return state;
-}
-
-function invalidBody(message: string): ApiError {
-  return new ApiError(400, 'InvalidField', `/upstream_body: ${message}`, [{ pointer: '/upstream_body', message }]);
-}
-
-const sizeText = (upstream: Directive): string =>
-  zoneOf(upstream)
-    ?.args.map(({ text }) => text)
-    .join(' ') ?? '';
-
-/** Where an upstream is used, for people. */
-function userOf(path: readonly Directive[]): object {
-  const server = path.find(({ name }) => name === 'server');
-  const words = (name: string): string =>
-    Array.from(server?.block?.named(name) ?? [])
-      .flatMap(({ args }) => args.map(({ text }) => text))
-      .join(' ');
-  const locations = path
-    .filter(({ name }) => name === 'location')
-    .map((location) => Object.values(locationName(location)).join(' ').trim());
-  return {
-    addr_port: words('listen'),
-    server_name: words('server_name'),
-    ...(locations.length > 0 && { location: locations.join(' / ') }),
-  };
 }

@@ -3,7 +3,7 @@ import { IdSource, ConfigTree } from '../../core/config/tree.js';
 import { parseText } from '../../core/config/parser.js';
 import { ApiError } from '../../core/module/control.js';
 import type { Block, Directive } from '../../core/module/tree.js';
-import { SharedPool } from '../../modules/srv_http_dyn_upstream_module/shared-pool.js';
+import { SharedPool } from '../../core/module/shared-pool.js';
 
 const ids = new IdSource();
 const tree = (text: string): Block => ConfigTree.fromData(parseText(text, { ids, file: 'x' }).directives).root;
@@ -35,4 +35,7 @@ test('the pool of dynamic zones has a limit, says what to do about it, and follo
   t.throws(() => pool.assertRoom(upstream('d', '600'), tree(conf), always));
   t.notThrows(() => pool.assertRoom(upstream('d', '600'), tree(conf.replace('1k', '2k')), always));
   t.notThrows(() => pool.assertRoom(upstream('d', '1k'), tree(conf), () => false));
+  const both = tree(conf.replace('upstream b { zone b; }', '').concat('stream { upstream a { zone c 400; } }'));
+  t.throws(() => pool.assertRoom(upstream('d', '25'), both, always));
+  t.notThrows(() => pool.assertRoom(upstream('d', '24'), both, always));
 });

@@ -1,9 +1,10 @@
-import { DYNAMIC_CERTIFICATE } from '../../core/module/certificates.js';
-import { ApiError } from '../../core/module/control.js';
-import { exactTree, shownTree } from '../../core/module/print.js';
-import { namesIn, type ServerPlace } from '../../core/module/server-place.js';
-import type { BlockPart, Directive, NewDirective } from '../../core/module/tree.js';
-import type { VirtualServerView } from '../../core/module/virtual-servers.js';
+/** Whole servers as the API shows and takes them. */
+import { DYNAMIC_CERTIFICATE } from './certificates.js';
+import { ApiError } from './control.js';
+import { exactTree, shownTree } from './print.js';
+import { namesIn, type ServerPlace } from './server-place.js';
+import type { BlockPart, Directive, NewDirective } from './tree.js';
+import type { VirtualServerView } from './virtual-servers.js';
 
 export interface ServerFields extends ServerPlace {
   /** Parameters of `listen`: `ssl`, `default_server`. */

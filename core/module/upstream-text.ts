@@ -1,6 +1,7 @@
-import { exactTree, shownTree } from '../../core/module/print.js';
-import type { Directive, NewDirective } from '../../core/module/tree.js';
-import { upstreamDirectives } from '../../core/module/upstream.js';
+/** Whole upstreams as the API shows and takes them. */
+import { exactTree, shownTree } from './print.js';
+import type { Directive, NewDirective } from './tree.js';
+import { upstreamDirectives } from './upstream.js';
 
 /** Directives that say how a member is chosen. */
 const ALGORITHMS = new Set(['least_conn', 'least_time', 'ip_hash', 'hash', 'random', 'sticky']);
@@ -13,6 +14,8 @@ const SETTINGS = {
   resolver: undefined,
   state: undefined,
 } as const;
+/** Those of upstreams whose connections are not kept. */
+const WITHOUT_KEEPALIVE = ['resolver', 'state'] as const;
 
 /** An upstream of a list. */
 export interface ShownUpstream extends Partial<Readonly<Record<keyof typeof SETTINGS, string>>> {
@@ -25,10 +28,12 @@ export interface ShownUpstream extends Partial<Readonly<Record<keyof typeof SETT
   readonly upstream_body: string;
 }
 
-export function shownUpstream(upstream: Directive, isStatic: boolean): ShownUpstream {
+/** @param hasKeepalive upstreams of its engine keep idle connections */
+export function shownUpstream(upstream: Directive, isStatic: boolean, hasKeepalive: boolean): ShownUpstream {
   const lines = new Map<string, Directive>();
   for (const line of upstream.block ?? []) if (line.name !== 'server') lines.set(line.name, line);
-  const settings = Object.entries(SETTINGS).map(([name, fallback]) => [name, wordsOf(lines.get(name)) ?? fallback] as const);
+  const names = hasKeepalive ? (Object.keys(SETTINGS) as (keyof typeof SETTINGS)[]) : WITHOUT_KEEPALIVE;
+  const settings = names.map((name) => [name, wordsOf(lines.get(name)) ?? SETTINGS[name]] as const);
   const algorithm = [...lines.values()].find(({ name }) => ALGORITHMS.has(name));
   const zone = lines.get('zone')?.args[0]?.text;
   return {

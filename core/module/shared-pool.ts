@@ -1,9 +1,12 @@
-import { sizeOf } from '../../core/module/args.js';
-import { ApiError } from '../../core/module/control.js';
-import type { Block, Directive } from '../../core/module/tree.js';
+/** The account of the memory that zones of dynamic upstreams may take. */
+import { sizeOf } from './args.js';
+import { ApiError } from './control.js';
+import type { Block, Directive } from './tree.js';
 
 /** Bytes where the configuration does not say. */
 const DEFAULT_SIZE = '128m';
+/** The blocks whose upstreams share the memory. */
+const ENGINES = ['http', 'stream'];
 
 /**
  * The memory that zones of dynamic upstreams may take together (shared_slab_pool_size). An account, not memory: zones are made one by one
@@ -41,8 +44,8 @@ export class SharedPool {
 
   #count(tree: Block, isDynamic: (upstream: Directive) => boolean): void {
     this.#used = 0;
-    for (const http of tree.named('http'))
-      for (const upstream of http.block?.named('upstream') ?? []) if (isDynamic(upstream)) this.#used += zoneSize(upstream);
+    for (const engine of ENGINES.flatMap((name) => [...tree.named(name)]))
+      for (const upstream of engine.block?.named('upstream') ?? []) if (isDynamic(upstream)) this.#used += zoneSize(upstream);
     this.#tree = tree;
   }
 }

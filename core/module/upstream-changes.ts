@@ -1,0 +1,211 @@
+/** Whole upstreams, changed at run time: what the calls of their APIs mean, the same in both traffic engines. */
+import { ApiError, assertPreconditions, type ActionContext } from './control.js';
+import { locationName } from './location-name.js';
+import type { Applied, Edit, Transactions, Upstreams } from './services.js';
+import { SharedPool, zoneOf } from './shared-pool.js';
+import type { Block, Directive } from './tree.js';
+import { changedUpstream, newUpstream, shownUpstream, upstreamName, type ShownUpstream } from './upstream-text.js';
+import { DONE, type Versioned } from './versioned.js';
+import type { VirtualServers } from './virtual-servers.js';
+
+export interface UpstreamName {
+  readonly upstream_name: string;
+  /** Also an upstream of the configuration file. */
+  readonly force?: boolean;
+}
+export interface UpstreamBody extends UpstreamName {
+  readonly upstream_body: string;
+}
+export interface UpstreamPage {
+  /** The name that the page before ended with. */
+  readonly after?: string;
+  readonly limit?: number;
+}
+
+/** An upstream before and after a change. */
+interface ChangedUpstream {
+  /** The tree before it. */
+  readonly around: Block | undefined;
+  readonly before?: Directive | undefined;
+  readonly after?: Directive | undefined;
+}
+
+/** Users of an upstream that are named when it cannot be removed. */
+const MOST_USERS = 100;
+
+/**
+ * Changes whole upstreams of one traffic engine, for the actions of a module. A change is an edit of `upstream` blocks, so that it is
+ * journalled and in force everywhere like any other.
+ */
+export class UpstreamChanges {
+  readonly #pool = new SharedPool();
+
+  constructor(
+    /** Name of the engine's block. */
+    private readonly engine: 'http' | 'stream',
+    private readonly upstreams: Upstreams,
+    private readonly servers: Pick<VirtualServers, 'usersOf'>,
+    private readonly transactions: Transactions,
+  ) {}
+
+  list({ after, limit = Infinity }: UpstreamPage): Versioned<readonly ShownUpstream[]> {
+    const [engine] = this.transactions.tree.named(this.engine);
+    const all = Array.from(engine?.block?.named('upstream') ?? []);
+    const isPage = after !== undefined || limit !== Infinity;
+    const rest = isPage ? all.filter((one) => upstreamName(one) > (after ?? '')).toSorted(byName) : all;
+    const page = rest.slice(0, limit);
+    const last = page.length < rest.length ? page.at(-1) : undefined;
+    const value = page.map((upstream) => this.#show(upstream));
+    return { value, version: String(this.transactions.version), diff: [], ...(last && { next: upstreamName(last) }) };
+  }
+
+  get({ upstream_name: name }: UpstreamName): Versioned<ShownUpstream> {
+    const upstream = this.#upstream(name);
+    return { value: this.#show(upstream), version: this.transactions.versionOf(upstream), diff: [] };
+  }
+
+  async add({ upstream_name: name, upstream_body: body }: UpstreamBody, context: ActionContext): Promise<Versioned> {
+    const text = newUpstream(name, body);
+    let around: Block | undefined;
+    const applied = await this.transactions.apply((tree) => {
+      around = tree;
+      if (this.upstreams.get(name) !== undefined) throw new ApiError(409, 'EntryExists', `upstream "${name}" exists`, [{ name }]);
+      assertPreconditions(context, () => undefined);
+      const upstream = this.transactions.read(text);
+      assertZone(upstream);
+      assertNoState(upstream);
+      this.#pool.assertRoom(upstream, tree, (one) => this.transactions.isAddition(one));
+      return [{ op: 'add', parent: this.#engineBlock(), text }];
+    }, context);
+    return this.#done(context, applied, { around, after: applied.directives[0] });
+  }
+
+  async change(params: UpstreamBody, context: ActionContext): Promise<Versioned> {
+    let before: Directive | undefined;
+    let around: Block | undefined;
+    const applied = await this.transactions.apply((tree) => {
+      around = tree;
+      const upstream = (before = this.#changeable(params, context));
+      const sent = this.transactions.read(newUpstream(params.upstream_name, params.upstream_body));
+      assertZone(sent);
+      assertNoServers(sent);
+      assertNoState(sent);
+      if (this.transactions.isAddition(upstream) && sizeText(sent) !== sizeText(upstream))
+        this.#pool.assertRoom(sent, tree, (one) => this.transactions.isAddition(one), upstream);
+      return [{ op: 'replace', target: upstream, text: changedUpstream(upstream, params.upstream_body) }];
+    }, context);
+    return this.#done(context, applied, { around, before, after: applied.directives[0] });
+  }
+
+  async remove(params: UpstreamName, context: ActionContext): Promise<Versioned> {
+    let before: Directive | undefined;
+    let around: Block | undefined;
+    const applied = await this.transactions.apply((tree): Edit[] => {
+      around = tree;
+      before = this.#changeable(params, context);
+      this.#assertUnused(upstreamName(before));
+      return [{ op: 'remove', target: before }];
+    }, context);
+    return this.#done(context, applied, { around, before });
+  }
+
+  #done({ dryRun }: ActionContext, { version, diff }: Applied, { around, before, after }: ChangedUpstream): Versioned {
+    if (dryRun) return { value: DONE, version: String(version), diff };
+    const counts = (one: Directive | undefined): Directive | undefined =>
+      one !== undefined && (one !== after || this.transactions.isAddition(one)) ? one : undefined;
+    this.#pool.follow(around, this.transactions.tree, counts(before), counts(after));
+    return { value: DONE, version: after === undefined ? String(version) : this.transactions.versionOf(after), diff };
+  }
+
+  #engineBlock(): Directive {
+    const [block] = this.transactions.tree.named(this.engine);
+    if (block === undefined) throw new ApiError(409, 'ChangedMeanwhile', `the configuration has no "${this.engine}" block`);
+    return block;
+  }
+
+  #upstream(name: string): Directive {
+    const upstream = this.upstreams.get(name)?.directive;
+    if (upstream === undefined) throw new ApiError(404, 'UpstreamNotFound', `upstream "${name}" not found`);
+    return upstream;
+  }
+
+  /** @throws ApiError 404, 409, 412 */
+  #changeable({ upstream_name: name, force }: UpstreamName, context: ActionContext): Directive {
+    const upstream = this.#upstream(name);
+    assertPreconditions(context, () => this.transactions.versionOf(upstream));
+    if (stateOf(upstream) !== undefined)
+      throw new ApiError(
+        409,
+        'UpstreamStatic',
+        `upstream "${name}" has a state file: change it in the configuration file and reload; its members can be changed`,
+      );
+    if (force !== true && !this.transactions.isAddition(upstream))
+      throw new ApiError(
+        409,
+        'UpstreamStatic',
+        `upstream "${name}" is in the configuration file: change it there and reload, or send ?force=1`,
+      );
+    return upstream;
+  }
+
+  #assertUnused(name: string): void {
+    const users = Array.from(this.servers.usersOf(name)).slice(0, MOST_USERS).map(userOf);
+    if (users.length > 0) throw new ApiError(409, 'UpstreamInUse', `upstream "${name}" is in use`, users);
+  }
+
+  #show(upstream: Directive): ShownUpstream {
+    return shownUpstream(upstream, !this.transactions.isAddition(upstream), this.engine === 'http');
+  }
+}
+
+function byName(a: Directive, b: Directive): number {
+  return upstreamName(a) < upstreamName(b) ? -1 : 1;
+}
+
+function assertZone(upstream: Directive): void {
+  if (zoneOf(upstream) === undefined) throw invalidBody('must have a "zone": "zone NAME 1m;"');
+}
+
+function assertNoServers(upstream: Directive): void {
+  const [server] = upstream.block?.named('server') ?? [];
+  if (server !== undefined) throw invalidBody('keeps the members: leave "server" lines out, and change members with /v1/upstream_api');
+}
+
+/** What the API changes is kept without a file, and a file could be any that the server may write. */
+function assertNoState(upstream: Directive): void {
+  if (stateOf(upstream) !== undefined)
+    throw invalidBody(
+      'must not have "state": members that are changed by API are kept without it; name state files in the configuration file',
+    );
+}
+
+function stateOf(upstream: Directive): Directive | undefined {
+  const [state] = upstream.block?.named('state') ?? [];
+  return state;
+}
+
+function invalidBody(message: string): ApiError {
+  return new ApiError(400, 'InvalidField', `/upstream_body: ${message}`, [{ pointer: '/upstream_body', message }]);
+}
+
+const sizeText = (upstream: Directive): string =>
+  zoneOf(upstream)
+    ?.args.map(({ text }) => text)
+    .join(' ') ?? '';
+
+/** Where an upstream is used, for people. */
+function userOf(path: readonly Directive[]): object {
+  const server = path.find(({ name }) => name === 'server');
+  const words = (name: string): string =>
+    Array.from(server?.block?.named(name) ?? [])
+      .flatMap(({ args }) => args.map(({ text }) => text))
+      .join(' ');
+  const locations = path
+    .filter(({ name }) => name === 'location')
+    .map((location) => Object.values(locationName(location)).join(' ').trim());
+  return {
+    addr_port: words('listen'),
+    server_name: words('server_name'),
+    ...(locations.length > 0 && { location: locations.join(' / ') }),
+  };
+}
