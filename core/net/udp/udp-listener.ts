@@ -1,0 +1,156 @@
+import { setImmediate, setTimeout } from 'node:timers/promises';
+import { systemErrorText } from '../../module/system-error.js';
+import type { NetContext } from '../net-context.js';
+import { UdpFlow } from './udp-flow.js';
+import { UdpSocket, type DatagramReceiver } from './udp-socket.js';
+
+/** A turn of the event loop that took no longer left no time for a datagram to come. Milliseconds. */
+const CALM_TURN = 0.1;
+/** Under a load that never pauses the socket is closed after as many milliseconds; flows that need it have ended by then, or end. */
+const CALM_LIMIT = 500;
+const DETACHED_POLL = 20;
+
+/** Where it listens, and how. */
+export interface UdpListenOptions {
+  /** `127.0.0.1:53`, `[::]:53` */
+  readonly address: string;
+  readonly host: string;
+  readonly port: number;
+  readonly ipv6Only: boolean;
+  /** Bytes; undefined: the system's default. */
+  readonly receiveBuffer: number | undefined;
+  readonly sendBuffer: number | undefined;
+}
+
+/** The traffic engine behind a listener. */
+export interface DatagramServer {
+  /** A client that has no flow has sent a datagram. False: there is no room for a session, and the datagram is dropped. */
+  admitFlow(): boolean;
+  /** Begins the session of a flow: sets its receiver, and closes it in the end. */
+  serveFlow(flow: UdpFlow, first: Buffer): void;
+}
+
+/**
+ * One UDP socket of one thread on an address. Datagrams of one client belong together, until their session ends.
+ * The system sends all datagrams of a client to the same worker, as long as the number of workers stays the same.
+ */
+export class UdpListener implements DatagramReceiver {
+  #socket: UdpSocket | undefined;
+  /** Those that take datagrams, by address and port of the client. */
+  readonly #flows = new Map<string, UdpFlow>();
+  /** They take no more datagrams, but responses may still come. */
+  readonly #detached = new Set<UdpFlow>();
+  #received = 0;
+  #isShared = false;
+
+  constructor(
+    private readonly options: UdpListenOptions,
+    private readonly context: NetContext,
+    private readonly server: DatagramServer,
+  ) {}
+
+  get isOpen(): boolean {
+    return this.#socket !== undefined;
+  }
+
+  /** The port that it is bound to. */
+  get port(): number {
+    return this.#socket?.port ?? 0;
+  }
+
+  /** Datagrams to clients that were dropped because too many waited to be sent. */
+  get dropped(): number {
+    return this.#socket?.dropped ?? 0;
+  }
+
+  /**
+   * Opens the socket.
+   * @param shared SO_REUSEPORT: every worker has one of its own on this address.
+   * @throws Error of the system: EADDRINUSE, EACCES …
+   */
+  open(shared: boolean): void {
+    this.#isShared = shared;
+    this.#socket = this.#bind(this, this.options.port);
+  }
+
+  sendTo(bytes: Buffer, address: string, port: number): boolean {
+    return this.#socket?.sendTo(bytes, address, port) ?? false;
+  }
+
+  /** See {@link UdpFlow.detach}. */
+  detach(flow: UdpFlow): void {
+    if (this.#flows.get(flow.key) !== flow) return;
+    this.#flows.delete(flow.key);
+    this.#detached.add(flow);
+  }
+
+  /** The session of a flow has ended. */
+  remove(flow: UdpFlow): void {
+    if (this.#flows.get(flow.key) === flow) this.#flows.delete(flow.key);
+    else this.#detached.delete(flow);
+  }
+
+  /**
+   * Closes the socket. Flows go on, each with a socket of its own: they would have no way to their clients otherwise, and what these send
+   * would begin other sessions in other workers.
+   */
+  async drain(): Promise<void> {
+    await this.#becomeCalm();
+    if (this.#socket === undefined) return;
+    const { port } = this.#socket;
+    for (const flow of this.#flows.values()) flow.moveTo((receiver) => this.#bind(receiver, port));
+    this.close();
+    for (const flow of this.#detached) flow.receiver?.onClientLost('the address is closed');
+  }
+
+  /** Closes the socket at once. */
+  close(): void {
+    this.#socket?.close();
+    this.#socket = undefined;
+  }
+
+  onDatagram(bytes: Buffer, address: string, port: number): void {
+    this.#received++;
+    this.context.clock.refresh();
+    const key = `${address} ${port}`;
+    const flow = this.#flows.get(key);
+    if (flow === undefined) this.#begin(key, address, port, bytes);
+    else flow.receiver?.onClientDatagram(bytes);
+  }
+
+  onSocketError(error: NodeJS.ErrnoException): void {
+    this.context.log.write('alert', `recvmsg() on ${this.options.address} failed (${systemErrorText(error)})`);
+  }
+
+  #begin(key: string, address: string, port: number, first: Buffer): void {
+    // No system sends from port 0: a response would be an error.
+    if (port === 0 || !this.server.admitFlow()) return;
+    const flow = new UdpFlow(this, key, address, port);
+    this.#flows.set(key, flow);
+    this.server.serveFlow(flow, first);
+  }
+
+  #bind(receiver: DatagramReceiver, port: number): UdpSocket {
+    const { host, ipv6Only, receiveBuffer, sendBuffer } = this.options;
+    const socket = new UdpSocket(host, receiver, { reusePort: this.#isShared, ipv6Only, receiveBuffer, sendBuffer });
+    try {
+      socket.bind(host, port);
+      return socket;
+    } catch (error) {
+      socket.close();
+      throw error;
+    }
+  }
+
+  /** What waits in the socket would be lost with it, also when other workers have one on the same address. */
+  async #becomeCalm(): Promise<void> {
+    const { clock } = this.context;
+    const until = clock.refresh() + CALM_LIMIT;
+    for (let calm = false; !calm && clock.refresh() < until;) {
+      while (this.#detached.size > 0 && clock.refresh() < until) await setTimeout(DETACHED_POLL);
+      const [received, since] = [this.#received, performance.now()];
+      await setImmediate();
+      calm = received === this.#received && performance.now() - since < CALM_TURN;
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import { systemErrorText } from '../../module/system-error.js';
+import { UdpSocket, type DatagramReceiver } from './udp-socket.js';
+
+/** Handles what comes from a member. */
+export interface UdpPeerUser {
+  onPeerDatagram(bytes: Buffer): void;
+  /** The system reports an error, in nginx's words: `recv() failed (111: Connection refused)`. Nothing is closed. */
+  onPeerError(reason: string): void;
+}
+
+/** Where a member is, and where datagrams to it come from (proxy_bind). */
+export interface UdpTarget {
+  readonly host: string;
+  readonly port: number;
+  readonly localAddress?: string;
+  readonly localPort?: number;
+}
+
+/** What the C library calls the functions of libuv. */
+const CALLS: Readonly<Record<string, string>> = { recvmsg: 'recv()', send: 'send()', connect: 'connect()' };
+
+/** The socket of a session to a member. It is connected: what others send to its port does not arrive. */
+export class UdpPeer implements DatagramReceiver {
+  readonly #socket: UdpSocket;
+  /** False: it could not be connected, and the user is told why in a moment. */
+  readonly connected: boolean;
+
+  /** @throws Error of the system for what is no fault of the member: EMFILE, EADDRNOTAVAIL of proxy_bind */
+  constructor(
+    { host, port, localAddress, localPort = 0 }: UdpTarget,
+    private readonly user: UdpPeerUser,
+  ) {
+    this.#socket = new UdpSocket(host, this);
+    try {
+      this.#socket.bind(localAddress ?? (host.includes(':') ? '::' : '0.0.0.0'), localPort);
+      this.connected = this.#socket.connect(host, port);
+    } catch (error) {
+      this.#socket.close();
+      throw error;
+    }
+  }
+
+  /** Sends a datagram. The bytes must not be changed any more. False: it was dropped, because too much waits to be sent. */
+  send(bytes: Buffer): boolean {
+    return this.#socket.send(bytes);
+  }
+
+  close(): void {
+    this.#socket.close();
+  }
+
+  onDatagram(bytes: Buffer): void {
+    this.user.onPeerDatagram(bytes);
+  }
+
+  onSocketError(error: NodeJS.ErrnoException): void {
+    this.user.onPeerError(`${CALLS[error.syscall ?? ''] ?? 'recv()'} failed (${systemErrorText(error)})`);
+  }
+}

@@ -1,0 +1,144 @@
+import dgram, { type RemoteInfo, type Socket, type SocketOptions } from 'node:dgram';
+import type { LookupOneOptions } from 'node:dns';
+import { isIPv6 } from 'node:net';
+
+/** Bytes that may wait in one socket for the system to accept them. More is dropped, as the system does with a queue that is full. */
+const MAX_WAITING = 1_048_576;
+
+/** Handles what a socket receives. */
+export interface DatagramReceiver {
+  /** @param bytes a datagram, also an empty one, in memory of its own */
+  onDatagram(bytes: Buffer, address: string, port: number): void;
+  /** The system reports an error. `EMFILE`: nothing the other side did. A connected socket: `ECONNREFUSED` says that nobody listens there. */
+  onSocketError(error: NodeJS.ErrnoException): void;
+}
+
+export interface UdpSocketOptions {
+  /** Every worker has a socket of its own on the address (SO_REUSEPORT). */
+  readonly reusePort?: boolean;
+  readonly ipv6Only?: boolean;
+  /** Bytes; undefined: the system's default. */
+  readonly receiveBuffer?: number | undefined;
+  readonly sendBuffer?: number | undefined;
+}
+
+/** A socket that knows its receiver: the handlers are shared by all sockets. */
+interface ReceivingSocket extends Socket {
+  receiver?: DatagramReceiver;
+}
+
+/** One UDP socket. Addresses are numeric, so that everything happens at once, and errors are thrown where they arise. */
+export class UdpSocket {
+  /** Datagrams that found no room in the queue of what is to be sent. */
+  dropped = 0;
+  #socket: ReceivingSocket | undefined;
+  readonly #sent: (error: Error | null) => void;
+
+  /** @param address of the family that it is for */
+  constructor(address: string, receiver: DatagramReceiver, options: UdpSocketOptions = {}) {
+    const { reusePort = false, ipv6Only = false, receiveBuffer, sendBuffer } = options;
+    const isVersion6 = isIPv6(address);
+    // With ipv6Only the system refuses IPv4 addresses.
+    const settings: SocketOptions = { type: isVersion6 ? 'udp6' : 'udp4', lookup: asWritten, reusePort, ipv6Only: ipv6Only && isVersion6 };
+    if (receiveBuffer !== undefined) settings.recvBufferSize = receiveBuffer;
+    if (sendBuffer !== undefined) settings.sendBufferSize = sendBuffer;
+    const socket: ReceivingSocket = dgram.createSocket(settings);
+    socket.receiver = receiver;
+    socket.on('message', onMessage);
+    socket.on('error', onError);
+    this.#socket = socket;
+    this.#sent = (error) => {
+      if (error !== null && this.#socket !== undefined) receiver.onSocketError(error);
+    };
+  }
+
+  get isOpen(): boolean {
+    return this.#socket !== undefined;
+  }
+
+  /** The port that it is bound to. */
+  get port(): number {
+    return this.#socket?.address().port ?? 0;
+  }
+
+  /**
+   * @param port 0: any
+   * @throws Error of the system: EADDRINUSE, EACCES, EMFILE …
+   */
+  bind(address: string, port: number): void {
+    const socket = this.#socket;
+    if (socket === undefined) return;
+    let failure: Error | undefined;
+    const fail = (error: Error): void => void (failure = error);
+    // The address is numeric: an error is emitted within the call.
+    socket.off('error', onError);
+    socket.on('error', fail);
+    socket.bind({ address, port, exclusive: true });
+    socket.off('error', fail);
+    socket.on('error', onError);
+    if (failure !== undefined) throw failure;
+  }
+
+  /**
+   * From now on it sends to, and receives from, this address alone. It is bound already.
+   * @returns false: it failed; {@link DatagramReceiver.onSocketError} tells why (ENETUNREACH …), after this call
+   */
+  connect(address: string, port: number): boolean {
+    const socket = this.#socket;
+    if (socket === undefined) return false;
+    socket.connect(port, address);
+    try {
+      socket.remoteAddress();
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Sends a datagram to the address that it is connected to. The bytes must not be changed any more. False: it was dropped. */
+  send(bytes: Buffer): boolean {
+    const socket = this.#sendable();
+    if (socket === undefined) return false;
+    socket.send(bytes, this.#sent);
+    return true;
+  }
+
+  /** As {@link send}, from a socket that is not connected. */
+  sendTo(bytes: Buffer, address: string, port: number): boolean {
+    const socket = this.#sendable();
+    if (socket === undefined) return false;
+    socket.send(bytes, port, address);
+    return true;
+  }
+
+  close(): void {
+    const socket = this.#socket;
+    this.#socket = undefined;
+    socket?.off('message', onMessage);
+    socket?.close();
+  }
+
+  #sendable(): Socket | undefined {
+    const socket = this.#socket;
+    if (socket === undefined || socket.getSendQueueSize() < MAX_WAITING) return socket;
+    this.dropped++;
+    return undefined;
+  }
+}
+
+function onMessage(this: ReceivingSocket, bytes: Buffer, { address, port }: RemoteInfo): void {
+  this.receiver?.onDatagram(bytes, address, port);
+}
+
+function onError(this: ReceivingSocket, error: Error): void {
+  this.receiver?.onSocketError(error);
+}
+
+/** Stands in for the look-up of a name, which would put off everything to a later turn. */
+function asWritten(
+  address: string,
+  _: LookupOneOptions,
+  found: (error: NodeJS.ErrnoException | null, address: string, family: number) => void,
+): void {
+  found(null, address, 0);
+}
