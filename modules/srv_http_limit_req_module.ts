@@ -56,8 +56,8 @@ const directives = {
     doc: 'Limits the rate of requests. Up to burst excessive requests are delayed, further ones rejected; with delay only those above that number are delayed, with nodelay none.',
   }),
   limit_req_status: rejectionStatus,
-  limit_req_log_level: rejectionLevel('Log level of rejected requests; delays are logged one level lower.'),
-  limit_req_dry_run: dryRun('requests'),
+  limit_req_log_level: rejectionLevel(ANYWHERE, 'Log level of rejected requests; delays are logged one level lower.'),
+  limit_req_dry_run: dryRun(ANYWHERE, 'requests'),
 };
 
 type Field = 'last' | 'excess';

@@ -1,72 +1,12 @@
-import { template, variableName } from '../core/module/args.js';
-import type { Template, VariableGetter } from '../core/module/http.js';
+import type { VariableGetter } from '../core/module/http.js';
 import { httpModule, type DefinitionContext } from '../core/module/manifest.js';
-import { oncePerRequest } from '../core/module/once-per-request.js';
-import { directive } from '../core/module/spec.js';
+import { splitClientsDirectives, splitClientsVariables } from '../core/module/split-clients.js';
 import type { Directive } from '../core/module/tree.js';
-import { murmurHash2 } from './srv_http_split_clients_module/murmur-hash2.js';
-
-const directives = {
-  split_clients: directive({
-    in: ['http'],
-    args: { source: template('string'), variable: variableName() },
-    block: 'entries',
-    many: true,
-    inherit: 'none',
-    identity: ({ args }) => args.map(({ text }) => text).join(' '),
-    defines: ({ args }) => (args[1]?.text.startsWith('$') === true ? [args[1].text.slice(1)] : []),
-    dynamic: true,
-    doc: 'Defines a variable for A/B tests: a hash of the text chooses one of the values. Entries of the block are percentages with at most two decimals, 100 in all at the most, and values; * is for the rest (without it empty).',
-  }),
-};
-
-/** Percentages are counted in hundredths. */
-const WHOLE = 10_000;
-/** The largest hash. */
-const LARGEST = 0xffffffff;
-
-/** One value, and the hash from which on it is not chosen any more. */
-interface Part {
-  readonly below: number;
-  readonly value: string;
-}
 
 /** Variables that split clients into groups of given sizes (ngx_http_split_clients_module). */
-@httpModule({ name: 'srv_http_split_clients_module', api: 1, directives })
+@httpModule({ name: 'srv_http_split_clients_module', api: 1, directives: splitClientsDirectives('http') })
 export class SplitClients {
   compileVariables(line: Directive, context: DefinitionContext): Readonly<Record<string, VariableGetter>> | undefined {
-    const [source, variable] = line.args;
-    if (line.name !== 'split_clients' || source === undefined || variable === undefined) return undefined;
-    const read = choice(context.template(source.text), parts(line.block ?? [], context));
-    return { [variable.text.slice(1).toLowerCase()]: oncePerRequest(read) };
+    return splitClientsVariables(line, context);
   }
-}
-
-function choice(source: Template, all: readonly Part[]): (request: Parameters<Template['of']>[0]) => string {
-  return (request) => {
-    const hash = murmurHash2(source.of(request));
-    return all.find(({ below }) => hash < below)?.value ?? '';
-  };
-}
-
-function parts(entries: Iterable<Directive>, context: DefinitionContext): readonly Part[] {
-  let sum = 0;
-  return Array.from(entries, (entry) => {
-    const { name, args } = entry;
-    const [word, ...more] = args;
-    if (word === undefined || more.length > 0)
-      context.fail('invalid number of arguments in "split_clients" directive', entry, 'an entry is written: 10% value;');
-    const share = name === '*' ? WHOLE : hundredths(name);
-    if (share === undefined) return context.fail(`invalid percent value "${name}"`, entry, 'a percentage is written 0.01% to 100%');
-    sum = name === '*' ? WHOLE : sum + share;
-    if (sum > WHOLE) context.fail('percent total is greater than 100%', entry);
-    return { below: name === '*' ? Infinity : Math.floor((sum * LARGEST) / WHOLE), value: Buffer.from(word.text).latin1Slice() };
-  });
-}
-
-/** `0.5%` is 50. Undefined: it is no percentage. */
-function hundredths(text: string): number | undefined {
-  const [, whole = '', digits = ''] = /^(\d{0,4})(?:\.(\d{0,2}))?%$/.exec(text) ?? [];
-  const share = Number(whole) * 100 + Number(digits.padEnd(2, '0'));
-  return share > 0 ? share : undefined;
 }

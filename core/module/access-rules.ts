@@ -24,7 +24,7 @@ interface Values {
  */
 export function accessRules(lines: Iterable<Directive>, conf: Values): Decision {
   const rules = rulesIn(lines, conf);
-  return (address) => rules.find((rule) => rule.fits(address))?.allows;
+  return (address) => ruleFor(address, rules)?.allows;
 }
 
 /** The rules of {@link accessRules}, to say which of them decides. */
@@ -36,4 +36,27 @@ export function rulesIn(lines: Iterable<Directive>, conf: Values): readonly Acce
     if (fits !== undefined) rules.push({ allows: line.name === 'allow', fits, line });
   }
   return rules;
+}
+
+/** A block whose directives may be `allow` and `deny`. */
+interface RuleScope {
+  readonly conf: Values;
+  readonly directive: Directive | undefined;
+  /** A scope with the same directives. */
+  readonly parent?: object | undefined;
+  own(name: string): boolean;
+}
+
+/** The rules in force in a block: those of the innermost level that has any of either kind. Undefined: there are none. */
+export function rulesInForce(scope: RuleScope): readonly AccessRule[] | undefined {
+  let level: RuleScope | undefined = scope;
+  while (level !== undefined && !level.own('allow') && !level.own('deny')) level = level.parent as RuleScope | undefined;
+  if (level === undefined) return undefined;
+  const { allow, deny } = level.conf;
+  return rulesIn(level.directive?.block ?? [], { allow: level.own('allow') ? allow : [], deny: level.own('deny') ? deny : [] });
+}
+
+/** The rule for a client: the first that fits decides. */
+export function ruleFor(address: string, rules: readonly AccessRule[]): AccessRule | undefined {
+  return rules.find(({ fits }) => fits(address));
 }

@@ -1,14 +1,17 @@
 /** Limits of what requests may use: one request or connection counts under the keys of several zones (`limit_req`, `limit_conn`). */
 import { choice, flag, number, type ZoneSize } from './args.js';
-import type { HttpRequest, Scope, Template } from './http.js';
+import type { HttpRequest } from './http.js';
+import type { BlockScope } from './scope.js';
 import type { Log, LogLevel } from './services.js';
-import { directive } from './spec.js';
+import { directive, type Directives } from './spec.js';
+import type { Template } from './template.js';
 
-const ANYWHERE = ['http', 'server', 'location'] as const;
+/** A request of a traffic engine that has limits: one that the log knows. */
+export type LimitedRequest = NonNullable<Parameters<Log['write']>[2]>;
 
 /** Status of rejected requests: `limit_x_status`. */
 export const rejectionStatus = directive({
-  in: ANYWHERE,
+  in: ['http', 'server', 'location'],
   args: number({ min: 400, max: 599 }),
   default: '503',
   dynamic: true,
@@ -16,14 +19,14 @@ export const rejectionStatus = directive({
 });
 
 /** Log level of rejected requests: `limit_x_log_level`. */
-export function rejectionLevel(doc: string) {
-  return directive({ in: ANYWHERE, args: choice('info', 'notice', 'warn', 'error'), default: 'error', dynamic: true, doc });
+export function rejectionLevel<const C extends string>(contexts: readonly C[], doc: string) {
+  return directive({ in: contexts, args: choice('info', 'notice', 'warn', 'error'), default: 'error', dynamic: true, doc });
 }
 
 /** Whether requests pass although they are above a limit: `limit_x_dry_run`. */
-export function dryRun(what: string) {
+export function dryRun<const C extends string>(contexts: readonly C[], what: string) {
   return directive({
-    in: ANYWHERE,
+    in: contexts,
     args: flag(),
     default: 'off',
     dynamic: true,
@@ -43,9 +46,12 @@ export const dryRunText = ({ dryRun: isDry }: Rejection): string => (isDry ? ', 
 
 /** One `limit_x_zone`. */
 interface Declared {
-  readonly key: Template;
+  readonly key: Template<never>;
   readonly zone: ZoneSize;
 }
+
+/** The block that limits are compiled for. */
+export type LimitScope = Pick<BlockScope<Directives, string, never>, 'lines' | 'each' | 'fail'>;
 
 /**
  * The lines of a limit, each with the zone that it names. Rejects zones that are not declared, and a second limit of one zone.
@@ -53,7 +59,7 @@ interface Declared {
  * @param parameters what the declaration has besides key and zone, for the hint
  */
 export function limitsOf<L extends { readonly zone: string }, D extends Declared, T>(
-  scope: Scope,
+  scope: LimitScope,
   name: string,
   parameters: string,
   lines: readonly L[],
@@ -73,7 +79,7 @@ export function limitsOf<L extends { readonly zone: string }, D extends Declared
 }
 
 /** The key of a request at a limit. Empty: the limit is not for this request, or the key is too long, which is logged as by nginx. */
-export function limitKey(request: HttpRequest, key: Template, longest: number, log: Log, zone: string): string {
+export function limitKey<R extends LimitedRequest>(request: R, key: Template<R>, longest: number, log: Log, zone: string): string {
   const value = key.of(request);
   if (value.length <= longest) return value;
   const shown = value.length > 255 ? `${value.slice(0, 100)}…` : value;

@@ -2,7 +2,7 @@
 import 'reflect-metadata';
 import type { SecureContextOptions } from 'node:tls';
 import { injectable } from 'tsyringe';
-import type { Phase, Scope, HttpHandlers, VariableGetter, VariablePrefix } from './http.js';
+import type { HttpRequest, Phase, Scope, HttpHandlers, VariableGetter, VariablePrefix } from './http.js';
 import type { Affinity } from './affinity.js';
 import type { BalancingMethod, UpstreamScope } from './balancer.js';
 import type { Setting } from './setting.js';
@@ -92,8 +92,8 @@ export interface TlsSettings extends SecureContextOptions {
   readonly formerTicketKeys?: readonly Buffer[];
 }
 
-/** What a module compiles variables with. */
-export interface DefinitionContext extends ArgContext {
+/** What a module compiles variables with. `R` is the kind of request that the traffic engine of the directive serves. */
+export interface DefinitionContext<R = HttpRequest> extends ArgContext<R> {
   /** Rejects the configuration at a directive: the one that defines, or an entry of its block. Throws. */
   fail(message: string, place?: Directive, hint?: string): never;
   /** Warns of a valid but probably unintended directive, as {@link fail} rejects one. */

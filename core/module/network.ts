@@ -13,19 +13,23 @@ export function clients({ all = false } = {}): ArgType<Clients> {
     kind: 'text',
     form: all ? 'address | CIDR | unix: | all' : 'address | CIDR | unix:',
     parse(value, { warn }) {
-      if (all && value === 'all') return () => true;
-      if (value === 'unix:') return (address) => address === 'unix:';
-      const network = parseNetwork(value);
-      if (network === undefined) {
-        throw new ArgError(
-          `invalid parameter "${value}"`,
-          `an address, a network such as 10.0.0.0/8 or 2001:db8::/32, "unix:"${all ? ' or "all"' : ''}`,
-        );
-      }
-      if (network.hasHostBits) warn?.(`low address bits of ${value} are meaningless`);
-      return inNetwork(network);
+      return all && value === 'all' ? () => true : parseClients(value, warn, all ? ' or "all"' : '');
     },
   });
+}
+
+/**
+ * Parses an address, a network in CIDR form, or `unix:`.
+ * @param others what else is accepted, for the hint
+ * @throws ArgError
+ */
+export function parseClients(text: string, warn?: (message: string) => void, others = ''): Clients {
+  if (text === 'unix:') return (address) => address === 'unix:';
+  const network = parseNetwork(text);
+  if (network === undefined)
+    throw new ArgError(`invalid parameter "${text}"`, `an address, a network such as 10.0.0.0/8 or 2001:db8::/32, "unix:"${others}`);
+  if (network.hasHostBits) warn?.(`low address bits of ${text} are meaningless`);
+  return inNetwork(network);
 }
 
 /** A range of addresses that have their first bits in common. */

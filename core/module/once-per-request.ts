@@ -1,7 +1,8 @@
-import type { HttpRequest, VariableGetter } from './http.js';
+import type { RequestState } from './request-state.js';
+import type { Getter } from './template.js';
 
 /** A variable that has one value in a request, whatever becomes of what it was made from: nginx's variables that are not volatile. */
-export function oncePerRequest(read: (request: HttpRequest) => string): VariableGetter {
+export function oncePerRequest<R extends RequestState>(read: (request: R) => string): Getter<R> {
   const key = {};
   return (request) => {
     const known = request.get(key);

@@ -131,7 +131,7 @@ test('limit_conn_status, limit_conn_log_level, limit_conn_dry_run', async (t) =>
   t.is(await status(stage, '/status?k=a'), 429);
   await stage.srv.waitForLog(/\[info\] .*limiting connections by zone "key"/);
   const dry = await stage.begin('/dry?k=a');
-  await stage.srv.waitForLog(/\[error\] .*limiting connections, dry run by zone "key"/);
+  await stage.srv.waitForLog(/\[error\] .*limiting connections, dry run, by zone "key"/);
   stage.answer();
   await dry.receive(/ok$/);
   await stage.srv.waitForLog(/^200 REJECTED_DRY_RUN$/m, 'logs/status.log');

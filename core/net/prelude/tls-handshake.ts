@@ -1,12 +1,12 @@
 import type { Server } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { readClientHello, type ClientHello } from '../../module/client-hello.js';
 import type { AcceptedConnection } from '../accepted-connection.js';
 import type { NetContext } from '../net-context.js';
 import { clientCertificate } from '../client-certificate.js';
 import { nodeTls } from '../node-tls.js';
 import { attach, detach } from '../socket-user.js';
 import type { TlsIdentities } from '../tls-identity.js';
-import { readClientHello, type ClientHello } from './client-hello.js';
 import { Prelude, type PreludeEnd } from './prelude.js';
 
 /** First byte of a TLS handshake (RFC 8446, 5.1), and the bit by which SSLv2 began. */
@@ -55,8 +55,11 @@ export class TlsHandshake extends Prelude {
     super.fail(level, reason);
   }
 
-  #begin(bytes: Buffer, { serverName, session }: ClientHello): void {
+  /** @param hello null: it cannot be read, which the handshake will tell */
+  #begin(bytes: Buffer, hello: ClientHello | null): void {
     const { connection } = this;
+    const serverName = hello?.serverName.toLowerCase() ?? '';
+    const session = hello?.session ?? '';
     this.#begun = true;
     const identity = this.identities.tlsFor(serverName);
     if (identity === undefined) {

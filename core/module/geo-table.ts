@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
-import { binaryAddress } from '../../core/module/binary-address.js';
-import { Intervals, type Interval } from './intervals.js';
+import { binaryAddress } from './binary-address.js';
+import { Intervals, type Interval } from './geo-intervals.js';
 
 /** 255.255.255.255: what nginx takes for everything that is no address. */
 const NO_ADDRESS = '\xff\xff\xff\xff';

@@ -1,5 +1,5 @@
-import { parseNetwork, type Network } from '../../core/module/network.js';
-import type { Interval } from './intervals.js';
+import { parseNetwork, type Network } from './network.js';
+import type { Interval } from './geo-intervals.js';
 
 /** Both ends of all addresses, which is what `default` means. */
 const ALL = ['0.0.0.0/0', '::/0'];

@@ -1,37 +1,38 @@
-import { addNew, HostMasks } from '../../core/module/host-masks.js';
-import type { HttpRequest, Template } from '../../core/module/http.js';
+import { addNew, HostMasks } from './host-masks.js';
+import type { RequestState } from './request-state.js';
+import type { Template } from './template.js';
 
 /** An expression, and the value where it matches. */
-export interface PatternEntry {
+export interface PatternEntry<R> {
   readonly pattern: RegExp;
-  readonly value: Template;
+  readonly value: Template<R>;
 }
 
 /**
  * The entries of one `map`. A value is looked up as nginx does: the same string in any case; with `hostnames`, the longest mask
  * `*.example.com`, then the longest `mail.*`; the first regular expression that matches; the default.
  */
-export class MapTable {
-  readonly #exact = new Map<string, Template>();
+export class MapTable<R extends RequestState> {
+  readonly #exact = new Map<string, Template<R>>();
   /** With `hostnames`, instead of the strings. */
-  readonly #masks = new HostMasks<Template>();
-  readonly #patterns: PatternEntry[] = [];
-  fallback: Template | undefined;
+  readonly #masks = new HostMasks<Template<R>>();
+  readonly #patterns: PatternEntry<R>[] = [];
+  fallback: Template<R> | undefined;
 
   constructor(private readonly hostnames: boolean) {}
 
   /** @returns false when the key is there already */
-  add(key: string, value: Template): boolean {
+  add(key: string, value: Template<R>): boolean {
     const name = key.toLowerCase();
     return this.hostnames ? this.#masks.add(name, value) : addNew(this.#exact, name, value);
   }
 
-  addPattern(entry: PatternEntry): void {
+  addPattern(entry: PatternEntry<R>): void {
     this.#patterns.push(entry);
   }
 
   /** The entry for a text. What an expression captures are the captures of the request. */
-  find(text: string, request: HttpRequest): Template | undefined {
+  find(text: string, request: R): Template<R> | undefined {
     const name = this.hostnames && text.endsWith('.') ? text.slice(0, -1) : text;
     const found = this.hostnames ? this.#masks.find(name.toLowerCase()) : this.#exact.get(name.toLowerCase());
     if (found !== undefined) return found;

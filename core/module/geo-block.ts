@@ -1,10 +1,10 @@
-import type { DefinitionContext } from '../../core/module/manifest.js';
-import { clients, type Clients } from '../../core/module/network.js';
-import { ArgError } from '../../core/module/spec.js';
-import type { Directive } from '../../core/module/tree.js';
+import { Networks, type Advice } from './geo-networks.js';
+import { Ranges } from './geo-ranges.js';
 import { GeoTable } from './geo-table.js';
-import { Networks, type Advice } from './networks.js';
-import { Ranges } from './ranges.js';
+import type { DefinitionContext } from './manifest.js';
+import { parseClients, type Clients } from './network.js';
+import { ArgError } from './spec.js';
+import type { Directive } from './tree.js';
 
 /** A `geo` block as it is looked up. */
 export interface GeoBlock {
@@ -15,14 +15,16 @@ export interface GeoBlock {
   readonly isVolatile: boolean;
 }
 
-/** Parses the entries of a `geo` block. What is wrong with one rejects the configuration there. */
-export function readGeoBlock(entries: Iterable<Directive>, context: DefinitionContext): GeoBlock {
-  const reader = new GeoReader(context);
+/**
+ * Parses the entries of a `geo` block. What is wrong with one rejects the configuration there.
+ * @param hasProxies entries may name trusted proxies: where requests have fields that tell of their clients
+ */
+export function readGeoBlock(entries: Iterable<Directive>, context: DefinitionContext<never>, hasProxies: boolean): GeoBlock {
+  const reader = new GeoReader(context, hasProxies);
   for (const entry of entries) reader.read(entry);
   return reader.block();
 }
 
-const PROXY = clients();
 const HINT = 'an entry is written: network value;';
 
 class GeoReader {
@@ -38,7 +40,10 @@ class GeoReader {
   /** Equal values are one string, as there may be many networks of few values. */
   readonly #values = new Map<string, string>();
 
-  constructor(private readonly context: DefinitionContext) {}
+  constructor(
+    private readonly context: DefinitionContext<never>,
+    private readonly hasProxies: boolean,
+  ) {}
 
   read(entry: Directive): void {
     const { name, args } = entry;
@@ -46,7 +51,7 @@ class GeoReader {
     if (word === undefined && this.#readSwitch(entry)) return;
     if (word === undefined || more.length > 0) return this.context.fail('invalid number of the geo parameters', entry, HINT);
     const advise: Advice = (message) => this.context.advise(message, entry);
-    if (name === 'proxy') return this.#readProxy(entry, word.text, advise);
+    if (name === 'proxy' && this.hasProxies) return this.#readProxy(entry, word.text, advise);
     this.#hasEntries = true;
     if (this.#ranges === undefined) this.#readNetwork(entry, word.text, advise);
     else this.#readRange(entry, this.#ranges, word.text, advise);
@@ -69,7 +74,7 @@ class GeoReader {
   /** @returns false if the word is none that stands alone */
   #readSwitch(entry: Directive): boolean {
     if (entry.name === 'ranges') this.#readRanges(entry);
-    else if (entry.name === 'proxy_recursive') this.#isRecursive = true;
+    else if (entry.name === 'proxy_recursive' && this.hasProxies) this.#isRecursive = true;
     else if (entry.name === 'volatile') this.#isVolatile = true;
     else return false;
     return true;
@@ -83,7 +88,7 @@ class GeoReader {
 
   #readProxy(entry: Directive, network: string, advise: Advice): void {
     try {
-      this.#proxies.push(PROXY.parse(network, { ...this.context, warn: advise }));
+      this.#proxies.push(parseClients(network, advise));
     } catch (error) {
       if (error instanceof ArgError) this.context.fail(`invalid network "${network}"`, entry, error.hint);
       throw error;

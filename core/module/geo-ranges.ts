@@ -1,7 +1,7 @@
 import { isIPv4 } from 'node:net';
-import { binaryAddress } from '../../core/module/binary-address.js';
-import type { Interval } from './intervals.js';
-import type { Advice } from './networks.js';
+import { binaryAddress } from './binary-address.js';
+import type { Interval } from './geo-intervals.js';
+import type { Advice } from './geo-networks.js';
 
 /** A piece of a range: the lower halves of its first and last address. */
 interface Piece {
