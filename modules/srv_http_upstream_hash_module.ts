@@ -1,9 +1,9 @@
 import { optional, template, choice } from '../core/module/args.js';
 import type { BalancingMethod, UpstreamScope } from '../core/module/balancer.js';
+import { KetamaHash } from '../core/module/balancing/ketama.js';
+import { ModuloHash, type KeyOf } from '../core/module/balancing/modulo.js';
 import { httpModule } from '../core/module/manifest.js';
 import { directive } from '../core/module/spec.js';
-import { KetamaHash } from './srv_http_upstream_hash_module/ketama.js';
-import { ModuloHash } from './srv_http_upstream_hash_module/modulo.js';
 
 const directives = {
   hash: directive({
@@ -19,11 +19,12 @@ export class Hash {
   balancer({ conf: { hash } }: UpstreamScope<typeof directives>): BalancingMethod | undefined {
     if (hash === undefined) return undefined;
     const { key, consistent } = hash;
+    const keyOf: KeyOf = ({ request }) => request && key.of(request);
     return {
       backup: false,
       slowStart: false,
       byRequest: true,
-      create: (upstream) => (consistent === undefined ? new ModuloHash(upstream, key) : new KetamaHash(key)),
+      create: (upstream) => (consistent === undefined ? new ModuloHash(upstream, keyOf) : new KetamaHash(keyOf)),
     };
   }
 }

@@ -1,7 +1,7 @@
 import { text } from '../core/module/args.js';
 import { httpModule } from '../core/module/manifest.js';
 import { directive } from '../core/module/spec.js';
-import { upstreamDirectives } from '../core/module/upstream.js';
+import { upstreamBlockDirectives } from '../core/module/upstream.js';
 
 /** Upstreams for proxy_pass (ngx_http_upstream_module). The core runs them; this module declares their directives. */
 @httpModule({
@@ -17,7 +17,7 @@ import { upstreamDirectives } from '../core/module/upstream.js';
       identity: ({ args }) => args[0]?.text ?? '',
       doc: 'Defines an upstream: servers that requests are distributed among.',
     }),
-    ...upstreamDirectives,
+    ...upstreamBlockDirectives,
   },
 })
 export class Upstream {}

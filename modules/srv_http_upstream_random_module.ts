@@ -1,57 +1,44 @@
-import { choice, optional } from '../core/module/args.js';
-import type { BalancedUpstream, Balancer, BalancingMethod, Pick, UpstreamPeer, UpstreamScope } from '../core/module/balancer.js';
+import { choice, optional, param } from '../core/module/args.js';
+import type { BalancingMethod, UpstreamScope } from '../core/module/balancer.js';
+import { byRequests, byTime, RandomOne, RandomTwo, type LoadOf } from '../core/module/balancing/random.js';
 import { httpModule } from '../core/module/manifest.js';
-import { directive } from '../core/module/spec.js';
+import { directive, type ConfValue } from '../core/module/spec.js';
 
 const directives = {
   random: directive({
     in: ['upstream'],
-    args: { two: optional(choice('two')), method: optional(choice('least_conn')) },
+    args: {
+      two: optional(choice('two')),
+      method: optional(choice('least_conn', 'least_time')),
+      least_time: param('least_time', choice('header', 'last_byte')),
+    },
     doc: 'Sends requests to a random server, by weight; with two, to the less loaded of two random servers.',
+    argDocs: {
+      method: 'Compares the active requests of the two (default), or with least_time their times to the header of a response as well.',
+      least_time: 'Compares the active requests and the average time to the header of a response, or to its last byte.',
+    },
   }),
 };
-
-/** Random members that were not usable, after which the next one in turn is taken. */
-const TRIES = 20;
 
 /** Random choice by weight (ngx_http_upstream_random_module). */
 @httpModule({ name: 'srv_http_upstream_random_module', api: 1, directives })
 export class RandomMethod {
-  balancer({ conf: { random } }: UpstreamScope<typeof directives>): BalancingMethod | undefined {
+  balancer(scope: UpstreamScope<typeof directives>): BalancingMethod | undefined {
+    const { random } = scope.conf;
     if (random === undefined) return undefined;
+    if (random.two === undefined && random.least_time !== undefined)
+      return scope.fail(`invalid parameter "least_time=${random.least_time}"`, 'random', 'random two least_time=header');
+    const loadOf = loadFor(random);
     return {
       backup: false,
       slowStart: false,
-      create: (upstream) => (random.two === undefined ? new RandomOne(upstream) : new RandomTwo(upstream)),
+      create: (upstream) => (random.two === undefined ? new RandomOne(upstream) : new RandomTwo(upstream, loadOf)),
     };
   }
 }
 
-class RandomOne implements Balancer {
-  constructor(private readonly upstream: BalancedUpstream) {}
-
-  propose(pick: Pick): UpstreamPeer | undefined {
-    return usable(this.upstream, pick, undefined);
-  }
-}
-
-class RandomTwo implements Balancer {
-  constructor(private readonly upstream: BalancedUpstream) {}
-
-  propose(pick: Pick): UpstreamPeer | undefined {
-    const one = usable(this.upstream, pick, undefined);
-    const other = one && usable(this.upstream, pick, one);
-    if (one === undefined || other === undefined) return one;
-    return other.active * one.weight < one.active * other.weight ? other : one;
-  }
-}
-
-/** A random usable member other than `but`. */
-function usable(upstream: BalancedUpstream, pick: Pick, but: UpstreamPeer | undefined): UpstreamPeer | undefined {
-  const { totalWeight } = upstream;
-  for (let tries = 0; tries < TRIES; tries++) {
-    const peer = upstream.peerAtWeight(Math.floor(Math.random() * totalWeight));
-    if (peer !== undefined && peer !== but && !pick.wasTried(peer) && peer.isUsable) return peer;
-  }
-  return undefined;
+/** What two members are compared by. */
+function loadFor({ method, least_time: time }: NonNullable<ConfValue<typeof directives.random>>): LoadOf {
+  if (time === 'last_byte') return byTime(({ responseTime }) => responseTime);
+  return time === 'header' || method === 'least_time' ? byTime(({ headerTime }) => headerTime) : byRequests;
 }

@@ -1,4 +1,4 @@
-import { Upstreams, type PeerView, type UpstreamView } from '../module/services.js';
+import { Upstreams, type PeerView, type QueueView, type UpstreamView } from '../module/services.js';
 import type { Directive } from '../module/tree.js';
 import type { StagedChange } from './staged-change.js';
 import type { Staging } from './staging.js';
@@ -60,6 +60,10 @@ class StagedUpstream implements UpstreamView {
 
   get zombies(): number {
     return this.known?.zombies ?? 0;
+  }
+
+  get queue(): QueueView | undefined {
+    return this.known?.queue;
   }
 
   get peers(): Iterable<PeerView> {

@@ -291,6 +291,15 @@ export interface PeerView {
   readonly responseTime: number;
 }
 
+/** Requests that wait for a member (`queue`). */
+export interface QueueView {
+  /** Those that wait now, and how many may. */
+  readonly size: number;
+  readonly maxSize: number;
+  /** Requests that found the queue full. */
+  readonly overflows: number;
+}
+
 export interface UpstreamView {
   readonly name: string;
   readonly directive: Directive;
@@ -300,6 +309,8 @@ export interface UpstreamView {
   readonly keepalive: number;
   /** Members that are removed but still busy. */
   readonly zombies: number;
+  /** Undefined: it has none. */
+  readonly queue: QueueView | undefined;
   readonly peers: Iterable<PeerView>;
   readonly size: number;
   peer(id: number): PeerView | undefined;

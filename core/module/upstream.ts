@@ -87,8 +87,23 @@ export const upstreamDirectives = {
   keepalive_timeout: directive({ in: ['upstream'], args: time(), default: '60s', doc: 'Time after which an idle connection is closed.' }),
 };
 
+/** Of HTTP alone. */
+export const queueDirectives = {
+  queue: directive({
+    in: ['upstream'],
+    args: { number: number({ min: 1, max: WHOLE }), timeout: param('timeout', time(), 60_000) },
+    doc: 'Lets requests wait when no server can be chosen for them; without it, or when the queue is full, they get a 502.',
+    argDocs: {
+      number: 'Requests that wait at the same time, over all workers if the upstream has a zone.',
+      timeout: 'Time after which a request that waits gets a 502.',
+    },
+  }),
+};
+
+/** All that may stand in an `upstream` block of the core. */
+export const upstreamBlockDirectives = { ...upstreamDirectives, ...queueDirectives };
 /** The typed `upstream` block. */
-export type UpstreamConf = Conf<typeof upstreamDirectives>;
+export type UpstreamConf = Conf<typeof upstreamBlockDirectives>;
 /** One typed `server` line. Times in milliseconds. */
 export type ServerLine = ConfValue<typeof upstreamDirectives.server>[number];
 /** Reads and writes `server` lines. */

@@ -3,12 +3,13 @@ import { errorAt } from '../config/errors.js';
 import { ErrorCollector } from '../config/error-collector.js';
 import type { Change, Prepared } from '../kernel/follower.js';
 import type { Directive } from '../module/tree.js';
-import { upstreamDirectives, type UpstreamConf } from '../module/upstream.js';
+import { upstreamBlockDirectives, type UpstreamConf } from '../module/upstream.js';
 import { prepareAll } from './prepare-all.js';
 import { assertSupported, checkServers, prepareServers } from './server-changes.js';
 import type { LineContext } from './server-line.js';
 import { isSameMethod, Methods } from './methods.js';
 import { keepaliveOf, UpstreamBlock, type BlockOptions } from './upstream-block.js';
+import type { PreparedMethod } from './upstream.js';
 import { upstreamKey } from './upstream-key.js';
 import { ZonePlan, type ZoneChoice } from './zone-plan.js';
 
@@ -28,7 +29,7 @@ export class BlockChanges {
   readonly #leaving: UpstreamBlock[] = [];
   /** After the commit: those of them that leave something behind in a zone of others. */
   retired: readonly UpstreamBlock[] = [];
-  readonly #reader = new ConfReader(upstreamDirectives);
+  readonly #reader = new ConfReader(upstreamBlockDirectives);
   readonly #plan: ZonePlan;
   readonly #methods: Methods;
 
@@ -110,10 +111,13 @@ export class BlockChanges {
       else lines.add(id);
     }
     const method = this.#prepareMethod(block, directive);
+    await method?.ready;
+    const queue = block.prepareQueue(conf);
     const prepared = await prepareServers(block, lines, this.change.after, this.context, true);
     return {
       commit: () => {
         method?.commit();
+        queue.commit();
         prepared.commit();
         block.directive = directive;
         block.upstream.keepalive.configure(keepaliveOf(conf));
@@ -126,7 +130,7 @@ export class BlockChanges {
   }
 
   /** Undefined: the method stays the same. @throws ConfigError */
-  #prepareMethod(block: UpstreamBlock, directive: Directive): Pick<Prepared, 'commit' | 'abort'> | undefined {
+  #prepareMethod(block: UpstreamBlock, directive: Directive): PreparedMethod | undefined {
     if (isSameMethod(block.method, this.#methods.linesOf(directive))) return undefined;
     const method = this.#methods.of(directive);
     for (const line of directive.block!.named('server')) assertSupported(line, method);
@@ -138,6 +142,7 @@ export class BlockChanges {
     const block = UpstreamBlock.create(directive, conf, choice, directive.block!.size, this.options);
     try {
       this.#prepareMethod(block, directive)?.commit();
+      block.prepareQueue(conf).commit();
       const lines = [...directive.block!.named('server')].map(({ id }) => id);
       (await prepareServers(block, lines, this.change.after, this.context, false)).commit();
     } catch (error) {

@@ -13,6 +13,12 @@ export class Choice implements Pick {
 
   constructor(readonly request: HttpRequest | undefined) {}
 
+  /** Forgets which members could not be had: they may be there by now. */
+  restart(): void {
+    this.refused.length = 0;
+    this.state = undefined;
+  }
+
   wasTried(peer: UpstreamPeer): boolean {
     return this.tried.includes(peer as Peer) || this.refused.includes(peer as Peer);
   }

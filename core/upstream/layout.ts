@@ -148,6 +148,23 @@ export const orderOf = (word: number): Order => ORDERS[word] ?? Order.turns;
 
 export const isInflight = (order: Order): boolean => order === Order.headerInflight || order === Order.responseInflight;
 
+/** An entry of a heap by load: numbers. */
+export const enum HeapF {
+  load = 0,
+  /** {@link F.key} of its record. */
+  key,
+}
+
+/** An entry of a heap by load: words, behind its numbers. */
+export const enum HeapW {
+  record = 4,
+  /** {@link W.order} of its record. */
+  order,
+  COUNT,
+}
+
+export const HEAP_ENTRY_BYTES = HeapW.COUNT * 4;
+
 /** A class of weight: all members in full health that have it, the one to be chosen next first. */
 export const enum WeightClass {
   weight = 0,
@@ -176,7 +193,7 @@ export const enum RotationW {
   hand,
   /** {@link Order} */
   order,
-  /** Offset of the heap, an array of records; how many it has room for; how many are in it. */
+  /** Offset of the heap; how many it has room for; how many are in it. */
   heap,
   heapRoom,
   heapSize,
@@ -201,8 +218,27 @@ export const enum UpstreamW {
   mask,
   nextOrder,
   workers,
+  /** Offset of what the workers know of each other's queues, 0: there is no `queue`. */
+  queue,
   /** Idle connections of each worker. */
   idle,
+}
+
+/** The queue of an upstream: words. */
+export const enum QueueW {
+  /** Requests that found it full. */
+  overflows = 0,
+  nextTicket,
+  /** Of each worker {@link QueuePlaceW}. */
+  places,
+}
+
+/** The queue of a worker: words. */
+export const enum QueuePlaceW {
+  waiting = 0,
+  /** Of its first request, 0: none waits for its turn. */
+  ticket,
+  COUNT,
 }
 
 export const upstreamBytes = (workers: number): number => (UpstreamW.idle + workers) * 4;

@@ -164,7 +164,10 @@ export class Rotation {
     return chosen;
   }
 
-  /** The least loaded one. Its key grows by its share of a round, from where the others are at least, so that nobody saves turns up. */
+  /**
+   * The least loaded one. Its key grows by its share of a round, from where the others are at least, so that nobody saves turns up. It gets
+   * its new place when it is settled with the request that it was chosen for.
+   */
   #chooseByLoad(now: number): number {
     if (this.slowStart.active) this.#refreshLoad(now);
     const { u32, f64 } = this.zone;
@@ -177,7 +180,6 @@ export class Rotation {
     const share = SlowStart.storedWeight(u32, words) / u32[words + W.weight]!;
     f64[numberOf(chosen) + F.key] = reached + UNIT / (effective * share);
     u32[words + W.effective] = Math.min(effective + UNIT, u32[words + W.weight]!);
-    this.#heap.update(chosen);
     return chosen;
   }
 

@@ -3,7 +3,7 @@ import type { UpstreamConf } from '../module/upstream.js';
 import { Zone } from '../zone/zone.js';
 import type { ZoneSet } from '../zone/zone-set.js';
 import type { ChosenMethod } from './balancer.js';
-import { Upstream, ZoneFull, type PreparedMember, type UpstreamOptions } from './upstream.js';
+import { Upstream, ZoneFull, type PreparedMember, type PreparedMethod, type UpstreamOptions } from './upstream.js';
 import { UpstreamMemory } from './upstream-memory.js';
 import type { KeepaliveSettings } from './keepalive.js';
 import { recordBytes } from './layout.js';
@@ -80,20 +80,30 @@ export class UpstreamBlock {
   }
 
   /** Makes another balancing method ready. @throws ZoneFullError */
-  prepareMethod(method: ChosenMethod | undefined): Pick<PreparedMember, 'commit' | 'abort'> {
+  prepareMethod(method: ChosenMethod | undefined): PreparedMethod {
+    const { commit, ...rest } = this.#withRoom('the balancing method', () => this.upstream.prepareMethod(method));
+    return {
+      ...rest,
+      commit: () => {
+        commit();
+        this.method = method;
+      },
+    };
+  }
+
+  /** Makes the queue ready that the block has. @throws ZoneFullError */
+  prepareQueue({ queue }: UpstreamConf): Pick<PreparedMember, 'commit' | 'abort'> {
+    const settings = queue && { size: queue.number, timeout: queue.timeout };
+    return this.#withRoom('the queue', () => this.upstream.prepareQueue(settings));
+  }
+
+  /** @throws ZoneFullError if the zone has no room for `what` */
+  #withRoom<T>(what: string, prepare: () => T): T {
     try {
-      const { commit, abort } = this.upstream.prepareMethod(method);
-      return {
-        commit: () => {
-          commit();
-          this.method = method;
-        },
-        abort,
-      };
+      return prepare();
     } catch (error) {
-      if (error instanceof ZoneFull)
-        throw new ZoneFullError(this.directive, `zone "${this.zone?.name ?? ''}" is too small: it has no room for the balancing method`);
-      throw error;
+      if (!(error instanceof ZoneFull)) throw error;
+      throw new ZoneFullError(this.directive, `zone "${this.zone?.name ?? ''}" is too small: it has no room for ${what}`);
     }
   }
 

@@ -1,6 +1,7 @@
 import type { Zone } from '../zone/zone.js';
 import { F, Flag, UpstreamW, Home, type Order, MIN_WORKERS, UNIT, W, upstreamBytes, recordBytes } from './layout.js';
 import { MemberTable } from './member-table.js';
+import { QueueMemory } from './queue-memory.js';
 import { Rotation } from './rotation.js';
 import { SlowStart } from './slow-start.js';
 import { Tally } from './tally.js';
@@ -28,6 +29,7 @@ export class UpstreamMemory {
   readonly primary: Rotation;
   readonly backup: Rotation;
   readonly tally: Tally;
+  readonly queue: QueueMemory;
   /** Workers that have a place of their own in each record. */
   readonly workers: number;
   readonly #words: number;
@@ -42,6 +44,7 @@ export class UpstreamMemory {
     this.backup = new Rotation(zone, head + UpstreamW.backup * 4, true);
     this.tally = new Tally(zone);
     this.workers = zone.u32[this.#words + UpstreamW.workers]!;
+    this.queue = new QueueMemory(zone, this.#words, this.workers);
   }
 
   /** Makes an empty upstream. Undefined: the zone is full. @param name unique in the zone */
@@ -264,6 +267,7 @@ export class UpstreamMemory {
     if (index >= this.workers) return;
     const { i32, u32 } = this.zone;
     i32[this.#words + UpstreamW.idle + index] = 0;
+    this.queue.dropWorker(index);
     for (const record of this.#all()) {
       const words = wordOf(record);
       const lost = u32[words + W.perWorker + index]!;
@@ -297,6 +301,7 @@ export class UpstreamMemory {
     this.table.release();
     this.primary.release();
     this.backup.release();
+    this.queue.release();
     this.zone.slab.release(this.head);
     this.zone.directory.remove(name);
     return true;

@@ -1,4 +1,4 @@
-import type { UpstreamView, PeerView } from '../module/services.js';
+import type { PeerView, QueueView, UpstreamView } from '../module/services.js';
 import type { Directive } from '../module/tree.js';
 import type { Clock } from '../net/clock.js';
 import type { Upstream } from './upstream.js';
@@ -40,6 +40,15 @@ export class UpstreamSnapshot implements UpstreamView {
     return zombies;
   }
 
+  get queue(): QueueView | undefined {
+    const { memory, queue } = this.upstream;
+    if (queue?.settings === undefined) return undefined;
+    memory.enter(this.clock.now);
+    const { size, overflows } = memory.queue;
+    memory.leave();
+    return { size, maxSize: queue.settings.size, overflows };
+  }
+
   get peers(): Iterable<PeerView> {
     return this.#views();
   }
@@ -52,6 +61,9 @@ export class UpstreamSnapshot implements UpstreamView {
   resetStatistics(): void {
     const { memory } = this.upstream;
     const now = this.clock.refresh();
+    memory.enter(now);
+    memory.queue.reset();
+    memory.leave();
     for (const peer of this.upstream.peers) {
       memory.enter(now);
       memory.tally.reset(peer.offset, now);

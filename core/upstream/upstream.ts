@@ -13,6 +13,8 @@ import { F, Flag, Order, W } from './layout.js';
 import { MemberBindings } from './member-bindings.js';
 import { stateOf, type StateChange } from './member-state.js';
 import { Peer, type Member, type PeerHome } from './peer.js';
+import { RequestQueue, type QueuedUpstream, type QueueSettings } from './request-queue.js';
+import { inPieces } from './in-pieces.js';
 import { nextPeer } from './round-robin.js';
 import { numberOf, wordOf } from '../zone/offsets.js';
 
@@ -21,6 +23,11 @@ export interface PreparedMember {
   readonly peer: Peer;
   commit(): void;
   abort(): void;
+}
+
+export interface PreparedMethod extends Pick<PreparedMember, 'commit' | 'abort'> {
+  /** Undefined: at once. */
+  readonly ready: Promise<void> | undefined;
 }
 
 /** How long a request that began under an older configuration may choose members of an upstream that is not in the newer one. Milliseconds. */
@@ -58,7 +65,7 @@ export interface MemberWatch {
  * For each {@link pick} there is exactly one {@link free}; in between {@link answered} when the head of a response arrived, and
  * {@link finished} when the exchange is over.
  */
-export class Upstream implements ClaimableUpstream, PeerHome {
+export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
   readonly keepalive: KeepalivePool;
   readonly #peers = new Map<number, Peer>();
   /** By {@link Peer.slot}. */
@@ -69,6 +76,8 @@ export class Upstream implements ClaimableUpstream, PeerHome {
   /** Undefined: no client is bound to a member. */
   #bindings: MemberBindings | undefined;
   readonly #attempts: Attempts;
+  /** Undefined: it never had one. */
+  #queue: RequestQueue | undefined;
   /** Members in force that are `down`. */
   #down = 0;
   #lastPick = Infinity;
@@ -122,8 +131,19 @@ export class Upstream implements ClaimableUpstream, PeerHome {
     return this.#balancer === undefined && this.#bindings === undefined ? undefined : new Choice(request);
   }
 
+  /** Where requests wait for which no member can be chosen. Undefined: they do not. */
+  get queue(): RequestQueue | undefined {
+    const { worker } = this.options;
+    return this.#queue?.settings === undefined || worker >= this.memory.workers ? undefined : this.#queue;
+  }
+
   /** Chooses a member, which has one more request then. Undefined: none may be chosen. */
   pick(choice?: Choice): Peer | undefined {
+    // Those in the queue came first.
+    return this.#queue?.isBusy === true ? undefined : this.pickNow(choice);
+  }
+
+  pickNow(choice: Choice | undefined): Peer | undefined {
     if (this.now > this.#lastPick) return undefined;
     const bound = choice && this.#bindings?.pick(choice);
     if (bound !== undefined) return bound;
@@ -187,6 +207,7 @@ export class Upstream implements ClaimableUpstream, PeerHome {
     memory.leave();
     if (disabled) this.options.onUnavailable(peer, this);
     if (memory.tally.turned?.length) this.#tellTurned(failed ? reason : 'a request succeeded');
+    this.#queue?.serve();
   }
 
   /** The head of a response arrived. @param headerMs since the request to the member began */
@@ -236,6 +257,7 @@ export class Upstream implements ClaimableUpstream, PeerHome {
         if (peer.member.settings.down) this.#down++;
         this.#balancer?.added(peer);
         this.#bindings?.added(peer);
+        this.#queue?.serveSoon();
       },
       abort: () => {
         if (this.#slots[peer.slot] === peer) this.#slots[peer.slot] = undefined;
@@ -259,6 +281,7 @@ export class Upstream implements ClaimableUpstream, PeerHome {
         peer.member = member;
         this.#balancer?.changed(peer);
         this.#bindings?.changed(peer);
+        this.#queue?.serveSoon();
       },
       abort: () => {
         if (options.owner) this.#locked(() => memory.cancel(member.settings, weightClass));
@@ -291,25 +314,42 @@ export class Upstream implements ClaimableUpstream, PeerHome {
   }
 
   /**
-   * Another balancing method, which knows all members before it is in force. Committed before changes of members are.
+   * Another balancing method, which knows all members before it is in force. Committed when it is `ready`, before changes of members are.
    * @param method undefined: round robin
    * @throws ZoneFull
    */
-  prepareMethod(method: ChosenMethod | undefined): Pick<PreparedMember, 'commit' | 'abort'> {
+  prepareMethod(method: ChosenMethod | undefined): PreparedMethod {
     const { memory, options } = this;
     const order = orderFor(method);
     if (options.owner && !this.#locked(() => memory.reserveOrder(order))) throw new ZoneFull();
     const balancer = method?.create === undefined || options.worker < 0 ? undefined : new ModuleBalancer(this, method);
     const bindings = method?.affinity === undefined || options.worker < 0 ? undefined : new MemberBindings(this, method.affinity);
-    for (const peer of this.peers) {
+    const tell = (peer: Peer): void => {
       balancer?.added(peer);
       bindings?.added(peer);
-    }
+    };
     return {
+      ready: balancer === undefined && bindings === undefined ? undefined : inPieces(this.peers, tell),
       commit: () => {
         if (options.owner) this.#locked((now) => memory.setOrder(order, now));
         this.#balancer = balancer;
         this.#bindings = bindings;
+      },
+      abort: () => {},
+    };
+  }
+
+  /**
+   * Lets requests wait from now on, or no more of them.
+   * @throws ZoneFull
+   */
+  prepareQueue(settings: QueueSettings | undefined): Pick<PreparedMember, 'commit' | 'abort'> {
+    const { memory, options } = this;
+    if (settings !== undefined && options.owner && !this.#locked(() => memory.queue.reserve())) throw new ZoneFull();
+    return {
+      commit: () => {
+        if (this.#queue !== undefined) this.#queue.settings = settings;
+        else if (settings !== undefined) this.#queue = new RequestQueue(settings, this, options.worker, options.clock, options.timers);
       },
       abort: () => {},
     };

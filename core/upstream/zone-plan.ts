@@ -4,7 +4,7 @@ import { errorAt } from '../config/errors.js';
 import type { Tree } from '../config/tree.js';
 import type { ArgContext } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
-import type { upstreamDirectives } from '../module/upstream.js';
+import type { upstreamBlockDirectives } from '../module/upstream.js';
 import { MAX_SIZE } from '../zone/zone-layout.js';
 import { upstreamsOf } from './touched.js';
 
@@ -32,7 +32,7 @@ export class ZonePlan {
 
   constructor(
     tree: Tree,
-    private readonly reader: ConfReader<typeof upstreamDirectives>,
+    private readonly reader: ConfReader<typeof upstreamBlockDirectives>,
     private readonly args: ArgContext,
     private readonly lines: ZoneLines,
   ) {

@@ -82,6 +82,12 @@ const Upstream = Type.Object(
     zone: Type.String(),
     keepalive: Type.Integer({ minimum: 0, description: 'idle connections' }),
     zombies: Type.Integer({ minimum: 0, description: 'removed servers that still have requests' }),
+    queue: Type.Optional(
+      Type.Object(
+        { size: Count, max_size: Count, overflows: Type.Integer({ minimum: 0, description: 'requests that found the queue full' }) },
+        { description: 'requests that wait for a server; absent without `queue`' },
+      ),
+    ),
     peers: Type.Array(Peer),
   },
   { title: 'Upstream' },

@@ -7,8 +7,13 @@ export function upstreamJson(upstream: UpstreamView): Readonly<Record<string, un
     zone: upstream.zone,
     keepalive: upstream.keepalive,
     zombies: upstream.zombies,
+    ...queueJson(upstream),
     peers: Array.from(upstream.peers, peerJson),
   };
+}
+
+function queueJson({ queue }: UpstreamView): object {
+  return queue === undefined ? {} : { queue: { size: queue.size, max_size: queue.maxSize, overflows: queue.overflows } };
 }
 
 function peerJson(peer: PeerView): Readonly<Record<string, unknown>> {

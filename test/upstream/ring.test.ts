@@ -1,7 +1,7 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { Ring } from '../../modules/srv_http_upstream_hash_module/ring.js';
-import { crc32, crc32OfNumber } from '../../modules/srv_http_upstream_hash_module/crc32.js';
+import { Ring } from '../../core/module/balancing/ring.js';
+import { crc32, crc32OfNumber } from '../../core/module/balancing/crc32.js';
 
 const owners = ['a', 'b', 'c', 'd'].map((name) => ({ name }));
 

@@ -1,3 +1,4 @@
+import { pickScenarios } from './scenarios/picks.js';
 import { faultsOf, figureSpread, ratioSpread, type Result } from './results.js';
 import type { Spread } from './statistics.js';
 
@@ -20,7 +21,25 @@ interface Goal {
   readonly unit: string;
 }
 
+/** Each way of choosing among 10,000 members against 3. */
+const pickGoals = pickScenarios.flatMap(({ name, title }) =>
+  [
+    ['equal', ''],
+    ['weighted', ', with weights'],
+    ['halfDown', ', half down'],
+  ].map(([key = '', kind]): Goal => ({
+    text: `${title}${kind}`,
+    scenario: name,
+    key,
+    kind: 'figure',
+    compare: 'at most',
+    limit: 3,
+    unit: '×',
+  })),
+);
+
 const goals: readonly Goal[] = [
+  ...pickGoals,
   { text: '1 KB proxied: CPU per request', scenario: '1k', key: 'cpu', kind: 'ratio', compare: 'at most', limit: 1.15, unit: '× nginx' },
   { text: '10 MB proxied: CPU per GiB', scenario: '10m', key: 'cpu', kind: 'ratio', compare: 'at most', limit: 0.75, unit: '× nginx' },
   { text: 'New connection per request: CPU', scenario: 'conn', key: 'cpu', kind: 'ratio', compare: 'at most', limit: 1.8, unit: '× nginx' },

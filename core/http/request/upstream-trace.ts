@@ -5,6 +5,8 @@ export interface AttemptFacts {
   /** The first one after an internal redirect, or of all. */
   readonly first: boolean;
   readonly status: number;
+  /** In the queue of the upstream. */
+  readonly queueTime: number;
   readonly connectTime: number;
   readonly headerTime: number;
   readonly responseTime: number;

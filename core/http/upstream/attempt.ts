@@ -32,6 +32,8 @@ export class Attempt implements AttemptFacts {
   partial: Buffer | undefined = undefined;
   readonly #clock: Clock;
   readonly #startedAt: number;
+  /** The response has come to its end. */
+  #isWhole = false;
 
   /**
    * @param peer undefined when the attempt is over, or there was none to ask
@@ -42,6 +44,8 @@ export class Attempt implements AttemptFacts {
     public peer: Peer | undefined,
     readonly first: boolean,
     clock: Clock,
+    /** Time that the request has waited for the member. */
+    readonly queueTime: number,
   ) {
     this.address = peer?.server ?? upstream.name;
     this.#clock = clock;
@@ -102,6 +106,7 @@ export class Attempt implements AttemptFacts {
 
   completed(): void {
     this.responseTime = this.elapsed;
+    this.#isWhole = true;
   }
 
   /** The connection is somebody else's from now on. */
@@ -123,7 +128,7 @@ export class Attempt implements AttemptFacts {
     if (this.responseTime < 0) this.responseTime = this.elapsed;
     this.peer = undefined;
     if (peer !== undefined) {
-      upstream.finished(peer, this.sent, this.received, failed || this.headerTime < 0 ? -1 : this.elapsed);
+      upstream.finished(peer, this.sent, this.received, this.#isWhole ? this.responseTime : -1);
       upstream.free(peer, failed, failed ? this.failure || `it responded with ${this.status}` : '');
     }
     if (connection === undefined) return;

@@ -1,6 +1,7 @@
 import { Choice } from '../../upstream/choice.js';
 import type { Peer } from '../../upstream/peer.js';
 import type { Upstream } from '../../upstream/upstream.js';
+import type { QueueUser, WaitingRequest } from '../../upstream/waiting-request.js';
 import type { AttemptFacts } from '../request/upstream-trace.js';
 import type { Request } from '../request/request.js';
 import { Attempt } from './attempt.js';
@@ -15,6 +16,9 @@ export class Attempts {
   readonly #startedAt: number;
   #choice: Choice | undefined;
   #tries = 0;
+  #waiting: WaitingRequest | undefined = undefined;
+  #waitsSince = 0;
+  #queueTime = -1;
 
   constructor(
     private readonly request: Request,
@@ -33,10 +37,31 @@ export class Attempts {
     return this.all.length > this.#before;
   }
 
-  /** Chooses the next member. Undefined: there is none to ask. */
-  next(): Attempt | undefined {
-    const peer = this.upstream.pick(this.#choice);
-    const attempt = new Attempt(this.upstream, peer, !this.begun, this.request.context.clock);
+  /** Chooses the next member. Undefined: there is none to ask now. */
+  choose(): Peer | undefined {
+    this.#queueTime = -1;
+    return this.upstream.pick(this.#choice);
+  }
+
+  /** Waits in the queue of the upstream. `none`: there is no queue, or nobody to wait for, because all members have been tried. */
+  wait(user: QueueUser): 'waits' | 'full' | 'none' {
+    const { queue, tries } = this.upstream;
+    const tried = this.#choice?.tried.length ?? 0;
+    if (queue === undefined || (tried > 0 && tried >= tries)) return 'none';
+    this.#waiting = queue.join(this.#choice, user);
+    this.#waitsSince = this.request.context.clock.now;
+    return this.#waiting === undefined ? 'full' : 'waits';
+  }
+
+  /** The time in the queue is over. */
+  waited(): void {
+    this.#waiting = undefined;
+    this.#queueTime = this.request.context.clock.now - this.#waitsSince;
+  }
+
+  /** Begins an attempt at a member that was chosen. Undefined: there was none to ask. */
+  begin(peer: Peer | undefined): Attempt | undefined {
+    const attempt = new Attempt(this.upstream, peer, !this.begun, this.request.context.clock, this.#queueTime);
     this.all.push(attempt);
     if (peer === undefined) {
       attempt.status = 502;
@@ -68,6 +93,8 @@ export class Attempts {
   /** Ends the present attempt. @param failed the member is not asked again */
   release(reusable: boolean, failed: boolean): void {
     const { current } = this;
+    this.#waiting?.leave();
+    this.#waiting = undefined;
     if (failed && current?.peer !== undefined) this.exclude(current.peer);
     current?.end(this.route.plan.scope, reusable, failed);
   }

@@ -18,6 +18,7 @@ class TunnelAttempt implements AttemptFacts, PeerUser {
   readonly address: string;
   readonly connection: PeerConnection;
   readonly first = false;
+  readonly queueTime = -1;
   readonly headerTime = -1;
   readonly headLength = 0;
   status = 0;

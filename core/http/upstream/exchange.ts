@@ -1,6 +1,7 @@
 import type { ResponseHead } from '../../net/http1/response-head.js';
 import type { Upstream } from '../../upstream/upstream.js';
 import type { Peer } from '../../upstream/peer.js';
+import type { QueueUser } from '../../upstream/waiting-request.js';
 import { Relayed, ResponseRelay } from './response-relay.js';
 import { endResponse, sendFailure } from '../response/response.js';
 import type { Attempt } from './attempt.js';
@@ -20,7 +21,7 @@ import type { AttemptFacts, UpstreamTrace } from '../request/upstream-trace.js';
  * One client's request at its upstream: chooses a member, sends the request, relays the response, asks the next member if that is
  * allowed (nginx: ngx_http_upstream). All of it runs in the callbacks of two sockets.
  */
-export class Exchange implements RequestOwner, PeerUser, UpstreamTrace, ResponseSource {
+export class Exchange implements RequestOwner, PeerUser, QueueUser, UpstreamTrace, ResponseSource {
   responseHead: string;
   buffers: boolean;
   expires: number | undefined = undefined;
@@ -148,13 +149,30 @@ export class Exchange implements RequestOwner, PeerUser, UpstreamTrace, Response
   // Attempts.
 
   #next(): void {
+    const peer = this.#attempts.choose();
+    const place = peer === undefined ? this.#attempts.wait(this) : 'none';
+    if (place !== 'waits') this.#ask(peer, place === 'full' ? 'upstream queue is full' : 'no live upstreams');
+  }
+
+  onTurn(peer: Peer): void {
+    this.#attempts.waited();
+    this.#ask(peer, '');
+  }
+
+  onQueueTimeout(): void {
+    this.#attempts.waited();
+    this.#ask(undefined, 'upstream queue timed out');
+  }
+
+  /** @param missing for the log: why there is no member */
+  #ask(peer: Peer | undefined, missing: string): void {
     const { request } = this;
-    const attempt = this.#attempts.next();
+    const attempt = this.#attempts.begin(peer);
     if (attempt?.peer !== undefined) {
       this.#connect(attempt, attempt.peer, true);
       return;
     }
-    request.context.log.write('error', 'no live upstreams while connecting to upstream', request);
+    request.context.log.write('error', `${missing} while connecting to upstream`, request);
     this.#giveUp(502);
   }
 
@@ -372,6 +390,11 @@ export class Exchange implements RequestOwner, PeerUser, UpstreamTrace, Response
     this.discard();
     this.request.owner = undefined;
     this.request.stream.abort(this.request);
+  }
+
+  /** For the tunnel: bytes of the member. */
+  tunnelReceived(length: number): void {
+    if (this.#attempts.current !== undefined) this.#attempts.current.received += length;
   }
 
   /** For the tunnel: the connections of both sides, and the end of the member's accounts. */

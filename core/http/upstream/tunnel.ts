@@ -39,7 +39,7 @@ class UpgradedTunnel implements Tunnel, PeerUser {
 
   start(first: Buffer): void {
     this.#touch();
-    if (first.length > 0) this.onUpstreamData(first, true);
+    if (first.length > 0) this.#relay(first, true);
   }
 
   fromClient(chunk: Buffer): void {
@@ -67,8 +67,13 @@ class UpgradedTunnel implements Tunnel, PeerUser {
   onConnected(): void {}
 
   onUpstreamData(chunk: Buffer, borrowed: boolean): void {
-    const { request } = this.exchange;
     this.#touch();
+    this.exchange.tunnelReceived(chunk.length);
+    this.#relay(chunk, borrowed);
+  }
+
+  #relay(chunk: Buffer, borrowed: boolean): void {
+    const { request } = this.exchange;
     request.stream.writeTunnel(request, borrowed ? Buffer.from(chunk) : chunk);
     if (request.stream.isBehind) this.upstream.socket.pause();
   }

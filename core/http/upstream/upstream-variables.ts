@@ -14,6 +14,7 @@ const duration = (milliseconds: number): string => (milliseconds < 0 ? '-' : sec
 const ATTEMPTS: Readonly<Record<string, (attempt: AttemptFacts) => string>> = {
   upstream_addr: ({ address }) => address,
   upstream_status: ({ status }) => (status === 0 ? '-' : String(status)),
+  upstream_queue_time: ({ queueTime }) => duration(queueTime),
   upstream_connect_time: ({ connectTime }) => duration(connectTime),
   upstream_header_time: ({ headerTime }) => duration(headerTime),
   upstream_response_time: ({ responseTime }) => duration(responseTime),

@@ -4,6 +4,7 @@ import { idleScenario } from './idle.js';
 import { locationsScenario } from './locations.js';
 import { membersScenario } from './members.js';
 import { partLoadScenarios } from './part-load.js';
+import { pickScenarios } from './picks.js';
 import { startUpScenario } from './start-up.js';
 import { throughputScenarios } from './throughput.js';
 import { workersScenario } from './workers.js';
@@ -18,4 +19,5 @@ export const allScenarios: readonly Scenario[] = [
   membersScenario,
   locationsScenario,
   changesScenario,
+  ...pickScenarios,
 ];

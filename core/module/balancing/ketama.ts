@@ -1,6 +1,6 @@
-import type { Balancer, Pick, UpstreamPeer } from '../../core/module/balancer.js';
-import type { Template } from '../../core/module/http.js';
+import type { Balancer, Pick, UpstreamPeer } from '../balancer.js';
 import { crc32, crc32OfNumber } from './crc32.js';
+import type { KeyOf } from './modulo.js';
 import { Ring } from './ring.js';
 
 /** Points of a member for each unit of its weight. */
@@ -30,7 +30,7 @@ export class KetamaHash implements Balancer {
   /** Counts changes: what a request remembers of the ring holds for one version. */
   #version = 0;
 
-  constructor(private readonly key: Template) {}
+  constructor(private readonly keyOf: KeyOf) {}
 
   added(peer: UpstreamPeer): void {
     const { name } = peer;
@@ -57,10 +57,11 @@ export class KetamaHash implements Balancer {
   }
 
   propose(pick: Pick): UpstreamPeer | undefined {
-    if (pick.request === undefined) return undefined;
     let walk = pick.state as Walk | undefined;
     if (walk === undefined || walk.version !== this.#version) {
-      walk = { point: this.#ring.find(crc32(this.key.of(pick.request))), tries: walk?.tries ?? 0, version: this.#version };
+      const key = this.keyOf(pick);
+      if (key === undefined) return undefined;
+      walk = { point: this.#ring.find(crc32(key)), tries: walk?.tries ?? 0, version: this.#version };
       pick.state = walk;
     }
     while (walk.point >= 0 && walk.tries < TRIES) {

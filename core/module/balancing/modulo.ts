@@ -1,6 +1,8 @@
-import type { BalancedUpstream, Balancer, Pick, UpstreamPeer } from '../../core/module/balancer.js';
-import type { Template } from '../../core/module/http.js';
+import type { BalancedUpstream, Balancer, Pick, UpstreamPeer } from '../balancer.js';
 import { crc32 } from './crc32.js';
+
+/** The key of a request, a string of bytes; undefined: there is no request. */
+export type KeyOf = (pick: Pick) => string | undefined;
 
 /** Members that were not usable, after which the next one in turn is taken. */
 const TRIES = 20;
@@ -16,13 +18,13 @@ interface Walk {
 export class ModuloHash implements Balancer {
   constructor(
     private readonly upstream: BalancedUpstream,
-    private readonly key: Template,
+    private readonly keyOf: KeyOf,
   ) {}
 
   propose(pick: Pick): UpstreamPeer | undefined {
     const { upstream } = this;
-    if (pick.request === undefined) return undefined;
-    const walk = (pick.state ??= { key: this.key.of(pick.request), hash: 0, tries: 0 }) as Walk;
+    const walk = (pick.state ??= this.#begin(pick)) as Walk | undefined;
+    if (walk === undefined) return undefined;
     while (walk.tries < TRIES) {
       const salt = walk.tries === 0 ? '' : String(walk.tries);
       walk.hash += (crc32(salt + walk.key) >>> 16) & 0x7fff;
@@ -31,5 +33,10 @@ export class ModuloHash implements Balancer {
       if (peer !== undefined && !pick.wasTried(peer) && peer.isUsable) return peer;
     }
     return undefined;
+  }
+
+  #begin(pick: Pick): Walk | undefined {
+    const key = this.keyOf(pick);
+    return key === undefined ? undefined : { key, hash: 0, tries: 0 };
   }
 }

@@ -1,0 +1,50 @@
+import type { BalancedUpstream, Balancer, Pick, UpstreamPeer } from '../balancer.js';
+
+/** Random members that were not usable, after which the next one in turn is taken. */
+const TRIES = 20;
+
+/** What has to be waited for on a member, of which its weight is the part that does not count. */
+export type LoadOf = (peer: UpstreamPeer) => number;
+
+/** Active requests. */
+export const byRequests: LoadOf = ({ active }) => active;
+
+/** How long the next request would take if they were answered one after the other. @param timeOf milliseconds; less than 1 counts as 1 */
+export const byTime =
+  (timeOf: LoadOf): LoadOf =>
+  (peer) =>
+    (peer.active + 1) * Math.max(timeOf(peer), 1);
+
+/** A random member, by weight. */
+export class RandomOne implements Balancer {
+  constructor(private readonly upstream: BalancedUpstream) {}
+
+  propose(pick: Pick): UpstreamPeer | undefined {
+    return usable(this.upstream, pick, undefined);
+  }
+}
+
+/** Of two random members the one with less load for its weight. */
+export class RandomTwo implements Balancer {
+  constructor(
+    private readonly upstream: BalancedUpstream,
+    private readonly loadOf: LoadOf,
+  ) {}
+
+  propose(pick: Pick): UpstreamPeer | undefined {
+    const one = usable(this.upstream, pick, undefined);
+    const other = one && usable(this.upstream, pick, one);
+    if (one === undefined || other === undefined) return one;
+    return this.loadOf(other) * one.weight < this.loadOf(one) * other.weight ? other : one;
+  }
+}
+
+/** A random usable member other than `but`. */
+function usable(upstream: BalancedUpstream, pick: Pick, but: UpstreamPeer | undefined): UpstreamPeer | undefined {
+  const { totalWeight } = upstream;
+  for (let tries = 0; tries < TRIES; tries++) {
+    const peer = upstream.peerAtWeight(Math.floor(Math.random() * totalWeight));
+    if (peer !== undefined && peer !== but && !pick.wasTried(peer) && peer.isUsable) return peer;
+  }
+  return undefined;
+}
