@@ -158,7 +158,7 @@ export class ProxyConnect {
     const begun = Date.now();
     let addresses: readonly string[];
     try {
-      addresses = await this.names.resolve(host);
+      addresses = await this.names.resolve(host, request);
     } catch (error) {
       state.resolveTime = -1;
       return this.#reject(request, 502, 'error', `proxy_connect: ${(error as Error).message}`);

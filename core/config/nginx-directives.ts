@@ -20,7 +20,7 @@ export const NGINX_DIRECTIVES: ReadonlySet<string> = new Set(
   proxy_download_rate proxy_headers_hash_bucket_size proxy_headers_hash_max_size
   proxy_no_cache proxy_protocol proxy_protocol_timeout proxy_send_lowat proxy_set_body proxy_socket_keepalive
   proxy_ssl_conf_command proxy_ssl_crl proxy_ssl_password_file proxy_store proxy_store_access
-  proxy_upload_rate request_pool_size resolver resolver_timeout
+  proxy_upload_rate request_pool_size
   slice ssi ssl_alpn ssl_certificate_cache
   ssl_dhparam ssl_early_data ssl_object_cache_inheritable ssl_ocsp ssl_ocsp_cache ssl_ocsp_responder
   ssl_password_file ssl_preread ssl_reject_handshake ssl_stapling ssl_stapling_file ssl_stapling_responder ssl_stapling_verify

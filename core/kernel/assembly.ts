@@ -1,6 +1,7 @@
 import { KeyValueCopy } from '../control/key-value-copy.js';
 import type { Replica } from '../control/participant.js';
 import { HttpContext } from '../http/request/context.js';
+import { RequestHostNames } from '../http/request/request-host-names.js';
 import { requestFlow } from '../http/phases/request-flow.js';
 import { HttpEngine, type EngineRole } from '../http/engine.js';
 import { ServersInForce } from '../http/servers-in-force.js';
@@ -116,7 +117,7 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
   services.provide(Upstreams, upstreams);
   services.provide(Exchanges, exchanges);
   services.provide(Tunnels, new HttpTunnels());
-  services.provide(HostNames, new SystemHostNames(clock));
+  services.provide(HostNames, new RequestHostNames(new SystemHostNames(clock)));
   services.provide(
     VirtualServers,
     new ServersInForce(http, () => ({ tree: instance.tree, path: (text) => instance.modules.args.path(text) })),

@@ -5,6 +5,7 @@
 import { number, optional, param, size, text, time, word } from './args.js';
 import { address, AddressError, canonicalAddress, parseAddress } from './address.js';
 import { DirectiveCodec } from './directive-codec.js';
+import { resolverDirectives } from './resolver.js';
 import { directive, type ArgType, type Conf, type ConfValue } from './spec.js';
 
 const WHOLE = 2 ** 31 - 1;
@@ -85,6 +86,7 @@ export const upstreamDirectives = {
     doc: 'Maximum age of a connection, after which it is closed.',
   }),
   keepalive_timeout: directive({ in: ['upstream'], args: time(), default: '60s', doc: 'Time after which an idle connection is closed.' }),
+  ...resolverDirectives(['upstream']),
 };
 
 /** Of HTTP alone. */

@@ -1,11 +1,11 @@
 import { isIP } from 'node:net';
 import { ArgError } from '../module/spec.js';
-import { Zone } from '../zone/zone.js';
 import { AddressError, formatAddress, parseAddress, type Address } from '../module/address.js';
+import type { NameResolver } from '../net/dns/resolution.js';
 import type { HostLookup } from './host-lookup.js';
-import { Upstream, type UpstreamOptions } from './upstream.js';
-import { UpstreamMemory } from './upstream-memory.js';
-import type { Member, MemberParameters } from './peer.js';
+import { implicitUpstream } from './implicit-upstream.js';
+import { NotResolved, ResolvedUpstreams } from './resolved-upstreams.js';
+import type { Upstream, UpstreamOptions } from './upstream.js';
 
 /** How many are remembered, and how long what a name meant is believed, in milliseconds. */
 const LIMIT = 1024;
@@ -14,31 +14,64 @@ const TRUST = 30_000;
 interface Remembered {
   readonly until: number;
   readonly upstream: Promise<Upstream>;
+  /** Once the addresses are known. */
+  made: Upstream | undefined;
 }
 
 /** Upstreams of targets that no `upstream` block names: `proxy_pass http://host:port`. Each thread has its own. */
 export class ImplicitUpstreams {
   readonly #upstreams = new Map<string, Remembered>();
+  readonly #resolved: ResolvedUpstreams;
 
   constructor(
     private readonly options: UpstreamOptions,
     private readonly lookup: HostLookup,
-  ) {}
+  ) {
+    this.#resolved = new ResolvedUpstreams(options, LIMIT);
+  }
 
-  /** @param host name, address, or `unix:/path` @throws (rejects) ArgError `host not found in upstream "x"` */
+  /**
+   * The upstream of a target that the configuration names.
+   * @param host name, address, or `unix:/path` @throws (rejects) ArgError `host not found in upstream "x"`
+   */
   find(host: string, port: number): Promise<Upstream> {
     const text = textOf(host, port);
     const known = this.#upstreams.get(text);
     if (known !== undefined && known.until > this.options.clock.now) return known.upstream;
-    const upstream = this.#make(host, port, text);
-    this.#upstreams.delete(text);
-    this.#upstreams.set(text, { until: isName(host) ? this.options.clock.now + TRUST : Infinity, upstream });
-    upstream.catch(() => this.#upstreams.delete(text));
-    if (this.#upstreams.size > LIMIT) this.#upstreams.delete(this.#upstreams.keys().next().value ?? '');
+    const upstream = this.#addresses(host, port, text).then((addresses) => implicitUpstream(text, addresses, this.options));
+    const until = isName(host) ? this.options.clock.now + TRUST : Infinity;
+    this.#remember(text, { until, upstream, made: undefined });
     return upstream;
   }
 
+  /**
+   * The upstream of a target that a request names: without a promise, unless a name has to be looked up.
+   * @throws (or rejects) NotResolved; AddressError
+   */
+  forRequest(host: string, port: number, resolver: NameResolver | undefined): Upstream | Promise<Upstream> {
+    const known = this.#upstreams.get(textOf(host, port))?.made;
+    if (known !== undefined) return known;
+    return resolver === undefined || !isName(host) ? this.known(host, port) : this.#resolved.of(resolver, host, port);
+  }
+
+  /**
+   * An upstream for which nothing has to be looked up. As in nginx, a name that the configuration has a target of needs no resolver.
+   * @throws NotResolved; AddressError
+   */
+  known(host: string, port: number): Upstream {
+    const text = textOf(host, port);
+    const known = this.#upstreams.get(text)?.made;
+    if (known !== undefined) return known;
+    if (isName(host)) throw new NotResolved(`no resolver defined to resolve ${host}`);
+    const parsed = parseAddress(text, port);
+    if (!('address' in parsed)) throw new AddressError('invalid host', text);
+    const made = implicitUpstream(text, [parsed.address], this.options);
+    this.#remember(text, { until: Infinity, upstream: Promise.resolve(made), made });
+    return made;
+  }
+
   close(): void {
+    this.#resolved.close();
     for (const { upstream } of this.#upstreams.values())
       upstream.then(
         (made) => made.keepalive.close(),
@@ -47,14 +80,14 @@ export class ImplicitUpstreams {
     this.#upstreams.clear();
   }
 
-  async #make(host: string, port: number, text: string): Promise<Upstream> {
-    const addresses = await this.#addresses(host, port, text);
-    const zone = Zone.create('', 4096 + addresses.length * 512, { shared: false, growable: true });
-    const memory = UpstreamMemory.create(zone, text);
-    if (memory === undefined) throw new Error(`no memory for upstream "${text}"`);
-    const upstream = new Upstream(text, memory, this.options);
-    upstream.load(addresses.map((address, addressIndex) => implicitMember(address, addressIndex, text)));
-    return upstream;
+  #remember(text: string, remembered: Remembered): void {
+    this.#upstreams.delete(text);
+    this.#upstreams.set(text, remembered);
+    if (this.#upstreams.size > LIMIT) this.#upstreams.delete(this.#upstreams.keys().next().value ?? '');
+    remembered.upstream.then(
+      (made) => (remembered.made = made),
+      () => this.#upstreams.delete(text),
+    );
   }
 
   async #addresses(host: string, port: number, text: string): Promise<readonly Address[]> {
@@ -76,21 +109,4 @@ function textOf(host: string, port: number): string {
 
 function isName(host: string): boolean {
   return isIP(host) === 0 && !host.startsWith('unix:');
-}
-
-/** Those of a `server` line that says none. */
-const PARAMETERS: MemberParameters = {
-  weight: 1,
-  maxConns: 0,
-  maxFails: 1,
-  failTimeout: 10_000,
-  backup: false,
-  down: false,
-  drain: false,
-  slowStart: 0,
-  route: '',
-};
-
-function implicitMember(address: Address, addressIndex: number, name: string): Member {
-  return { key: 1, addressIndex, address, resolved: true, name, settings: PARAMETERS, directive: undefined };
 }

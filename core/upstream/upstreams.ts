@@ -4,6 +4,7 @@ import { Upstreams, type UpstreamView } from '../module/services.js';
 import type { HttpRequest } from '../module/http.js';
 import type { Directive } from '../module/tree.js';
 import type { Clock } from '../net/clock.js';
+import type { NameResolver } from '../net/dns/resolution.js';
 import type { TimerWheel } from '../net/timers.js';
 import type { ZoneSet } from '../zone/zone-set.js';
 import { assertServers, BlockChanges } from './block-changes.js';
@@ -99,9 +100,23 @@ export class UpstreamSet extends Upstreams implements Follower {
     return this.#names.get(upstreamKey(name))?.upstream;
   }
 
-  /** The upstream of one address that no block names. @param host name, address, or `unix:/path` @throws (rejects) ArgError `host not found in upstream "x"` */
+  /** The upstream of one target of the configuration that no block names. @param host name, address, or `unix:/path` @throws (rejects) ArgError `host not found in upstream "x"` */
   implicit(host: string, port: number): Promise<Upstream> {
     return this.#implicit.find(host, port);
+  }
+
+  /**
+   * The upstream of a target that a request names, and no block: without a promise, unless the name has to be looked up.
+   * @param resolver that in force where the request is
+   * @throws (or rejects) NotResolved, whose message is the line of the error log; AddressError
+   */
+  forRequest(host: string, port: number, resolver: NameResolver | undefined): Upstream | Promise<Upstream> {
+    return this.#implicit.forRequest(host, port, resolver);
+  }
+
+  /** What {@link forRequest} gives without a resolver. */
+  known(host: string, port: number): Upstream {
+    return this.#implicit.known(host, port);
   }
 
   get(name: string): UpstreamView | undefined {

@@ -2,6 +2,7 @@ import { choice, flag, number, optional, rest, size, sizeTemplate, template, tex
 import { method } from '../../module/method.js';
 import { namedGroups } from '../../module/pattern.js';
 import { httpModule } from '../../module/manifest.js';
+import { resolverDirectives } from '../../module/resolver.js';
 import { ArgError, directive, type ArgType, type Conf } from '../../module/spec.js';
 import { temporaryFolder } from '../../module/temporary-folder.js';
 import type { Directive } from '../../module/tree.js';
@@ -241,6 +242,7 @@ export const coreDirectives = {
     many: true,
     doc: 'URI or named location that serves these status codes.',
   }),
+  ...resolverDirectives(ANYWHERE),
   tcp_nodelay: directive({ in: ANYWHERE, args: flag(), default: 'on', doc: 'Accepted: always on.' }),
   tcp_nopush: directive({ in: ANYWHERE, args: flag(), default: 'off', doc: 'Accepted: the head leaves with the first bytes of the body.' }),
   sendfile: directive({

@@ -1,6 +1,7 @@
 import type { ExplainHandler } from '../../module/explain.js';
 import type { Handler, HttpHandlers, Scope, Template } from '../../module/http.js';
 import type { Directive } from '../../module/tree.js';
+import type { NameResolver } from '../../net/dns/resolution.js';
 import type { ContentTypes } from './content-types.js';
 import type { LocationTable } from './location-table.js';
 import type { ScopeNode } from '../../config/scope.js';
@@ -47,6 +48,8 @@ export interface LocationSettings {
   readonly serverNameInRedirect: boolean;
   readonly recursiveErrorPages: boolean;
   readonly errorPages: readonly ErrorPage[];
+  /** Looks up the names that requests bring; undefined: there is no `resolver`. */
+  readonly resolver: NameResolver | undefined;
   /** Redirect `/name` to `/name/` when the location is `/name/` and hands requests on (proxy_pass). */
   readonly autoRedirect: boolean;
 }

@@ -7,6 +7,7 @@ import { ArgError } from '../../module/spec.js';
 import { levelsOf } from '../../module/temporary-folder.js';
 import { locationName } from '../../module/location-name.js';
 import type { Directive } from '../../module/tree.js';
+import type { NameResolver } from '../../net/dns/resolution.js';
 import { NAME_WITH_UNDERSCORES, PLAIN_NAME, TOKEN } from '../../net/http1/characters.js';
 import type { HeadLimits } from '../../net/http1/message-head.js';
 import type { ContentTypes } from './content-types.js';
@@ -23,7 +24,13 @@ export interface Product {
   readonly version: string;
 }
 
-export function locationSettings(conf: CoreConf, product: Product, contentTypes: ContentTypes, autoRedirect: boolean): LocationSettings {
+export function locationSettings(
+  conf: CoreConf,
+  product: Product,
+  contentTypes: ContentTypes,
+  resolver: NameResolver | undefined,
+  autoRedirect: boolean,
+): LocationSettings {
   return {
     clientMaxBodySize: conf.client_max_body_size,
     clientBodyBufferSize: conf.client_body_buffer_size,
@@ -56,6 +63,7 @@ export function locationSettings(conf: CoreConf, product: Product, contentTypes:
     serverNameInRedirect: conf.server_name_in_redirect,
     recursiveErrorPages: conf.recursive_error_pages,
     errorPages: conf.error_page.map((line) => errorPage(line.words)),
+    resolver,
     autoRedirect,
   };
 }

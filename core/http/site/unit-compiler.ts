@@ -3,9 +3,11 @@ import type { ErrorCollector } from '../../config/error-collector.js';
 import type { HttpHandlers, HttpRequest, HttpScopeKind } from '../../module/http.js';
 import type { HttpModule, ModuleDeclaration } from '../../module/manifest.js';
 import { methodSet } from '../../module/method.js';
-import type { ArgContext } from '../../module/spec.js';
+import { ArgError, type ArgContext } from '../../module/spec.js';
 import { hasFittingLevels, LEVELS_HINT } from '../../module/temporary-folder.js';
 import type { Block, Directive } from '../../module/tree.js';
+import type { NameResolver } from '../../net/dns/resolution.js';
+import { SharedResolvers } from '../../net/dns/shared-resolvers.js';
 import { SharedByContent } from '../../net/shared-by-content.js';
 import type { ListenOptions } from '../../net/listen-options.js';
 import { ContentTypeTables, type ContentTypes } from './content-types.js';
@@ -41,6 +43,7 @@ export class UnitCompiler {
   readonly #core: HttpReader;
   readonly #contentTypes = new ContentTypeTables();
   readonly #contexts = new SharedByContent(serverTls);
+  readonly #resolvers = new SharedResolvers();
   /** Those of scopes that have nothing of their own are the same objects. */
   readonly #settings = new WeakMap<CoreConf, LocationSettings[]>();
   #temporaryFolders = new Set<string>();
@@ -129,7 +132,7 @@ export class UnitCompiler {
     const handlers = this.#handlers(node, 'compile', errors);
     const types = this.#contentTypes.tableOf(node.linesInForce('types'));
     const autoRedirect = handlers.autoRedirect && match.name.endsWith('/') && match.kind !== 'regex';
-    const settings = this.#settingsOf(this.conf(node), types, autoRedirect);
+    const settings = this.#settingsOf(node, types, autoRedirect);
     const { folder } = settings.clientBodyFile.path;
     this.#temporaryFolders.add(folder);
     // A location without a line uses that of its server: ten thousand need not say so each.
@@ -162,13 +165,25 @@ export class UnitCompiler {
     if (line !== undefined) throw errorAt(line, `"${line.name}" directive invalid value`, line.args.at(-1), LEVELS_HINT);
   }
 
-  #settingsOf(conf: CoreConf, types: ContentTypes, autoRedirect: boolean): LocationSettings {
+  #settingsOf(node: ScopeNode, types: ContentTypes, autoRedirect: boolean): LocationSettings {
+    const conf = this.conf(node);
     const known = this.#settings.get(conf) ?? [];
     const same = known.find((settings) => settings.contentTypes === types && settings.autoRedirect === autoRedirect);
     if (same !== undefined) return same;
-    const settings = locationSettings(conf, this.product, types, autoRedirect);
+    const settings = locationSettings(conf, this.product, types, this.#resolverOf(node), autoRedirect);
     this.#settings.set(conf, [...known, settings]);
     return settings;
+  }
+
+  #resolverOf(node: ScopeNode): NameResolver | undefined {
+    const { resolver, resolver_timeout: timeout } = this.conf(node);
+    if (resolver === undefined) return undefined;
+    try {
+      return this.#resolvers.of(resolver, timeout);
+    } catch (error) {
+      const line = node.lineInForce('resolver');
+      throw error instanceof ArgError && line !== undefined ? errorAt(line, error.message, undefined, error.hint) : error;
+    }
   }
 
   #listens(block: Block | undefined): readonly ListenOptions[] {

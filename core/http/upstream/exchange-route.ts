@@ -8,6 +8,7 @@ import { ArgError } from '../../module/spec.js';
 import { FieldFilter, FieldFilters, keptFields } from '../../net/http1/fields.js';
 import { DEFAULT_HEAD_LIMITS, type HeadLimits } from '../../net/http1/message-head.js';
 import { escapeUri } from '../../net/http1/uri.js';
+import type { NameResolver } from '../../net/dns/resolution.js';
 import { SharedByContent } from '../../net/shared-by-content.js';
 import { TlsClient } from '../../net/tls-client.js';
 import type { UpstreamPreview } from '../../upstream/preview.js';
@@ -26,6 +27,10 @@ export interface UpstreamSource {
   inForce(name: string): Upstream | undefined;
   /** The upstream of one address (`proxy_pass http://host:port`); names are resolved. Rejects with ArgError. */
   implicit(host: string, port: number): Promise<Upstream>;
+  /** The same for a target that a request names. @throws (or rejects) Error whose message is the line of the error log */
+  forRequest(host: string, port: number, resolver: NameResolver | undefined): Upstream | Promise<Upstream>;
+  /** What {@link forRequest} gives without a resolver. */
+  known(host: string, port: number): Upstream;
   /** Members of an upstream, and which of them a request would get. Changes nothing. */
   preview(upstream: Upstream, request: HttpRequest): UpstreamPreview;
 }
@@ -114,9 +119,17 @@ export class ExchangeRoute {
 
   /** See {@link Exchanges.explain}. */
   explain(request: HttpRequest, notes: ExplainNotes): Result {
-    const upstream = this.#upstreamFor(request);
     const target = this.plan.target.of(request);
-    if (upstream === undefined && this.#addressOf(target, request) === undefined) return 500;
+    let upstream = this.#upstreamFor(request);
+    if (upstream === undefined) {
+      const address = this.#addressOf(target, request);
+      if (address === undefined) return 500;
+      try {
+        upstream = this.source.known(address.host, address.port);
+      } catch (error) {
+        if ((request as Request).location.settings.resolver === undefined) return rejectUnresolved(request as Request, error);
+      }
+    }
     const members = upstream === undefined ? NOT_LOOKED_UP : this.source.preview(upstream, request);
     const name = upstream?.name ?? target;
     return notes.pass({ name, scheme: this.plan.scheme, ...headOf(this.#head(request as Request)), ...members });
@@ -159,16 +172,19 @@ export class ExchangeRoute {
 
   /** A target with variables that is no upstream's name: an address, or a name that must be resolved for this request. */
   #resolveNow(request: HttpRequest): Result | Promise<Result> {
-    const { context } = request as Request;
-    const target = this.plan.target.of(request);
-    const address = this.#addressOf(target, request);
+    const { location } = request as Request;
+    const address = this.#addressOf(this.plan.target.of(request), request);
     if (address === undefined) return 500;
-    return this.source.implicit(address.host, address.port).then(
+    let found: Upstream | Promise<Upstream>;
+    try {
+      found = this.source.forRequest(address.host, address.port, location.settings.resolver);
+    } catch (error) {
+      return rejectUnresolved(request as Request, error);
+    }
+    if (!(found instanceof Promise)) return this.#begin(request, found);
+    return found.then(
       (upstream) => ((request as Request).finished ? DONE : this.#begin(request, upstream)),
-      (error: unknown) => {
-        context.log.write('error', error instanceof Error ? error.message : `${target} could not be resolved`, request);
-        return 502;
-      },
+      (error: unknown) => rejectUnresolved(request as Request, error),
     );
   }
 }
@@ -184,6 +200,11 @@ function headOf(text: string): Pick<ExplainedUpstream, 'method' | 'uri' | 'versi
     .filter((field) => field !== '')
     .map((field) => [field.slice(0, field.indexOf(':')), field.slice(field.indexOf(':') + 1).trim()] as const);
   return { method, uri, version: protocol.slice('HTTP/'.length), headers };
+}
+
+function rejectUnresolved(request: Request, error: unknown): Result {
+  request.context.log.write('error', error instanceof Error ? error.message : String(error), request);
+  return 502;
 }
 
 /** Somebody else (an earlier upstream, a module) has got the body, and this upstream would get the request without it: the client is told of the error as it is. */

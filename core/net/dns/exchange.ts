@@ -1,0 +1,112 @@
+import { createSocket, type Socket as DatagramSocket } from 'node:dgram';
+import { connect, isIPv6, type Socket } from 'node:net';
+import type { NameServer } from '../../module/resolver.js';
+import { SentQuery, type ReplyCheck } from './message.js';
+import type { Question, Reply } from './records.js';
+
+/** `unreachable`: nothing listens there, or no packet gets there. */
+export type ExchangeEnd = Exclude<ReplyCheck, 'unrelated'> | 'unreachable';
+
+/** One question to one server. It ends once, and never while it is made. It has no time limit of its own. */
+export interface Exchange {
+  /** Nothing is reported any more. */
+  close(): void;
+}
+
+/**
+ * Over UDP, from a socket of its own: the port is another one for each query, and only what comes from the server arrives. What is not the
+ * reply is ignored. A server that is not there is reported by ICMP.
+ */
+export class DatagramExchange implements Exchange {
+  readonly #socket: DatagramSocket;
+  readonly #query: SentQuery;
+  #isOpen = true;
+
+  constructor(
+    { address, port }: NameServer,
+    question: Question,
+    private readonly onEnd: (end: ExchangeEnd) => void,
+  ) {
+    this.#query = new SentQuery(question, 'in mixed case');
+    this.#socket = createSocket(isIPv6(address) ? 'udp6' : 'udp4');
+    this.#socket.on('error', () => this.#end('unreachable'));
+    this.#socket.on('message', (message) => {
+      const check = this.#query.check(message);
+      if (check !== 'unrelated') this.#end(check);
+    });
+    this.#socket.on('connect', () => this.#send());
+    this.#socket.connect(port, address);
+  }
+
+  close(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.#socket.close();
+  }
+
+  #send(): void {
+    if (!this.#isOpen) return;
+    this.#socket.send(this.#query.bytes, (error) => {
+      if (error !== null) this.#end('unreachable');
+    });
+  }
+
+  #end(end: ExchangeEnd): void {
+    if (!this.#isOpen) return;
+    this.close();
+    this.onEnd(end);
+  }
+}
+
+/** Bytes of the length in front of a message (RFC 1035, 4.2.2). */
+const LENGTH = 2;
+
+/** Over TCP, for replies that do not fit into a datagram, and for servers that change upper and lower case. Nobody else can send one. */
+export class StreamExchange implements Exchange {
+  readonly #socket: Socket;
+  readonly #query: SentQuery;
+  readonly #received: Buffer[] = [];
+  #size = 0;
+  /** Bytes of the reply with its length, once that is known. */
+  #expected = Infinity;
+  #isOpen = true;
+
+  constructor(
+    { address, port }: NameServer,
+    question: Question,
+    private readonly onEnd: (end: ExchangeEnd) => void,
+  ) {
+    this.#query = new SentQuery(question, 'as it is');
+    const length = Buffer.alloc(LENGTH);
+    length.writeUInt16BE(this.#query.bytes.length);
+    this.#socket = connect(port, address);
+    this.#socket.on('error', () => this.#end('unreachable'));
+    this.#socket.on('close', () => this.#end('unreachable'));
+    this.#socket.on('data', (chunk: Buffer) => this.#read(chunk));
+    this.#socket.write(Buffer.concat([length, this.#query.bytes]));
+  }
+
+  close(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.#socket.destroy();
+  }
+
+  #read(chunk: Buffer): void {
+    this.#received.push(chunk);
+    this.#size += chunk.length;
+    if (this.#expected === Infinity && this.#size >= LENGTH) this.#expected = LENGTH + Buffer.concat(this.#received).readUInt16BE(0);
+    if (this.#size < this.#expected) return;
+    this.#end(asReply(this.#query.check(Buffer.concat(this.#received).subarray(LENGTH, this.#expected))));
+  }
+
+  #end(end: ExchangeEnd): void {
+    if (!this.#isOpen) return;
+    this.close();
+    this.onEnd(end);
+  }
+}
+
+function asReply(check: ReplyCheck): Reply | 'malformed' {
+  return typeof check === 'string' ? 'malformed' : check;
+}

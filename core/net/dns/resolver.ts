@@ -1,0 +1,110 @@
+import { AddressSearch } from './address-search.js';
+import type { NameServer } from '../../module/resolver.js';
+import { addressResolution, serviceResolution } from './found-resolution.js';
+import { Inquiries } from './inquiries.js';
+import { RecordType } from './records.js';
+import { NameServers } from './name-servers.js';
+import { NameTable } from './name-table.js';
+import { RecordSearch, type Found } from './record-search.js';
+import {
+  NameResolver,
+  type AddressFamily,
+  type AddressRecord,
+  type FindOptions,
+  type Resolution,
+  type ServiceRecord,
+} from './resolution.js';
+
+export interface ResolverOptions {
+  /** One at least. A name instead of an address is looked up by the system when it is needed. */
+  readonly servers: readonly NameServer[];
+  /** Whether IPv4 addresses are looked up. Default: true. */
+  readonly ipv4?: boolean;
+  readonly ipv6?: boolean;
+  /** Seconds that records are relied on, instead of their TTL. */
+  readonly valid?: number | undefined;
+  /** Milliseconds for a name as a whole (resolver_timeout). */
+  readonly timeout?: number;
+  /** Milliseconds that addresses of one family wait for those of the other. */
+  readonly patience?: number;
+  /** Names that are remembered. */
+  readonly names?: number;
+  /** Monotonic milliseconds: steps of the clock have no effect. */
+  readonly now?: () => number;
+  /** From 0 to 1, for jitter. */
+  readonly random?: () => number;
+}
+
+const TYPES = { 4: RecordType.A, 6: RecordType.AAAA } as const;
+
+/**
+ * A DNS client with the behaviour of nginx's `resolver`: it asks recursive servers, remembers what they say for as long as the TTL allows,
+ * and asks once for any number of callers. Idle, it has no socket and no timer.
+ */
+export class Resolver extends NameResolver {
+  readonly #inquiries: Inquiries;
+  readonly #addresses: NameTable<AddressRecord>;
+  readonly #services: NameTable<ServiceRecord>;
+  readonly #families: readonly AddressFamily[];
+  readonly #valid: number | undefined;
+  readonly #timeout: number;
+  readonly #patience: number;
+  readonly #now: () => number;
+
+  constructor({
+    servers,
+    ipv4 = true,
+    ipv6 = true,
+    valid,
+    timeout = 30_000,
+    patience = 2000,
+    names = 1024,
+    now = () => performance.now(),
+    random = Math.random,
+  }: ResolverOptions) {
+    super();
+    this.#inquiries = new Inquiries(new NameServers(servers, now), now);
+    this.#families = ([4, 6] as const).filter((family) => (family === 4 ? ipv4 : ipv6));
+    this.#valid = valid;
+    this.#timeout = timeout;
+    this.#patience = patience;
+    this.#now = now;
+    const table = { most: names, now, random };
+    this.#addresses = new NameTable(table, (name) => this.#findAddresses(name));
+    this.#services = new NameTable(table, (name) => this.#findServices(name));
+  }
+
+  addresses(name: string, options?: FindOptions): Promise<Resolution<AddressRecord>> {
+    return this.#addresses.find(name, options);
+  }
+
+  services(name: string, options?: FindOptions): Promise<Resolution<ServiceRecord>> {
+    return this.#services.find(name, options);
+  }
+
+  cached(name: string): Resolution<AddressRecord> | undefined {
+    return this.#addresses.known(name);
+  }
+
+  close(): void {
+    this.#inquiries.close();
+  }
+
+  #findAddresses(name: string): Promise<Resolution<AddressRecord>> {
+    const begins = this.#families.map((family) => this.#searchFor(name, TYPES[family]));
+    return new Promise((resolve) => {
+      const end = (found: readonly (Found | undefined)[]): void => resolve(addressResolution(name, this.#families, found, this.#valid));
+      void new AddressSearch(begins, this.#patience, end);
+    });
+  }
+
+  #findServices(name: string): Promise<Resolution<ServiceRecord>> {
+    const begin = this.#searchFor(name, RecordType.SRV);
+    return new Promise((resolve) => void begin((found) => resolve(serviceResolution(name, found, this.#valid))));
+  }
+
+  #searchFor(name: string, type: RecordType): (onEnd: (found: Found) => void) => RecordSearch {
+    const deadline = this.#now() + this.#timeout;
+    return (onEnd) => new RecordSearch({ name, type }, this.#inquiries, deadline, onEnd);
+  }
+}
