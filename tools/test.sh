@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.." || exit 1
 export PATH="$PWD/node_modules/.bin:$PATH"
 
 # Programs that some tests talk to or compare with, each with the Debian package that has it. Tests that lack theirs are skipped.
-programs=(redis-server:redis-server nginx:nginx-light haproxy:haproxy wrk:wrk mosquitto_sub:mosquitto-clients)
+programs=(redis-server:redis-server nginx:nginx-light haproxy:haproxy wrk:wrk mosquitto_sub:mosquitto-clients mypy:mypy)
 
 missing_packages() {
   local entry
