@@ -6,7 +6,7 @@ import { directive, type ConfValue } from '../core/module/spec.js';
 
 const directives = {
   random: directive({
-    in: ['upstream'],
+    in: ['upstream', 'stream upstream'],
     args: {
       two: optional(choice('two')),
       method: optional(choice('least_conn', 'least_time')),

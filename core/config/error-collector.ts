@@ -23,6 +23,11 @@ export class ErrorCollector {
     for (const error of errors) this.#addOnce(error);
   }
 
+  /** How many there are so far. */
+  get size(): number {
+    return this.#errors.length;
+  }
+
   get isEmpty(): boolean {
     return this.#errors.length === 0;
   }

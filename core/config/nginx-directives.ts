@@ -13,18 +13,18 @@ export const NGINX_DIRECTIVES: ReadonlySet<string> = new Set(
   http3 if image_filter keepalive_disable keepalive_min_timeout
   lingering_close lingering_time mail min_delete_depth mirror mirror_request_body modern_browser
   modern_browser_value mp4 msie_padding msie_refresh
-  post_action postpone_gzipping postpone_output preread_buffer_size proxy_bind
+  post_action postpone_gzipping postpone_output
   proxy_cache proxy_cache_background_update proxy_cache_bypass proxy_cache_convert_head proxy_cache_key proxy_cache_lock
   proxy_cache_lock_age proxy_cache_lock_timeout proxy_cache_max_range_offset proxy_cache_methods proxy_cache_min_uses proxy_cache_path
   proxy_cache_revalidate proxy_cache_use_stale proxy_cache_valid proxy_cookie_domain proxy_cookie_flags proxy_cookie_path
-  proxy_download_rate proxy_headers_hash_bucket_size proxy_headers_hash_max_size
-  proxy_no_cache proxy_protocol proxy_protocol_timeout proxy_send_lowat proxy_set_body proxy_socket_keepalive
+  proxy_headers_hash_bucket_size proxy_headers_hash_max_size
+  proxy_no_cache proxy_send_lowat proxy_set_body
   proxy_ssl_conf_command proxy_ssl_crl proxy_ssl_password_file proxy_store proxy_store_access
-  proxy_upload_rate request_pool_size
+  request_pool_size
   slice ssi ssl_alpn ssl_certificate_cache
   ssl_dhparam ssl_early_data ssl_object_cache_inheritable ssl_ocsp ssl_ocsp_cache ssl_ocsp_responder
   ssl_password_file ssl_preread ssl_reject_handshake ssl_stapling ssl_stapling_file ssl_stapling_responder ssl_stapling_verify
-  ssl_trusted_certificate ssl_verify_depth stream
+  ssl_trusted_certificate ssl_verify_depth
   subrequest_output_buffer_size tunnel_pass
   `.split(/\s+/),
 );

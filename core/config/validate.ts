@@ -1,5 +1,5 @@
 /** Checks directives against the specs of the loaded modules. Everything that is wrong is reported, in the order of the text. */
-import { blockContext, type AnyArgContext, type ContextName } from '../module/spec.js';
+import { blockContext, engineOf, type AnyArgContext, type ContextName } from '../module/spec.js';
 import type { Word, Written } from '../module/tree.js';
 import { readArguments, synopsis } from '../module/arguments.js';
 import { byPosition, errorAt, type ConfigError } from './errors.js';
@@ -16,6 +16,8 @@ export interface ValidateOptions {
   readonly registry: SpecRegistry;
   /** Compiles templates and resolves paths as they will be in force. */
   readonly args: AnyArgContext;
+  /** The same for directives of the stream engine. Default: {@link args}. */
+  readonly streamArgs?: AnyArgContext;
   /** Where the directives stand. Default: `main`. */
   readonly context?: ContextName;
   /** Directives that stand in the block already: a new one that may stand only once is a duplicate of them. */
@@ -58,15 +60,18 @@ class Validator {
   private current: Checked | undefined;
   private readonly registry: SpecRegistry;
   private readonly args: AnyArgContext;
+  private readonly streamArgs: AnyArgContext;
   private readonly garbled: ReadonlySet<number>;
   private readonly warnWith: ValidateOptions['warn'];
   private readonly unchecked: ValidateOptions['unchecked'];
   /** Warnings that are given once. */
   private readonly warned = new Set<string>();
 
-  constructor({ registry, args, garbled = new Set(), warn, unchecked }: ValidateOptions) {
+  constructor({ registry, args, streamArgs = args, garbled = new Set(), warn, unchecked }: ValidateOptions) {
+    const warning = warn && { warn: (message: string, once?: 'once') => this.warn(message, once === 'once') };
     this.registry = registry;
-    this.args = warn === undefined ? args : { ...args, warn: (message, once) => this.warn(message, once === 'once') };
+    this.args = warning === undefined ? args : { ...args, ...warning };
+    this.streamArgs = warning === undefined ? streamArgs : { ...streamArgs, ...warning };
     this.garbled = garbled;
     this.warnWith = warn;
     this.unchecked = unchecked;
@@ -113,7 +118,8 @@ class Validator {
     const runOn = this.missingSemicolon(directive, context);
     let rejected = false;
     this.current = directive;
-    readArguments(signature, directive, this.args, (message, word, hint) => {
+    const args = engineOf(context) === 'stream' ? this.streamArgs : this.args;
+    readArguments(signature, directive, args, (message, word, hint) => {
       // Whatever is wrong with the words of the next line follows from the missing semicolon.
       if (runOn === undefined || !rejected) this.reject(directive, message, word, runOn ?? hint);
       rejected = true;

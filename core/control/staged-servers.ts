@@ -1,6 +1,6 @@
 import type { ArgContext } from '../module/spec.js';
-import { defaultListen, listenOptions } from '../http/site/settings.js';
-import { parseServerName, type ServerName } from '../http/site/server-names.js';
+import { httpListens } from '../http/site/settings.js';
+import { parseServerName, type ServerName } from '../net/server-names.js';
 import { parseListen, type ListenOptions } from '../net/listen-options.js';
 import type { Directive } from '../module/tree.js';
 import { VirtualServers, type VirtualServerView } from '../module/virtual-servers.js';
@@ -94,7 +94,7 @@ export class StagedServers extends VirtualServers {
   /** None where they are wrong: the change as a whole is refused for it. */
   #listensOf({ block }: Directive): readonly ListenOptions[] {
     try {
-      return listenOptions([...(block?.named('listen') ?? [])], (text) => this.args().path(text), defaultListen());
+      return httpListens([...(block?.named('listen') ?? [])], (text) => this.args().path(text));
     } catch {
       return [];
     }

@@ -1,12 +1,13 @@
 import { hostname } from 'node:os';
 import { binaryAddress } from '../module/binary-address.js';
 import type { HttpRequest, VariableGetter, VariablePrefix } from '../module/http.js';
+import { isoTime, logTime, seconds } from '../net/log-time.js';
 import { tlvReader } from '../net/prelude/proxy-tlv.js';
 import { cookieValue } from './request/cookies.js';
 import type { HttpVariables } from './site/variables.js';
 import type { Request } from './request/request.js';
 import { publicStatus } from './request/status.js';
-import { defineUpstreamVariables, seconds } from './upstream/upstream-variables.js';
+import { defineUpstreamVariables } from './upstream/upstream-variables.js';
 
 /** The engine makes every request itself: its own variables may look behind the contract. */
 const own = (read: (request: Request) => string | undefined): VariableGetter => read as (request: HttpRequest) => string | undefined;
@@ -15,8 +16,6 @@ const own = (read: (request: Request) => string | undefined): VariableGetter => 
 function ofHead(read: (request: Request) => string): VariableGetter {
   return own((request) => (request.text === '' ? undefined : read(request)));
 }
-
-const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
 /** Variables of ngx_http_core_module, by nginx's names and meanings. */
 const GETTERS: Readonly<Record<string, VariableGetter>> = {
@@ -123,27 +122,4 @@ function basicUser(authorization: string | undefined): string | undefined {
   const text = Buffer.from(credentials, 'base64').latin1Slice();
   const colon = text.indexOf(':');
   return colon > 0 ? text.slice(0, colon) : undefined;
-}
-
-const two = (value: number): string => String(value).padStart(2, '0');
-
-function zone(date: Date, separator: string): string {
-  const minutes = -date.getTimezoneOffset();
-  const size = Math.abs(minutes);
-  return `${minutes < 0 ? '-' : '+'}${two(Math.floor(size / 60))}${separator}${two(size % 60)}`;
-}
-
-/** `21/Nov/2026:10:30:00 +0000`. */
-function logTime(date: Date): string {
-  const day = `${two(date.getDate())}/${MONTHS[date.getMonth()]}/${date.getFullYear()}`;
-  return `${day}:${clockTime(date)} ${zone(date, '')}`;
-}
-
-/** `2026-11-21T10:30:00+00:00`. */
-function isoTime(date: Date): string {
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}T${clockTime(date)}${zone(date, ':')}`;
-}
-
-function clockTime(date: Date): string {
-  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }

@@ -3,7 +3,7 @@ import type { Directive } from '../module/tree.js';
 import { VirtualServers, type VirtualServerView } from '../module/virtual-servers.js';
 import { parseListen } from '../net/listen-options.js';
 import type { HttpEngine } from './engine.js';
-import { parseServerName } from './site/server-names.js';
+import { parseServerName } from '../net/server-names.js';
 import { upstreamInput } from '../config/holdings.js';
 import type { VirtualServer } from './site/virtual-server.js';
 

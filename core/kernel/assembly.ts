@@ -3,7 +3,7 @@ import type { Replica } from '../control/participant.js';
 import { HttpContext } from '../http/request/context.js';
 import { RequestHostNames } from '../http/request/request-host-names.js';
 import { requestFlow } from '../http/phases/request-flow.js';
-import { HttpEngine, type EngineRole } from '../http/engine.js';
+import { HttpEngine } from '../http/engine.js';
 import { ServersInForce } from '../http/servers-in-force.js';
 import { HttpTunnels } from '../http/upstream/connect-tunnel.js';
 import { HttpExchanges } from '../http/upstream/exchange-route.js';
@@ -17,6 +17,11 @@ import { HttpExplainer } from '../http/explain/explainer.js';
 import { VirtualServers } from '../module/virtual-servers.js';
 import { Zones } from '../module/zones.js';
 import { ZoneMetrics } from '../zone/metrics.js';
+import { SessionRelays } from '../module/stream-relays.js';
+import type { EngineRole } from '../net/listener-set.js';
+import { StreamEngine } from '../stream/engine.js';
+import { StreamRelays } from '../stream/upstream/relay-route.js';
+import { STREAM_UPSTREAMS } from '../upstream/upstream-engine.js';
 import { Admission } from '../net/admission.js';
 import { Clock } from '../net/clock.js';
 import { SystemHostNames } from '../net/host-names.js';
@@ -84,14 +89,14 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
   const figures = new Figures(surroundings.figures, place);
   const admission = new Admission(clock, log, figures, Number(eventsDirectives.worker_connections.default));
   const context = new HttpContext(clock, timers, log, figures, admission, requestFlow);
-  const upstreams = new UpstreamSet({
+  const upstreamOptions: UpstreamSetOptions = {
     role: UPSTREAM_ROLES[role],
     worker: place,
     workers,
     zones,
     clock,
     timers,
-    watch: events && new MemberEvents(events, worker),
+    watch: events && new MemberEvents(events, worker, 'http'),
     ...(lookup && { lookup }),
     onUnavailable: (peer, upstream) =>
       log.write('warn', `upstream server temporarily disabled: "${peer.member.name}" in upstream "${upstream.name}"`),
@@ -100,6 +105,12 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
         'error',
         `${module}: balancer of upstream "${upstream.name}" failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
       ),
+  };
+  const upstreams = new UpstreamSet(upstreamOptions);
+  const streamUpstreams = new UpstreamSet({
+    ...upstreamOptions,
+    engine: STREAM_UPSTREAMS,
+    watch: events && new MemberEvents(events, worker, 'stream'),
   });
   const moduleZones = new ModuleZones({ zones, clock, worker: place, workers });
   const onFull = (name: string): void => log.write('error', `no memory for metric "${name}": it counts in this worker only`);
@@ -107,7 +118,10 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
   if (role !== 'worker') metrics.open();
   const exchanges = new HttpExchanges(upstreams, role !== 'worker');
   const product = { name: 'srv', version: installation.version };
-  const http = new HttpEngine(exchanges, context, instance.files, { role, servesUnixSockets: worker <= 0, product });
+  const servesUnixSockets = worker <= 0;
+  const http = new HttpEngine(exchanges, context, instance.files, { role, servesUnixSockets, product });
+  const relays = new StreamRelays(streamUpstreams);
+  const stream = new StreamEngine(relays, context, instance.files, { role, servesUnixSockets });
   const keyValue = new KeyValueCopy();
   // The master has the pairs themselves, and a control process none.
   if (role === 'worker' || role === 'check' || role === 'explain') services.provide(KeyValue, keyValue);
@@ -116,6 +130,7 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
   services.provide(Statistics, figures);
   services.provide(Upstreams, upstreams);
   services.provide(Exchanges, exchanges);
+  services.provide(SessionRelays, relays);
   services.provide(Tunnels, new HttpTunnels());
   services.provide(HostNames, new RequestHostNames(new SystemHostNames(clock)));
   services.provide(
@@ -130,15 +145,21 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
   instance.follow(new LogSettings(log, { path: errorLog, level: 'error' }));
   instance.follow(moduleZones);
   instance.follow(upstreams);
+  instance.follow(streamUpstreams);
   instance.follow(http);
+  instance.follow(stream);
   return {
     replicas: [keyValue],
-    addresses: () => http.addresses,
+    addresses: () => [...http.addresses, ...stream.addresses],
     temporaryFolders: () => http.temporaryFolders,
-    open: () => http.open(),
+    open: async () => {
+      await http.open();
+      await stream.open();
+    },
     dropWorker: (dead) => {
       figures.drop(dead);
       upstreams.dropWorker(dead);
+      streamUpstreams.dropWorker(dead);
       moduleZones.dropWorker(dead);
       metrics.dropWorker(dead);
     },
@@ -150,7 +171,7 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
 function explainerOf(instance: Instance, http: HttpEngine, context: HttpContext): Explainer {
   return new HttpExplainer(context, {
     groups: () => http.groups,
-    variables: () => instance.modules.variables,
+    variables: () => instance.modules.variables.http,
     path: (text) => instance.modules.args.path(text),
   });
 }

@@ -47,12 +47,13 @@ export async function checkParsed(parsed: Parsed, instance: Instance): Promise<C
 
 /** Errors of the directives by their specs. Valid but probably unintended settings produce warnings. */
 async function directiveErrors(parsed: Parsed, { modules, errors }: RunningModulesLoad, instance: Instance): Promise<ConfigError[]> {
-  const { registry, args, set } = modules;
+  const { registry, args, streamArgs, set } = modules;
   let warnings: string[] = [];
   const unchecked = new Set<string>();
   const options = {
     registry,
     args,
+    streamArgs,
     warn: (warning: ConfigError) => warnings.push(messageWithPlace(warning)),
     ...(errors.length > 0 && { unchecked: (name: string) => unchecked.add(`"${name}"`) }),
   };

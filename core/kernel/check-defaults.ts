@@ -1,10 +1,10 @@
 import { ConfReader } from '../config/conf.js';
 import { configErrorsOf } from '../config/errors.js';
-import type { ArgContext, Directives } from '../module/spec.js';
+import type { AnyArgContext, Directives } from '../module/spec.js';
 import { ManifestError, type ManifestErrors } from './manifest-error.js';
 
 /** The defaults that the arguments of their own directive reject. */
-export function* defaultErrors(directives: Directives, args: ArgContext): ManifestErrors {
+export function* defaultErrors(directives: Directives, args: AnyArgContext): ManifestErrors {
   const conf = new ConfReader(directives).read({ context: 'main', block: undefined }, undefined, args);
   for (const [key, spec] of Object.entries(directives)) {
     if (typeof spec.block === 'object') yield* defaultErrors(spec.block.directives, args);

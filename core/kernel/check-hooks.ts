@@ -6,6 +6,8 @@ import { ManifestError, type ManifestErrors } from './manifest-error.js';
 
 /** What the HTTP engine calls: also of modules of the control plane, which has one. */
 const HTTP_HOOKS = ['compile', 'compileServer', 'compileTls', 'compileVariables', 'balancer', 'affinity'];
+/** What the stream engine calls of its modules. */
+const STREAM_HOOKS = ['compile', 'compileTls', 'compileVariables', 'balancer'];
 /** What srv calls. */
 const HOOKS = ['start', 'stop'];
 /** What it reads. */
@@ -17,14 +19,14 @@ export function* hookErrors(instance: object, kind: ModuleKind): ManifestErrors 
   for (const [name, value] of membersOf(instance)) {
     if (declared.has(name)) continue;
     if (HOOKS.includes(name) || HTTP_HOOKS.includes(name)) yield* hookError(name, value, kind);
-    else if (typeof value === 'function') yield* misspelt(name, hasHttp(kind) ? [...HOOKS, ...HTTP_HOOKS] : HOOKS);
-    else if (typeof value === 'object' && hasHttp(kind)) yield* misspelt(name, FIELDS);
+    else if (typeof value === 'function') yield* misspelt(name, [...HOOKS, ...engineHooks(kind)]);
+    else if (typeof value === 'object' && engineHooks(kind).length > 0) yield* misspelt(name, FIELDS);
   }
 }
 
 function* hookError(name: string, value: unknown, kind: ModuleKind): ManifestErrors {
   if (value === undefined) return;
-  if (!hasHttp(kind) && HTTP_HOOKS.includes(name))
+  if (HTTP_HOOKS.includes(name) && !engineHooks(kind).includes(name))
     yield new ManifestError(
       `"${name}" is a hook of HTTP modules, this is a ${kind}Module`,
       'declare the class with @httpModule, or give the method another name',
@@ -32,8 +34,9 @@ function* hookError(name: string, value: unknown, kind: ModuleKind): ManifestErr
   else if (typeof value !== 'function') yield new ManifestError(`"${name}" must be a function`);
 }
 
-function hasHttp(kind: ModuleKind): boolean {
-  return kind === 'http' || kind === 'control';
+function engineHooks(kind: ModuleKind): readonly string[] {
+  if (kind === 'stream') return STREAM_HOOKS;
+  return kind === 'http' || kind === 'control' ? HTTP_HOOKS : [];
 }
 
 function* misspelt(name: string, known: readonly string[]): ManifestErrors {

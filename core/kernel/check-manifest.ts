@@ -2,7 +2,7 @@
 import { wordHint } from '../module/suggest.js';
 import { HELPERS, PLANES, type ModuleDeclaration, type ModuleKind } from '../module/manifest.js';
 import { directivesErrors } from './check-directives.js';
-import { HANDLER_PARTS } from './module-order.js';
+import { HTTP_PARTS, STREAM_PARTS } from './module-order.js';
 import { settingsErrors } from './check-settings.js';
 import { isModuleService } from './module-services.js';
 import { isRecord, isTexts, ManifestError, unknownKeys, type ManifestErrors } from './manifest-error.js';
@@ -25,7 +25,8 @@ const OF_ALL: Checks = {
 /** What a manifest of each kind may say. */
 const CHECKS: Readonly<Record<ModuleKind, Checks>> = {
   core: OF_ALL,
-  http: { ...OF_ALL, after: namesErrors, before: namesErrors, phases: phasesErrors, variables: variablesErrors },
+  http: { ...OF_ALL, after: namesErrors, before: namesErrors, phases: phasesErrors(HTTP_PARTS), variables: variablesErrors },
+  stream: { ...OF_ALL, after: namesErrors, before: namesErrors, phases: phasesErrors(STREAM_PARTS), variables: variablesErrors },
   control: { ...OF_ALL, key: keyErrors, root: rootErrors },
   helper: { ...OF_ALL, helper: helperErrors },
 };
@@ -68,9 +69,14 @@ function* namesErrors(names: unknown = [], key: string): ManifestErrors {
     yield new ManifestError(`"${key}" must be a module name or an array of them`, `write it as ${key}: 'srv_http_access_module'`);
 }
 
-function* phasesErrors(phases: unknown = {}): ManifestErrors {
+/** @param parts of the engine that the module is for */
+function phasesErrors(parts: readonly string[]): Check {
+  return (phases = {}) => orderErrors(phases, parts);
+}
+
+function* orderErrors(phases: unknown, parts: readonly string[]): ManifestErrors {
   if (!isRecord(phases)) return yield new ManifestError('"phases" must be an object', 'write it as phases: { access: 50 }');
-  yield* unknownKeys('phase', phases, HANDLER_PARTS);
+  yield* unknownKeys('phase', phases, parts);
   for (const [phase, order] of Object.entries(phases)) {
     if (!Number.isFinite(order))
       yield new ManifestError(`the order in phase "${phase}" must be a number`, 'lower ones come first, 100 is the default');

@@ -3,7 +3,7 @@ import { messageWithPlace } from '../config/error-report.js';
 import { ConfigErrors, configErrorsOf, errorAt } from '../config/errors.js';
 import type { Tree, TreeOperation } from '../config/tree.js';
 import type { DefinitionContext } from '../module/manifest.js';
-import { ArgError, type ArgContext } from '../module/spec.js';
+import { ArgError, type AnyArgContext, type ArgContext } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
 import { variablesErrors } from './check-manifest.js';
 import { checkedGetter } from './module-variables.js';
@@ -31,7 +31,7 @@ export function beginVariables(
   const { removed, added } = isNew
     ? { removed: undefined, added: [...mentionsIn(after.root, 'main', registry)] }
     : mentionsOf(before, after, operations, registry);
-  const errors = reservedNames(added, (name) => variables.mayDefine(name));
+  const errors = reservedNames(added, (name, engine) => variables.of(engine).mayDefine(name));
   if (errors.length > 0) throw new ConfigErrors(errors);
   variables.begin(removed, added);
   return added;
@@ -46,7 +46,7 @@ export async function withVariablesOf<T>(
   const mentions = [...mentionsIn(directives, 'main', registry)];
   variables.begin(undefined, mentions);
   try {
-    return await step(reservedNames(mentions, (name) => variables.mayDefine(name)));
+    return await step(reservedNames(mentions, (name, engine) => variables.of(engine).mayDefine(name)));
   } finally {
     variables.abort();
   }
@@ -62,19 +62,20 @@ export function compileVariables(
   const errors = new ErrorCollector();
   const byName = new Map(Array.from(modules, (module) => [module.name, module]));
   for (const mention of mentions) {
-    const { id, defines, module, assigns } = mention;
+    const { id, defines, module, assigns, engine } = mention;
+    const variables = modules.variables.of(engine);
     const owner = defines.length > 0 && module !== undefined ? byName.get(module) : undefined;
     const directive = after.byId(id);
     if (owner?.hooks.compileVariables === undefined || directive === undefined) continue;
     const getters = errors.attempt(() =>
-      compileOf(directive, owner.name, { ...modules.args, warn }, (context) =>
+      compileOf(directive, owner.name, { ...modules.argsOf(engine), warn }, (context) =>
         checkedVariables(owner.hooks.compileVariables?.(directive, context)),
       ),
     );
     for (const [name, getter] of Object.entries(getters ?? {})) {
       const computed = checkedGetter(owner, name, getter);
-      if (assigns) modules.variables.bringInitial(id, name, computed);
-      else modules.variables.bring(mention, name, computed);
+      if (assigns) variables.bringInitial(id, name, computed);
+      else variables.bring(mention, name, computed);
     }
   }
   errors.throwIfAny();
@@ -92,7 +93,7 @@ function checkedVariables<T>(variables: T): T {
 function compileOf<T>(
   directive: Directive,
   module: string,
-  { warn, ...args }: ArgContext & { readonly warn: (message: string) => void },
+  { warn, ...args }: AnyArgContext & { readonly warn: (message: string) => void },
   compile: (context: DefinitionContext) => T,
 ): T {
   const fail = (message: string, place = directive, hint?: string): never => {
@@ -100,7 +101,8 @@ function compileOf<T>(
   };
   const advise = (message: string, place = directive): void => warn(messageWithPlace(errorAt(place, message)));
   try {
-    return compile({ ...args, fail, advise });
+    // Its hooks and its directives are for one engine.
+    return compile({ ...(args as ArgContext), fail, advise });
   } catch (error) {
     if (error instanceof ArgError) return fail(error.message, directive, error.hint);
     if (configErrorsOf(error) !== undefined) throw error;

@@ -32,6 +32,8 @@ export interface Follower {
    * @throws ConfigErrors with every reason it cannot.
    */
   prepare(change: Change): Prepared | Promise<Prepared>;
+  /** True if what is in force was made of this input, see `Holdings.inputs`: a file that nobody uses is forgotten at a reload. */
+  uses?(input: string): boolean;
   /**
    * Takes nothing new and resolves when the last request is finished, or, after `timeoutMs` milliseconds, has been cut off.
    * Without a time it may take as long as the requests do.

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { ConfigError, ConfigErrors, errorAt } from '../config/errors.js';
 import { ErrorCollector } from '../config/error-collector.js';
 import { InputFiles, type FileContents } from '../config/input-files.js';
+import { fileInput } from '../config/holdings.js';
 import { ConfigTree, type Tree, type TreeOperation } from '../config/tree.js';
 import { ErrorLog } from '../log/error-log.js';
 import { Log, ServerInfo } from '../module/services.js';
@@ -171,6 +172,7 @@ export class Instance {
         const replaced = this.#inForce;
         this.#inForce = load;
         for (const part of parts) part.commit();
+        if (change.rereads) this.files.retain((path) => this.#followers.some((follower) => follower.uses?.(fileInput(path)) === true));
         if (replaced !== undefined && replaced !== load) void this.#stopModules(replaced.modules, load.modules);
       },
       abort: () => {

@@ -1,14 +1,17 @@
 /** The order of the handlers of modules: by the numbers in `phases`, then by the order of loading, and above both by `after` and `before`. */
 import { wordHint } from '../module/suggest.js';
 import { PHASES } from '../module/http.js';
-import type { HttpManifest, Manifest } from '../module/manifest.js';
+import type { ModuleDeclaration } from '../module/manifest.js';
+import { STREAM_PHASES } from '../module/stream.js';
 import { ManifestError, type ManifestErrors } from './manifest-error.js';
 
 const DEFAULT_ORDER = 100;
-/** What has an order among the modules: the phases, header filters, log handlers. */
-export const HANDLER_PARTS = [...PHASES, 'header', 'log'] as const;
+/** What has an order among the modules of an engine: the phases, header filters, log handlers. */
+export const HTTP_PARTS = [...PHASES, 'header', 'log'] as const;
+export const STREAM_PARTS = [...STREAM_PHASES, 'log'] as const;
+const HANDLER_PARTS = [...new Set([...HTTP_PARTS, ...STREAM_PARTS])];
 
-type Ordered = Manifest & Pick<HttpManifest, 'phases' | 'after' | 'before'>;
+type Ordered = Pick<ModuleDeclaration['manifest'], 'name' | 'phases' | 'after' | 'before'>;
 
 /** The position of one module in each part. */
 type Ranks = Record<(typeof HANDLER_PARTS)[number], number>;

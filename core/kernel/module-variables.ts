@@ -1,39 +1,44 @@
 import { inspect } from 'node:util';
-import type { HttpVariables } from '../http/site/variables.js';
-import type { HttpRequest, VariableGetter } from '../module/http.js';
+import type { Getter, GetterFamily } from '../module/template.js';
+import type { EngineVariables } from './engine-variables.js';
+import type { EngineName } from '../module/spec.js';
 import { variablesErrors } from './check-manifest.js';
 import { ManifestError, type ManifestErrors } from './manifest-error.js';
 import type { RunningModule } from './running-module.js';
 
 /** Makes the variables of modules known, and remembers whose they are. */
 export class VariableDefiner {
+  /** By engine and name. */
   readonly #owners = new Map<string, string>();
 
-  constructor(private readonly variables: HttpVariables) {}
+  constructor(private readonly variables: EngineVariables) {}
 
   /** @returns what keeps some of them from being defined */
   *define(owner: RunningModule): ManifestErrors {
     const { name: module, declaration, instance } = owner;
     const { variables, variablePrefixes } = instance;
+    const engine = declaration.kind === 'stream' ? 'stream' : 'http';
+    const known = this.variables.of(engine);
     yield* variablesErrors(variables);
     yield* variablesErrors(variablePrefixes);
     for (const [name, getter] of Object.entries({ ...declaration.manifest.variables, ...variables })) {
-      yield* this.#attempt(module, name, () => this.variables.define(name, checkedGetter(owner, name, getter)));
+      yield* this.#attempt(module, engine, name, () => known.define(name, checkedGetter(owner, name, getter)));
     }
-    for (const [prefix, make] of Object.entries(variablePrefixes ?? {})) {
-      yield* this.#attempt(module, prefix, () =>
-        this.variables.definePrefix(prefix, (rest) => checkedGetter(owner, prefix + rest, make(rest))),
+    for (const [prefix, make] of Object.entries<GetterFamily<never>>(variablePrefixes ?? {})) {
+      yield* this.#attempt(module, engine, prefix, () =>
+        known.definePrefix(prefix, (rest) => checkedGetter(owner, prefix + rest, make(rest))),
       );
     }
   }
 
-  *#attempt(module: string, name: string, define: () => void): ManifestErrors {
+  *#attempt(module: string, engine: EngineName, name: string, define: () => void): ManifestErrors {
+    const key = `${engine} ${name}`;
     try {
       define();
-      this.#owners.set(name, module);
+      this.#owners.set(key, module);
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
-      const owner = this.#owners.get(name);
+      const owner = this.#owners.get(key);
       yield new ManifestError(
         error.message,
         `choose another name: ${owner === undefined ? 'srv' : `"${owner}"`} has a variable of this one`,
@@ -43,9 +48,9 @@ export class VariableDefiner {
 }
 
 /** A getter whose value is checked: nobody else looks at the types of a module that is written in JavaScript. */
-export function checkedGetter({ name: module, isShipped }: RunningModule, name: string, getter: VariableGetter): VariableGetter {
+export function checkedGetter<R>({ name: module, isShipped }: RunningModule, name: string, getter: Getter<R>): Getter<R> {
   if (isShipped) return getter;
-  return (request: HttpRequest) => {
+  return (request) => {
     const value: unknown = getter(request);
     if (value === undefined || typeof value === 'string') return value;
     // Its rejection is told by this error.

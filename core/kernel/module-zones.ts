@@ -3,7 +3,7 @@ import { errorAt } from '../config/errors.js';
 import { ErrorCollector } from '../config/error-collector.js';
 import type { RegisteredSpec, SpecRegistry } from '../config/registry.js';
 import type { ZoneSize } from '../module/args.js';
-import type { ArgContext, ArgType, ContextName, DirectiveSpec } from '../module/spec.js';
+import { engineOf, type AnyArgContext, type ArgType, type ContextName, type DirectiveSpec } from '../module/spec.js';
 import type { Block, Directive } from '../module/tree.js';
 import { Zones, type Holds, type RecordOptions, type Records } from '../module/zones.js';
 import { ZoneHolds } from '../zone/holds.js';
@@ -14,7 +14,7 @@ import type { Change, Follower, Prepared } from './follower.js';
 import { assertOtherNames, findSharedNames, otherUse } from './zone-names.js';
 
 /** Contexts in which directives may declare zones. */
-export const ZONE_CONTEXTS: readonly ContextName[] = ['main', 'http', 'upstream'];
+export const ZONE_CONTEXTS: readonly ContextName[] = ['main', 'http', 'upstream', 'stream', 'stream upstream'];
 
 export interface ModuleZonesOptions {
   readonly zones: ZoneSet;
@@ -47,13 +47,13 @@ export class ModuleZones extends Zones implements Follower {
   }
 
   prepare(change: Change): Prepared {
-    const { registry, args } = change.modules;
+    const { registry } = change.modules;
     const specs = this.#specsOf(registry);
     if (registry === this.#registry && !specs.some((spec) => isTouched(change, spec))) {
       assertOtherNames(change, this.#zones);
       return NOTHING_TO_DO;
     }
-    const zones = this.#open(change, specs, args);
+    const zones = this.#open(change, specs);
     this.#coming = zones;
     return {
       commit: () => {
@@ -86,13 +86,13 @@ export class ModuleZones extends Zones implements Follower {
     return registry === this.#registry ? this.#specs : zoneSpecs(registry);
   }
 
-  #open(change: Change, specs: readonly ZoneSpec[], args: ArgContext): Map<string, Zone> {
+  #open(change: Change, specs: readonly ZoneSpec[]): Map<string, Zone> {
     const declared = new Map<string, Declaration>();
     const errors = new ErrorCollector();
     for (const spec of specs) {
       for (const directive of directivesOf(change.after.root, spec)) {
         errors.attempt(() => {
-          const declaration = declarationOf(directive, spec, args);
+          const declaration = declarationOf(directive, spec, change.modules.argsIn(spec.context));
           if (declaration === undefined) return;
           assertUnbound(declaration, declared.get(declaration.name));
           declared.set(declaration.name, declaration);
@@ -120,6 +120,7 @@ interface ZoneSpec {
 
 interface Declaration extends ZoneSize {
   readonly directive: Directive;
+  readonly context: ContextName;
   /** Its positional arguments: with others it is another zone. */
   readonly key: string;
 }
@@ -147,27 +148,27 @@ const isZone = ({ kind, of }: ArgType<unknown>): boolean => kind === 'zone' || o
 
 function* directivesOf(root: Block, { context, registered: { name } }: ZoneSpec): Generator<Directive> {
   if (context === 'main') yield* root.named(name);
-  else for (const { block } of root.named('http')) if (block !== undefined) yield* inHttp(block, context, name);
+  else for (const { block } of root.named(engineOf(context))) if (block !== undefined) yield* inEngine(block, context, name);
 }
 
-function* inHttp(http: Block, context: ContextName, name: string): Generator<Directive> {
-  if (context === 'http') yield* http.named(name);
-  else for (const { block } of http.named('upstream')) if (block !== undefined) yield* block.named(name);
+function* inEngine(engine: Block, context: ContextName, name: string): Generator<Directive> {
+  if (context === engineOf(context)) yield* engine.named(name);
+  else for (const { block } of engine.named('upstream')) if (block !== undefined) yield* block.named(name);
 }
 
 /** Undefined: the directive goes without a zone. */
-function declarationOf(directive: Directive, { registered, field }: ZoneSpec, args: ArgContext): Declaration | undefined {
+function declarationOf(directive: Directive, { context, registered, field }: ZoneSpec, args: AnyArgContext): Declaration | undefined {
   const value = readDirective(registered.signature, directive, args);
   const zone = (field === '' ? value : (value as Record<string, unknown>)[field]) as ZoneSize | undefined;
   if (zone === undefined) return undefined;
   const positional = directive.args.filter(({ text }) => registered.signature.keyed(text) === undefined);
-  return { directive, ...zone, key: positional.map(({ text }) => text).join(' ') };
+  return { directive, context, ...zone, key: positional.map(({ text }) => text).join(' ') };
 }
 
 /** @throws ConfigError in nginx's words if the name is declared already */
-function assertUnbound({ directive, name, size }: Declaration, other: Declaration | undefined): void {
+function assertUnbound({ directive, context, name, size }: Declaration, other: Declaration | undefined): void {
   if (other === undefined) return;
-  if (other.directive.name !== directive.name) throw errorAt(directive, otherUse(name));
+  if (other.directive.name !== directive.name || other.context !== context) throw errorAt(directive, otherUse(name));
   if (other.size !== size)
     throw errorAt(directive, `the size ${size} of shared memory zone "${name}" conflicts with already declared size ${other.size}`);
   throw errorAt(
@@ -183,7 +184,7 @@ function isTouched({ before, after, operations }: Change, { context, registered:
     const id = 'directive' in operation ? operation.directive.id : operation.id;
     const path = [...before.pathOf(id), ...after.pathOf(id)];
     const last = path.at(-1)?.name;
-    return last === name || last === 'http' || (context === 'upstream' && last === 'upstream');
+    return last === name || last === engineOf(context) || (context.endsWith('upstream') && last === 'upstream');
   });
 }
 

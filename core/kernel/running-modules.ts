@@ -3,12 +3,16 @@ import type { ConfigError } from '../config/errors.js';
 import { compileTemplate, templateParts } from '../config/template.js';
 import type { SpecRegistry } from '../config/registry.js';
 import { defineCoreVariables } from '../http/core-variables.js';
-import { HttpVariables } from '../http/site/variables.js';
-import type { HttpManifest } from '../module/manifest.js';
+import type { HttpRequest } from '../module/http.js';
+import type { ModuleDeclaration } from '../module/manifest.js';
 import type { Log, ServerInfo } from '../module/services.js';
-import type { ArgContext } from '../module/spec.js';
+import { engineOf, type AnyArgContext, type ArgContext, type ContextName, type EngineName } from '../module/spec.js';
+import type { StreamSession } from '../module/stream.js';
+import { defineStreamVariables } from '../stream/core-variables.js';
+import type { Variables } from '../config/variables.js';
 import { defaultErrors } from './check-defaults.js';
 import { hookErrors } from './check-hooks.js';
+import { EngineVariables } from './engine-variables.js';
 import { routeErrors } from './check-routes.js';
 import { settingDirectivesErrors } from './check-settings.js';
 import { ManifestError, type ManifestErrors } from './manifest-error.js';
@@ -35,9 +39,11 @@ export type RunModule = (module: LoadedModule, others: ModuleServices) => Runnin
 
 /** The modules of one server in one thread, in load order, with what they bring together. Immutable. */
 export class RunningModules implements Iterable<RunningModule> {
-  readonly variables = new HttpVariables();
-  /** Reads arguments with the variables of these modules, and paths under these folders. */
+  readonly variables = new EngineVariables();
+  /** Reads arguments with the variables of requests that these modules have, and paths under these folders. */
   readonly args: ArgContext;
+  /** The same with the variables of sessions. */
+  readonly streamArgs: ArgContext<StreamSession>;
   /** Why some of the set are not at work, or not fit for it. */
   readonly errors: readonly ConfigError[];
   #modules: RunningModule[] = [];
@@ -48,13 +54,11 @@ export class RunningModules implements Iterable<RunningModule> {
     run: RunModule,
     { role, prefix, confFolder, log }: Surroundings,
   ) {
-    defineCoreVariables(this.variables);
-    this.args = {
-      // Requests are strings of bytes, so values made of them are too: `é` of the configuration is two characters here.
-      template: (text) => compileTemplate(Buffer.from(text).latin1Slice(), (name) => this.variables.getter(name)),
-      parts: (text) => templateParts(Buffer.from(text).latin1Slice(), (name) => this.variables.getter(name)),
-      path: (text, under) => resolve(under === 'conf' ? confFolder : prefix, text),
-    };
+    defineCoreVariables(this.variables.http);
+    defineStreamVariables(this.variables.stream);
+    const path: ArgContext['path'] = (text, under) => resolve(under === 'conf' ? confFolder : prefix, text);
+    this.args = argContext<HttpRequest>(this.variables.http, path);
+    this.streamArgs = argContext<StreamSession>(this.variables.stream, path);
     const definer = new VariableDefiner(this.variables);
     const conflicts = new ModuleConflicts();
     const services = new ModuleServices();
@@ -80,13 +84,22 @@ export class RunningModules implements Iterable<RunningModule> {
     };
     // After all variables are known: a default may have some.
     const checkDefaults = (module: LoadedModule): void =>
-      throwErrors(module, defaultErrors(module.declaration.manifest.directives ?? {}, this.args));
+      throwErrors(module, defaultErrors(module.declaration.manifest.directives ?? {}, this.argsOf(engineOfModule(module.declaration))));
     this.errors = [...errorsOf(start, set, log), ...(isChecked ? errorsOf(checkDefaults, set, log) : [])];
     if (order.hasNames) this.#modules = this.#modules.map((module) => ranked(module, order.ranksOf(module.name)));
   }
 
   get registry(): SpecRegistry {
     return this.set.registry;
+  }
+
+  /** Reads the arguments of directives in a context. */
+  argsIn(context: ContextName): AnyArgContext {
+    return this.argsOf(engineOf(context));
+  }
+
+  argsOf(engine: EngineName): AnyArgContext {
+    return engine === 'stream' ? this.streamArgs : this.args;
   }
 
   [Symbol.iterator](): Iterator<RunningModule> {
@@ -99,8 +112,21 @@ export class RunningModules implements Iterable<RunningModule> {
   }
 }
 
+/** Requests are strings of bytes, so values made of them are too: `é` of the configuration is two characters here. */
+function argContext<R>(variables: Variables<R>, path: ArgContext['path']): ArgContext<R> {
+  return {
+    template: (text) => compileTemplate(Buffer.from(text).latin1Slice(), (name) => variables.getter(name)),
+    parts: (text) => templateParts(Buffer.from(text).latin1Slice(), (name) => variables.getter(name)),
+    path,
+  };
+}
+
+function engineOfModule({ kind }: ModuleDeclaration): EngineName {
+  return kind === 'stream' ? 'stream' : 'http';
+}
+
 /** The module with its place in the order of all modules in place of the numbers it has declared. */
-function ranked(module: RunningModule, phases: HttpManifest['phases']): RunningModule {
+function ranked(module: RunningModule, phases: ModuleDeclaration['manifest']['phases']): RunningModule {
   const { kind, manifest } = module.declaration;
   return { ...module, declaration: { kind, manifest: { ...manifest, ...(phases && { phases }) } } };
 }

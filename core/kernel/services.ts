@@ -4,6 +4,7 @@ import { Explainer } from '../module/explain.js';
 import { ConfigurationHistory } from '../module/history.js';
 import { Metrics } from '../module/metrics.js';
 import { ServerStatus } from '../module/server-status.js';
+import { SessionRelays } from '../module/stream-relays.js';
 import { VirtualServers } from '../module/virtual-servers.js';
 import { Zones } from '../module/zones.js';
 import { container as rootContainer, type DependencyContainer, type InjectionToken } from 'tsyringe';
@@ -89,6 +90,7 @@ const SERVICE_TOKENS: ReadonlySet<unknown> = new Set([
   Explainer,
   Metrics,
   ServerStatus,
+  SessionRelays,
   VirtualServers,
   Zones,
 ]);

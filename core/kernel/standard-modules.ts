@@ -1,9 +1,11 @@
 import { HttpCoreModule } from '../http/site/core-module.js';
 import type { ModuleClass } from '../module/manifest.js';
+import { StreamCoreModule } from '../stream/site/core-module.js';
 import { CoreModule } from './core-module.js';
+import { StreamErrorLog } from './stream-error-log.js';
 
 /** The directives of the core itself, declared like those of any module. */
-export const BUILT_IN_MODULES: readonly ModuleClass[] = [CoreModule, HttpCoreModule];
+export const BUILT_IN_MODULES: readonly ModuleClass[] = [CoreModule, HttpCoreModule, StreamCoreModule, StreamErrorLog];
 
 /**
  * The modules every server has without a `load_module` line, as a standard nginx build has them linked in: names of files in the program's
@@ -42,4 +44,7 @@ export const STANDARD_MODULES: readonly string[] = [
   'srv_http_static_module',
   'srv_http_kv_module',
   'srv_http_api_module',
+  'srv_stream_log_module',
+  'srv_stream_upstream_module',
+  'srv_stream_proxy_module',
 ];

@@ -24,17 +24,22 @@ function entryHolder(after: Tree, operation: TreeOperation, { registry }: Runnin
   return registry.contextOf(after, id) === 'entries' ? after.parentOf(id) : undefined;
 }
 
-function validateIn(tree: Tree, directive: Directive, { registry, args }: Pick<RunningModules, 'registry' | 'args'>): ConfigError[] {
+function validateIn(tree: Tree, directive: Directive, { registry, args, streamArgs }: RunningModules): ConfigError[] {
   const context = registry.contextOf(tree, directive.id);
-  return validate([directive], { registry, args, ...(context !== undefined && { context }) });
+  return validate([directive], { registry, args, streamArgs, ...(context !== undefined && { context }) });
 }
 
-function validateOperation(before: Tree, after: Tree, operation: TreeOperation, { registry, args }: RunningModules): ConfigError[] {
+function validateOperation(
+  before: Tree,
+  after: Tree,
+  operation: TreeOperation,
+  { registry, args, streamArgs }: RunningModules,
+): ConfigError[] {
   if (operation.op === 'remove' || operation.op === 'move') return [];
-  if (operation.op === 'root') return validate(after.root, { registry, args });
+  if (operation.op === 'root') return validate(after.root, { registry, args, streamArgs });
   const { directive } = operation;
   const context = registry.contextOf(after, directive.id);
-  const options = { registry, args, ...(context !== undefined && { context }) };
+  const options = { registry, args, streamArgs, ...(context !== undefined && { context }) };
   if (operation.op === 'replace') return validate([directive], options);
   const block = operation.parent === ROOT_ID ? before.root : before.byId(operation.parent)?.block;
   const beside = (name: string): boolean => block !== undefined && ownDirective(block, name) !== undefined;

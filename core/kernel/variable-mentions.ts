@@ -2,7 +2,7 @@ import type { VariableMention } from '../config/variables.js';
 import type { SpecRegistry } from '../config/registry.js';
 import { errorAt, type ConfigError } from '../config/errors.js';
 import type { Tree, TreeOperation } from '../config/tree.js';
-import { blockContext, type ContextName } from '../module/spec.js';
+import { blockContext, engineOf, type ContextName, type EngineName } from '../module/spec.js';
 import type { Directive, Written } from '../module/tree.js';
 
 /** A directive of a tree, or one as plain data. */
@@ -11,6 +11,8 @@ export type Mentioning = Written & { readonly id: number; readonly block?: Itera
 export interface Mention extends VariableMention {
   readonly directive: Mentioning;
   readonly module: string | undefined;
+  /** Whose variables it has to do with. */
+  readonly engine: EngineName;
   /** See `assigns` of the directive's spec. */
   readonly assigns: boolean;
 }
@@ -31,7 +33,15 @@ export function* mentionsIn(
     const uses = usesOf(directive);
     if (inner === 'entries') for (const entry of directive.block ?? []) uses.push(...usesOf(entry), ...usesIn(entry.name));
     if (defines.length > 0 || uses.length > 0)
-      yield { id: directive.id, defines, uses, directive, module: known?.module, assigns: known?.spec.assigns === true };
+      yield {
+        id: directive.id,
+        defines,
+        uses,
+        directive,
+        module: known?.module,
+        engine: engineOf(context ?? 'main'),
+        assigns: known?.spec.assigns === true,
+      };
     if (directive.block !== undefined && inner !== 'entries') yield* mentionsIn(directive.block, inner, registry);
   }
 }
@@ -78,11 +88,11 @@ function holderOf(tree: Tree, id: number, registry: SpecRegistry): number | unde
 }
 
 /** Definitions of names that are not for a configuration to define. */
-export function reservedNames(mentions: Iterable<Mention>, mayDefine: (name: string) => boolean): ConfigError[] {
+export function reservedNames(mentions: Iterable<Mention>, mayDefine: (name: string, engine: EngineName) => boolean): ConfigError[] {
   const errors: ConfigError[] = [];
-  for (const { defines, directive } of mentions) {
+  for (const { defines, directive, engine } of mentions) {
     for (const name of defines) {
-      if (mayDefine(name)) continue;
+      if (mayDefine(name, engine)) continue;
       const word = directive.args.find(({ text }) => text.includes(name));
       errors.push(errorAt(directive, `the duplicate "${name}" variable`, word, 'choose a name that no other variable has'));
     }

@@ -11,7 +11,7 @@ export const otherUse = (name: string): string => `the shared memory zone "${nam
 /** Finds zones of modules that an upstream has the name of as well. @param declared the directives of modules, by the name of their zone */
 export function findSharedNames({ after }: Change, declared: ReadonlyMap<string, Directive>, errors: ErrorCollector): void {
   if (declared.size === 0) return;
-  for (const upstream of upstreamsOf(after)) {
+  for (const upstream of [...upstreamsOf(after, 'http'), ...upstreamsOf(after, 'stream')]) {
     const name = zoneLine(upstream)?.args[0]?.text ?? '';
     const directive = declared.get(name);
     if (directive !== undefined) errors.add(errorAt(directive, otherUse(name)));

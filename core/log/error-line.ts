@@ -1,5 +1,6 @@
 import type { HttpRequest } from '../module/http.js';
 import type { LogLevel } from '../module/services.js';
+import type { StreamSession } from '../module/stream.js';
 
 /** What the engine's requests know beyond the contract and the error log shows. */
 interface LoggedRequest extends HttpRequest {
@@ -8,6 +9,16 @@ interface LoggedRequest extends HttpRequest {
   /** The request line as it came, also of a request that was refused. */
   readonly requestLine?: string;
 }
+
+/** What the engine's sessions know beyond the contract. */
+interface LoggedSession extends StreamSession {
+  /** The address it is served at: `0.0.0.0:53`. */
+  readonly serverAddress?: string;
+  readonly upstreamTrace?: { readonly address: string; readonly sent: number; readonly received: number } | undefined;
+}
+
+/** What a line may be about. */
+export type LogSubject = HttpRequest | StreamSession;
 
 const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g;
 
@@ -31,11 +42,26 @@ export function requestSuffix(request: LoggedRequest): string {
   return `${suffix}, request_id: ${request.requestId}`;
 }
 
+/** What follows a message about a session: `, client: …, server: …, upstream: "…", bytes from/to client: …`. */
+export function sessionSuffix(session: LoggedSession): string {
+  const { protocol, connection, serverAddress = '', bytesReceived, bytesSent, upstreamTrace } = session;
+  const suffix = `,${protocol === 'UDP' ? ' udp' : ''} client: ${connection.remoteAddress}, server: ${serverAddress}`;
+  if (upstreamTrace === undefined) return suffix;
+  const { address, sent, received } = upstreamTrace;
+  return `${suffix}, upstream: "${quoted(address)}", bytes from/to client:${bytesReceived}/${bytesSent}, bytes from/to upstream:${received}/${sent}`;
+}
+
+/** True for a request, false for a session. */
+export function isRequest(subject: LogSubject): subject is HttpRequest {
+  return 'method' in subject;
+}
+
 /** `2026/11/21 00:00:00 [error] 12#3: *45 text`, in local time. Texts are escaped, so one message is one line. */
-export function errorLine(level: LogLevel, text: string, origin: string, request: HttpRequest | undefined, now: Date): string {
+export function errorLine(level: LogLevel, text: string, origin: string, subject: LogSubject | undefined, now: Date): string {
   const head = `${timestamp(now)} [${level}] ${origin}: `;
-  if (!request) return head + escapeControls(text);
-  return `${head}*${request.connection.id} ${escapeControls(text + requestSuffix(request))}`;
+  if (subject === undefined) return head + escapeControls(text);
+  const suffix = isRequest(subject) ? requestSuffix(subject) : sessionSuffix(subject);
+  return `${head}*${subject.connection.id} ${escapeControls(text + suffix)}`;
 }
 
 function requestLine(request: HttpRequest): string {

@@ -1,6 +1,7 @@
 import type { HttpRequest } from '../module/http.js';
+import type { StreamSession } from '../module/stream.js';
 import { Log, type LogFile, type LogLevel } from '../module/services.js';
-import { errorLine } from './error-line.js';
+import { errorLine, isRequest, type LogSubject } from './error-line.js';
 import { severity } from './levels.js';
 import type { AppendedLogFiles } from './log-files.js';
 
@@ -37,6 +38,7 @@ export class ErrorLogSinks {
 export class ErrorLog extends Log {
   #main: ErrorLogSinks;
   #scopeOf: ((request: HttpRequest) => ErrorLogSinks | undefined) | undefined;
+  #scopeOfSession: ((session: StreamSession) => ErrorLogSinks | undefined) | undefined;
 
   /** @param origin process and thread as they stand in each line: `4711#2`. */
   constructor(
@@ -65,19 +67,29 @@ export class ErrorLog extends Log {
     this.#scopeOf = scopeOf;
   }
 
+  /** As {@link scopeBy}, for sessions. */
+  scopeSessionsBy(scopeOf: (session: StreamSession) => ErrorLogSinks | undefined): void {
+    this.#scopeOfSession = scopeOf;
+  }
+
   enabled(level: LogLevel): boolean {
     return severity(level) <= this.#main.threshold;
   }
 
-  write(level: LogLevel, text: string, request?: HttpRequest): void {
-    if (request?.explanation !== undefined) {
-      request.explanation.logged(level, text);
+  write(level: LogLevel, text: string, subject?: LogSubject): void {
+    if (subject !== undefined && isRequest(subject) && subject.explanation !== undefined) {
+      subject.explanation.logged(level, text);
       return;
     }
-    const { sinks, threshold } = (request && this.#scopeOf?.(request)) ?? this.#main;
+    const { sinks, threshold } = this.#sinksFor(subject) ?? this.#main;
     const rank = severity(level);
     if (rank > threshold) return;
-    const line = errorLine(level, text, this.origin, request, new Date());
+    const line = errorLine(level, text, this.origin, subject, new Date());
     for (const sink of sinks) if (rank <= sink.threshold) sink.file.write(line);
+  }
+
+  #sinksFor(subject: LogSubject | undefined): ErrorLogSinks | undefined {
+    if (subject === undefined) return undefined;
+    return isRequest(subject) ? this.#scopeOf?.(subject) : this.#scopeOfSession?.(subject);
   }
 }

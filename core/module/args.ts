@@ -114,8 +114,8 @@ export function sizeOf(text: string): number | undefined {
 }
 
 /** A size, or a text with variables that is one for each request: {@link sizeOf}. */
-export function sizeTemplate(form = 'size'): ArgType<Template<HttpRequest>, string> {
-  const text = template(form);
+export function sizeTemplate<R = HttpRequest>(form = 'size'): ArgType<Template<R>, string> {
+  const text = template<R>(form);
   return {
     ...text,
     kind: 'size',

@@ -2,6 +2,7 @@
 import type { Address } from './address.js';
 import type { HttpRequest } from './http.js';
 import type { Conf, Directives } from './spec.js';
+import type { StreamSession } from './stream.js';
 import type { Directive } from './tree.js';
 
 /** A member of an upstream. What changes is read from shared memory without a lock, so it may be a moment old. */
@@ -38,6 +39,8 @@ export interface UpstreamPeer {
 export interface Pick {
   /** Undefined if it is no request of HTTP. */
   readonly request: HttpRequest | undefined;
+  /** Undefined if it is no session of `stream`. */
+  readonly session?: StreamSession | undefined;
   /** True for a member that this request has tried, or that could not be claimed for it. */
   wasTried(peer: UpstreamPeer): boolean;
   /** What the balancer keeps for this request between its proposals. */

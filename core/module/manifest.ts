@@ -7,6 +7,8 @@ import type { Affinity } from './affinity.js';
 import type { BalancingMethod, UpstreamScope } from './balancer.js';
 import type { Setting } from './setting.js';
 import type { ArgContext, Directives } from './spec.js';
+import type { StreamHandlers, StreamPhase, StreamScope, StreamSession, StreamVariable, StreamVariablePrefix } from './stream.js';
+import type { Getter } from './template.js';
 import type { Directive } from './tree.js';
 
 /** The version of this contract. A module with another one, or with a later minor, is refused by name. */
@@ -42,6 +44,14 @@ export interface HttpManifest extends Manifest {
   readonly phases?: Partial<Record<Phase | 'header' | 'log', number>>;
   /** Variables by name. Families of them are {@link HttpModule.variablePrefixes}. */
   readonly variables?: Readonly<Record<string, VariableGetter>>;
+}
+
+/** As {@link HttpManifest}, for sessions. */
+export interface StreamManifest extends Manifest, Pick<HttpManifest, 'after' | 'before'> {
+  /** Order within a phase, lower first (default 100); those of one number run in the order they were loaded. */
+  readonly phases?: Partial<Record<StreamPhase | 'log', number>>;
+  /** Variables by name. Families of them are {@link StreamModule.variablePrefixes}. */
+  readonly variables?: Readonly<Record<string, StreamVariable>>;
 }
 
 export interface ControlManifest extends Manifest {
@@ -88,6 +98,10 @@ export interface TlsSettings extends SecureContextOptions {
   readonly clientAuthority?: string;
   /** Absent: clients resume with tickets or not at all. */
   readonly sessions?: TlsSessions;
+  /** Milliseconds for the handshake; absent: as long as the engine waits for a request. */
+  readonly handshakeTimeout?: number;
+  /** Protocols by ALPN, the one it likes best first; absent: those of the engine. */
+  readonly alpn?: readonly string[];
   /** Further keys in the form of `ticketKeys`, for tickets that were encrypted with them; clients get new ones then. */
   readonly formerTicketKeys?: readonly Buffer[];
 }
@@ -123,7 +137,20 @@ export interface HttpModule extends Lifecycle {
   readonly variablePrefixes?: Readonly<Record<string, VariablePrefix>>;
 }
 
-export type ModuleKind = 'core' | 'http' | 'control' | 'helper';
+/** What a stream module may implement. Directives in the context `stream upstream` are for balancers as those in `upstream` are. */
+export interface StreamModule extends Lifecycle {
+  /** Called once for each server when the tree changes. Nothing returned: nothing runs there. */
+  compile?(scope: StreamScope): StreamHandlers | undefined;
+  /** Called once for each server that listens with TLS; the first module that returns something decides. */
+  compileTls?(scope: StreamScope): TlsSettings | undefined;
+  /** See {@link HttpModule.compileVariables}. */
+  compileVariables?(directive: Directive, context: DefinitionContext<StreamSession>): Readonly<Record<string, StreamVariable>> | undefined;
+  balancer?(scope: UpstreamScope): BalancingMethod | undefined;
+  readonly variables?: Readonly<Record<string, StreamVariable>>;
+  readonly variablePrefixes?: Readonly<Record<string, StreamVariablePrefix>>;
+}
+
+export type ModuleKind = 'core' | 'http' | 'stream' | 'control' | 'helper';
 /** A service, as a constructor asks for it. */
 type ServiceClass = abstract new (...args: never[]) => object;
 /**
@@ -138,7 +165,12 @@ export interface ModuleClass {
 }
 export interface ModuleDeclaration {
   readonly kind: ModuleKind;
-  readonly manifest: Manifest & Partial<HttpManifest> & Partial<ControlManifest> & Partial<HelperManifest>;
+  readonly manifest: Manifest &
+    Partial<Omit<HttpManifest, 'phases' | 'variables'>> & {
+      readonly phases?: Partial<Record<Phase | StreamPhase | 'header' | 'log', number>>;
+      readonly variables?: Readonly<Record<string, Getter<never>>>;
+    } & Partial<ControlManifest> &
+    Partial<HelperManifest>;
 }
 
 const DECLARATION = Symbol.for('srv:module');
@@ -153,6 +185,8 @@ function declare(declaration: ModuleDeclaration) {
 
 /** A feature of the HTTP engine. */
 export const httpModule = (manifest: HttpManifest) => declare({ kind: 'http', manifest });
+/** A feature of the stream engine. */
+export const streamModule = (manifest: StreamManifest) => declare({ kind: 'stream', manifest });
 /** Routes of the REST API. */
 export const controlModule = (manifest: ControlManifest) => declare({ kind: 'control', manifest: { plane: 'control', ...manifest } });
 /** A process of its own beside the data plane. */

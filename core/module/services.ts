@@ -8,13 +8,14 @@ import type { ActionContext, Call, Preconditions } from './control.js';
 import type { ExplainNotes } from './explain.js';
 import type { ConnectionEnd, ErrorBody, Handler, HttpHandlers, HttpRequest, Result, Scope, Template } from './http.js';
 import type { WorkerStatistics } from './server-status.js';
+import type { StreamSession } from './stream.js';
 import type { Block, Directive, NewDirective } from './tree.js';
 
 export type LogLevel = 'debug' | 'info' | 'notice' | 'warn' | 'error' | 'crit' | 'alert' | 'emerg';
 
-/** The error log. Lines look like nginx's: the module's name, then `text`; `request` adds client, server, request line and request id. */
+/** The error log. Lines look like nginx's: the module's name, then `text`, then what is known of a request or session: client, server, upstream. */
 export abstract class Log {
-  abstract write(level: LogLevel, text: string, request?: HttpRequest): void;
+  abstract write(level: LogLevel, text: string, subject?: HttpRequest | StreamSession): void;
   abstract enabled(level: LogLevel): boolean;
 }
 

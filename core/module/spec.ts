@@ -95,7 +95,10 @@ export interface ArgType<T, J = unknown> {
  * - `if in server`, `if in location`: the block of `if` in a server, and in a location (NGX_HTTP_SIF_CONF, NGX_HTTP_LIF_CONF). The directive
  *   `if` itself has two specs, `{ name: 'if', in: ['server'], block: 'if in server' }` and one of the other pair.
  * - `limit_except`: the block of `limit_except` in a location.
- * - `upstream`: the block of `upstream`, of either traffic engine.
+ * - `upstream`: the block of `upstream` in `http`.
+ * - `stream`, `stream server`, `stream upstream`: the block of the stream engine, and those of `server` and `upstream` in it.
+ *
+ * Directives of contexts whose name begins with `stream` have variables of sessions, those of all others variables of requests.
  */
 export const CONTEXTS = [
   'main',
@@ -107,10 +110,21 @@ export const CONTEXTS = [
   'if in location',
   'limit_except',
   'upstream',
+  'stream',
+  'stream server',
+  'stream upstream',
 ] as const;
 
 /** Where a directive may stand: one of {@link CONTEXTS}, or one that a directive of a module opens with `block`. */
 export type ContextName = (typeof CONTEXTS)[number] | (string & {});
+
+/** A traffic engine, by its block in the configuration. */
+export type EngineName = 'http' | 'stream';
+
+/** The engine whose variables the directives of a context have. */
+export function engineOf(context: ContextName): EngineName {
+  return context === 'stream' || context.startsWith('stream ') ? 'stream' : 'http';
+}
 
 /**
  * How an inner level takes a value from outside.

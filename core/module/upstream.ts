@@ -24,16 +24,17 @@ function withoutEffect<T, J>(type: ArgType<T, J>, why: string): ArgType<T, J> {
   };
 }
 
-export const upstreamDirectives = {
-  server: directive({
-    in: ['upstream'],
+/** @param defaultPort of an address without one; undefined: it needs one */
+function serverDirective<const C extends 'upstream' | 'stream upstream'>(context: C, defaultPort: number | undefined) {
+  return directive({
+    in: [context],
     many: true,
     keyed: true,
     dynamic: true,
     // With other parameters it is the same member, and so it is in another form of its address.
-    identity: ({ args }) => addressIdentity(args[0]?.text ?? ''),
+    identity: ({ args }) => addressIdentity(args[0]?.text ?? '', defaultPort),
     args: {
-      server: address(HTTP_PORT),
+      server: address(defaultPort),
       weight: param('weight', number({ min: 1, max: 65535 }), 1),
       max_conns: param('max_conns', number({ max: WHOLE }), 0),
       max_fails: param('max_fails', number({ max: WHOLE }), 1),
@@ -61,9 +62,13 @@ export const upstreamDirectives = {
       down: 'Gets no requests.',
       drain: 'Gets only the requests of sessions that it has already.',
     },
-  }),
+  });
+}
+
+export const upstreamDirectives = {
+  server: serverDirective('upstream', HTTP_PORT),
   zone: directive({
-    in: ['upstream'],
+    in: ['upstream', 'stream upstream'],
     args: { name: text('name'), size: optional(size()) },
     doc: 'Keeps the run-time state of the upstream in memory shared by all workers. Without a size, uses the zone of another upstream.',
   }),
@@ -104,6 +109,10 @@ export const queueDirectives = {
 
 /** All that may stand in an `upstream` block of the core. */
 export const upstreamBlockDirectives = { ...upstreamDirectives, ...queueDirectives };
+
+/** `server` in an upstream of `stream`, where nothing is without a port. */
+export const streamServer = serverDirective('stream upstream', undefined);
+
 /** The typed `upstream` block. */
 export type UpstreamConf = Conf<typeof upstreamBlockDirectives>;
 /** One typed `server` line. Times in milliseconds. */
@@ -111,10 +120,10 @@ export type ServerLine = ConfValue<typeof upstreamDirectives.server>[number];
 /** Reads and writes `server` lines. */
 export const serverLines = new DirectiveCodec('server', upstreamDirectives.server);
 
-/** Of what is no address, the text: its refusal comes later. In `stream` nothing is without a port. */
-function addressIdentity(text: string): string {
+/** Of what is no address, the text: it is rejected later. */
+function addressIdentity(text: string, defaultPort: number | undefined): string {
   try {
-    return canonicalAddress(parseAddress(text, HTTP_PORT));
+    return canonicalAddress(parseAddress(text, defaultPort));
   } catch (error) {
     if (error instanceof AddressError) return text;
     throw error;

@@ -10,6 +10,10 @@ export interface ConnectionCounters {
   readonly own: number;
   countAccepted(): void;
   countHandled(): void;
+  countClosed(): void;
+  /** @param isReused the client has resumed a session of TLS */
+  countHandshake(isReused: boolean): void;
+  countFailedHandshake(): void;
 }
 
 /** Decides which connections one thread accepts, whatever protocol they speak: worker_connections is one limit for all traffic engines. */

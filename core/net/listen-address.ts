@@ -13,11 +13,17 @@ export interface ListenAddress {
 }
 
 /** The address of a `listen` line: `127.0.0.1:80`, `[::1]:80`, `*`, `80`, `unix:/run/x`. */
-export const listenAddress: ArgType<ListenAddress> = argType({
-  kind: 'text',
-  form: 'address',
-  parse: (target, context) => parseListenAddress(target, (relative) => context.path(relative)),
-});
+export const listenAddress = addressArgument('80');
+/** The same in `stream`, where a port has to be given. */
+export const streamListenAddress = addressArgument(undefined);
+
+function addressArgument(defaultPort: string | undefined): ArgType<ListenAddress> {
+  return argType({
+    kind: 'text',
+    form: 'address',
+    parse: (target, context) => parseListenAddress(target, (relative) => context.path(relative), defaultPort),
+  });
+}
 
 const ADDRESS_HINT = 'an address is written like 80, 127.0.0.1:80, [::1]:80, *:80 or unix:/path/of/socket';
 
@@ -26,8 +32,15 @@ function refusal(what: string, target: string): ArgError {
   return new ArgError(`${what} in "${target}" of the "listen" directive`, ADDRESS_HINT);
 }
 
-/** @throws ArgError in nginx's wording */
-export function parseListenAddress(target: string, path: (relative: string) => string): ListenAddress {
+/**
+ * @param defaultPort undefined: a port has to be given
+ * @throws ArgError in nginx's wording
+ */
+export function parseListenAddress(
+  target: string,
+  path: (relative: string) => string,
+  defaultPort: string | undefined = '80',
+): ListenAddress {
   if (target.startsWith('unix:')) {
     if (target.length === 5) throw refusal('no path in the unix domain socket', target);
     const socket = path(target.slice(5));
@@ -37,7 +50,8 @@ export function parseListenAddress(target: string, path: (relative: string) => s
   if (/^\d+(?:-\d+)?$/.test(target)) return { host: '0.0.0.0', ...parsePorts(target, target), socket: undefined };
   const match = /^(?:\[([^\]]*)\]|([^:[]+))(?::(.*))?$/s.exec(target);
   if (!match) throw refusal('invalid host', target);
-  const [, v6, v4 = '', portText = '80'] = match;
+  const [, v6, v4 = '', portText = defaultPort] = match;
+  if (portText === undefined) throw refusal('no port', target);
   const ports = parsePorts(portText, target);
   if (v6 !== undefined) {
     if (isIP(v6) !== 6) throw refusal('invalid IPv6 address', target);

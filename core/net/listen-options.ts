@@ -9,7 +9,7 @@ import { PRIVATE_PATH_LENGTH } from './socket-file.js';
 
 /** One `listen` line. */
 export interface ListenOptions {
-  /** What a socket is bound to, and what two lines share when it is the same: `0.0.0.0:80`, `[::]:80`, `unix:/run/x`. */
+  /** What a socket is bound to, and what two lines share when it is the same: `0.0.0.0:80`, `[::]:80`, `unix:/run/x`, `0.0.0.0:53 udp`. */
   readonly address: string;
   readonly host: string;
   readonly port: number;
@@ -17,6 +17,8 @@ export interface ListenOptions {
   readonly path: string | undefined;
   readonly defaultServer: boolean;
   readonly secure: boolean;
+  /** It takes datagrams in place of connections. */
+  readonly udp: boolean;
   readonly backlog: number | undefined;
   readonly ipv6Only: boolean;
   /** so_keepalive; undefined: off. */
@@ -64,13 +66,44 @@ const SOCKET_OPTIONS: Readonly<Record<string, SocketOption>> = {
 /** Without a value; every worker has a socket of its own with SO_REUSEPORT in any case. */
 const SOCKET_WORDS = new Set(['reuseport', 'bind', 'deferred']);
 
+/** The engine that a line is for: each has parameters of its own. */
+interface Dialect {
+  readonly defaultPort: string | undefined;
+  readonly words: Readonly<Record<string, (options: Parameters) => void>>;
+  readonly hint: string;
+}
+
+const SOCKET_HINT = 'proxy_protocol, backlog=number, ipv6only=on|off, so_keepalive=on|off, mode=0660';
+
+const HTTP: Dialect = {
+  defaultPort: '80',
+  words: { http2: (options) => (options.http2 = true) },
+  hint: `accepted: default_server, ssl, http2, ${SOCKET_HINT}`,
+};
+
+const STREAM: Dialect = {
+  defaultPort: undefined,
+  words: { udp: (options) => (options.udp = true) },
+  hint: `accepted: default_server, ssl, udp, ${SOCKET_HINT}`,
+};
+
+/** What may follow the address in `stream`: `udp`, `ssl`, `backlog=511`. */
+export const streamListenParameter: ArgType<string> = argType({
+  kind: 'text',
+  form: 'parameter',
+  parse(parameter) {
+    applyParameter(parameter, defaultParameters(), STREAM);
+    return parameter;
+  },
+});
+
 /** What may follow the address: `ssl`, `backlog=511`. */
 export const listenParameter: ArgType<string> = argType({
   kind: 'text',
   form: 'parameter',
   parse(parameter, { warn }) {
     if (parameter === 'http2') warn?.('the "listen ... http2" directive is deprecated, use the "http2" directive instead');
-    applyParameter(parameter, defaultParameters());
+    applyParameter(parameter, defaultParameters(), HTTP);
     return parameter;
   },
 });
@@ -80,15 +113,26 @@ export const listenParameter: ArgType<string> = argType({
  * @throws ArgError in nginx's wording.
  */
 export function parseListen(args: readonly string[], path: (relative: string) => string): ListenOptions[] {
+  return parseLine(args, path, HTTP);
+}
+
+/** As {@link parseListen}, for a line of `stream`. */
+export function parseStreamListen(args: readonly string[], path: (relative: string) => string): ListenOptions[] {
+  return parseLine(args, path, STREAM);
+}
+
+function parseLine(args: readonly string[], path: (relative: string) => string, dialect: Dialect): ListenOptions[] {
   const [target = '', ...parameters] = args;
-  const { host, port: first, lastPort, socket } = parseListenAddress(target, path);
+  const { host, port: first, lastPort, socket } = parseListenAddress(target, path, dialect.defaultPort);
   const options = defaultParameters();
-  for (const parameter of parameters) applyParameter(parameter, options);
+  for (const parameter of parameters) applyParameter(parameter, options, dialect);
+  if (options.udp) assertForDatagrams(parameters);
   if (options.mode !== undefined) assertModeFits(socket, target);
   const shownHost = host.includes(':') && socket === undefined ? `[${host}]` : host;
   const listens: ListenOptions[] = [];
   for (let port = first; port <= lastPort; port++) {
-    const address = socket === undefined ? `${shownHost}:${port}` : `unix:${socket}`;
+    const bound = socket === undefined ? `${shownHost}:${port}` : `unix:${socket}`;
+    const address = options.udp ? `${bound} udp` : bound;
     listens.push({ address, host, port, path: socket, ...options });
   }
   return listens;
@@ -97,6 +141,7 @@ export function parseListen(args: readonly string[], path: (relative: string) =>
 interface Parameters {
   defaultServer: boolean;
   secure: boolean;
+  udp: boolean;
   backlog: number | undefined;
   ipv6Only: boolean;
   keepAlive: KeepAlive | undefined;
@@ -110,6 +155,7 @@ function defaultParameters(): Parameters {
   return {
     defaultServer: false,
     secure: false,
+    udp: false,
     backlog: undefined,
     ipv6Only: true,
     keepAlive: undefined,
@@ -120,23 +166,29 @@ function defaultParameters(): Parameters {
   };
 }
 
-function applyParameter(parameter: string, options: Parameters): void {
+function applyParameter(parameter: string, options: Parameters, dialect: Dialect): void {
   if (parameter === 'default_server' || parameter === 'default') options.defaultServer = true;
   else if (parameter === 'ssl') options.secure = true;
   else if (parameter === 'proxy_protocol') options.proxyProtocol = true;
-  else if (parameter === 'http2') options.http2 = true;
+  else if (Object.hasOwn(dialect.words, parameter)) dialect.words[parameter]?.(options);
   else {
     const [, key = '', value = ''] = /^([^=]*)=(.*)$/s.exec(parameter) ?? [];
     const option = Object.hasOwn(SOCKET_OPTIONS, key) ? SOCKET_OPTIONS[key] : undefined;
     if (option === undefined && !SOCKET_WORDS.has(parameter)) {
-      throw new ArgError(
-        `invalid parameter "${parameter}"`,
-        'accepted: default_server, ssl, http2, proxy_protocol, backlog=number, ipv6only=on|off, so_keepalive=on|off, mode=0660',
-      );
+      throw new ArgError(`invalid parameter "${parameter}"`, dialect.hint);
     }
     option?.(parameter, value, options);
     options.setsSocket = true;
   }
+}
+
+/** What a socket without connections cannot have. */
+const OF_CONNECTIONS = /^(?:ssl|proxy_protocol|backlog=|fastopen=|so_keepalive=|deferred|accept_filter=)/;
+
+function assertForDatagrams(parameters: readonly string[]): void {
+  const wrong = parameters.find((parameter) => OF_CONNECTIONS.test(parameter));
+  if (wrong === undefined) return;
+  throw new ArgError(`"${wrong.replace(/=.*/s, '')}" parameter is incompatible with "udp"`);
 }
 
 function parseCount(name: string, parameter: string, value: string, least: number): number {

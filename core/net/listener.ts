@@ -1,14 +1,16 @@
 import { systemErrorText } from '../module/system-error.js';
 import net, { type Server, type Socket } from 'node:net';
 import { setImmediate, setTimeout } from 'node:timers/promises';
-import { acceptInto } from './accept.js';
+import { acceptInto, type SocketReads } from './accept.js';
 import { AcceptedConnection } from './accepted-connection.js';
 import type { ListenOptions } from './listen-options.js';
+import type { ReadBuffers } from './buffers.js';
 import type { NetContext } from './net-context.js';
 import { Http2Preface } from './prelude/http2-preface.js';
 import type { Prelude, PreludeEnd } from './prelude/prelude.js';
 import { ProxyProtocol } from './prelude/proxy-protocol.js';
 import { TlsHandshake } from './prelude/tls-handshake.js';
+import { ReadMemory } from './read-memory.js';
 import { attach, onData, onRead, type ClientSocket, type SocketUser } from './socket-user.js';
 import { SocketFile } from './socket-file.js';
 import type { TlsIdentities } from './tls-identity.js';
@@ -27,6 +29,8 @@ export interface ConnectionServer extends TlsIdentities {
   admit(socket: Socket): boolean;
   /** Milliseconds for each prelude. */
   readonly preludeTimeout: number;
+  /** It runs the preludes itself, and gives each socket memory of its own to read into. */
+  readonly runsPreludes?: true;
   /** An admitted connection ended in a prelude. */
   onPreludeFailed(): void;
   /**
@@ -48,6 +52,8 @@ export class Listener implements PreludeEnd {
   /** What each connection goes through, in order. */
   #row: readonly ((connection: AcceptedConnection) => Prelude)[] = [];
   #options: ListenOptions;
+  /** Where the reads of the next connection go. */
+  readonly #reads: () => SocketReads;
   /** Of a unix socket with a mode. */
   #file: SocketFile | undefined;
 
@@ -57,6 +63,8 @@ export class Listener implements PreludeEnd {
     private readonly engine: ConnectionServer,
   ) {
     this.#options = options;
+    const shared = { buffer: context.buffers.shared, callback: onRead };
+    this.#reads = engine.runsPreludes ? () => ownReads(context.buffers) : () => shared;
     this.configure(options);
   }
 
@@ -64,13 +72,14 @@ export class Listener implements PreludeEnd {
   configure(options: ListenOptions): void {
     const { context, engine } = this;
     const row: ((connection: AcceptedConnection) => Prelude)[] = [];
+    if (options.mode !== undefined && options.mode !== this.#options.mode) this.#changeMode(options.mode);
+    this.#options = options;
+    this.#row = row;
+    if (engine.runsPreludes) return;
     if (options.proxyProtocol) row.push((connection) => new ProxyProtocol(connection, context, this));
     if (options.secure) row.push((connection) => new TlsHandshake(connection, context, this, engine));
     // Over TLS it is agreed on by ALPN.
     if (options.http2 && !options.secure) row.push((connection) => new Http2Preface(connection, context, this));
-    if (options.mode !== undefined && options.mode !== this.#options.mode) this.#changeMode(options.mode);
-    this.#options = options;
-    this.#row = row;
   }
 
   /** It is closed, and has no connections that are not the engine's. */
@@ -189,8 +198,7 @@ export class Listener implements PreludeEnd {
       this.#accept(socket);
     });
     // What TLS wraps has to be a socket of the usual kind.
-    if (!this.#options.secure)
-      server.once('listening', () => acceptInto(server, this.context.buffers.shared, onRead, (socket) => this.#accept(socket)));
+    if (!this.#options.secure) server.once('listening', () => acceptInto(server, this.#reads, (socket) => this.#accept(socket)));
     return server;
   }
 
@@ -227,4 +235,9 @@ export class Listener implements PreludeEnd {
     if (connection.secure) socket.on('data', onData);
     if (rest !== undefined) socket.client.onData(rest, false);
   }
+}
+
+function ownReads(buffers: ReadBuffers): SocketReads {
+  const memory = new ReadMemory(buffers);
+  return { buffer: () => memory.next(), callback: onRead, memory };
 }

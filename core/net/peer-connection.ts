@@ -1,6 +1,7 @@
 import net, { type Socket } from 'node:net';
 import { systemErrorText } from '../module/system-error.js';
 import { isOutOfDescriptors } from './descriptors.js';
+import { ReadMemory } from './read-memory.js';
 import type { ConnectTarget, TlsClient } from './tls-client.js';
 import type { Timed } from './timers.js';
 import type { NetContext } from './net-context.js';
@@ -34,9 +35,9 @@ export class PeerConnection implements Timed {
   connected = false;
   /** There was no descriptor for it: the member has nothing to do with that. */
   outOfDescriptors = false;
+  /** What it reads into, unless it speaks TLS. */
+  readonly memory: ReadMemory;
   #reason = '';
-  #own: Buffer | undefined = undefined;
-  #wantsOwn = false;
   #onIdleClosed: ((connection: PeerConnection) => void) | undefined = undefined;
 
   constructor(
@@ -48,6 +49,7 @@ export class PeerConnection implements Timed {
     readonly tlsName: string,
   ) {
     this.createdAt = context.clock.now;
+    this.memory = new ReadMemory(context.buffers);
     const { address } = peer;
     const target = 'path' in address ? { path: address.path } : targetOf(address);
     if (tls !== undefined) this.socket = tls.connect(target, peer, tlsName, () => this.#ready());
@@ -57,7 +59,7 @@ export class PeerConnection implements Timed {
           ...target,
           noDelay: true,
           allowHalfOpen: true,
-          onread: { buffer: () => this.#buffer(), callback: (length, buffer) => this.#read(length, buffer) },
+          onread: { buffer: () => this.memory.next(), callback: (length, buffer) => this.#read(length, buffer) },
         },
         () => this.#ready(),
       );
@@ -76,19 +78,16 @@ export class PeerConnection implements Timed {
 
   /** The body that follows is large: reads get memory that may be kept. */
   wantOwnBuffers(): void {
-    this.#wantsOwn = true;
+    this.memory.useOwn(true);
   }
 
-  /** The buffer of the last read is still needed; it comes back through `ReadBuffers.give`. Undefined: it was the shared one. */
+  /** See {@link ReadMemory.keep}. */
   keepBuffer(): Buffer | undefined {
-    const kept = this.#own;
-    this.#own = undefined;
-    return kept;
+    return this.memory.keep();
   }
 
-  /** The bytes of the last read lie in memory of this connection alone. */
   get hasOwnBuffer(): boolean {
-    return this.#own !== undefined;
+    return this.memory.isOwn;
   }
 
   /** Between two requests: back to the shared buffer. */
@@ -97,9 +96,7 @@ export class PeerConnection implements Timed {
     // How long it may be idle is the pool's business.
     this.context.timers.disarm(this);
     this.#onIdleClosed = onClosed;
-    this.#wantsOwn = false;
-    if (this.#own !== undefined) this.context.buffers.give(this.#own);
-    this.#own = undefined;
+    this.memory.useOwn(false);
   }
 
   reuse(user: PeerUser): void {
@@ -146,14 +143,8 @@ export class PeerConnection implements Timed {
     this.user?.onConnected();
   }
 
-  #buffer(): Buffer {
-    if (!this.#wantsOwn) return this.context.buffers.shared;
-    return (this.#own ??= this.context.buffers.take());
-  }
-
   #read(length: number, buffer: Uint8Array): boolean {
-    const borrowed = buffer === this.context.buffers.shared;
-    this.#deliver((buffer as Buffer).subarray(0, length), borrowed || this.#own !== undefined);
+    this.#deliver((buffer as Buffer).subarray(0, length), true);
     return true;
   }
 

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { ReadMemory } from './read-memory.js';
 
 /** Handles the bytes and the end of a client's socket. Another user takes the socket over by a single store, see {@link ClientSocket}. */
 export interface SocketUser {
@@ -13,6 +14,8 @@ export interface SocketUser {
 /** A socket that knows its user: the handlers below are shared by all sockets, so none costs a closure. */
 export interface ClientSocket extends Socket {
   client?: SocketUser | undefined;
+  /** What it reads into, if that is not the buffer that all sockets share. */
+  memory?: ReadMemory | undefined;
 }
 
 /** Sends what happens on a socket to its user. Bytes come from elsewhere, see {@link onData} and {@link onRead}. */
@@ -37,7 +40,7 @@ export function onData(this: ClientSocket, chunk: Buffer): void {
   this.client?.onData(chunk, false);
 }
 
-/** Of sockets that read into the buffer that all of them share. */
+/** Of sockets that read into memory of ours. */
 export function onRead(this: ClientSocket, length: number, buffer: Buffer): boolean {
   this.client?.onData(buffer.subarray(0, length), true);
   return true;

@@ -41,8 +41,8 @@ export class BlockChanges {
     private readonly options: BlockOptions,
   ) {
     this.names = new Map(names);
-    this.#plan = new ZonePlan(change.after, this.#reader, context.args, options.zoneLines);
-    this.#methods = new Methods(change.modules, change.warn);
+    this.#plan = new ZonePlan(change.after, this.#reader, context.args, options.zoneLines, options.engine);
+    this.#methods = new Methods(change.modules, options.engine, change.warn);
   }
 
   /** @param touched ids of blocks @throws ConfigErrors */
@@ -81,7 +81,7 @@ export class BlockChanges {
   async #prepareBlock(directive: Directive): Promise<Prepared> {
     const choice = await this.#choiceOf(directive);
     const name = directive.args[0]?.text ?? '';
-    const conf = this.#reader.read({ context: 'upstream', block: directive.block }, undefined, this.context.args);
+    const conf = this.#reader.read({ context: this.options.engine.context, block: directive.block }, undefined, this.context.args);
     const known = this.blocks.get(directive.id);
     if (known !== undefined && known.name === name && known.livesIn(choice)) return this.#prepareKnown(known, directive, conf);
     if (known !== undefined) this.#retire(known);

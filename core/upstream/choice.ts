@@ -1,5 +1,6 @@
 import type { Pick, UpstreamPeer } from '../module/balancer.js';
 import type { HttpRequest } from '../module/http.js';
+import type { StreamSession } from '../module/stream.js';
 import type { Peer } from './peer.js';
 
 /** The choice of members for one request: which ones are out of the question by now. */
@@ -11,7 +12,10 @@ export class Choice implements Pick {
   claimed: Peer | undefined = undefined;
   state: unknown = undefined;
 
-  constructor(readonly request: HttpRequest | undefined) {}
+  constructor(
+    readonly request: HttpRequest | undefined,
+    readonly session?: StreamSession,
+  ) {}
 
   /** Forgets which members could not be had: they may be there by now. */
   restart(): void {

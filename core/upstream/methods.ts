@@ -8,6 +8,7 @@ import type { Directives } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
 import type { ChosenMethod } from './balancer.js';
 import type { ChosenAffinity } from './member-bindings.js';
+import type { UpstreamEngine } from './upstream-engine.js';
 
 type Hooks = Pick<HttpModule, 'balancer' | 'affinity'>;
 
@@ -32,11 +33,12 @@ export class Methods {
 
   constructor(
     private readonly modules: Change['modules'],
+    private readonly engine: UpstreamEngine,
     private readonly warn: (message: string) => void,
   ) {
     this.#modules = Array.from(modules).flatMap(({ name, hooks, declaration }) => {
       const directives = declaration.manifest.directives ?? {};
-      const names = Object.entries(directives).flatMap(([key, spec]) => (spec.in.includes('upstream') ? [spec.name ?? key] : []));
+      const names = Object.entries(directives).flatMap(([key, spec]) => (spec.in.includes(engine.context) ? [spec.name ?? key] : []));
       return hooks.balancer === undefined && hooks.affinity === undefined
         ? []
         : [{ name, hooks, names, reader: new ConfReader(directives) }];
@@ -87,7 +89,7 @@ export class Methods {
   }
 
   #scopeOf(block: Directive, reader: ConfReader<Directives>): UpstreamScope {
-    const conf = reader.read({ context: 'upstream', block: block.block }, undefined, this.modules.args);
+    const conf = reader.read({ context: this.engine.context, block: block.block }, undefined, this.modules.argsOf(this.engine.name));
     return { name: block.args[0]?.text ?? '', conf, directive: block, fail: failAt(block) };
   }
 }

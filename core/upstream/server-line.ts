@@ -1,7 +1,7 @@
 import { readDirective } from '../config/conf.js';
 import { errorAt } from '../config/errors.js';
 import type { RegisteredSpec } from '../config/registry.js';
-import type { ArgContext } from '../module/spec.js';
+import type { AnyArgContext } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
 import type { ServerLine } from '../module/upstream.js';
 import { AddressError, parseAddress, type Address, type ParsedAddress } from '../module/address.js';
@@ -12,7 +12,7 @@ import type { Member, MemberParameters, Peer } from './peer.js';
 /** What `server` lines are read with. */
 export interface LineContext {
   readonly server: RegisteredSpec;
-  readonly args: ArgContext;
+  readonly args: AnyArgContext;
   readonly lookup: HostLookup;
   /** Port of an address without one. Undefined: it needs one. */
   readonly defaultPort: number | undefined;

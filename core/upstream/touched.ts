@@ -1,5 +1,6 @@
 import type { Tree } from '../config/tree.js';
 import type { Change } from '../kernel/follower.js';
+import type { EngineName } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
 
 /** What of the upstream blocks a change concerns. */
@@ -10,45 +11,45 @@ export interface Touched {
   readonly servers: ReadonlyMap<number, ReadonlySet<number>>;
 }
 
-/** The `upstream` blocks of a tree. */
-export function* upstreamsOf(tree: Tree): Generator<Directive> {
-  for (const http of tree.root.named('http')) if (http.block !== undefined) yield* http.block.named('upstream');
+/** The `upstream` blocks of an engine. */
+export function* upstreamsOf(tree: Tree, engine: EngineName): Generator<Directive> {
+  for (const { block } of tree.root.named(engine)) if (block !== undefined) yield* block.named('upstream');
 }
 
 /**
- * Goes by the operations alone, so that it costs what the change is. Only a change of `http` as a whole makes it look at every block.
+ * Goes by the operations alone, so that it costs what the change is. Only a change of the engine's block as a whole makes it look at every block.
  *
  * @param known the blocks in force, by id
  */
-export function touchedBy(change: Change, known: ReadonlyMap<number, { readonly directive: Directive }>): Touched {
+export function touchedBy(change: Change, known: ReadonlyMap<number, { readonly directive: Directive }>, engine: EngineName): Touched {
   const blocks = new Set<number>();
   const servers = new Map<number, Set<number>>();
   for (const operation of change.operations) {
-    if (operation.op === 'root') return everything(change.after, known);
+    if (operation.op === 'root') return everything(change.after, known, engine);
     const id = 'directive' in operation ? operation.directive.id : operation.id;
     const name = 'directive' in operation ? operation.directive.name : change.before.byId(id)?.name;
-    if (name === 'http') return everything(change.after, known);
+    if (name === engine) return everything(change.after, known, engine);
     const parent = operation.op === 'add' ? operation.parent : (change.before.parentOf(id) ?? change.after.parentOf(id))?.id;
     if (known.has(id)) blocks.add(id);
     else if (parent !== undefined && known.has(parent)) {
       if (name !== 'server') blocks.add(parent);
       else servers.set(parent, (servers.get(parent) ?? new Set()).add(id));
-    } else if (name === 'upstream' && isInHttp(change.after, id)) blocks.add(id);
+    } else if (name === 'upstream' && isIn(engine, change.after, id)) blocks.add(id);
   }
   for (const id of blocks) servers.delete(id);
   return { blocks, servers };
 }
 
-function everything(after: Tree, known: ReadonlyMap<number, { readonly directive: Directive }>): Touched {
+function everything(after: Tree, known: ReadonlyMap<number, { readonly directive: Directive }>, engine: EngineName): Touched {
   const blocks = new Set(known.keys());
-  for (const directive of upstreamsOf(after)) {
+  for (const directive of upstreamsOf(after, engine)) {
     if (known.get(directive.id)?.directive === directive) blocks.delete(directive.id);
     else blocks.add(directive.id);
   }
   return { blocks, servers: new Map() };
 }
 
-function isInHttp(tree: Tree, id: number): boolean {
+function isIn(engine: EngineName, tree: Tree, id: number): boolean {
   const path = tree.pathOf(id);
-  return path.length === 2 && path[0]?.name === 'http';
+  return path.length === 2 && path[0]?.name === engine;
 }

@@ -8,6 +8,7 @@ import { UpstreamMemory } from './upstream-memory.js';
 import type { KeepaliveSettings } from './keepalive.js';
 import { recordBytes } from './layout.js';
 import type { Peer } from './peer.js';
+import type { UpstreamEngine } from './upstream-engine.js';
 import { ZoneFullError } from './zone-full-error.js';
 import type { ZoneChoice, ZoneLines } from './zone-plan.js';
 
@@ -19,6 +20,7 @@ export interface ServerInForce {
 
 /** What the upstreams of one thread are made with. */
 export interface BlockOptions {
+  readonly engine: UpstreamEngine;
   readonly zones: ZoneSet;
   /** Whether this thread owns the upstreams in zones. */
   readonly owner: boolean;
@@ -64,7 +66,7 @@ export class UpstreamBlock {
   ): UpstreamBlock {
     const name = directive.args[0]?.text ?? '';
     const owner = options.owner || choice === undefined;
-    const zone = choice && options.zones.open(choice.name, choice.size, 'upstream');
+    const zone = choice && options.zones.open(choice.name, choice.size, options.engine.context);
     const memory = memoryIn(zone ?? privateZone(name, members), directive, owner, options.workers);
     if (memory === undefined) {
       if (zone !== undefined) options.zones.close(zone);

@@ -1,5 +1,6 @@
 import type { HttpRequest } from '../module/http.js';
 import type { PeerState } from '../module/services.js';
+import type { StreamSession } from '../module/stream.js';
 import type { Clock } from '../net/clock.js';
 import type { TimerWheel } from '../net/timers.js';
 import { Attempts } from './attempts.js';
@@ -128,7 +129,16 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
 
   /** What the members for a request are chosen with; undefined: not needed before one of them has failed. */
   choiceFor(request: HttpRequest): Choice | undefined {
-    return this.#balancer === undefined && this.#bindings === undefined ? undefined : new Choice(request);
+    return this.#choosesBySubject ? new Choice(request) : undefined;
+  }
+
+  /** As {@link choiceFor}. */
+  choiceForSession(session: StreamSession): Choice | undefined {
+    return this.#choosesBySubject ? new Choice(undefined, session) : undefined;
+  }
+
+  get #choosesBySubject(): boolean {
+    return this.#balancer !== undefined || this.#bindings !== undefined;
   }
 
   /** Where requests wait for which no member can be chosen. Undefined: they do not. */

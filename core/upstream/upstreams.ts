@@ -20,9 +20,12 @@ import { prepareServers } from './server-changes.js';
 import { SharedParameters, type LineContext } from './server-line.js';
 import { touchedBy, upstreamsOf, type Touched } from './touched.js';
 import type { BlockOptions, UpstreamBlock } from './upstream-block.js';
+import { HTTP_UPSTREAMS, type UpstreamEngine } from './upstream-engine.js';
 import { upstreamKey } from './upstream-key.js';
 
 export interface UpstreamSetOptions {
+  /** Default: HTTP. */
+  readonly engine?: UpstreamEngine;
   /** `master`: owns the upstreams in zones, carries no traffic. `worker`: attaches to them. `alone`: no other thread (a check, the control plane). */
   readonly role: 'master' | 'worker' | 'alone';
   /** 0-based number of this worker. */
@@ -39,9 +42,6 @@ export interface UpstreamSetOptions {
   readonly watch?: MemberWatch | undefined;
   readonly lookup?: HostLookup;
 }
-
-/** Of a `server` line without a port. */
-const HTTP_PORT = 80;
 
 /** The `upstream` blocks in force: finds upstreams for traffic and shows them to modules. Follows the tree one member at a time. */
 export class UpstreamSet extends Upstreams implements Follower {
@@ -61,6 +61,7 @@ export class UpstreamSet extends Upstreams implements Follower {
   readonly #lookup: HostLookup;
 
   constructor({
+    engine = HTTP_UPSTREAMS,
     role,
     worker = 0,
     workers,
@@ -81,7 +82,7 @@ export class UpstreamSet extends Upstreams implements Follower {
       ...(onBalancerError && { onBalancerError }),
       ...(watch && { watch }),
     };
-    this.#options = { zones, owner: role !== 'worker', workers, upstream, zoneLines: new WeakMap() };
+    this.#options = { engine, zones, owner: role !== 'worker', workers, upstream, zoneLines: new WeakMap() };
     this.#lookup = lookup;
     this.#implicit = new ImplicitUpstreams({ ...upstream, owner: true, keepalive: DEFAULT_KEEPALIVE }, lookup);
   }
@@ -141,7 +142,7 @@ export class UpstreamSet extends Upstreams implements Follower {
   async prepare(change: Change): Promise<Prepared> {
     this.#refused = undefined;
     this.#reclaim();
-    const touched = touchedBy(change, this.#blocks);
+    const touched = touchedBy(change, this.#blocks, this.#engine.name);
     const parts: Prepared[] = [];
     const abort = (): void => {
       for (const part of parts.toReversed()) part.abort();
@@ -152,7 +153,7 @@ export class UpstreamSet extends Upstreams implements Follower {
       if (touched.blocks.size > 0) parts.push(await this.#prepareBlocks(change, touched.blocks));
     } catch (error) {
       abort();
-      const names = Array.from(upstreamsOf(change.after), ({ args }) => upstreamKey(args[0]?.text ?? ''));
+      const names = Array.from(upstreamsOf(change.after, this.#engine.name), ({ args }) => upstreamKey(args[0]?.text ?? ''));
       this.#refused = { names: new Set(names), error };
       throw error;
     }
@@ -215,9 +216,14 @@ export class UpstreamSet extends Upstreams implements Follower {
   }
 
   #contextOf({ modules }: Change): LineContext {
-    const server = modules.registry.find('upstream', 'server');
-    if (server === undefined) throw new Error('no module declares "server" in upstream');
-    return { server, args: modules.args, lookup: remembering(this.#lookup), defaultPort: HTTP_PORT, parameters: new SharedParameters() };
+    const { name, context, defaultPort } = this.#engine;
+    const server = modules.registry.find(context, 'server');
+    if (server === undefined) throw new Error(`no module declares "server" in ${context}`);
+    return { server, args: modules.argsOf(name), lookup: remembering(this.#lookup), defaultPort, parameters: new SharedParameters() };
+  }
+
+  get #engine(): UpstreamEngine {
+    return this.#options.engine;
   }
 
   #viewOf({ upstream, directive, zone }: UpstreamBlock): UpstreamView {

@@ -2,11 +2,12 @@ import type { ConfReader } from '../config/conf.js';
 import { ownDirective } from '../config/conf.js';
 import { errorAt } from '../config/errors.js';
 import type { Tree } from '../config/tree.js';
-import type { ArgContext } from '../module/spec.js';
+import type { AnyArgContext } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
 import type { upstreamBlockDirectives } from '../module/upstream.js';
 import { MAX_SIZE } from '../zone/zone-layout.js';
 import { upstreamsOf } from './touched.js';
+import type { UpstreamEngine } from './upstream-engine.js';
 
 /** nginx wants eight pages. */
 const MIN_SIZE = 8 * 4096;
@@ -33,10 +34,11 @@ export class ZonePlan {
   constructor(
     tree: Tree,
     private readonly reader: ConfReader<typeof upstreamBlockDirectives>,
-    private readonly args: ArgContext,
+    private readonly args: AnyArgContext,
     private readonly lines: ZoneLines,
+    private readonly engine: UpstreamEngine,
   ) {
-    for (const directive of upstreamsOf(tree)) {
+    for (const directive of upstreamsOf(tree, engine.name)) {
       const zone = this.#read(directive);
       if (zone?.size !== undefined && !this.#sizes.has(zone.name)) this.#sizes.set(zone.name, zone.size);
     }
@@ -73,7 +75,7 @@ export class ZonePlan {
     if (line === undefined) return undefined;
     const known = this.lines.get(line);
     if (known !== undefined) return known;
-    const { zone } = this.reader.read({ context: 'upstream', block }, undefined, this.args);
+    const { zone } = this.reader.read({ context: this.engine.context, block }, undefined, this.args);
     if (zone !== undefined) this.lines.set(line, zone);
     return zone;
   }

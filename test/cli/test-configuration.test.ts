@@ -78,8 +78,12 @@ test('what is suggested may stand there, or it is said where', async (t) => {
   };
   t.deepEqual(await hints('nope x;'), []);
   t.deepEqual(await hints('worker_proceses 1;'), ['did you mean "worker_processes"?']);
-  t.deepEqual(await hints('proxy_pas x;'), ['did you mean "proxy_pass"? It may stand in: location, if in location, limit_except']);
-  t.deepEqual(await hints('access_log x;'), ['it may stand in: http, server, location, if in location, limit_except']);
+  t.deepEqual(await hints('proxy_pas x;'), [
+    'did you mean "proxy_pass"? It may stand in: location, if in location, limit_except, stream server',
+  ]);
+  t.deepEqual(await hints('access_log x;'), [
+    'it may stand in: http, server, location, if in location, limit_except, stream, stream server',
+  ]);
 });
 
 test('a warning is told at -t, and stands once in the log of a start', async (t) => {

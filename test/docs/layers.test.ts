@@ -113,8 +113,18 @@ test('no files of the core import values from each other in a circle', (t) => {
 });
 
 /** `core/http/site`; `core/http/` for the files that join the folders. */
-const folderOf = (path: string): string | undefined => /^core\/http\/(?:[^/]+(?=\/)|)/.exec(path)?.[0];
+const folderOf = (path: string): string | undefined => /^core\/(?:http|stream)\/(?:[^/]+(?=\/)|)/.exec(path)?.[0];
 
-test('the folders of the HTTP engine import each other one way, types as well', (t) => {
+test('the folders of each traffic engine import each other one way, types as well', (t) => {
   t.is(cycleIn(graphOf('core/http', folderOf, () => true)), undefined);
+  t.is(cycleIn(graphOf('core/stream', folderOf, () => true)), undefined);
+});
+
+test('the traffic engines know nothing of each other', (t) => {
+  const strange = [...sourceFiles('core/http'), ...sourceFiles('core/stream')].flatMap((file) =>
+    importsOf(file)
+      .filter(({ target }) => /^core\/(?:http|stream)\//.test(target) && layerOf(target) !== layerOf(file.path))
+      .map(({ target }) => `${file.path} imports ${target}`),
+  );
+  t.deepEqual(strange, []);
 });

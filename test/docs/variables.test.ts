@@ -31,7 +31,8 @@ function defineVariables(variables: HttpVariables, { class: moduleClass, declara
       .map((token) => [token, {}]),
   );
   const instance: HttpModule = new Services().construct(moduleClass, 'a test', provided);
-  for (const [name, getter] of Object.entries({ ...declaration.manifest.variables, ...instance.variables })) variables.define(name, getter);
+  for (const [name, getter] of Object.entries({ ...declaration.manifest.variables, ...instance.variables }))
+    variables.define(name, getter as VariableGetter);
   for (const [prefix, make] of Object.entries(instance.variablePrefixes ?? {})) variables.definePrefix(prefix, make);
 }
 

@@ -91,7 +91,7 @@ const IS_REFUSED: readonly (readonly [what: string, source: PluginSource, reason
       imports: `import { requiredParam, zone } from 'srv/module/args.js';`,
     },
     'directive "greet": a zone cannot be declared in context "location"',
-    'declare it in one of: main, http, upstream',
+    'declare it in one of: main, http, upstream, stream, stream upstream',
   ],
   ['no spec', spec('5'), 'directive "greet": not a directive spec', "write it as directive({ in: ['location'], args: flag() })"],
   [

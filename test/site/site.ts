@@ -5,7 +5,7 @@ import { ConfigTree, IdSource, type TreeOperation } from '../../core/config/tree
 import { FIGURES_SIZE } from '../../core/http/request/figures.js';
 import type { HttpConfiguration } from '../../core/http/site/compiler.js';
 import type { HttpEngine } from '../../core/http/engine.js';
-import type { ServerNames } from '../../core/http/site/server-names.js';
+import type { HttpServerNames } from '../../core/http/site/virtual-server.js';
 import type { Location } from '../../core/http/site/location.js';
 import type { LocationTable } from '../../core/http/site/location-table.js';
 import { assemble } from '../../core/kernel/assembly.js';
@@ -66,7 +66,7 @@ export class Site {
   }
 
   /** The servers of an address by their names. */
-  names(address: string): ServerNames | undefined {
+  names(address: string): HttpServerNames | undefined {
     return this.#engine.groups.get(address)?.names;
   }
 

@@ -100,7 +100,7 @@ export class TestNode {
       before: this.tree,
       after,
       operations,
-      modules: Object.assign([...METHODS], { registry: this.registry, args }),
+      modules: Object.assign([...METHODS], { registry: this.registry, argsOf: () => args }),
     } as unknown as Change;
     const prepared: Prepared[] = [await this.master.prepare(change)];
     for (const [index, worker] of this.workers.entries()) {
@@ -120,7 +120,7 @@ export class TestNode {
     const set = new UpstreamSet({ role: 'worker', worker, zones, ...this.#common });
     const operations = [{ op: 'root', block: this.tree.toData() }] as const;
     const after = ConfigTree.empty.apply(operations);
-    const modules = Object.assign([...METHODS], { registry: this.registry, args });
+    const modules = Object.assign([...METHODS], { registry: this.registry, argsOf: () => args });
     (await set.prepare({ before: ConfigTree.empty, after, operations, modules } as unknown as Change)).commit();
     this.workers.push(set);
     this.workerZones.push(zones);

@@ -27,6 +27,8 @@ export async function allModules(): Promise<readonly DocumentedModule[]> {
 
 const CORE_DOCS: Readonly<Record<string, string>> = {
   srv_core_module: 'Processes, modules, logs and the `events` block.',
+  srv_stream_core_module: 'Streams and their servers (ngx_stream_core_module).',
+  srv_stream_error_log_module: 'The error log of streams.',
   srv_http_core_module: 'HTTP servers, locations, requests and responses (ngx_http_core_module).',
 };
 

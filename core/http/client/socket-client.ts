@@ -1,7 +1,7 @@
 import type { ClientCertificate, ClientConnection, ProxyHeader } from '../../module/http.js';
 import type { AcceptedConnection } from '../../net/accepted-connection.js';
 import type { Connection } from './connection.js';
-import type { ServerNames } from '../site/server-names.js';
+import type { HttpServerNames } from '../site/virtual-server.js';
 import type { HttpVariables } from '../site/variables.js';
 
 /** The address that accepted a connection, as its connections see it. */
@@ -11,7 +11,7 @@ export interface ConnectionListener {
   readonly secure: boolean;
   /** It accepts no more, and its connections end. */
   readonly draining: boolean;
-  readonly names: ServerNames;
+  readonly names: HttpServerNames;
   readonly variables: HttpVariables;
   readonly connections: Set<Connection>;
 }

@@ -3,7 +3,7 @@ import { Explainer, type Explanation, type ExplainQuestion } from '../../module/
 import type { ClientConnection } from '../../module/http.js';
 import { parseRequestHead } from '../../net/http1/request-head.js';
 import { startRequest } from '../client/request-start.js';
-import type { ListenGroup, ListenGroups } from '../listen/listen-groups.js';
+import type { HttpListenGroup, HttpListenGroups } from '../site/virtual-server.js';
 import { run } from '../phases/phase-runner.js';
 import type { RequestListener } from '../request/client-stream.js';
 import type { HttpContext } from '../request/context.js';
@@ -28,7 +28,7 @@ const CANDIDATES = 20;
 
 /** What the configuration in force is read from. */
 interface InForce {
-  readonly groups: () => ListenGroups;
+  readonly groups: () => HttpListenGroups;
   readonly variables: () => HttpVariables;
   /** Absolute path of a unix socket that `listen` names. */
   readonly path: (relative: string) => string;
@@ -78,7 +78,7 @@ export class HttpExplainer extends Explainer {
     return request;
   }
 
-  #listener(group: ListenGroup, notes: Recorder, candidates: number): RequestListener {
+  #listener(group: HttpListenGroup, notes: Recorder, candidates: number): RequestListener {
     return {
       secure: group.options.secure,
       variables: this.inForce.variables(),

@@ -2,12 +2,12 @@ import { isIP } from 'node:net';
 import { ExplainError } from '../../module/explain.js';
 import { ArgError } from '../../module/spec.js';
 import { parseListen } from '../../net/listen-options.js';
-import type { ListenGroup, ListenGroups } from '../listen/listen-groups.js';
+import type { HttpListenGroup, HttpListenGroups } from '../site/virtual-server.js';
 import type { ParsedQuestion } from './question.js';
 
 /** The listener that a request comes to. */
 export interface FoundListener {
-  readonly group: ListenGroup;
+  readonly group: HttpListenGroup;
   readonly why: string;
   /** The client speaks TLS. */
   readonly secure: boolean;
@@ -15,7 +15,7 @@ export interface FoundListener {
 
 /** @throws ExplainError: nothing listens there, or it cannot be told which of several listeners is meant */
 export function findListener(
-  groups: ListenGroups,
+  groups: HttpListenGroups,
   question: ParsedQuestion,
   listen: string | undefined,
   path: (relative: string) => string,
@@ -30,7 +30,7 @@ export function findListener(
 type Found = Omit<FoundListener, 'secure'>;
 
 /** The address as `listen` writes it. */
-function byAddress(groups: ListenGroups, listen: string, path: (relative: string) => string): Found {
+function byAddress(groups: HttpListenGroups, listen: string, path: (relative: string) => string): Found {
   const group = groups.get(addressOf(listen, path));
   if (group === undefined) throw new ExplainError(`nothing listens on ${listen}${known(groups)}`, 'listen');
   return { group, why: 'it is asked for' };
@@ -45,7 +45,7 @@ function addressOf(listen: string, path: (relative: string) => string): string {
   }
 }
 
-function byUrl(groups: ListenGroups, { hostName, port, secure }: ParsedQuestion): Found {
+function byUrl(groups: HttpListenGroups, { hostName, port, secure }: ParsedQuestion): Found {
   const wanted = port ?? (secure === true ? 443 : 80);
   const there = Array.from(groups, ([, group]) => group).filter(({ options }) => options.path === undefined && options.port === wanted);
   const [only, second] = there;
@@ -60,7 +60,7 @@ function byUrl(groups: ListenGroups, { hostName, port, secure }: ParsedQuestion)
 }
 
 /** A URL without a port, of servers that have other ports than those of http and https: it is clear what is meant if there is one listener. */
-function withoutPort(groups: ListenGroups, port: number | undefined, wanted: number, secure: boolean | undefined): Found {
+function withoutPort(groups: HttpListenGroups, port: number | undefined, wanted: number, secure: boolean | undefined): Found {
   const fitting = Array.from(groups, ([, group]) => group).filter(({ options }) => secure === undefined || options.secure === secure);
   const [only, second] = fitting;
   if (port === undefined && only !== undefined && second === undefined)
@@ -70,7 +70,7 @@ function withoutPort(groups: ListenGroups, port: number | undefined, wanted: num
 
 const MOST = 10;
 
-function known(groups: ListenGroups): string {
+function known(groups: HttpListenGroups): string {
   const addresses = Array.from(groups, ([address]) => address);
   if (addresses.length === 0) return ': the configuration has no servers';
   const more = addresses.length > MOST ? ` and ${addresses.length - MOST} more` : '';

@@ -1,12 +1,15 @@
 import type { ExplainedServer } from '../../module/explain.js';
-import type { ListenGroup } from '../listen/listen-groups.js';
-import type { ServerFound } from '../site/server-names.js';
-import type { VirtualServer } from '../site/virtual-server.js';
+import type { ServerFound } from '../../net/server-names.js';
+import type { HttpListenGroup, VirtualServer } from '../site/virtual-server.js';
 import { placeOf } from './place.js';
 import { readable } from './readable.js';
 
 /** Says why a server was found. @param host lower case, without port; empty: none was sent */
-export function explainServer(host: string, { server, captures }: ServerFound, { lines, options, names }: ListenGroup): ExplainedServer {
+export function explainServer(
+  host: string,
+  { server, captures }: ServerFound<VirtualServer>,
+  { lines, options, names }: HttpListenGroup,
+): ExplainedServer {
   const { directive, name } = server;
   const written = Array.from(directive.block?.named('server_name') ?? []).flatMap(({ args }) => args.map(({ text }) => text));
   const isDefault = server === names.defaultServer;

@@ -9,7 +9,7 @@ import { ClientConnection } from '../client/h1/client-connection.js';
 import { Http2Connection } from '../client/h2/http2-connection.js';
 import { SocketClient, type ConnectionListener } from '../client/socket-client.js';
 import type { HttpContext } from '../request/context.js';
-import type { ServerNames } from '../site/server-names.js';
+import type { HttpServerNames } from '../site/virtual-server.js';
 import type { HttpVariables } from '../site/variables.js';
 
 /** One listening address of the HTTP engine: the virtual servers behind it, and the connections it accepted. */
@@ -22,7 +22,7 @@ export class HttpListener implements ConnectionServer, ConnectionListener {
     public options: ListenOptions,
     private readonly context: HttpContext,
     public variables: HttpVariables,
-    public names: ServerNames,
+    public names: HttpServerNames,
   ) {
     this.#listener = new Listener(withHttp2(options, names), context, this);
   }
@@ -50,7 +50,7 @@ export class HttpListener implements ConnectionServer, ConnectionListener {
   }
 
   /** From now on the requests are for these servers. Connections live on; handshakes use the new certificates. */
-  use(options: ListenOptions, names: ServerNames, variables: HttpVariables): void {
+  use(options: ListenOptions, names: HttpServerNames, variables: HttpVariables): void {
     this.options = options;
     this.#listener.configure(withHttp2(options, names));
     this.names = names;
@@ -115,6 +115,6 @@ export class HttpListener implements ConnectionServer, ConnectionListener {
 }
 
 /** What clients may speak without TLS is decided by the default server: the others are chosen by what they say (as in nginx). */
-function withHttp2(options: ListenOptions, { defaultServer }: ServerNames): ListenOptions {
+function withHttp2(options: ListenOptions, { defaultServer }: HttpServerNames): ListenOptions {
   return { ...options, http2: options.http2 || defaultServer.settings.http2 };
 }

@@ -10,7 +10,7 @@ import { RequestUri } from '../../net/http1/uri.js';
 import type { TimerWheel } from '../../net/timers.js';
 import type { RequestFlow } from './client-stream.js';
 import type { Figures } from './figures.js';
-import { Generations } from './generations.js';
+import { Generations } from '../../config/generations.js';
 import type { Admission } from '../../net/admission.js';
 import type { IdleClients } from '../../net/idle-clients.js';
 import { ReadBuffers } from '../../net/buffers.js';

@@ -25,7 +25,7 @@ import { BodyTooLarge } from './body-too-large.js';
 import { contentTypeOf } from '../site/content-types.js';
 import type { ClientStream, RangeSelection, RequestOwner, ResponseSink } from './client-stream.js';
 import { type HttpContext, OwnField } from './context.js';
-import type { Generation } from './generations.js';
+import type { Generation } from '../../config/generations.js';
 import { ForwardedClient } from './forwarded-client.js';
 import { presentHandler } from './handler-failure.js';
 import { HeaderList } from './header-list.js';

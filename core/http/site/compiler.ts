@@ -1,17 +1,18 @@
 import { ErrorCollector } from '../../config/error-collector.js';
 import { errorAt } from '../../config/errors.js';
 import { IdMap, type IdMapDraft } from '../../config/id-map.js';
-import { LayeredMap } from '../../config/layered-map.js';
-import type { Tree } from '../../config/tree.js';
+import { InputUsersDraft, type InputUsers } from '../../config/input-users.js';
 import type { Directive } from '../../module/tree.js';
 import { LocationTable } from './location-table.js';
 import type { Location } from './location.js';
 import { checkPlace } from './place-rules.js';
+import { serverIds } from '../../config/server-places.js';
 import { ScopeNode, type StaysOutside } from '../../config/scope.js';
 import { locationMatch } from './settings.js';
-import { touchedBy, type TouchedBlock, type TreeChange } from './touched.js';
+import { touchedBy, type TouchedBlock, type TreeChange } from '../../config/touched-blocks.js';
 import type { UnitCompiler } from './unit-compiler.js';
 import type { Holdings } from '../../config/holdings.js';
+import type { ServerChange } from '../../net/listen-groups.js';
 import type { VirtualServer } from './virtual-server.js';
 
 /** What the `http` block became. It never changes: a change makes another one that shares what is the same. */
@@ -22,15 +23,7 @@ export interface HttpConfiguration {
   /** By the id of the `server` directive. */
   readonly servers: IdMap<VirtualServer>;
   /** Servers and locations by what they were made of besides their blocks, see {@link Holdings.inputs}. */
-  readonly users: LayeredMap<string, IdMap<true>>;
-}
-
-/** A server that came (without `before`), went (without `after`), or is another one now. */
-export interface ServerChange {
-  readonly before: VirtualServer | undefined;
-  readonly after: VirtualServer | undefined;
-  /** It is new, and stands behind all others. */
-  readonly isLast: boolean;
+  readonly users: InputUsers;
 }
 
 export interface Compiled {
@@ -38,7 +31,7 @@ export interface Compiled {
   /** All servers in the order of the configuration, where they were all looked at. */
   readonly all: readonly VirtualServer[] | undefined;
   /** Otherwise what became of those that the change concerns. */
-  readonly changes: readonly ServerChange[];
+  readonly changes: readonly ServerChange<VirtualServer>[];
   /** What servers and locations held that are out of force now. */
   readonly retired: readonly Holdings[];
 }
@@ -61,9 +54,7 @@ function* heldIn(locations: LocationTable): Generator<Holdings> {
 /** One run of the compiler. */
 export class Compilation {
   readonly #errors = new ErrorCollector();
-  readonly #retired: Holdings[] = [];
-  /** By input, the ids that use it from now on (true) or no longer do (false). */
-  readonly #uses = new Map<string, Map<number, boolean>>();
+  readonly #users = new InputUsersDraft();
 
   constructor(
     private readonly units: UnitCompiler,
@@ -77,8 +68,9 @@ export class Compilation {
   /** @throws ConfigErrors with everything that is wrong */
   run(): Compiled {
     const { previous } = this;
-    const touched = touchedBy(this.change, this.staysOutside, this.again);
-    const compiled = previous === undefined || touched.isEverything ? this.#everything(touched.http) : this.#parts(previous, touched.http);
+    const touched = touchedBy(this.change, 'http', this.staysOutside, this.again);
+    const compiled =
+      previous === undefined || touched.isEverything ? this.#everything(touched.engine) : this.#parts(previous, touched.engine);
     this.#errors.throwIfAny();
     return compiled;
   }
@@ -102,35 +94,35 @@ export class Compilation {
     const servers = IdMap.empty<VirtualServer>().edit();
     for (const server of all) servers.set(server.directive.id, server);
     for (const old of this.previous?.servers.values() ?? []) if (servers.get(old.directive.id) === undefined) this.#retireServer(old);
-    const configuration = { main, http: https, servers: servers.commit(), users: this.#users() };
-    return { configuration, all, changes: [], retired: this.#retired };
+    const configuration = { main, http: https, servers: servers.commit(), users: this.#users.applyTo(this.previous?.users) };
+    return { configuration, all, changes: [], retired: this.#users.retired };
   }
 
   /** An `http` block without a server: what is wrong with its settings would show in the first one that is added. */
   #checkAlone(http: ScopeNode): void {
     const { resources } = this.units.check(new ScopeNode('server', 'server', http.directive, undefined, http.outer), this.#errors);
-    if (resources.length > 0) this.#retired.push({ inputs: [], resources });
+    if (resources.length > 0) this.#users.retired.push({ inputs: [], resources });
   }
 
   #parts(previous: HttpConfiguration, touched: TouchedBlock): Compiled {
     const servers = previous.servers.edit();
-    const changes: ServerChange[] = [];
+    const changes: ServerChange<VirtualServer>[] = [];
     for (const [id, inside] of touched.inside) {
       const change = this.#errors.attempt(() => this.#changedServer(id, inside, previous));
       if (change === undefined) continue;
       changes.push(change);
       keep(servers, id, change.after);
     }
-    const configuration = { ...previous, servers: servers.commit(), users: this.#users() };
+    const configuration = { ...previous, servers: servers.commit(), users: this.#users.applyTo(previous.users) };
     const all = touched.reordered ? this.#inOrder(configuration.servers) : undefined;
-    return { configuration, all, changes, retired: this.#retired };
+    return { configuration, all, changes, retired: this.#users.retired };
   }
 
   #inOrder(servers: IdMap<VirtualServer>): VirtualServer[] {
-    return serverIds(this.change.after).flatMap((id) => servers.get(id) ?? []);
+    return serverIds(this.change.after, 'http').flatMap((id) => servers.get(id) ?? []);
   }
 
-  #changedServer(id: number, touched: TouchedBlock, previous: HttpConfiguration): ServerChange | undefined {
+  #changedServer(id: number, touched: TouchedBlock, previous: HttpConfiguration): ServerChange<VirtualServer> | undefined {
     const { after } = this.change;
     const [before, directive, parent] = [previous.servers.get(id), after.byId(id), after.parentOf(id)];
     const http = parent && previous.http.get(parent.id);
@@ -154,7 +146,7 @@ export class Compilation {
       return locations === old.locations ? old : { ...old, directive, locations };
     }
     const unit = this.units.server(directive, node, this.#errors);
-    this.#replaced(directive.id, old?.holdings, unit.holdings);
+    this.#users.replace(directive.id, old?.holdings, unit.holdings);
     return { ...unit, locations: this.#table(directive, node, old?.locations, touched) };
   }
 
@@ -215,7 +207,7 @@ export class Compilation {
     const match = locationMatch(directive);
     this.#errors.attempt(() => checkPlace(directive, match, parent));
     const unit = this.units.location(match, node, this.#errors);
-    this.#replaced(directive.id, old?.holdings, unit.holdings);
+    this.#users.replace(directive.id, old?.holdings, unit.holdings);
     return { ...unit, nested: this.#table(directive, node, old?.nested, touched) };
   }
 
@@ -224,45 +216,14 @@ export class Compilation {
   }
 
   #retireServer(server: VirtualServer): void {
-    this.#replaced(server.directive.id, server.holdings, undefined);
+    this.#users.replace(server.directive.id, server.holdings, undefined);
     for (const location of server.locations.all()) this.#retireLocation(location);
   }
 
   #retireLocation(location: Location): void {
-    this.#replaced(idOf(location), location.holdings, undefined);
+    this.#users.replace(idOf(location), location.holdings, undefined);
     for (const nested of location.nested.all()) this.#retireLocation(nested);
   }
-
-  #replaced(id: number, before: Holdings | undefined, after: Holdings | undefined): void {
-    for (const input of before?.inputs ?? []) this.#useOf(input).set(id, false);
-    for (const input of after?.inputs ?? []) this.#useOf(input).set(id, true);
-    if (before !== undefined && before.resources.length > 0) this.#retired.push(before);
-  }
-
-  #useOf(input: string): Map<number, boolean> {
-    const known = this.#uses.get(input) ?? new Map<number, boolean>();
-    this.#uses.set(input, known);
-    return known;
-  }
-
-  #users(): HttpConfiguration['users'] {
-    const before = this.previous?.users ?? LayeredMap.of<string, IdMap<true>>([]);
-    if (this.#uses.size === 0) return before;
-    const changes = Array.from(this.#uses, ([input, ids]) => {
-      const users = (before.get(input) ?? IdMap.empty<true>()).edit();
-      for (const [id, uses] of ids) keep(users, id, uses || undefined);
-      const now = users.commit();
-      return [input, now.size > 0 ? now : undefined] as const;
-    });
-    return before.with(changes);
-  }
-}
-
-/** Servers in the order of the configuration. */
-export function serverIds({ root }: Tree): number[] {
-  const ids: number[] = [];
-  for (const http of root.named('http')) for (const { id } of http.block?.named('server') ?? []) ids.push(id);
-  return ids;
 }
 
 const idOf = ({ directive }: Location): number => directive?.id ?? 0;

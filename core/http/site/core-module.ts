@@ -9,7 +9,7 @@ import type { Directive } from '../../module/tree.js';
 import { listenAddress } from '../../net/listen-address.js';
 import { listenParameter } from '../../net/listen-options.js';
 import { http2Directives } from './http2-directives.js';
-import { serverName } from './server-names.js';
+import { serverName } from '../../net/server-names.js';
 
 const words = (node: Directive): string => node.args.map((word) => word.text).join(' ');
 

@@ -1,9 +1,10 @@
-import type { ArgContext, Directives } from '../../module/spec.js';
+import type { ArgContext } from '../../module/spec.js';
 import { Compilation, type Compiled, type HttpConfiguration } from './compiler.js';
 import { coreDirectives } from './core-module.js';
 import type { StaysOutside } from '../../config/scope.js';
+import { staysOutsideOf } from '../../config/stays-outside.js';
 import type { Product } from './settings.js';
-import type { TreeChange } from './touched.js';
+import type { TreeChange } from '../../config/touched-blocks.js';
 import { UnitCompiler, type CompiledModule } from './unit-compiler.js';
 import type { UnitRecorder } from '../../config/holdings.js';
 
@@ -15,7 +16,7 @@ export class HttpCompiler {
   /** @param explains whether explanations are asked for in this thread */
   constructor(modules: readonly CompiledModule[], args: ArgContext, product: Product, recorder: UnitRecorder, explains: boolean) {
     this.#units = new UnitCompiler(modules, args, product, recorder, explains);
-    this.#staysOutside = withoutEffectInside([coreDirectives, ...modules.map(({ declaration }) => declaration.manifest.directives ?? {})]);
+    this.#staysOutside = staysOutsideOf([coreDirectives, ...modules.map(({ declaration }) => declaration.manifest.directives ?? {})]);
   }
 
   /**
@@ -30,14 +31,4 @@ export class HttpCompiler {
   takeTemporaryFolders(): ReadonlySet<string> {
     return this.#units.takeTemporaryFolders();
   }
-}
-
-/** Directives that inner blocks do not inherit, in any place they may stand in. */
-function withoutEffectInside(specs: readonly Directives[]): StaysOutside {
-  const inherited = new Map<string, boolean>();
-  for (const [key, spec] of specs.flatMap((directives) => Object.entries(directives))) {
-    const name = spec.name ?? key;
-    inherited.set(name, inherited.get(name) === true || spec.inherit !== 'none');
-  }
-  return (name) => inherited.get(name) === false;
 }

@@ -1,5 +1,4 @@
 import { errorAt } from '../../config/errors.js';
-import { ErrorCollector } from '../../config/error-collector.js';
 import { sizeOf } from '../../module/args.js';
 import type { Template } from '../../module/http.js';
 import { compilePattern } from '../../module/pattern.js';
@@ -12,9 +11,9 @@ import { NAME_WITH_UNDERSCORES, PLAIN_NAME, TOKEN } from '../../net/http1/charac
 import type { HeadLimits } from '../../net/http1/message-head.js';
 import type { ContentTypes } from './content-types.js';
 import type { CoreConf } from './core-module.js';
+import { listenOptions } from '../../net/listen-lines.js';
 import { parseListen, type ListenOptions } from '../../net/listen-options.js';
 import type { ErrorPage, LocationMatch, LocationSettings } from './location.js';
-import { parseServerName, type ServerName } from './server-names.js';
 import { TemporaryPath } from './temporary-path.js';
 import type { ServerSettings } from './virtual-server.js';
 
@@ -119,34 +118,13 @@ export function checkErrorPage(line: Directive): void {
   }
 }
 
-/** What the `server_name` lines of a server say, whose words were checked with the tree. */
-export function serverNames(lines: readonly Directive[]): { name: string; names: ServerName[] } {
-  const words = lines.flatMap((line) => line.args.map((word) => word.text));
-  const names = words.flatMap((word) => parseServerName(word));
-  if (names.length === 0) names.push({ kind: 'exact', name: '' });
-  // The dot of ".example.org" means a wildcard and is no part of the name.
-  return { name: (words[0] ?? '').replace(/^\./, ''), names };
-}
-
 /** Where a server without a `listen` line listens: only root may open low ports. */
-export const defaultListen = (): string => (process.getuid?.() === 0 ? '80' : '8000');
+const defaultListen = (): string => (process.getuid?.() === 0 ? '80' : '8000');
 
-/**
- * What the `listen` lines of a server say, whose words were checked with the tree.
- * @throws ConfigErrors for addresses that stand twice
- */
-export function listenOptions(lines: readonly Directive[], path: (relative: string) => string, fallback: string): ListenOptions[] {
-  const listens = new Map<string, ListenOptions>();
-  const errors = new ErrorCollector();
-  for (const line of lines) {
-    const words = line.args.map((word) => word.text);
-    for (const options of parseListen(words, path)) {
-      if (listens.has(options.address)) errors.add(errorAt(line, `a duplicate listen ${options.address}`, line.args[0]));
-      else listens.set(options.address, { ...options, line });
-    }
-  }
-  errors.throwIfAny();
-  return listens.size > 0 ? [...listens.values()] : parseListen([fallback], path);
+/** Where a server listens, by its `listen` lines. @throws ConfigErrors as {@link listenOptions} */
+export function httpListens(lines: readonly Directive[], path: (relative: string) => string): readonly ListenOptions[] {
+  const listens = listenOptions(lines, (words) => parseListen(words, path));
+  return listens.length > 0 ? listens : parseListen([defaultListen()], path);
 }
 
 /** What a `location` line matches. @throws ConfigError */

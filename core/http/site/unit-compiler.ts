@@ -16,10 +16,11 @@ import { HandlerSet } from './handler-set.js';
 import { LocationTable } from './location-table.js';
 import type { Location, LocationMatch, LocationSettings } from './location.js';
 import { ScopedReader, type ScopeNode } from '../../config/scope.js';
-import { checkErrorPage, defaultListen, listenOptions, locationSettings, serverNames, serverSettings, type Product } from './settings.js';
+import { checkErrorPage, httpListens, locationSettings, serverSettings, type Product } from './settings.js';
 
 import { folderInput, type Holdings, type UnitRecorder } from '../../config/holdings.js';
-import { serverTls, type ServerTls } from './server-tls.js';
+import { serverNames } from '../../net/server-names.js';
+import { serverTls, type ServerTls } from '../../net/server-tls.js';
 import type { VirtualServer } from './virtual-server.js';
 
 /** A loaded module as the compiler needs it. */
@@ -187,7 +188,7 @@ export class UnitCompiler {
   }
 
   #listens(block: Block | undefined): readonly ListenOptions[] {
-    return listenOptions([...(block?.named('listen') ?? [])], (text) => this.args.path(text), defaultListen());
+    return httpListens([...(block?.named('listen') ?? [])], (text) => this.args.path(text));
   }
 
   #handlers(node: ScopeNode, step: 'compile' | 'compileServer', errors: ErrorCollector): HandlerSet {

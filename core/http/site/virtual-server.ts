@@ -6,8 +6,9 @@ import type { LocationTable } from './location-table.js';
 import type { Location, Steps } from './location.js';
 import type { ListenOptions } from '../../net/listen-options.js';
 import type { ScopeNode } from '../../config/scope.js';
-import type { ServerTls } from './server-tls.js';
-import type { ServerName } from './server-names.js';
+import type { ServerTls } from '../../net/server-tls.js';
+import type { ListenGroup, ListenGroups } from '../../net/listen-groups.js';
+import type { ServerName, ServerNames } from '../../net/server-names.js';
 import type { Holdings } from '../../config/holdings.js';
 
 /** What the engine needs of a server before a location is chosen. */
@@ -48,6 +49,12 @@ export interface VirtualServer {
   /** Certificates and ciphers; undefined without any. */
   readonly tls: ServerTls | undefined;
 }
+
+/** Servers by name, behind one address. */
+export type HttpServerNames = ServerNames<VirtualServer>;
+/** Servers behind one address, and by address. */
+export type HttpListenGroup = ListenGroup<VirtualServer>;
+export type HttpListenGroups = ListenGroups<VirtualServer>;
 
 /** How a request finds its location. */
 export type LocationSearch = Pick<LocationTable, 'find' | 'named'>;

@@ -1,12 +1,8 @@
 import type { HttpRequest, VariableGetter, VariablePrefix } from '../../module/http.js';
+import { seconds } from '../../net/log-time.js';
 import type { Request } from '../request/request.js';
 import type { AttemptFacts, UpstreamTrace } from '../request/upstream-trace.js';
 import type { HttpVariables } from '../site/variables.js';
-
-/** `1.250`: seconds with milliseconds, as in nginx's logs. */
-export function seconds(milliseconds: number): string {
-  return (milliseconds / 1000).toFixed(3);
-}
 
 const duration = (milliseconds: number): string => (milliseconds < 0 ? '-' : seconds(milliseconds));
 

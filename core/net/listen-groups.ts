@@ -1,48 +1,60 @@
-import { ErrorCollector } from '../../config/error-collector.js';
-import { errorAt } from '../../config/errors.js';
-import { LayeredMap } from '../../config/layered-map.js';
-import type { Directive } from '../../module/tree.js';
-import type { ListenOptions } from '../../net/listen-options.js';
-import type { ServerChange } from '../site/compiler.js';
-import { ServerNames } from '../site/server-names.js';
-import type { VirtualServer } from '../site/virtual-server.js';
+import { ErrorCollector } from '../config/error-collector.js';
+import { errorAt } from '../config/errors.js';
+import { LayeredMap } from '../config/layered-map.js';
+import type { Directive } from '../module/tree.js';
+import type { ListenOptions } from './listen-options.js';
+import { ServerNames, type NamedServer } from './server-names.js';
+
+/** A virtual server of a traffic engine. */
+export interface ListeningServer extends NamedServer {
+  readonly directive: Directive;
+  readonly listens: readonly ListenOptions[];
+  /** Undefined: it has no certificate. */
+  readonly tls: object | undefined;
+}
+
+/** A server that came (without `before`), went (without `after`), or is another one now. */
+export interface ServerChange<S> {
+  readonly before: S | undefined;
+  readonly after: S | undefined;
+  /** It is new, and stands behind all others. */
+  readonly isLast: boolean;
+}
 
 /** One address and the servers that listen on it. */
-export interface ListenGroup {
+export interface ListenGroup<S extends ListeningServer> {
   /** What makes two listeners the same socket. */
   readonly key: string;
   readonly options: ListenOptions;
-  readonly names: ServerNames;
-  readonly lines: readonly ListenLine[];
+  readonly names: ServerNames<S>;
+  readonly lines: readonly ListenLine<S>[];
 }
 
 /** A server on one of its addresses. */
-interface ListenLine {
-  readonly server: VirtualServer;
+interface ListenLine<S> {
+  readonly server: S;
   readonly options: ListenOptions;
 }
 
 /** By address. Groups that a change does not concern stay the same objects. */
-export type ListenGroups = LayeredMap<string, ListenGroup>;
+export type ListenGroups<S extends ListeningServer> = LayeredMap<string, ListenGroup<S>>;
 
 /** The addresses after a change, and which of them it concerns: also those that are gone. */
-export interface ChangedGroups {
-  readonly groups: ListenGroups;
+export interface ChangedGroups<S extends ListeningServer> {
+  readonly groups: ListenGroups<S>;
   readonly addresses: ReadonlySet<string>;
 }
-
-export const NO_GROUPS: ListenGroups = LayeredMap.of([]);
 
 /**
  * The addresses of all servers. The default server of an address is the one that says so, else the first.
  * @throws ConfigErrors in nginx's wording.
  */
-export function listenGroups(servers: readonly VirtualServer[]): ListenGroups {
-  const lines = servers.flatMap((server) => server.listens.map((options): ListenLine => ({ server, options })));
+export function listenGroups<S extends ListeningServer>(servers: readonly S[]): ListenGroups<S> {
+  const lines = servers.flatMap((server) => server.listens.map((options): ListenLine<S> => ({ server, options })));
   const errors = new ErrorCollector();
   const groups = Array.from(
     Map.groupBy(lines, ({ options }) => options.address),
-    ([address, group]) => [address, groupOf(address, group as [ListenLine], undefined, [], errors)] as const,
+    ([address, group]) => [address, groupOf(address, group as [ListenLine<S>], undefined, [], errors)] as const,
   );
   errors.throwIfAny();
   return LayeredMap.of(groups);
@@ -53,11 +65,11 @@ export function listenGroups(servers: readonly VirtualServer[]): ListenGroups {
  * @param placeOf the place of a server in the configuration, asked when one comes
  * @throws ConfigErrors as {@link listenGroups}
  */
-export function changedGroups(
-  groups: ListenGroups,
-  changes: readonly ServerChange[],
-  placeOf: (server: VirtualServer) => number,
-): ChangedGroups {
+export function changedGroups<S extends ListeningServer>(
+  groups: ListenGroups<S>,
+  changes: readonly ServerChange<S>[],
+  placeOf: (server: S) => number,
+): ChangedGroups<S> {
   const addresses = new Set<string>();
   for (const { before, after } of changes)
     for (const server of [before, after]) for (const { address } of server?.listens ?? []) addresses.add(address);
@@ -72,24 +84,24 @@ export function changedGroups(
   return { groups: groups.with(changed), addresses };
 }
 
-function isFilled(lines: readonly ListenLine[]): lines is Lines {
+function isFilled<S>(lines: readonly ListenLine<S>[]): lines is Lines<S> {
   return lines.length > 0;
 }
 
 /** What a change is to one address: a server may have begun or ceased to listen there. */
-function changeAt(address: string, { before, after, isLast }: ServerChange): ServerChange | undefined {
-  const listening = (server: VirtualServer | undefined): VirtualServer | undefined =>
+function changeAt<S extends ListeningServer>(address: string, { before, after, isLast }: ServerChange<S>): ServerChange<S> | undefined {
+  const listening = (server: S | undefined): S | undefined =>
     server?.listens.some((options) => options.address === address) === true ? server : undefined;
   const [was, is] = [listening(before), listening(after)];
   return was === undefined && is === undefined ? undefined : { before: was, after: is, isLast };
 }
 
-function changedLines(
+function changedLines<S extends ListeningServer>(
   address: string,
-  lines: readonly ListenLine[],
-  changes: readonly ServerChange[],
-  placeOf: (server: VirtualServer) => number,
-): readonly ListenLine[] {
+  lines: readonly ListenLine<S>[],
+  changes: readonly ServerChange<S>[],
+  placeOf: (server: S) => number,
+): readonly ListenLine<S>[] {
   let result = lines;
   let isOrdered = true;
   for (const { before, after, isLast } of changes) {
@@ -107,22 +119,22 @@ function changedLines(
   return result.toSorted((a, b) => (places.get(a) ?? 0) - (places.get(b) ?? 0));
 }
 
-type Lines = readonly [ListenLine, ...(readonly ListenLine[])];
+type Lines<S> = readonly [ListenLine<S>, ...(readonly ListenLine<S>[])];
 
-function groupOf(
+function groupOf<S extends ListeningServer>(
   address: string,
-  lines: Lines,
-  before: ListenGroup | undefined,
-  changes: readonly ServerChange[],
+  lines: Lines<S>,
+  before: ListenGroup<S> | undefined,
+  changes: readonly ServerChange<S>[],
   errors: ErrorCollector,
-): ListenGroup {
+): ListenGroup<S> {
   if (before !== undefined && changes.every((change) => listensAsBefore(change, before.names.defaultServer))) {
     const { defaultServer } = before.names;
     const chosen = changes.find((change) => change.before === defaultServer)?.after ?? defaultServer;
     return { ...before, names: before.names.change(lines, chosen, changes), lines };
   }
   const defaults = lines.filter(({ options }) => options.defaultServer);
-  const rejectSecond = (among: readonly ListenLine[], message: string): void => {
+  const rejectSecond = (among: readonly ListenLine<S>[], message: string): void => {
     const [, second] = among;
     if (second !== undefined) errors.add(errorAt(directiveOf(second), message));
   };
@@ -156,7 +168,7 @@ function groupOf(
 }
 
 /** True for a server that only has other content, and for one that comes or goes with no options: the socket stays as it is. */
-function listensAsBefore({ before, after, isLast }: ServerChange, defaultServer: VirtualServer): boolean {
+function listensAsBefore<S extends ListeningServer>({ before, after, isLast }: ServerChange<S>, defaultServer: S): boolean {
   if (after === undefined) return before === undefined || (before !== defaultServer && before.listens.every(isPlain));
   if (before !== undefined) return before.listens === after.listens && before.tls === after.tls;
   return isLast && after.listens.every(isPlain);
@@ -181,6 +193,6 @@ function merged(lines: readonly ListenOptions[], first: ListenOptions): ListenOp
 }
 
 /** A server without a `listen` line has an address too. */
-function directiveOf({ server, options }: ListenLine): Directive {
+function directiveOf({ server, options }: ListenLine<ListeningServer>): Directive {
   return options.line ?? server.directive;
 }

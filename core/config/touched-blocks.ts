@@ -1,6 +1,7 @@
-import type { Tree, TreeOperation } from '../../config/tree.js';
-import type { Directive } from '../../module/tree.js';
-import type { StaysOutside } from '../../config/scope.js';
+import type { EngineName } from '../module/spec.js';
+import type { Directive } from '../module/tree.js';
+import type { StaysOutside } from './scope.js';
+import type { Tree, TreeOperation } from './tree.js';
 
 /** What a change does to the tree. */
 export interface TreeChange {
@@ -29,37 +30,38 @@ export class TouchedBlock {
 }
 
 /**
- * What of the `http` block a change concerns, found by its operations alone: it costs what the change is.
+ * What of the block of an engine a change concerns, found by its operations alone: it costs what the change is.
  * @param again ids of servers and locations to compile although their blocks are the same
- * @returns isEverything when settings change that all servers inherit: `http` has those of `again` then, and the rest is to be found out
+ * @returns isEverything when settings change that all servers inherit: `engine` has those of `again` then, and the rest is to be found out
  */
 export function touchedBy(
   change: TreeChange,
+  engine: EngineName,
   staysOutside: StaysOutside,
   again: ReadonlySet<number>,
-): { readonly isEverything: boolean; readonly http: TouchedBlock } {
-  const http = new TouchedBlock();
-  const paths = pathsInHttp(change, staysOutside);
+): { readonly isEverything: boolean; readonly engine: TouchedBlock } {
+  const block = new TouchedBlock();
+  const paths = pathsInside(engine, change, staysOutside);
   const isEverything = paths === undefined;
-  for (const path of paths ?? []) touch(http, path, false);
+  for (const path of paths ?? []) touch(block, path, false);
   for (const operation of change.operations)
-    if (operation.op === 'add' && operation.before !== undefined) place(http, operation.directive.id);
+    if (operation.op === 'add' && operation.before !== undefined) place(block, operation.directive.id);
   if (!isEverything)
-    for (const operation of change.operations) if (operation.op === 'move') reorder(http, change.after.pathOf(operation.id));
-  for (const id of again) touch(http, change.after.pathOf(id), isEverything);
-  return { isEverything, http };
+    for (const operation of change.operations) if (operation.op === 'move') reorder(engine, block, change.after.pathOf(operation.id));
+  for (const id of again) touch(block, change.after.pathOf(id), isEverything);
+  return { isEverything, engine: block };
 }
 
 /** The paths of what changes in servers; undefined if something changes that all of them inherit. */
-function pathsInHttp(change: TreeChange, staysOutside: StaysOutside): (readonly Directive[])[] | undefined {
+function pathsInside(engine: EngineName, change: TreeChange, staysOutside: StaysOutside): (readonly Directive[])[] | undefined {
   const paths: (readonly Directive[])[] = [];
   for (const path of pathsOf(change)) {
     if (path === undefined) return undefined;
-    const [top, inHttp] = path;
-    if (top?.name !== 'http') continue;
-    if (inHttp === undefined) return undefined;
-    if (inHttp.name === 'server') paths.push(path);
-    else if (inHttp.name !== 'upstream' && !staysOutside(inHttp.name)) return undefined;
+    const [top, inside] = path;
+    if (top?.name !== engine) continue;
+    if (inside === undefined) return undefined;
+    if (inside.name === 'server') paths.push(path);
+    else if (inside.name !== 'upstream' && !staysOutside(inside.name)) return undefined;
   }
   return paths;
 }
@@ -74,35 +76,39 @@ function* pathsOf({ before, after, operations }: TreeChange): Generator<readonly
 }
 
 /** @param path through a server; what is not in the tree has none */
-function touch(http: TouchedBlock, path: readonly Directive[], asWhole: boolean): void {
-  let block = http;
+function touch(engine: TouchedBlock, path: readonly Directive[], asWhole: boolean): void {
+  let block = engine;
   for (const { id, name } of path.slice(1)) {
     if (name !== 'server' && name !== 'location') break;
     block = block.at(id);
     if (asWhole) block.asWhole = true;
   }
   // The innermost block has another setting, or came, went or was replaced itself.
-  if (block !== http) block.asWhole = true;
+  if (block !== engine) block.asWhole = true;
 }
 
-function place(http: TouchedBlock, id: number): void {
-  const server = http.inside.get(id);
+function place(engine: TouchedBlock, id: number): void {
+  const server = engine.inside.get(id);
   if (server !== undefined) server.isPlaced = true;
 }
 
 /** @param path to what has another place now */
-function reorder(http: TouchedBlock, path: readonly Directive[]): void {
+function reorder(engine: EngineName, touched: TouchedBlock, path: readonly Directive[]): void {
   const last = path.at(-1);
-  if (path[0]?.name !== 'http' || (last?.name !== 'server' && last?.name !== 'location')) return;
-  let block = http;
+  if (path[0]?.name !== engine || (last?.name !== 'server' && last?.name !== 'location')) return;
+  let block = touched;
   for (const { id } of path.slice(1, -1)) block = block.at(id);
   block.reordered = true;
 }
 
-/** True if an operation is about something else than members and settings of upstreams. */
-export function touchesHttp(change: TreeChange): boolean {
+/** True if an operation is about something of an engine, or around it, other than members and settings of upstreams. */
+export function touchesEngine(engine: EngineName, change: TreeChange): boolean {
   for (const path of pathsOf(change)) {
-    if (path === undefined || path[0]?.name !== 'http') return true;
+    const name = path?.[0]?.name;
+    if (path === undefined || name !== engine) {
+      if (name === 'http' || name === 'stream') continue;
+      return true;
+    }
     if (path[1]?.name !== 'upstream' || path.length <= 2) return true;
   }
   return false;

@@ -1,9 +1,9 @@
 import { EventEmitter } from 'node:events';
 import type { SecureContext } from 'node:tls';
-import type { TlsSessions, TlsSettings } from '../../module/manifest.js';
-import { nodeTls } from '../../net/node-tls.js';
-import { useTicketKeys } from '../../net/ticket-keys.js';
-import { alpnList, type SessionKeeper, type TlsIdentity } from '../../net/tls-identity.js';
+import type { TlsSessions, TlsSettings } from '../module/manifest.js';
+import { nodeTls } from './node-tls.js';
+import { useTicketKeys } from './ticket-keys.js';
+import { alpnList, type SessionKeeper, type TlsIdentity } from './tls-identity.js';
 
 /** Certificates and ciphers of a server, checked. */
 export interface ServerTls {
@@ -22,12 +22,12 @@ const SESSION_ID = 32;
 
 /** @throws Error of OpenSSL for certificates, keys and ciphers that cannot be used */
 export function serverTls(settings: TlsSettings): ServerTls {
-  const { sessions, formerTicketKeys = [], clientAuthority, ...options } = settings;
+  const { sessions, formerTicketKeys = [], clientAuthority, alpn, handshakeTimeout: _, ...options } = settings;
   const context: SecureContext = nodeTls().createSecureContext(options);
   if (options.ticketKeys !== undefined && formerTicketKeys.length > 0) useTicketKeys(context, [options.ticketKeys, ...formerTicketKeys]);
   const identity = {
     context,
-    alpn: HTTP1,
+    alpn: alpn === undefined ? HTTP1 : alpnList(alpn),
     clientAuthority,
     sessions: sessions && new SessionEvents(sessions, options.sessionTimeout ?? 0),
   };

@@ -1,12 +1,17 @@
-import { argType } from '../../module/arg-type.js';
-import { LayeredMap } from '../../config/layered-map.js';
-import { compilePattern } from '../../module/pattern.js';
-import { ArgError, type ArgType } from '../../module/spec.js';
-import type { VirtualServer } from './virtual-server.js';
+import { argType } from '../module/arg-type.js';
+import { LayeredMap } from '../config/layered-map.js';
+import { compilePattern } from '../module/pattern.js';
+import { ArgError, type ArgType } from '../module/spec.js';
+import type { Directive } from '../module/tree.js';
+
+/** A virtual server of a traffic engine. */
+export interface NamedServer {
+  readonly names: readonly ServerName[];
+}
 
 /** A virtual server chosen by name, with the captures of a regular expression name. */
-export interface ServerFound {
-  readonly server: VirtualServer;
+export interface ServerFound<S> {
+  readonly server: S;
   readonly captures: RegExpExecArray | undefined;
 }
 
@@ -20,38 +25,38 @@ export type ServerName =
   | { readonly kind: 'regex'; readonly name: string; readonly pattern: RegExp };
 
 /** A server that came, went, or is another object now. */
-interface Replaced {
-  readonly before: VirtualServer | undefined;
-  readonly after: VirtualServer | undefined;
+interface Replaced<S> {
+  readonly before: S | undefined;
+  readonly after: S | undefined;
 }
 
-interface ServedThere {
-  readonly server: VirtualServer;
+interface ServedThere<S> {
+  readonly server: S;
 }
 
 type Kind = ServerName['kind'];
-type Names = LayeredMap<string, ServerFound>;
-interface NamedByPattern {
+type Names<S> = LayeredMap<string, ServerFound<S>>;
+interface NamedByPattern<S> {
   readonly pattern: RegExp;
-  readonly server: VirtualServer;
+  readonly server: S;
 }
 
 /**
  * The names of all servers behind one listening address, chosen as nginx does: exact, longest leading wildcard, longest trailing
  * wildcard, first regular expression, default server. It never changes: {@link change} makes another one that shares what is the same.
  */
-export class ServerNames {
-  readonly #exact: Names;
-  readonly #leading: Names;
-  readonly #trailing: Names;
-  readonly #regexes: readonly NamedByPattern[];
-  readonly #default: ServerFound;
+export class ServerNames<S extends NamedServer> {
+  readonly #exact: Names<S>;
+  readonly #leading: Names<S>;
+  readonly #trailing: Names<S>;
+  readonly #regexes: readonly NamedByPattern<S>[];
+  readonly #default: ServerFound<S>;
   readonly #single: boolean;
 
   private constructor(
-    names: Readonly<Record<Exclude<Kind, 'regex'>, Names>>,
-    regexes: readonly NamedByPattern[],
-    defaultServer: VirtualServer,
+    names: Readonly<Record<Exclude<Kind, 'regex'>, Names<S>>>,
+    regexes: readonly NamedByPattern<S>[],
+    defaultServer: S,
     servers: number,
     /** Names that an earlier server has, as they are written. */
     readonly conflicts: readonly string[],
@@ -65,13 +70,13 @@ export class ServerNames {
   }
 
   /** @param servers in the order of the configuration; of two with one name the first wins. */
-  static of(servers: readonly VirtualServer[], defaultServer: VirtualServer): ServerNames {
+  static of<S extends NamedServer>(servers: readonly S[], defaultServer: S): ServerNames<S> {
     const tables = {
-      exact: new Map<string, ServerFound>(),
-      leading: new Map<string, ServerFound>(),
-      trailing: new Map<string, ServerFound>(),
+      exact: new Map<string, ServerFound<S>>(),
+      leading: new Map<string, ServerFound<S>>(),
+      trailing: new Map<string, ServerFound<S>>(),
     };
-    const regexes: NamedByPattern[] = [];
+    const regexes: NamedByPattern<S>[] = [];
     const conflicts: string[] = [];
     for (const server of servers) {
       const found = { server, captures: undefined };
@@ -90,14 +95,14 @@ export class ServerNames {
    * comes or goes.
    * @param lines the servers after the change, in the order of the configuration
    */
-  change(lines: readonly ServedThere[], defaultServer: VirtualServer, changes: readonly Replaced[]): ServerNames {
+  change(lines: readonly ServedThere<S>[], defaultServer: S, changes: readonly Replaced<S>[]): ServerNames<S> {
     const tables = {
-      exact: new Map<string, ServerFound | undefined>(),
-      leading: new Map<string, ServerFound | undefined>(),
-      trailing: new Map<string, ServerFound | undefined>(),
+      exact: new Map<string, ServerFound<S> | undefined>(),
+      leading: new Map<string, ServerFound<S> | undefined>(),
+      trailing: new Map<string, ServerFound<S> | undefined>(),
     };
     const before = { exact: this.#exact, leading: this.#leading, trailing: this.#trailing };
-    const successors = new Map<VirtualServer, VirtualServer>();
+    const successors = new Map<S, S>();
     let isSimple = this.conflicts.length === 0;
     for (const change of changes)
       for (const name of change.before?.names ?? []) if (name.kind !== 'regex') tables[name.kind].set(name.name, undefined);
@@ -130,18 +135,18 @@ export class ServerNames {
     return new ServerNames(names, regexes, defaultServer, lines.length, []);
   }
 
-  get defaultServer(): VirtualServer {
+  get defaultServer(): S {
     return this.#default.server;
   }
 
   /** @param host lower case, without port; empty: no Host was sent. */
-  find(host: string): ServerFound {
+  find(host: string): ServerFound<S> {
     if (this.#single) return this.#default;
     return this.#exact.get(host) ?? this.#findWildcard(host) ?? this.#findRegex(host) ?? this.#default;
   }
 
   /** The server that has a name as `server_name` writes it: its lookup forms, a wildcard or a regular expression. */
-  named(forms: readonly ServerName[]): VirtualServer | undefined {
+  named(forms: readonly ServerName[]): S | undefined {
     const tables = { exact: this.#exact, leading: this.#leading, trailing: this.#trailing };
     for (const { kind, name } of forms) {
       const found = kind === 'regex' ? this.#regexes.find(({ server }) => hasRegex(server, name))?.server : tables[kind].get(name)?.server;
@@ -150,7 +155,7 @@ export class ServerNames {
     return undefined;
   }
 
-  #findWildcard(host: string): ServerFound | undefined {
+  #findWildcard(host: string): ServerFound<S> | undefined {
     if (this.#leading.size > 0) {
       for (let dot = host.indexOf('.'); dot >= 0; dot = host.indexOf('.', dot + 1)) {
         const found = this.#leading.get(host.slice(dot + 1));
@@ -166,7 +171,7 @@ export class ServerNames {
     return undefined;
   }
 
-  #findRegex(host: string): ServerFound | undefined {
+  #findRegex(host: string): ServerFound<S> | undefined {
     if (host === '') return undefined;
     for (const { pattern, server } of this.#regexes) {
       const captures = pattern.exec(host);
@@ -182,15 +187,15 @@ function written({ kind, name }: ServerName): string {
 }
 
 /** Regular expressions are asked in order: only where they stay the same do their places. */
-function sameRegexes({ before, after }: Replaced): boolean {
+function sameRegexes({ before, after }: Replaced<NamedServer>): boolean {
   return regexesOf(before) === regexesOf(after);
 }
 
-function hasRegex({ names }: VirtualServer, written: string): boolean {
+function hasRegex({ names }: NamedServer, written: string): boolean {
   return names.some(({ kind, name }) => kind === 'regex' && name === written);
 }
 
-function regexesOf(server: VirtualServer | undefined): string {
+function regexesOf(server: NamedServer | undefined): string {
   return (server?.names ?? []).flatMap(({ kind, name }) => (kind === 'regex' ? [name] : [])).join('\n');
 }
 
@@ -203,6 +208,15 @@ export const serverName: ArgType<readonly ServerName[]> = argType({
     return parseServerName(text);
   },
 });
+
+/** What the `server_name` lines of a server say, whose words were checked with the tree. */
+export function serverNames(lines: readonly Directive[]): { name: string; names: ServerName[] } {
+  const words = lines.flatMap((line) => line.args.map((word) => word.text));
+  const names = words.flatMap((word) => parseServerName(word));
+  if (names.length === 0) names.push({ kind: 'exact', name: '' });
+  // The dot of ".example.org" means a wildcard and is no part of the name.
+  return { name: (words[0] ?? '').replace(/^\./, ''), names };
+}
 
 const WILDCARD_HINT = 'a "*" is the first or the last label: *.example.org, www.example.*';
 

@@ -1,6 +1,6 @@
-import type { Resource } from '../../module/resource.js';
+import type { Resource } from '../module/resource.js';
 
-/** The requests that began under one configuration. */
+/** The requests, or sessions, that began under one configuration. */
 export class Generation {
   requests = 0;
 

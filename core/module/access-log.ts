@@ -1,0 +1,273 @@
+/** Access logs of a traffic engine: `R` is what it serves. Its module declares the directives, what they do is here. */
+import { argType } from './arg-type.js';
+import { choice, number, optional, param, rest, size, template, text, time, word } from './args.js';
+import type { BlockScope } from './scope.js';
+import { Log, LogFiles, ServerInfo, type NamedLogFiles } from './services.js';
+import { ArgError, type ArgContext, type ArgType, type Directives } from './spec.js';
+import type { Getter, Template } from './template.js';
+import type { Directive } from './tree.js';
+
+export type LogParts<R> = readonly (string | Getter<R>)[];
+
+/** A piece of a format: variables are escaped one by one, and one without a value is a hyphen. */
+function logText<R>(): ArgType<LogParts<R>> {
+  return argType({ kind: 'template', form: 'string', parse: (value, context) => (context as unknown as ArgContext<R>).parts(value) });
+}
+
+/** What lines are collected by: more than zero. */
+function collected(what: string, type: ArgType<number>): ArgType<number> {
+  return {
+    ...type,
+    parse(value, context) {
+      try {
+        const result = type.parse(value, context);
+        if (result > 0) return result;
+      } catch (error) {
+        if (!(error instanceof ArgError)) throw error;
+      }
+      throw new ArgError(`invalid ${what} "${value}"`);
+    },
+  };
+}
+
+/** The arguments of `log_format`. */
+export function logFormatArgs<R>() {
+  return {
+    name: text('name'),
+    escape: param('escape', choice('default', 'json', 'none'), 'default'),
+    strings: rest(logText<R>()),
+  } as const;
+}
+
+/** The arguments of `access_log`. */
+export function accessLogArgs<R>() {
+  return {
+    path: template<R>('path | off'),
+    format: optional(text('format')),
+    buffer: param('buffer', collected('buffer size', size())),
+    flush: param('flush', collected('flush time', time())),
+    condition: param('if', template<R>('condition')),
+  } as const;
+}
+
+/** The arguments of `open_log_file_cache`. */
+export const logFileCacheArgs = {
+  off: word('off'),
+  max: param('max', number({ min: 1 })),
+  inactive: param('inactive', time(), 10_000),
+  minUses: param('min_uses', number(), 1),
+  valid: param('valid', time(), 60_000),
+} as const;
+
+/** What the directives of an engine's module say in one scope. */
+interface LogConf<R> {
+  readonly log_format: readonly {
+    readonly name: string;
+    readonly escape: 'default' | 'json' | 'none';
+    readonly strings: readonly LogParts<R>[];
+  }[];
+  readonly access_log: readonly AccessLogLine<R>[];
+  readonly open_log_file_cache:
+    | {
+        readonly off: unknown;
+        readonly max: number | undefined;
+        readonly inactive: number;
+        readonly minUses: number;
+        readonly valid: number;
+      }
+    | undefined;
+}
+
+interface AccessLogLine<R> {
+  readonly path: Template<R>;
+  readonly format: string | undefined;
+  readonly condition: Template<R> | undefined;
+}
+
+/** The scope of a server or location. */
+export type LogScope<R> = Pick<BlockScope<Directives, string, R>, 'lines' | 'each' | 'fail' | 'register'> & { readonly conf: LogConf<R> };
+
+type Escape = (value: string) => string;
+
+const ESCAPES: Readonly<Record<'default' | 'json' | 'none', Escape>> = {
+  default: (value) => (/["\\\x00-\x1f\x7f-\uffff]/.test(value) ? value.replace(/["\\\x00-\x1f\x7f-\uffff]/g, hex) : value),
+  json: (value) => (/^[\x20-\x21\x23-\x5b\x5d-\x7e]*$/.test(value) ? value : jsonText(characters(value))),
+  none: (value) => (/^[\x00-\x7f]*$/.test(value) ? value : characters(value)),
+};
+
+/** Values of requests are strings of bytes; files are written in UTF-8. */
+function characters(value: string): string {
+  return Buffer.from(value, 'latin1').toString();
+}
+
+/** What stands between the quotes of a JSON string, with hexadecimal digits in upper case as nginx writes them. */
+function jsonText(value: string): string {
+  return JSON.stringify(value)
+    .slice(1, -1)
+    .replaceAll(/\\(?:u([0-9a-f]{4})|.)/g, (escape, digits: string | undefined) =>
+      digits === undefined ? escape : `\\u${digits.toUpperCase()}`,
+    );
+}
+
+function hex(character: string): string {
+  return `\\x${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
+}
+
+interface Line<R> {
+  readonly append: (subject: R, text: string) => void;
+  readonly parts: LogParts<R>;
+  readonly escape: Escape;
+  /** What a variable without a value shows. */
+  readonly missing: string;
+  readonly condition: Template<R> | undefined;
+}
+
+/** The files that one open_log_file_cache keeps open. */
+interface SharedFiles {
+  readonly files: NamedLogFiles;
+  /** Scopes that write to them. */
+  users: number;
+}
+
+/** What an engine has of its own. */
+export interface LogEngine<R> {
+  /** Formats that need not be defined, by name; the first one is that of a line without a format. */
+  readonly formats: ReadonlyMap<string, LogParts<R>>;
+  /** For the log: `while logging request`. */
+  readonly during: string;
+  /** Tells the error log of a line that could not be written. */
+  report(log: Log, text: string, subject: R): void;
+}
+
+/** The access logs of one thread. */
+export class AccessLogs<R> {
+  /** Without open_log_file_cache; made when the first scope is compiled. */
+  #uncached: NamedLogFiles | undefined;
+  /** All scopes that one line holds for share what is open. */
+  readonly #caches = new WeakMap<Directive, SharedFiles>();
+
+  constructor(
+    private readonly files: LogFiles,
+    private readonly info: ServerInfo,
+    private readonly log: Log,
+    private readonly engine: LogEngine<R>,
+  ) {}
+
+  /** Looks for what is wrong with the settings of a server, whether it logs or not. */
+  check(scope: LogScope<R>): void {
+    this.#assertFormats(scope);
+    this.#namedFiles(scope);
+  }
+
+  /** What writes the lines of a scope; undefined: it has none. */
+  compile(scope: LogScope<R>): ((subject: R) => void) | undefined {
+    const written = scope.lines('access_log');
+    const lines = scope.each(scope.conf.access_log.entries(), ([at, line]) => this.#line(scope, line, written[at]));
+    // `off` is for all of them.
+    if (lines.length === 0 || !lines.every((line) => line !== undefined)) return undefined;
+    return (subject) => {
+      for (const line of lines) writeLine(line, subject);
+    };
+  }
+
+  /** @param written undefined: nothing is, the default holds. @returns undefined for `off` */
+  #line(scope: LogScope<R>, { path, format, condition }: AccessLogLine<R>, written: Directive | undefined): Line<R> | undefined {
+    if (written !== undefined) assertWords(scope, written);
+    if (path.constant === 'off') return undefined;
+    const [usual] = this.engine.formats.keys();
+    const name = format ?? usual;
+    if (name === undefined)
+      return scope.fail(
+        'log format is not specified',
+        written,
+        `define one with log_format, and name it: access_log ${path.source ?? 'path'} name`,
+      );
+    const found = scope.conf.log_format.find((candidate) => candidate.name === name);
+    const predefined = this.engine.formats.get(name);
+    if (found === undefined && predefined === undefined)
+      scope.fail(`unknown log format "${name}"`, written, 'define it with log_format in the block of the engine');
+    const escape = found?.escape ?? 'default';
+    return {
+      append: this.#appender(scope, path, written),
+      parts: found === undefined ? (predefined ?? []) : found.strings.flat(),
+      escape: ESCAPES[escape],
+      missing: escape === 'default' ? '-' : '',
+      condition,
+    };
+  }
+
+  #appender(scope: LogScope<R>, path: Template<R>, written: Directive | undefined): Line<R>['append'] {
+    if (path.constant !== undefined) {
+      try {
+        const file = this.files.open(this.info.path(path.constant));
+        scope.register({ abort: () => file.close(true), release: () => file.close() });
+        return (_, line) => file.write(line);
+      } catch (error) {
+        return scope.fail((error as Error).message, written);
+      }
+    }
+    const files = this.#namedFiles(scope);
+    return (subject, line) => {
+      try {
+        files.write(this.info.path(path.of(subject)), line);
+      } catch (error) {
+        this.engine.report(this.log, `${(error as Error).message} ${this.engine.during}`, subject);
+      }
+    };
+  }
+
+  #namedFiles(scope: LogScope<R>): NamedLogFiles {
+    const [line] = scope.lines('open_log_file_cache');
+    const cache = scope.conf.open_log_file_cache;
+    if (line === undefined || cache === undefined || cache.off) return (this.#uncached ??= this.files.named());
+    const { max, inactive, minUses, valid } = cache;
+    if (max === undefined) return scope.fail('"open_log_file_cache" must have "max" parameter', line);
+    const shared = this.#caches.get(line) ?? { files: this.files.named({ max, inactiveMs: inactive, minUses, validMs: valid }), users: 0 };
+    this.#caches.set(line, shared);
+    shared.users++;
+    const leave = (): void => {
+      if (--shared.users > 0) return;
+      this.#caches.delete(line);
+      shared.files.close();
+    };
+    scope.register({ abort: leave, release: leave });
+    return shared.files;
+  }
+
+  /** Each name of a format stands for one. The formats are those of the engine's block, which the scope of every server is in. */
+  #assertFormats(scope: LogScope<R>): void {
+    const names = new Set(this.engine.formats.keys());
+    scope.each(scope.lines('log_format'), (line) => {
+      const name = line.args[0]?.text ?? '';
+      if (names.has(name)) scope.fail(`duplicate "log_format" name "${name}"`, line);
+      names.add(name);
+    });
+  }
+}
+
+/** What only shows when the words of a line are seen together. */
+function assertWords(scope: Pick<LogScope<never>, 'fail'>, line: Directive): void {
+  const [path = '', ...others] = line.args.map((word) => word.text);
+  if (path.startsWith('syslog:')) scope.fail(`unsupported log "${path}"`, line, 'write to a file');
+  if (path === 'off' && others[0] !== undefined) scope.fail(`invalid parameter "${others[0]}"`, line, '"off" has no other parameters');
+  if (/^(?:buffer|flush|if)=/.test(others[0] ?? ''))
+    scope.fail(`unknown log format "${others[0]}"`, line, `the format comes first: access_log ${path} format ${others[0]}`);
+  if (path.includes('$') && others.some((option) => option.startsWith('buffer=')))
+    scope.fail('buffered logs cannot have variables in name', line);
+  const isFlushed = others.some((word) => word.startsWith('flush='));
+  if (isFlushed && !others.some((word) => word.startsWith('buffer='))) scope.fail(`no buffer is defined for access_log "${path}"`, line);
+}
+
+function writeLine<R>(line: Line<R>, subject: R): void {
+  const condition = line.condition?.of(subject);
+  if (condition === '' || condition === '0') return;
+  let text = '';
+  for (const part of line.parts) {
+    if (typeof part === 'string') text += part;
+    else {
+      const value = part(subject);
+      text += value === undefined ? line.missing : line.escape(value);
+    }
+  }
+  line.append(subject, text);
+}

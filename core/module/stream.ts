@@ -1,0 +1,100 @@
+/** What a feature of the stream engine sees: sessions, handlers, phases, scopes, variables. */
+import type { ClientConnection } from './http.js';
+import type { BlockScope } from './scope.js';
+import type { Directives } from './spec.js';
+import type { Getter, GetterFamily, Template } from './template.js';
+
+/** Result of a handler: the next handler of the phase decides. */
+export const DECLINED = -1;
+/** Result of a handler: it has taken the session over, and ends it. */
+export const DONE = -2;
+/** Result of a `preread` handler: it needs more bytes of the client, and is called again when some have come. */
+export const AGAIN = -3;
+/** Result of a handler: this phase is passed. */
+export const OK = 0;
+
+/** The status that a session ends with: what `$status` shows. */
+export const STREAM_OK = 200;
+export const STREAM_BAD_REQUEST = 400;
+export const STREAM_FORBIDDEN = 403;
+export const STREAM_INTERNAL_ERROR = 500;
+export const STREAM_BAD_GATEWAY = 502;
+export const STREAM_UNAVAILABLE = 503;
+
+/** {@link DECLINED}, {@link DONE}, {@link AGAIN}, {@link OK}, or the status to end the session with. */
+export type StreamResult = number;
+
+/** The phases of a session in their order; the TLS handshake is between `access` and `preread`. `content` has one owner a server. */
+export const STREAM_PHASES = ['post_accept', 'preaccess', 'access', 'preread'] as const;
+export type StreamPhase = (typeof STREAM_PHASES)[number];
+
+/**
+ * Synchronous; a promise only when it really waits: the session is parked until then. What a handler throws ends its session with 500 and is
+ * logged with the name of the module.
+ */
+export type StreamHandler = (session: StreamSession) => StreamResult | Promise<StreamResult>;
+
+/** What a module runs in one server. Everything is optional; an absent part costs nothing. */
+export interface StreamHandlers extends Partial<Record<StreamPhase, StreamHandler>> {
+  /** Does what the server is for. Two modules that claim one server are a configuration error, and so is a server that nobody claims. */
+  content?: StreamHandler;
+  /** After the session has ended. A promise is not waited for; its rejection is logged. */
+  log?: (session: StreamSession) => void;
+}
+
+export type StreamTemplate = Template<StreamSession>;
+/** A named value of a session, see {@link Getter}. */
+export type StreamVariable = Getter<StreamSession>;
+/** The getter of a family of variables, see {@link GetterFamily}. */
+export type StreamVariablePrefix = GetterFamily<StreamSession>;
+
+/** The client of a session. The address is that of the connection until a module sets another one. */
+export interface SessionClient extends Omit<ClientConnection, 'requests'> {
+  /** The host name that the client asked for in its TLS handshake with this server (SNI), in lower case. */
+  readonly serverName: string | undefined;
+}
+
+/** One connection of a client, or over UDP the datagrams that belong together. Valid until its log phase is over. */
+export interface StreamSession {
+  readonly protocol: 'TCP' | 'UDP';
+  readonly connection: SessionClient;
+  /** Epoch milliseconds of its begin. */
+  readonly startTime: number;
+  /** 0 until it ends: one of {@link STREAM_OK} and its company. */
+  readonly status: number;
+  /** Bytes of the client, and bytes to it. Over TLS those inside of it. */
+  readonly bytesReceived: number;
+  readonly bytesSent: number;
+  /** The server it is in. `scope.directive` identifies it. */
+  readonly scope: StreamScope;
+  /** What has been received and is not passed on yet: for `preread` and what follows. Over UDP the first datagram. */
+  readonly preread: Buffer;
+  /** What the last regular expression that matched has captured: `$1`, `$name`. A module that matches one sets it. */
+  captures: RegExpExecArray | undefined;
+  /** Value of a variable by its name without the dollar. */
+  variable(name: string): string | undefined;
+  /** Gives a variable that the configuration defines (`set`, a named group) its value for this session. */
+  assign(variable: string, value: string): void;
+  /** Sends this to the client, and ends the session with {@link STREAM_OK} when it is out. A string is bytes (latin1). Returns {@link DONE}. */
+  send(data: string | Uint8Array): StreamResult;
+  /** Ends the session: for a handler that has returned {@link DONE}, and for what happens later. Without effect after its end. */
+  end(status: StreamResult): void;
+  /**
+   * Continues in the server of that name among those that listen on the address of the session, else in the default server: for `ssl_preread`.
+   * The handlers that follow are those of that server.
+   * @param name as the client gave it
+   */
+  chooseServer(name: string): void;
+  /** Another client than the one that is connected: for access rules, logs and variables. */
+  setClientAddress(address: string, port: number): void;
+  /** Calls `step` once when the session is over, at once if it is over already: to release what it holds. */
+  atEnd(step: (session: StreamSession) => void): void;
+  /** A module's own state of this session. `key` is any object of the module, by identity. */
+  get(key: object): unknown;
+  set(key: object, value: unknown): void;
+}
+
+/** Where a module is asked to compile: one server of `stream`, with the typed configuration in force there. */
+export interface StreamScope<D extends Directives = Directives> extends BlockScope<D, 'stream' | 'server', StreamSession> {
+  readonly parent: StreamScope | undefined;
+}

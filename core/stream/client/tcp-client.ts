@@ -1,0 +1,221 @@
+import type { ClientCertificate, ProxyHeader } from '../../module/http.js';
+import { STREAM_BAD_REQUEST, STREAM_INTERNAL_ERROR, STREAM_OK, type SessionClient } from '../../module/stream.js';
+import type { AcceptedConnection } from '../../net/accepted-connection.js';
+import type { PreludeEnd } from '../../net/prelude/prelude.js';
+import { ProxyProtocol } from '../../net/prelude/proxy-protocol.js';
+import { TlsHandshake } from '../../net/prelude/tls-handshake.js';
+import { onData, type ClientSocket, type SocketUser } from '../../net/socket-user.js';
+import type { Timed } from '../../net/timers.js';
+import type { TlsIdentities } from '../../net/tls-identity.js';
+import type { ClientEnd } from '../session/client-end.js';
+import type { StreamContext } from '../session/context.js';
+import type { Session } from '../session/session.js';
+
+/** How long the last bytes may take to leave, in milliseconds. */
+const LAST_BYTES_TIME = 10_000;
+/** Without ssl_handshake_timeout. */
+const HANDSHAKE_TIME = 60_000;
+const NOTHING: Buffer = Buffer.alloc(0);
+
+/** What a client needs of the address that it came to. */
+export interface TcpListener extends TlsIdentities {
+  readonly options: { readonly secure: boolean; readonly proxyProtocol: boolean };
+  readonly connections: Set<TcpClient>;
+}
+
+/** What is read at the moment before the content. */
+type Prelude = 'none' | 'proxy' | 'tls';
+
+/**
+ * The connection of a client over TCP. What comes before the content has taken it over is held, and nothing more is read than somebody waits
+ * for; a relay becomes the user of the socket itself.
+ */
+export class TcpClient implements ClientEnd, SocketUser, PreludeEnd, SessionClient, Timed {
+  readonly protocol = 'TCP';
+  deadline = 0;
+  slot = -1;
+  held = NOTHING;
+  hasEnded = false;
+  #session: Session | undefined = undefined;
+  #prelude: Prelude = 'none';
+  #waits = false;
+  #isGone = false;
+
+  constructor(
+    readonly id: number,
+    private readonly listener: TcpListener,
+    private readonly context: StreamContext,
+    private readonly accepted: AcceptedConnection,
+  ) {}
+
+  /** Behind TLS it is another one. */
+  get socket(): ClientSocket {
+    return this.accepted.socket;
+  }
+
+  get facts(): SessionClient {
+    return this;
+  }
+  get remoteAddress(): string {
+    return this.accepted.remoteAddress;
+  }
+  get remotePort(): number {
+    return this.accepted.remotePort;
+  }
+  get localAddress(): string {
+    return this.accepted.localAddress;
+  }
+  get localPort(): number {
+    return this.accepted.localPort;
+  }
+  get secure(): boolean {
+    return this.accepted.secure;
+  }
+  get serverName(): string | undefined {
+    return this.accepted.serverName;
+  }
+  get proxy(): ProxyHeader | undefined {
+    return this.accepted.proxy;
+  }
+  get certificate(): ClientCertificate | undefined {
+    return this.accepted.certificate;
+  }
+  get clientAuthority(): string | undefined {
+    return this.accepted.clientAuthority;
+  }
+  /** Epoch milliseconds; 0: not yet. */
+  get startTime(): number {
+    return this.#session?.startTime ?? 0;
+  }
+
+  start(session: Session): void {
+    this.#session = session;
+    this.listener.connections.add(this);
+    this.socket.client = this;
+    if (!this.listener.options.proxyProtocol) {
+      session.continue();
+      return;
+    }
+    this.#prelude = 'proxy';
+    new ProxyProtocol(this.accepted, this.context, this).start(session.server.settings.proxyProtocolTimeout);
+  }
+
+  prepare(session: Session): boolean {
+    if (!this.listener.options.secure) return true;
+    if (this.secure) {
+      if (this.serverName !== undefined) session.chooseServer(this.serverName);
+      return true;
+    }
+    this.#prelude = 'tls';
+    const { held } = this;
+    this.held = NOTHING;
+    const handshake = new TlsHandshake(this.accepted, this.context, this, this.listener);
+    handshake.start(session.server.tls?.settings.handshakeTimeout ?? HANDSHAKE_TIME);
+    if (this.hasEnded) handshake.onEnd();
+    else if (held.length > 0) handshake.onData(held);
+    if (this.socket.isPaused()) this.socket.resume();
+    return false;
+  }
+
+  waitForMore(): void {
+    this.#waits = true;
+    if (this.socket.isPaused()) this.socket.resume();
+  }
+
+  /** What was held goes to somebody else. */
+  takeHeld(): Buffer {
+    const { held } = this;
+    this.held = NOTHING;
+    return held;
+  }
+
+  send(bytes: Uint8Array, then: () => void): void {
+    this.socket.write(bytes, then);
+  }
+
+  close(): void {
+    const { socket } = this;
+    socket.client = this;
+    socket.memory?.release();
+    this.held = NOTHING;
+    socket.destroySoon();
+    if (socket.closed) this.#gone();
+    else if (!socket.destroyed) this.context.timers.arm(this, LAST_BYTES_TIME);
+  }
+
+  // The end of a prelude.
+
+  done(_: AcceptedConnection, rest: Buffer | undefined): void {
+    const session = this.#session;
+    const prelude = this.#prelude;
+    this.#prelude = 'none';
+    this.socket.client = this;
+    if (session === undefined) return;
+    if (prelude === 'tls') {
+      if (!this.secure) {
+        this.context.log.write('info', 'SSL_do_handshake() failed (wrong version number) while SSL handshaking', session);
+        session.end(STREAM_INTERNAL_ERROR);
+        return;
+      }
+      // The socket of TLS has no reader before.
+      this.socket.on('data', onData);
+    }
+    if (rest !== undefined) this.#hold(rest, false);
+    session.continue();
+  }
+
+  failed(_: AcceptedConnection, level: 'info' | 'error', reason: string | undefined): void {
+    const session = this.#session;
+    const status = this.#prelude === 'tls' ? STREAM_INTERNAL_ERROR : level === 'error' ? STREAM_BAD_REQUEST : STREAM_OK;
+    this.#prelude = 'none';
+    if (reason !== undefined) this.context.log.write(level, reason, session);
+    session?.end(status);
+  }
+
+  // The socket, while nobody has taken it over.
+
+  onData(chunk: Buffer, borrowed: boolean): void {
+    // What comes after the end of the session is of no use.
+    if (this.#session === undefined || this.#session.status !== 0) return;
+    this.#hold(chunk, borrowed);
+    if (this.#waits) {
+      this.#waits = false;
+      this.#session.continue();
+    }
+    if (!this.#waits && this.socket.client === this) this.socket.pause();
+  }
+
+  onEnd(): void {
+    this.hasEnded = true;
+    if (!this.#waits) return;
+    this.#waits = false;
+    this.#session?.continue();
+  }
+
+  onClose(): void {
+    this.#session?.end(STREAM_OK);
+    this.#gone();
+  }
+
+  onDrain(): void {}
+
+  /** It does not take what was sent last. */
+  onDeadline(): void {
+    this.socket.destroy();
+  }
+
+  #hold(chunk: Buffer, borrowed: boolean): void {
+    if (this.#session !== undefined) this.#session.bytesReceived += chunk.length;
+    if (this.held.length > 0) this.held = Buffer.concat([this.held, chunk]);
+    else this.held = borrowed ? Buffer.from(chunk) : chunk;
+  }
+
+  /** The connection is closed. */
+  #gone(): void {
+    if (this.#isGone) return;
+    this.#isGone = true;
+    this.context.timers.forget(this);
+    this.listener.connections.delete(this);
+    this.context.figures.countClosed();
+  }
+}

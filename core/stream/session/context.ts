@@ -1,0 +1,49 @@
+import type { Generations } from '../../config/generations.js';
+import type { Log } from '../../module/services.js';
+import type { Admission, ConnectionCounters } from '../../net/admission.js';
+import type { ReadBuffers } from '../../net/buffers.js';
+import type { Clock } from '../../net/clock.js';
+import type { IdleClients } from '../../net/idle-clients.js';
+import type { NetContext } from '../../net/net-context.js';
+import type { TimerWheel } from '../../net/timers.js';
+
+/** What the sessions of one thread share with each other, and with the connections of other engines. */
+export interface SharedContext {
+  readonly clock: Clock;
+  readonly timers: TimerWheel;
+  readonly buffers: ReadBuffers;
+  readonly log: Log;
+  readonly figures: ConnectionCounters;
+  readonly admission: Admission;
+  nextConnectionId(): number;
+}
+
+/** What all sessions of one thread share. */
+export class StreamContext implements NetContext {
+  readonly clock: Clock;
+  readonly timers: TimerWheel;
+  readonly buffers: ReadBuffers;
+  readonly log: Log;
+  readonly figures: ConnectionCounters;
+  readonly admission: Admission;
+
+  constructor(
+    private readonly shared: SharedContext,
+    readonly generations: Generations,
+  ) {
+    this.clock = shared.clock;
+    this.timers = shared.timers;
+    this.buffers = shared.buffers;
+    this.log = shared.log;
+    this.figures = shared.figures;
+    this.admission = shared.admission;
+  }
+
+  get idleClients(): IdleClients {
+    return this.admission.idleClients;
+  }
+
+  nextConnectionId(): number {
+    return this.shared.nextConnectionId();
+  }
+}

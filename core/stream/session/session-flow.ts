@@ -1,0 +1,11 @@
+import type { Session } from './session.js';
+
+/** What moves a session through its phases. */
+export interface SessionFlow {
+  /** Runs handlers from the step of the session on. */
+  advance(session: Session): void;
+  /** The time limit of the phase that waits is over. */
+  timedOut(session: Session): void;
+  /** Runs the log phase. */
+  finish(session: Session): void;
+}

@@ -1,0 +1,154 @@
+import type { Generation } from '../../config/generations.js';
+import {
+  DONE,
+  STREAM_INTERNAL_ERROR,
+  STREAM_OK,
+  type SessionClient,
+  type StreamResult,
+  type StreamScope,
+  type StreamSession,
+} from '../../module/stream.js';
+import type { Timed } from '../../net/timers.js';
+import type { StreamServer } from '../site/server.js';
+import type { ClientEnd, SessionListener } from './client-end.js';
+import type { StreamContext } from './context.js';
+import { ReplacedClient } from './replaced-client.js';
+import type { SessionFlow } from './session-flow.js';
+import type { SessionAttemptFacts, SessionTrace } from './upstream-trace.js';
+
+/** What works on a session after a content handler has returned DONE. */
+export interface SessionOwner {
+  /** The session ends: gives up what it holds. What was received for the other side still goes there. */
+  stop(): void;
+}
+
+type EndStep = (session: StreamSession) => void;
+
+/** One client's session, whatever protocol it speaks. */
+export class Session implements StreamSession, Timed {
+  deadline = 0;
+  slot = -1;
+  status = 0;
+  bytesReceived = 0;
+  bytesSent = 0;
+  captures: RegExpExecArray | undefined = undefined;
+  /** The next handler in {@link StreamServer.steps}. */
+  step = 0;
+  /** A handler waits for a promise, or for more bytes. */
+  isParked = false;
+  /** The client's side is ready for `preread`. */
+  isReady = false;
+  owner: SessionOwner | undefined = undefined;
+  trace: SessionTrace | undefined = undefined;
+  assigned: Map<string, string> | undefined = undefined;
+  readonly startTime: number;
+  readonly generation: Generation;
+  #client: SessionClient;
+  #state: Map<object, unknown> | undefined = undefined;
+  #endSteps: EndStep[] | undefined = undefined;
+  #isOver = false;
+
+  constructor(
+    readonly context: StreamContext,
+    readonly listener: SessionListener,
+    readonly client: ClientEnd,
+    public server: StreamServer,
+    private readonly flow: SessionFlow,
+  ) {
+    this.startTime = context.clock.now;
+    this.generation = context.generations.enter();
+    this.#client = client.facts;
+  }
+
+  get protocol(): StreamSession['protocol'] {
+    return this.client.protocol;
+  }
+  get connection(): SessionClient {
+    return this.#client;
+  }
+  get scope(): StreamScope {
+    return this.server.scope;
+  }
+  get preread(): Buffer {
+    return this.client.held;
+  }
+  /** For the log. */
+  get serverAddress(): string {
+    return this.listener.serverAddress;
+  }
+  /** For the log: the attempt in use. */
+  get upstreamTrace(): SessionAttemptFacts | undefined {
+    return this.trace?.attempts.at(-1);
+  }
+
+  variable(name: string): string | undefined {
+    return this.listener.variables.value(name, this);
+  }
+
+  assign(variable: string, value: string): void {
+    this.assigned ??= new Map();
+    this.assigned.set(variable.toLowerCase(), value);
+  }
+
+  /** Runs the next handlers. Called when the session begins, and when what it waited for has happened. */
+  continue(): void {
+    if (this.status === 0) this.flow.advance(this);
+  }
+
+  send(data: string | Uint8Array): StreamResult {
+    if (this.status !== 0) return DONE;
+    const bytes = typeof data === 'string' ? Buffer.from(data, 'latin1') : data;
+    this.bytesSent += bytes.length;
+    this.client.send(bytes, () => this.end(STREAM_OK));
+    return DONE;
+  }
+
+  end(status: StreamResult): void {
+    if (this.status !== 0) return;
+    this.status = status > 0 ? status : STREAM_INTERNAL_ERROR;
+    this.context.timers.forget(this);
+    const { owner } = this;
+    this.owner = undefined;
+    owner?.stop();
+    this.flow.finish(this);
+    this.client.close();
+    this.generation.leave();
+  }
+
+  chooseServer(name: string): void {
+    const { server, captures } = this.listener.names.find(name.toLowerCase());
+    this.server = server;
+    if (captures !== undefined) this.captures = captures;
+  }
+
+  setClientAddress(address: string, port: number): void {
+    this.#client = new ReplacedClient(this.#client, address, port);
+  }
+
+  atEnd(step: EndStep): void {
+    if (this.#isOver) step(this);
+    else (this.#endSteps ??= []).push(step);
+  }
+
+  /** What modules want to be called when it is over. Once. */
+  takeEndSteps(): readonly EndStep[] {
+    const steps = this.#endSteps ?? NO_STEPS;
+    this.#endSteps = undefined;
+    this.#isOver = true;
+    return steps;
+  }
+
+  get(key: object): unknown {
+    return this.#state?.get(key);
+  }
+  set(key: object, value: unknown): void {
+    this.#state ??= new Map();
+    this.#state.set(key, value);
+  }
+
+  onDeadline(): void {
+    this.flow.timedOut(this);
+  }
+}
+
+const NO_STEPS: readonly EndStep[] = [];

@@ -1,0 +1,42 @@
+import type { Holdings } from '../../config/holdings.js';
+import type { ScopeNode } from '../../config/scope.js';
+import type { StreamHandler, StreamHandlers, StreamScope } from '../../module/stream.js';
+import type { ListenGroup, ListenGroups, ListeningServer } from '../../net/listen-groups.js';
+import type { ServerNames } from '../../net/server-names.js';
+import type { ServerTls } from '../../net/server-tls.js';
+
+/** The handlers of a server in the order they run: parallel arrays, so that the loop touches nothing else. */
+export interface SessionSteps {
+  readonly handlers: readonly StreamHandler[];
+  /** For each handler the index of its phase in STREAM_PHASES. */
+  readonly phases: Uint8Array;
+  /** For each handler the place of its module among all: another server goes on behind the same one. */
+  readonly places: Uint16Array;
+}
+
+/** What the engine itself needs of a server. Times in milliseconds, sizes in bytes. */
+export interface StreamSettings {
+  readonly prereadBufferSize: number;
+  readonly prereadTimeout: number;
+  readonly proxyProtocolTimeout: number;
+}
+
+/** One compiled `server` block of `stream`. */
+export interface StreamServer extends ListeningServer {
+  readonly node: ScopeNode;
+  readonly holdings: Holdings;
+  readonly scope: StreamScope;
+  /** First name of server_name as written: `$server_name`. */
+  readonly name: string;
+  readonly settings: StreamSettings;
+  readonly steps: SessionSteps;
+  readonly content: StreamHandler;
+  readonly logHandlers: readonly NonNullable<StreamHandlers['log']>[];
+  /** Which module a handler came from. */
+  readonly modules: ReadonlyMap<unknown, string>;
+  readonly tls: ServerTls | undefined;
+}
+
+export type StreamServerNames = ServerNames<StreamServer>;
+export type StreamListenGroup = ListenGroup<StreamServer>;
+export type StreamListenGroups = ListenGroups<StreamServer>;

@@ -1,0 +1,25 @@
+import { Variables } from '../../config/variables.js';
+import type { Log } from '../../module/services.js';
+import type { StreamSession } from '../../module/stream.js';
+
+/** What the engine's own sessions have beyond the contract. */
+interface Own extends StreamSession {
+  readonly assigned: ReadonlyMap<string, string> | undefined;
+  readonly context: { readonly log: Log };
+}
+
+const never = (): boolean => false;
+
+/** The variables of sessions. */
+export class StreamVariables extends Variables<StreamSession> {
+  constructor() {
+    super(
+      (session, name) => (session as Own).assigned?.get(name),
+      (digit) => (session) => session.captures?.[Number(digit)],
+      never,
+      never,
+      never,
+      (session, name) => (session as Own).context.log.write('error', `cycle while evaluating variable "${name}"`, session),
+    );
+  }
+}

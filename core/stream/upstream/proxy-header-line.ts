@@ -1,0 +1,9 @@
+import { isIPv4, isIPv6 } from 'node:net';
+import type { SessionClient } from '../../module/stream.js';
+
+/** The header of the PROXY protocol, version 1, that tells a member of a client. */
+export function proxyHeaderLine({ remoteAddress, remotePort, localAddress, localPort }: SessionClient): string {
+  const isOfFamily = isIPv4(remoteAddress) ? isIPv4 : isIPv6;
+  if (!isOfFamily(remoteAddress) || !isOfFamily(localAddress)) return 'PROXY UNKNOWN\r\n';
+  return `PROXY TCP${isOfFamily === isIPv4 ? 4 : 6} ${remoteAddress} ${localAddress} ${remotePort} ${localPort}\r\n`;
+}

@@ -1,0 +1,50 @@
+import type { Clock } from '../../net/clock.js';
+import type { PeerConnection } from '../../net/peer-connection.js';
+import type { Peer } from '../../upstream/peer.js';
+import type { Upstream } from '../../upstream/upstream.js';
+import type { SessionAttemptFacts } from '../session/upstream-trace.js';
+
+/** One attempt at a member, and what came of it, for `$upstream_*` and logs. */
+export class SessionAttempt implements SessionAttemptFacts {
+  /** Address of the member; the upstream's name where there was none to ask. */
+  readonly address: string;
+  connectTime = -1;
+  firstByteTime = -1;
+  sessionTime = -1;
+  sent = 0;
+  received = 0;
+  connection: PeerConnection | undefined = undefined;
+  /** Why it failed, for people. */
+  failure = '';
+  readonly #startedAt: number;
+
+  /** @param peer undefined when the attempt is over, or there was none to ask */
+  constructor(
+    private readonly upstream: Upstream,
+    public peer: Peer | undefined,
+    private readonly clock: Clock,
+  ) {
+    this.address = peer?.server ?? upstream.name;
+    this.#startedAt = clock.now;
+  }
+
+  get elapsed(): number {
+    return this.clock.now - this.#startedAt;
+  }
+
+  onReceived(length: number): void {
+    if (this.received === 0) this.firstByteTime = this.elapsed;
+    this.received += length;
+  }
+
+  /** Closes the member's accounts. The connection is somebody else's, or closed. @param failed the attempt counts as a failure of the member */
+  end(failed: boolean): void {
+    const { upstream, peer } = this;
+    if (this.sessionTime < 0) this.sessionTime = this.elapsed;
+    this.peer = undefined;
+    this.connection = undefined;
+    if (peer === undefined) return;
+    upstream.finished(peer, this.sent, this.received, failed ? -1 : this.sessionTime);
+    upstream.free(peer, failed, failed ? this.failure : '');
+  }
+}

@@ -1,0 +1,96 @@
+import type { ErrorCollector } from '../config/error-collector.js';
+import { parseAddress, AddressError } from '../module/address.js';
+import { ArgError } from '../module/spec.js';
+import type { Upstream } from './upstream.js';
+
+/** Where upstreams come from: the upstream blocks in force, and single addresses that no block names. */
+export interface TargetSource {
+  /** The upstream of an `upstream` block, of the configuration being prepared while one is. */
+  find(name: string): Upstream | undefined;
+  /** The upstream of an `upstream` block that traffic may go to now. */
+  inForce(name: string): Upstream | undefined;
+  /** The upstream of one address; names are resolved. Rejects with ArgError. */
+  implicit(host: string, port: number): Promise<Upstream>;
+}
+
+/** A target that the configuration names, and the upstream that it stands for once that is known. */
+export interface Target {
+  upstream: Upstream | undefined;
+}
+
+/** Finds what constant targets of a configuration stand for, and collects what has to be resolved while it is prepared. */
+export class TargetLookups {
+  /** Told of the names that targets stand for: what is compiled depends on whether an upstream has them. */
+  onUse: (name: string) => void = () => undefined;
+  #lookups: Promise<void>[] = [];
+
+  constructor(private readonly source: TargetSource) {}
+
+  /** @param fail rejects the configuration where the target is named */
+  find(text: string, fail: (message: string, hint?: string) => never): Target {
+    const target: Target = { upstream: undefined };
+    for (const name of namesIn(text)) this.onUse(name);
+    target.upstream = this.source.find(text);
+    if (target.upstream !== undefined) return target;
+    const lookup = this.#lookUp(text, target, fail);
+    // What is wrong is asked for when all are compiled, which may be long after the name turned out to be unknown.
+    lookup.catch(() => undefined);
+    this.#lookups.push(lookup);
+    return target;
+  }
+
+  /** What a text of a session stands for. @throws (rejects) ArgError */
+  async findNow(text: string): Promise<Upstream> {
+    return this.source.inForce(text) ?? this.#implicit(text);
+  }
+
+  /** True if the change that is being prepared gives a name another meaning. */
+  isChanging(name: string): boolean {
+    try {
+      return this.source.find(name) !== this.source.inForce(name);
+    } catch {
+      // It is rejected: whoever uses it says so as well.
+      return true;
+    }
+  }
+
+  /** Resolves when all names of the targets found since the last call were looked up. */
+  async settle(errors: ErrorCollector): Promise<void> {
+    const lookups = this.#lookups;
+    this.#lookups = [];
+    for (const result of await Promise.allSettled(lookups)) if (result.status === 'rejected') errors.add(result.reason);
+  }
+
+  async #lookUp(text: string, target: Target, fail: (message: string, hint?: string) => never): Promise<void> {
+    try {
+      target.upstream = await this.#implicit(text);
+    } catch (error) {
+      if (error instanceof ArgError) fail(error.message, error.hint);
+      throw error;
+    }
+  }
+
+  #implicit(text: string): Promise<Upstream> {
+    const { host, port } = splitTarget(text);
+    if (this.source.find(host) !== undefined) throw new ArgError(`upstream "${host}" may not have port ${port}`, 'its servers have theirs');
+    return this.source.implicit(host, port);
+  }
+}
+
+/** @throws ArgError `no port in upstream "x"` */
+function splitTarget(text: string): { host: string; port: number } {
+  try {
+    const parsed = parseAddress(text, undefined);
+    if ('name' in parsed) return { host: parsed.name, port: parsed.port };
+    return 'path' in parsed.address ? { host: `unix:${parsed.address.path}`, port: 0 } : parsed.address;
+  } catch (error) {
+    if (error instanceof AddressError) throw new ArgError(error.message);
+    throw error;
+  }
+}
+
+/** The names that a target may stand for: an upstream of that name, or of its host. */
+function namesIn(text: string): readonly string[] {
+  const [host = ''] = text.split(':', 1);
+  return host === text || text.startsWith('[') ? [text] : [text, host];
+}

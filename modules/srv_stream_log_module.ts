@@ -1,0 +1,54 @@
+import { accessLogArgs, AccessLogs, logFileCacheArgs, logFormatArgs, type LogEngine } from '../core/module/access-log.js';
+import { streamModule } from '../core/module/manifest.js';
+import { Log, LogFiles, ServerInfo } from '../core/module/services.js';
+import { directive } from '../core/module/spec.js';
+import type { StreamHandlers, StreamScope, StreamSession } from '../core/module/stream.js';
+
+const ANYWHERE = ['stream', 'stream server'] as const;
+
+const directives = {
+  log_format: directive({
+    in: ['stream'],
+    args: logFormatArgs<StreamSession>(),
+    many: true,
+    identity: ({ args }) => args[0]?.text ?? '',
+    dynamic: true,
+    doc: 'Defines a format of access logs.',
+  }),
+  access_log: directive({
+    in: ANYWHERE,
+    args: accessLogArgs<StreamSession>(),
+    many: true,
+    default: 'off',
+    dynamic: true,
+    doc: 'Writes a line for every session when it has ended.',
+  }),
+  open_log_file_cache: directive({
+    in: ANYWHERE,
+    args: logFileCacheArgs,
+    default: 'off',
+    doc: 'Keeps log files open whose names contain variables: at most `max`, as long as each gets `min_uses` lines in the time of `inactive`. After `valid` it is checked that the file still has its name.',
+  }),
+};
+
+const ENGINE: LogEngine<StreamSession> = {
+  formats: new Map(),
+  during: 'while logging session',
+  report: (log, text, session) => log.write('crit', text, session),
+};
+
+/** Access logs of streams (ngx_stream_log_module). */
+@streamModule({ name: 'srv_stream_log_module', api: 1, directives })
+export class StreamLog {
+  readonly #logs: AccessLogs<StreamSession>;
+
+  constructor(files: LogFiles, info: ServerInfo, log: Log) {
+    this.#logs = new AccessLogs(files, info, log, ENGINE);
+  }
+
+  compile(scope: StreamScope<typeof directives>): StreamHandlers | undefined {
+    this.#logs.check(scope);
+    const log = this.#logs.compile(scope);
+    return log && { log };
+  }
+}

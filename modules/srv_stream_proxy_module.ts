@@ -1,0 +1,44 @@
+import { streamModule } from '../core/module/manifest.js';
+import { SessionRelays, type RelayPlan } from '../core/module/stream-relays.js';
+import type { StreamHandlers } from '../core/module/stream.js';
+import { directives, type StreamProxyScope } from './srv_stream_proxy_module/directives.js';
+
+/** Passes sessions to upstream members (ngx_stream_proxy_module). Choice, connections and retries are the core's. */
+@streamModule({ name: 'srv_stream_proxy_module', api: 1, directives, needs: ['srv_stream_upstream_module'] })
+export class StreamProxy {
+  constructor(private readonly relays: SessionRelays) {}
+
+  compile(scope: StreamProxyScope): StreamHandlers | undefined {
+    const { proxy_bind: bind } = scope.conf;
+    if (bind?.transparent !== undefined)
+      scope.fail('"transparent" is not supported', 'proxy_bind', 'Node.js cannot set the option IP_TRANSPARENT of a socket');
+    return scope.conf.proxy_pass && { content: this.relays.compile(planOf(scope)) };
+  }
+}
+
+function planOf(scope: StreamProxyScope): RelayPlan {
+  const { conf } = scope;
+  const target = conf.proxy_pass ?? scope.fail('no "proxy_pass"');
+  const { proxy_bind: bind } = conf;
+  return {
+    target,
+    connectTimeout: conf.proxy_connect_timeout,
+    idleTimeout: conf.proxy_timeout,
+    next: {
+      enabled: conf.proxy_next_upstream,
+      tries: conf.proxy_next_upstream_tries,
+      timeoutMs: conf.proxy_next_upstream_timeout,
+    },
+    halfClose: conf.proxy_half_close,
+    uploadRate: conf.proxy_upload_rate,
+    downloadRate: conf.proxy_download_rate,
+    proxyProtocol: conf.proxy_protocol,
+    keepAlive: conf.proxy_socket_keepalive,
+    bind: bind === undefined || bind.address.constant === 'off' ? undefined : bind.address,
+    tls: undefined,
+    tlsName: target,
+    requests: conf.proxy_requests,
+    responses: conf.proxy_responses,
+    fail: (message, hint) => scope.fail(message, 'proxy_pass', hint),
+  };
+}
