@@ -292,7 +292,8 @@ test('TLS, unix sockets, and targets that are known with the request only', asyn
   const conf = `events {} http { server {
     listen 443 ssl; listen unix:run/x.sock; ssl_certificate c.pem; ssl_certificate_key k.pem;
     location / { proxy_pass https://10.0.0.1; proxy_set_header X-Scheme $scheme; }
-    location /to { proxy_pass $arg_to; }
+    location /to { resolver 127.0.0.1; proxy_pass $arg_to;}
+    location /unresolved { proxy_pass $arg_to; }
     location /any { satisfy any; allow 10.0.0.0/8; deny all; auth_request /auth; proxy_pass http://10.0.0.1; }
   } }`;
   const explain = await explainer(t, conf, { 'conf/c.pem': cert, 'conf/k.pem': key });
@@ -304,6 +305,8 @@ test('TLS, unix sockets, and targets that are known with the request only', asyn
   t.like(local, { request: { client: 'unix:' }, upstream: { scheme: 'https' } });
   t.like(explain('https://a.org/to?to=http://b.invalid/x').upstream, { name: 'b.invalid', uri: '/x', members: [] });
   t.like(explain('https://a.org/to?to=ftp://b.invalid/').response, { by: 'srv', status: 500 });
+  t.like(explain('https://a.org/unresolved?to=http://10.0.0.1/x').upstream, { name: '10.0.0.1:80', member: '10.0.0.1:80' });
+  t.like(explain('https://a.org/unresolved?to=http://b.invalid/x').response, { by: 'srv', status: 502 });
   const any = explain('https://a.org/any', { client: '192.0.2.1' });
   t.deepEqual(any.assumptions, ['auth_request: /auth allows the request']);
   t.is(any.steps.filter(({ facts }) => facts?.['satisfy'] === 'any').length, 1);

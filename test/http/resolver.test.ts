@@ -93,7 +93,7 @@ test('names that cannot be resolved', async (t) => {
     'failing.test': '2: Server failure',
     'refused.test': '5: Operation refused',
     'silent.test': '110: Operation timed out',
-    'a..b': '1: Format error',
+    'a..b': '3: Host not found',
   };
   for (const [name, reason] of Object.entries(reasons)) {
     t.is(await ask('/', name), '502', name);

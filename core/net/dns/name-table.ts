@@ -43,7 +43,7 @@ export class NameTable<R> {
     const known = fresh ? undefined : this.known(text);
     if (known !== undefined) return Promise.resolve(known);
     const name = domainName(text);
-    if (name === undefined) return Promise.resolve({ name: text, records: [], error: 'formerr', families: [], ttl: 1 });
+    if (name === undefined) return Promise.resolve({ name: text, records: [], error: 'nxdomain', families: [], ttl: 1 });
     return this.#searches.get(name) ?? this.#begin(name);
   }
 
