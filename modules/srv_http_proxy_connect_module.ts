@@ -12,7 +12,8 @@ import {
 } from '../core/module/http.js';
 import { httpModule } from '../core/module/manifest.js';
 import { parseClientAddress } from '../core/module/network.js';
-import { HostNames, Log, Tunnels, type TunnelFacts, type TunnelHead } from '../core/module/services.js';
+import { HostNames, Log, Tunnels } from '../core/module/services.js';
+import type { TunnelFacts, TunnelHead } from '../core/module/tunnel.js';
 import { directive } from '../core/module/spec.js';
 import { parseConnectResponse } from './srv_http_proxy_connect_module/connect-response.js';
 import { parseConnectTarget, type ConnectTarget } from './srv_http_proxy_connect_module/connect-target.js';

@@ -6,10 +6,11 @@ import type { SecureContextOptions } from 'node:tls';
 import type { ApiAccessSettings } from './api-access.js';
 import type { ActionContext, Call, Preconditions } from './control.js';
 import type { ExplainNotes } from './explain.js';
-import type { ConnectionEnd, ErrorBody, Handler, HttpHandlers, HttpRequest, Result, Scope, Template } from './http.js';
+import type { ErrorBody, Handler, HttpHandlers, HttpRequest, Result, Scope, Template } from './http.js';
 import type { WorkerStatistics } from './server-status.js';
 import type { StreamSession } from './stream.js';
 import type { Block, Directive, NewDirective } from './tree.js';
+import type { TunnelFacts, TunnelPlan } from './tunnel.js';
 
 export type LogLevel = 'debug' | 'info' | 'notice' | 'warn' | 'error' | 'crit' | 'alert' | 'emerg';
 
@@ -436,35 +437,6 @@ export abstract class Exchanges {
    * @param handler as {@link compile} has made it
    */
   abstract explain(handler: Handler, request: HttpRequest, notes: ExplainNotes): Result;
-}
-
-/** How a tunnel is opened. Times in milliseconds. */
-export interface TunnelPlan {
-  /** One at least, tried in this order: the next one when one fails, or has not connected within 250 ms (RFC 8305, 5). */
-  readonly addresses: readonly ConnectionEnd[];
-  /** Where connections come from (proxy_connect_bind); undefined: the system chooses. Port 0: any. */
-  readonly from: ConnectionEnd | undefined;
-  /** For all addresses together. */
-  readonly connectTimeout: number;
-  /** The tunnel ends when no byte moves for so long. */
-  readonly idleTimeout: number;
-  /** The response that opens the tunnel, once it is connected; undefined: that of the server. */
-  head(facts: TunnelFacts): TunnelHead | undefined;
-}
-
-/** The head of a response to CONNECT. */
-export interface TunnelHead {
-  readonly status: number;
-  readonly reason: string;
-  readonly fields: readonly (readonly [name: string, value: string])[];
-}
-
-/** What is known of a tunnel, also after its end. Times in milliseconds since it was begun, -1: it did not come to that. */
-export interface TunnelFacts {
-  /** The address it is connected to, or was tried last. */
-  readonly address: ConnectionEnd | undefined;
-  readonly connectTime: number;
-  readonly firstByteTime: number;
 }
 
 /** Joins clients with servers of their choice (CONNECT). */

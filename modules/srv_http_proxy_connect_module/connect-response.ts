@@ -1,4 +1,4 @@
-import type { TunnelHead } from '../../core/module/services.js';
+import type { TunnelHead } from '../../core/module/tunnel.js';
 
 const HEAD = /^HTTP\/1\.[01] (2\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?\r\n((?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*\r\n)*)\r\n$/;
 

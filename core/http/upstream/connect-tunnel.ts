@@ -1,6 +1,7 @@
 import { formatAddress } from '../../module/address.js';
 import type { ConnectionEnd, HttpRequest } from '../../module/http.js';
-import { Tunnels, type TunnelFacts, type TunnelPlan } from '../../module/services.js';
+import { Tunnels } from '../../module/services.js';
+import type { TunnelFacts, TunnelPlan } from '../../module/tunnel.js';
 import { PeerConnection, type PeerUser } from '../../net/peer-connection.js';
 import type { Timed } from '../../net/timers.js';
 import type { RequestOwner } from '../request/client-stream.js';
