@@ -255,7 +255,7 @@ export class UpstreamMembers {
     const [http] = linesOf(this.transactions.tree, 'http');
     const folders = has('api_unix_members') ? linesOf(block, 'api_unix_members') : linesOf(http?.block, 'api_unix_members');
     return {
-      hasResolver: has('resolver'),
+      hasResolver: has('resolver') || linesOf(http?.block, 'resolver').length > 0,
       withoutBackup: WITHOUT_BACKUP.find(has),
       unixFolders: folders.flatMap(({ args }) => args.map((word) => this.info.path(word.text))),
     };

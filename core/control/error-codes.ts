@@ -56,7 +56,7 @@ export const ERROR_CODES = {
   UpstreamConfNoResolver: {
     status: 400,
     meaning: 'A member has a host name or a `service`, and the upstream has no resolver.',
-    remedy: 'Use an IP address; there is no resolver yet.',
+    remedy: 'Use an IP address, or give the upstream a `resolver`.',
   },
   UpstreamNoBackup: {
     status: 400,

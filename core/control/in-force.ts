@@ -18,6 +18,17 @@ export async function inForceEverywhere(
   if (followed.includes(false)) throw inDoubt();
 }
 
+/** How long a worker that is told of something is waited for. Milliseconds. */
+const TOLD_LIMIT = 1500;
+
+/** Tells every worker what nobody waits for a response to. One that is busy follows when it can. */
+export async function toldEverywhere(
+  participants: Iterable<Participant>,
+  tell: (participant: Participant) => Promise<void>,
+): Promise<void> {
+  await Promise.all(Array.from(participants, (participant) => follows(participant, TOLD_LIMIT, tell)));
+}
+
 async function follows(participant: Participant, ms: number, tell: (participant: Participant) => Promise<void>): Promise<boolean> {
   try {
     await within(ms, tell(participant));

@@ -78,6 +78,10 @@ class StagedUpstream implements UpstreamView {
     return this.known?.peer(id);
   }
 
+  addresses(line: Directive): readonly PeerView[] | undefined {
+    return this.known?.addresses(line);
+  }
+
   resetStatistics(): void {
     const { known } = this;
     if (known !== undefined) this.change.followUps.push(() => known.resetStatistics());

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { CheckedTable } from './checked-table.js';
 import { CommitMark, markedCommits } from './commit-mark.js';
+import { FoundTable } from './found-table.js';
 import { StateFileTable, StateLineTable } from './state-tables.js';
 import { explained, STORE_FILE, StoreError } from './store-error.js';
 import { FolderWatch, keepDatabase, makePrivate, openDatabase, takeLock } from './store-folder.js';
@@ -23,6 +24,7 @@ export class Tables {
   readonly history: HistoryTable;
   readonly keys: KeyTable;
   readonly pairs: PairTable;
+  readonly found: FoundTable;
   readonly stateLines: StateLineTable;
   readonly stateFiles: StateFileTable;
   readonly counters: CheckedTable;
@@ -33,6 +35,7 @@ export class Tables {
     this.history = new HistoryTable(database);
     this.keys = new KeyTable(database);
     this.pairs = new PairTable(database);
+    this.found = new FoundTable(database);
     this.stateLines = new StateLineTable(database);
     this.stateFiles = new StateFileTable(database);
     this.counters = countersOf(database);
@@ -55,8 +58,8 @@ export class Tables {
 
   /** @throws DamagedRow */
   assertSound(): void {
-    const { overlay, history, keys, pairs, stateLines, stateFiles, counters } = this;
-    const tables = [overlay, history, keys, pairs, stateLines, stateFiles].map(({ table }) => table);
+    const { overlay, history, keys, pairs, found, stateLines, stateFiles, counters } = this;
+    const tables = [overlay, history, keys, pairs, found, stateLines, stateFiles].map(({ table }) => table);
     for (const table of [...tables, keys.nextTable, counters]) table.assertSound();
   }
 }

@@ -7,7 +7,7 @@ import { damageText, StoreError } from './store-error.js';
 
 /** Marks the file as ours (`PRAGMA application_id`): "srv1". */
 const APPLICATION_ID = 0x73727631;
-const SCHEMA_VERSION = 5;
+const SCHEMA_VERSION = 6;
 /** Every row ends with its checksum, see checked-table.ts. */
 const SCHEMA = `
   CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL, sum INTEGER NOT NULL) WITHOUT ROWID;
@@ -31,6 +31,9 @@ const SCHEMA = `
     PRIMARY KEY (block, identity, occurrence)
   ) WITHOUT ROWID;
   CREATE TABLE next_keys (block TEXT PRIMARY KEY, next INTEGER NOT NULL, sum INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE TABLE found (
+    upstream TEXT NOT NULL, key INTEGER NOT NULL, text TEXT NOT NULL, sum INTEGER NOT NULL, PRIMARY KEY (upstream, key)
+  ) WITHOUT ROWID;
   CREATE TABLE pairs (
     key TEXT PRIMARY KEY, value TEXT NOT NULL, version INTEGER NOT NULL, expires INTEGER NOT NULL, sum INTEGER NOT NULL
   ) WITHOUT ROWID;

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
+import type { FoundTable } from './found-table.js';
 import type { StateFileTable, StateLineTable } from './state-tables.js';
 import { explained, FolderUnusable, STORE_FILE } from './store-error.js';
 import { assertUsable, openReadOnlyDatabase, openVolatileDatabase } from './store-folder.js';
@@ -9,7 +10,7 @@ import type { HistoryTable, KeyTable, OverlayTable, PairTable } from './store-ta
 
 /**
  * What outlives the process: the journal of API changes as an overlay over the file, the lines of state files, the lasting keys of members,
- * the key-value pairs. One SQLite file in the data folder, in WAL mode, synced at every commit. Only the master opens it.
+ * the key-value pairs, the last addresses of names. One SQLite file in the data folder, in WAL mode, synced at every commit. Only the master opens it.
  */
 export class Store {
   #tables: Tables;
@@ -96,6 +97,10 @@ export class Store {
 
   get pairs(): PairTable {
     return this.#tables.pairs;
+  }
+
+  get found(): FoundTable {
+    return this.#tables.found;
   }
 
   get stateLines(): StateLineTable {

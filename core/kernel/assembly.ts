@@ -1,3 +1,4 @@
+import { DiscoveryReplica } from '../control/discovery-replica.js';
 import { KeyValueCopy } from '../control/key-value-copy.js';
 import type { Replica } from '../control/participant.js';
 import { HttpContext } from '../http/request/context.js';
@@ -26,6 +27,9 @@ import { Admission } from '../net/admission.js';
 import { Clock } from '../net/clock.js';
 import { SystemHostNames } from '../net/host-names.js';
 import { TimerWheel } from '../net/timers.js';
+import type { Crew } from '../upstream/discovery/discovered-members.js';
+import type { AddressStore } from '../upstream/discovery/kept-addresses.js';
+import type { Discovery } from '../upstream/discovery/discovery.js';
 import { UpstreamSet, type UpstreamSetOptions } from '../upstream/upstreams.js';
 import type { HostLookup } from '../upstream/host-lookup.js';
 import type { ZoneSet } from '../zone/zone-set.js';
@@ -53,6 +57,8 @@ export interface Surroundings {
   readonly events?: Events;
   /** How the names of members are looked up. Default: as the system does. */
   readonly lookup?: HostLookup;
+  /** Looks up the names of servers with `resolve`. Master only. */
+  readonly discovery?: Discovery;
 }
 
 /** What the thread around an instance has to do with. */
@@ -68,6 +74,10 @@ export interface Assembly {
   readonly dropWorker: (place: number) => void;
   /** What requests are served by. */
   readonly engine: Pick<HttpEngine, 'configuration' | 'groups'>;
+  /** Gives members the addresses that their names had last. To be called before a configuration is prepared. Master only. */
+  readonly remember: (store: AddressStore) => void;
+  /** Brings the addresses of names into force from now on. Master only. */
+  readonly discover: (crew: Crew) => void;
   /** Requests that the workers at that place have been sent so far. Master only. */
   readonly requestsOf: (place: number) => number;
 }
@@ -82,7 +92,7 @@ const NOTHING_TO_DO = { commit: () => undefined, abort: () => undefined };
 /** Gives an instance its services and its followers, in the order in which they build on each other. */
 export function assemble(instance: Instance, surroundings: Surroundings): Assembly {
   const { services, options } = instance;
-  const { role, files, errorLog, zones, workers, place = options.worker, events, lookup } = surroundings;
+  const { role, files, errorLog, zones, workers, place = options.worker, events, lookup, discovery } = surroundings;
   const { log, worker, installation } = options;
   const clock = new Clock();
   const timers = new TimerWheel(clock);
@@ -98,6 +108,8 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
     timers,
     watch: events && new MemberEvents(events, worker, 'http'),
     ...(lookup && { lookup }),
+    discovery,
+    log,
     onUnavailable: (peer, upstream) =>
       log.write('warn', `upstream server temporarily disabled: "${peer.member.name}" in upstream "${upstream.name}"`),
     onBalancerError: (module, error, upstream) =>
@@ -149,7 +161,7 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
   instance.follow(http);
   instance.follow(stream);
   return {
-    replicas: [keyValue],
+    replicas: [keyValue, new DiscoveryReplica([upstreams.replica, streamUpstreams.replica])],
     addresses: () => [...http.addresses, ...stream.addresses],
     temporaryFolders: () => http.temporaryFolders,
     open: async () => {
@@ -164,6 +176,12 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
       metrics.dropWorker(dead);
     },
     engine: http,
+    remember: (store) => {
+      for (const set of [upstreams, streamUpstreams]) set.discovered?.remember(store);
+    },
+    discover: (crew) => {
+      for (const set of [upstreams, streamUpstreams]) set.discovered?.start(crew);
+    },
     requestsOf: (number) => figures.requestsOf(number),
   };
 }

@@ -2,9 +2,12 @@ import type { EngineName } from '../module/spec.js';
 import type { Events } from '../module/events.js';
 import type { StateChange } from '../upstream/member-state.js';
 import type { Peer } from '../upstream/peer.js';
-import type { MemberWatch, Upstream } from '../upstream/upstream.js';
+import type { Discovered, MemberWatch } from '../upstream/member-watch.js';
+import type { Upstream } from '../upstream/upstream.js';
 
 const TYPE = 'member.state';
+/** What became of an address of a name: the bus keeps the last of the two. */
+const DISCOVERED = { added: 'member.added', removed: 'member.removed' } as const;
 
 /** Tells of the states of members. */
 export class MemberEvents implements MemberWatch {
@@ -36,6 +39,13 @@ export class MemberEvents implements MemberWatch {
 
   removed({ server }: Peer, { name }: Upstream): void {
     this.events.forget(TYPE, this.#subject(name, server));
+  }
+
+  discovered({ id, server, name, member }: Peer, { name: upstream }: Upstream, { type, reason }: Discovered): void {
+    const subject = this.#subject(upstream, server);
+    const engine = this.engine === 'http' ? undefined : this.engine;
+    this.events.forget(type === 'added' ? DISCOVERED.removed : DISCOVERED.added, subject);
+    this.events.publish(DISCOVERED[type], { ...(engine && { engine }), upstream, id, server, name, parent: member.key, reason }, subject);
   }
 
   #subject(upstream: string, server: string): string[] {

@@ -10,6 +10,8 @@ import { tellOfChange, type CommittedChange } from '../control/change-event.js';
 import { EventRecord } from '../control/event-record.js';
 import { StagedServers } from '../control/staged-servers.js';
 import { StagedUpstreams } from '../control/staged-upstreams.js';
+import { StoredAddresses } from '../control/found-table.js';
+import { toldEverywhere } from '../control/in-force.js';
 import { Staging } from '../control/staging.js';
 import { Store } from '../control/store.js';
 import { explained } from '../control/store-error.js';
@@ -19,6 +21,9 @@ import { assemble, type Assembly } from '../kernel/assembly.js';
 import type { MainConf } from '../kernel/core-directives.js';
 import { checkWithHelpers } from '../kernel/helper-configurations.js';
 import type { Installation } from '../kernel/installation.js';
+import { Resolver } from '../net/dns/resolver.js';
+import type { Crew } from '../upstream/discovery/discovered-members.js';
+import { Discovery } from '../upstream/discovery/discovery.js';
 import { Instance } from '../kernel/instance.js';
 import { moduleCode } from '../kernel/module-code.js';
 import { newSecret } from '../kernel/server-info.js';
@@ -87,7 +92,8 @@ export class Master {
     this.#instance.services.provideLater(ConfigurationHistory, () => this.#history);
     this.#instance.services.provideLater(KeyValue, () => this.#keyValue);
     const shared = { zones: this.#zones, figures: this.#figures, workers };
-    this.#assembly = assemble(this.#instance, { role: 'master', files, errorLog, ...shared, events: this.#events });
+    const discovery = new Discovery({ log, resolver: (settings) => new Resolver(settings) });
+    this.#assembly = assemble(this.#instance, { role: 'master', files, errorLog, ...shared, events: this.#events, discovery });
     this.#showStaged();
     this.#instance.services.provide(EventLog, this.#events);
     this.#helpers = new HelperSet(log, this.#events);
@@ -135,6 +141,7 @@ export class Master {
   async start(parsed: Parsed): Promise<void> {
     const { log, files, installation } = this.options;
     const commitJournal = await this.#bringIntoForce(parsed);
+    this.#assembly.discover(this.#crew);
     const { main } = this;
     log.write('notice', `srv/${installation.version}, Node.js ${process.versions.node}`);
     log.write('notice', `OS: ${type()} ${release()}`);
@@ -221,6 +228,14 @@ export class Master {
     return this.#transactions;
   }
 
+  /** How members that were found come into force. */
+  get #crew(): Crew {
+    return {
+      inTurn: (step) => this.#queue.between(step),
+      tell: (channel, data) => toldEverywhere(this.#workers.participants, (participant) => participant.publish(channel, data)),
+    };
+  }
+
   /** The first configuration: the file with what the journal adds to it. Returns what keeps the journal's side once the server runs. */
   async #bringIntoForce(parsed: Parsed): Promise<() => void> {
     const { ids, log, source } = this.options;
@@ -229,6 +244,7 @@ export class Master {
     // Without helpers there is no API: what would be kept are numbers that nobody sees.
     const unusable = (reason: string): void => log.write('notice', `API changes cannot be stored: ${reason}`);
     this.#store = helper.length > 0 ? Store.open(folder) : Store.openIfUsable(folder, unusable);
+    this.#assembly.remember(new StoredAddresses(this.#store));
     const participants = (): WorkerPool['participants'] => this.#workers.participants;
     const heapSize = (): number => this.#heapSize();
     const { prefix, confFolder, installation } = this.#instance.options;

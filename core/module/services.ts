@@ -258,8 +258,8 @@ export interface KeyValueSettings {
   readonly maxValue: number;
 }
 
-/** State of a member, the first of these that holds. */
-export type PeerState = 'down' | 'unhealthy' | 'draining' | 'checking' | 'unavail' | 'up';
+/** State of a member, the first of these that holds. `resolving`: it is a name that has no address yet, or none any more. */
+export type PeerState = 'resolving' | 'down' | 'unhealthy' | 'draining' | 'checking' | 'unavail' | 'up';
 
 /** A member of an upstream with its figures over all workers. */
 export interface PeerView {
@@ -269,6 +269,8 @@ export interface PeerView {
   /** As written in the configuration. */
   readonly name: string;
   readonly directive: Directive;
+  /** Id of the `server` line, if its name is looked up again and again and this is one of its addresses. */
+  readonly parent?: number;
   readonly backup: boolean;
   readonly weight: number;
   readonly maxConns: number;
@@ -313,9 +315,12 @@ export interface UpstreamView {
   readonly zombies: number;
   /** Undefined: it has none. */
   readonly queue: QueueView | undefined;
+  /** With the `server` lines whose names have no address. */
   readonly peers: Iterable<PeerView>;
   readonly size: number;
   peer(id: number): PeerView | undefined;
+  /** The addresses of a `server` line whose name is looked up again and again. Undefined: its addresses stay as they are. */
+  addresses(line: Directive): readonly PeerView[] | undefined;
   /** Sets its statistics to zero; members stay. */
   resetStatistics(): void;
 }

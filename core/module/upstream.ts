@@ -6,23 +6,12 @@ import { number, optional, param, size, text, time, word } from './args.js';
 import { address, AddressError, canonicalAddress, parseAddress } from './address.js';
 import { DirectiveCodec } from './directive-codec.js';
 import { resolverDirectives } from './resolver.js';
-import { directive, type ArgType, type Conf, type ConfValue } from './spec.js';
+import { directive, type Conf, type ConfValue } from './spec.js';
 
 const WHOLE = 2 ** 31 - 1;
 const HTTP_PORT = 80;
 const ROUTE = { max: 32, description: 'text of up to 32 characters without control characters' };
 const SERVICE = { max: 253, description: 'the name of a service, without control characters' };
-
-/** A parameter that is kept for a version to come. */
-function withoutEffect<T, J>(type: ArgType<T, J>, why: string): ArgType<T, J> {
-  return {
-    ...type,
-    parse(value, context) {
-      context.warn?.(`"${type.key}" has no effect in this version: ${why}`, 'once');
-      return type.parse(value, context);
-    },
-  };
-}
 
 /** @param defaultPort of an address without one; undefined: it needs one */
 function serverDirective<const C extends 'upstream' | 'stream upstream'>(context: C, defaultPort: number | undefined) {
@@ -34,20 +23,21 @@ function serverDirective<const C extends 'upstream' | 'stream upstream'>(context
     // With other parameters it is the same member, and so it is in another form of its address.
     identity: ({ args }) => addressIdentity(args[0]?.text ?? '', defaultPort),
     args: {
-      server: address(defaultPort),
+      // Where a port is needed, that of a service is in its records: the port is asked for with the line as a whole.
+      server: address(HTTP_PORT),
       weight: param('weight', number({ min: 1, max: 65535 }), 1),
       max_conns: param('max_conns', number({ max: WHOLE }), 0),
       max_fails: param('max_fails', number({ max: WHOLE }), 1),
       fail_timeout: param('fail_timeout', time({ calendar: true }), 10_000),
       slow_start: param('slow_start', time(), 0),
       route: param('route', text('string', ROUTE), ''),
-      service: withoutEffect(param('service', text('name', SERVICE), ''), 'SRV records are not looked up'),
-      resolve: withoutEffect(word('resolve'), 'names are looked up at start and at reload'),
+      service: param('service', text('name', SERVICE), ''),
+      resolve: word('resolve'),
       backup: word('backup'),
       down: word('down'),
       drain: word('drain'),
     },
-    doc: 'A server of the upstream. service and resolve are accepted, and have no effect yet.',
+    doc: 'A server of the upstream.',
     argDocs: {
       weight: 'Share of the requests, relative to the other servers.',
       max_conns: 'Connections at the same time, over all workers; 0: no limit.',
@@ -56,8 +46,10 @@ function serverDirective<const C extends 'upstream' | 'stream upstream'>(context
       slow_start:
         'Time in which the weight of the server grows from nothing: when it is added, works again after failures, or is no longer down. Not with hash, ip_hash and random.',
       route: 'Name of the server for sticky sessions.',
-      service: 'Name of the service whose SRV records are looked up.',
-      resolve: 'Looks the name up again and again.',
+      service:
+        'Name of the service whose SRV records have the addresses, ports and weights of the servers; records of a lower priority are backup servers. Requires resolve, and a name without a port.',
+      resolve:
+        'Follows the addresses of the name: looks it up when the time of its records is over, through the resolver of the upstream. Requires a zone. Without it the name is looked up at start and at reload.',
       backup: 'Gets requests only when the other servers are unavailable.',
       down: 'Gets no requests.',
       drain: 'Gets only the requests of sessions that it has already.',
@@ -91,7 +83,7 @@ export const upstreamDirectives = {
     doc: 'Maximum age of a connection, after which it is closed.',
   }),
   keepalive_timeout: directive({ in: ['upstream'], args: time(), default: '60s', doc: 'Time after which an idle connection is closed.' }),
-  ...resolverDirectives(['upstream']),
+  ...resolverDirectives(['upstream', 'stream upstream']),
 };
 
 /** Of HTTP alone. */

@@ -3,6 +3,7 @@ import { formatAddress, type Address } from '../module/address.js';
 import type { UpstreamPeer } from '../module/balancer.js';
 import { numberOf, wordOf } from '../zone/offsets.js';
 import type { MemberSettings, UpstreamMemory } from './upstream-memory.js';
+import type { FoundAddress } from './discovery/found-address.js';
 import type { IdleEntry } from './idle-entry.js';
 import { SlowStart } from './slow-start.js';
 import { F, memberId, UNIT, W } from './layout.js';
@@ -20,6 +21,8 @@ export interface Member {
   readonly address: Address;
   /** The address was found by a name. */
   readonly resolved: boolean;
+  /** What name servers say of it, where its line has `resolve`. */
+  readonly found?: FoundAddress;
   /** The address as it is written. */
   readonly name: string;
   readonly settings: MemberParameters;

@@ -6,6 +6,8 @@ import { ZoneFull, type Upstream, type PreparedMember } from './upstream.js';
 import { ErrorCollector } from '../config/error-collector.js';
 import type { ChosenMethod } from './balancer.js';
 import type { Member } from './peer.js';
+import { FoundRecords } from './discovery/found-records.js';
+import { assertResolvable } from './discovery/name-query.js';
 import { isSameServer, ServerEntry, type LineContext } from './server-line.js';
 import type { ServerInForce, UpstreamBlock } from './upstream-block.js';
 import { ZoneFullError } from './zone-full-error.js';
@@ -37,16 +39,23 @@ export async function prepareServers(
 ): Promise<Prepared> {
   const errors = new ErrorCollector();
   const found: (Step | Promise<Step>)[] = [];
-  for (const id of ids) errors.attempt(() => found.push(stepOf(block, id, after, context, pending)));
+  const records = new FoundRecords(block.upstream.memory, pending);
+  for (const id of ids) errors.attempt(() => found.push(stepOf(block, id, after, context, pending, records)));
   // Mostly there is nothing to wait for.
   const steps = found.some((step) => step instanceof Promise) ? await settled(found, errors) : (found as Step[]);
   errors.throwIfAny();
-  return prepareSteps(block, steps, pending);
+  return prepareSteps(block, inOrder(steps), pending);
+}
+
+/** Members that were found get the room that others leave. */
+function inOrder(steps: readonly Step[]): readonly Step[] {
+  const isFound = ({ entry }: Step): boolean => entry?.query !== undefined;
+  return steps.some(isFound) ? [...steps.filter((step) => !isFound(step)), ...steps.filter(isFound)] : steps;
 }
 
 /** Looks for what is wrong with the `server` lines of a block that cannot be made. */
 export async function checkServers(lines: Iterable<Directive>, context: LineContext, errors: ErrorCollector): Promise<void> {
-  const lookups = Array.from(lines, async (line) => ServerEntry.read(line, context).lookUp(context.lookup));
+  const lookups = Array.from(lines, async (line) => ServerEntry.read(line, context).lookUp(context));
   for (const result of await Promise.allSettled(lookups)) if (result.status === 'rejected') errors.add(result.reason);
 }
 
@@ -60,14 +69,23 @@ async function settled(found: readonly (Step | Promise<Step>)[], errors: ErrorCo
 }
 
 /** A promise only where a name has to be looked up. */
-function stepOf(block: UpstreamBlock, id: number, after: Tree, context: LineContext, pending: boolean): Step | Promise<Step> {
+function stepOf(
+  block: UpstreamBlock,
+  id: number,
+  after: Tree,
+  context: LineContext,
+  pending: boolean,
+  records: FoundRecords,
+): Step | Promise<Step> {
   const before = block.servers.get(id);
   const directive = after.parentOf(id)?.id === block.directive.id ? after.byId(id) : undefined;
   if (directive === undefined) return { id, before, entry: undefined, members: [] };
   assertSupported(directive, block.method);
   const entry = ServerEntry.read(directive, context);
+  if (entry.query !== undefined)
+    assertResolvable(after.byId(block.directive.id)!, after.parentOf(block.directive.id), block.zone !== undefined);
   if (before !== undefined && isSameServer(before.directive, directive)) return { id, before, entry, members: undefined };
-  const members = block.upstream.owned ? entry.lookUp(context.lookup) : entry.lookInto(block.upstream, pending);
+  const members = block.upstream.owned ? entry.lookUp(context, block) : entry.lookInto(block.upstream, pending, records);
   return members instanceof Promise ? members.then((found) => ({ id, before, entry, members: found })) : { id, before, entry, members };
 }
 
@@ -102,6 +120,10 @@ function prepareSteps(block: UpstreamBlock, steps: readonly Step[], pending: boo
         if (server === undefined) block.servers.delete(id);
         else block.servers.set(id, server);
       }
+      for (const { id, entry } of steps) {
+        if (entry?.query === undefined) block.names.delete(id);
+        else block.names.set(id, entry);
+      }
     },
     abort() {
       for (const part of done.toReversed()) part.abort();
@@ -122,10 +144,16 @@ function prepareStep(
   }
   for (const peer of before?.peers ?? []) done.push(upstream.prepareRemove(peer));
   if (entry === undefined || members === undefined) return undefined;
-  const peers = members.map((member) => {
-    const part = upstream.prepareAdd(member, pending);
-    done.push(part);
-    return part.peer;
+  const peers = members.flatMap((member) => {
+    try {
+      const part = upstream.prepareAdd(member, pending);
+      done.push(part);
+      return part.peer;
+    } catch (error) {
+      // Addresses that were found are no part of the configuration, and no reason to reject it.
+      if (entry.query === undefined || !(error instanceof ZoneFull)) throw error;
+      return [];
+    }
   });
   return { directive: entry.directive, peers };
 }

@@ -8,6 +8,7 @@ import { UpstreamMemory } from './upstream-memory.js';
 import type { KeepaliveSettings } from './keepalive.js';
 import { recordBytes } from './layout.js';
 import type { Peer } from './peer.js';
+import type { ServerEntry } from './server-line.js';
 import type { UpstreamEngine } from './upstream-engine.js';
 import { ZoneFullError } from './zone-full-error.js';
 import type { ZoneChoice, ZoneLines } from './zone-plan.js';
@@ -44,6 +45,8 @@ export function keepaliveOf(conf: UpstreamConf): KeepaliveSettings {
 /** An `upstream` block: its upstream, and which line made which member. */
 export class UpstreamBlock {
   readonly servers = new Map<number, ServerInForce>();
+  /** The lines among them whose names are looked up again and again (`resolve`). */
+  readonly names = new Map<number, ServerEntry>();
   /** Undefined: round robin. */
   method: ChosenMethod | undefined = undefined;
 

@@ -262,6 +262,16 @@ export class UpstreamMemory {
     return Buffer.from(this.zone.bytes.slice(text + 4, text + 4 + this.zone.u32[wordOf(text)]!)).toString();
   }
 
+  /** Keeps another text for the other threads. False: the zone is full, and the text stays as it was. */
+  setAddress(record: number, address: string): boolean {
+    const text = this.#keepText(address);
+    if (text === 0) return false;
+    const { u32, slab } = this.zone;
+    slab.release(u32[wordOf(record) + W.address]!);
+    u32[wordOf(record) + W.address] = text;
+    return true;
+  }
+
   /** Subtracts what worker `index` had under way when it died. */
   dropWorker(index: number, now: number): void {
     if (index >= this.workers) return;

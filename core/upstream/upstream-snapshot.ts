@@ -5,16 +5,23 @@ import type { Upstream } from './upstream.js';
 import { W } from './layout.js';
 import { stateOf } from './member-state.js';
 import type { Peer } from './peer.js';
+import type { ServerEntry } from './server-line.js';
+import type { UpstreamBlock } from './upstream-block.js';
 import { wordOf } from '../zone/offsets.js';
 
 /** An upstream as the API and modules see it. Figures are those of the moment they are asked for. */
 export class UpstreamSnapshot implements UpstreamView {
+  readonly zone: string | undefined;
+  private readonly upstream: Upstream;
+
   constructor(
-    private readonly upstream: Upstream,
+    private readonly block: UpstreamBlock,
     private readonly current: () => Directive,
-    readonly zone: string | undefined,
     private readonly clock: Clock,
-  ) {}
+  ) {
+    this.upstream = block.upstream;
+    this.zone = block.zone?.name;
+  }
 
   get name(): string {
     return this.upstream.name;
@@ -58,6 +65,12 @@ export class UpstreamSnapshot implements UpstreamView {
     return peer && viewOf(peer, this.upstream, this.clock.refresh());
   }
 
+  addresses({ id }: Directive): readonly PeerView[] | undefined {
+    if (!this.block.names.has(id)) return undefined;
+    const now = this.clock.refresh();
+    return this.block.servers.get(id)?.peers.map((peer) => viewOf(peer, this.upstream, now));
+  }
+
   resetStatistics(): void {
     const { memory } = this.upstream;
     const now = this.clock.refresh();
@@ -74,6 +87,7 @@ export class UpstreamSnapshot implements UpstreamView {
   *#views(): Generator<PeerView> {
     const now = this.clock.refresh();
     for (const peer of this.upstream.peers) yield viewOf(peer, this.upstream, now);
+    for (const [line, entry] of this.block.names) if (this.block.servers.get(line)?.peers.length === 0) yield resolvingView(entry);
   }
 }
 
@@ -89,6 +103,7 @@ export function viewOf(peer: Peer, { memory }: Upstream, now: number): PeerView 
     server: peer.server,
     name: member.name,
     directive: member.directive!,
+    ...(member.found && { parent: member.key }),
     backup: member.settings.backup,
     weight: member.settings.weight,
     maxConns: member.settings.maxConns,
@@ -97,3 +112,25 @@ export function viewOf(peer: Peer, { memory }: Upstream, now: number): PeerView 
     ...rest,
   };
 }
+
+/** A name that has no address. */
+function resolvingView({ key, name, directive, parameters }: ServerEntry): PeerView {
+  const { backup, weight, maxConns } = parameters;
+  return { id: key, server: name, name, directive, backup, weight, maxConns, state: 'resolving', ...NO_FIGURES };
+}
+
+const NO_FIGURES = {
+  active: 0,
+  requests: 0,
+  responses: [0, 0, 0, 0, 0, 0],
+  codes: {},
+  sent: 0,
+  received: 0,
+  fails: 0,
+  unavail: 0,
+  downtime: 0,
+  downstart: 0,
+  selected: 0,
+  headerTime: 0,
+  responseTime: 0,
+} as const;

@@ -9,10 +9,12 @@ import { ModuleBalancer, type ChosenMethod } from './balancer.js';
 import { Choice } from './choice.js';
 import { formatAddress } from '../module/address.js';
 import type { UpstreamMemory } from './upstream-memory.js';
+import { foundText } from './discovery/found-address.js';
 import { KeepalivePool, type KeepaliveSettings } from './keepalive.js';
 import { F, Flag, Order, W } from './layout.js';
 import { MemberBindings } from './member-bindings.js';
-import { stateOf, type StateChange } from './member-state.js';
+import { stateOf } from './member-state.js';
+import type { MemberWatch } from './member-watch.js';
 import { Peer, type Member, type PeerHome } from './peer.js';
 import { RequestQueue, type QueuedUpstream, type QueueSettings } from './request-queue.js';
 import { inPieces } from './in-pieces.js';
@@ -51,13 +53,6 @@ export interface UpstreamOptions {
   /** The balancer of a module has thrown. */
   readonly onBalancerError?: (module: string, error: unknown, upstream: Upstream) => void;
   readonly watch?: MemberWatch;
-}
-
-/** Hears of what becomes of members, once: in the thread in which it happens. */
-export interface MemberWatch {
-  changed(peer: Peer, upstream: Upstream, change: StateChange): void;
-  /** It is not a member any more. In the master only. */
-  removed(peer: Peer, upstream: Upstream): void;
 }
 
 /**
@@ -255,14 +250,18 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
     });
   }
 
-  /** @param pending a change of an upstream in force, not an upstream that is being built @throws ZoneFull */
-  prepareAdd(member: Member, pending: boolean): PreparedMember {
+  /**
+   * @param pending a change of an upstream in force, not an upstream that is being built
+   * @param late others carry its traffic already: it may start slowly
+   * @throws ZoneFull
+   */
+  prepareAdd(member: Member, pending: boolean, late = pending): PreparedMember {
     const peer = this.options.owner ? this.#allocate(member) : this.#attach(member, pending);
     this.#slots[peer.slot] = peer;
     return {
       peer,
       commit: () => {
-        if (this.options.owner) this.#locked((now) => this.memory.link(peer.offset, now, pending));
+        if (this.options.owner) this.#locked((now) => this.memory.link(peer.offset, now, late));
         this.#peers.set(peer.id, peer);
         if (peer.member.settings.down) this.#down++;
         this.#balancer?.added(peer);
@@ -455,9 +454,7 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
 
   #allocate(member: Member): Peer {
     const slot = this.#freeSlots.pop() ?? this.#slots.length;
-    // What a name means is decided once for all threads.
-    const text = member.resolved ? formatAddress(member.address) : undefined;
-    const record = this.#locked(() => this.memory.add(member.key, member.addressIndex, slot, member.settings, text));
+    const record = this.#locked(() => this.memory.add(member.key, member.addressIndex, slot, member.settings, textFor(member)));
     if (record === 0) {
       this.#freeSlots.push(slot);
       throw new ZoneFull();
@@ -480,6 +477,12 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
       this.memory.leave();
     }
   }
+}
+
+/** What a name means is decided once for all threads. */
+function textFor({ found, resolved, address }: Member): string | undefined {
+  if (found !== undefined) return foundText(found);
+  return resolved ? formatAddress(address) : undefined;
 }
 
 function orderFor(method: ChosenMethod | undefined): Order {

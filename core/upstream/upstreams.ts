@@ -1,6 +1,7 @@
+import { ErrorCollector } from '../config/error-collector.js';
 import { ConfigTree, type Tree } from '../config/tree.js';
 import type { Change, Follower, Prepared } from '../kernel/follower.js';
-import { Upstreams, type UpstreamView } from '../module/services.js';
+import { Upstreams, type Log, type UpstreamView } from '../module/services.js';
 import type { HttpRequest } from '../module/http.js';
 import type { Directive } from '../module/tree.js';
 import type { Clock } from '../net/clock.js';
@@ -8,7 +9,12 @@ import type { NameResolver } from '../net/dns/resolution.js';
 import type { TimerWheel } from '../net/timers.js';
 import type { ZoneSet } from '../zone/zone-set.js';
 import { assertServers, BlockChanges } from './block-changes.js';
-import type { MemberWatch, Upstream } from './upstream.js';
+import { DiscoveredMembers } from './discovery/discovered-members.js';
+import type { Discovery } from './discovery/discovery.js';
+import { MemberReplica } from './discovery/member-replica.js';
+import { assertResolvable, changesResolver } from './discovery/name-query.js';
+import type { MemberWatch } from './member-watch.js';
+import type { Upstream } from './upstream.js';
 import { UpstreamSnapshot } from './upstream-snapshot.js';
 import { remembering, systemLookup, type HostLookup } from './host-lookup.js';
 import { ImplicitUpstreams } from './implicit-upstreams.js';
@@ -41,7 +47,12 @@ export interface UpstreamSetOptions {
   readonly onBalancerError?: (module: string, error: unknown, upstream: Upstream) => void;
   readonly watch?: MemberWatch | undefined;
   readonly lookup?: HostLookup;
+  /** Looks up the names of servers with `resolve`. Master only. */
+  readonly discovery?: Discovery | undefined;
+  readonly log?: Pick<Log, 'write'>;
 }
+
+const SILENT: Pick<Log, 'write'> = { write: () => undefined };
 
 /** The `upstream` blocks in force: finds upstreams for traffic and shows them to modules. Follows the tree one member at a time. */
 export class UpstreamSet extends Upstreams implements Follower {
@@ -59,6 +70,10 @@ export class UpstreamSet extends Upstreams implements Follower {
   readonly #implicit: ImplicitUpstreams;
   readonly #options: BlockOptions;
   readonly #lookup: HostLookup;
+  /** In the master: the members that names are resolved to. */
+  readonly discovered: DiscoveredMembers | undefined;
+  /** In a worker: follows them. */
+  readonly replica = new MemberReplica(this.#blocks);
 
   constructor({
     engine = HTTP_UPSTREAMS,
@@ -72,6 +87,8 @@ export class UpstreamSet extends Upstreams implements Follower {
     onBalancerError,
     watch,
     lookup = systemLookup,
+    discovery,
+    log = SILENT,
   }: UpstreamSetOptions) {
     super();
     const upstream = {
@@ -84,6 +101,8 @@ export class UpstreamSet extends Upstreams implements Follower {
     };
     this.#options = { engine, zones, owner: role !== 'worker', workers, upstream, zoneLines: new WeakMap() };
     this.#lookup = lookup;
+    if (discovery !== undefined)
+      this.discovered = new DiscoveredMembers({ blocks: this.#blocks, discovery, clock, log, watch, engine: engine.name });
     this.#implicit = new ImplicitUpstreams({ ...upstream, owner: true, keepalive: DEFAULT_KEEPALIVE }, lookup);
   }
 
@@ -143,12 +162,14 @@ export class UpstreamSet extends Upstreams implements Follower {
     this.#refused = undefined;
     this.#reclaim();
     const touched = touchedBy(change, this.#blocks, this.#engine.name);
+    const otherResolver = changesResolver(change);
     const parts: Prepared[] = [];
     const abort = (): void => {
       for (const part of parts.toReversed()) part.abort();
       this.#coming = undefined;
     };
     try {
+      if (otherResolver) this.#assertResolvable(change.after);
       if (touched.servers.size > 0) parts.push(await this.#prepareLines(change, touched.servers));
       if (touched.blocks.size > 0) parts.push(await this.#prepareBlocks(change, touched.blocks));
     } catch (error) {
@@ -161,15 +182,29 @@ export class UpstreamSet extends Upstreams implements Follower {
       for (const part of parts) part.commit();
       this.#tree = change.after;
       this.#coming = undefined;
-      for (const id of [...touched.blocks, ...touched.servers.keys()]) this.#markChanged(id);
+      const ids = [...touched.blocks, ...touched.servers.keys()];
+      for (const id of ids) this.#markChanged(id);
+      if (otherResolver) this.discovered?.followAll(change.after);
+      else this.discovered?.follow(change.after, ids);
     };
     return { commit, abort };
   }
 
   /** Closes the idle connections. */
   stop(): void {
+    this.discovered?.stop();
     this.#implicit.close();
     for (const { upstream } of this.#blocks.values()) upstream.keepalive.close();
+  }
+
+  /** What upstreams inherit has changed: those with names to look up need it. @throws ConfigErrors */
+  #assertResolvable(after: Tree): void {
+    const errors = new ErrorCollector();
+    for (const [id, { names, zone }] of this.#blocks) {
+      const directive = names.size === 0 ? undefined : after.byId(id);
+      if (directive !== undefined) errors.attempt(() => assertResolvable(directive, after.parentOf(id), zone !== undefined));
+    }
+    errors.throwIfAny();
   }
 
   /** Only `server` lines changed: what the rest of the configuration is does not matter. */
@@ -219,14 +254,22 @@ export class UpstreamSet extends Upstreams implements Follower {
     const { name, context, defaultPort } = this.#engine;
     const server = modules.registry.find(context, 'server');
     if (server === undefined) throw new Error(`no module declares "server" in ${context}`);
-    return { server, args: modules.argsOf(name), lookup: remembering(this.#lookup), defaultPort, parameters: new SharedParameters() };
+    return {
+      server,
+      args: modules.argsOf(name),
+      lookup: remembering(this.#lookup),
+      defaultPort,
+      parameters: new SharedParameters(),
+      known: (entry, block) => this.discovered?.known(entry, block) ?? [],
+    };
   }
 
   get #engine(): UpstreamEngine {
     return this.#options.engine;
   }
 
-  #viewOf({ upstream, directive, zone }: UpstreamBlock): UpstreamView {
-    return new UpstreamSnapshot(upstream, () => this.#tree.byId(directive.id) ?? directive, zone?.name, this.#options.upstream.clock);
+  #viewOf(block: UpstreamBlock): UpstreamView {
+    const { directive } = block;
+    return new UpstreamSnapshot(block, () => this.#tree.byId(directive.id) ?? directive, this.#options.upstream.clock);
   }
 }

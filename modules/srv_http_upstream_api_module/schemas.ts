@@ -15,13 +15,14 @@ const Member = Type.Object(
     ...shownSettings,
     service: Type.Optional(service),
     host: Type.Optional(Type.String({ description: 'Host name that the address was resolved from.' })),
-    parent: Type.Optional(Type.Integer({ description: 'Id of the first server of the same host name.' })),
+    parent: Type.Optional(Type.Integer({ description: 'Id of the server with the host name.' })),
+    state: Type.Optional(Type.Enum(['resolving'], { description: 'The host name has no address yet, or none any more.' })),
   },
   { title: 'Member' },
 );
 const NewMember = Type.Object({ server, ...Type.Partial(Type.Object(settings)).properties }, { title: 'NewMember' });
 /** Read-only fields, so that what GET returned can be edited and sent back. */
-const readOnly = { id: Type.Integer(), host: Type.String(), parent: Type.Integer() };
+const readOnly = { id: Type.Integer(), host: Type.String(), parent: Type.Integer(), state: Type.String() };
 const MemberPatch = Type.Object(
   { ...Type.Partial(Type.Object({ server, ...settings, ...readOnly })).properties },
   { title: 'MemberPatch' },
@@ -48,9 +49,10 @@ const Peer = Type.Object(
     id: Type.Integer(),
     server: Type.String(),
     name: Type.String(),
+    parent: Type.Optional(Type.Integer({ description: 'Id of the server with the host name.' })),
     backup: Type.Boolean(),
     weight: Type.Integer(),
-    state: Type.Enum(['down', 'unhealthy', 'draining', 'checking', 'unavail', 'up']),
+    state: Type.Enum(['resolving', 'down', 'unhealthy', 'draining', 'checking', 'unavail', 'up']),
     active: Count,
     max_conns: Type.Optional(Count),
     requests: Count,

@@ -13,6 +13,7 @@ export interface MemberFields extends Partial<Settings> {
   readonly id?: number;
   readonly host?: string;
   readonly parent?: number;
+  readonly state?: string;
 }
 
 /** A server that is not there yet. */
@@ -38,7 +39,7 @@ export interface Wanted {
  * @throws ApiError 400
  */
 export function newMember(fields: MemberFields, rules: GroupRules, address = memberAddress(fields.server ?? '')): Wanted {
-  return settingsOf(NONE, fields, rules, address, '');
+  return settingsOf(NONE, fields, rules, address);
 }
 
 /**
@@ -46,7 +47,7 @@ export function newMember(fields: MemberFields, rules: GroupRules, address = mem
  * @throws ApiError 400
  */
 export function changedMember(before: ServerLine, fields: MemberFields, rules: GroupRules): Wanted {
-  return settingsOf(before, fields, rules, memberAddress(fields.server ?? before.server), before.service);
+  return settingsOf(before, fields, rules, memberAddress(fields.server ?? before.server));
 }
 
 /**
@@ -55,7 +56,7 @@ export function changedMember(before: ServerLine, fields: MemberFields, rules: G
  */
 export function replacedMember(before: ServerLine, fields: MemberFields, rules: GroupRules, address: MemberAddress): Wanted {
   const { server, resolve } = before;
-  return settingsOf({ ...NONE, server, resolve }, fields, rules, address, before.service);
+  return settingsOf({ ...NONE, server, resolve }, fields, rules, address);
 }
 
 /**
@@ -63,27 +64,45 @@ export function replacedMember(before: ServerLine, fields: MemberFields, rules: 
  * @throws ApiError 400 `InvalidField` for a read-only field with another value
  */
 export function unlessShown(fields: MemberFields, shown: MemberView): MemberFields {
-  const { id: _id, host: _host, parent: _parent, server, ...others } = fields;
-  const changed = (['id', 'host', 'parent'] as const).find((name) => fields[name] !== undefined && fields[name] !== shown[name]);
+  const { id: _id, host: _host, parent: _parent, state: _state, server, ...others } = fields;
+  const changed = (['id', 'host', 'parent', 'state'] as const).find((name) => fields[name] !== undefined && fields[name] !== shown[name]);
   if (changed !== undefined) throw fault(`/${changed}`, 'is read-only');
   return server === undefined || server === shown.server ? others : { ...others, server };
 }
 
-/** @param address of its `server`; @param service that it has already: it needs no resolver to stay */
-function settingsOf(base: ServerLine, fields: MemberFields, rules: GroupRules, address: MemberAddress, service: string): Wanted {
-  const { id: _id, host: _host, parent: _parent, server: _server, ...settings } = fields;
+/** @param address of its `server` */
+function settingsOf(base: ServerLine, fields: MemberFields, rules: GroupRules, address: MemberAddress): Wanted {
+  const { id: _id, host: _host, parent: _parent, state: _state, server: sent = '', ...settings } = fields;
   const written = serverLines.merge(base, settings);
   const stays = base.server === address.canonical || (base.server !== '' && memberAddress(base.server).canonical === address.canonical);
   if (!stays) assertAllowed(address, rules);
   if (written.service !== '' && !address.isName) throw fault('/service', 'must not be set for a server with an address');
-  if (written.service !== '' && written.service !== service && !rules.hasResolver)
-    throw withoutResolver('/service', '"service" requires one');
+  if (written.service !== '' && !rules.hasResolver) throw withoutResolver('/service', '"service" requires one');
   if (written.backup && rules.withoutBackup !== undefined)
     throw new ApiError(400, 'UpstreamNoBackup', `balancing method "${rules.withoutBackup}" does not support backup servers`);
-  // Another form of the same address is no other member: the line keeps the form it has.
-  const place = stays ? { server: base.server, resolve: base.resolve } : { server: address.canonical, resolve: address.isName };
-  return { settings: { ...written, ...place }, address };
+  return { settings: { ...written, ...placeOf(base, stays, sent, written.service, address) }, address };
 }
+
+/**
+ * The address as the line has it, and whether its name is looked up again and again.
+ * @param stays it is another form of the same address, and no other member: the line keeps the form it has
+ * @param sent the address as the caller wrote it
+ */
+function placeOf(
+  base: ServerLine,
+  stays: boolean,
+  sent: string,
+  service: string,
+  { canonical, isName }: MemberAddress,
+): Pick<ServerLine, 'server' | 'resolve'> {
+  const server = stays ? base.server : canonical;
+  if (service === '') return { server, resolve: stays ? base.resolve : isName };
+  // SRV records have the ports.
+  if (HAS_PORT.test(sent)) throw badAddress(sent, 'the name of a service may not have a port');
+  return { server: server.replace(HAS_PORT, ''), resolve: true };
+}
+
+const HAS_PORT = /:\d+$/;
 
 function assertAllowed({ canonical, isName, path }: MemberAddress, { hasResolver, unixFolders }: GroupRules): void {
   if (isName && !hasResolver) throw withoutResolver('/server', `"${canonical}" is a host name, use its IP address`);

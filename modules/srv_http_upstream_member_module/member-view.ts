@@ -1,4 +1,4 @@
-import type { UpstreamView } from '../../core/module/services.js';
+import type { PeerView, UpstreamView } from '../../core/module/services.js';
 import type { DirectiveJson } from '../../core/module/spec.js';
 import type { Directive } from '../../core/module/tree.js';
 import { serverLines, type upstreamDirectives } from '../../core/module/upstream.js';
@@ -12,16 +12,20 @@ export interface MemberView extends Shown {
   readonly service?: string;
   /** The name that the address came from. */
   readonly host?: string;
-  /** Id of the member with the name, where that has several addresses. */
+  /** Id of the member with the name, where that has several addresses or is looked up again and again. */
   readonly parent?: number;
+  /** Of a member with a name that is looked up again and again, while the name has no address. */
+  readonly state?: 'resolving';
 }
 
 /** A `server` line may have several addresses: their ids are its key plus a multiple of this. */
 export const ADDRESS_STRIDE = 2 ** 32;
 
-/** The members of one `server` line: one, or one for each address of a name. */
+/** The members of one `server` line: one, or one for each address of a name. A name that is looked up again and again stands before them. */
 export function memberViews(directive: Directive, upstream: UpstreamView): MemberView[] {
   const key = directive.key ?? 0;
+  const addresses = upstream.addresses(directive);
+  if (addresses !== undefined) return [nameView(directive, addresses), ...addresses.map((peer) => foundView(directive, peer))];
   const own = viewOf(directive, upstream);
   const views = [own];
   if (own.host === undefined) return views;
@@ -30,6 +34,19 @@ export function memberViews(directive: Directive, upstream: UpstreamView): Membe
     if (peer === undefined) return views;
     views.push({ ...own, id: peer.id, server: peer.server, parent: key });
   }
+}
+
+function nameView(directive: Directive, addresses: readonly PeerView[]): MemberView {
+  const { resolve: _resolve, service, ...shown } = serverLines.show(serverLines.read(directive));
+  // A service has the ports of its records.
+  const server = service === '' ? memberAddress(shown.server).canonical : shown.server;
+  const id = directive.key ?? 0;
+  return { id, ...shown, server, ...(service !== '' && { service }), ...(addresses.length === 0 && { state: 'resolving' }) };
+}
+
+function foundView(directive: Directive, { id, server, name, weight, backup }: PeerView): MemberView {
+  const { resolve: _resolve, service: _service, ...shown } = serverLines.show(serverLines.read(directive));
+  return { id, ...shown, server, weight, backup, host: name, parent: directive.key ?? 0 };
 }
 
 function viewOf(directive: Directive, upstream: UpstreamView): MemberView {

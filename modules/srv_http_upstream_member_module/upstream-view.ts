@@ -21,6 +21,7 @@ function peerJson(peer: PeerView): Readonly<Record<string, unknown>> {
     id: peer.id,
     server: peer.server,
     name: peer.name,
+    ...(peer.parent !== undefined && { parent: peer.parent }),
     backup: peer.backup,
     weight: peer.weight,
     state: peer.state,

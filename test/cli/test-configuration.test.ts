@@ -126,20 +126,6 @@ test('a name that is nearly one of nginx is not taken for another one', async (t
   t.regex(stderr, /^ {4}did you mean "proxy_cache"\? not supported by this version: /m);
 });
 
-test('parameters that are kept without an effect are warned of, each once', async (t) => {
-  const conf = `events {}
-http {
-  upstream a { server 127.0.0.1:1 slow_start=30s route=a; server 127.0.0.1:2 slow_start=10s resolve service=_http._tcp; }
-  upstream b { server 127.0.0.1:1 slow_start=30s weight=2; }
-  server { listen 127.0.0.1:%%PORT_web%%; }
-}`;
-  const { code, stderr } = await check(t, conf);
-  t.is(code, 0);
-  const warnings = [...stderr.matchAll(/^srv: \[warn\] "(\w+)" has no effect in this version: .* in \S+:3$/gm)].map(([, name]) => name);
-  t.deepEqual(warnings, ['resolve', 'service'], stderr);
-  t.is([...stderr.matchAll(/\[warn\]/g)].length, 2, stderr);
-});
-
 test('a directive of -g that the file repeats is a duplicate', async (t) => {
   const { code, stderr } = await runSrv(t, ['-t', '-g', 'pid a.pid;'], 'pid b.pid;\nevents {}\n');
   t.is(code, 1);

@@ -7,6 +7,7 @@ import { text } from '../../core/module/args.js';
 import type { Template } from '../../core/module/http.js';
 import { declarationOf } from '../../core/module/manifest.js';
 import { directive, type ArgContext } from '../../core/module/spec.js';
+import type { Discovery } from '../../core/upstream/discovery/discovery.js';
 import type { HostLookup } from '../../core/upstream/host-lookup.js';
 import type { Upstream } from '../../core/upstream/upstream.js';
 import { UpstreamSet, type UpstreamSetOptions } from '../../core/upstream/upstreams.js';
@@ -46,6 +47,8 @@ const args: ArgContext = { template, parts: () => [], path: (path) => path };
 export interface NodeOptions {
   readonly workers?: number;
   readonly lookup?: HostLookup;
+  /** Looks up the names of servers with `resolve`. */
+  readonly discovery?: Discovery;
 }
 
 /** The upstream part of a node: a master and its workers, which here live in one thread. */
@@ -63,17 +66,28 @@ export class TestNode {
   readonly #seen: number[];
   readonly #common: Pick<UpstreamSetOptions, 'clock' | 'onUnavailable' | 'lookup'>;
 
-  constructor({ workers = 2, lookup }: NodeOptions = {}) {
+  constructor({ workers = 2, lookup, discovery }: NodeOptions = {}) {
     const common = (this.#common = {
       clock: this.clock,
       onUnavailable: (peer: { readonly server: string }, upstream: Upstream) =>
         void this.unavailable.push(`${upstream.name} ${peer.server}`),
       ...(lookup && { lookup }),
     });
-    this.master = new UpstreamSet({ role: 'master', workers, zones: this.zones, ...common });
+    this.master = new UpstreamSet({ role: 'master', workers, zones: this.zones, ...common, ...(discovery && { discovery }) });
     this.workerZones = Array.from({ length: workers }, () => new ZoneSet('adopt'));
     this.#seen = this.workerZones.map(() => 0);
     this.workers = this.workerZones.map((zones, worker) => new UpstreamSet({ role: 'worker', worker, zones, ...common }));
+  }
+
+  /** Brings the addresses of names into force from now on. */
+  discover(): void {
+    this.master.discovered?.start({
+      inTurn: (step) => step(),
+      tell: (_channel, data) => {
+        for (const worker of this.workers) worker.replica.take(structuredClone(data));
+        return Promise.resolve();
+      },
+    });
   }
 
   /** The only worker's, or the first one's upstream. */

@@ -1,0 +1,17 @@
+import { DISCOVERY_CHANNEL, type DiscoveryMessage } from '../upstream/discovery/discovery-message.js';
+import type { MemberReplica } from '../upstream/discovery/member-replica.js';
+import type { Replica } from './participant.js';
+
+/** Tells the upstreams of a worker, of all engines, what the master has found. */
+export class DiscoveryReplica implements Replica {
+  readonly channel = DISCOVERY_CHANNEL;
+
+  constructor(private readonly members: readonly MemberReplica[]) {}
+
+  /** What was found before the worker joined is in the zones. */
+  load(): void {}
+
+  take(data: unknown): void {
+    for (const members of this.members) members.take(data as DiscoveryMessage);
+  }
+}

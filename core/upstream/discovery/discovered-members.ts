@@ -1,0 +1,207 @@
+import type { Tree } from '../../config/tree.js';
+import type { Log } from '../../module/services.js';
+import type { Clock } from '../../net/clock.js';
+import type { Peer } from '../peer.js';
+import type { MemberWatch } from '../member-watch.js';
+import type { ServerEntry } from '../server-line.js';
+import type { UpstreamBlock } from '../upstream-block.js';
+import type { Discovery } from './discovery.js';
+import { DISCOVERY_CHANNEL, type DiscoveryMessage } from './discovery-message.js';
+import type { NumberedAddress } from './found-address.js';
+import { AddressMemory, type AddressStore } from './kept-addresses.js';
+import { FollowedLine } from './followed-line.js';
+import { changeOfLine, type LineChange } from './line-change.js';
+import { resolverOf } from './name-query.js';
+import { PreparedLine } from './prepared-line.js';
+
+/** How the master brings what it has found into force. */
+export interface Crew {
+  /** Calls `step` when no change of the configuration is under way, and begins none before it resolves. */
+  inTurn(step: () => Promise<void>): Promise<void>;
+  /** Hands data to the replica of every worker. Resolves when all have taken it; a worker that is late takes it before all that follows. */
+  tell(channel: string, data: DiscoveryMessage): Promise<void>;
+}
+
+export interface DiscoveredMembersOptions {
+  /** Those in force, by id. */
+  readonly blocks: ReadonlyMap<number, UpstreamBlock>;
+  readonly discovery: Discovery;
+  readonly clock: Clock;
+  readonly log: Pick<Log, 'write'>;
+  readonly watch: MemberWatch | undefined;
+  /** The block around the upstreams: names are the same in several. */
+  readonly engine: 'http' | 'stream';
+}
+
+const NO_LINES: ReadonlyMap<number, FollowedLine> = new Map();
+
+/**
+ * Makes the addresses of names members of upstreams, in the master: follows the `server` lines with `resolve` that are in force, and brings what
+ * changes into force in all workers between two transactions. Nothing of it is configuration: it lives in the zones.
+ */
+export class DiscoveredMembers {
+  /** By the ids of block and line. */
+  readonly #lines = new Map<number, ReadonlyMap<number, FollowedLine>>();
+  /** Lines whose members are not those of their names any more. */
+  readonly #changed = new Set<FollowedLine>();
+  #crew: Crew | undefined;
+  #isPlanned = false;
+  readonly #memory: AddressMemory;
+
+  constructor(private readonly options: DiscoveredMembersOptions) {
+    this.#memory = new AddressMemory(options.log);
+  }
+
+  /** Members have the addresses of the last start until there is a reply. To be called before a configuration is prepared. */
+  remember(store: AddressStore): void {
+    this.#memory.open(store);
+  }
+
+  /** From now on changes come into force. */
+  start(crew: Crew): void {
+    this.#crew = crew;
+    this.#plan();
+  }
+
+  stop(): void {
+    this.#crew = undefined;
+    for (const lines of this.#lines.values()) for (const line of lines.values()) this.#release(line);
+    this.#lines.clear();
+    this.#memory.flush();
+  }
+
+  /** The addresses that a line has already: where its upstream is made anew, and those of the last start. */
+  known(entry: ServerEntry, { name, directive: { id } }: UpstreamBlock): readonly NumberedAddress[] {
+    const line = this.#lines.get(id)?.get(entry.directive.id);
+    const before = this.options.blocks.get(id);
+    if (line === undefined) {
+      const kept = this.#memory.get(this.#placeOf(name), entry.key);
+      return kept?.name === entry.query?.name ? (kept?.addresses ?? []) : [];
+    }
+    if (before?.names.get(line.id)?.query?.name !== entry.query?.name) return [];
+    return numbered(before?.servers.get(line.id)?.peers ?? []);
+  }
+
+  /** Follows the lines of blocks that a change concerned, now that it is in force. */
+  follow(tree: Tree, blocks: Iterable<number>): void {
+    for (const id of blocks) this.#followBlock(tree, id);
+  }
+
+  /** Follows all lines: what they inherit has changed. */
+  followAll(tree: Tree): void {
+    this.follow(tree, [...this.options.blocks.keys()]);
+  }
+
+  #followBlock(tree: Tree, id: number): void {
+    const block = this.options.blocks.get(id);
+    if (block === undefined || block.names.size === 0) {
+      this.#replace(id, NO_LINES);
+      return;
+    }
+    const directive = tree.byId(id);
+    const choice = directive && resolverOf(directive, tree.parentOf(id));
+    const before = this.#lines.get(id) ?? NO_LINES;
+    const lines = new Map<number, FollowedLine>();
+    for (const [lineId, { key, query }] of block.names) {
+      if (choice === undefined || query === undefined) continue;
+      const target = `${choice.key} ${query.kind} ${query.name} ${query.port}`;
+      const known = before.get(lineId);
+      if (known?.target === target) lines.set(lineId, known);
+      else {
+        const next = known?.nextIndex ?? this.#memory.get(this.#placeOf(block.name), key)?.next ?? 1;
+        const line = new FollowedLine(id, lineId, key, block.name, target, next, (replied) => this.#look(replied));
+        line.use = this.options.discovery.use(query, choice, line);
+        lines.set(lineId, line);
+      }
+    }
+    this.#replace(id, lines);
+    for (const line of lines.values()) this.#look(line);
+  }
+
+  /** Follows these lines of a block instead of those of before. */
+  #replace(id: number, lines: ReadonlyMap<number, FollowedLine>): void {
+    const before = this.#lines.get(id) ?? NO_LINES;
+    if (lines.size === 0) this.#lines.delete(id);
+    else this.#lines.set(id, lines);
+    for (const line of before.values()) {
+      if (lines.get(line.id) === line) continue;
+      this.#release(line);
+      if (!lines.has(line.id)) this.#memory.set(this.#placeOf(line.upstream), line.key, undefined);
+    }
+  }
+
+  #release(line: FollowedLine): void {
+    this.#changed.delete(line);
+    line.use?.release();
+  }
+
+  #look(line: FollowedLine): void {
+    if (this.#changeOf(line, () => 0) === undefined) return;
+    this.#changed.add(line);
+    this.#plan();
+  }
+
+  /** What has to happen to the members of a line. Undefined: nothing, or its addresses are not known. */
+  #changeOf({ block: id, id: lineId, use }: FollowedLine, nextIndex: () => number): LineChange | undefined {
+    const block = this.options.blocks.get(id);
+    const entry = block?.names.get(lineId);
+    const addresses = use?.addresses;
+    if (entry === undefined || addresses === undefined) return undefined;
+    return changeOfLine(entry, block?.servers.get(lineId)?.peers ?? [], addresses, nextIndex);
+  }
+
+  #plan(): void {
+    const crew = this.#crew;
+    if (this.#isPlanned || crew === undefined || this.#changed.size === 0) return;
+    this.#isPlanned = true;
+    crew
+      .inTurn(() => {
+        this.#isPlanned = false;
+        return this.#bringIntoForce(crew);
+      })
+      .catch((error: unknown) => {
+        this.#isPlanned = false;
+        // A server that ends has no turns any more.
+        if (this.#crew !== undefined) this.options.log.write('error', `members could not be updated: ${String(error)}`);
+      });
+  }
+
+  async #bringIntoForce(crew: Crew): Promise<void> {
+    this.options.clock.refresh();
+    const changed = [...this.#changed];
+    this.#changed.clear();
+    const prepared = changed.flatMap((line) => this.#prepare(line) ?? []);
+    if (prepared.length === 0) return;
+    const lines = prepared.map(({ message }) => message);
+    if (lines.some(({ added }) => added.length > 0)) await crew.tell(DISCOVERY_CHANNEL, { step: 'prepare', lines });
+    for (const line of prepared) line.commit();
+    await crew.tell(DISCOVERY_CHANNEL, { step: 'commit', lines });
+    for (const line of prepared) line.committed();
+    for (const line of changed) this.#keep(line);
+  }
+
+  #keep(line: FollowedLine): void {
+    const block = this.options.blocks.get(line.block);
+    const name = block?.names.get(line.id)?.query?.name;
+    if (name === undefined) return;
+    const addresses = numbered(block?.servers.get(line.id)?.peers ?? []);
+    this.#memory.set(this.#placeOf(line.upstream), line.key, { name, next: line.nextIndex, addresses });
+  }
+
+  #placeOf(upstream: string): string {
+    return `${this.options.engine} ${upstream}`;
+  }
+
+  #prepare(line: FollowedLine): PreparedLine | undefined {
+    const block = this.options.blocks.get(line.block);
+    const server = block?.servers.get(line.id);
+    const entry = block?.names.get(line.id);
+    if (block === undefined || server === undefined || entry === undefined) return undefined;
+    const change = this.#changeOf(line, () => line.takeIndex(server.peers));
+    return change && PreparedLine.make({ ...this.options, line, block, server, entry }, change);
+  }
+}
+
+function numbered(peers: readonly Peer[]): NumberedAddress[] {
+  return peers.flatMap(({ member: { addressIndex, found } }) => (found === undefined ? [] : { index: addressIndex, found }));
+}

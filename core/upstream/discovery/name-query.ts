@@ -1,0 +1,119 @@
+import { ownDirective } from '../../config/conf.js';
+import { errorAt } from '../../config/errors.js';
+import type { ParsedAddress } from '../../module/address.js';
+import type { Tree } from '../../config/tree.js';
+import type { Change } from '../../kernel/follower.js';
+import type { Directive } from '../../module/tree.js';
+import type { ServerLine } from '../../module/upstream.js';
+import { DirectiveCodec, readPlain } from '../../module/directive-codec.js';
+import { resolverDirectives, resolverSettings, type ResolverSettings } from '../../module/resolver.js';
+import { ArgError } from '../../module/spec.js';
+
+const directives = resolverDirectives(['upstream']);
+const resolverLines = new DirectiveCodec('resolver', directives.resolver);
+/** Default of `resolver_timeout`. Milliseconds. */
+const TIMEOUT = 30_000;
+
+/** What a `server` line with `resolve` asks name servers for. */
+export interface NameQuery {
+  /** `services`: SRV records. */
+  readonly kind: 'addresses' | 'services';
+  /** In lower case. */
+  readonly name: string;
+  /** Of the addresses; SRV records have their own. */
+  readonly port: number;
+}
+
+/** The name servers of an upstream, and how they are asked. Equal keys mean the same. */
+export interface ResolverChoice {
+  readonly key: string;
+  readonly settings: ResolverSettings;
+  /** Milliseconds. */
+  readonly timeout: number;
+}
+
+/**
+ * What name servers are asked for by a `server` line, undefined for one whose addresses stay as they are.
+ * @throws ConfigError in nginx's words
+ */
+export function queryOf(directive: Directive, { server, service, resolve }: ServerLine, target: ParsedAddress): NameQuery | undefined {
+  const [name] = directive.args;
+  if (service !== '') {
+    if (!resolve) throw errorAt(directive, `service upstream "${server}" requires "resolve" parameter`, name);
+    if ('address' in target) throw errorAt(directive, `service upstream "${server}" requires domain name`, name);
+    if (server.includes(':'))
+      throw errorAt(directive, `service upstream "${server}" may not have port`, name, 'SRV records have the ports');
+    return { kind: 'services', name: serviceName(service.toLowerCase(), withoutDot(target.name)), port: 0 };
+  }
+  return resolve && 'name' in target ? { kind: 'addresses', name: withoutDot(target.name), port: target.port } : undefined;
+}
+
+const withoutDot = (name: string): string => (name.endsWith('.') ? name.slice(0, -1) : name);
+
+/**
+ * The name of SRV records (nginx: `service`): without a dot it is the name of a service over TCP (RFC 2782), else it is put in front of the
+ * name of the host.
+ */
+function serviceName(service: string, host: string): string {
+  return service.includes('.') ? `${service}.${host}` : `_${service}._tcp.${host}`;
+}
+
+/**
+ * The resolver of an upstream: its own, or that of the block around it.
+ * @param around `http` or `stream`
+ * @returns undefined where there is none
+ */
+export function resolverOf(upstream: Directive, around: Directive | undefined): ResolverChoice | undefined {
+  const line = lineOf('resolver', upstream, around);
+  if (line === undefined) return undefined;
+  const timeoutLine = lineOf('resolver_timeout', upstream, around);
+  const timeout = timeoutLine === undefined ? TIMEOUT : Number(readPlain(directives.resolver_timeout, timeoutLine));
+  const key = [...line.args.map(({ text }) => text), `timeout=${timeout}`].join(' ');
+  return { key, settings: resolverSettings(resolverLines.read(line)), timeout };
+}
+
+/** @throws ConfigError in nginx's words, where an upstream cannot have servers with `resolve` */
+export function assertResolvable(upstream: Directive, around: Directive | undefined, hasZone: boolean): void {
+  const name = upstream.args[0]?.text ?? '';
+  if (!hasZone)
+    throw errorAt(
+      upstream,
+      `resolving names at run time requires upstream "${name}" to be in shared memory`,
+      upstream.args[0],
+      `add a zone: zone ${name} 64k;`,
+    );
+  const line = lineOf('resolver', upstream, around);
+  if (line !== undefined) return assertComplete(line);
+  throw errorAt(
+    upstream,
+    `no resolver defined to resolve names at run time in upstream "${name}"`,
+    upstream.args[0],
+    'name a server: resolver 127.0.0.53;',
+  );
+}
+
+/** @throws ConfigError */
+function assertComplete(line: Directive): void {
+  try {
+    resolverSettings(resolverLines.read(line));
+  } catch (error) {
+    throw error instanceof ArgError ? errorAt(line, error.message, undefined, error.hint) : error;
+  }
+}
+
+/** True if a block around upstreams has other name servers after a change. */
+export function changesResolver({ before, after }: Pick<Change, 'before' | 'after'>): boolean {
+  const [old, fresh] = [outerLines(before), outerLines(after)];
+  return old.some((line, at) => line !== fresh[at]);
+}
+
+function outerLines({ root }: Tree): (Directive | undefined)[] {
+  return ['http', 'stream'].flatMap((name) => {
+    const [engine] = root.named(name);
+    return ['resolver', 'resolver_timeout'].map((line) => engine?.block && ownDirective(engine.block, line));
+  });
+}
+
+function lineOf(name: string, upstream: Directive, around: Directive | undefined): Directive | undefined {
+  return (upstream.block && ownDirective(upstream.block, name)) ?? (around?.block && ownDirective(around.block, name));
+}

@@ -1,0 +1,94 @@
+import type { Resolution } from '../../net/dns/resolution.js';
+import type { ResolveErrorCode } from '../../net/dns/resolve-error.js';
+
+/** Shortest and longest time until a name is looked up again. Milliseconds. */
+const FLOOR = 1000;
+const CAP = 3_600_000;
+/** Longest time between two lookups while name servers fail. Milliseconds. */
+const LONGEST_BACK_OFF = 30_000;
+/** Part of a delay that is added at random, so that names that were looked up together are not for ever. */
+const JITTER = 0.1;
+
+export interface WatchOptions<R> {
+  /** How long the records of a name stay after it has ceased to exist (`nxdomain_grace`). Milliseconds. */
+  readonly grace: number;
+  /** The address family that a record belongs to; undefined: records have none. */
+  readonly familyOf: (record: R) => 4 | 6 | undefined;
+  /** [0, 1) */
+  readonly random: () => number;
+}
+
+/**
+ * What is known of one name, and when to ask for it again. Failures of name servers keep the last records; so does NXDOMAIN for the time of
+ * grace. A reply without records is a reply: the name has none then.
+ */
+export class NameWatch<R> {
+  records: readonly R[] = [];
+  /** A first lookup has ended, with records or without. */
+  settled = false;
+  /** {@link records} are what the name has; false while no name server has said so. */
+  known = false;
+  /** Why the last lookup failed. */
+  error: ResolveErrorCode | undefined = undefined;
+  /** Until the next lookup. Milliseconds. */
+  delay = 0;
+  /** Lookups in a row that name servers failed to reply to. */
+  #failures = 0;
+  /** Since when the name does not exist. */
+  #missingSince: number | undefined = undefined;
+
+  constructor(private readonly options: WatchOptions<R>) {}
+
+  /** @param now milliseconds of a clock that is never set */
+  take(reply: Resolution<R>, now: number): void {
+    this.settled = true;
+    this.error = reply.error;
+    if (reply.error === undefined) this.#found(reply.records, reply.ttl);
+    else if (reply.records.length > 0) this.#foundPart(reply);
+    else if (reply.error === 'nxdomain') this.#missing(reply.ttl, now);
+    else this.#failed();
+  }
+
+  #found(records: readonly R[], ttl: number): void {
+    this.records = records;
+    this.known = true;
+    this.#failures = 0;
+    this.#missingSince = undefined;
+    this.delay = this.#jittered(bounded(ttl * 1000));
+  }
+
+  /** One of the two address families could not be found: its last records stay. */
+  #foundPart({ records, families }: Resolution<R>): void {
+    const { familyOf } = this.options;
+    const kept = this.records.filter((record) => {
+      const family = familyOf(record);
+      return family !== undefined && !families.includes(family);
+    });
+    this.records = [...records, ...kept];
+    this.known = true;
+    this.#missingSince = undefined;
+    this.#failed();
+  }
+
+  #missing(ttl: number, now: number): void {
+    this.#failures = 0;
+    this.#missingSince ??= now;
+    const left = this.#missingSince + this.options.grace - now;
+    const delay = this.#jittered(bounded(ttl * 1000));
+    this.delay = left > 0 ? Math.min(delay, left) : delay;
+    if (left > 0) return;
+    this.records = [];
+    this.known = true;
+  }
+
+  #failed(): void {
+    this.#failures++;
+    this.delay = this.#jittered(Math.min(FLOOR * 2 ** (this.#failures - 1), LONGEST_BACK_OFF));
+  }
+
+  #jittered(delay: number): number {
+    return delay * (1 + JITTER * this.options.random());
+  }
+}
+
+const bounded = (delay: number): number => Math.min(Math.max(delay, FLOOR), CAP);

@@ -1,0 +1,99 @@
+import type { Log } from '../../module/services.js';
+import type { Peer } from '../peer.js';
+import type { ServerEntry } from '../server-line.js';
+import type { MemberWatch } from '../member-watch.js';
+import { ZoneFull, type PreparedMember } from '../upstream.js';
+import type { ServerInForce, UpstreamBlock } from '../upstream-block.js';
+import { zoneShortage } from '../zone-shortage.js';
+import type { ChangedLine } from './discovery-message.js';
+import type { FollowedLine } from './followed-line.js';
+import { foundText } from './found-address.js';
+import type { LineChange } from './line-change.js';
+
+/** A line whose members change. */
+interface Place {
+  readonly line: FollowedLine;
+  readonly block: UpstreamBlock;
+  readonly server: ServerInForce;
+  readonly entry: ServerEntry;
+  readonly log: Pick<Log, 'write'>;
+  readonly watch: MemberWatch | undefined;
+}
+
+/** New members of a line, ready to come into force, and those that go. In the master. Where the zone is full, some are not made. */
+export class PreparedLine {
+  readonly message: ChangedLine;
+
+  private constructor(
+    private readonly place: Place,
+    private readonly added: readonly PreparedMember[],
+    private readonly changed: readonly PreparedMember[],
+    private readonly removed: readonly Peer[],
+  ) {
+    const { line } = place;
+    this.message = {
+      block: line.block,
+      line: line.id,
+      added: indexes(added.map(({ peer }) => peer)),
+      changed: indexes(changed.map(({ peer }) => peer)),
+      removed: indexes(removed),
+    };
+  }
+
+  static make(place: Place, change: LineChange): PreparedLine {
+    const { upstream } = place.block;
+    // What earlier changes left behind makes room.
+    upstream.reap();
+    const isBusy = upstream.size > 0;
+    const missing: Error[] = [];
+    const attempt = (prepare: () => PreparedMember): PreparedMember[] => {
+      try {
+        return [prepare()];
+      } catch (error) {
+        if (!(error instanceof ZoneFull)) throw error;
+        missing.push(error);
+        return [];
+      }
+    };
+    const added = change.added.flatMap((member) => attempt(() => upstream.prepareAdd(member, true, isBusy)));
+    const changed = change.changed.flatMap(([peer, member]) => attempt(() => upstream.prepareChange(peer, member)));
+    reportShortage(place, added.length, missing.length);
+    return new PreparedLine(place, added, changed, change.removed);
+  }
+
+  /** New members come into force before those of before go: one is always there. */
+  commit(): void {
+    const { block, line, server } = this.place;
+    const { upstream } = block;
+    for (const part of [...this.added, ...this.changed]) part.commit();
+    for (const { peer } of this.changed) keepRecord(peer, upstream);
+    for (const peer of this.removed) upstream.prepareRemove(peer).commit();
+    const peers = server.peers.filter((peer) => !this.removed.includes(peer)).concat(this.added.map(({ peer }) => peer));
+    block.servers.set(line.id, { ...server, peers });
+  }
+
+  /** In force in every worker. */
+  committed(): void {
+    const { block, entry, watch } = this.place;
+    const reason = `resolved from "${entry.name}"`;
+    for (const { peer } of this.added) watch?.discovered?.(peer, block.upstream, { type: 'added', reason });
+    for (const peer of this.removed)
+      watch?.discovered?.(peer, block.upstream, { type: 'removed', reason: `"${entry.name}" does not have the address any more` });
+    block.upstream.reap();
+  }
+}
+
+const indexes = (peers: readonly Peer[]): number[] => peers.map(({ member }) => member.addressIndex);
+
+/** For the other threads. */
+function keepRecord({ member, offset }: Peer, { memory, now }: UpstreamBlock['upstream']): void {
+  if (member.found === undefined) return;
+  memory.enter(now);
+  memory.setAddress(offset, foundText(member.found));
+  memory.leave();
+}
+
+function reportShortage({ line, block, log }: Place, added: number, missing: number): void {
+  if (missing > 0 && !line.isFull) log.write('error', zoneShortage(block.upstream, added, missing));
+  line.isFull = missing > 0;
+}

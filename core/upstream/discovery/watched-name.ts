@@ -1,0 +1,98 @@
+import type { Resolution } from '../../net/dns/resolution.js';
+import { notResolved } from '../../net/dns/resolve-error.js';
+import type { Log } from '../../module/services.js';
+import { NameWatch, type WatchOptions } from './name-watch.js';
+
+/** Work that is to be done later. */
+export interface Scheduled {
+  cancel(): void;
+}
+
+/** What names are watched with. */
+export interface Watching {
+  readonly log: Pick<Log, 'write'>;
+  /** Milliseconds of a clock that is never set. */
+  now(): number;
+  /** [0, 1) */
+  random(): number;
+  schedule(ms: number, work: () => void): Scheduled;
+}
+
+/** Something that follows the records of a name. */
+export interface NameFollower {
+  /** A lookup has ended. */
+  replied(): void;
+}
+
+/** One name that is looked up again and again, for as long as somebody follows it. */
+export class WatchedName<R> {
+  readonly #watch: NameWatch<R>;
+  readonly #followers = new Set<NameFollower>();
+  #scheduled: Scheduled | undefined;
+  #ended = false;
+
+  /**
+   * @param title for the log
+   * @param lookup asks the name servers, whatever is cached
+   */
+  constructor(
+    private readonly title: string,
+    private readonly lookup: () => Promise<Resolution<R>>,
+    private readonly watching: Watching,
+    options: Pick<WatchOptions<R>, 'grace' | 'familyOf'>,
+  ) {
+    this.#watch = new NameWatch({ ...options, random: () => watching.random() });
+    void this.#ask();
+  }
+
+  get records(): readonly R[] {
+    return this.#watch.records;
+  }
+
+  /** See {@link NameWatch.settled}. */
+  get settled(): boolean {
+    return this.#watch.settled;
+  }
+
+  /** See {@link NameWatch.known}. */
+  get known(): boolean {
+    return this.#watch.known;
+  }
+
+  follow(follower: NameFollower): void {
+    this.#followers.add(follower);
+  }
+
+  /** @returns true if nobody follows it any more: it has ended then */
+  leave(follower: NameFollower): boolean {
+    this.#followers.delete(follower);
+    if (this.#followers.size === 0) this.end();
+    return this.#ended;
+  }
+
+  end(): void {
+    this.#ended = true;
+    this.#scheduled?.cancel();
+  }
+
+  async #ask(): Promise<void> {
+    const { watching } = this;
+    const reply = await this.lookup();
+    if (this.#ended) return;
+    const before = this.#watch.error;
+    this.#watch.take(reply, watching.now());
+    this.#report(before);
+    this.#scheduled = watching.schedule(this.#watch.delay, () => void this.#ask());
+    for (const follower of this.#followers) follower.replied();
+  }
+
+  /** Once for each reason, not for each lookup. */
+  #report(before: string | undefined): void {
+    const { error, records } = this.#watch;
+    if (error === before) return;
+    const { log } = this.watching;
+    if (error === undefined) return log.write('notice', `${this.title} is resolved again`);
+    const kept = records.length > 0 ? ', its last addresses stay in use' : '';
+    log.write('error', `${notResolved(this.title, error)}${kept}`);
+  }
+}
