@@ -46,6 +46,15 @@ export class Admission {
     return true;
   }
 
+  /** As {@link admit}, for a client whose datagrams come over a socket that is there already. */
+  admitSession(): boolean {
+    const { counters } = this;
+    counters.countAccepted();
+    if (counters.own >= this.limit && !this.#makeRoom()) return false;
+    counters.countHandled();
+    return true;
+  }
+
   /** Closes the connection that is idle longest (nginx: ngx_drain_connections). False: all are at work. */
   #makeRoom(): boolean {
     const idle = this.idleClients.takeOldest();

@@ -2,15 +2,22 @@ import { accessSync, constants, existsSync, unlinkSync } from 'node:fs';
 import net from 'node:net';
 import { dirname } from 'node:path';
 import type { ListenOptions } from './listen-options.js';
+import { UdpSocket } from './udp/udp-socket.js';
 
 /**
  * Binds an address alone, for a moment: fails like nginx's bind does when another program has it. For a unix socket it also removes the
  * file that a dead server left.
+ * @param wasOurs sessions of this server may still use the address, which matters for UDP
  * @throws Error of the system: EADDRINUSE, EACCES …
  */
-export async function bindProbe({ host, port, path, ipv6Only }: ListenOptions): Promise<void> {
+export async function bindProbe(options: ListenOptions, wasOurs = false): Promise<void> {
+  const { host, port, path, ipv6Only, udp } = options;
   if (path !== undefined) {
     await clearSocketFile(path);
+    return;
+  }
+  if (udp) {
+    probeUdp(options, wasOurs);
     return;
   }
   const server = net.createServer();
@@ -34,6 +41,15 @@ export async function bindCheck(options: ListenOptions): Promise<void> {
     else accessSync(dirname(options.path), constants.W_OK);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+  }
+}
+
+function probeUdp({ host, port, ipv6Only }: ListenOptions, reusePort: boolean): void {
+  const socket = new UdpSocket(host, { onDatagram: () => undefined, onSocketError: () => undefined }, { ipv6Only, reusePort });
+  try {
+    socket.bind(host, port);
+  } finally {
+    socket.close();
   }
 }
 

@@ -184,6 +184,8 @@ function merged(lines: readonly ListenOptions[], first: ListenOptions): ListenOp
     ...first,
     secure: lines.some((line) => line.secure),
     backlog: lines.find((line) => line.backlog !== undefined)?.backlog,
+    receiveBuffer: lines.find((line) => line.receiveBuffer !== undefined)?.receiveBuffer,
+    sendBuffer: lines.find((line) => line.sendBuffer !== undefined)?.sendBuffer,
     ipv6Only: lines.every((line) => line.ipv6Only),
     keepAlive: lines.find((line) => line.keepAlive !== undefined)?.keepAlive,
     proxyProtocol: lines.some((line) => line.proxyProtocol),

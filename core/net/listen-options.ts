@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import { MAX_SOCKET_PATH } from '../module/address.js';
 import { argType } from '../module/arg-type.js';
+import { sizeOf } from '../module/args.js';
 import { parseTime } from '../module/duration.js';
 import { ArgError, type ArgType } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
@@ -20,6 +21,9 @@ export interface ListenOptions {
   /** It takes datagrams in place of connections. */
   readonly udp: boolean;
   readonly backlog: number | undefined;
+  /** Bytes of the buffers of a socket for datagrams (rcvbuf, sndbuf); undefined: the system's default. */
+  readonly receiveBuffer: number | undefined;
+  readonly sendBuffer: number | undefined;
   readonly ipv6Only: boolean;
   /** so_keepalive; undefined: off. */
   readonly keepAlive: KeepAlive | undefined;
@@ -58,8 +62,8 @@ const SOCKET_OPTIONS: Readonly<Record<string, SocketOption>> = {
   so_keepalive: (_, value, options) => (options.keepAlive = parseKeepAlive(value)),
   mode: (parameter, value, options) => (options.mode = parseMode(parameter, value)),
   fastopen: (parameter, value) => parseCount('fastopen', parameter, value, 0),
-  rcvbuf: (parameter, value) => assertBufferSize('rcvbuf', parameter, value),
-  sndbuf: (parameter, value) => assertBufferSize('sndbuf', parameter, value),
+  rcvbuf: (parameter, value, options) => (options.receiveBuffer = parseBufferSize('rcvbuf', parameter, value)),
+  sndbuf: (parameter, value, options) => (options.sendBuffer = parseBufferSize('sndbuf', parameter, value)),
   accept_filter: () => undefined,
 };
 
@@ -143,6 +147,8 @@ interface Parameters {
   secure: boolean;
   udp: boolean;
   backlog: number | undefined;
+  receiveBuffer: number | undefined;
+  sendBuffer: number | undefined;
   ipv6Only: boolean;
   keepAlive: KeepAlive | undefined;
   proxyProtocol: boolean;
@@ -157,6 +163,8 @@ function defaultParameters(): Parameters {
     secure: false,
     udp: false,
     backlog: undefined,
+    receiveBuffer: undefined,
+    sendBuffer: undefined,
     ipv6Only: true,
     keepAlive: undefined,
     proxyProtocol: false,
@@ -234,6 +242,8 @@ function assertModeFits(socket: string | undefined, target: string): void {
     );
 }
 
-function assertBufferSize(name: string, parameter: string, value: string): void {
-  if (!/^\d{1,9}[km]?$/i.test(value)) throw new ArgError(`invalid ${name} "${parameter}"`, 'it is a size such as 64k');
+function parseBufferSize(name: string, parameter: string, value: string): number {
+  const size = /^\d{1,9}[km]?$/i.test(value) ? sizeOf(value) : undefined;
+  if (size === undefined) throw new ArgError(`invalid ${name} "${parameter}"`, 'it is a size such as 64k');
+  return size;
 }

@@ -65,6 +65,8 @@ export class ListenerSet<S extends ListeningServer, L extends EngineListener> {
   /** It may have sockets: a worker from {@link openAll} to {@link quit}, others all the time. */
   #opens: boolean;
   #groups: ListenGroups<S> = LayeredMap.of([]);
+  /** Addresses of UDP that were this server's. Sessions still use them, and no other program could have taken them unnoticed. */
+  readonly #former = new Set<string>();
 
   constructor(private readonly options: ListenerRole) {
     this.#opens = options.role !== 'worker' && options.role !== 'explain';
@@ -142,6 +144,7 @@ export class ListenerSet<S extends ListeningServer, L extends EngineListener> {
       const old = before && this.#listeners.get(before.key);
       if (old !== undefined && before?.key !== after?.key) {
         this.#listeners.delete(before?.key ?? '');
+        if (old.options.udp) this.#former.add(address);
         void this.#retire(old);
       }
       const staying = after && this.#listeners.get(after.key);
@@ -202,7 +205,7 @@ export class ListenerSet<S extends ListeningServer, L extends EngineListener> {
     }
     // SO_REUSEPORT lets a second server bind unnoticed: the master asks for the address alone first.
     if (role === 'master') {
-      if (!held) await bindProbe(listener.options);
+      if (!held) await bindProbe(listener.options, this.#former.has(listener.options.address));
     } else if (!listener.isUnix) await listener.open(role === 'worker');
     else if (servesUnixSockets) {
       // Nobody has looked at the address for the process of the control plane: a killed one leaves its file.

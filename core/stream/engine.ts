@@ -10,6 +10,7 @@ import type { StreamModule } from '../module/manifest.js';
 import type { Resource } from '../module/resource.js';
 import { ListenerSet, type ListenerRole } from '../net/listener-set.js';
 import { StreamListener } from './listen/stream-listener.js';
+import { UdpStreamListener } from './listen/udp-stream-listener.js';
 import { StreamContext, type SharedContext } from './session/context.js';
 import { CheckedStreamModule } from './site/checked-module.js';
 import { heldBy, type CompiledStream, type StreamConfiguration } from './site/compiler.js';
@@ -19,7 +20,7 @@ import type { StreamRelays } from './upstream/relay-route.js';
 
 /** The stream engine of one thread: follows the `stream` block of the tree, owns the listeners. */
 export class StreamEngine implements Follower {
-  readonly #listeners: ListenerSet<StreamServer, StreamListener>;
+  readonly #listeners: ListenerSet<StreamServer, StreamListener | UdpStreamListener>;
   readonly #context: StreamContext;
   readonly #recorder: UnitRecorder;
   #modules: Change['modules'] | undefined;
@@ -130,8 +131,11 @@ export class StreamEngine implements Follower {
     return compiled as CompiledStream;
   }
 
-  #maker({ variables }: Change['modules']): (group: StreamListenGroup) => StreamListener {
-    return ({ options, names }) => new StreamListener(options, this.#context, variables.stream, names);
+  #maker({ variables }: Change['modules']): (group: StreamListenGroup) => StreamListener | UdpStreamListener {
+    return ({ options, names }) => {
+      const Kind = options.udp ? UdpStreamListener : StreamListener;
+      return new Kind(options, this.#context, variables.stream, names);
+    };
   }
 
   #newCompiler(modules: Change['modules']): ServerCompiler {

@@ -7,7 +7,8 @@ import { waitFor } from './wait.js';
 /** A datagram that a member got. */
 export interface Received {
   readonly text: string;
-  /** Port of the proxy: one for each session. */
+  /** Where the proxy sent it from: a port for each session. */
+  readonly address: string;
   readonly port: number;
 }
 
@@ -26,7 +27,7 @@ export async function datagramBackend(t: Scope, respond: Respond, host = '127.0.
   const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4');
   const received: Received[] = [];
   socket.on('message', (bytes: Buffer, from: RemoteInfo) => {
-    received.push({ text: String(bytes), port: from.port });
+    received.push({ text: String(bytes), address: from.address, port: from.port });
     respond(bytes, (response) => socket.send(response, from.port, from.address));
   });
   socket.bind(port, host);

@@ -9,8 +9,10 @@ import type { Peer } from '../../upstream/peer.js';
 import { TargetLookups, type Target, type TargetSource } from '../../upstream/target-lookups.js';
 import type { Upstream } from '../../upstream/upstream.js';
 import { TcpClient } from '../client/tcp-client.js';
+import { UdpClient } from '../client/udp-client.js';
 import type { Session } from '../session/session.js';
 import { TcpProxy } from './tcp-proxy.js';
+import { UdpRelay } from './udp-relay.js';
 
 /** What a relay needs to know, for one session. */
 export interface RelaySettings {
@@ -96,8 +98,10 @@ export class StreamRelays extends SessionRelays {
 }
 
 function begin(session: Session, route: RelayRoute, upstream: Upstream): number {
-  if (!(session.client instanceof TcpClient)) return STREAM_INTERNAL_ERROR;
-  new TcpProxy(session, session.client, route, upstream).start();
+  const { client } = session;
+  if (client instanceof TcpClient) new TcpProxy(session, client, route, upstream).start();
+  else if (client instanceof UdpClient) new UdpRelay(session, client, route, upstream).start();
+  else return STREAM_INTERNAL_ERROR;
   return DONE;
 }
 
