@@ -12,9 +12,9 @@ type Member = 'echo' | 'other' | 'silent' | 'twice' | 'six';
 interface Site {
   readonly srv: Srv;
   readonly members: Readonly<Record<Member, DatagramBackend>>;
-  client(name: string, host?: string): Promise<DatagramClient>;
+  readonly client: (name: string, host?: string) => Promise<DatagramClient>;
   /** The line of the access log about a server. */
-  logged(name: string, rest: string): Promise<unknown>;
+  readonly logged: (name: string, rest: string) => Promise<unknown>;
 }
 
 const site = shared(async (scope): Promise<Site> => {
@@ -200,7 +200,10 @@ for (const [parameter, named] of [
   ['so_keepalive=on', 'so_keepalive'],
 ] as const) {
   test(`a parameter for connections is refused: ${parameter}`, async (t) => {
-    const { stderr } = await check(t, `events {} stream { server { listen 127.0.0.1:%%PORT_a%% udp ${parameter}; proxy_pass 127.0.0.1:9; } }`);
+    const { stderr } = await check(
+      t,
+      `events {} stream { server { listen 127.0.0.1:%%PORT_a%% udp ${parameter}; proxy_pass 127.0.0.1:9; } }`,
+    );
     t.true(stderr.includes(`"${named}" parameter is incompatible with "udp"`), stderr);
   });
 }
