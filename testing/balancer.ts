@@ -64,6 +64,16 @@ export class FakeUpstream implements BalancedUpstream {
     return this.#first.find(({ weight }) => (left -= weight) < 0);
   }
 
+  /** A member out of service is one that is not usable here. */
+  get servingWeight(): number {
+    return this.#serving.reduce((sum, { weight }) => sum + weight, 0);
+  }
+
+  servingAtWeight(point: number): FakePeer | undefined {
+    let left = point;
+    return this.#serving.find(({ weight }) => (left -= weight) < 0);
+  }
+
   /** The next usable member in turn, weights left aside; backup members last. */
   next(pick: Pick): FakePeer | undefined {
     const fit = this.peers.filter((peer) => peer.isUsable && !pick.wasTried(peer));
@@ -100,5 +110,9 @@ export class FakeUpstream implements BalancedUpstream {
 
   get #first(): FakePeer[] {
     return this.peers.filter(({ backup }) => !backup);
+  }
+
+  get #serving(): FakePeer[] {
+    return this.#first.filter(({ isUsable }) => isUsable);
   }
 }

@@ -74,6 +74,9 @@ export interface BalancedUpstream {
   readonly totalWeight: number;
   /** The member that holds unit `point` of {@link totalWeight}, members in their order. Costs O(log n). @param point from 0 */
   peerAtWeight(point: number): UpstreamPeer | undefined;
+  /** As {@link totalWeight} and {@link peerAtWeight}, of those that are neither `down` nor draining. */
+  readonly servingWeight: number;
+  servingAtWeight(point: number): UpstreamPeer | undefined;
   /** Claims the next usable member in the order of the upstream, for {@link Balancer.propose} to return. Backup members last. */
   next(pick: Pick): UpstreamPeer | undefined;
 }

@@ -21,6 +21,7 @@ export interface ClaimableUpstream {
 export class BalancedMembers implements BalancedUpstream {
   /** Made when the balancer asks for it. */
   #weights: WeightIndex | undefined;
+  #serving: WeightIndex | undefined;
   readonly #upstream: ClaimableUpstream;
 
   constructor(upstream: ClaimableUpstream) {
@@ -40,11 +41,19 @@ export class BalancedMembers implements BalancedUpstream {
   }
 
   get totalWeight(): number {
-    return this.#index.total;
+    return this.#all.total;
   }
 
   peerAtWeight(point: number): UpstreamPeer | undefined {
-    return this.#index.at(point);
+    return this.#all.at(point);
+  }
+
+  get servingWeight(): number {
+    return this.#inService.total;
+  }
+
+  servingAtWeight(point: number): UpstreamPeer | undefined {
+    return this.#inService.at(point);
   }
 
   next(pick: Pick): UpstreamPeer | undefined {
@@ -55,18 +64,28 @@ export class BalancedMembers implements BalancedUpstream {
   }
 
   added(peer: Peer): void {
-    if (!peer.backup) this.#weights?.add(peer);
+    this.#weights?.add(peer);
+    this.#serving?.add(peer);
   }
 
   changed(peer: Peer): void {
     this.#weights?.change(peer);
+    this.#serving?.change(peer);
   }
 
   removed(peer: Peer): void {
     this.#weights?.remove(peer);
+    this.#serving?.remove(peer);
   }
 
-  get #index(): WeightIndex {
-    return (this.#weights ??= new WeightIndex(Array.from(this.#upstream.peers).filter(({ backup }) => !backup)));
+  get #all(): WeightIndex {
+    return (this.#weights ??= new WeightIndex(this.#upstream.peers, isPrimary));
+  }
+
+  get #inService(): WeightIndex {
+    return (this.#serving ??= new WeightIndex(this.#upstream.peers, isServing));
   }
 }
+
+const isPrimary = ({ backup }: Peer): boolean => !backup;
+const isServing = ({ member: { settings } }: Peer): boolean => !settings.backup && !settings.down && !settings.drain;

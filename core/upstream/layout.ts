@@ -3,14 +3,9 @@
  * words of 4. All of it is read and written with the zone's lock held.
  */
 
-/** A member's record: numbers. */
+/** A member's record: numbers. What each choice reads is at their end, next to the words that it reads: in as few lines of the cache as can be. */
 export const enum F {
-  /** Current weight; in a class: what it was in round 0 of the rotation; in a heap: its place among those of equal load. */
-  key = 0,
-  checked,
-  accessed,
-  selected,
-  requests,
+  accessed = 0,
   /** Responses 1xx to 5xx. */
   responses,
   sent = responses + 5,
@@ -19,37 +14,42 @@ export const enum F {
   downstart,
   headerTime,
   responseTime,
+  selected,
+  requests,
+  /** Current weight; in a class: what it was in round 0 of the rotation; in a heap: its place among those of equal load. */
+  key,
+  checked,
   COUNT,
 }
 
 /** A member's record: words, behind its numbers. */
 export const enum W {
-  /** Links in the list it stands in; in a heap {@link W.next} is its place there. */
-  next = F.COUNT * 2,
-  before,
-  /** Which list that is ({@link Home}). */
+  flags = F.COUNT * 2,
+  active,
+  maxConns,
+  maxFails,
+  fails,
+  failTimeout,
+  /** Where the threads of this node keep their Peer of it. */
+  slot,
+  /** The list it stands in ({@link Home}). */
   home,
-  flags,
+  /** Links in that list; in a heap {@link W.next} is its place there. */
+  next,
+  before,
+  /** Offset of the class of its weight. */
+  weightClass,
   /** In units of 1/{@link UNIT}, as the effective one is: failures and a slow start lower that. */
   weight,
   effective,
   /** Place in the configuration: of two equal members the first one is chosen. */
   order,
-  /** Offset of the class of its weight. */
-  weightClass,
-  maxFails,
-  failTimeout,
-  maxConns,
-  fails,
-  active,
   /** Failed attempts, and how often it became unavailable. */
   failed,
   unavail,
   /** Its identity, as {@link memberId} takes it apart. */
   memberKey,
   addressIndex,
-  /** Where the threads of this node keep their Peer of it. */
-  slot,
   /** The next record in the same bucket of the table of members. */
   bucketNext,
   /** The first chunk of counts by status code. */

@@ -35,24 +35,35 @@ export interface Member {
  * With another address it would be another member, so this one's never changes.
  */
 export class Peer implements UpstreamPeer {
+  // What each choice reads, in one line of the processor's cache.
+  readonly offset: number;
+  /** Not a member any more; its record stays as long as requests are on it. */
+  removed = false;
+  /** Requests of this thread that are on it now. */
+  picked = 0;
+  readonly #home: PeerHome;
+  /** As configured. */
+  weight: number;
   readonly id: number;
   readonly address: Address;
   /** `ip:port`, `[v6]:port`, `unix:/path`. */
   readonly server: string;
-  /** Requests of this thread that are on it now. */
-  picked = 0;
-  /** Not a member any more; its record stays as long as requests are on it. */
-  removed = false;
   /** Idle connections to it in this thread, the one used last first. Kept by the pool. */
   idle: IdleEntry | undefined = undefined;
 
+  #member: Member;
+
   constructor(
-    public member: Member,
-    readonly offset: number,
+    member: Member,
+    offset: number,
     /** Its place in the tables of every thread. */
     readonly slot: number,
-    private readonly home: PeerHome,
+    home: PeerHome,
   ) {
+    this.offset = offset;
+    this.#home = home;
+    this.weight = member.settings.weight;
+    this.#member = member;
     this.id = memberId(member.key, member.addressIndex);
     this.address = member.address;
     const text = formatAddress(member.address);
@@ -64,8 +75,14 @@ export class Peer implements UpstreamPeer {
     return this.member.name;
   }
 
-  get weight(): number {
-    return this.member.settings.weight;
+  get member(): Member {
+    return this.#member;
+  }
+
+  /** It has other parameters from now on. */
+  set member(member: Member) {
+    this.#member = member;
+    this.weight = member.settings.weight;
   }
 
   get route(): string {
@@ -81,7 +98,7 @@ export class Peer implements UpstreamPeer {
   }
 
   get effectiveWeight(): number {
-    const { memory, now } = this.home;
+    const { memory, now } = this.#home;
     const weight = this.#word(W.effective) / UNIT;
     return this.removed ? weight : weight * SlowStart.shareOf(memory.zone, this.offset, now);
   }
@@ -91,15 +108,20 @@ export class Peer implements UpstreamPeer {
   }
 
   get headerTime(): number {
-    return this.home.memory.zone.f64[numberOf(this.offset) + F.headerTime]!;
+    return this.#home.memory.zone.f64[numberOf(this.offset) + F.headerTime]!;
   }
 
   get responseTime(): number {
-    return this.home.memory.zone.f64[numberOf(this.offset) + F.responseTime]!;
+    return this.#home.memory.zone.f64[numberOf(this.offset) + F.responseTime]!;
+  }
+
+  /** A member of this upstream, as this thread knows it. */
+  isOf(home: PeerHome): boolean {
+    return this.#home === home && !this.removed;
   }
 
   get isUsable(): boolean {
-    const { memory, now } = this.home;
+    const { memory, now } = this.#home;
     return !this.removed && memory.rotationOf(this.offset).isUsable(this.offset, now);
   }
 
@@ -108,11 +130,11 @@ export class Peer implements UpstreamPeer {
   }
 
   setSpare(index: number, value: number): void {
-    if (!this.removed) this.home.memory.zone.u32[wordOf(this.offset) + W.spare + spareIndex(index)] = value;
+    if (!this.removed) this.#home.memory.zone.u32[wordOf(this.offset) + W.spare + spareIndex(index)] = value;
   }
 
   #word(word: number): number {
-    return this.home.memory.zone.u32[wordOf(this.offset) + word]!;
+    return this.#home.memory.zone.u32[wordOf(this.offset) + word]!;
   }
 }
 

@@ -97,10 +97,9 @@ export class Tally {
     const { u32, f64 } = this.zone;
     const words = wordOf(record);
     const numbers = numberOf(record);
-    f64.fill(0, numbers + F.requests, numbers + F.downstart);
-    f64.fill(0, numbers + F.headerTime, numbers + F.responseTime + 1);
+    f64.fill(0, numbers + F.responses, numbers + F.downstart);
+    f64.fill(0, numbers + F.headerTime, numbers + F.requests + 1);
     if (f64[numbers + F.downstart] !== 0) f64[numbers + F.downstart] = now;
-    f64[numbers + F.selected] = 0;
     u32[words + W.failed] = 0;
     u32[words + W.unavail] = 0;
     this.release(record);

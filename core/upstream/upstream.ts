@@ -172,7 +172,7 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
     const { memory, now } = this;
     memory.enter(now);
     const rotation = memory.rotationOf(peer.offset);
-    const usable = !peer.removed && this.peerAt(peer.offset) === peer && rotation.isUsable(peer.offset, now, idle);
+    const usable = peer.isOf(this) && rotation.isUsable(peer.offset, now, idle);
     if (usable) {
       rotation.beginTrial(peer.offset, now);
       this.#attempts.begin(peer.offset, now);

@@ -1,20 +1,29 @@
 import type { Peer } from './peer.js';
 
+const FIRST_ROOM = 16;
+
 /**
  * Members in their order, by weight: finds the one that holds a unit of all weights (a Fenwick tree of sums). Members that are gone leave a
- * place of weight 0, so that a change costs O(log n); when half of the places are such, it is made anew.
+ * place of weight 0, so that a change costs O(log n); when half of the places are such, it is made anew. As long as all have the same weight,
+ * a place follows from the unit alone.
  */
 export class WeightIndex {
   readonly #places = new Map<Peer, number>();
   #peers: (Peer | undefined)[] = [];
   /** `sums[i]`: weights of the places from i - (i & -i) to i, counted from 1. */
-  #sums: number[] = [0];
-  #weights: number[] = [];
+  #sums = new Float64Array(FIRST_ROOM);
+  #weights = new Float64Array(FIRST_ROOM);
   #total = 0;
+  /** The weight of every place; 0: they differ. */
+  #common = 0;
   /** Order of the last place, also of one whose member is gone. */
   #lastOrder = -1;
 
-  constructor(peers: Iterable<Peer>) {
+  /** @param holds whether a member is to be found; what it goes by is told with {@link change} */
+  constructor(
+    peers: Iterable<Peer>,
+    private readonly holds: (peer: Peer) => boolean,
+  ) {
     for (const peer of [...peers].sort((one, other) => one.order - other.order)) this.add(peer);
   }
 
@@ -24,22 +33,26 @@ export class WeightIndex {
 
   /** A member that came after all others, or between them: then all is made anew. */
   add(peer: Peer): void {
+    if (!this.holds(peer)) return;
     if (peer.order < this.#lastOrder) {
       this.#rebuild([...this.#known(), peer]);
       return;
     }
+    const place = this.#peers.length;
+    this.#makeRoom(place + 2);
     this.#lastOrder = peer.order;
-    this.#places.set(peer, this.#peers.length);
+    this.#places.set(peer, place);
     this.#peers.push(peer);
-    this.#weights.push(0);
-    this.#sums.push(this.#sumBelow(this.#peers.length));
-    this.#set(this.#peers.length - 1, peer.weight);
+    this.#weights[place] = 0;
+    this.#sums[place + 1] = this.#sumBelow(place + 1);
+    if (place === 0) this.#common = peer.weight;
+    this.#set(place, peer.weight);
   }
 
-  /** Its weight is another one, or it became a backup member or none. */
+  /** Its weight is another one, or it is to be found now and was not before, or the other way round. */
   change(peer: Peer): void {
     const place = this.#places.get(peer);
-    if (peer.backup) this.remove(peer);
+    if (!this.holds(peer)) this.remove(peer);
     else if (place === undefined) this.add(peer);
     else this.#set(place, peer.weight);
   }
@@ -56,13 +69,16 @@ export class WeightIndex {
   /** The member with unit `point`, from 0. */
   at(point: number): Peer | undefined {
     if (!(point >= 0 && point < this.#total)) return undefined;
+    if (this.#common !== 0) return this.#peers[Math.floor(point / this.#common)];
+    const sums = this.#sums;
+    const places = this.#peers.length;
     let rest = point;
     let place = 0;
-    for (let step = 2 ** Math.floor(Math.log2(this.#peers.length)); step >= 1; step /= 2) {
+    for (let step = 1 << (31 - Math.clz32(places)); step > 0; step >>>= 1) {
       const next = place + step;
-      if (next > this.#peers.length || this.#sums[next]! > rest) continue;
+      if (next > places || sums[next]! > rest) continue;
       place = next;
-      rest -= this.#sums[next]!;
+      rest -= sums[next]!;
     }
     return this.#peers[place];
   }
@@ -74,11 +90,15 @@ export class WeightIndex {
   #rebuild(peers: Peer[]): void {
     this.#places.clear();
     this.#peers = [];
-    this.#sums = [0];
-    this.#weights = [];
     this.#total = 0;
     this.#lastOrder = -1;
     for (const peer of peers.sort((one, other) => one.order - other.order)) this.add(peer);
+  }
+
+  #makeRoom(places: number): void {
+    if (places <= this.#sums.length) return;
+    this.#sums = copyOf(this.#sums);
+    this.#weights = copyOf(this.#weights);
   }
 
   /** The sum that a new place `index`, counted from 1, begins with: of the places before it that it covers. */
@@ -89,10 +109,18 @@ export class WeightIndex {
   }
 
   #set(place: number, weight: number): void {
+    if (weight !== this.#common) this.#common = 0;
     const change = weight - this.#weights[place]!;
     if (change === 0) return;
     this.#weights[place] = weight;
     this.#total += change;
-    for (let index = place + 1; index < this.#sums.length; index += index & -index) this.#sums[index]! += change;
+    for (let index = place + 1; index <= this.#peers.length; index += index & -index) this.#sums[index]! += change;
   }
+}
+
+/** With twice the room. */
+function copyOf(numbers: Float64Array): Float64Array<ArrayBuffer> {
+  const larger = new Float64Array(numbers.length * 2);
+  larger.set(numbers);
+  return larger;
 }

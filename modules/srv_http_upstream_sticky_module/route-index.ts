@@ -8,13 +8,17 @@ export function routeOf({ route, server }: UpstreamPeer): string {
 
 /** Finds the members of an upstream by their routes. Several may have the same one. */
 export class RouteIndex {
-  readonly #peers = new Map<string, UpstreamPeer[]>();
+  /** The first member of each route. */
+  readonly #firsts = new Map<string, UpstreamPeer>();
+  /** The other ones, where there are several. */
+  readonly #others = new Map<string, UpstreamPeer[]>();
   readonly #routes = new Map<number, string>();
 
   /** The first usable member of a route; one that is draining if there is no other. */
   find(route: string): UpstreamPeer | undefined {
-    const peers = this.#peers.get(route);
-    return peers?.find((peer) => peer.isUsable) ?? peers?.[0];
+    const first = this.#firsts.get(route);
+    if (first === undefined || this.#others.size === 0 || first.isUsable) return first;
+    return this.#others.get(route)?.find((peer) => peer.isUsable) ?? first;
   }
 
   /** The route of a member. */
@@ -25,9 +29,8 @@ export class RouteIndex {
   add(peer: UpstreamPeer): void {
     const route = routeOf(peer);
     this.#routes.set(peer.id, route);
-    const peers = this.#peers.get(route);
-    if (peers === undefined) this.#peers.set(route, [peer]);
-    else peers.push(peer);
+    if (!this.#firsts.has(route)) this.#firsts.set(route, peer);
+    else this.#others.set(route, [...(this.#others.get(route) ?? []), peer]);
   }
 
   change(peer: UpstreamPeer): void {
@@ -38,9 +41,13 @@ export class RouteIndex {
 
   remove(peer: UpstreamPeer): void {
     const route = this.of(peer);
-    const rest = (this.#peers.get(route) ?? []).filter((other) => other !== peer);
-    if (rest.length === 0) this.#peers.delete(route);
-    else this.#peers.set(route, rest);
     this.#routes.delete(peer.id);
+    const others = this.#others.get(route) ?? [];
+    const [first, ...rest] =
+      this.#firsts.get(route) === peer ? others : [this.#firsts.get(route)!, ...others.filter((other) => other !== peer)];
+    this.#firsts.delete(route);
+    this.#others.delete(route);
+    if (first !== undefined) this.#firsts.set(route, first);
+    if (rest.length > 0) this.#others.set(route, rest);
   }
 }

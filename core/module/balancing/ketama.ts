@@ -8,11 +8,29 @@ const POINTS = 160;
 /** Members that were not usable, after which the next one in turn is taken. */
 const TRIES = 20;
 
-/** The members of one `server` line: a name may have several addresses, which share its points. */
-interface Server {
-  readonly name: string;
-  readonly peers: UpstreamPeer[];
-  points: number;
+/** The members of one `server` line, where a name has several addresses: they share its points. */
+class Server {
+  constructor(
+    readonly name: string,
+    readonly peers: readonly UpstreamPeer[],
+  ) {}
+
+  /** The least loaded usable one. */
+  usable(pick: Pick): UpstreamPeer | undefined {
+    let best: UpstreamPeer | undefined;
+    for (const peer of this.peers)
+      if (isUsable(peer, pick) && (best === undefined || peer.active * best.weight < best.active * peer.weight)) best = peer;
+    return best;
+  }
+}
+
+/** Most names have one address: its member is what a point leads to. */
+type Owner = UpstreamPeer | Server;
+
+/** An owner, and how many points it has. */
+interface Share {
+  readonly owner: Owner;
+  readonly points: number;
 }
 
 /** Where a request is on the ring. */
@@ -25,35 +43,31 @@ interface Walk {
 
 /** Consistent hashing with the points of Cache::Memcached::Fast with ketama_points 160: a change of one member moves only its share of the keys. */
 export class KetamaHash implements Balancer {
-  readonly #ring = new Ring<Server>();
-  readonly #servers = new Map<string, Server>();
+  readonly #ring = new Ring<Owner>();
+  /** By the name. */
+  readonly #shares = new Map<string, Share>();
   /** Counts changes: what a request remembers of the ring holds for one version. */
   #version = 0;
 
   constructor(private readonly keyOf: KeyOf) {}
 
   added(peer: UpstreamPeer): void {
-    const { name } = peer;
-    const server = this.#servers.get(name) ?? { name, peers: [], points: 0 };
-    this.#servers.set(name, server);
-    server.peers.push(peer);
-    this.#setPoints(server);
+    const before = this.#shares.get(peer.name);
+    this.#set(peer.name, [...peersOf(before?.owner), peer]);
   }
 
   changed(peer: UpstreamPeer): void {
-    const server = this.#servers.get(peer.name);
-    if (server !== undefined) this.#setPoints(server);
+    this.#set(peer.name, peersOf(this.#shares.get(peer.name)?.owner));
   }
 
   removed(peer: UpstreamPeer): void {
-    const server = this.#servers.get(peer.name);
-    const at = server?.peers.indexOf(peer) ?? -1;
-    if (server === undefined || at < 0) return;
-    server.peers.splice(at, 1);
-    this.#setPoints(server);
-    if (server.peers.length > 0) return;
-    this.#servers.delete(server.name);
-    this.#ring.forget(server);
+    const before = peersOf(this.#shares.get(peer.name)?.owner);
+    if (before.includes(peer)) {
+      this.#set(
+        peer.name,
+        before.filter((other) => other !== peer),
+      );
+    }
   }
 
   propose(pick: Pick): UpstreamPeer | undefined {
@@ -65,27 +79,45 @@ export class KetamaHash implements Balancer {
       pick.state = walk;
     }
     while (walk.point >= 0 && walk.tries < TRIES) {
-      const peer = usable(this.#ring.ownerOf(walk.point), pick);
-      if (peer !== undefined) return peer;
+      const owner = this.#ring.ownerOf(walk.point);
+      if (owner instanceof Server) {
+        const peer = owner.usable(pick);
+        if (peer !== undefined) return peer;
+      } else if (owner !== undefined && isUsable(owner, pick)) return owner;
       walk.point = this.#ring.after(walk.point);
       walk.tries++;
     }
     return undefined;
   }
 
-  /** Gives a server the points for the weight that it has now. Each follows from the one before. */
-  #setPoints(server: Server): void {
-    const points = Math.max(0, ...server.peers.map(({ weight }) => weight)) * POINTS;
-    const base = crc32(hostAndPort(server.name));
+  /** Gives a name these members, and the points for the weight that they have now. Each point follows from the one before. */
+  #set(name: string, peers: readonly UpstreamPeer[]): void {
+    const { owner: former, points: had } = this.#shares.get(name) ?? { owner: undefined, points: 0 };
+    const points = Math.max(0, ...peers.map(({ weight }) => weight)) * POINTS;
+    const [first, second] = peers;
+    const owner = second === undefined ? first : new Server(name, peers);
     this.#version++;
+    if (former !== undefined && owner !== undefined) this.#ring.replace(former, owner);
+    const present = owner ?? former;
+    if (present === undefined) return;
+    const base = crc32(hostAndPort(name));
     let place = 0;
-    for (let point = 0; point < Math.max(points, server.points); point++) {
+    for (let point = 0; point < Math.max(points, had); point++) {
       place = crc32OfNumber(place, base);
-      if (point >= server.points) this.#ring.add(place, server);
-      else if (point >= points) this.#ring.remove(place, server);
+      if (point >= had) this.#ring.add(place, present);
+      else if (point >= points) this.#ring.remove(place, present);
     }
-    server.points = points;
+    if (owner !== undefined) this.#shares.set(name, { owner, points });
+    else {
+      this.#shares.delete(name);
+      this.#ring.forget(present);
+    }
   }
+}
+
+function peersOf(owner: Owner | undefined): readonly UpstreamPeer[] {
+  if (owner === undefined) return [];
+  return owner instanceof Server ? owner.peers : [owner];
 }
 
 /** What the points of a server are made of: its host, a zero byte, its port. */
@@ -95,12 +127,4 @@ function hostAndPort(name: string): string {
   return `${host}\0${port}`;
 }
 
-/** Of the members of one server the least loaded usable one. */
-function usable(server: Server | undefined, pick: Pick): UpstreamPeer | undefined {
-  let best: UpstreamPeer | undefined;
-  for (const peer of server?.peers ?? []) {
-    if (pick.wasTried(peer) || !peer.isUsable) continue;
-    if (best === undefined || peer.active * best.weight < best.active * peer.weight) best = peer;
-  }
-  return best;
-}
+const isUsable = (peer: UpstreamPeer, pick: Pick): boolean => !pick.wasTried(peer) && peer.isUsable;

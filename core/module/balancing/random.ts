@@ -41,9 +41,9 @@ export class RandomTwo implements Balancer {
 
 /** A random usable member other than `but`. */
 function usable(upstream: BalancedUpstream, pick: Pick, but: UpstreamPeer | undefined): UpstreamPeer | undefined {
-  const { totalWeight } = upstream;
+  const { servingWeight } = upstream;
   for (let tries = 0; tries < TRIES; tries++) {
-    const peer = upstream.peerAtWeight(Math.floor(Math.random() * totalWeight));
+    const peer = upstream.servingAtWeight(Math.floor(Math.random() * servingWeight));
     if (peer !== undefined && peer !== but && !pick.wasTried(peer) && peer.isUsable) return peer;
   }
   return undefined;
