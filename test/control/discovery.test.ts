@@ -64,7 +64,7 @@ async function backends(t: Scope): Promise<Backends> {
   }
 }
 
-const NAMES = ['late', 'move', 'idle', 'empty', 'grace', 'fail', 'added', 'parent', 'restart', 'kept'];
+const NAMES = ['late', 'move', 'idle', 'empty', 'grace', 'fail', 'added', 'parent', 'kept', 'stream'];
 /** Names of the upstream that changes under load. */
 const MANY = Array.from({ length: 350 }, (_, n) => `n${n}.load.test`);
 
@@ -83,7 +83,14 @@ const shared = sharedInFile(async (scope): Promise<Site> => {
     load: '',
   };
   const node = await startNode(scope, {
-    main: 'load_module modules/srv_http_events_module.so; load_module modules/srv_http_config_module.so;',
+    main: `load_module modules/srv_http_events_module.so; load_module modules/srv_http_config_module.so;
+      stream {
+        ${resolver}
+        upstream move { zone move 64k; server stream.test:${port} resolve; }
+        upstream service { zone service 64k; server streamed.test service=http resolve; }
+        server { listen 127.0.0.1:%%PORT_stream%%; proxy_pass move; }
+        server { listen 127.0.0.1:%%PORT_service%%; proxy_pass service; }
+      }`,
     http: `${Object.entries(lines)
       .map(([name, text]) => upstream(name, text))
       .join('\n')}
@@ -276,6 +283,22 @@ test('addresses are no configuration: no version, no drift', async (t) => {
   t.is((await node.upstreams('GET', '/kept/servers/')).headers['etag'], headers['etag']);
   const { json } = await node.call('GET', '/config/effective');
   t.false(JSON.stringify(json).includes('127.0.0.5'));
+});
+
+test('upstreams of stream follow names and services as well, through the resolver of stream', async (t) => {
+  const { node, dns, port } = await shared();
+  const by = async (name: string): Promise<string> => {
+    try {
+      return (await get(node.srv.port(name), '/')).body;
+    } catch {
+      return 'none';
+    }
+  };
+  t.true(await waitFor('the first address', async () => (await by('stream')) === '127.0.0.2'));
+  dns.a('stream.test', ['127.0.0.7'], 1);
+  t.true(await waitFor('the next address', async () => (await by('stream')) === '127.0.0.7'));
+  dns.srv('_http._tcp.streamed.test', [{ target: 'stream.test', port }], 1);
+  t.true(await waitFor('the service', async () => (await by('service')) === '127.0.0.7'));
 });
 
 test('-t asks no name server', async (t) => {

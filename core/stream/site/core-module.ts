@@ -1,6 +1,7 @@
 import { flag, rest, size, time } from '../../module/args.js';
 import { streamModule } from '../../module/manifest.js';
 import { namedGroups } from '../../module/pattern.js';
+import { resolverDirectives } from '../../module/resolver.js';
 import { directive, type Conf } from '../../module/spec.js';
 import type { Directive } from '../../module/tree.js';
 import { streamListenAddress } from '../../net/listen-address.js';
@@ -60,6 +61,7 @@ export const streamDirectives = {
     doc: 'Timeout for reading the header of the PROXY protocol.',
   }),
   tcp_nodelay: directive({ in: ANYWHERE, args: flag(), default: 'on', doc: 'Accepted: always on.' }),
+  ...resolverDirectives(ANYWHERE),
   server_names_hash_max_size: directive({ in: ['stream'], args: size(), doc: 'Accepted: tables grow as needed.' }),
   server_names_hash_bucket_size: directive({ in: ['stream'], args: size(), doc: 'Accepted: tables grow as needed.' }),
   variables_hash_max_size: directive({ in: ['stream'], args: size(), doc: 'Accepted: tables grow as needed.' }),
