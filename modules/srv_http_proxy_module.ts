@@ -1,13 +1,13 @@
 import type { Handler, HttpHandlers, HttpRequest, Template } from '../core/module/http.js';
 import { httpModule } from '../core/module/manifest.js';
 import { Exchanges, Log, type ExchangePlan } from '../core/module/services.js';
+import { upstreamTls } from '../core/module/tls/upstream-directives.js';
 import type { Directive } from '../core/module/tree.js';
 import { assertSizes, responseBuffering } from './srv_http_proxy_module/buffering.js';
 import { directives, type ProxyScope } from './srv_http_proxy_module/directives.js';
 import { assertRedirects, rewriter } from './srv_http_proxy_module/redirect.js';
 import { requestFields } from './srv_http_proxy_module/request-fields.js';
 import { SharedSettings } from './srv_http_proxy_module/shared-settings.js';
-import { upstreamTls } from './srv_http_proxy_module/tls.js';
 import { defaultPort, parseTarget, schemeOf, type Scheme, type Target } from './srv_http_proxy_module/target.js';
 
 /** Passes requests to upstream members (ngx_http_proxy_module). Choice, connections and retries are the core's. */
@@ -91,7 +91,7 @@ function planOf(scope: ProxyScope, target: Target, scheme: Scheme, shared: Share
     target: target.host,
     scheme,
     defaultPort: defaultPort(scheme),
-    tls: upstreamTls(scope, scheme),
+    tls: upstreamTls(scope, scheme === 'https'),
     tlsName: conf.proxy_ssl_name ?? target.host,
     method: conf.proxy_method,
     uri: target.uri,

@@ -1,6 +1,7 @@
 import { streamModule } from '../core/module/manifest.js';
 import { SessionRelays, type RelayPlan } from '../core/module/stream-relays.js';
-import type { StreamHandlers } from '../core/module/stream.js';
+import type { StreamHandlers, StreamTemplate } from '../core/module/stream.js';
+import { upstreamTls } from '../core/module/tls/upstream-directives.js';
 import { directives, type StreamProxyScope } from './srv_stream_proxy_module/directives.js';
 
 /** Passes sessions to upstream members (ngx_stream_proxy_module). Choice, connections and retries are the core's. */
@@ -35,10 +36,20 @@ function planOf(scope: StreamProxyScope): RelayPlan {
     proxyProtocol: conf.proxy_protocol,
     keepAlive: conf.proxy_socket_keepalive,
     bind: bind === undefined || bind.address.constant === 'off' ? undefined : bind.address,
-    tls: undefined,
-    tlsName: target,
+    tls: conf.proxy_ssl ? { ...upstreamTls(scope, true), alpn: [] } : undefined,
+    tlsName: conf.proxy_ssl_name ?? hostOf(target),
     requests: conf.proxy_requests,
     responses: conf.proxy_responses,
     fail: (message, hint) => scope.fail(message, 'proxy_pass', hint),
   };
+}
+
+/** The name of an upstream, or the host of an address, without its port. */
+function hostOf(target: StreamTemplate): StreamTemplate {
+  const constant = target.constant === undefined ? undefined : withoutPort(target.constant);
+  return { constant, of: (session) => constant ?? withoutPort(target.of(session)) };
+}
+
+function withoutPort(text: string): string {
+  return text.replace(/^\[([^\]]*)\].*|:\d*$/s, '$1');
 }

@@ -45,6 +45,7 @@ export const STANDARD_MODULES: readonly string[] = [
   'srv_http_kv_module',
   'srv_http_api_module',
   'srv_stream_log_module',
+  'srv_stream_ssl_module',
   'srv_stream_upstream_module',
   'srv_stream_proxy_module',
 ];

@@ -2,13 +2,13 @@
  * The services a module may ask for in its constructor, by type. Abstract classes, because they are tokens at run time as well:
  * `constructor(private readonly log: Log)`.
  */
-import type { SecureContextOptions } from 'node:tls';
 import type { ApiAccessSettings } from './api-access.js';
 import type { ActionContext, Call, Preconditions } from './control.js';
 import type { ExplainNotes } from './explain.js';
 import type { ErrorBody, Handler, HttpHandlers, HttpRequest, Result, Scope, Template } from './http.js';
 import type { WorkerStatistics } from './server-status.js';
 import type { StreamSession } from './stream.js';
+import type { UpstreamTls } from './tls/upstream-tls.js';
 import type { Block, Directive, NewDirective } from './tree.js';
 import type { TunnelFacts, TunnelPlan } from './tunnel.js';
 
@@ -353,19 +353,6 @@ export type UriPlan =
   | { readonly kind: 'same' }
   | { readonly kind: 'replace'; readonly length: number; readonly by: string }
   | { readonly kind: 'template'; readonly text: Template };
-
-/** How TLS is spoken with the members of an upstream. Settings that say the same share connections and sessions. */
-export interface UpstreamTls {
-  /** The certificate to show, authorities to trust, versions, ciphers. */
-  readonly context: SecureContextOptions;
-  /** Whether the name is sent to the member (SNI). */
-  readonly sendsName: boolean;
-  /** Whether the member's certificate has to be valid and for the name. */
-  readonly verifies: boolean;
-  /** Most certificates between that of the member and a trusted one. */
-  readonly verifyDepth: number;
-  readonly reusesSessions: boolean;
-}
 
 /** How responses of members are buffered for slow clients (proxy_buffering and its company). Sizes in bytes. */
 export interface ResponseBuffering {

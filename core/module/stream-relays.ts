@@ -1,5 +1,5 @@
 /** How sessions are carried to the members of an upstream. */
-import type { UpstreamTls } from './services.js';
+import type { UpstreamTls } from './tls/upstream-tls.js';
 import type { StreamHandler, StreamTemplate } from './stream.js';
 
 /** How one server talks to its upstream; made once when it is compiled. Times in milliseconds. */

@@ -38,6 +38,7 @@ export class PeerConnection implements Timed {
   /** What it reads into, unless it speaks TLS. */
   readonly memory: ReadMemory;
   #reason = '';
+  #isReached = false;
   #onIdleClosed: ((connection: PeerConnection) => void) | undefined = undefined;
 
   constructor(
@@ -47,12 +48,14 @@ export class PeerConnection implements Timed {
     readonly tls: TlsClient | undefined,
     /** What the certificate is for. */
     readonly tlsName: string,
+    /** Sent in front of the handshake of TLS. */
+    preamble = '',
   ) {
     this.createdAt = context.clock.now;
     this.memory = new ReadMemory(context.buffers);
     const { address } = peer;
     const target = 'path' in address ? { path: address.path } : targetOf(address);
-    if (tls !== undefined) this.socket = tls.connect(target, peer, tlsName, () => this.#ready());
+    if (tls !== undefined) this.socket = tls.connect(target, peer, tlsName, preamble, () => this.#ready());
     else
       this.socket = net.connect(
         {
@@ -63,6 +66,7 @@ export class PeerConnection implements Timed {
         },
         () => this.#ready(),
       );
+    if (tls !== undefined) this.socket.once('connect', () => (this.#isReached = true));
     if (tls !== undefined) this.socket.on('data', (chunk: Buffer) => this.#deliver(chunk, false));
     this.socket.on('end', () => this.#ended());
     this.socket.on('error', (error) => {
@@ -84,6 +88,11 @@ export class PeerConnection implements Timed {
   /** See {@link ReadMemory.keep}. */
   keepBuffer(): Buffer | undefined {
     return this.memory.keep();
+  }
+
+  /** It is connected, and TLS is not agreed on yet, or never was. */
+  get isHandshaking(): boolean {
+    return this.tls !== undefined && !this.connected && this.#isReached;
   }
 
   get hasOwnBuffer(): boolean {

@@ -1,6 +1,6 @@
-import { isIP } from 'node:net';
+import { connect, isIP, type Socket } from 'node:net';
 import type { ConnectionOptions, PeerCertificate, SecureContext, TLSSocket } from 'node:tls';
-import type { UpstreamTls } from '../module/services.js';
+import type { UpstreamTls } from '../module/tls/upstream-tls.js';
 import { nodeTls } from './node-tls.js';
 
 /** Where to connect to. */
@@ -20,6 +20,8 @@ interface Known {
   readonly session: Buffer;
 }
 
+const HTTP1: readonly string[] = ['http/1.1'];
+
 /** Makes connections to servers that speak TLS, and remembers their sessions. */
 export class TlsClient {
   #context: SecureContext | undefined;
@@ -37,15 +39,16 @@ export class TlsClient {
    * Begins to connect.
    * @param peer whose sessions are resumed
    * @param name what the certificate has to be for (proxy_ssl_name)
+   * @param preamble sent in front of the handshake; empty: nothing
    */
-  connect(target: ConnectTarget, peer: object, name: string, onSecure: () => void): TLSSocket {
-    const { sendsName, verifies, reusesSessions } = this.settings;
+  connect(target: ConnectTarget, peer: object, name: string, preamble: string, onSecure: () => void): TLSSocket {
+    const { sendsName, verifies, reusesSessions, alpn = HTTP1 } = this.settings;
     const known = reusesSessions ? this.#sessions.get(peer) : undefined;
     const options: ConnectionOptions & { readonly allowHalfOpen: true } = {
-      ...target,
+      ...(preamble === '' ? target : { socket: withPreamble(target, preamble) }),
       allowHalfOpen: true,
       secureContext: this.context,
-      ALPNProtocols: ['http/1.1'],
+      ...(alpn.length > 0 && { ALPNProtocols: [...alpn] }),
       rejectUnauthorized: verifies,
       checkServerIdentity: (_, certificate) => this.#check(name, certificate),
       // An empty name keeps Node from sending another one. RFC 6066, 3: addresses are never sent.
@@ -64,6 +67,13 @@ export class TlsClient {
     const mismatch = nodeTls().checkServerIdentity(name, certificate);
     return mismatch && new Error(`upstream SSL certificate does not match "${name}"`);
   }
+}
+
+/** A connection that begins with some text. TLS, which is wrapped around it, begins when it is connected as well: after that. */
+function withPreamble(target: ConnectTarget, preamble: string): Socket {
+  const socket = connect({ ...target, allowHalfOpen: true, noDelay: true });
+  socket.once('connect', () => socket.write(preamble, 'latin1'));
+  return socket;
 }
 
 /** Certificates between that of the server and the authority that is trusted. */

@@ -1,10 +1,10 @@
 import { argType } from '../../core/module/arg-type.js';
 import { choice, fieldName, flag, number, optional, rest, template, time } from '../../core/module/args.js';
-import type { LocationScope, Template } from '../../core/module/http.js';
+import type { HttpRequest, LocationScope, Template } from '../../core/module/http.js';
 import { compilePattern, namedGroups } from '../../core/module/pattern.js';
 import { ArgError, directive, type ArgType } from '../../core/module/spec.js';
 import { bufferingDirectives } from './buffering.js';
-import { tlsDirectives } from './tls.js';
+import { upstreamTlsDirectives } from '../../core/module/tls/upstream-directives.js';
 
 const ANYWHERE = ['http', 'server', 'location'] as const;
 const NEXT = [
@@ -179,7 +179,7 @@ export const directives = {
     default: 'off',
     doc: 'Keeps the upstream request running after the client disconnects.',
   }),
-  ...tlsDirectives,
+  ...upstreamTlsDirectives<HttpRequest>(ANYWHERE),
   ...bufferingDirectives,
 };
 

@@ -1,6 +1,7 @@
 import { choice, flag, number, optional, size, sizeTemplate, template, time } from '../../core/module/args.js';
 import { directive } from '../../core/module/spec.js';
 import type { StreamScope, StreamSession } from '../../core/module/stream.js';
+import { upstreamTlsDirectives } from '../../core/module/tls/upstream-directives.js';
 
 const ANYWHERE = ['stream', 'stream server'] as const;
 
@@ -78,6 +79,8 @@ export const directives = {
     default: 'off',
     doc: 'Enables TCP keepalive on connections to the upstream.',
   }),
+  proxy_ssl: directive({ in: ANYWHERE, args: flag(), default: 'off', doc: 'Speaks TLS with the upstream.' }),
+  ...upstreamTlsDirectives<StreamSession>(ANYWHERE),
   proxy_session_drop: directive({
     in: ANYWHERE,
     args: flag(),

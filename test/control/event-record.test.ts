@@ -1,6 +1,6 @@
 import test from 'ava';
 import { EventRecord } from '../../core/control/event-record.js';
-import { CertificateWatch } from '../../modules/srv_http_ssl_module/certificate-watch.js';
+import { CertificateWatch } from '../../core/module/tls/certificate-watch.js';
 import { selfSigned } from '../harness/certificate.js';
 
 const DAY = 86_400_000;

@@ -1,5 +1,6 @@
+import type { TLSSocket } from 'node:tls';
 import type { ClientCertificate, ProxyHeader } from '../../module/http.js';
-import { STREAM_BAD_REQUEST, STREAM_INTERNAL_ERROR, STREAM_OK, type SessionClient } from '../../module/stream.js';
+import { STREAM_BAD_REQUEST, STREAM_INTERNAL_ERROR, STREAM_OK, type SessionClient, type SessionTls } from '../../module/stream.js';
 import type { AcceptedConnection } from '../../net/accepted-connection.js';
 import type { PreludeEnd } from '../../net/prelude/prelude.js';
 import { ProxyProtocol } from '../../net/prelude/proxy-protocol.js';
@@ -36,6 +37,7 @@ export class TcpClient implements ClientEnd, SocketUser, PreludeEnd, SessionClie
   slot = -1;
   held = NOTHING;
   hasEnded = false;
+  tls: SessionTls | undefined = undefined;
   #session: Session | undefined = undefined;
   #prelude: Prelude = 'none';
   #waits = false;
@@ -157,6 +159,7 @@ export class TcpClient implements ClientEnd, SocketUser, PreludeEnd, SessionClie
         session.end(STREAM_INTERNAL_ERROR);
         return;
       }
+      this.tls = agreedTls(this.socket as TLSSocket);
       // The socket of TLS has no reader before.
       this.socket.on('data', onData);
     }
@@ -218,4 +221,14 @@ export class TcpClient implements ClientEnd, SocketUser, PreludeEnd, SessionClie
     this.listener.connections.delete(this);
     this.context.figures.countClosed();
   }
+}
+
+/** The socket forgets it when it is closed. */
+function agreedTls(socket: TLSSocket): SessionTls {
+  return {
+    protocol: socket.getProtocol() ?? '',
+    cipher: socket.getCipher().name,
+    isReused: socket.isSessionReused(),
+    alpn: socket.alpnProtocol || undefined,
+  };
 }

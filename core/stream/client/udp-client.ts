@@ -20,6 +20,7 @@ export class UdpClient implements ClientEnd, FlowReceiver, SessionClient {
   readonly hasEnded = false;
   readonly secure = false;
   readonly serverName = undefined;
+  readonly tls = undefined;
   readonly proxy = undefined;
   readonly certificate = undefined;
   readonly clientAuthority = undefined;

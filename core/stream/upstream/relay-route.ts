@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { DONE, STREAM_BAD_GATEWAY, STREAM_INTERNAL_ERROR, type StreamHandler } from '../../module/stream.js';
 import { sizeOf } from '../../module/args.js';
 import { SessionRelays, type RelayPlan } from '../../module/stream-relays.js';
-import type { UpstreamTls } from '../../module/services.js';
+import type { UpstreamTls } from '../../module/tls/upstream-tls.js';
 import { SharedByContent } from '../../net/shared-by-content.js';
 import { TlsClient, type ConnectTarget } from '../../net/tls-client.js';
 import type { Peer } from '../../upstream/peer.js';

@@ -44,13 +44,14 @@ export class SessionAttempts implements SessionTrace {
 
   /**
    * The attempt in use has failed before it was connected.
+   * @param doing for the log: `connecting to`
    * @returns true: another member may be asked; otherwise the session has ended
    */
-  fail(reason: string): boolean {
+  fail(reason: string, doing = 'connecting to'): boolean {
     const { session, current } = this;
     const peer = current?.peer;
     if (current === undefined || peer === undefined) return false;
-    current.failure = `${reason} while connecting to upstream`;
+    current.failure = `${reason} while ${doing} upstream`;
     session.context.log.write('error', current.failure, session);
     current.end(true);
     (this.#choice ??= new Choice(undefined, session)).tried.push(peer);

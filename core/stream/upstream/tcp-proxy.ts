@@ -45,7 +45,7 @@ export class TcpProxy implements SessionOwner, PeerUser {
     attempt.connectTime = attempt.elapsed;
     if (route.plan.keepAlive) connection.socket.setKeepAlive(true);
     const relay = new TcpRelay(session, client, connection, attempt, route.settingsFor(session));
-    if (route.plan.proxyProtocol) relay.introduce(proxyHeaderLine(session.connection));
+    if (route.plan.proxyProtocol && route.tls === undefined) relay.introduce(proxyHeaderLine(session.connection));
     relay.start();
   }
 
@@ -76,7 +76,8 @@ export class TcpProxy implements SessionOwner, PeerUser {
     const { session, route } = this;
     const { context } = session;
     const tlsName = route.tls === undefined ? '' : route.plan.tlsName.of(session);
-    const connection = new PeerConnection(route.sourceOf(peer, session), context, route.tls, tlsName);
+    const preamble = route.plan.proxyProtocol && route.tls !== undefined ? proxyHeaderLine(session.connection) : '';
+    const connection = new PeerConnection(route.sourceOf(peer, session), context, route.tls, tlsName, preamble);
     attempt.connection = connection;
     connection.reuse(this);
     context.timers.arm(connection, route.plan.connectTimeout);
@@ -90,7 +91,9 @@ export class TcpProxy implements SessionOwner, PeerUser {
   }
 
   #fail(reason: string): void {
-    this.#attempts.current?.connection?.close();
-    if (this.#attempts.fail(reason)) this.#next();
+    const connection = this.#attempts.current?.connection;
+    const doing = connection?.isHandshaking === true ? 'SSL handshaking to' : 'connecting to';
+    connection?.close();
+    if (this.#attempts.fail(reason, doing)) this.#next();
   }
 }

@@ -1,6 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
-import { certificatesIn } from '../../core/module/certificates.js';
-import type { Events } from '../../core/module/events.js';
+import { certificatesIn } from '../certificates.js';
+import type { Events } from '../events.js';
 
 const DAY = 86_400_000;
 const TYPE = 'certificate.expiring';

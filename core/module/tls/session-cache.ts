@@ -1,4 +1,4 @@
-import type { TlsSessions } from '../../core/module/manifest.js';
+import type { TlsSessions } from '../manifest.js';
 
 /** What an entry costs besides its bytes. */
 const OVERHEAD = 100;

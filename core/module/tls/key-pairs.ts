@@ -1,4 +1,4 @@
-import { certificatesIn, keyKindOf, type KeyKind } from '../../core/module/certificates.js';
+import { certificatesIn, keyKindOf, type KeyKind } from '../certificates.js';
 
 /** A certificate chain and its key, both in PEM. */
 export interface KeyPair {

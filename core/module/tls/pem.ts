@@ -1,7 +1,7 @@
-import { argType } from '../../core/module/arg-type.js';
-import { file, type ConfFile } from '../../core/module/file.js';
-import type { InputFile } from '../../core/module/resource.js';
-import type { ArgType } from '../../core/module/spec.js';
+import { argType } from '../arg-type.js';
+import { file, type ConfFile } from '../file.js';
+import type { InputFile } from '../resource.js';
+import type { ArgType } from '../spec.js';
 
 /** What stands in front of a certificate or key that the configuration itself has, instead of the path of a file. */
 const DATA = 'data:';

@@ -1,0 +1,84 @@
+/** Certificates of clients (ssl_verify_client): what a server asks for, and what becomes of requests without it. */
+import { choice } from '../args.js';
+import { file, type ConfFile } from '../file.js';
+import type { ClientConnection } from '../http.js';
+import type { TlsSettings } from '../manifest.js';
+import type { InputFile } from '../resource.js';
+import type { BlockScope } from '../scope.js';
+import { directive, type Conf, type ContextName, type Directives } from '../spec.js';
+import type { Getter } from '../template.js';
+
+const bytesOf = ({ bytes }: InputFile): Buffer => bytes;
+
+export function clientDirectives(contexts: readonly ContextName[]) {
+  return {
+    ssl_verify_client: directive({
+      in: contexts,
+      args: choice('on', 'off', 'optional', 'optional_no_ca'),
+      default: 'off',
+      doc: 'Requires a valid certificate from clients; with "optional" a missing one, with "optional_no_ca" any one is accepted, see $ssl_client_verify.',
+    }),
+    ssl_client_certificate: directive({
+      in: contexts,
+      args: file(authorities),
+      doc: 'Certificates in PEM of the authorities that sign certificates of clients; their names are sent to clients.',
+    }),
+    ssl_crl: directive({ in: contexts, args: file(bytesOf), doc: 'Revoked certificates in PEM.' }),
+  };
+}
+
+/** Undefined: there is none in it, which OpenSSL would take for no authority at all. */
+function authorities({ bytes, text }: InputFile): Buffer | undefined {
+  return text.includes('-----BEGIN CERTIFICATE-----') || text.includes('-----BEGIN TRUSTED CERTIFICATE-----') ? bytes : undefined;
+}
+
+type ClientScope = Pick<BlockScope<Directives, string, never>, 'fail' | 'file'> & {
+  readonly conf: Conf<ReturnType<typeof clientDirectives>>;
+};
+
+/** What is known of a client: a request or a session. */
+interface OfClient {
+  readonly connection: Pick<ClientConnection, 'secure' | 'certificate'>;
+}
+
+/** The part of the settings that asks clients for certificates. @param digestOf names authorities by their bytes */
+export function clientTls(
+  scope: ClientScope,
+  digestOf: (bytes: readonly Buffer[]) => string,
+): Pick<TlsSettings, 'ca' | 'crl' | 'clientAuthority'> {
+  const { ssl_verify_client: verify, ssl_client_certificate: certificate, ssl_crl: crl } = scope.conf;
+  if (verify === 'off') return {};
+  if (certificate === undefined && verify !== 'optional_no_ca')
+    scope.fail(
+      'no ssl_client_certificate for ssl_verify_client',
+      'ssl_verify_client',
+      'name the authorities: ssl_client_certificate ca.pem',
+    );
+  const ca = certificate && read(scope, certificate, 'ssl_client_certificate');
+  const revoked = crl && read(scope, crl, 'ssl_crl');
+  const clientAuthority = digestOf([ca, revoked].map((bytes) => bytes ?? Buffer.of(0)));
+  // Without any, Node takes those that it comes with.
+  return { ca: ca ?? [], ...(revoked && { crl: revoked }), clientAuthority };
+}
+
+export const clientVariables: Readonly<Record<string, Getter<OfClient>>> = {
+  ssl_client_verify: ({ connection }) => verdict(connection),
+  ssl_client_s_dn: ({ connection }) => connection.certificate && asBytes(connection.certificate.subject),
+  ssl_client_i_dn: ({ connection }) => connection.certificate && asBytes(connection.certificate.issuer),
+  ssl_client_serial: ({ connection }) => connection.certificate?.serial,
+  ssl_client_fingerprint: ({ connection }) => connection.certificate?.fingerprint,
+  ssl_client_escaped_cert: ({ connection }) => connection.certificate && encodeURIComponent(connection.certificate.pem),
+};
+
+function verdict({ secure, certificate }: OfClient['connection']): string | undefined {
+  if (!secure) return undefined;
+  if (certificate === undefined) return 'NONE';
+  return certificate.error === undefined ? 'SUCCESS' : `FAILED:${certificate.error}`;
+}
+
+const asBytes = (text: string): string => Buffer.from(text).latin1Slice();
+
+function read(scope: ClientScope, certificate: ConfFile<Buffer | undefined>, name: string): Buffer {
+  const bytes = certificate.in(scope, name, (reason) => `cannot load certificate "${certificate.path}": ${reason}`);
+  return bytes ?? scope.fail(`cannot load certificate "${certificate.path}": no certificate found`, name);
+}

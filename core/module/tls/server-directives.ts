@@ -1,0 +1,126 @@
+/** TLS with clients: what `ssl_*` directives say, for the servers of either traffic engine. */
+import type { SecureVersion } from 'node:tls';
+import { argType } from '../arg-type.js';
+import { choice, flag, rest, text, time } from '../args.js';
+import { DYNAMIC_CERTIFICATE, KEY_KINDS } from '../certificates.js';
+import { file } from '../file.js';
+import type { InputFile } from '../resource.js';
+import { ArgError, directive, type ArgType, type ContextName } from '../spec.js';
+import { clientDirectives } from './client-verification.js';
+import { pem } from './pem.js';
+
+export const VERSIONS = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const satisfies readonly SecureVersion[];
+
+/** Smaller ones hold no session: eight pages of memory. */
+const LEAST_CACHE = 32 * 1024;
+/** OpenSSL's own cache holds this many sessions if nothing is said, of about so many bytes. */
+const BUILTIN_SESSIONS = 20_480;
+const SESSION_BYTES = 300;
+
+/** A word of `ssl_session_cache`. */
+export type CacheWord =
+  | { readonly kind: 'off' | 'none' }
+  | { readonly kind: 'builtin'; readonly size: number }
+  | { readonly kind: 'shared'; readonly name: string; readonly size: number };
+
+function sessionCache(): ArgType<CacheWord> {
+  return argType({
+    kind: 'text',
+    form: 'off | none | builtin[:size] | shared:name:size',
+    parse(value) {
+      if (value === 'off' || value === 'none') return { kind: value };
+      const [builtin, sessions = BUILTIN_SESSIONS] = /^builtin(?::(\d{1,9}))?$/.exec(value) ?? [];
+      if (builtin !== undefined) return { kind: 'builtin', size: Number(sessions) * SESSION_BYTES };
+      const [, name = '', amount, unit = ''] = /^shared:([^:]+):(\d{1,9})([km]?)$/i.exec(value) ?? [];
+      if (amount === undefined) throw new ArgError(`invalid session cache "${value}"`, 'a cache is written like shared:SSL:10m');
+      const bytes = Number(amount) * { '': 1, k: 1024, m: 1024 ** 2 }[unit.toLowerCase() as '' | 'k' | 'm'];
+      if (bytes < LEAST_CACHE) throw new ArgError(`session cache "${value}" is too small`, 'it is 32k at least');
+      return { kind: 'shared', name, size: bytes };
+    },
+  });
+}
+
+/**
+ * @param contexts where they may stand
+ * @param server the innermost of them
+ */
+export function serverTlsDirectives(contexts: readonly ContextName[], server: ContextName) {
+  return {
+    ssl_certificate: directive({
+      in: contexts,
+      args: pem(),
+      many: true,
+      doc: 'Certificate chain in PEM; several for keys of different kinds.',
+    }),
+    ssl_certificate_key: directive({
+      in: contexts,
+      args: pem(),
+      many: true,
+      doc: 'Private key in PEM, in the order of the certificates.',
+    }),
+    [DYNAMIC_CERTIFICATE]: directive({
+      in: [server],
+      args: { kind: choice(...KEY_KINDS), certificate: pem(), key: pem() },
+      many: true,
+      inherit: 'none',
+      identity: ({ args }) => args[0]?.text ?? '',
+      dynamic: true,
+      doc: 'Certificate chain and private key that the API has set (/v1/ssl), in the place of those of the same kind of key that ssl_certificate names.',
+    }),
+    ssl_protocols: directive({
+      in: contexts,
+      args: { versions: rest(choice('SSLv2', 'SSLv3', ...VERSIONS)) },
+      default: 'TLSv1.2 TLSv1.3',
+      doc: 'Enabled TLS versions.',
+    }),
+    ssl_ciphers: directive({
+      in: contexts,
+      args: text('ciphers'),
+      default: 'HIGH:!aNULL:!MD5',
+      doc: 'Ciphers up to TLS 1.2, in the form of OpenSSL.',
+    }),
+    ssl_prefer_server_ciphers: directive({
+      in: contexts,
+      args: flag(),
+      default: 'off',
+      doc: "Prefers the server's order of ciphers to the client's.",
+    }),
+    ssl_ecdh_curve: directive({ in: contexts, args: text('curve'), default: 'auto', doc: 'Curves for the key exchange.' }),
+    ssl_session_timeout: directive({
+      in: contexts,
+      args: time({ calendar: true }),
+      default: '5m',
+      doc: 'Time in which a session can be resumed.',
+    }),
+    ssl_session_cache: directive({
+      in: contexts,
+      args: { words: rest(sessionCache()) },
+      default: 'none',
+      doc: 'Keeps the sessions of clients that resume without tickets. Of a shared cache every worker has a copy of this size, which learns of the sessions of others within moments.',
+    }),
+    ssl_session_tickets: directive({ in: contexts, args: flag(), default: 'on', doc: 'Enables session tickets.' }),
+    ssl_session_ticket_key: directive({
+      in: contexts,
+      args: file(ticketKeys, 'path'),
+      many: true,
+      doc: 'File with 48 or 80 random bytes for tickets that several servers share. With the first one tickets are encrypted; those encrypted with another one are accepted as well.',
+    }),
+    ssl_expiry_warning: directive({
+      in: contexts,
+      args: time({ calendar: true }),
+      default: '30d',
+      doc: 'Time before the end of a certificate from which on the event certificate.expiring tells of it, once a day; 0: never.',
+    }),
+    ...clientDirectives(contexts),
+  };
+}
+
+/** Bytes of name, HMAC key and AES key. */
+export const TICKET_KEYS = 48;
+
+/** nginx's files hold name, AES key and HMAC key. Of the longer keys in files of 80 bytes Node takes a part. */
+function ticketKeys({ bytes }: InputFile): Buffer | undefined {
+  if (bytes.length !== 48 && bytes.length !== 80) return undefined;
+  if (bytes.length === TICKET_KEYS) return Buffer.concat([bytes.subarray(0, 16), bytes.subarray(32), bytes.subarray(16, 32)]);
+  return Buffer.concat([bytes.subarray(0, 16), bytes.subarray(16, 32), bytes.subarray(48, 64)]);
+}

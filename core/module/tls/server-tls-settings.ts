@@ -1,0 +1,200 @@
+import type { SecureVersion } from 'node:tls';
+import { DYNAMIC_CERTIFICATE, type ServedCertificate } from '../certificates.js';
+import type { Events } from '../events.js';
+import type { ConfFile } from '../file.js';
+import type { TlsSessions, TlsSettings } from '../manifest.js';
+import type { BlockScope } from '../scope.js';
+import type { ServerInfo, Tasks } from '../services.js';
+import type { Conf, Directives } from '../spec.js';
+import type { Directive } from '../tree.js';
+import { CertificateWatch } from './certificate-watch.js';
+import { clientTls } from './client-verification.js';
+import { pairsInForce, type KeyPair } from './key-pairs.js';
+import { EqualTexts } from './pem.js';
+import { TICKET_KEYS, VERSIONS, type CacheWord, type serverTlsDirectives } from './server-directives.js';
+import { besideTickets } from './session-cache.js';
+import { SessionCaches } from './session-caches.js';
+
+/** The scope of a server. */
+export type TlsScope = Pick<BlockScope<Directives, string, never>, 'directive' | 'fail' | 'each' | 'file' | 'register'> & {
+  readonly conf: Conf<ReturnType<typeof serverTlsDirectives>>;
+};
+
+/** How often certificates are looked at that were not for a day, in milliseconds. */
+const CHECK_EVERY = 3_600_000;
+
+/** SSL_OP_CIPHER_SERVER_PREFERENCE is an option of its own in Node; this one is SSL_OP_NO_TICKET of OpenSSL. */
+const NO_TICKET = 0x4000;
+
+/** The TLS settings of the servers of one traffic engine in one thread. */
+export class ServerTlsSettings {
+  readonly #caches = new SessionCaches();
+  /** Made ones by the certificates they are for: with the same keys servers share their TLS context. */
+  readonly #ticketKeysMade = new Map<string, Buffer>();
+  readonly #texts = new EqualTexts();
+  /** Of the servers in force, by the id of their directive. */
+  readonly #served = new Map<number, readonly ServedCertificate[]>();
+  #isStarted = false;
+  #checkIsDue = false;
+
+  readonly #watch: CertificateWatch;
+
+  /** @param name of the module: what others have with the same session cache is another one */
+  constructor(
+    private readonly name: string,
+    private readonly info: ServerInfo,
+    private readonly tasks: Tasks,
+    events: Events,
+  ) {
+    this.#watch = new CertificateWatch(events);
+  }
+
+  start(role: 'master' | 'worker' | 'control'): void {
+    if (role === 'master') {
+      this.#isStarted = true;
+      this.#checkSoon();
+      this.tasks.every(CHECK_EVERY, () => this.#watch.check());
+    }
+    if (role === 'worker') this.#caches.connect(() => this.info.secret(`${this.name}: sessions`, 16).toString('hex'));
+  }
+
+  stop(): void {
+    this.#isStarted = false;
+    this.#caches.close();
+  }
+
+  /** Looks at certificates when those of a change are in force. */
+  #checkSoon(): void {
+    if (!this.#isStarted || this.#checkIsDue) return;
+    this.#checkIsDue = true;
+    this.tasks.after(0, () => {
+      this.#checkIsDue = false;
+      this.#watch.check();
+    });
+  }
+
+  of({ id }: Directive): readonly ServedCertificate[] {
+    return this.#served.get(id) ?? [];
+  }
+
+  #pairs(scope: TlsScope): readonly KeyPair[] {
+    const { ssl_certificate: certificates, ssl_certificate_key: keys, [DYNAMIC_CERTIFICATE]: dynamic } = scope.conf;
+    const chains = certificates.map((certificate) => this.#read(scope, certificate, 'ssl_certificate'));
+    const ofFile = keys.map((key, at) => ({
+      cert: chains[at] ?? Buffer.alloc(0),
+      key: this.#read(scope, key, 'ssl_certificate_key'),
+      dynamicKind: undefined,
+    }));
+    const byApi = dynamic.map(({ kind, certificate, key }) => ({
+      cert: this.#read(scope, certificate, DYNAMIC_CERTIFICATE),
+      key: this.#read(scope, key, DYNAMIC_CERTIFICATE),
+      dynamicKind: kind,
+    }));
+    return pairsInForce(ofFile, byApi);
+  }
+
+  #read(scope: TlsScope, pem: ConfFile<Buffer>, name: string): Buffer {
+    const what = name === 'ssl_certificate_key' ? 'certificate key' : 'certificate';
+    const bytes = pem.in(scope, name, (reason) => `cannot load ${what} "${pem.path}": ${reason}`);
+    return this.#texts.one(bytes, fingerprint([bytes]));
+  }
+
+  #watchCertificates(scope: TlsScope, pairs: readonly KeyPair[]): void {
+    const { directive: server } = scope;
+    if (this.info.role !== 'master' || server === undefined) return;
+    const chains = pairs.map(({ cert }) => cert);
+    const certificates = pairs.map(({ cert, dynamicKind }) => ({ chain: cert, isDynamic: dynamicKind !== undefined }));
+    const names = Array.from(scope.directive?.block?.named('server_name') ?? []).flatMap(({ args }) => args.map((word) => word.text));
+    const served = { names, chains, warning: scope.conf.ssl_expiry_warning };
+    scope.register({
+      commit: () => {
+        this.#served.set(server.id, certificates);
+        this.#watch.add(served);
+        this.#checkSoon();
+      },
+      release: () => {
+        if (this.#served.get(server.id) === certificates) this.#served.delete(server.id);
+        this.#watch.delete(served);
+      },
+    });
+  }
+
+  /** @returns undefined for a server without a certificate */
+  compile(scope: TlsScope): TlsSettings | undefined {
+    const { conf } = scope;
+    if (conf.ssl_certificate.length + conf[DYNAMIC_CERTIFICATE].length === 0) return undefined;
+    if (conf.ssl_certificate_key.length !== conf.ssl_certificate.length) {
+      const missing = conf.ssl_certificate[conf.ssl_certificate_key.length]?.path ?? '';
+      return scope.fail(
+        `no "ssl_certificate_key" is defined for certificate "${missing}"`,
+        'ssl_certificate',
+        'every ssl_certificate needs its ssl_certificate_key',
+      );
+    }
+    const pairs = this.#pairs(scope);
+    const cert = pairs.map((pair) => pair.cert);
+    this.#watchCertificates(scope, pairs);
+    const clients = clientTls(scope, fingerprint);
+    const sessions = this.#sessions(conf.ssl_session_cache.words);
+    const [ticketKeys = this.#madeTicketKeys(fingerprint(cert)), ...formerKeys] = this.#ticketKeysOf(scope);
+    const settings: TlsSettings = {
+      cert,
+      key: pairs.map(({ key }) => key),
+      ciphers: ciphers(conf.ssl_ciphers),
+      honorCipherOrder: conf.ssl_prefer_server_ciphers,
+      ecdhCurve: conf.ssl_ecdh_curve,
+      sessionTimeout: Math.ceil(conf.ssl_session_timeout / 1000),
+      ...versions(conf.ssl_protocols.versions),
+      ...clients,
+      // A session is good for the certificate that it was made with, and for what the client was asked for.
+      sessionIdContext: fingerprint([...cert, Buffer.from(clients.clientAuthority ?? '')]).slice(0, 32),
+      ticketKeys,
+      ...(formerKeys.length > 0 && { formerTicketKeys: formerKeys }),
+      ...(!conf.ssl_session_tickets && { secureOptions: NO_TICKET }),
+      ...(sessions && { sessions: conf.ssl_session_tickets ? besideTickets(sessions) : sessions }),
+    };
+    return settings;
+  }
+
+  #sessions(words: readonly CacheWord[]): TlsSessions | undefined {
+    const shared = words.find((word) => word.kind === 'shared');
+    if (shared !== undefined) return this.#caches.shared(shared.name, shared.size);
+    const builtin = words.find((word) => word.kind === 'builtin');
+    return builtin && this.#caches.builtin(builtin.size);
+  }
+
+  /** In the form of Node: 16 bytes each of name, HMAC key, AES key. */
+  #ticketKeysOf(scope: TlsScope): readonly Buffer[] {
+    return scope.each(scope.conf.ssl_session_ticket_key, (key) => {
+      const name = 'ssl_session_ticket_key';
+      const keys = key.in(scope, name, (reason) => `cannot load session ticket key "${key.path}": ${reason}`);
+      return keys ?? scope.fail(`"${key.path}" must be 48 or 80 bytes`, name);
+    });
+  }
+
+  /** The same in all workers. */
+  #madeTicketKeys(certificates: string): Buffer {
+    const known = this.#ticketKeysMade.get(certificates);
+    const keys = known ?? this.info.secret(`${this.name}: tickets ${certificates}`, TICKET_KEYS);
+    if (known === undefined) this.#ticketKeysMade.set(certificates, keys);
+    return keys;
+  }
+}
+
+/** Node takes the ciphers of TLS 1.3 from the same list; nginx never changes those. */
+function ciphers(list: string): string {
+  return `TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256:${list}`;
+}
+
+function versions(wanted: readonly string[]): { minVersion: SecureVersion; maxVersion: SecureVersion } {
+  const spoken = VERSIONS.filter((version) => wanted.includes(version));
+  return { minVersion: spoken[0] ?? 'TLSv1.2', maxVersion: spoken.at(-1) ?? 'TLSv1.3' };
+}
+
+/** In hexadecimal digits. */
+export function fingerprint(certificates: readonly Buffer[]): string {
+  // Loaded when it is used: servers without TLS need none.
+  const hash = process.getBuiltinModule('node:crypto').createHash('sha256');
+  for (const certificate of certificates) hash.update(certificate);
+  return hash.digest('hex');
+}

@@ -1,0 +1,168 @@
+/** TLS of streams on either side, server names, certificates of clients, the PROXY protocol. */
+import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
+import type { AddressInfo } from 'node:net';
+import test from 'ava';
+import { rawBackend } from '../harness/backends.js';
+import { selfSigned } from '../harness/certificate.js';
+import { connectRaw, connectRawTls, exchange } from '../harness/client.js';
+import { shared, type Scope } from '../harness/scope.js';
+import { startSrv, type Srv } from '../harness/srv.js';
+
+const own = selfSigned('a.example', 'b.example');
+const authority = selfSigned('authority');
+const member = selfSigned('member.example');
+
+/** A member that speaks TLS and says what name it was asked for. */
+async function tlsBackend(t: Scope): Promise<number> {
+  const server = createTlsServer({ key: member.key, cert: member.cert }, (socket: TLSSocket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', (chunk) => socket.end(`${String(socket.servername)} ${String(chunk)}`));
+  });
+  server.on('tlsClientError', () => undefined);
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  t.teardown(() => server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+async function startSite(t: Scope): Promise<Srv> {
+  const echo = await rawBackend(t, (socket) => void socket.pipe(socket));
+  const first = await rawBackend(t, (socket) => void socket.once('data', (chunk) => socket.end(`got ${chunk.toString('latin1')}`)));
+  const secure = await tlsBackend(t);
+  return startSrv(
+    t,
+    `events { }
+    error_log logs/error.log info;
+    stream {
+      log_format session '$server_port $status $ssl_protocol [$ssl_server_name] $ssl_session_reused $ssl_client_verify $proxy_protocol_addr:$proxy_protocol_port';
+      access_log logs/access.log session;
+      ssl_certificate own.pem;
+      ssl_certificate_key own.key;
+      server { listen 127.0.0.1:%%PORT_tls%% ssl; proxy_pass 127.0.0.1:${echo.port}; }
+      server { listen 127.0.0.1:%%PORT_named%% ssl; server_name a.example; proxy_pass 127.0.0.1:${echo.port}; }
+      server { listen 127.0.0.1:%%PORT_named%% ssl; server_name b.example; proxy_pass 127.0.0.1:${first.port}; }
+      server { listen 127.0.0.1:%%PORT_alpn%% ssl; ssl_alpn one two; proxy_pass 127.0.0.1:${echo.port}; }
+      server { listen 127.0.0.1:%%PORT_verified%% ssl; ssl_verify_client on; ssl_client_certificate authority.pem; proxy_pass 127.0.0.1:${echo.port}; }
+      server { listen 127.0.0.1:%%PORT_patient%% ssl; ssl_handshake_timeout 200ms; proxy_pass 127.0.0.1:${echo.port}; }
+      server { listen 127.0.0.1:%%PORT_in%% proxy_protocol; proxy_timeout 5s; proxy_pass 127.0.0.1:${echo.port}; }
+      server { listen 127.0.0.1:%%PORT_both%% proxy_protocol ssl; proxy_pass 127.0.0.1:${echo.port}; }
+      server { listen 127.0.0.1:%%PORT_out%%; proxy_protocol on; proxy_pass 127.0.0.1:${first.port}; }
+      server { listen 127.0.0.1:%%PORT_secure%%; proxy_ssl on; proxy_ssl_server_name on; proxy_ssl_name member.example; proxy_ssl_verify on; proxy_ssl_trusted_certificate member.pem; proxy_pass 127.0.0.1:${secure}; }
+      server { listen 127.0.0.1:%%PORT_unverified%%; proxy_ssl on; proxy_ssl_verify on; proxy_ssl_trusted_certificate own.pem; proxy_pass 127.0.0.1:${secure}; }
+      server { listen 127.0.0.1:%%PORT_told%%; proxy_ssl on; proxy_protocol on; proxy_pass 127.0.0.1:%%PORT_both%%; }
+    }`,
+    {
+      files: {
+        'conf/own.pem': own.cert,
+        'conf/own.key': own.key,
+        'conf/authority.pem': authority.cert,
+        'conf/member.pem': member.cert,
+      },
+    },
+  );
+}
+
+const site = shared(startSite);
+
+const logged = (srv: Srv, port: string, rest: string): Promise<RegExpExecArray> =>
+  srv.waitForLog(new RegExp(`^${srv.port(port)} ${rest}$`, 'm'), 'logs/access.log');
+
+test('clients may speak TLS', async (t) => {
+  const srv = await site();
+  const connection = await connectRawTls(t, srv.port('tls'));
+  const text = 'secret '.repeat(20_000);
+  connection.send(text);
+  await connection.receive(/(?:secret ){20000}/);
+  connection.socket.end();
+  await connection.receiveAll();
+  await logged(srv, 'tls', '200 TLSv1\\.3 \\[-\\] \\. NONE -:-');
+  t.is(connection.received, text);
+});
+
+test('the server is chosen by the name that the client asks for', async (t) => {
+  const srv = await site();
+  const one = await connectRawTls(t, srv.port('named'), { servername: 'A.example' });
+  one.send('hello');
+  await one.receive(/^hello$/);
+  const other = await connectRawTls(t, srv.port('named'), { servername: 'b.example' });
+  other.send('hello');
+  t.is(await other.receiveAll(), 'got hello');
+  await logged(srv, 'named', '200 TLSv1\\.3 \\[b\\.example\\] \\. NONE -:-');
+});
+
+test('a protocol is chosen by ALPN', async (t) => {
+  const srv = await site();
+  const connection = await connectRawTls(t, srv.port('alpn'), { ALPNProtocols: ['two', 'three'] });
+  t.is((connection.socket as TLSSocket).alpnProtocol, 'two');
+  await t.throwsAsync(connectRawTls(t, srv.port('alpn'), { ALPNProtocols: ['three'] }));
+});
+
+test('a client without the certificate that is wanted gets nothing', async (t) => {
+  const srv = await site();
+  const accepted = await connectRawTls(t, srv.port('verified'), { key: authority.key, cert: authority.cert });
+  accepted.send('hello');
+  await accepted.receive(/^hello$/);
+  accepted.socket.end();
+  await logged(srv, 'verified', '200 TLSv1\\.3 \\[-\\] \\. SUCCESS -:-');
+  const missing = await connectRawTls(t, srv.port('verified'));
+  missing.send('hello');
+  t.is(await missing.receiveAll(), '');
+  await logged(srv, 'verified', '500 TLSv1\\.3 \\[-\\] \\. NONE -:-');
+  const bad = await connectRawTls(t, srv.port('verified'), { key: own.key, cert: own.cert });
+  bad.send('hello');
+  t.is(await bad.receiveAll(), '');
+  await srv.waitForLog(/\[info\] .* client SSL certificate verify error: \(.*\), client: 127\.0\.0\.1, server: 127\.0\.0\.1:\d+/);
+  t.regex(srv.log(), /\[info\] .* client sent no required SSL certificate, client: 127\.0\.0\.1/);
+});
+
+test('a handshake that fails or takes too long ends the session with 500', async (t) => {
+  const srv = await site();
+  t.is(await exchange(t, srv.port('tls'), 'GET / HTTP/1.0\r\n\r\n'), '');
+  await logged(srv, 'tls', '500 - \\[-\\] - - -:-');
+  const silent = await connectRaw(t, srv.port('patient'));
+  t.is(await silent.receiveAll(), '');
+  await logged(srv, 'patient', '500 - \\[-\\] - - -:-');
+  await srv.waitForLog(/client timed out \(110: Connection timed out\) while SSL handshaking, client: 127\.0\.0\.1/);
+});
+
+test('the PROXY protocol tells of the client, also in front of TLS', async (t) => {
+  const srv = await site();
+  const connection = await connectRaw(t, srv.port('in'));
+  connection.send('PROXY TCP4 192.0.2.1 203.0.113.7 5000 80\r\nhello');
+  await connection.receive(/^hello$/);
+  connection.socket.end();
+  await logged(srv, 'in', '200 - \\[-\\] - - 192\\.0\\.2\\.1:5000');
+  t.is(await exchange(t, srv.port('in'), 'nonsense\r\n'), '');
+  await logged(srv, 'in', '400 - \\[-\\] - - -:-');
+  await srv.waitForLog(/broken header: "nonsense\.\." while reading PROXY protocol, client: 127\.0\.0\.1/);
+});
+
+test('members are told of the client by the PROXY protocol', async (t) => {
+  const srv = await site();
+  const connection = await connectRaw(t, srv.port('out'));
+  const { localPort } = connection.socket;
+  connection.send('hello');
+  const told = await connection.receiveAll();
+  t.regex(told, new RegExp(`^got PROXY TCP4 127\\.0\\.0\\.1 127\\.0\\.0\\.1 ${localPort} ${srv.port('out')}\\r\\n`));
+});
+
+test('members may speak TLS, and their certificates are verified', async (t) => {
+  const srv = await site();
+  const connection = await connectRaw(t, srv.port('secure'));
+  connection.send('hello');
+  t.is(await connection.receiveAll(), 'member.example hello');
+  t.is(await exchange(t, srv.port('unverified'), 'hello'), '');
+  await srv.waitForLog(
+    /\[error\] .* upstream SSL certificate verify error: \(.*\) while SSL handshaking to upstream, client: 127\.0\.0\.1/,
+  );
+});
+
+test('the header of the PROXY protocol comes before the handshake with a member', async (t) => {
+  const srv = await site();
+  const connection = await connectRaw(t, srv.port('told'));
+  connection.send('hello');
+  await connection.receive(/^hello$/);
+  const { localPort } = connection.socket;
+  connection.socket.end();
+  await logged(srv, 'both', `200 TLSv1\\.3 \\[-\\] [.r] NONE 127\\.0\\.0\\.1:${localPort}`);
+  t.pass();
+});
