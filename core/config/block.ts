@@ -2,7 +2,7 @@
  * The directives of one block as a persistent list. They stand in chunks of about √n; a change copies one chunk and the list of
  * chunks, so that adding one line to 100,000 costs microseconds and the version before it stays as it was.
  */
-import type { Block, Directive } from '../module/tree.js';
+import type { Block, BlockChanges, Directive } from '../module/tree.js';
 
 const SMALL = 32;
 const NONE: readonly Directive[] = [];
@@ -85,6 +85,21 @@ export class ConfigBlock implements Block {
     return this.chunks.length === 1 ? only.named(name) : this.namedInAll(name);
   }
 
+  /** The same in pieces. Versions of a block share those that are the same, so what is found out about a piece can be kept by it. */
+  *runs(name: string): Iterable<readonly Directive[]> {
+    for (const chunk of this.chunks) {
+      const run = chunk.named(name);
+      if (run.length > 0) yield run;
+    }
+  }
+
+  changesSince(earlier: Block): BlockChanges {
+    if (!(earlier instanceof ConfigBlock)) return { gone: [...earlier], come: [...this] };
+    const gone = earlier.without(this);
+    const come = this.without(earlier);
+    return { gone: [...gone].filter((item) => !come.has(item)), come: [...come].filter((item) => !gone.has(item)) };
+  }
+
   /** The first directive called `name`. */
   first(name: string): Directive | undefined {
     for (const chunk of this.chunks) {
@@ -131,6 +146,12 @@ export class ConfigBlock implements Block {
     return new ConfigBlock(this.chunks.with(position, new Chunk(number, items)), this.size);
   }
 
+  /** The directive behind (1) or in front of (-1) the one with the id `id`, which is in chunk `number`. */
+  beside(number: number, id: number, distance: 1 | -1): Directive | undefined {
+    const [position, chunk, at] = this.find(number, id);
+    return chunk.items[at + distance] ?? this.chunks[position + distance]?.items.at(distance === 1 ? 0 : -1);
+  }
+
   /** The block without the directive `id` of chunk `number`. */
   remove(number: number, id: number): Removal {
     const [position, chunk, at] = this.find(number, id);
@@ -144,6 +165,12 @@ export class ConfigBlock implements Block {
       return { block: new ConfigBlock(this.chunks.toSpliced(position - 1, 2, merged), size), moved: located(items, before.number) };
     }
     return { block: new ConfigBlock(this.chunks.with(position, new Chunk(number, items)), size), moved: NONE_MOVED };
+  }
+
+  /** What is in pieces that another version does not share. */
+  private without(other: ConfigBlock): Set<Directive> {
+    const shared = new Set(other.chunks);
+    return new Set(this.chunks.filter((chunk) => !shared.has(chunk)).flatMap((chunk) => chunk.items));
   }
 
   private *namedInAll(name: string): Iterable<Directive> {

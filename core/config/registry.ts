@@ -12,6 +12,8 @@ export interface RegisteredSpec {
   readonly module: string;
 }
 
+type Groups = ReadonlyMap<string, readonly number[]>;
+
 const NONE: readonly RegisteredSpec[] = [];
 
 export class SpecRegistry {
@@ -23,6 +25,7 @@ export class SpecRegistry {
   private readonly holders = new Map<ContextName, RegisteredSpec[]>();
   private readonly shipped = new Map<string, string>();
   private readonly identities = new WeakMap<Directive, string>();
+  private readonly groups = new WeakMap<readonly Directive[], Groups>();
 
   /**
    * Takes the directives of a loaded module.
@@ -57,6 +60,21 @@ export class SpecRegistry {
     const text = identity?.(directive) ?? '';
     this.identities.set(directive, text);
     return text;
+  }
+
+  /** Ids of the directives of a run ({@link ConfigBlock.runs}) by what they are called in their block, which never changes either. */
+  groupsOf(run: readonly Directive[], nameOf: (directive: Directive) => string): Groups {
+    const known = this.groups.get(run);
+    if (known !== undefined) return known;
+    const groups = new Map<string, number[]>();
+    for (const directive of run) {
+      const name = nameOf(directive);
+      const group = groups.get(name);
+      if (group === undefined) groups.set(name, [directive.id]);
+      else group.push(directive.id);
+    }
+    this.groups.set(run, groups);
+    return groups;
   }
 
   /** Contexts the directive may stand in, in the order they were declared; empty: nobody knows it. */

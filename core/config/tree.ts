@@ -66,6 +66,13 @@ export class ConfigTree implements Tree {
     return path.reverse();
   }
 
+  /** The directive behind (1) or in front of (-1) another one in its block. */
+  beside(id: number, distance: 1 | -1): Directive | undefined {
+    const entry = this.index.get(id);
+    const block = entry && (this.byId(entry.parent)?.block ?? this.root);
+    return block instanceof ConfigBlock ? block.beside(entry!.chunk, id, distance) : undefined;
+  }
+
   /**
    * The tree after all operations, in order. This version is not changed.
    * Directives that a `replace` or `root` brings back under the same id with the same content stay the same objects.

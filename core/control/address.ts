@@ -3,6 +3,7 @@
  * the main level, written as the inside of a JSON array (`"http","upstream demo","server@7"`), so that everything below one address is one
  * range of the sorted addresses.
  */
+import { ConfigBlock } from '../config/block.js';
 import type { SpecRegistry } from '../config/registry.js';
 import { ConfigTree, ROOT_ID, type Tree } from '../config/tree.js';
 import { shownText } from '../module/secrets.js';
@@ -69,8 +70,7 @@ export function numberedStep(address: string): { readonly number: number; readon
 export function hasEqual(directive: Directive, siblings: Block, context: ContextName, registry: SpecRegistry): boolean {
   const { text, counted } = stepOf(directive, context, registry);
   if (!counted) return false;
-  for (const sibling of siblings.named(directive.name))
-    if (sibling.id !== directive.id && stepOf(sibling, context, registry).text === text) return true;
+  for (const ids of equals(directive.name, text, siblings, context, registry)) if (ids.some((id) => id !== directive.id)) return true;
   return false;
 }
 
@@ -86,8 +86,6 @@ interface Place {
   /** What the directives in it stand in. */
   readonly context: ContextName | undefined;
   readonly block: Block;
-  /** By name of directive, how many equals stand before each; counted when a second one is asked for: then it may be all of them. */
-  readonly counts: Map<string, ReadonlyMap<number, number> | undefined>;
 }
 
 /** Addresses in one tree. Those of blocks are kept: in a list of 100,000 all have the same. */
@@ -114,8 +112,7 @@ export class Addresses {
 
   /** Of a directive that is to come to the end of a block. */
   ofNew(directive: Directive, parent: number): string {
-    const place = this.#inside(parent);
-    const { address, context, block } = place;
+    const { address, context, block } = this.#inside(parent);
     if (context === undefined) throw new Error(`directive "${directive.name}" has no context`);
     const step = stepOf(directive, context, this.registry);
     if (!step.counted) return addressIn(address, step.text);
@@ -133,33 +130,21 @@ export class Addresses {
 
   #inside(id: number): Place {
     const parent = this.tree.byId(id);
-    if (parent === undefined) return { address: ROOT_ADDRESS, context: 'main', block: this.tree.root, counts: new Map() };
+    if (parent === undefined) return { address: ROOT_ADDRESS, context: 'main', block: this.tree.root };
     const known = this.#places.get(parent.id);
     if (known !== undefined) return known;
     const outside = this.#around(parent.id);
     const context = outside.context && this.registry.contextInside(outside.context, parent.name);
-    const place = { address: this.#addressIn(outside, parent), context, block: parent.block ?? NO_BLOCK, counts: new Map() };
+    const place = { address: this.#addressIn(outside, parent), context, block: parent.block ?? NO_BLOCK };
     this.#places.set(parent.id, place);
     return place;
   }
 
-  #addressIn(place: Place, directive: Directive): string {
-    const { address, context } = place;
+  #addressIn({ address, context, block }: Place, directive: Directive): string {
     if (context === undefined) throw new Error(`directive "${directive.name}" stands in an unknown context`);
     const step = stepOf(directive, context, this.registry);
     if (!step.counted) return addressIn(address, step.text);
-    return countedAddress(address, step.text, this.#equalsBefore(directive, step.text, place, context), this.removed);
-  }
-
-  #equalsBefore(directive: Directive, step: string, { block, counts }: Place, context: ContextName): number {
-    const { name, id } = directive;
-    if (!counts.has(name)) {
-      counts.set(name, undefined);
-      return equalsBefore(directive, step, block, context, this.registry);
-    }
-    const known = counts.get(name) ?? countEquals(block.named(name), context, this.registry);
-    counts.set(name, known);
-    return known.get(id) ?? 0;
+    return countedAddress(address, step.text, equalsBefore(directive, step.text, block, context, this.registry), this.removed);
   }
 }
 
@@ -172,24 +157,22 @@ function countedAddress(parent: string, step: string, before: number, removed: (
   }
 }
 
-function equalsBefore(directive: Directive, step: string, siblings: Block, context: ContextName, registry: SpecRegistry): number {
+/** Of a directive that is not in the block: all of its equals. */
+function equalsBefore({ id, name }: Directive, step: string, block: Block, context: ContextName, registry: SpecRegistry): number {
   let count = 0;
-  for (const sibling of siblings.named(directive.name)) {
-    if (sibling.id === directive.id) break;
-    if (stepOf(sibling, context, registry).text === step) count++;
+  for (const ids of equals(name, step, block, context, registry)) {
+    const at = ids.indexOf(id);
+    if (at >= 0) return count + at;
+    count += ids.length;
   }
   return count;
 }
 
-/** How many of the same step stand before each of the siblings, by id. */
-function countEquals(siblings: Iterable<Directive>, context: ContextName, registry: SpecRegistry): ReadonlyMap<number, number> {
-  const steps = new Map<string, number>();
-  const counts = new Map<number, number>();
-  for (const sibling of siblings) {
-    const { text } = stepOf(sibling, context, registry);
-    const before = steps.get(text) ?? 0;
-    counts.set(sibling.id, before);
-    steps.set(text, before + 1);
+/** Ids of the directives of a block that are called the same, in order, in pieces. Among 10,000 only those near a change are looked at. */
+function* equals(name: string, step: string, block: Block, context: ContextName, registry: SpecRegistry): Generator<readonly number[]> {
+  const runs = block instanceof ConfigBlock ? block.runs(name) : [[...block.named(name)]];
+  for (const run of runs) {
+    const ids = registry.groupsOf(run, (directive) => stepOf(directive, context, registry).text).get(step);
+    if (ids !== undefined) yield ids;
   }
-  return counts;
 }

@@ -5,7 +5,6 @@ import type { ArgContext } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
 import { Addresses, addressIn, below, keyIdentity, numberedStep, stepOf, stepsIn } from './address.js';
 import type { ResolvedEdit } from './edits.js';
-import { Neighbours } from './neighbours.js';
 import { isOrderedLine, notedLines, type NotedLine } from './ordered-lines.js';
 import { placeOfLine } from './state-line-place.js';
 import { stateFileOf } from './state-files.js';
@@ -43,8 +42,6 @@ export class JournalEntry {
   readonly #after: Addresses;
   /** Blocks whose lines are noted, by id. */
   readonly #noted = new Set<number>();
-  readonly #besideAfter: Neighbours;
-  readonly #besideBefore: Neighbours;
   /** By the id of what has the block: the directives that a state file holds of it. */
   readonly #held = new Map<number, string | undefined>();
   /** Whether an address that this transaction wrote was removed before it. */
@@ -60,8 +57,6 @@ export class JournalEntry {
     const { before, after, registry } = change;
     this.#before = new Addresses(before, registry, (address) => this.#removedBefore.get(address) ?? removed(address));
     this.#after = new Addresses(after, registry, removed);
-    this.#besideAfter = new Neighbours(after);
-    this.#besideBefore = new Neighbours(before);
   }
 
   record(edit: ResolvedEdit): void {
@@ -194,7 +189,7 @@ export class JournalEntry {
 
   /** What stood behind something that goes. */
   #nextStep(old: Directive): Pick<AddressChange, 'next'> {
-    const next = this.#besideBefore.next(old);
+    const next = this.change.before.beside(old.id, 1);
     const step = next && stepsIn(this.#before.of(next.id)).at(-1);
     return step === undefined ? {} : { next: step };
   }
@@ -218,11 +213,11 @@ export class JournalEntry {
   /** What it was put in front of may have gone since. */
   #siblingAfter(now: Directive, sibling: number | undefined): number | undefined {
     const isThere = sibling === undefined || this.change.after.byId(sibling) !== undefined;
-    return isThere ? sibling : this.#besideAfter.next(now)?.id;
+    return isThere ? sibling : this.change.after.beside(now.id, 1)?.id;
   }
 
   #previousAddress(now: Directive): string | undefined {
-    const previous = this.#besideAfter.previous(now);
+    const previous = this.change.after.beside(now.id, -1);
     return previous && this.#after.of(previous.id);
   }
 
@@ -230,12 +225,9 @@ export class JournalEntry {
   #following({ id }: Directive): Directive | undefined {
     const { before, after } = this.change;
     const tree = before.byId(id) === undefined ? after : before;
-    let isBehind = false;
-    for (const directive of tree.parentOf(id)?.block ?? tree.root) {
-      if (isBehind && after.byId(directive.id) !== undefined) return directive;
-      isBehind ||= directive.id === id;
-    }
-    return undefined;
+    let next = tree.beside(id, 1);
+    while (next !== undefined && after.byId(next.id) === undefined) next = tree.beside(next.id, 1);
+    return next;
   }
 
   /** @param known what the journal had at this address */

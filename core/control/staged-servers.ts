@@ -35,6 +35,7 @@ export class StagedServers extends VirtualServers {
     const change = this.staging.current;
     if (change === undefined) return this.inForce.at(address);
     const wanted = this.#canonical(address);
+    if (!this.#isConcerned(change, wanted)) return this.inForce.at(address);
     const all = Array.from(this.#serversOf(change)).filter(({ addresses }) => addresses.includes(wanted));
     const first = this.#defaultOf(all, wanted);
     return first === undefined ? [] : [first, ...all.filter((server) => server !== first)];
@@ -69,6 +70,15 @@ export class StagedServers extends VirtualServers {
       const directive = change.tree.byId(id);
       if (directive?.name === 'server') yield this.#view(directive);
     }
+  }
+
+  /** Whether the change has touched a server of an address. */
+  #isConcerned(change: StagedChange, address: string): boolean {
+    for (const id of change.touched) {
+      for (const directive of [change.base.byId(id), change.tree.byId(id)])
+        if (directive?.name === 'server' && this.#view(directive).addresses.includes(address)) return true;
+    }
+    return false;
   }
 
   #defaultOf(servers: readonly StagedServer[], address: string): StagedServer | undefined {

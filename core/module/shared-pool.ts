@@ -1,7 +1,7 @@
 /** The account of the memory that zones of dynamic upstreams may take. */
 import { sizeOf } from './args.js';
 import { ApiError } from './control.js';
-import type { Block, Directive } from './tree.js';
+import type { Block, BlockChanges, Directive } from './tree.js';
 
 /** Bytes where the configuration does not say. */
 const DEFAULT_SIZE = '128m';
@@ -13,7 +13,10 @@ const ENGINES = ['http', 'stream'];
  * when they are needed, so that the pool can grow at a reload.
  */
 export class SharedPool {
-  #tree: Block | undefined;
+  /** The blocks of the engines as they were looked at last. */
+  readonly #blocks = new Map<string, Block>();
+  /** Bytes of the zones that count, by the id of their upstream. */
+  readonly #sizes = new Map<number, number>();
   #used = 0;
 
   /**
@@ -22,32 +25,52 @@ export class SharedPool {
    * @throws ApiError 507 `SharedPoolExhausted` if the zone of an upstream does not fit
    */
   assertRoom(upstream: Directive, tree: Block, isDynamic: (upstream: Directive) => boolean, replaced?: Directive): void {
-    if (tree !== this.#tree) this.#count(tree, isDynamic);
-    const needed = zoneSize(upstream);
+    const needed = zoneSize(upstream) - (replaced === undefined ? 0 : zoneSize(replaced));
     const limit = poolSize(tree);
+    this.#follow(tree, isDynamic);
+    if (this.#used + needed <= limit) return;
+    // What has been written into the files since does not count any more.
+    this.#countAgain(tree, isDynamic);
+    if (this.#used + needed <= limit) return;
     const used = this.#used - (replaced === undefined ? 0 : zoneSize(replaced));
-    if (used + needed <= limit) return;
     throw new ApiError(
       507,
       'SharedPoolExhausted',
-      `no memory for zone "${zoneName(upstream)}": it needs ${needed} bytes, ${Math.max(0, limit - used)} of ${limit} are free; ` +
-        `raise shared_slab_pool_size to ${used + needed} at least and reload, or remove a dynamic upstream`,
+      `no memory for zone "${zoneName(upstream)}": it needs ${zoneSize(upstream)} bytes, ${Math.max(0, limit - used)} of ${limit} are free; ` +
+        `raise shared_slab_pool_size to ${this.#used + needed} at least and reload, or remove a dynamic upstream`,
     );
   }
 
-  /** An upstream came or went with the change between two trees: nothing else has to be counted again. */
-  follow(before: Block | undefined, after: Block, removed: Directive | undefined, added: Directive | undefined): void {
-    if (before === undefined || before !== this.#tree) return;
-    this.#tree = after;
-    this.#used += (added === undefined ? 0 : zoneSize(added)) - (removed === undefined ? 0 : zoneSize(removed));
+  #countAgain(tree: Block, isDynamic: (upstream: Directive) => boolean): void {
+    this.#blocks.clear();
+    this.#sizes.clear();
+    this.#used = 0;
+    this.#follow(tree, isDynamic);
   }
 
-  #count(tree: Block, isDynamic: (upstream: Directive) => boolean): void {
-    this.#used = 0;
-    for (const engine of ENGINES.flatMap((name) => [...tree.named(name)]))
-      for (const upstream of engine.block?.named('upstream') ?? []) if (isDynamic(upstream)) this.#used += zoneSize(upstream);
-    this.#tree = tree;
+  /** Counts what has come and gone since: among 10,000 upstreams no others are looked at. */
+  #follow(tree: Block, isDynamic: (upstream: Directive) => boolean): void {
+    for (const name of ENGINES) {
+      const [engine] = tree.named(name);
+      const [before, now] = [this.#blocks.get(name), engine?.block];
+      const { gone, come } = changes(before, now);
+      for (const { id } of gone) this.#count(id, 0);
+      for (const one of come) if (one.name === 'upstream' && isDynamic(one)) this.#count(one.id, zoneSize(one));
+      if (now === undefined) this.#blocks.delete(name);
+      else this.#blocks.set(name, now);
+    }
   }
+
+  #count(id: number, size: number): void {
+    this.#used += size - (this.#sizes.get(id) ?? 0);
+    if (size > 0) this.#sizes.set(id, size);
+    else this.#sizes.delete(id);
+  }
+}
+
+function changes(before: Block | undefined, now: Block | undefined): BlockChanges {
+  if (before === undefined || now === undefined) return { gone: before ?? [], come: now ?? [] };
+  return now.changesSince(before);
 }
 
 function poolSize(tree: Block): number {

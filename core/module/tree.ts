@@ -37,6 +37,14 @@ export interface Block extends Iterable<Directive> {
   readonly size: number;
   /** The directives called `name`, in order. */
   named(name: string): Iterable<Directive>;
+  /** How it differs from another version of the block. Between versions that follow each other it takes the time that the changes took. */
+  changesSince(earlier: Block): BlockChanges;
+}
+
+/** The directives that only one of two versions of a block has, as the same objects: one that was changed is in both lists. */
+export interface BlockChanges {
+  readonly gone: Iterable<Directive>;
+  readonly come: Iterable<Directive>;
 }
 
 /** A directive that a module makes for an `Edit`. Each of its words stays one word, whatever characters it has. */

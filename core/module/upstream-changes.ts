@@ -3,7 +3,7 @@ import { ApiError, assertPreconditions, type ActionContext } from './control.js'
 import { locationName } from './location-name.js';
 import type { Applied, Edit, Transactions, Upstreams } from './services.js';
 import { SharedPool, zoneOf } from './shared-pool.js';
-import type { Block, Directive } from './tree.js';
+import type { Directive } from './tree.js';
 import { changedUpstream, newUpstream, shownUpstream, upstreamName, type ShownUpstream } from './upstream-text.js';
 import { DONE, type Versioned } from './versioned.js';
 import type { VirtualServers } from './virtual-servers.js';
@@ -20,14 +20,6 @@ export interface UpstreamPage {
   /** The name that the page before ended with. */
   readonly after?: string;
   readonly limit?: number;
-}
-
-/** An upstream before and after a change. */
-interface ChangedUpstream {
-  /** The tree before it. */
-  readonly around: Block | undefined;
-  readonly before?: Directive | undefined;
-  readonly after?: Directive | undefined;
 }
 
 /** Users of an upstream that are named when it cannot be removed. */
@@ -66,9 +58,7 @@ export class UpstreamChanges {
 
   async add({ upstream_name: name, upstream_body: body }: UpstreamBody, context: ActionContext): Promise<Versioned> {
     const text = newUpstream(name, body);
-    let around: Block | undefined;
     const applied = await this.transactions.apply((tree) => {
-      around = tree;
       if (this.upstreams.get(name) !== undefined) throw new ApiError(409, 'EntryExists', `upstream "${name}" exists`, [{ name }]);
       assertPreconditions(context, () => undefined);
       const upstream = this.transactions.read(text);
@@ -77,15 +67,12 @@ export class UpstreamChanges {
       this.#pool.assertRoom(upstream, tree, (one) => this.transactions.isAddition(one));
       return [{ op: 'add', parent: this.#engineBlock(), text }];
     }, context);
-    return this.#done(context, applied, { around, after: applied.directives[0] });
+    return this.#done(context, applied, applied.directives[0]);
   }
 
   async change(params: UpstreamBody, context: ActionContext): Promise<Versioned> {
-    let before: Directive | undefined;
-    let around: Block | undefined;
     const applied = await this.transactions.apply((tree) => {
-      around = tree;
-      const upstream = (before = this.#changeable(params, context));
+      const upstream = this.#changeable(params, context);
       const sent = this.transactions.read(newUpstream(params.upstream_name, params.upstream_body));
       assertZone(sent);
       assertNoServers(sent);
@@ -94,27 +81,22 @@ export class UpstreamChanges {
         this.#pool.assertRoom(sent, tree, (one) => this.transactions.isAddition(one), upstream);
       return [{ op: 'replace', target: upstream, text: changedUpstream(upstream, params.upstream_body) }];
     }, context);
-    return this.#done(context, applied, { around, before, after: applied.directives[0] });
+    return this.#done(context, applied, applied.directives[0]);
   }
 
   async remove(params: UpstreamName, context: ActionContext): Promise<Versioned> {
-    let before: Directive | undefined;
-    let around: Block | undefined;
-    const applied = await this.transactions.apply((tree): Edit[] => {
-      around = tree;
-      before = this.#changeable(params, context);
-      this.#assertUnused(upstreamName(before));
-      return [{ op: 'remove', target: before }];
+    const applied = await this.transactions.apply((): Edit[] => {
+      const target = this.#changeable(params, context);
+      this.#assertUnused(upstreamName(target));
+      return [{ op: 'remove', target }];
     }, context);
-    return this.#done(context, applied, { around, before });
+    return this.#done(context, applied);
   }
 
-  #done({ dryRun }: ActionContext, { version, diff }: Applied, { around, before, after }: ChangedUpstream): Versioned {
-    if (dryRun) return { value: DONE, version: String(version), diff };
-    const counts = (one: Directive | undefined): Directive | undefined =>
-      one !== undefined && (one !== after || this.transactions.isAddition(one)) ? one : undefined;
-    this.#pool.follow(around, this.transactions.tree, counts(before), counts(after));
-    return { value: DONE, version: after === undefined ? String(version) : this.transactions.versionOf(after), diff };
+  /** @param after the upstream as it is now */
+  #done({ dryRun }: ActionContext, { version, diff }: Applied, after?: Directive): Versioned {
+    const shown = dryRun || after === undefined ? String(version) : this.transactions.versionOf(after);
+    return { value: DONE, version: shown, diff };
   }
 
   #engineBlock(): Directive {

@@ -160,6 +160,21 @@ test('does what plain arrays do, and every version stays as it was', (t) => {
       t.is(tree.byId(id)?.id, id);
       t.is(tree.parentOf(id)?.id ?? ROOT_ID, model.parentOf(id));
       t.is(tree.pathOf(id).at(-1), tree.byId(id));
+      const siblings = Array.from(tree.parentOf(id)?.block ?? tree.root, (sibling) => sibling.id);
+      for (const distance of [1, -1] as const) t.is(tree.beside(id, distance)?.id, siblings[siblings.indexOf(id) + distance]);
+    }
+    const last = versions.at(-1)?.[0] ?? tree;
+    for (const [version] of versions) {
+      const [earlier, now] = [new Set(version.root), new Set(last.root)];
+      const { gone, come } = last.root.changesSince(version.root);
+      t.deepEqual(
+        [...gone],
+        [...earlier].filter((one) => !now.has(one)),
+      );
+      t.deepEqual(
+        [...come],
+        [...now].filter((one) => !earlier.has(one)),
+      );
     }
   });
   t.notThrows(() => fc.assert(property, { numRuns: 150 }));

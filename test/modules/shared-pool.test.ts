@@ -13,6 +13,7 @@ const upstream = (name: string, size: string): Directive => {
   return one;
 };
 const always = (): boolean => true;
+const isCounted = (one: Directive): boolean => one.args[0]?.text !== 'x';
 
 test('the pool of dynamic zones has a limit, says what to do about it, and follows changes', (t) => {
   const pool = new SharedPool();
@@ -27,11 +28,12 @@ test('the pool of dynamic zones has a limit, says what to do about it, and follo
   t.notThrows(() => pool.assertRoom(upstream('c', '424'), first, always));
   t.notThrows(() => pool.assertRoom(upstream('a', '1k'), first, always, upstream('a', '600')));
   const second = tree(conf);
-  pool.follow(first, second, upstream('a', '600'), upstream('c', '424'));
-  t.notThrows(() => pool.assertRoom(upstream('d', '600'), second, always));
-  // A change of something else, and one that was not brought into force.
-  pool.follow(first, tree(conf), undefined, upstream('e', '600'));
-  t.notThrows(() => pool.assertRoom(upstream('d', '600'), second, always));
+  t.throws(() => pool.assertRoom(upstream('d', '600'), second, always));
+  // The upstream that was counted goes, one that does not count comes, and a third that does.
+  const third = tree(conf.replace('upstream a { zone a 600; }', 'upstream x { zone x 600; } upstream c { zone c 424; }'));
+  t.notThrows(() => pool.assertRoom(upstream('d', '600'), third, isCounted));
+  t.throws(() => pool.assertRoom(upstream('d', '601'), third, isCounted));
+  t.notThrows(() => pool.assertRoom(upstream('d', '424'), tree(conf), always));
   t.throws(() => pool.assertRoom(upstream('d', '600'), tree(conf), always));
   t.notThrows(() => pool.assertRoom(upstream('d', '600'), tree(conf.replace('1k', '2k')), always));
   t.notThrows(() => pool.assertRoom(upstream('d', '1k'), tree(conf), () => false));
