@@ -1,4 +1,4 @@
-import { readDirective } from '../config/conf.js';
+import { ownDirective, readDirective } from '../config/conf.js';
 import { errorAt } from '../config/errors.js';
 import { ErrorCollector } from '../config/error-collector.js';
 import type { RegisteredSpec, SpecRegistry } from '../config/registry.js';
@@ -182,11 +182,15 @@ function isTouched({ before, after, operations }: Change, { context, registered:
   return operations.some((operation) => {
     if (operation.op === 'root') return true;
     const id = 'directive' in operation ? operation.directive.id : operation.id;
-    const path = [...before.pathOf(id), ...after.pathOf(id)];
-    const last = path.at(-1)?.name;
-    return last === name || last === engineOf(context) || (context.endsWith('upstream') && last === 'upstream');
+    return [before, after].some((tree) => {
+      const directive = tree.byId(id);
+      if (directive?.name === name || directive?.name === engineOf(context)) return true;
+      return context.endsWith('upstream') && directive?.name === 'upstream' && hasOwn(directive, name);
+    });
   });
 }
+
+const hasOwn = ({ block }: Directive, name: string): boolean => block !== undefined && ownDirective(block, name) !== undefined;
 
 function tooSmall(name: string): never {
   throw new RangeError(`zone "${name}" is too small`);

@@ -1,17 +1,18 @@
 import { ConfReader, ownDirective } from '../config/conf.js';
 import { errorAt } from '../config/errors.js';
 import { ErrorCollector } from '../config/error-collector.js';
+import type { LayeredMap } from '../config/layered-map.js';
 import type { Change, Prepared } from '../kernel/follower.js';
 import type { Directive } from '../module/tree.js';
 import { upstreamBlockDirectives, type UpstreamConf } from '../module/upstream.js';
 import { prepareAll } from './prepare-all.js';
 import { assertSupported, checkServers, prepareServers } from './server-changes.js';
 import type { LineContext } from './server-line.js';
-import { isSameMethod, Methods } from './methods.js';
+import { isSameMethod, type Methods } from './methods.js';
 import { keepaliveOf, UpstreamBlock, type BlockOptions } from './upstream-block.js';
 import type { PreparedMethod } from './upstream.js';
 import { upstreamKey } from './upstream-key.js';
-import { ZonePlan, type ZoneChoice } from './zone-plan.js';
+import type { ZoneChoice, ZonePlan } from './zone-plan.js';
 
 /** An upstream that nobody can add members to has some from the start, and not as a backup of nothing. @throws ConfigError */
 export function assertServers(directive: Directive): void {
@@ -21,45 +22,58 @@ export function assertServers(directive: Directive): void {
   throw errorAt(directive, `no servers in upstream "${name?.text ?? ''}"`, name, 'a server without "backup" has to be there');
 }
 
-/** One change of whole `upstream` blocks: they come, go, move to another zone, or have other settings. */
+const READER = new ConfReader(upstreamBlockDirectives);
+
+/** What is in force in a thread. */
+export interface BlocksInForce {
+  readonly blocks: Map<number, UpstreamBlock>;
+  readonly names: LayeredMap<string, UpstreamBlock>;
+  readonly zones: ZonePlan;
+}
+
+/** One change of whole `upstream` blocks: they come, go, move to another zone, or have other settings. Costs what these blocks are. */
 export class BlockChanges {
-  /** Names as they will be. */
-  readonly names: Map<string, UpstreamBlock>;
+  /** Zones as they will be. */
+  readonly zones: ZonePlan;
+  /** By name: blocks that come, and undefined for those that go. */
+  readonly #names = new Map<string, UpstreamBlock | undefined>();
   /** Blocks that go out of force. */
   readonly #leaving: UpstreamBlock[] = [];
   /** After the commit: those of them that leave something behind in a zone of others. */
   retired: readonly UpstreamBlock[] = [];
-  readonly #reader = new ConfReader(upstreamBlockDirectives);
-  readonly #plan: ZonePlan;
-  readonly #methods: Methods;
 
+  /** @param touched ids of the blocks that it is about */
   constructor(
-    private readonly blocks: Map<number, UpstreamBlock>,
-    names: ReadonlyMap<string, UpstreamBlock>,
+    private readonly inForce: BlocksInForce,
+    private readonly touched: ReadonlySet<number>,
     private readonly change: Change,
     private readonly context: LineContext,
+    private readonly methods: Methods,
     private readonly options: BlockOptions,
   ) {
-    this.names = new Map(names);
-    this.#plan = new ZonePlan(change.after, this.#reader, context.args, options.zoneLines, options.engine);
-    this.#methods = new Methods(change.modules, options.engine, change.warn);
+    this.zones = inForce.zones.after(touched, change.after, context.args);
   }
 
-  /** @param touched ids of blocks @throws ConfigErrors */
-  async prepare(touched: ReadonlySet<number>): Promise<Prepared> {
+  /** Names as they will be, once it is prepared. */
+  get names(): LayeredMap<string, UpstreamBlock> {
+    return this.inForce.names.with(this.#names);
+  }
+
+  /** @throws ConfigErrors */
+  async prepare(): Promise<Prepared> {
+    const { touched, inForce } = this;
     const { after } = this.change;
-    const moved = [...this.blocks.values()].filter(
-      (block) => block.zone !== undefined && !touched.has(block.directive.id) && this.#moves(block),
-    );
+    const sharing = Array.from(this.zones.moved(inForce.zones, touched), (id) => inForce.blocks.get(id) ?? []).flat();
+    const moved = sharing.filter((block) => this.#moves(block));
     const directives = [...touched].map((id) => after.byId(id) ?? id).concat(moved.map((block) => block.directive));
     // Names are free for others before anybody takes one.
-    const gone = directives.filter((directive) => typeof directive === 'number').flatMap((id) => this.blocks.get(id) ?? []);
+    const gone = directives.filter((directive) => typeof directive === 'number').flatMap((id) => inForce.blocks.get(id) ?? []);
     for (const block of gone) this.#retire(block);
     const present = directives.filter((directive) => typeof directive !== 'number');
     const prepared = await prepareAll(present, (directive) => this.#prepareBlock(directive));
     return {
       commit: () => {
-        for (const block of gone) this.blocks.delete(block.directive.id);
+        for (const block of gone) inForce.blocks.delete(block.directive.id);
         this.retired = this.#leaving.filter((block) => block.retire());
         prepared.commit();
       },
@@ -70,22 +84,26 @@ export class BlockChanges {
   /** Another upstream says now that their common zone is larger or smaller. */
   #moves(block: UpstreamBlock): boolean {
     const directive = this.change.after.byId(block.directive.id);
-    return directive !== undefined && !block.livesIn(this.#plan.of(directive));
+    return directive !== undefined && !block.livesIn(this.zones.of(directive));
   }
 
   #retire(block: UpstreamBlock): void {
     this.#leaving.push(block);
-    this.names.delete(upstreamKey(block.name));
+    this.#names.set(upstreamKey(block.name), undefined);
+  }
+
+  #isTaken(key: string): boolean {
+    return (this.#names.has(key) ? this.#names.get(key) : this.inForce.names.get(key)) !== undefined;
   }
 
   async #prepareBlock(directive: Directive): Promise<Prepared> {
     const choice = await this.#choiceOf(directive);
     const name = directive.args[0]?.text ?? '';
-    const conf = this.#reader.read({ context: this.options.engine.context, block: directive.block }, undefined, this.context.args);
-    const known = this.blocks.get(directive.id);
+    const conf = READER.read({ context: this.options.engine.context, block: directive.block }, undefined, this.context.args);
+    const known = this.inForce.blocks.get(directive.id);
     if (known !== undefined && known.name === name && known.livesIn(choice)) return this.#prepareKnown(known, directive, conf);
     if (known !== undefined) this.#retire(known);
-    if (this.names.has(upstreamKey(name))) throw errorAt(directive, `duplicate upstream "${name}"`, directive.args[0]);
+    if (this.#isTaken(upstreamKey(name))) throw errorAt(directive, `duplicate upstream "${name}"`, directive.args[0]);
     return this.#prepareNew(directive, conf, choice);
   }
 
@@ -93,7 +111,7 @@ export class BlockChanges {
   async #choiceOf(directive: Directive): Promise<ZoneChoice | undefined> {
     const errors = new ErrorCollector();
     const choice = errors.attempt(() => {
-      const zone = this.#plan.of(directive);
+      const zone = this.zones.of(directive);
       if (zone === undefined) assertServers(directive);
       return zone;
     });
@@ -131,8 +149,8 @@ export class BlockChanges {
 
   /** Undefined: the method stays the same. @throws ConfigError */
   #prepareMethod(block: UpstreamBlock, directive: Directive): PreparedMethod | undefined {
-    if (isSameMethod(block.method, this.#methods.linesOf(directive))) return undefined;
-    const method = this.#methods.of(directive);
+    if (isSameMethod(block.method, this.methods.linesOf(directive))) return undefined;
+    const method = this.methods.of(directive, this.change.warn);
     for (const line of directive.block!.named('server')) assertSupported(line, method);
     return block.prepareMethod(method);
   }
@@ -149,10 +167,10 @@ export class BlockChanges {
       block.discard();
       throw error;
     }
-    this.names.set(upstreamKey(block.name), block);
+    this.#names.set(upstreamKey(block.name), block);
     return {
       commit: () => {
-        this.blocks.set(directive.id, block);
+        this.inForce.blocks.set(directive.id, block);
       },
       abort: () => block.discard(),
     };

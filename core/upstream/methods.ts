@@ -27,14 +27,13 @@ interface FoundMethod {
   readonly method: ChosenMethod;
 }
 
-/** The balancing methods that the modules of a configuration have. */
+/** The balancing methods that the modules of a configuration have. Made once for each set of modules. */
 export class Methods {
   readonly #modules: readonly MethodModule[];
 
   constructor(
-    private readonly modules: Change['modules'],
+    readonly modules: Change['modules'],
     private readonly engine: UpstreamEngine,
-    private readonly warn: (message: string) => void,
   ) {
     this.#modules = Array.from(modules).flatMap(({ name, hooks, declaration }) => {
       const directives = declaration.manifest.directives ?? {};
@@ -51,21 +50,21 @@ export class Methods {
   }
 
   /** The method of a block; undefined: round robin. @throws ConfigError */
-  of(block: Directive): ChosenMethod | undefined {
+  of(block: Directive, warn: Change['warn']): ChosenMethod | undefined {
     const lines = this.linesOf(block);
     if (lines.length === 0) return undefined;
-    const method = this.#balancerOf(block, lines);
+    const method = this.#balancerOf(block, lines, warn);
     const affinity = this.#modules.flatMap((module) => this.#askAffinity(module, block, lines)).at(-1);
     return affinity === undefined ? method : { order: 'turns', module: affinity.module, lines, ...method, affinity };
   }
 
-  #balancerOf(block: Directive, lines: readonly Directive[]): ChosenMethod | undefined {
+  #balancerOf(block: Directive, lines: readonly Directive[], warn: Change['warn']): ChosenMethod | undefined {
     const found = this.#modules.flatMap((module) => this.#ask(module, block, lines));
     if (found.length < 2) return found[0]?.method;
     const order = [...block.block!];
     const { line, method } = found.reduce((one, other) => (order.indexOf(other.line) > order.indexOf(one.line) ? other : one));
     const place = line.source === undefined ? '' : ` in ${line.source.file}:${line.source.line}`;
-    this.warn(`load balancing method redefined in upstream "${block.args[0]?.text ?? ''}"${place}`);
+    warn(`load balancing method redefined in upstream "${block.args[0]?.text ?? ''}"${place}`);
     return method;
   }
 

@@ -11,7 +11,7 @@ import type { Peer } from './peer.js';
 import type { ServerEntry } from './server-line.js';
 import type { UpstreamEngine } from './upstream-engine.js';
 import { ZoneFullError } from './zone-full-error.js';
-import type { ZoneChoice, ZoneLines } from './zone-plan.js';
+import type { ZoneChoice } from './zone-plan.js';
 
 /** A `server` line in force and its members. */
 export interface ServerInForce {
@@ -28,7 +28,6 @@ export interface BlockOptions {
   /** Workers that upstreams have places for. */
   readonly workers: number | undefined;
   readonly upstream: Omit<UpstreamOptions, 'owner' | 'keepalive'>;
-  readonly zoneLines: ZoneLines;
 }
 
 export function keepaliveOf(conf: UpstreamConf): KeepaliveSettings {

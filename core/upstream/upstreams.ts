@@ -1,4 +1,5 @@
 import { ErrorCollector } from '../config/error-collector.js';
+import { LayeredMap } from '../config/layered-map.js';
 import { ConfigTree, type Tree } from '../config/tree.js';
 import type { Change, Follower, Prepared } from '../kernel/follower.js';
 import { Upstreams, type Log, type UpstreamView } from '../module/services.js';
@@ -19,6 +20,7 @@ import { UpstreamSnapshot } from './upstream-snapshot.js';
 import { remembering, systemLookup, type HostLookup } from './host-lookup.js';
 import { ImplicitUpstreams } from './implicit-upstreams.js';
 import { DEFAULT_KEEPALIVE } from './keepalive.js';
+import { Methods } from './methods.js';
 import type { Peer } from './peer.js';
 import { previewOf, type UpstreamPreview } from './preview.js';
 import { prepareAll } from './prepare-all.js';
@@ -28,6 +30,7 @@ import { touchedBy, upstreamsOf, type Touched } from './touched.js';
 import type { BlockOptions, UpstreamBlock } from './upstream-block.js';
 import { HTTP_UPSTREAMS, type UpstreamEngine } from './upstream-engine.js';
 import { upstreamKey } from './upstream-key.js';
+import { ZonePlan } from './zone-plan.js';
 
 export interface UpstreamSetOptions {
   /** Default: HTTP. */
@@ -57,9 +60,11 @@ const SILENT: Pick<Log, 'write'> = { write: () => undefined };
 /** The `upstream` blocks in force: finds upstreams for traffic and shows them to modules. Follows the tree one member at a time. */
 export class UpstreamSet extends Upstreams implements Follower {
   readonly #blocks = new Map<number, UpstreamBlock>();
-  #names: ReadonlyMap<string, UpstreamBlock> = new Map();
+  #names = LayeredMap.of<string, UpstreamBlock>([]);
+  #zones: ZonePlan;
+  #methods: Methods | undefined;
   /** The names as they will be, while a change is being prepared. */
-  #coming: ReadonlyMap<string, UpstreamBlock> | undefined;
+  #coming: LayeredMap<string, UpstreamBlock> | undefined;
   /** The names of the change that was refused last, and why. */
   #refused: { readonly names: ReadonlySet<string>; readonly error: unknown } | undefined;
   #tree: Tree = ConfigTree.empty;
@@ -99,7 +104,8 @@ export class UpstreamSet extends Upstreams implements Follower {
       ...(onBalancerError && { onBalancerError }),
       ...(watch && { watch }),
     };
-    this.#options = { engine, zones, owner: role !== 'worker', workers, upstream, zoneLines: new WeakMap() };
+    this.#options = { engine, zones, owner: role !== 'worker', workers, upstream };
+    this.#zones = ZonePlan.empty(engine);
     this.#lookup = lookup;
     if (discovery !== undefined)
       this.discovered = new DiscoveredMembers({ blocks: this.#blocks, discovery, clock, log, watch, engine: engine.name });
@@ -225,13 +231,16 @@ export class UpstreamSet extends Upstreams implements Follower {
   }
 
   async #prepareBlocks(change: Change, touched: ReadonlySet<number>): Promise<Prepared> {
-    const changes = new BlockChanges(this.#blocks, this.#names, change, this.#contextOf(change), this.#options);
-    const prepared = await changes.prepare(touched);
-    this.#coming = changes.names;
+    if (this.#methods?.modules !== change.modules) this.#methods = new Methods(change.modules, this.#engine);
+    const inForce = { blocks: this.#blocks, names: this.#names, zones: this.#zones };
+    const changes = new BlockChanges(inForce, touched, change, this.#contextOf(change), this.#methods, this.#options);
+    const prepared = await changes.prepare();
+    const names = (this.#coming = changes.names);
     return {
       commit: () => {
         prepared.commit();
-        this.#names = changes.names;
+        this.#names = names;
+        this.#zones = changes.zones;
         this.#retired.push(...changes.retired);
         for (const block of changes.retired) this.#changed.delete(block);
       },

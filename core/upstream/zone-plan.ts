@@ -1,10 +1,10 @@
-import type { ConfReader } from '../config/conf.js';
-import { ownDirective } from '../config/conf.js';
+import { ConfReader, ownDirective } from '../config/conf.js';
 import { errorAt } from '../config/errors.js';
-import type { Tree } from '../config/tree.js';
+import { LayeredMap } from '../config/layered-map.js';
+import { ConfigTree, type Tree } from '../config/tree.js';
 import type { AnyArgContext } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
-import type { upstreamBlockDirectives } from '../module/upstream.js';
+import { upstreamBlockDirectives } from '../module/upstream.js';
 import { MAX_SIZE } from '../zone/zone-layout.js';
 import { upstreamsOf } from './touched.js';
 import type { UpstreamEngine } from './upstream-engine.js';
@@ -24,34 +24,73 @@ interface ZoneLine {
   readonly size: number | undefined;
 }
 
-/** What `zone` lines say, which never changes: among 10,000 upstreams only those of a change are read. */
-export type ZoneLines = WeakMap<Directive, ZoneLine>;
+/** What the blocks with one zone say of it. */
+interface ZoneUse {
+  /** How many there are. */
+  readonly users: number;
+  /** How many say each size: of one size, unless the configuration is wrong. */
+  readonly sizes: readonly (readonly [size: number, count: number])[];
+}
 
-/** The zones that the `upstream` blocks of a tree declare. Several upstreams may share one; one of them says how large it is. */
+const UNUSED: ZoneUse = { users: 0, sizes: [] };
+const READER = new ConfReader(upstreamBlockDirectives);
+
+/**
+ * The zones that the `upstream` blocks of a tree declare. Several upstreams may share one; one of them says how large it is. Never changes: the
+ * plan after a change costs what the change is.
+ */
 export class ZonePlan {
-  readonly #sizes = new Map<string, number>();
-
-  constructor(
-    tree: Tree,
-    private readonly reader: ConfReader<typeof upstreamBlockDirectives>,
-    private readonly args: AnyArgContext,
-    private readonly lines: ZoneLines,
+  private constructor(
+    /** By the id of the block. */
+    private readonly lines: LayeredMap<number, ZoneLine>,
+    private readonly uses: LayeredMap<string, ZoneUse>,
+    private readonly tree: Tree,
     private readonly engine: UpstreamEngine,
-  ) {
-    for (const directive of upstreamsOf(tree, engine.name)) {
-      const zone = this.#read(directive);
-      if (zone?.size !== undefined && !this.#sizes.has(zone.name)) this.#sizes.set(zone.name, zone.size);
+  ) {}
+
+  /** That of a tree without upstreams. */
+  static empty(engine: UpstreamEngine): ZonePlan {
+    return new ZonePlan(LayeredMap.of([]), LayeredMap.of([]), ConfigTree.empty, engine);
+  }
+
+  /** The plan for a tree that differs in these blocks. @param touched ids of all that came, went or may say something else */
+  after(touched: Iterable<number>, tree: Tree, args: AnyArgContext): ZonePlan {
+    const lines = new Map<number, ZoneLine | undefined>();
+    const uses = new Map<string, ZoneUse | undefined>();
+    const count = ({ name, size }: ZoneLine, by: 1 | -1): void => {
+      const use = counted((uses.has(name) ? uses.get(name) : this.uses.get(name)) ?? UNUSED, size, by);
+      uses.set(name, use.users > 0 ? use : undefined);
+    };
+    for (const id of touched) {
+      const before = this.lines.get(id);
+      const now = this.#lineOf(tree.byId(id), args);
+      if (before !== undefined) count(before, -1);
+      if (now !== undefined) count(now, 1);
+      lines.set(id, now);
     }
+    return new ZonePlan(this.lines.with(lines), this.uses.with(uses), tree, this.engine);
+  }
+
+  /** Ids of the blocks whose zone has another size than in the plan before, though they say the same. @param touched the blocks that do not */
+  *moved(before: ZonePlan, touched: ReadonlySet<number>): Generator<number> {
+    const names = new Set<string>();
+    for (const id of touched) {
+      for (const line of [before.lines.get(id), this.lines.get(id)]) {
+        if (line !== undefined && this.#onlySize(line.name) !== before.#onlySize(line.name)) names.add(line.name);
+      }
+    }
+    if (names.size === 0) return;
+    for (const [id, { name }] of this.lines) if (names.has(name) && !touched.has(id)) yield id;
   }
 
   /** The zone of a block, undefined if it has none. @throws ConfigError in nginx's words */
-  of(block: Directive): ZoneChoice | undefined {
-    const zone = this.#read(block);
+  of({ id, block }: Directive): ZoneChoice | undefined {
+    const zone = this.lines.get(id);
     if (zone === undefined) return undefined;
-    const line = ownDirective(block.block!, 'zone')!;
+    const line = ownDirective(block!, 'zone')!;
     const { name } = zone;
     if (name === '') throw errorAt(line, `invalid zone name "${name}"`, line.args[0]);
-    const size = this.#sizes.get(name);
+    const size = this.#sizeOf(name);
     if (size === undefined)
       throw errorAt(
         line,
@@ -70,13 +109,33 @@ export class ZonePlan {
     return { name, size };
   }
 
-  #read({ block }: Directive): ZoneLine | undefined {
-    const line = block && ownDirective(block, 'zone');
-    if (line === undefined) return undefined;
-    const known = this.lines.get(line);
-    if (known !== undefined) return known;
-    const { zone } = this.reader.read({ context: this.engine.context, block }, undefined, this.args);
-    if (zone !== undefined) this.lines.set(line, zone);
-    return zone;
+  #lineOf(upstream: Directive | undefined, args: AnyArgContext): ZoneLine | undefined {
+    const block = upstream?.block;
+    if (block === undefined || ownDirective(block, 'zone') === undefined) return undefined;
+    return READER.read({ context: this.engine.context, block }, undefined, args).zone;
   }
+
+  /** NaN, which is like nothing, where there is none, or several. */
+  #onlySize(name: string): number {
+    const sizes = this.uses.get(name)?.sizes ?? [];
+    return sizes.length === 1 ? sizes[0]![0] : Number.NaN;
+  }
+
+  /** What the first block in the tree says that says anything. */
+  #sizeOf(name: string): number | undefined {
+    const sizes = this.uses.get(name)?.sizes ?? [];
+    if (sizes.length < 2) return sizes[0]?.[0];
+    for (const { id } of upstreamsOf(this.tree, this.engine.name)) {
+      const line = this.lines.get(id);
+      if (line?.name === name && line.size !== undefined) return line.size;
+    }
+    return undefined;
+  }
+}
+
+function counted({ users, sizes }: ZoneUse, size: number | undefined, by: 1 | -1): ZoneUse {
+  if (size === undefined) return { users: users + by, sizes };
+  const count = (sizes.find(([known]) => known === size)?.[1] ?? 0) + by;
+  const others = sizes.filter(([known]) => known !== size);
+  return { users: users + by, sizes: count > 0 ? [...others, [size, count]] : others };
 }

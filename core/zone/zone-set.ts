@@ -28,6 +28,8 @@ interface Entry {
 export class ZoneSet {
   readonly #entries = new Map<string, Entry>();
   readonly #byZone = new Map<Zone, Entry>();
+  /** All from one id on, in the order of their ids. */
+  #recent: { from: number; readonly entries: Entry[] } = { from: 1, entries: [] };
   #last = 0;
 
   constructor(private readonly source: ZoneSource) {}
@@ -59,8 +61,9 @@ export class ZoneSet {
 
   /** What another thread needs that has adopted everything up to the id `after`; 0: all. */
   shares(after = 0): ZoneShare[] {
+    if (after === this.#last) return [];
     const shares: ZoneShare[] = [];
-    for (const { id, zone, use, identity } of this.#entries.values())
+    for (const { id, zone, use, identity } of after + 1 < this.#recent.from ? this.#entries.values() : this.#recent.entries)
       if (id > after && zone.buffer instanceof SharedArrayBuffer) shares.push({ id, name: zone.name, use, identity, buffer: zone.buffer });
     return shares;
   }
@@ -95,6 +98,9 @@ export class ZoneSet {
     const entry = { id, zone, use, identity, users: 0 };
     this.#entries.set(keyOf(zone.name, zone.size, use, identity), entry);
     this.#byZone.set(zone, entry);
+    const { entries } = this.#recent;
+    entries.push(entry);
+    if (entries.length >= 2 * RECENT) this.#recent = { from: entries[RECENT]?.id ?? id, entries: entries.slice(RECENT) };
     return entry;
   }
 
@@ -102,7 +108,12 @@ export class ZoneSet {
     const { zone, use, identity } = entry;
     this.#entries.delete(keyOf(zone.name, zone.size, use, identity));
     this.#byZone.delete(zone);
+    const { from, entries } = this.#recent;
+    if (entry.id >= from) this.#recent = { from, entries: entries.filter((one) => one !== entry) };
   }
 }
+
+/** New zones that are at hand: threads that follow are behind by few. */
+const RECENT = 64;
 
 const keyOf = (name: string, size: number, use: string, identity: string): string => `${size - (size % 8)} ${name} ${use} ${identity}`;
