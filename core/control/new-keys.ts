@@ -2,7 +2,7 @@ import type { KeyTable } from './store-tables.js';
 
 /** Keys that one transaction gives out. They count as used only when {@link save} is called: an aborted transaction uses none. */
 export class NewKeys {
-  readonly #next = new Map<string, number>();
+  #next = new Map<string, number>();
 
   constructor(private readonly keys: KeyTable) {}
 
@@ -13,7 +13,15 @@ export class NewKeys {
     return key;
   }
 
+  /** Gives those back that were given out since, when the returned function is called. */
+  mark(): () => void {
+    const next = new Map(this.#next);
+    return () => (this.#next = next);
+  }
+
+  /** None is given out any more. */
   save(): void {
     for (const [block, next] of this.#next) this.keys.setNext(block, next);
+    this.#next.clear();
   }
 }

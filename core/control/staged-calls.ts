@@ -57,10 +57,9 @@ export async function stageCalls(
 ): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   for (const [at, call] of calls.entries()) {
-    change.call = at;
-    const steps = change.steps.length;
+    change.begin(at);
     const outcome = await run(() => call(clock.ofCall));
-    if (hasFailed(outcome)) change.backTo(steps);
+    if (hasFailed(outcome)) change.undo();
     outcomes.push(outcome);
   }
   return outcomes;

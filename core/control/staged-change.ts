@@ -21,6 +21,8 @@ export interface StagedStep {
 export interface StagedSurroundings {
   /** The tree in force. */
   readonly base: ConfigTree;
+  /** Of the configuration in force. */
+  readonly version: number;
   readonly registry: SpecRegistry;
   readonly keys: NewKeys;
   /** Whether the journal says that what the file has at an address was removed. */
@@ -37,8 +39,12 @@ export interface StagedSurroundings {
 export class StagedChange {
   readonly base: ConfigTree;
   readonly keys: NewKeys;
+  /** Of the configuration that the next call sees: changes that come into force together have one each. */
+  version: number;
   /** The call that is being carried out. */
   call = 0;
+  /** Undoes what the call has done. */
+  #undo: () => void = () => undefined;
   /** False when its calls are over: what they left running is none of it any more. */
   isOpen = true;
   /** What follows, beside the configuration, once it is in force. */
@@ -56,6 +62,7 @@ export class StagedChange {
 
   constructor(private readonly around: StagedSurroundings) {
     this.base = around.base;
+    this.version = around.version;
     this.keys = around.keys;
   }
 
@@ -102,9 +109,32 @@ export class StagedChange {
     return after;
   }
 
-  /** Forgets all steps from the given number of them on. */
-  backTo(steps: number): void {
-    this.#steps.length = steps;
+  /** Begins a call, which may be undone. */
+  begin(call: number): void {
+    this.call = call;
+    const { version, extraTime } = this;
+    const steps = this.#steps.length;
+    const giveBack = this.keys.mark();
+    this.#undo = () => {
+      this.#steps.length = steps;
+      this.version = version;
+      this.extraTime = extraTime;
+      giveBack();
+    };
+  }
+
+  /** Forgets what the call that was begun last has done. */
+  undo(): void {
+    this.#undo();
+  }
+
+  /** What was done last, as if it were a change of its own. */
+  lastStep() {
+    const step = this.#steps.at(-1);
+    if (step === undefined) throw new Error('nothing was done yet');
+    const { before, after, edits, isChain } = step;
+    const operations = edits.flatMap((edit) => edit.operations);
+    return { steps: [step], before, after, operations: isChain ? netOperations(before, after, operations) : operations };
   }
 
   /** The change up to and with a call. */

@@ -10,91 +10,59 @@
  * not waited for, its replacement starts from the tree then in force; one that is too busy to commit in time makes the response a 503 that says
  * so, and commits when it comes to it.
  *
+ * Changes that wait while another one is on its way take these steps together (`change-runs`): each is all or nothing for itself and has a version
+ * of its own, but the workers are asked once, and the disk is written to once.
+ *
  * The cost of a transaction grows with the change: no step looks at what the change leaves alone.
  */
 import { ErrorCollector } from '../config/error-collector.js';
 import { describeChange } from '../config/describe-change.js';
 import { diffTrees } from '../config/diff.js';
-import type { ConfigTree, TreeOperation } from '../config/tree.js';
-import { assertPreconditions, moreTime, type ActionContext, type AppliedChange } from '../module/control.js';
+import type { ConfigTree } from '../config/tree.js';
+import { assertPreconditions, moreTime, type ActionContext } from '../module/control.js';
 import { Transactions, type Applied, type Edit } from '../module/services.js';
 import type { Block, Directive, NewDirective } from '../module/tree.js';
 import { Addresses } from './address.js';
-import { appliedChange } from './applied-change.js';
 import { asApiError, storeApiError } from './api-errors.js';
 import { failuresByCall } from './call-failures.js';
+import { ChangeGroups } from './change-groups.js';
+import { ChangeRuns } from './change-runs.js';
+import { assertInTime } from './change-time.js';
+import { Committer, RELOAD } from './committer.js';
 import { contentVersion } from './content-version.js';
-import { assertInTime, timeFor, type ChangeTime } from './change-time.js';
 import { effectiveTree, type Effective } from './effective-tree.js';
-import { EarlierText } from './earlier-text.js';
 import { resolveEdit, type ResolvedEdit } from './edits.js';
-import { assertHeapRoom } from './heap-room.js';
 import { Journal } from './journal.js';
 import type { AddressChange } from './journal-entry.js';
-import { NewKeys } from './new-keys.js';
 import { editedDirective, placeInCall, toDirectives } from './parse-directive.js';
 import type { Saved } from '../module/history.js';
-import { rollbackEdits, type RollbackSurroundings } from './rollback.js';
+import { rollbackEdits } from './rollback.js';
 import { unavailable } from './rpc-messages.js';
 import { asSaveError, planSave, writePlan } from './save-configuration.js';
 import { forgetJournal } from './saved-keys.js';
 import { isFull } from './sqlite.js';
-import { StagedChange } from './staged-change.js';
+import type { StagedChange } from './staged-change.js';
 import { hasFailed, PER_CALL, SharedDeadline, stageCalls, type StagedCall, type Together } from './staged-calls.js';
+import { Stager, type Build, type Staged } from './stager.js';
 import { assertAlone } from './staging.js';
 import { StateFileWriter } from './state-file-writer.js';
 import type { LoadedConfiguration, ModuleSpecs, TransactionLimits, TransactionOptions } from './transaction-options.js';
-import { WorkerRound } from './worker-round.js';
 
 /** The control plane waits for 2 s: what cannot be had in time is refused before. */
 const LIMITS: TransactionLimits = { api: 1500, reload: 60_000 };
-/** Who brings another file into force. */
-const RELOAD = 'reload';
-
-/** What a caller wants changed. */
-interface Wanted {
-  /** How many edits it takes: long lists get more time. */
-  readonly size: number;
-  /** Whether edits may be about what others of them bring. */
-  readonly isChain: boolean;
-  readonly resolve: () => readonly ResolvedEdit[];
-}
-
-/** What a change is resolved in. */
-type Surroundings = RollbackSurroundings;
-type Build = (around: Surroundings) => Wanted;
-
-/** A change on its way. */
-interface Plan {
-  readonly operations: readonly TreeOperation[];
-  readonly after: ConfigTree;
-  readonly diff: readonly string[];
-  /** Request id of the call, or `reload`. */
-  readonly origin: string;
-  /** Who has made the call; empty: the server itself. */
-  readonly actor: string;
-  readonly time: ChangeTime;
-  readonly dryRun: boolean;
-  /** It has to be on disk before it is in force. The rest of a reload is read from its files by the next start as well. */
-  readonly keeps: boolean;
-  /** Writes it down, inside a store transaction; returns what goes into the history. */
-  readonly record: (version: number) => unknown;
-  /** What follows in the master once it is in force there. */
-  readonly followUp: () => void;
-}
 
 export class TransactionQueue extends Transactions {
   readonly #journal: Journal;
   readonly #stateFiles: StateFileWriter;
+  readonly #committer: Committer;
+  readonly #stager: Stager;
+  readonly #runs: ChangeRuns;
+  readonly #groups: ChangeGroups<Build>;
   readonly #limits: TransactionLimits;
   readonly #versions = new WeakMap<Directive, string>();
   /** Addresses in the tree in force. */
   #places: { readonly tree: ConfigTree; readonly addresses: Addresses } | undefined;
   #tail: Promise<unknown> = Promise.resolve();
-  #version: number;
-  #tx = 0;
-  /** Changes, which texts are numbered by. */
-  #transactions = 0;
   #closed = false;
 
   constructor(private readonly options: TransactionOptions) {
@@ -102,9 +70,17 @@ export class TransactionQueue extends Transactions {
     const { store, log, instance } = options;
     this.#limits = { ...LIMITS, ...options.limits };
     this.#journal = new Journal(store);
-    this.#version = store.version;
-    const current = () => ({ tree: instance.tree, version: this.#version, ...pick(instance.modules) });
-    this.#stateFiles = new StateFileWriter({ store, log, journal: this.#journal, current });
+    const { api: limit } = this.#limits;
+    const journal = this.#journal;
+    const committer = (this.#committer = new Committer(options));
+    const current = () => ({ tree: instance.tree, version: committer.version, ...pick(instance.modules) });
+    this.#stateFiles = new StateFileWriter({ store, log, journal, current });
+    const stager = (this.#stager = new Stager({ ...options, journal, limit, touched: (id) => this.#stateFiles.touch(id) }));
+    const runs = (this.#runs = new ChangeRuns({ ...options, stager, committer, limit }));
+    this.#groups = new ChangeGroups(
+      (turn) => this.#queued(turn),
+      (group) => runs.together(group),
+    );
   }
 
   get tree(): Block {
@@ -113,7 +89,7 @@ export class TransactionQueue extends Transactions {
   }
 
   get version(): number {
-    return this.#version;
+    return this.options.staging.current?.version ?? this.#committer.version;
   }
 
   versionOf(directive: Directive): string {
@@ -150,7 +126,7 @@ export class TransactionQueue extends Transactions {
   /** Once the tree of the start is in force: keeps what was found out when it was made. */
   started(effective: Effective): void {
     const { store } = this.options;
-    const version = ++this.#version;
+    const version = this.#committer.begin();
     try {
       store.transaction(() => {
         effective.save(version);
@@ -166,7 +142,7 @@ export class TransactionQueue extends Transactions {
   }
 
   apply(build: (tree: Block) => readonly Edit[], context: Partial<ActionContext> = {}): Promise<Applied> {
-    const wanted = (around: Surroundings): Wanted => {
+    const wanted: Build = (around) => {
       const call = (): readonly Edit[] => build(around.tree.root);
       const { instance } = this.options;
       const edits = instance.limited === undefined ? call() : instance.limited(call);
@@ -180,7 +156,7 @@ export class TransactionQueue extends Transactions {
    * @param changes gives them when it has its turn, the newest first; what it throws is thrown on
    */
   rollback(changes: () => Iterable<AddressChange>, context: Partial<ActionContext>): Promise<Applied> {
-    const wanted = (around: Surroundings): Wanted => {
+    const wanted: Build = (around) => {
       const all = [...changes()];
       return { size: all.length, isChain: true, resolve: () => rollbackEdits(all, around) };
     };
@@ -226,20 +202,9 @@ export class TransactionQueue extends Transactions {
       this.#stateFiles.catchUp(effective.stateFiles);
     };
     const time = { limit: this.#limits.reload, deadline: Infinity };
-    const keeps = effective.hasChanges;
-    const applied = await this.#carryOut({
-      operations,
-      after,
-      diff,
-      origin: RELOAD,
-      actor: '',
-      time,
-      dryRun: false,
-      keeps,
-      record,
-      followUp,
-    });
-    return { ...applied, directives: [] };
+    const planned = { before: instance.tree, after, operations, origin: RELOAD, actor: '', keeps: effective.hasChanges, record, followUp };
+    const [version = 0] = await this.#committer.carryOut({ operations, after, time, versions: [planned] });
+    return { version, diff, directives: [] };
   }
 
   /**
@@ -249,13 +214,13 @@ export class TransactionQueue extends Transactions {
   async save(context: ActionContext): Promise<Saved> {
     assertAlone(this.options.staging);
     return this.#inTurn(async () => {
-      assertPreconditions(context, () => String(this.#version));
+      assertPreconditions(context, () => String(this.#committer.version));
       const { instance, files, store, ids, log, folders = [] } = this.options;
       const { tree } = instance;
       const modules = pick(instance.modules);
       const plan = planSave({ files, tree, modules, store, ids, folders });
       await this.#assertUsable(plan.tree);
-      if (context.dryRun) return { version: this.#version, files: [], diff: plan.diff };
+      if (context.dryRun) return { version: this.#committer.version, files: [], diff: plan.diff };
       const saved = await writePlan(plan, folders);
       try {
         store.transaction(() => forgetJournal(store, tree, modules));
@@ -265,7 +230,7 @@ export class TransactionQueue extends Transactions {
       this.#journal.reread();
       this.#places = undefined;
       if (saved.length > 0) log.write('notice', `API changes saved into ${saved.map(({ file }) => `"${file}"`).join(', ')}`);
-      return { version: this.#version, files: saved, diff: [] };
+      return { version: this.#committer.version, files: saved, diff: [] };
     });
   }
 
@@ -293,6 +258,11 @@ export class TransactionQueue extends Transactions {
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    this.#groups.close();
+    return this.#queued(work);
+  }
+
+  #queued<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#tail.then(() => {
       if (this.#closed) throw unavailable('is shutting down');
       return work();
@@ -304,39 +274,30 @@ export class TransactionQueue extends Transactions {
   /** Part of the transaction that the caller takes part in, or one of its own. */
   #change(build: Build, context: Partial<ActionContext>): Promise<Applied> {
     const staged = this.options.staging.current;
-    if (staged !== undefined) return this.#stage(staged, build, context).then(({ directives }) => this.#staged(directives));
-    return this.#inTurn(() => this.#alone(build, context));
-  }
-
-  async #alone(build: Build, context: Partial<ActionContext>): Promise<Applied> {
-    const change = this.#begin(false);
-    const { time, directives } = await this.#stage(change, build, context);
-    try {
-      return { ...(await this.#bringIntoForce(change, time, context)), directives };
-    } catch (error) {
-      const { folders, instance } = this.options;
-      const { placeOf } = new EarlierText(this.#transactions, change.tree, instance.modules.registry);
-      throw asApiError(error, folders, placeOf);
-    }
+    if (staged !== undefined) return this.#stager.stage(staged, build, context).then((result) => this.#staged(result));
+    return context.dryRun === true ? this.#inTurn(() => this.#runs.alone(build, context)) : this.#groups.add(build, context);
   }
 
   async #together(calls: readonly StagedCall[], context: ActionContext): Promise<Together> {
     assertInTime(context.deadline ?? Infinity);
-    assertPreconditions(context, () => String(this.#version));
-    const change = this.#begin(true);
+    assertPreconditions(context, () => String(this.#committer.version));
+    const change = this.#stager.begin(this.#committer.version, true);
     const clock = new SharedDeadline(await moreTime(context, calls.length * PER_CALL));
     const outcomes = await stageCalls(calls, change, clock, (call) => this.options.staging.run(change, call));
     change.isOpen = false;
-    if (outcomes.some(hasFailed)) return { version: this.#version, outcomes, diff: [] };
+    if (outcomes.some(hasFailed)) return { version: this.#committer.version, outcomes, diff: [] };
     const time = { limit: this.#limits.api + change.extraTime, deadline: clock.deadline };
     try {
-      return { ...(await this.#bringIntoForce(change, time, context)), outcomes };
+      const planned = this.#stager.whole(change, context);
+      if (context.dryRun) return { ...(await this.#runs.tryOut(planned)), outcomes };
+      const [version = 0] = await this.#committer.carryOut({ ...planned, time, versions: [planned] });
+      return { version, outcomes, diff: [] };
     } catch (error) {
       const { folders, instance } = this.options;
       const { registry } = instance.modules;
       const isPossible = (part: ReturnType<StagedChange['upTo']>): Promise<boolean> => this.#isPossible(part);
-      const failures = await failuresByCall(error, { change, number: this.#transactions, registry, folders, isPossible });
-      return { version: this.#version, outcomes: outcomes.map((outcome, call) => failures.get(call) ?? outcome), diff: [] };
+      const failures = await failuresByCall(error, { change, number: this.#stager.number, registry, folders, isPossible });
+      return { version: this.#committer.version, outcomes: outcomes.map((outcome, call) => failures.get(call) ?? outcome), diff: [] };
     }
   }
 
@@ -349,125 +310,9 @@ export class TransactionQueue extends Transactions {
     }
   }
 
-  #begin(isJoint: boolean): StagedChange {
-    const { instance, store } = this.options;
-    const { removed, added } = this.#journal;
-    const { registry } = instance.modules;
-    return new StagedChange({
-      base: instance.tree,
-      registry,
-      removed,
-      added,
-      keys: new NewKeys(store.keys),
-      number: ++this.#transactions,
-      isJoint,
-    });
-  }
-
-  /** What a call does, added to the change: nobody else sees it. */
-  async #stage(change: StagedChange, build: Build, context: Partial<ActionContext>) {
-    try {
-      assertInTime(context.deadline ?? Infinity);
-      const { instance, ids } = this.options;
-      const { tree, keys, removed, file } = change;
-      const { registry } = instance.modules;
-      const addresses = new Addresses(tree, registry, removed);
-      const { size, isChain, resolve } = build({ tree, registry, ids, addresses, removed, file, nextKey: (block) => keys.next(block) });
-      const time = await timeFor(size, this.#limits.api, context);
-      const edits = resolve();
-      const after = change.take(edits, isChain);
-      change.extraTime += time.limit - this.#limits.api;
-      return { time, directives: edits.map(({ id }) => (after.byId(id) ?? tree.byId(id)) as Directive) };
-    } catch (error) {
-      throw asApiError(error, this.options.folders);
-    }
-  }
-
   /** To the caller it is as if the change were in force. */
-  #staged(directives: readonly Directive[]): Applied {
-    return { version: this.#version + 1, diff: [], directives };
-  }
-
-  async #bringIntoForce(change: StagedChange, time: ChangeTime, context: Partial<ActionContext>): Promise<Omit<Applied, 'directives'>> {
-    const { dryRun = false, requestId: origin = '', actor = '' } = context;
-    let made: AppliedChange | undefined;
-    const { base, keys, steps } = change;
-    const { registry, args } = pick(this.options.instance.modules);
-    const { after, operations } = change.upTo(change.call);
-    const diff = dryRun ? describeChange(base, after, operations, registry) : [];
-    const record = (version: number): unknown => {
-      keys.save();
-      const changes = steps.flatMap((step) => this.#journal.record({ ...step, registry, args }, version));
-      made = appliedChange(version, changes, registry);
-      return changes;
-    };
-    const followUp = (): void => {
-      for (const { edits, before } of steps) this.#touch(edits, before);
-      for (const follow of change.followUps) follow();
-      if (made !== undefined) context.applied?.(made);
-    };
-    const keeps = steps.some(({ edits }) => edits.some((edit) => edit.operations.length > 0));
-    return this.#carryOut({ operations, after, diff, origin, actor, time, dryRun, keeps, record, followUp });
-  }
-
-  async #carryOut(plan: Plan): Promise<Omit<Applied, 'directives'>> {
-    const { after, diff, operations, dryRun, time } = plan;
-    assertHeapRoom(this.options.instance.tree, after, operations, this.options.heapSize());
-    // A reload reads what directives name again, also where the tree stays as it is: a certificate may have been renewed.
-    const rereads = plan.origin === RELOAD;
-    const prepared = await this.options.instance.prepare(operations, { rereads, after });
-    if (dryRun) {
-      prepared.abort();
-      return { version: this.#version, diff };
-    }
-    const round = new WorkerRound(
-      ++this.#tx,
-      operations.length === 0 && !rereads ? [] : [...this.options.participants()],
-      this.options.log,
-    );
-    try {
-      await round.prepare(operations, Math.min(time.limit, time.deadline - Date.now()), rereads, prepared.files);
-      assertInTime(time.deadline);
-      this.#write(plan);
-    } catch (error) {
-      round.abort();
-      prepared.abort();
-      throw error;
-    }
-    const before = this.options.instance.tree;
-    prepared.commit();
-    plan.followUp();
-    const { registry } = this.options.instance.modules;
-    if (operations.length > 0)
-      this.options.onCommitted?.({ version: this.#version, origin: plan.origin, actor: plan.actor, before, after, operations, registry });
-    await round.commit(time.limit);
-    return { version: this.#version, diff };
-  }
-
-  /** The commit point. */
-  #write({ operations, origin, actor, keeps, record }: Plan): void {
-    if (operations.length === 0 && !keeps) return;
-    const { store, log } = this.options;
-    const version = this.#version + 1;
-    try {
-      if (origin !== RELOAD) store.keep();
-      store.transaction(() => {
-        const changes = JSON.stringify(record(version));
-        store.version = version;
-        store.history.add({ version, at: Date.now(), origin, actor, changes });
-      });
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      log.write(keeps ? 'error' : 'warn', keeps ? `cannot store a change: ${reason}` : `cannot add the reload to the history: ${reason}`);
-      if (keeps) throw storeApiError(error);
-    }
-    this.#version = version;
-  }
-
-  #touch(edits: readonly ResolvedEdit[], before: ConfigTree): void {
-    const { tree } = this.options.instance;
-    const parents = new Set(edits.map(({ id }) => (tree.parentOf(id) ?? before.parentOf(id))?.id));
-    for (const id of parents) if (id !== undefined) this.#stateFiles.touch(id);
+  #staged({ directives }: Staged): Applied {
+    return { version: this.#committer.version + 1, diff: [], directives };
   }
 
   #report({ dropped, warnings }: Effective): void {

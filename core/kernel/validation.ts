@@ -1,4 +1,3 @@
-import { ownDirective } from '../config/conf.js';
 import type { ConfigError } from '../config/errors.js';
 import { ROOT_ID, type Tree, type TreeOperation } from '../config/tree.js';
 import { validate } from '../config/validate.js';
@@ -8,9 +7,10 @@ import type { RunningModules } from './running-modules.js';
 /** The errors in what a change adds, checked by the specs of the modules that will be in force. Looks at nothing that it leaves alone. */
 export function validateChange(before: Tree, after: Tree, operations: readonly TreeOperation[], modules: RunningModules): ConfigError[] {
   const holders = new Set<Directive>();
+  const added = new Set<number>();
   const errors = operations.flatMap((operation) => {
     const holder = entryHolder(after, operation, modules);
-    if (holder === undefined) return validateOperation(before, after, operation, modules);
+    if (holder === undefined) return validateOperation({ before, after, added }, operation, modules);
     holders.add(holder);
     return [];
   });
@@ -29,9 +29,15 @@ function validateIn(tree: Tree, directive: Directive, { registry, args, streamAr
   return validate([directive], { registry, args, streamArgs, ...(context !== undefined && { context }) });
 }
 
+/** A change, and the ids of what the operations so far have added. */
+interface Validated {
+  readonly before: Tree;
+  readonly after: Tree;
+  readonly added: Set<number>;
+}
+
 function validateOperation(
-  before: Tree,
-  after: Tree,
+  { before, after, added }: Validated,
   operation: TreeOperation,
   { registry, args, streamArgs }: RunningModules,
 ): ConfigError[] {
@@ -41,7 +47,10 @@ function validateOperation(
   const context = registry.contextOf(after, directive.id);
   const options = { registry, args, streamArgs, ...(context !== undefined && { context }) };
   if (operation.op === 'replace') return validate([directive], options);
-  const block = operation.parent === ROOT_ID ? before.root : before.byId(operation.parent)?.block;
-  const beside = (name: string): boolean => block !== undefined && ownDirective(block, name) !== undefined;
-  return validate([directive], { ...options, beside });
+  const block = operation.parent === ROOT_ID ? after.root : after.byId(operation.parent)?.block;
+  const wasThere = ({ id }: Directive): boolean => id !== directive.id && (before.byId(id) !== undefined || added.has(id));
+  const beside = (name: string): boolean => block !== undefined && Array.from(block.named(name)).some(wasThere);
+  const errors = validate([directive], { ...options, beside });
+  added.add(directive.id);
+  return errors;
 }

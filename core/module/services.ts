@@ -136,7 +136,7 @@ export abstract class Transactions {
   abstract isAddition(directive: Directive): boolean;
   /**
    * Carries out all edits or none. `build` runs when the transaction has its turn and sees the tree it will change; what it throws
-   * reaches the caller and changes nothing.
+   * reaches the caller and changes nothing. It runs again where what it was tried together with cannot come into force: it has no effect of its own.
    * @throws ApiError 400 `ConfigError` with every reason; 503 `DataPlaneUnavailable` when a worker did not respond in time.
    */
   abstract apply(build: (tree: Block) => readonly Edit[], context?: Partial<ActionContext>): Promise<Applied>;
