@@ -2,7 +2,7 @@ import { actionsOf, ApiError, type ActionContext, type AppliedChange } from '../
 import type { Log } from '../module/services.js';
 import { REPLY_TOPIC, CALL_TOPIC } from './bus-endpoint.js';
 import type { BusClient } from './bus.js';
-import { Assembler, MessageTooLong, split } from './frames.js';
+import { Assembler, MessageTooLong, split, type Message } from './frames.js';
 import {
   decode,
   encode,
@@ -69,7 +69,10 @@ export class ActionServer {
   start(connected: () => void = () => undefined): void {
     this.client.start(`${CALL_TOPIC}/+`, {
       // The broker lets a client publish calls under its own id only.
-      message: (topic, frame) => void this.#take(topic.slice(CALL_TOPIC.length + 1), frame),
+      message: (topic, packet) => {
+        const caller = topic.slice(CALL_TOPIC.length + 1);
+        for (const message of this.#assemblerOf(caller).add(packet)) if ('id' in message) void this.#take(caller, message);
+      },
       connected,
     });
   }
@@ -111,11 +114,9 @@ export class ActionServer {
     return { ...rest, outcomes: outcomes.map((outcome) => ('error' in outcome ? { error: toMessage(outcome.error) } : outcome)) };
   }
 
-  async #take(caller: string, frame: Buffer): Promise<void> {
-    const message = this.#assemblerOf(caller).add(frame);
-    if (message === undefined || 'pending' in message) return;
+  async #take(caller: string, message: Message): Promise<void> {
     if (message.id === HELLO) {
-      for (const greeting of split(HELLO, Buffer.alloc(0))) this.client.publish(`${REPLY_TOPIC}/${caller}`, greeting);
+      for (const greeting of split(HELLO, Buffer.alloc(0))) this.client.send(`${REPLY_TOPIC}/${caller}`, greeting);
       return;
     }
     const call = decode(message.bytes) as CallMessage | undefined;
@@ -143,7 +144,7 @@ export class ActionServer {
   }
 
   #send(caller: string, id: string, reply: ReturnMessage): void {
-    for (const frame of splitReply(id, reply)) this.client.publish(`${REPLY_TOPIC}/${caller}`, frame);
+    for (const frame of splitReply(id, reply)) this.client.send(`${REPLY_TOPIC}/${caller}`, frame);
   }
 
   #assemblerOf(caller: string): Assembler {

@@ -3,8 +3,11 @@ import { connect } from 'node:net';
 import mqtt from 'mqtt';
 import type { Log } from '../module/services.js';
 import type { BusEndpoint, BusRole } from './bus-endpoint.js';
+import { packetsOf } from './frames.js';
 
 const RECONNECT_MS = 200;
+/** Bytes, with room for the topic in a packet (`maxPacket` of the endpoint). */
+const LONGEST_PAYLOAD = 500 * 1024;
 
 export interface BusListener {
   message(topic: string, payload: Buffer): void;
@@ -23,6 +26,9 @@ export class BusClient {
   #client: mqtt.MqttClient | undefined;
   #listener: BusListener | undefined;
   #ready = false;
+  /** What was sent in this turn of the event loop, by topic. */
+  #unsent = new Map<string, Buffer[]>();
+  #sending: NodeJS.Immediate | undefined;
 
   /** @param role its client id starts with it, and the broker lets it use the topics of that role */
   constructor(
@@ -62,22 +68,38 @@ export class BusClient {
   }
 
   async stop(): Promise<void> {
+    clearImmediate(this.#sending);
+    this.#flush();
     this.#ready = false;
     this.#listener = undefined;
     await this.#client?.endAsync(true);
     this.#client = undefined;
   }
 
-  /** False if there is no connection: nothing was sent and nothing is kept. */
-  publish(topic: string, payload: Buffer): boolean {
+  /**
+   * Sends a frame. Those of one turn of the event loop travel together: a packet costs every process on its way more than what is in it.
+   * @returns false if there is no connection: nothing was sent and nothing is kept
+   */
+  send(topic: string, frame: Buffer): boolean {
     if (!this.#ready || this.#client === undefined) return false;
-    this.#client.publish(topic, payload);
+    const frames = this.#unsent.get(topic);
+    if (frames === undefined) this.#unsent.set(topic, [frame]);
+    else frames.push(frame);
+    this.#sending ??= setImmediate(() => this.#flush());
     return true;
   }
 
   /** Has the broker keep a message for those who subscribe later; an empty one is the end of it (MQTT 3.1.1, 3.3.1.3). */
   retain(topic: string, payload: string): void {
     if (this.#ready) this.#client?.publish(topic, payload, { retain: true });
+  }
+
+  #flush(): void {
+    const unsent = this.#unsent;
+    this.#unsent = new Map();
+    this.#sending = undefined;
+    if (!this.#ready) return;
+    for (const [topic, frames] of unsent) for (const packet of packetsOf(frames, LONGEST_PAYLOAD)) this.#client?.publish(topic, packet);
   }
 
   #subscribe(client: mqtt.MqttClient, topic: string): void {

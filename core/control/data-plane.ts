@@ -2,7 +2,7 @@ import type { ActionContext, ApiError, AppliedChange } from '../module/control.j
 import { DataPlane, type Log } from '../module/services.js';
 import { REPLY_TOPIC, CALL_TOPIC } from './bus-endpoint.js';
 import type { BusClient } from './bus.js';
-import { Assembler, MessageTooLong, split } from './frames.js';
+import { Assembler, MessageTooLong, split, type Message } from './frames.js';
 import { CALL_LIMIT, decode, encodeCall, HELLO, toError, unavailable, type ReturnMessage } from './rpc-messages.js';
 
 /** How often the control process asks whether the master is on the bus as well (ms). */
@@ -40,7 +40,9 @@ export class BusDataPlane extends DataPlane {
 
   start(): void {
     this.client.start(`${REPLY_TOPIC}/${this.client.id}`, {
-      message: (_, frame) => this.#take(frame),
+      message: (_, packet) => {
+        for (const message of this.#assembler.add(packet)) this.#take(message);
+      },
       connected: () => this.#greet(),
       lost: () => this.#lost(),
     });
@@ -62,7 +64,7 @@ export class BusDataPlane extends DataPlane {
     const frames = splitCall(id, encodeCall(action, body, { dryRun, ifMatch, ifNoneMatch, requestId, actor, deadline }));
     const reply = this.#expect(id, Math.max(0, deadline - Date.now()), context.applied);
     for (const frame of frames) {
-      if (!this.client.publish(`${CALL_TOPIC}/${this.client.id}`, frame)) this.#settle(id)?.reject(unavailable('is not connected'));
+      if (!this.client.send(`${CALL_TOPIC}/${this.client.id}`, frame)) this.#settle(id)?.reject(unavailable('is not connected'));
     }
     return (await reply) as T;
   }
@@ -109,7 +111,7 @@ export class BusDataPlane extends DataPlane {
   #greet(): void {
     clearInterval(this.#hello);
     const [frame] = split(HELLO, Buffer.alloc(0));
-    const say = (): void => void (frame && this.client.publish(`${CALL_TOPIC}/${this.client.id}`, frame));
+    const say = (): void => void (frame && this.client.send(`${CALL_TOPIC}/${this.client.id}`, frame));
     this.#hello = setInterval(say, HELLO_EVERY);
     say();
   }
@@ -128,9 +130,7 @@ export class BusDataPlane extends DataPlane {
       this.#settle(id)?.reject(unavailable('was disconnected before it responded: GET shows whether a change was made'));
   }
 
-  #take(frame: Buffer): void {
-    const message = this.#assembler.add(frame);
-    if (message === undefined) return;
+  #take(message: Message | { readonly pending: string }): void {
     if ('id' in message && message.id === HELLO) {
       this.#met();
       return;

@@ -1,11 +1,13 @@
 /**
- * Messages of any length over packets of limited length: each frame is a line `id index count` and its part of the bytes. Frames of one
- * message may arrive in any order.
+ * Messages of any length over packets of limited length: each frame is a line `id index count bytes` and so many bytes of the message. Frames of
+ * one message may arrive in any order, and a packet may hold several frames.
  */
 
 const FRAME_BYTES = 256 * 1024;
 const LONGEST_MESSAGE = 128 * 1024 * 1024;
 const MAX_FRAMES = LONGEST_MESSAGE / FRAME_BYTES;
+const HEADER = /^(\S{1,64}) (\d{1,4}) (\d{1,4}) (\d{1,6})$/;
+const LONGEST_HEADER = 90;
 /** A message that gets no further frame for so long (ms) is dropped: its sender is gone. */
 const STALE_AFTER = 10_000;
 
@@ -22,9 +24,25 @@ export function split(id: string, message: Buffer): Buffer[] {
   const frames: Buffer[] = [];
   for (let index = 0; index < count; index++) {
     const part = message.subarray(index * FRAME_BYTES, (index + 1) * FRAME_BYTES);
-    frames.push(Buffer.concat([Buffer.from(`${id} ${index} ${count}\n`), part]));
+    frames.push(Buffer.concat([Buffer.from(`${id} ${index} ${count} ${part.length}\n`), part]));
   }
   return frames;
+}
+
+/** Frames in as few packets as they fit into. @param limit bytes of a packet */
+export function packetsOf(frames: readonly Buffer[], limit: number): Buffer[] {
+  const packets: Buffer[][] = [];
+  let left = 0;
+  for (const frame of frames) {
+    const packet = packets.at(-1);
+    if (packet !== undefined && frame.length <= left) packet.push(frame);
+    else {
+      packets.push([frame]);
+      left = limit;
+    }
+    left -= frame.length;
+  }
+  return packets.map((packet) => (packet.length === 1 ? (packet[0] as Buffer) : Buffer.concat(packet)));
 }
 
 interface Partial {
@@ -42,17 +60,23 @@ export interface Message {
 export class Assembler {
   readonly #partial = new Map<string, Partial>();
 
-  /** The message this frame completes, `pending` with its id if some are missing, undefined if it is no frame. */
-  add(frame: Buffer): Message | { readonly pending: string } | undefined {
-    const end = frame.indexOf(10);
-    const match = /^(\S{1,64}) (\d{1,4}) (\d{1,4})$/.exec(frame.toString('latin1', 0, Math.max(0, Math.min(end, 80))));
-    if (!match) return undefined;
-    const [, id = '', index, total] = match;
-    const count = Number(total);
-    const part = frame.subarray(end + 1);
-    if (count === 1) return { id, bytes: part };
-    if (count === 0 || count > MAX_FRAMES || Number(index) >= count) return undefined;
-    return this.#collect(id, Number(index), count, part);
+  /** For each frame of a packet the message that it completes, or `pending` with its id if some are missing. What is no frame ends the packet. */
+  *add(packet: Buffer): Generator<Message | { readonly pending: string }> {
+    for (let at = 0; at < packet.length;) {
+      const end = packet.indexOf(10, at);
+      const match = HEADER.exec(packet.latin1Slice(at, Math.max(at, Math.min(end, at + LONGEST_HEADER))));
+      if (!match) return;
+      const [, id = '', index, total, bytes] = match;
+      const [count, start] = [Number(total), end + 1];
+      at = start + Number(bytes);
+      const part = packet.subarray(start, at);
+      if (count === 1) yield { id, bytes: part };
+      else if (count === 0 || count > MAX_FRAMES || Number(index) >= count) return;
+      else {
+        const collected = this.#collect(id, Number(index), count, part);
+        if (collected !== undefined) yield collected;
+      }
+    }
   }
 
   #collect(id: string, index: number, count: number, part: Buffer): Message | { readonly pending: string } | undefined {
