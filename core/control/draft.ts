@@ -1,4 +1,5 @@
 import type { SpecRegistry } from '../config/registry.js';
+import { directiveData } from '../config/operations.js';
 import { type DirectiveData, type TreeOperation } from '../config/tree.js';
 import type { ContextName } from '../module/spec.js';
 import type { Block, Directive } from '../module/tree.js';
@@ -77,7 +78,12 @@ export class Draft {
     this.children?.push(child);
   }
 
-  /** What makes the block it was read from the one that it is now. */
+  /** What it was read from, with the lasting keys that were found for it; undefined: it has none that were not there. */
+  keyedData(): DirectiveData[] | undefined {
+    return this.#hasNewKeys ? this.#fileData() : undefined;
+  }
+
+  /** What makes the block of {@link keyedData} the one that it is now. */
   operations(): TreeOperation[] {
     const { children = [] } = this;
     const changed = children.filter((child) => child.#isChanged);
@@ -102,7 +108,23 @@ export class Draft {
   }
 
   get #isChanged(): boolean {
-    return this.removed || this.#isNew || this.#replaced !== undefined || this.key !== this.directive.key;
+    return this.removed || this.#isNew || this.#replaced !== undefined;
+  }
+
+  get #hasNewKeys(): boolean {
+    if (this.#isNew || this.#replaced !== undefined) return false;
+    return this.key !== this.directive.key || (this.children?.some((child) => child.#hasNewKeys) ?? false);
+  }
+
+  #fileData(): DirectiveData[] {
+    return (this.children ?? []).filter((child) => !child.#isNew).map((child) => child.#fileDirective());
+  }
+
+  #fileDirective(): DirectiveData {
+    if (this.#replaced !== undefined) return directiveData(this.#replaced);
+    const { id, name, args, source } = this.directive;
+    const block = this.children && this.#fileData();
+    return { id, name, args, source, ...(block && { block }), ...(this.key !== undefined && { key: this.key }) };
   }
 
   #whole(): TreeOperation {
@@ -115,7 +137,6 @@ export class Draft {
     const remove: TreeOperation[] = old === undefined ? [] : [{ op: 'remove', id: old.id }];
     if (this.removed) return remove;
     if (!this.#isChanged) return this.operations();
-    if (old === this.directive) return [{ op: 'replace', directive: this.toData() }];
     return [...remove, { op: 'add', parent, directive: this.toData(), ...(before !== undefined && { before }) }];
   }
 

@@ -21,7 +21,7 @@ import type { OverlayRow } from './store-tables.js';
 
 export interface Effective {
   readonly tree: ConfigTree;
-  /** What makes it of the file. */
+  /** What makes it of the file, besides lasting keys. */
   readonly operations: readonly TreeOperation[];
   /** Lines for the log: what the journal said about something that is not in the file any more. */
   readonly dropped: readonly string[];
@@ -49,8 +49,10 @@ export function effectiveTree(file: ConfigTree, store: Store | undefined, option
   run.prepareBlocks(run.root);
   if (run.states.errors.length > 0) throw new ConfigErrors(run.states.errors);
   run.applyAll();
+  const keyed = run.root.keyedData();
+  const base = keyed === undefined ? file : file.apply([{ op: 'root', block: keyed }]);
   const operations = run.root.operations();
-  const tree = operations.length === 0 ? file : file.apply(operations);
+  const tree = operations.length === 0 ? base : base.apply(operations);
   const { hasChanges, states } = run;
   const dropped = [...run.dropped, ...states.dropped];
   const warnings = [...states.warnings, ...run.outOfReach()];

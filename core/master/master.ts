@@ -1,6 +1,7 @@
 import { release, type } from 'node:os';
 import { dirname } from 'node:path';
 import { ConfigTree, type IdSource } from '../config/tree.js';
+import { encodeTree } from '../config/tree-codec.js';
 import type { Parsed } from '../config/parser.js';
 import { effectiveTree } from '../control/effective-tree.js';
 import type { Transact } from '../control/action-server.js';
@@ -344,7 +345,7 @@ export class Master {
 
   #workerState(): WorkerState {
     return {
-      tree: JSON.stringify(this.#instance.tree.toData()),
+      tree: encodeTree(this.#instance.tree.root),
       files: this.#instance.files.inForce,
       zones: this.#zones.shares(),
       snapshots: this.#keyValue ? [{ channel: this.#keyValue.channel, snapshot: this.#keyValue.snapshot() }] : [],

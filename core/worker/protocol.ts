@@ -2,6 +2,7 @@
 import type { FileContents } from '../config/input-files.js';
 import type { EventMessage } from '../control/event-message.js';
 import type { DirectiveData } from '../config/tree.js';
+import type { EncodedTree } from '../config/tree-codec.js';
 import type { LoadedFiles } from '../kernel/module-code.js';
 import type { ZoneShare } from '../zone/zone-set.js';
 import type { FailureData } from './failure.js';
@@ -30,8 +31,7 @@ export interface WorkerStart {
 
 /** What is in force at one moment between two transactions. */
 export interface WorkerState {
-  /** The directives ({@link DirectiveData}) in JSON, which is made and read faster than objects are copied. */
-  readonly tree: string;
+  readonly tree: EncodedTree;
   /** The files that directives of it name, as the master has read them. */
   readonly files: FileContents;
   /** All zones there are; later ones come with a `prepare`. */

@@ -1,5 +1,6 @@
 import { threadId, type MessagePort } from 'node:worker_threads';
-import { ConfigTree, type DirectiveData, type TreeOperation } from '../config/tree.js';
+import { ConfigTree, type TreeOperation } from '../config/tree.js';
+import { decodeTree } from '../config/tree-codec.js';
 import { assemble, type Assembly } from '../kernel/assembly.js';
 import type { Prepared } from '../kernel/follower.js';
 import { findInstallation } from '../kernel/installation.js';
@@ -82,7 +83,7 @@ export class WorkerThread {
     for (const replica of this.#assembly.replicas) this.#replicas.set(replica.channel, replica);
     for (const { channel, snapshot } of snapshots) this.#replicas.get(channel)?.load(snapshot);
     this.#zones.adopt(zones);
-    const prepared = await this.#instance.prepare([{ op: 'root', block: JSON.parse(tree) as DirectiveData[] }], { files });
+    const prepared = await this.#instance.prepare([{ op: 'root', block: decodeTree(tree) }], { files });
     prepared.commit();
     this.#tell({ kind: 'booted' });
   }
