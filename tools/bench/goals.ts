@@ -124,6 +124,25 @@ const goals: readonly Goal[] = [
     limit: 3000,
     unit: 'ms',
   },
+  ...[
+    { text: 'Change of the worst kind: p50', key: 'smallP50', compare: 'below', limit: 2, unit: 'ms' } as const,
+    { text: 'Change of the worst kind: p99', key: 'smallP99', compare: 'below', limit: 10, unit: 'ms' } as const,
+    { text: 'The same with 10,000 upstreams: p50', key: 'largeP50', compare: 'below', limit: 4, unit: 'ms' } as const,
+    { text: 'The same with 10,000 upstreams: p99', key: 'largeP99', compare: 'below', limit: 20, unit: 'ms' } as const,
+    { text: 'Start with 10,000 upstreams of 10 members', key: 'largeStart', compare: 'below', limit: 10_000, unit: 'ms' } as const,
+    { text: 'Its memory', key: 'largeMemory', compare: 'below', limit: 1536, unit: 'MB' } as const,
+    { text: 'Memory after 100,000 additions and removals', key: 'cycles', compare: 'at most', limit: 1.1, unit: '× before' } as const,
+  ].map((goal): Goal => ({ ...goal, scenario: 'changes', kind: 'figure' })),
+  { text: 'Changes under load', scenario: 'change-rate', key: 'rate', kind: 'figure', compare: 'at least', limit: 1000, unit: '1/s' },
+  {
+    text: 'p99 of the traffic meanwhile',
+    scenario: 'change-rate',
+    key: 'ratio',
+    kind: 'figure',
+    compare: 'at most',
+    limit: 2,
+    unit: '× before',
+  },
 ];
 
 export type Verdict = 'reached' | 'missed' | 'invalid' | 'not measured';

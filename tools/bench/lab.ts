@@ -16,6 +16,8 @@ export interface Pace {
   readonly memberAdds: number;
   /** Changes of each kind. */
   readonly changes: number;
+  /** Seconds of changes at a fixed rate. */
+  readonly changeSeconds: number;
   /** Additions and removals after which memory is compared. */
   readonly cycles: number;
 }
@@ -28,6 +30,7 @@ export const fullPace: Pace = {
   starts: 3,
   memberAdds: 500,
   changes: 50,
+  changeSeconds: 60,
   cycles: 100_000,
 };
 
@@ -39,6 +42,7 @@ export const quickPace: Pace = {
   starts: 1,
   memberAdds: 20,
   changes: 10,
+  changeSeconds: 3,
   cycles: 2000,
 };
 

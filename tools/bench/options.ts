@@ -8,7 +8,7 @@ export const usage = `Usage: npm run bench -- [options]
   --rounds N        rounds of every measurement (default 5)
   --only a,b        only these measurements: 1k, 10m, conn, tls, h2, static-1k, cached-1k, static-10m,
                     640rps, 2400rps, 9600rps, idle, start, workers, members, locations, changes,
-                    pick-METHOD (pick-round-robin, pick-hash, …)
+                    change-rate, pick-METHOD (pick-round-robin, pick-hash, …)
   --servers a,b     the servers to measure (default srv,nginx,haproxy; there is nginx-sendfile as well)
   --ours NAME       put another server in the place of srv; "--ours nginx" measures nginx against itself,
                     which shows how far two equal servers lie apart on this machine

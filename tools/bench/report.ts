@@ -60,7 +60,16 @@ function resultSection(run: Run, result: Result): string {
   if (skipped !== undefined) return `${heading}\n\nNot measured: ${skipped}.`;
   const servers = serversOf(result);
   const faults = servers.flatMap((server) => faultsOf(result, server).map((fault) => `- INVALID: ${server}: ${fault}`));
-  return [heading, figuresTable(run, result, servers), ...(faults.length > 0 ? [faults.join('\n')] : [])].join('\n\n');
+  const tables = [figuresTable(run, result, servers), ...servers.flatMap((server) => breakdownTable(result, server))];
+  return [heading, ...tables, ...(faults.length > 0 ? [faults.join('\n')] : [])].join('\n\n');
+}
+
+function breakdownTable(result: Result, server: string): string[] {
+  const { breakdown } = result.scenario;
+  if (breakdown === undefined) return [];
+  const cell = (row: string, { key, digits }: Column): string => showSpread(figureSpread(result, server, `${row} ${key}`), digits);
+  const rows = breakdown.rows.map((row) => [row, ...breakdown.columns.map((column) => cell(row, column))]);
+  return [table([breakdown.title, ...breakdown.columns.map(columnHead)], rows)];
 }
 
 function figuresTable(run: Run, result: Result, servers: readonly string[]): string {

@@ -10,6 +10,14 @@ export interface Column {
   readonly digits: number;
 }
 
+/** Figures that a measurement gives for each of several things; the key of each is `row key`. */
+export interface Breakdown {
+  /** What the rows are. */
+  readonly title: string;
+  readonly rows: readonly string[];
+  readonly columns: readonly Column[];
+}
+
 /** By the key of their columns. */
 export type Figures = Readonly<Record<string, number>>;
 
@@ -21,6 +29,8 @@ export interface Scenario {
   /** How it is measured, for the report. */
   readonly how: string;
   readonly columns: readonly Column[];
+  /** Shown in a table of its own. */
+  readonly breakdown?: Breakdown;
   /** Key of the column whose ratio to nginx is shown. */
   readonly compared?: string;
   /** All servers run side by side and are loaded in turn: a machine whose speed changes from one moment to the next changes all alike. */

@@ -54,11 +54,20 @@ function threadsOf(pid: number): readonly string[] {
  * does not matter where two readings are compared.
  */
 export function residentBytes(pid: number): number {
+  return bytesOf(pid, /^Rss:\s+(\d+) kB/m);
+}
+
+/** The same with pages that several processes share counted once. */
+export function proportionalBytes(pid: number): number {
+  return bytesOf(pid, /^Pss:\s+(\d+) kB/m);
+}
+
+function bytesOf(pid: number, line: RegExp): number {
   let kilobytes = 0;
   for (const stat of processTree(pid)) {
     // smaps_rollup counts pages; VmRSS of /proc/PID/status is kept per thread and may lag behind.
     const rollup = readProc(`/proc/${stat.pid}/smaps_rollup`);
-    kilobytes += Number(/^Rss:\s+(\d+) kB/m.exec(rollup ?? '')?.[1] ?? 0);
+    kilobytes += Number(line.exec(rollup ?? '')?.[1] ?? 0);
   }
   return kilobytes * 1024;
 }

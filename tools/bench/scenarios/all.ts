@@ -1,4 +1,5 @@
 import type { Scenario } from '../scenario.js';
+import { changeRateScenario } from './change-rate.js';
 import { changesScenario } from './changes.js';
 import { idleScenario } from './idle.js';
 import { locationsScenario } from './locations.js';
@@ -19,5 +20,6 @@ export const allScenarios: readonly Scenario[] = [
   membersScenario,
   locationsScenario,
   changesScenario,
+  changeRateScenario,
   ...pickScenarios,
 ];

@@ -18,11 +18,12 @@ const remove = (path: string, body: object): ChangeCall => ({ method: 'PUT', pat
  * Every kind of change of the API, each the continuation of the one before: what is added is changed, and then removed.
  * @param port that the servers listen on
  * @param run names of one run are not those of another
+ * @param place nor are addresses of members: 0 to 127
  */
-export function changeKinds(port: number, run: string): readonly ChangeKind[] {
+export function changeKinds(port: number, run: string, place = 0): readonly ChangeKind[] {
   const addr_port = `127.0.0.1:${port}`;
   const members = '/upstream_api/http/upstreams/u0/servers';
-  const address = (index: number): string => `127.200.${index >> 8}.${index & 255}:${run.length}`;
+  const address = (index: number): string => `127.${128 + place}.${index >> 8}.${index & 255}:${run.length}`;
   const location = (index: number) => ({ addr_port, server_name: 's0.bench', location_rule: '=', location_name: `/${run}${index}` });
   const server = (index: number) => ({ addr_port, server_name: `${run}${index}.bench` });
   const upstream = (index: number) => ({ upstream_name: `${run}${index}` });

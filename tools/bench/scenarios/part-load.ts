@@ -1,9 +1,7 @@
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import type { Lab } from '../lab.js';
 import { load } from '../load.js';
 import type { PacedReport } from '../paced-client.js';
-import type { Started } from '../processes.js';
+import { PacedLoad } from '../paced-load.js';
 import { type RunningSite, withSite } from '../running-site.js';
 import type { Figures, Scenario } from '../scenario.js';
 import { median } from '../statistics.js';
@@ -35,7 +33,7 @@ export const partLoadScenarios: readonly Scenario[] = [640, 2400, 9600].map((rat
   obstacle: () => undefined,
   measure: (lab, server, faults, turns) =>
     withSite(lab, server, {}, faults, async (site) => {
-      const client = startClient(lab, site, rate);
+      const client = new PacedLoad(lab, site.port, rate, CONNECTIONS);
       try {
         await turns.take(() => warmUp(lab, site));
         await turns.take(() => paced(client, site, lab.pace.warmUpSeconds));
@@ -46,7 +44,7 @@ export const partLoadScenarios: readonly Scenario[] = [640, 2400, 9600].map((rat
         for (const { failed } of parts) if (failed > 0) faults.push(`${failed} connections failed`);
         return figures(parts);
       } finally {
-        await lab.processes.stop(client, 'SIGKILL');
+        await client.stop();
       }
     }),
 }));
@@ -58,16 +56,9 @@ async function warmUp(lab: Lab, site: RunningSite): Promise<void> {
   await load(lab, shape);
 }
 
-function startClient(lab: Lab, site: RunningSite, rate: number): Started {
-  const program = fileURLToPath(new URL('../paced-client.js', import.meta.url));
-  const args = [site.port, rate, CONNECTIONS].map(String);
-  return lab.processes.start([process.execPath, program, ...args], { cores: lab.cores.load, ipc: true });
-}
-
-async function paced(client: Started, site: RunningSite, seconds: number): Promise<Part> {
+async function paced(client: PacedLoad, site: RunningSite, seconds: number): Promise<Part> {
   const before = runTime(site.process.pid);
-  client.child.send(seconds);
-  const [report] = (await once(client.child, 'message')) as [PacedReport];
+  const report = await client.run(seconds);
   return { ...report, cpu: runTime(site.process.pid) - before };
 }
 
