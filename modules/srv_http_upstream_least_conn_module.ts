@@ -4,7 +4,7 @@ import { directive } from '../core/module/spec.js';
 
 const directives = {
   least_conn: directive({
-    in: ['upstream', 'stream upstream'],
+    in: ['upstream'],
     doc: 'Sends requests to the server with the fewest active requests for its weight; of equal ones in turn, by weight.',
   }),
 };

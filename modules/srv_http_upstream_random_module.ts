@@ -1,12 +1,12 @@
 import { choice, optional, param } from '../core/module/args.js';
 import type { BalancingMethod, UpstreamScope } from '../core/module/balancer.js';
-import { byRequests, byTime, RandomOne, RandomTwo, type LoadOf } from '../core/module/balancing/random.js';
+import { byRequests, byTime, randomMethod, type LoadOf } from '../core/module/balancing/random.js';
 import { httpModule } from '../core/module/manifest.js';
 import { directive, type ConfValue } from '../core/module/spec.js';
 
 const directives = {
   random: directive({
-    in: ['upstream', 'stream upstream'],
+    in: ['upstream'],
     args: {
       two: optional(choice('two')),
       method: optional(choice('least_conn', 'least_time')),
@@ -28,12 +28,7 @@ export class RandomMethod {
     if (random === undefined) return undefined;
     if (random.two === undefined && random.least_time !== undefined)
       return scope.fail(`invalid parameter "least_time=${random.least_time}"`, 'random', 'random two least_time=header');
-    const loadOf = loadFor(random);
-    return {
-      backup: false,
-      slowStart: false,
-      create: (upstream) => (random.two === undefined ? new RandomOne(upstream) : new RandomTwo(upstream, loadOf)),
-    };
+    return randomMethod(random.two !== undefined, loadFor(random));
   }
 }
 

@@ -12,6 +12,7 @@ export class FakePeer implements UpstreamPeer {
   backup = false;
   effectiveWeight = 1;
   active = 0;
+  connectTime = 0;
   headerTime = 0;
   responseTime = 0;
   isUsable = true;

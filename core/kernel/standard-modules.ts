@@ -47,5 +47,9 @@ export const STANDARD_MODULES: readonly string[] = [
   'srv_stream_log_module',
   'srv_stream_ssl_module',
   'srv_stream_upstream_module',
+  'srv_stream_upstream_hash_module',
+  'srv_stream_upstream_least_conn_module',
+  'srv_stream_upstream_least_time_module',
+  'srv_stream_upstream_random_module',
   'srv_stream_proxy_module',
 ];

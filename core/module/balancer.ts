@@ -25,7 +25,8 @@ export interface UpstreamPeer {
   readonly effectiveWeight: number;
   /** Requests on it now, of all workers. */
   readonly active: number;
-  /** Moving averages over all workers, in milliseconds: to the head of the response, and to its end. */
+  /** Moving averages over all workers, in milliseconds: to a connection (of sessions alone), to the head of the response or the first byte, and to the end. */
+  readonly connectTime: number;
   readonly headerTime: number;
   readonly responseTime: number;
   /** False while it is down, draining, has `max_conns` requests, or waits for its `fail_timeout`. */
@@ -85,10 +86,10 @@ export interface BalancedUpstream {
 export interface BalancingMethod {
   /**
    * `turns` (default): smooth weighted round robin. `load`: the fewest active requests for the weight, of all workers; ties in turn.
-   * `header_time`, `response_time`: the least product of {@link UpstreamPeer.headerTime} or responseTime and active requests, one more than
-   * there are, for the weight; each 64th request goes to any member, so that its time stays known.
+   * `connect_time`, `header_time`, `response_time`: the least product of {@link UpstreamPeer.connectTime}, headerTime or responseTime and active
+   * requests, one more than there are, for the weight; each 64th request goes to any member, so that its time stays known.
    */
-  readonly order?: 'turns' | 'load' | 'header_time' | 'response_time';
+  readonly order?: 'turns' | 'load' | 'connect_time' | 'header_time' | 'response_time';
   /** By time: as long as nothing has come back from a member with requests on it, it is as slow as that. */
   readonly inflight?: boolean;
   /** The member follows from the request and the usable members alone, as with a hash: an explanation asks a balancer of its own for it. */

@@ -290,7 +290,8 @@ export interface PeerView {
   readonly downstart: number;
   /** When it was last chosen (epoch ms, 0: never). */
   readonly selected: number;
-  /** Moving averages, ms. */
+  /** Moving averages, ms: to a connection (of sessions alone), to the head or the first byte, to the end. */
+  readonly connectTime: number;
   readonly headerTime: number;
   readonly responseTime: number;
 }

@@ -1,7 +1,8 @@
 import { Zone } from '../zone/zone.js';
 import type { Address } from '../module/address.js';
 import type { MemberParameters } from './peer.js';
-import { Upstream, type UpstreamOptions } from './upstream.js';
+import { Upstream } from './upstream.js';
+import type { UpstreamOptions } from './upstream-options.js';
 import { UpstreamMemory } from './upstream-memory.js';
 
 /** Those of a `server` line that says none. */

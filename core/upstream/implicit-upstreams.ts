@@ -5,7 +5,8 @@ import type { NameResolver } from '../net/dns/resolution.js';
 import type { HostLookup } from './host-lookup.js';
 import { implicitUpstream } from './implicit-upstream.js';
 import { NotResolved, ResolvedUpstreams } from './resolved-upstreams.js';
-import type { Upstream, UpstreamOptions } from './upstream.js';
+import type { Upstream } from './upstream.js';
+import type { UpstreamOptions } from './upstream-options.js';
 
 /** How many are remembered, and how long what a name meant is believed, in milliseconds. */
 const LIMIT = 1024;

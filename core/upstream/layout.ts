@@ -12,6 +12,8 @@ export const enum F {
   received,
   downtime,
   downstart,
+  /** Averages in milliseconds: to a connection (of sessions), to the head or the first byte, to the end. */
+  connectTime,
   headerTime,
   responseTime,
   selected,
@@ -133,20 +135,31 @@ export const enum Order {
   turns = 0,
   /** Fewest active requests for its weight. */
   load,
-  /** Least time to the header, or to the end of responses, times active requests, for its weight. */
+  /** Least time to a connection, to the header or first byte, or to the end of responses, times active requests, for its weight. */
+  connectTime,
   headerTime,
   responseTime,
   /** The same, where requests that are not over count. */
+  connectInflight,
   headerInflight,
   responseInflight,
 }
 
-const ORDERS = [Order.turns, Order.load, Order.headerTime, Order.responseTime, Order.headerInflight, Order.responseInflight] as const;
+const ORDERS = [
+  Order.turns,
+  Order.load,
+  Order.connectTime,
+  Order.headerTime,
+  Order.responseTime,
+  Order.connectInflight,
+  Order.headerInflight,
+  Order.responseInflight,
+] as const;
 
 /** The order that a word of a zone names. */
 export const orderOf = (word: number): Order => ORDERS[word] ?? Order.turns;
 
-export const isInflight = (order: Order): boolean => order === Order.headerInflight || order === Order.responseInflight;
+export const isInflight = (order: Order): boolean => order >= Order.connectInflight;
 
 /** An entry of a heap by load: numbers. */
 export const enum HeapF {

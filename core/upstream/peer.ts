@@ -107,6 +107,10 @@ export class Peer implements UpstreamPeer {
     return this.#word(W.active);
   }
 
+  get connectTime(): number {
+    return this.#home.memory.zone.f64[numberOf(this.offset) + F.connectTime]!;
+  }
+
   get headerTime(): number {
     return this.#home.memory.zone.f64[numberOf(this.offset) + F.headerTime]!;
   }

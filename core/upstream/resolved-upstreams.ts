@@ -1,7 +1,8 @@
 import type { AddressRecord, NameResolver, Resolution } from '../net/dns/resolution.js';
 import { notResolved } from '../net/dns/resolve-error.js';
 import { implicitUpstream } from './implicit-upstream.js';
-import type { Upstream, UpstreamOptions } from './upstream.js';
+import type { Upstream } from './upstream.js';
+import type { UpstreamOptions } from './upstream-options.js';
 
 /** A name has no address. The message is the line of the error log. */
 export class NotResolved extends Error {}

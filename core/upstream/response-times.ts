@@ -34,8 +34,7 @@ export class ResponseTimes {
     const { u32, f64 } = this.zone;
     const words = wordOf(record);
     const order = this.#order;
-    const isHeader = order === Order.headerTime || order === Order.headerInflight;
-    let time = f64[numberOf(record) + (isHeader ? F.headerTime : F.responseTime)]!;
+    let time = f64[numberOf(record) + timeOf(order)]!;
     if (isInflight(order) && u32[words + W.active] !== 0) time = Math.max(time, (now - u32[words + W.since]!) >>> 0);
     const rounded = Math.min(Math.max(Math.round(time), 1), LONGEST);
     if (u32[words + W.measured] === rounded) return false;
@@ -53,4 +52,10 @@ export class ResponseTimes {
     const count = ++this.zone.u32[this.head + RotationW.choices]!;
     return count % PROBE_EVERY === 0 && size > 0 ? (count / PROBE_EVERY) % size : -1;
   }
+}
+
+/** The average that an order goes by. */
+function timeOf(order: Order): F {
+  if (order === Order.responseTime || order === Order.responseInflight) return F.responseTime;
+  return order === Order.headerTime || order === Order.headerInflight ? F.headerTime : F.connectTime;
 }

@@ -18,6 +18,7 @@ export interface Figures {
   downtime: number;
   downstart: number;
   selected: number;
+  connectTime: number;
   headerTime: number;
   responseTime: number;
 }
@@ -37,6 +38,11 @@ export class Tally {
     if (kind >= 1 && kind <= 5) f64[numbers + F.responses + kind - 1]!++;
     this.#average(numbers + F.headerTime, headerMs);
     this.#countCode(record, status);
+  }
+
+  /** A session has come so far. @param average which of the times it is */
+  timed(record: number, average: F, ms: number): void {
+    this.#average(numberOf(record) + average, ms);
   }
 
   /** The exchange is over. */
@@ -87,6 +93,7 @@ export class Tally {
       downtime: f64[numbers + F.downtime]! + (downstart === 0 ? 0 : Math.max(now - downstart, 0)),
       downstart,
       selected: f64[numbers + F.selected]!,
+      connectTime: f64[numbers + F.connectTime]!,
       headerTime: f64[numbers + F.headerTime]!,
       responseTime: f64[numbers + F.responseTime]!,
     };
@@ -98,7 +105,7 @@ export class Tally {
     const words = wordOf(record);
     const numbers = numberOf(record);
     f64.fill(0, numbers + F.responses, numbers + F.downstart);
-    f64.fill(0, numbers + F.headerTime, numbers + F.requests + 1);
+    f64.fill(0, numbers + F.connectTime, numbers + F.requests + 1);
     if (f64[numbers + F.downstart] !== 0) f64[numbers + F.downstart] = now;
     u32[words + W.failed] = 0;
     u32[words + W.unavail] = 0;

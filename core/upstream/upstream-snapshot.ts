@@ -131,6 +131,7 @@ const NO_FIGURES = {
   downtime: 0,
   downstart: 0,
   selected: 0,
+  connectTime: 0,
   headerTime: 0,
   responseTime: 0,
 } as const;

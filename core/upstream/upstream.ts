@@ -1,8 +1,6 @@
 import type { HttpRequest } from '../module/http.js';
 import type { PeerState } from '../module/services.js';
 import type { StreamSession } from '../module/stream.js';
-import type { Clock } from '../net/clock.js';
-import type { TimerWheel } from '../net/timers.js';
 import { Attempts } from './attempts.js';
 import type { ClaimableUpstream } from './balanced-members.js';
 import { ModuleBalancer, type ChosenMethod } from './balancer.js';
@@ -10,15 +8,16 @@ import { Choice } from './choice.js';
 import { formatAddress } from '../module/address.js';
 import type { UpstreamMemory } from './upstream-memory.js';
 import { foundText } from './discovery/found-address.js';
-import { KeepalivePool, type KeepaliveSettings } from './keepalive.js';
-import { F, Flag, Order, W } from './layout.js';
+import { KeepalivePool } from './keepalive.js';
+import { F, Flag, W } from './layout.js';
 import { MemberBindings } from './member-bindings.js';
 import { stateOf } from './member-state.js';
-import type { MemberWatch } from './member-watch.js';
 import { Peer, type Member, type PeerHome } from './peer.js';
 import { RequestQueue, type QueuedUpstream, type QueueSettings } from './request-queue.js';
 import { inPieces } from './in-pieces.js';
+import { orderFor } from './method-order.js';
 import { nextPeer } from './round-robin.js';
+import type { UpstreamOptions } from './upstream-options.js';
 import { numberOf, wordOf } from '../zone/offsets.js';
 
 /** Half of a change: nothing of it is in force yet. Exactly one of the two is called, and neither throws. */
@@ -38,22 +37,6 @@ const GRACE = 60_000;
 
 /** The zone of an upstream has no room for a member. */
 export class ZoneFull extends Error {}
-
-export interface UpstreamOptions {
-  readonly clock: Clock;
-  /** Absent: idle connections are only closed when one looks for them. */
-  readonly timers?: TimerWheel;
-  /** 0-based number of this worker; -1 in a thread that carries no traffic. */
-  readonly worker: number;
-  /** Whether this thread changes the upstream's memory. True for memory of its own. */
-  readonly owner: boolean;
-  readonly keepalive: KeepaliveSettings;
-  /** A member failed so often that it gets no requests for its fail_timeout. */
-  readonly onUnavailable: (peer: Peer, upstream: Upstream) => void;
-  /** The balancer of a module has thrown. */
-  readonly onBalancerError?: (module: string, error: unknown, upstream: Upstream) => void;
-  readonly watch?: MemberWatch;
-}
 
 /**
  * An upstream in one thread: chooses members and keeps account of what becomes of the requests.
@@ -220,6 +203,14 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
     if (peer.picked === 0) return;
     this.memory.enter(this.options.clock.now);
     this.memory.tally.answered(peer.offset, status, headerMs);
+    this.memory.leave();
+  }
+
+  /** A session has come so far. @param average which of the times it is @param ms since the attempt began */
+  timed(peer: Peer, average: F.connectTime | F.headerTime, ms: number): void {
+    if (peer.picked === 0) return;
+    this.memory.enter(this.options.clock.now);
+    this.memory.tally.timed(peer.offset, average, ms);
     this.memory.leave();
   }
 
@@ -483,11 +474,4 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
 function textFor({ found, resolved, address }: Member): string | undefined {
   if (found !== undefined) return foundText(found);
   return resolved ? formatAddress(address) : undefined;
-}
-
-function orderFor(method: ChosenMethod | undefined): Order {
-  const isInflight = method?.inflight === true;
-  if (method?.order === 'header_time') return isInflight ? Order.headerInflight : Order.headerTime;
-  if (method?.order === 'response_time') return isInflight ? Order.responseInflight : Order.responseTime;
-  return method?.order === 'load' ? Order.load : Order.turns;
 }

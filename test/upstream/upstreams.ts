@@ -1,6 +1,7 @@
 import { Clock } from '../../core/net/clock.js';
 import { Choice } from '../../core/upstream/choice.js';
-import { Upstream, type UpstreamOptions } from '../../core/upstream/upstream.js';
+import { Upstream } from '../../core/upstream/upstream.js';
+import type { UpstreamOptions } from '../../core/upstream/upstream-options.js';
 import { UpstreamMemory } from '../../core/upstream/upstream-memory.js';
 import { DEFAULT_KEEPALIVE } from '../../core/upstream/keepalive.js';
 import type { Member, Peer } from '../../core/upstream/peer.js';

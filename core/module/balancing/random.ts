@@ -1,4 +1,4 @@
-import type { BalancedUpstream, Balancer, Pick, UpstreamPeer } from '../balancer.js';
+import type { BalancedUpstream, Balancer, BalancingMethod, Pick, UpstreamPeer } from '../balancer.js';
 
 /** Random members that were not usable, after which the next one in turn is taken. */
 const TRIES = 20;
@@ -15,8 +15,17 @@ export const byTime =
   (peer) =>
     (peer.active + 1) * Math.max(timeOf(peer), 1);
 
+/** `random [two]`. */
+export function randomMethod(two: boolean, loadOf: LoadOf): BalancingMethod {
+  return {
+    backup: false,
+    slowStart: false,
+    create: (upstream) => (two ? new RandomTwo(upstream, loadOf) : new RandomOne(upstream)),
+  };
+}
+
 /** A random member, by weight. */
-export class RandomOne implements Balancer {
+class RandomOne implements Balancer {
   constructor(private readonly upstream: BalancedUpstream) {}
 
   propose(pick: Pick): UpstreamPeer | undefined {
@@ -25,7 +34,7 @@ export class RandomOne implements Balancer {
 }
 
 /** Of two random members the one with less load for its weight. */
-export class RandomTwo implements Balancer {
+class RandomTwo implements Balancer {
   constructor(
     private readonly upstream: BalancedUpstream,
     private readonly loadOf: LoadOf,

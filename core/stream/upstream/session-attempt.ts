@@ -1,5 +1,6 @@
 import type { Clock } from '../../net/clock.js';
 import type { PeerConnection } from '../../net/peer-connection.js';
+import { F } from '../../upstream/layout.js';
 import type { Peer } from '../../upstream/peer.js';
 import type { Upstream } from '../../upstream/upstream.js';
 import type { SessionAttemptFacts } from '../session/upstream-trace.js';
@@ -32,8 +33,16 @@ export class SessionAttempt implements SessionAttemptFacts {
     return this.clock.now - this.#startedAt;
   }
 
+  connected(): void {
+    this.connectTime = this.elapsed;
+    if (this.peer !== undefined) this.upstream.timed(this.peer, F.connectTime, this.connectTime);
+  }
+
   onReceived(length: number): void {
-    if (this.received === 0) this.firstByteTime = this.elapsed;
+    if (this.received === 0) {
+      this.firstByteTime = this.elapsed;
+      if (this.peer !== undefined) this.upstream.timed(this.peer, F.headerTime, this.firstByteTime);
+    }
     this.received += length;
   }
 

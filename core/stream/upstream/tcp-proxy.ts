@@ -42,7 +42,7 @@ export class TcpProxy implements SessionOwner, PeerUser {
     const connection = attempt?.connection;
     if (attempt === undefined || connection === undefined) return;
     session.context.timers.disarm(connection);
-    attempt.connectTime = attempt.elapsed;
+    attempt.connected();
     if (route.plan.keepAlive) connection.socket.setKeepAlive(true);
     const relay = new TcpRelay(session, client, connection, attempt, route.settingsFor(session));
     if (route.plan.proxyProtocol && route.tls === undefined) relay.introduce(proxyHeaderLine(session.connection));

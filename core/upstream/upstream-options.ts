@@ -1,0 +1,22 @@
+import type { Clock } from '../net/clock.js';
+import type { TimerWheel } from '../net/timers.js';
+import type { KeepaliveSettings } from './keepalive.js';
+import type { MemberWatch } from './member-watch.js';
+import type { Peer } from './peer.js';
+import type { Upstream } from './upstream.js';
+
+export interface UpstreamOptions {
+  readonly clock: Clock;
+  /** Absent: idle connections are only closed when one looks for them. */
+  readonly timers?: TimerWheel;
+  /** 0-based number of this worker; -1 in a thread that carries no traffic. */
+  readonly worker: number;
+  /** Whether this thread changes the upstream's memory. True for memory of its own. */
+  readonly owner: boolean;
+  readonly keepalive: KeepaliveSettings;
+  /** A member failed so often that it gets no requests for its fail_timeout. */
+  readonly onUnavailable: (peer: Peer, upstream: Upstream) => void;
+  /** The balancer of a module has thrown. */
+  readonly onBalancerError?: (module: string, error: unknown, upstream: Upstream) => void;
+  readonly watch?: MemberWatch;
+}
