@@ -126,7 +126,7 @@ export class UdpRelay implements FlowReceiver, UdpPeerUser, SessionOwner, Timed 
 
   #relay(): void {
     const { current } = this.#attempts;
-    if (current !== undefined) current.connectTime = current.elapsed;
+    current?.connected();
     this.#isRelaying = true;
     this.#touch();
     for (const bytes of this.client.takeHeld(this)) {
