@@ -160,6 +160,13 @@ test('addresses of a family that could not be looked up stay', async (t) => {
   names.set('a.test', ['10.0.0.2'], [4]);
   await names.pass(1000);
   t.deepEqual(addresses(node), ['10.0.0.2:80', '[2001:db8::1]:80']);
+  t.deepEqual(names.log, ['a.test could not be resolved (2: Server failure): no IPv6 addresses, which "ipv6=off" does not ask for']);
+  // A server that always fails for IPv6 is asked no more seldom for that.
+  for (const last of [3, 4, 5, 6]) {
+    names.set('a.test', [`10.0.0.${last}`], [4]);
+    await names.pass(1000);
+    t.true(addresses(node).includes(`10.0.0.${last}:80`));
+  }
 });
 
 test('a service has the ports, weights and ranks of its records', async (t) => {

@@ -11,7 +11,7 @@ import type { NumberedAddress } from './found-address.js';
 import { AddressMemory, type AddressStore } from './kept-addresses.js';
 import { FollowedLine } from './followed-line.js';
 import { changeOfLine, type LineChange } from './line-change.js';
-import { resolverOf } from './name-query.js';
+import { resolverOf, type ResolverChoice } from './name-query.js';
 import { PreparedLine } from './prepared-line.js';
 
 /** How the master brings what it has found into force. */
@@ -102,20 +102,26 @@ export class DiscoveredMembers {
     const choice = directive && resolverOf(directive, tree.parentOf(id));
     const before = this.#lines.get(id) ?? NO_LINES;
     const lines = new Map<number, FollowedLine>();
-    for (const [lineId, { key, query }] of block.names) {
-      if (choice === undefined || query === undefined) continue;
-      const target = `${choice.key} ${query.kind} ${query.name} ${query.port}`;
-      const known = before.get(lineId);
-      if (known?.target === target) lines.set(lineId, known);
-      else {
-        const next = known?.nextIndex ?? this.#memory.get(this.#placeOf(block.name), key)?.next ?? 1;
-        const line = new FollowedLine(id, lineId, key, block.name, target, next, (replied) => this.#look(replied));
-        line.use = this.options.discovery.use(query, choice, line);
-        lines.set(lineId, line);
-      }
+    const changed: FollowedLine[] = [];
+    if (choice === undefined) return this.#replace(id, lines);
+    for (const entry of block.names.values()) {
+      const known = before.get(entry.directive.id);
+      const line = known?.hasTarget(entry, choice.key) === true ? known : this.#begin(block, entry, choice, known);
+      lines.set(line.id, line);
+      if (line === known && line.entry === entry) continue;
+      line.entry = entry;
+      changed.push(line);
     }
     this.#replace(id, lines);
-    for (const line of lines.values()) this.#look(line);
+    for (const line of changed) this.#look(line);
+  }
+
+  /** @param before the line of before, with another name or resolver */
+  #begin(block: UpstreamBlock, entry: ServerEntry, choice: ResolverChoice, before: FollowedLine | undefined): FollowedLine {
+    const next = before?.nextIndex ?? this.#memory.get(this.#placeOf(block.name), entry.key)?.next ?? 1;
+    const line = new FollowedLine(entry, block.directive.id, block.name, choice.key, next, (replied) => this.#look(replied));
+    if (entry.query !== undefined) line.use = this.options.discovery.use(entry.query, choice, line);
+    return line;
   }
 
   /** Follows these lines of a block instead of those of before. */
@@ -126,7 +132,7 @@ export class DiscoveredMembers {
     for (const line of before.values()) {
       if (lines.get(line.id) === line) continue;
       this.#release(line);
-      if (!lines.has(line.id)) this.#memory.set(this.#placeOf(line.upstream), line.key, undefined);
+      if (!lines.has(line.id)) this.#memory.set(this.#placeOf(line.upstream), line.entry.key, undefined);
     }
   }
 
@@ -142,12 +148,10 @@ export class DiscoveredMembers {
   }
 
   /** What has to happen to the members of a line. Undefined: nothing, or its addresses are not known. */
-  #changeOf({ block: id, id: lineId, use }: FollowedLine, nextIndex: () => number): LineChange | undefined {
-    const block = this.options.blocks.get(id);
-    const entry = block?.names.get(lineId);
+  #changeOf({ block, id, entry, use }: FollowedLine, nextIndex: () => number): LineChange | undefined {
+    const server = this.options.blocks.get(block)?.servers.get(id);
     const addresses = use?.addresses;
-    if (entry === undefined || addresses === undefined) return undefined;
-    return changeOfLine(entry, block?.servers.get(lineId)?.peers ?? [], addresses, nextIndex);
+    return server && addresses && changeOfLine(entry, server.peers, addresses, nextIndex);
   }
 
   #plan(): void {
@@ -180,12 +184,9 @@ export class DiscoveredMembers {
     for (const line of changed) this.#keep(line);
   }
 
-  #keep(line: FollowedLine): void {
-    const block = this.options.blocks.get(line.block);
-    const name = block?.names.get(line.id)?.query?.name;
-    if (name === undefined) return;
-    const addresses = numbered(block?.servers.get(line.id)?.peers ?? []);
-    this.#memory.set(this.#placeOf(line.upstream), line.key, { name, next: line.nextIndex, addresses });
+  #keep({ block, id, entry: { key, query }, upstream, nextIndex: next }: FollowedLine): void {
+    const addresses = numbered(this.options.blocks.get(block)?.servers.get(id)?.peers ?? []);
+    if (query !== undefined) this.#memory.set(this.#placeOf(upstream), key, { name: query.name, next, addresses });
   }
 
   #placeOf(upstream: string): string {
@@ -195,10 +196,9 @@ export class DiscoveredMembers {
   #prepare(line: FollowedLine): PreparedLine | undefined {
     const block = this.options.blocks.get(line.block);
     const server = block?.servers.get(line.id);
-    const entry = block?.names.get(line.id);
-    if (block === undefined || server === undefined || entry === undefined) return undefined;
+    if (block === undefined || server === undefined) return undefined;
     const change = this.#changeOf(line, () => line.takeIndex(server.peers));
-    return change && PreparedLine.make({ ...this.options, line, block, server, entry }, change);
+    return change && PreparedLine.make({ ...this.options, line, block, server }, change);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Peer } from '../peer.js';
+import type { ServerEntry } from '../server-line.js';
 import type { NameUse } from './discovery.js';
 import type { NameFollower } from './watched-name.js';
 
@@ -13,22 +14,30 @@ export class FollowedLine implements NameFollower {
   isFull = false;
 
   /**
+   * @param entry the line as it is in force
    * @param block id of the `upstream` block
-   * @param id of the line
-   * @param key its lasting identity
    * @param upstream name of the upstream
-   * @param target what is looked up, and how
+   * @param resolver key of the resolver
    * @param next number of the next new address
    */
   constructor(
+    public entry: ServerEntry,
     readonly block: number,
-    readonly id: number,
-    readonly key: number,
     readonly upstream: string,
-    readonly target: string,
+    readonly resolver: string,
     private next: number,
     private readonly onReply: (line: FollowedLine) => void,
   ) {}
+
+  get id(): number {
+    return this.entry.directive.id;
+  }
+
+  /** Whether another line is looked up in the same way, through this resolver. */
+  hasTarget({ query }: ServerEntry, resolver: string): boolean {
+    const own = this.entry.query;
+    return resolver === this.resolver && query?.kind === own?.kind && query?.name === own?.name && query?.port === own?.port;
+  }
 
   replied(): void {
     this.onReply(this);

@@ -28,8 +28,10 @@ export class NameWatch<R> {
   settled = false;
   /** {@link records} are what the name has; false while no name server has said so. */
   known = false;
-  /** Why the last lookup failed. */
+  /** Why the last lookup failed, or failed for one address family. */
   error: ResolveErrorCode | undefined = undefined;
+  /** The address family that it failed for alone. */
+  missing: 4 | 6 | undefined = undefined;
   /** Until the next lookup. Milliseconds. */
   delay = 0;
   /** Lookups in a row that name servers failed to reply to. */
@@ -43,6 +45,7 @@ export class NameWatch<R> {
   take(reply: Resolution<R>, now: number): void {
     this.settled = true;
     this.error = reply.error;
+    this.missing = undefined;
     if (reply.error === undefined) this.#found(reply.records, reply.ttl);
     else if (reply.records.length > 0) this.#foundPart(reply);
     else if (reply.error === 'nxdomain') this.#missing(reply.ttl, now);
@@ -57,17 +60,15 @@ export class NameWatch<R> {
     this.delay = this.#jittered(bounded(ttl * 1000));
   }
 
-  /** One of the two address families could not be found: its last records stay. */
-  #foundPart({ records, families }: Resolution<R>): void {
+  /** One of the two address families could not be found: its last records stay. Some name servers fail for IPv6 whatever the name is. */
+  #foundPart({ records, families, ttl }: Resolution<R>): void {
     const { familyOf } = this.options;
     const kept = this.records.filter((record) => {
       const family = familyOf(record);
       return family !== undefined && !families.includes(family);
     });
-    this.records = [...records, ...kept];
-    this.known = true;
-    this.#missingSince = undefined;
-    this.#failed();
+    this.#found([...records, ...kept], ttl);
+    this.missing = families.includes(4) ? 6 : 4;
   }
 
   #missing(ttl: number, now: number): void {

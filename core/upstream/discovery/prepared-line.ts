@@ -1,6 +1,5 @@
 import type { Log } from '../../module/services.js';
 import type { Peer } from '../peer.js';
-import type { ServerEntry } from '../server-line.js';
 import type { MemberWatch } from '../member-watch.js';
 import { ZoneFull, type PreparedMember } from '../upstream.js';
 import type { ServerInForce, UpstreamBlock } from '../upstream-block.js';
@@ -15,7 +14,6 @@ interface Place {
   readonly line: FollowedLine;
   readonly block: UpstreamBlock;
   readonly server: ServerInForce;
-  readonly entry: ServerEntry;
   readonly log: Pick<Log, 'write'>;
   readonly watch: MemberWatch | undefined;
 }
@@ -74,11 +72,12 @@ export class PreparedLine {
 
   /** In force in every worker. */
   committed(): void {
-    const { block, entry, watch } = this.place;
-    const reason = `resolved from "${entry.name}"`;
+    const { block, watch, line } = this.place;
+    const { name } = line.entry;
+    const reason = `resolved from "${name}"`;
     for (const { peer } of this.added) watch?.discovered?.(peer, block.upstream, { type: 'added', reason });
     for (const peer of this.removed)
-      watch?.discovered?.(peer, block.upstream, { type: 'removed', reason: `"${entry.name}" does not have the address any more` });
+      watch?.discovered?.(peer, block.upstream, { type: 'removed', reason: `"${name}" does not have the address any more` });
     block.upstream.reap();
   }
 }

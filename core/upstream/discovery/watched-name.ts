@@ -88,11 +88,15 @@ export class WatchedName<R> {
 
   /** Once for each reason, not for each lookup. */
   #report(before: string | undefined): void {
-    const { error, records } = this.#watch;
+    const { error } = this.#watch;
     if (error === before) return;
     const { log } = this.watching;
     if (error === undefined) return log.write('notice', `${this.title} is resolved again`);
-    const kept = records.length > 0 ? ', its last addresses stay in use' : '';
-    log.write('error', `${notResolved(this.title, error)}${kept}`);
+    log.write('error', `${notResolved(this.title, error)}${effectOf(this.#watch)}`);
   }
+}
+
+function effectOf({ records, missing }: Pick<NameWatch<unknown>, 'records' | 'missing'>): string {
+  if (missing !== undefined) return `: no IPv${missing} addresses, which "ipv${missing}=off" does not ask for`;
+  return records.length > 0 ? ', its last addresses stay in use' : '';
 }
