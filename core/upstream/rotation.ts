@@ -1,4 +1,5 @@
 import type { Zone } from '../zone/zone.js';
+import { isWithin } from './elapsed.js';
 import { F, Flag, Home, Order, orderOf, RotationF, RotationW, UNIT, W, WeightClass } from './layout.js';
 import { LoadHeap } from './load-heap.js';
 import { insertBetween, unlink } from './record-list.js';
@@ -248,8 +249,11 @@ export class Rotation {
   /** A member was chosen: begins a new window for counting failures, in which a member that failed too often has this one trial. */
   beginTrial(record: number, now: number): void {
     const { u32, f64 } = this.zone;
-    if (now - f64[numberOf(record) + F.checked]! <= u32[wordOf(record) + W.failTimeout]!) return;
-    f64[numberOf(record) + F.checked] = now;
+    const numbers = numberOf(record);
+    if (isWithin(u32[wordOf(record) + W.failTimeout]!, f64[numbers + F.checked]!, now)) return;
+    f64[numbers + F.checked] = now;
+    // Where the clock was set back, the last failure lies ahead, and no success would come after it.
+    if (f64[numbers + F.accessed]! >= now) f64[numbers + F.accessed] = now - 1;
     if (u32[wordOf(record) + W.fails] !== 0) this.settle(record, now);
   }
 
@@ -299,7 +303,11 @@ export class Rotation {
     const maxConns = u32[words + W.maxConns]!;
     if (maxConns !== 0 && u32[words + W.active]! >= maxConns) return Home.none;
     const maxFails = u32[words + W.maxFails]!;
-    if (maxFails !== 0 && u32[words + W.fails]! >= maxFails && now - f64[numberOf(record) + F.checked]! <= u32[words + W.failTimeout]!)
+    if (
+      maxFails !== 0 &&
+      u32[words + W.fails]! >= maxFails &&
+      isWithin(u32[words + W.failTimeout]!, f64[numberOf(record) + F.checked]!, now)
+    )
       return Home.resting;
     if (this.order !== Order.turns) return Home.heap;
     return u32[words + W.effective]! < u32[words + W.weight]! ? Home.suspect : Home.weightClass;

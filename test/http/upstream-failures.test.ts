@@ -53,6 +53,56 @@ test('max_fails=0 never rests, and a member that is alone neither', async (t) =>
   t.is(alone.connections, 3);
 });
 
+/** What a member does, by the path of the request; the other paths are statuses. */
+const DEEDS: Readonly<Record<string, string>> = { closes: '', hangs: 'hangs', nonsense: 'NONSENSE\r\n\r\n' };
+const COUNTED = [
+  // As in nginx these count whatever proxy_next_upstream says.
+  ['off', 'closes', 'counts'],
+  ['off', 'hangs', 'counts'],
+  ['off', 'nonsense', 'counts'],
+  ['error', 'closes', 'counts'],
+  ['timeout', 'hangs', 'counts'],
+  ['invalid_header', 'nonsense', 'counts'],
+  ['error timeout', '500', 'does not'],
+  ['off', '503', 'does not'],
+  ...[500, 502, 503, 504, 429].map((status) => [`http_${status}`, String(status), 'counts'] as const),
+  ...[403, 404].map((status) => [`http_${status}`, String(status), 'does not'] as const),
+  ['non_idempotent http_503', '503', 'counts'],
+  ['http_500', '404', 'does not'],
+  ['error', '200', 'does not'],
+] as const;
+
+test('what counts as a failure of a member', async (t) => {
+  const first = await rawBackend(t, (socket) =>
+    socket.once('data', (chunk) => {
+      const deed = /^\w+ \/\d+\/(\w+)/.exec(chunk.toString('latin1'))?.[1] ?? '';
+      const text = DEEDS[deed] ?? `HTTP/1.1 ${deed} X\r\nContent-Length: 5\r\n\r\nfirst`;
+      if (text !== 'hangs') socket.end(text);
+    }),
+  );
+  const second = await httpBackend(t, (_, response) => response.end('second'));
+  const upstreams = COUNTED.map(
+    (_, at) => `upstream u${at} { server 127.0.0.1:${first.port} fail_timeout=1h; server 127.0.0.1:${second.port} backup; }`,
+  );
+  const locations = COUNTED.map(
+    ([next], at) => `location /${at}/ { proxy_pass http://u${at}; proxy_read_timeout 500ms; proxy_next_upstream ${next}; }`,
+  );
+  const srv = await startSrv(
+    t,
+    `events {} http { ${upstreams.join('\n')} server { listen 127.0.0.1:%%PORT_web%%; ${locations.join('\n')} } }`,
+  );
+  const verdicts = COUNTED.map(async ([next, deed], at) => {
+    const method = next.startsWith('non_idempotent') ? 'POST' : 'GET';
+    await get(srv.port('web'), `/${at}/${deed}`, { method });
+    const { body } = await get(srv.port('web'), `/${at}/200`);
+    return `${next}: ${deed} ${body === 'second' ? 'counts' : 'does not'}`;
+  });
+  t.deepEqual(
+    await Promise.all(verdicts),
+    COUNTED.map(([next, deed, verdict]) => `${next}: ${deed} ${verdict}`),
+  );
+});
+
 test('backups stand in when no other is left, and nobody when they fail too', async (t) => {
   const backup = await httpBackend(t, (_, response) => response.end('backup'));
   const srv = await startSrv(

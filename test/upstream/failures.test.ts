@@ -93,3 +93,51 @@ test('many failed members are found again, whichever of them has rested enough',
   clock.now += 11;
   t.is(upstream.pick()?.id, 151);
 });
+
+/** What a step of the time of day does to a member that has failed, and to one that has not. */
+for (const step of [-3_600_000, 3_600_000]) {
+  test(`a clock that is set ${step < 0 ? 'back' : 'forward'} by an hour takes no member out for longer than its fail_timeout`, (t) => {
+    const { upstream, clock, unavailable } = upstreamOf([member(1, { failTimeout: 1000 }), member(2, { failTimeout: 1000 })]);
+    const served = (): number[] => {
+      const ids = Array.from({ length: 6 }, () => {
+        const peer = upstream.pick()!;
+        upstream.free(peer, false);
+        return peer.id;
+      });
+      return [...new Set(ids)].toSorted((a, b) => a - b);
+    };
+    upstream.free(upstream.pick()!, true);
+    t.deepEqual(unavailable, [1]);
+    clock.now += step;
+    clock.now += 1001;
+    t.deepEqual(served(), [1, 2]);
+    t.is(upstream.memory.tally.read(upstream.peer(1)!.offset, clock.now).downstart, 0, 'a success after the step counts');
+    // Failures are counted as before.
+    upstream.free(claimed(upstream, 2), true);
+    t.deepEqual(unavailable, [1, 2]);
+    t.deepEqual(served(), [1]);
+    clock.now += 1001;
+    t.deepEqual(served(), [1, 2]);
+  });
+}
+
+test('a member that fails every other time is unavailable only if it fails max_fails times within fail_timeout', (t) => {
+  const { upstream, clock, unavailable } = upstreamOf([member(1, { maxFails: 3, failTimeout: 1000 }), member(2)]);
+  for (let round = 0; round < 20; round++) {
+    upstream.free(claimed(upstream, 1), round % 2 === 0);
+    clock.now += 1100;
+  }
+  t.deepEqual(unavailable, []);
+  for (let round = 0; round < 20 && unavailable.length === 0; round++) {
+    upstream.free(claimed(upstream, 1), round % 2 === 0);
+    clock.now += 100;
+  }
+  t.deepEqual(unavailable, [1]);
+});
+
+/** The member of this id, with a request on it. */
+function claimed(upstream: ReturnType<typeof upstreamOf>['upstream'], id: number): Peer {
+  const peer = upstream.peer(id)!;
+  if (!upstream.claim(peer)) throw new Error(`member ${id} cannot be had`);
+  return peer;
+}
