@@ -129,6 +129,11 @@ export const ERROR_CODES = {
     meaning: 'The upstream has no member with this id or address.',
     remedy: 'GET the members; ids of removed members are not reused.',
   },
+  HealthCheckNotFound: {
+    status: 404,
+    meaning: 'The upstream has no health check of this type.',
+    remedy: 'GET the list of health checks; PUT adds one.',
+  },
   VersionNotFound: {
     status: 404,
     meaning: 'The history does not have this version.',

@@ -113,10 +113,9 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
     onUnavailable: (peer, upstream) =>
       log.write('warn', `upstream server temporarily disabled: "${peer.member.name}" in upstream "${upstream.name}"`),
     onBalancerError: (module, error, upstream) =>
-      log.write(
-        'error',
-        `${module}: balancer of upstream "${upstream.name}" failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
-      ),
+      log.write('error', `${module}: balancer of upstream "${upstream.name}" failed: ${causeOf(error)}`),
+    onCheckerError: (module, error, upstream) =>
+      log.write('error', `${module}: health checker of upstream "${upstream.name}" failed: ${causeOf(error)}`),
   };
   const upstreams = new UpstreamSet(upstreamOptions);
   const streamUpstreams = new UpstreamSet({
@@ -185,6 +184,8 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
     requestsOf: (number) => figures.requestsOf(number),
   };
 }
+
+const causeOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error));
 
 function explainerOf(instance: Instance, http: HttpEngine, context: HttpContext): Explainer {
   return new HttpExplainer(context, {

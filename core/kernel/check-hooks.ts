@@ -5,7 +5,7 @@ import type { ModuleKind } from '../module/manifest.js';
 import { ManifestError, type ManifestErrors } from './manifest-error.js';
 
 /** What the HTTP engine calls: also of modules of the control plane, which has one. */
-const HTTP_HOOKS = ['compile', 'compileServer', 'compileTls', 'compileVariables', 'balancer', 'affinity'];
+const HTTP_HOOKS = ['compile', 'compileServer', 'compileTls', 'compileVariables', 'balancer', 'affinity', 'health'];
 /** What the stream engine calls of its modules. */
 const STREAM_HOOKS = ['compile', 'compileTls', 'compileVariables', 'balancer'];
 /** What srv calls. */

@@ -4,7 +4,7 @@ import type { LimitedCall } from './call-limit.js';
 /** The methods of a module's object that the server calls. */
 export type ModuleHooks = Pick<
   HttpModule & Lifecycle,
-  'start' | 'stop' | 'compile' | 'compileServer' | 'compileTls' | 'compileVariables' | 'balancer' | 'affinity'
+  'start' | 'stop' | 'compile' | 'compileServer' | 'compileTls' | 'compileVariables' | 'balancer' | 'affinity' | 'health'
 >;
 
 /** The hooks of an object, each of them called through `limit`. */
@@ -13,7 +13,7 @@ export function limitedHooks(instance: ModuleHooks, limit: LimitedCall): ModuleH
     <A extends readonly unknown[], R>(method: (...args: A) => R) =>
     (...args: A): R =>
       limit(() => method.apply(instance, args as never));
-  const { start, stop, compile, compileServer, compileTls, compileVariables, balancer, affinity } = instance;
+  const { start, stop, compile, compileServer, compileTls, compileVariables, balancer, affinity, health } = instance;
   return {
     ...(start && { start: limited(start) }),
     ...(stop && { stop: limited(stop) }),
@@ -23,5 +23,6 @@ export function limitedHooks(instance: ModuleHooks, limit: LimitedCall): ModuleH
     ...(compileVariables && { compileVariables: limited(compileVariables) }),
     ...(balancer && { balancer: limited(balancer) }),
     ...(affinity && { affinity: limited(affinity) }),
+    ...(health && { health: limited(health) }),
   };
 }

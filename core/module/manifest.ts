@@ -5,6 +5,7 @@ import { injectable } from 'tsyringe';
 import type { HttpRequest, Phase, Scope, HttpHandlers, VariableGetter, VariablePrefix } from './http.js';
 import type { Affinity } from './affinity.js';
 import type { BalancingMethod, UpstreamScope } from './balancer.js';
+import type { HealthPlan } from './health.js';
 import type { Setting } from './setting.js';
 import type { ArgContext, Directives } from './spec.js';
 import type { StreamHandlers, StreamPhase, StreamScope, StreamSession, StreamVariable, StreamVariablePrefix } from './stream.js';
@@ -131,6 +132,11 @@ export interface HttpModule extends Lifecycle {
   balancer?(scope: UpstreamScope): BalancingMethod | undefined;
   /** As {@link balancer}: what binds clients to members, over the method of the upstream. */
   affinity?(scope: UpstreamScope): Affinity | undefined;
+  /**
+   * Called once for each `upstream` block, whatever its directives are: how its members are checked. The first module that returns something
+   * decides.
+   */
+  health?(scope: UpstreamScope): HealthPlan | undefined;
   /** Variables that need the module's services. Same form as in the manifest. */
   readonly variables?: Readonly<Record<string, VariableGetter>>;
   /** Families of variables: `{ http_: rest => request => … }`. */

@@ -5,6 +5,7 @@
 import type { ApiAccessSettings } from './api-access.js';
 import type { ActionContext, Call, Preconditions } from './control.js';
 import type { ExplainNotes } from './explain.js';
+import type { HealthFigures } from './health.js';
 import type { ErrorBody, Handler, HttpHandlers, HttpRequest, Result, Scope, Template } from './http.js';
 import type { WorkerStatistics } from './server-status.js';
 import type { StreamSession } from './stream.js';
@@ -285,7 +286,8 @@ export interface PeerView {
   /** Failed attempts, and how often it became unavailable. */
   readonly fails: number;
   readonly unavail: number;
-  /** Milliseconds it was unavailable, and since when it is (epoch ms, 0: it is not). */
+  readonly health: HealthFigures;
+  /** Milliseconds it was unavailable, unhealthy or not checked yet, and since when it is (epoch ms, 0: it is not). */
   readonly downtime: number;
   readonly downstart: number;
   /** When it was last chosen (epoch ms, 0: never). */

@@ -8,6 +8,7 @@ import { upstreamBlockDirectives, type UpstreamConf } from '../module/upstream.j
 import { prepareAll } from './prepare-all.js';
 import { assertSupported, checkServers, prepareServers } from './server-changes.js';
 import type { LineContext } from './server-line.js';
+import type { ChosenHealth } from './member-checks.js';
 import { isSameMethod, type Methods } from './methods.js';
 import { keepaliveOf, UpstreamBlock, type BlockOptions } from './upstream-block.js';
 import type { PreparedMethod } from './upstream.js';
@@ -100,11 +101,12 @@ export class BlockChanges {
     const choice = await this.#choiceOf(directive);
     const name = directive.args[0]?.text ?? '';
     const conf = READER.read({ context: this.options.engine.context, block: directive.block }, undefined, this.context.args);
+    const health = this.methods.health.of(directive);
     const known = this.inForce.blocks.get(directive.id);
-    if (known !== undefined && known.name === name && known.livesIn(choice)) return this.#prepareKnown(known, directive, conf);
+    if (known !== undefined && known.name === name && known.livesIn(choice)) return this.#prepareKnown(known, directive, conf, health);
     if (known !== undefined) this.#retire(known);
     if (this.#isTaken(upstreamKey(name))) throw errorAt(directive, `duplicate upstream "${name}"`, directive.args[0]);
-    return this.#prepareNew(directive, conf, choice);
+    return this.#prepareNew(directive, conf, choice, health);
   }
 
   /** The zone of a block. @throws ConfigErrors if it, or the block as a whole, is wrong: with what is wrong with the block's lines */
@@ -120,7 +122,7 @@ export class BlockChanges {
     return choice;
   }
 
-  async #prepareKnown(block: UpstreamBlock, directive: Directive, conf: UpstreamConf): Promise<Prepared> {
+  async #prepareKnown(block: UpstreamBlock, directive: Directive, conf: UpstreamConf, health: ChosenHealth | undefined): Promise<Prepared> {
     const lines = new Set(block.servers.keys());
     for (const { id } of directive.block!.named('server')) {
       const line = this.change.after.byId(id);
@@ -136,6 +138,7 @@ export class BlockChanges {
       commit: () => {
         method?.commit();
         queue.commit();
+        block.upstream.checks?.configure(health);
         prepared.commit();
         block.directive = directive;
         block.upstream.keepalive.configure(keepaliveOf(conf));
@@ -156,11 +159,17 @@ export class BlockChanges {
   }
 
   /** Nobody finds the upstream before the change is in force, so its members may be so at once. */
-  async #prepareNew(directive: Directive, conf: UpstreamConf, choice: ZoneChoice | undefined): Promise<Prepared> {
+  async #prepareNew(
+    directive: Directive,
+    conf: UpstreamConf,
+    choice: ZoneChoice | undefined,
+    health: ChosenHealth | undefined,
+  ): Promise<Prepared> {
     const block = UpstreamBlock.create(directive, conf, choice, directive.block!.size, this.options);
     try {
       this.#prepareMethod(block, directive)?.commit();
       block.prepareQueue(conf).commit();
+      block.upstream.checks?.configure(health);
       const lines = [...directive.block!.named('server')].map(({ id }) => id);
       (await prepareServers(block, lines, this.change.after, this.context, false)).commit();
     } catch (error) {
@@ -171,6 +180,7 @@ export class BlockChanges {
     return {
       commit: () => {
         this.inForce.blocks.set(directive.id, block);
+        block.upstream.checks?.start();
       },
       abort: () => block.discard(),
     };

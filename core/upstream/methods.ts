@@ -1,14 +1,15 @@
 import { inspect } from 'node:util';
 import { ConfReader, ownDirectives } from '../config/conf.js';
-import { configErrorsOf, errorAt } from '../config/errors.js';
 import type { Change } from '../kernel/follower.js';
-import type { BalancingMethod, UpstreamScope } from '../module/balancer.js';
+import type { BalancingMethod } from '../module/balancer.js';
 import type { HttpModule } from '../module/manifest.js';
 import type { Directives } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
 import type { ChosenMethod } from './balancer.js';
+import { HealthPlans } from './health-plans.js';
 import type { ChosenAffinity } from './member-bindings.js';
 import type { UpstreamEngine } from './upstream-engine.js';
+import { called, scopeOf } from './upstream-scope.js';
 
 type Hooks = Pick<HttpModule, 'balancer' | 'affinity'>;
 
@@ -27,14 +28,16 @@ interface FoundMethod {
   readonly method: ChosenMethod;
 }
 
-/** The balancing methods that the modules of a configuration have. Made once for each set of modules. */
+/** The balancing methods and the health checks that the modules of a configuration have. Made once for each set of modules. */
 export class Methods {
+  readonly health: HealthPlans;
   readonly #modules: readonly MethodModule[];
 
   constructor(
     readonly modules: Change['modules'],
     private readonly engine: UpstreamEngine,
   ) {
+    this.health = new HealthPlans(modules, engine);
     this.#modules = Array.from(modules).flatMap(({ name, hooks, declaration }) => {
       const directives = declaration.manifest.directives ?? {};
       const names = Object.entries(directives).flatMap(([key, spec]) => (spec.in.includes(engine.context) ? [spec.name ?? key] : []));
@@ -71,7 +74,7 @@ export class Methods {
   #ask({ name, hooks, names, reader }: MethodModule, block: Directive, lines: readonly Directive[]): FoundMethod[] {
     const line = lines.findLast((candidate) => names.includes(candidate.name));
     if (line === undefined) return [];
-    const scope = this.#scopeOf(block, reader);
+    const scope = scopeOf(block, reader, this.modules, this.engine);
     const method = called('balancer', name, scope, () => {
       const given = hooks.balancer?.(scope) ?? undefined;
       assertMethod(given);
@@ -82,23 +85,9 @@ export class Methods {
 
   #askAffinity({ name, hooks, names, reader }: MethodModule, block: Directive, lines: readonly Directive[]): ChosenAffinity[] {
     if (hooks.affinity === undefined || !lines.some((line) => names.includes(line.name))) return [];
-    const scope = this.#scopeOf(block, reader);
+    const scope = scopeOf(block, reader, this.modules, this.engine);
     const affinity = called('affinity', name, scope, () => hooks.affinity?.(scope) ?? undefined);
     return affinity === undefined ? [] : [{ ...affinity, module: name }];
-  }
-
-  #scopeOf(block: Directive, reader: ConfReader<Directives>): UpstreamScope {
-    const conf = reader.read({ context: this.engine.context, block: block.block }, undefined, this.modules.argsOf(this.engine.name));
-    return { name: block.args[0]?.text ?? '', conf, directive: block, fail: failAt(block) };
-  }
-}
-
-function called<T>(hook: keyof Hooks, module: string, scope: UpstreamScope, call: () => T): T {
-  try {
-    return call();
-  } catch (error) {
-    if (configErrorsOf(error)) throw error;
-    throw errorAt(scope.directive, `"${hook}" of module "${module}" failed: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 
@@ -109,13 +98,6 @@ function assertMethod(method: unknown): void {
   if (typeof create === 'function' || (create === undefined && order !== undefined)) return;
   throw new TypeError(`it must return { create } or { order }, not ${inspect(method, { depth: 0 })}`);
 }
-
-const failAt =
-  (block: Directive): UpstreamScope['fail'] =>
-  (message, place, hint) => {
-    const line = place === undefined ? undefined : ownDirectives(block.block!, place)[0];
-    throw errorAt(line ?? block, message, undefined, hint);
-  };
 
 /** True if the method is the same: it follows from the very same lines. */
 export function isSameMethod(one: ChosenMethod | undefined, lines: readonly Directive[]): boolean {

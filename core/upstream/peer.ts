@@ -3,6 +3,7 @@ import { formatAddress, type Address } from '../module/address.js';
 import type { UpstreamPeer } from '../module/balancer.js';
 import { numberOf, wordOf } from '../zone/offsets.js';
 import type { MemberSettings, UpstreamMemory } from './upstream-memory.js';
+import type { CheckedMember } from './checked-member.js';
 import type { FoundAddress } from './discovery/found-address.js';
 import type { IdleEntry } from './idle-entry.js';
 import { SlowStart } from './slow-start.js';
@@ -50,6 +51,8 @@ export class Peer implements UpstreamPeer {
   readonly server: string;
   /** Idle connections to it in this thread, the one used last first. Kept by the pool. */
   idle: IdleEntry | undefined = undefined;
+  /** What its health checker knows of it. In the master only. */
+  checked: CheckedMember | undefined = undefined;
 
   #member: Member;
 

@@ -1,5 +1,5 @@
 import type { Zone } from '../zone/zone.js';
-import { CHUNK_BYTES, CHUNK_CODES, CHUNK_COUNTS, CODES_IN_CHUNK, F, W } from './layout.js';
+import { CHUNK_BYTES, CHUNK_CODES, CHUNK_COUNTS, CODES_IN_CHUNK, F, Flag, W } from './layout.js';
 import { numberOf, wordOf } from '../zone/offsets.js';
 
 /** How much a new value moves an average. */
@@ -68,6 +68,8 @@ export class Tally {
   available(record: number, now: number): void {
     const { u32, f64 } = this.zone;
     u32[wordOf(record) + W.fails] = 0;
+    // For its requests it is not available as long as a health check says so.
+    if ((u32[wordOf(record) + W.flags]! & (Flag.UNHEALTHY | Flag.CHECKING)) !== 0) return;
     const numbers = numberOf(record);
     const since = f64[numbers + F.downstart]!;
     if (since === 0) return;

@@ -20,33 +20,56 @@ export function* upstreamsOf(tree: Tree, engine: EngineName): Generator<Directiv
  * Goes by the operations alone, so that it costs what the change is. Only a change of the engine's block as a whole makes it look at every block.
  *
  * @param known the blocks in force, by id
+ * @param hasOtherModules all blocks are to be shown to them
  */
-export function touchedBy(change: Change, known: ReadonlyMap<number, { readonly directive: Directive }>, engine: EngineName): Touched {
-  const blocks = new Set<number>();
+export function touchedBy(
+  change: Change,
+  known: ReadonlyMap<number, { readonly directive: Directive }>,
+  engine: EngineName,
+  hasOtherModules = false,
+): Touched {
+  const all = (): Touched => everything(change.after, known, engine, hasOtherModules);
+  const blocks = new Set<number>(hasOtherModules ? known.keys() : []);
   const servers = new Map<number, Set<number>>();
   for (const operation of change.operations) {
-    if (operation.op === 'root') return everything(change.after, known, engine);
+    if (operation.op === 'root') return all();
     const id = 'directive' in operation ? operation.directive.id : operation.id;
     const name = 'directive' in operation ? operation.directive.name : change.before.byId(id)?.name;
-    if (name === engine) return everything(change.after, known, engine);
+    if (name === engine) return all();
     const parent = operation.op === 'add' ? operation.parent : (change.before.parentOf(id) ?? change.after.parentOf(id))?.id;
     if (known.has(id)) blocks.add(id);
     else if (parent !== undefined && known.has(parent)) {
       if (name !== 'server') blocks.add(parent);
       else servers.set(parent, (servers.get(parent) ?? new Set()).add(id));
     } else if (name === 'upstream' && isIn(engine, change.after, id)) blocks.add(id);
+    else {
+      const around = blockAround(change, parent, known);
+      if (around !== undefined) blocks.add(around);
+    }
   }
   for (const id of blocks) servers.delete(id);
   return { blocks, servers };
 }
 
-function everything(after: Tree, known: ReadonlyMap<number, { readonly directive: Directive }>, engine: EngineName): Touched {
+function everything(
+  after: Tree,
+  known: ReadonlyMap<number, { readonly directive: Directive }>,
+  engine: EngineName,
+  hasOtherModules: boolean,
+): Touched {
   const blocks = new Set(known.keys());
   for (const directive of upstreamsOf(after, engine)) {
-    if (known.get(directive.id)?.directive === directive) blocks.delete(directive.id);
+    if (!hasOtherModules && known.get(directive.id)?.directive === directive) blocks.delete(directive.id);
     else blocks.add(directive.id);
   }
   return { blocks, servers: new Map() };
+}
+
+/** The block that a directive is in deeper down: in a block of one of its lines. @param parent id of the directive around it */
+function blockAround({ before, after }: Change, parent: number | undefined, known: ReadonlyMap<number, unknown>): number | undefined {
+  if (parent === undefined) return undefined;
+  const path = after.byId(parent) === undefined ? before.pathOf(parent) : after.pathOf(parent);
+  return path.find(({ id }) => known.has(id))?.id;
 }
 
 function isIn(engine: EngineName, tree: Tree, id: number): boolean {

@@ -1,11 +1,15 @@
 import type { Zone } from '../zone/zone.js';
 import { F, Flag, UpstreamW, Home, type Order, MIN_WORKERS, UNIT, W, upstreamBytes, recordBytes } from './layout.js';
+import { isWithin } from './elapsed.js';
 import { MemberTable } from './member-table.js';
 import { QueueMemory } from './queue-memory.js';
 import { Rotation } from './rotation.js';
 import { SlowStart } from './slow-start.js';
 import { Tally } from './tally.js';
 import { numberOf, wordOf } from '../zone/offsets.js';
+
+/** A health check keeps requests from the member. */
+const HELD = Flag.UNHEALTHY | Flag.CHECKING;
 
 /** What of a member's parameters concerns all threads. Times in milliseconds. */
 export interface MemberSettings {
@@ -142,7 +146,7 @@ export class UpstreamMemory {
     const { u32 } = this.zone;
     u32[wordOf(record) + W.flags]! &= ~Flag.PENDING;
     u32[this.#words + UpstreamW.count]!++;
-    if (late) this.startSlowly(record, now);
+    if (late && (u32[wordOf(record) + W.flags]! & HELD) === 0) this.startSlowly(record, now);
     this.rotationOf(record).settle(record, now);
   }
 
@@ -221,13 +225,26 @@ export class UpstreamMemory {
     const tolerated = settings.maxFails === 0 || u32[words + W.fails]! < settings.maxFails;
     if (tolerated && f64[numberOf(record) + F.downstart] !== 0) this.recovered(record, now);
     // Fewer failures are tolerated now than it has had: it gets no requests from here on, and says so.
-    if (!tolerated && now - f64[numberOf(record) + F.checked]! <= settings.failTimeout) this.tally.unavailable(record, now);
+    if (!tolerated && isWithin(settings.failTimeout, f64[numberOf(record) + F.checked]!, now)) this.tally.unavailable(record, now);
     this.rotationOf(record).settle(record, now);
   }
 
-  /** A member that had failed too often works again, or is trusted again. */
+  /** What health checks say of a member. @param flag {@link Flag.UNHEALTHY}, {@link Flag.CHECKING}, 0: it may get requests */
+  turnHealth(record: number, flag: number, now: number): void {
+    const { u32, f64 } = this.zone;
+    const words = wordOf(record);
+    const before = u32[words + W.flags]! & HELD;
+    if (before === flag) return;
+    u32[words + W.flags] = (u32[words + W.flags]! & ~HELD) | flag;
+    if (flag === 0) this.recovered(record, now);
+    else if (f64[numberOf(record) + F.downstart] === 0) f64[numberOf(record) + F.downstart] = now;
+    this.rotationOf(record).settle(record, now);
+  }
+
+  /** A member that had failed too often, or was found unhealthy, works again, or is trusted again. */
   recovered(record: number, now: number): void {
-    if (this.zone.f64[numberOf(record) + F.downstart] !== 0) this.startSlowly(record, now);
+    const isHeld = (this.zone.u32[wordOf(record) + W.flags]! & HELD) !== 0;
+    if (!isHeld && this.zone.f64[numberOf(record) + F.downstart] !== 0) this.startSlowly(record, now);
     this.tally.available(record, now);
   }
 

@@ -18,5 +18,7 @@ export interface UpstreamOptions {
   readonly onUnavailable: (peer: Peer, upstream: Upstream) => void;
   /** The balancer of a module has thrown. */
   readonly onBalancerError?: (module: string, error: unknown, upstream: Upstream) => void;
+  /** The health checker of a module has thrown. */
+  readonly onCheckerError?: (module: string, error: unknown, upstream: Upstream) => void;
   readonly watch?: MemberWatch;
 }

@@ -2,6 +2,7 @@ import type { PeerView, QueueView, UpstreamView } from '../module/services.js';
 import type { Directive } from '../module/tree.js';
 import type { Clock } from '../net/clock.js';
 import type { Upstream } from './upstream.js';
+import { NO_CHECKS } from './checked-member.js';
 import { W } from './layout.js';
 import { stateOf } from './member-state.js';
 import type { Peer } from './peer.js';
@@ -81,6 +82,7 @@ export class UpstreamSnapshot implements UpstreamView {
       memory.enter(now);
       memory.tally.reset(peer.offset, now);
       memory.leave();
+      peer.checked?.reset();
     }
   }
 
@@ -109,6 +111,7 @@ export function viewOf(peer: Peer, { memory }: Upstream, now: number): PeerView 
     maxConns: member.settings.maxConns,
     state: stateOf(flags, figures.downstart),
     fails: failed,
+    health: peer.checked?.figures ?? NO_CHECKS,
     ...rest,
   };
 }
@@ -128,6 +131,7 @@ const NO_FIGURES = {
   received: 0,
   fails: 0,
   unavail: 0,
+  health: NO_CHECKS,
   downtime: 0,
   downstart: 0,
   selected: 0,

@@ -1,5 +1,4 @@
 import type { HttpRequest } from '../module/http.js';
-import type { PeerState } from '../module/services.js';
 import type { StreamSession } from '../module/stream.js';
 import { Attempts } from './attempts.js';
 import type { ClaimableUpstream } from './balanced-members.js';
@@ -11,14 +10,15 @@ import { foundText } from './discovery/found-address.js';
 import { KeepalivePool } from './keepalive.js';
 import { F, Flag, W } from './layout.js';
 import { MemberBindings } from './member-bindings.js';
-import { stateOf } from './member-state.js';
+import { MemberChecks } from './member-checks.js';
+import { MemberStates } from './member-states.js';
 import { Peer, type Member, type PeerHome } from './peer.js';
 import { RequestQueue, type QueuedUpstream, type QueueSettings } from './request-queue.js';
 import { inPieces } from './in-pieces.js';
 import { orderFor } from './method-order.js';
 import { nextPeer } from './round-robin.js';
 import type { UpstreamOptions } from './upstream-options.js';
-import { numberOf, wordOf } from '../zone/offsets.js';
+import { wordOf } from '../zone/offsets.js';
 
 /** Half of a change: nothing of it is in force yet. Exactly one of the two is called, and neither throws. */
 export interface PreparedMember {
@@ -35,6 +35,9 @@ export interface PreparedMethod extends Pick<PreparedMember, 'commit' | 'abort'>
 /** How long a request that began under an older configuration may choose members of an upstream that is not in the newer one. Milliseconds. */
 const GRACE = 60_000;
 
+/** Why the state of a member changes with its line. */
+const CHANGED = 'its settings were changed';
+
 /** The zone of an upstream has no room for a member. */
 export class ZoneFull extends Error {}
 
@@ -46,6 +49,9 @@ export class ZoneFull extends Error {}
  */
 export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
   readonly keepalive: KeepalivePool;
+  /** Undefined: this thread checks no members. */
+  readonly checks: MemberChecks | undefined;
+  readonly #states: MemberStates;
   readonly #peers = new Map<number, Peer>();
   /** By {@link Peer.slot}. */
   readonly #slots: (Peer | undefined)[] = [];
@@ -68,7 +74,8 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
   ) {
     this.keepalive = new KeepalivePool(options.keepalive, memory, options.worker, options.clock, options.timers);
     this.#attempts = new Attempts(memory, options.worker);
-    if (options.watch !== undefined) memory.tally.turned = [];
+    this.checks = this.#isMaster ? new MemberChecks(this, (...failure) => options.onCheckerError?.(...failure)) : undefined;
+    this.#states = new MemberStates(this, options.watch, this.#isMaster);
   }
 
   /** Whether this thread changes the upstream's memory. */
@@ -194,7 +201,7 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
     const disabled = this.#attempts.end(peer.offset, failed, now);
     memory.leave();
     if (disabled) this.options.onUnavailable(peer, this);
-    if (memory.tally.turned?.length) this.#tellTurned(failed ? reason : 'a request succeeded');
+    if (memory.tally.turned?.length) this.#states.tellTurned(failed ? reason : 'a request succeeded');
     this.#queue?.serve();
   }
 
@@ -252,6 +259,7 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
     return {
       peer,
       commit: () => {
+        this.checks?.added(peer);
         if (this.options.owner) this.#locked((now) => this.memory.link(peer.offset, now, late));
         this.#peers.set(peer.id, peer);
         if (peer.member.settings.down) this.#down++;
@@ -276,12 +284,14 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
     return {
       peer,
       commit: () => {
-        if (options.owner) this.#change(peer, () => this.#locked((now) => memory.change(peer.offset, member.settings, weightClass, now)));
+        if (options.owner)
+          this.#states.around(peer, CHANGED, () => this.#locked((now) => memory.change(peer.offset, member.settings, weightClass, now)));
         this.#down += Number(member.settings.down) - Number(peer.member.settings.down);
         peer.member = member;
         this.#balancer?.changed(peer);
         this.#bindings?.changed(peer);
         this.#queue?.serveSoon();
+        this.checks?.changed(peer);
       },
       abort: () => {
         if (options.owner) this.#locked(() => memory.cancel(member.settings, weightClass));
@@ -297,7 +307,7 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
         if (this.options.owner) {
           this.#locked((now) => this.memory.unlink(peer.offset, now));
           this.#freeSlots.push(peer.slot);
-          this.#tellTurned('no other member is left');
+          this.#states.tellTurned('no other member is left');
         }
         if (this.#isMaster) this.options.watch?.removed(peer, this);
         peer.removed = true;
@@ -307,6 +317,7 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
         }
         this.#balancer?.removed(peer);
         this.#bindings?.removed(peer);
+        this.checks?.removed(peer);
         this.keepalive.drop(peer);
       },
       abort: () => {},
@@ -368,6 +379,15 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
     });
   }
 
+  /**
+   * What health checks say of a member holds from now on, in all threads. Requests that it has go on. By the owner.
+   * @param flag {@link Flag.UNHEALTHY}, {@link Flag.CHECKING}, 0: it may get requests
+   * @param reason undefined: nobody is told
+   */
+  turnHealth(peer: Peer, flag: number, reason: string | undefined): void {
+    this.#states.around(peer, reason, () => this.#locked((now) => this.memory.turnHealth(peer.offset, flag, now)));
+  }
+
   /** Subtracts what a worker had under way when it died. By the owner. */
   dropWorker(worker: number): void {
     this.#locked((now) => this.memory.dropWorker(worker, now));
@@ -377,6 +397,7 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
   retire(): void {
     this.#lastPick = this.options.clock.now + GRACE;
     this.keepalive.close();
+    this.checks?.stop();
     if (this.#isMaster) for (const peer of this.peers) this.options.watch?.removed(peer, this);
   }
 
@@ -387,6 +408,7 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
 
   /** Gives the memory of an upstream back that was never in force. */
   discard(name: string): boolean {
+    this.checks?.stop();
     return this.#locked(() => this.memory.destroy(name));
   }
 
@@ -401,34 +423,6 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
   /** Carries no traffic, and makes the changes that all threads see. */
   get #isMaster(): boolean {
     return this.options.worker < 0;
-  }
-
-  #stateOf(peer: Peer): PeerState {
-    const { u32, f64 } = this.memory.zone;
-    return stateOf(u32[wordOf(peer.offset) + W.flags]!, f64[numberOf(peer.offset) + F.downstart]!);
-  }
-
-  /** Tells of the members that traffic has found unavailable, or available again. */
-  #tellTurned(reason: string): void {
-    const { memory, options } = this;
-    for (const record of memory.tally.turned?.splice(0) ?? []) {
-      const peer = this.peerAt(record);
-      if (peer === undefined) continue;
-      const state = this.#stateOf(peer);
-      // Of one that is down or drained this is not the state.
-      if (state === 'unavail') options.watch?.changed(peer, this, { before: 'up', state, reason });
-      else if (state === 'up') options.watch?.changed(peer, this, { before: 'unavail', state, reason });
-    }
-  }
-
-  /** Changes the settings of a member and tells what has become of its state. */
-  #change(peer: Peer, change: () => void): void {
-    const { memory, options } = this;
-    const before = this.#stateOf(peer);
-    change();
-    memory.tally.turned?.splice(0);
-    const state = this.#stateOf(peer);
-    if (state !== before && this.#isMaster) options.watch?.changed(peer, this, { before, state, reason: 'its settings were changed' });
   }
 
   #next(choice: Choice | undefined): Peer | undefined {

@@ -48,6 +48,8 @@ export interface UpstreamSetOptions {
   readonly onUnavailable: (peer: Peer, upstream: Upstream) => void;
   /** The balancer of a module has thrown. */
   readonly onBalancerError?: (module: string, error: unknown, upstream: Upstream) => void;
+  /** The health checker of a module has thrown. */
+  readonly onCheckerError?: (module: string, error: unknown, upstream: Upstream) => void;
   readonly watch?: MemberWatch | undefined;
   readonly lookup?: HostLookup;
   /** Looks up the names of servers with `resolve`. Master only. */
@@ -68,6 +70,7 @@ export class UpstreamSet extends Upstreams implements Follower {
   /** The names of the change that was refused last, and why. */
   #refused: { readonly names: ReadonlySet<string>; readonly error: unknown } | undefined;
   #tree: Tree = ConfigTree.empty;
+  #modules: Change['modules'] | undefined;
   /** Out of force, but requests are still on them. */
   #retired: UpstreamBlock[] = [];
   /** In force, and changed since their memory was last searched for what changes leave behind. */
@@ -90,6 +93,7 @@ export class UpstreamSet extends Upstreams implements Follower {
     timers,
     onUnavailable,
     onBalancerError,
+    onCheckerError,
     watch,
     lookup = systemLookup,
     discovery,
@@ -102,6 +106,7 @@ export class UpstreamSet extends Upstreams implements Follower {
       onUnavailable,
       ...(timers && { timers }),
       ...(onBalancerError && { onBalancerError }),
+      ...(onCheckerError && { onCheckerError }),
       ...(watch && { watch }),
     };
     this.#options = { engine, zones, owner: role !== 'worker', workers, upstream };
@@ -167,7 +172,8 @@ export class UpstreamSet extends Upstreams implements Follower {
   async prepare(change: Change): Promise<Prepared> {
     this.#refused = undefined;
     this.#reclaim();
-    const touched = touchedBy(change, this.#blocks, this.#engine.name);
+    const hasOtherModules = this.#modules !== undefined && this.#modules !== change.modules;
+    const touched = touchedBy(change, this.#blocks, this.#engine.name, hasOtherModules);
     const otherResolver = changesResolver(change);
     const parts: Prepared[] = [];
     const abort = (): void => {
@@ -187,6 +193,7 @@ export class UpstreamSet extends Upstreams implements Follower {
     const commit = (): void => {
       for (const part of parts) part.commit();
       this.#tree = change.after;
+      this.#modules = change.modules;
       this.#coming = undefined;
       const ids = [...touched.blocks, ...touched.servers.keys()];
       for (const id of ids) this.#markChanged(id);

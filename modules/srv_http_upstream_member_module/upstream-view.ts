@@ -1,3 +1,4 @@
+import type { HealthFigures } from '../../core/module/health.js';
 import type { UpstreamView, PeerView } from '../../core/module/services.js';
 
 /** An upstream as the API shows it, with the figures of all workers. */
@@ -33,14 +34,19 @@ function peerJson(peer: PeerView): Readonly<Record<string, unknown>> {
     received: peer.received,
     fails: peer.fails,
     unavail: peer.unavail,
-    // No checks are made in this version: these are true, and stay so until there are.
-    health_checks: { checks: 0, fails: 0, unhealthy: 0 },
+    health_checks: checksJson(peer.health),
     downtime: peer.downtime,
     ...(peer.downstart > 0 && { downstart: new Date(peer.downstart).toISOString() }),
     ...(peer.selected > 0 && { selected: new Date(peer.selected).toISOString() }),
     header_time: Math.round(peer.headerTime),
     response_time: Math.round(peer.responseTime),
   };
+}
+
+function checksJson({ checks, fails, unhealthy, lastAt, lastPassed, lastError }: HealthFigures): Readonly<Record<string, unknown>> {
+  if (checks === 0) return { checks, fails, unhealthy };
+  const lastTime = new Date(lastAt).toISOString();
+  return { checks, fails, unhealthy, last_passed: lastPassed, ...(lastError !== '' && { last_error: lastError }), last_at: lastTime };
 }
 
 function responses({ responses: classes, codes }: PeerView): Readonly<Record<string, unknown>> {

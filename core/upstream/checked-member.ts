@@ -1,0 +1,90 @@
+import type { CheckedPeer, HealthFigures, HealthState } from '../module/health.js';
+import { F, Flag, W } from './layout.js';
+import type { Peer } from './peer.js';
+import type { Upstream } from './upstream.js';
+import { numberOf, wordOf } from '../zone/offsets.js';
+
+/** Of a member that is not checked. */
+export const NO_CHECKS: HealthFigures = { checks: 0, fails: 0, unhealthy: 0, lastAt: 0, lastPassed: false, lastError: '' };
+
+export const HEALTH_FLAGS = {
+  up: 0,
+  checking: Flag.CHECKING,
+  unhealthy: Flag.UNHEALTHY,
+} as const satisfies Readonly<Record<HealthState, number>>;
+
+/** A member as its health checker sees it. In the master only. */
+export class CheckedMember implements CheckedPeer {
+  #figures = { ...NO_CHECKS };
+
+  constructor(
+    private readonly peer: Peer,
+    private readonly upstream: Upstream,
+  ) {}
+
+  get id(): number {
+    return this.peer.id;
+  }
+
+  get address(): Peer['address'] {
+    return this.peer.address;
+  }
+
+  get server(): string {
+    return this.peer.server;
+  }
+
+  get name(): string {
+    return this.peer.name;
+  }
+
+  get isDown(): boolean {
+    return this.peer.member.settings.down;
+  }
+
+  get health(): HealthState {
+    const flags = this.#word(W.flags);
+    return (flags & Flag.UNHEALTHY) !== 0 ? 'unhealthy' : (flags & Flag.CHECKING) !== 0 ? 'checking' : 'up';
+  }
+
+  get succeeded(): number {
+    return this.#number(F.requests) - this.#word(W.active) - this.#word(W.failed);
+  }
+
+  get selected(): number {
+    return this.#number(F.selected);
+  }
+
+  get figures(): HealthFigures {
+    return this.#figures;
+  }
+
+  count(error: string | undefined): void {
+    const figures = this.#figures;
+    figures.checks++;
+    figures.lastPassed = error === undefined;
+    figures.lastAt = Date.now();
+    if (error === undefined) return;
+    figures.fails++;
+    figures.lastError = error;
+  }
+
+  turn(state: HealthState, reason: string): void {
+    if (this.peer.removed || this.health === state) return;
+    if (state === 'unhealthy') this.#figures.unhealthy++;
+    this.upstream.turnHealth(this.peer, HEALTH_FLAGS[state], reason);
+  }
+
+  /** Sets the figures to zero. */
+  reset(): void {
+    this.#figures = { ...NO_CHECKS };
+  }
+
+  #word(word: W): number {
+    return this.upstream.memory.zone.u32[wordOf(this.peer.offset) + word]!;
+  }
+
+  #number(number: F): number {
+    return this.upstream.memory.zone.f64[numberOf(this.peer.offset) + number]!;
+  }
+}

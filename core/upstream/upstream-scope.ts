@@ -1,0 +1,36 @@
+import { ownDirectives, type ConfReader } from '../config/conf.js';
+import { configErrorsOf, errorAt } from '../config/errors.js';
+import type { Change } from '../kernel/follower.js';
+import type { UpstreamScope } from '../module/balancer.js';
+import type { HttpModule } from '../module/manifest.js';
+import type { Directives } from '../module/spec.js';
+import type { Directive } from '../module/tree.js';
+import type { UpstreamEngine } from './upstream-engine.js';
+
+/** An `upstream` block as a module is shown it. @param reader of the module's directives */
+export function scopeOf(
+  block: Directive,
+  reader: ConfReader<Directives>,
+  modules: Change['modules'],
+  { name, context }: UpstreamEngine,
+): UpstreamScope {
+  const conf = reader.read({ context, block: block.block }, undefined, modules.argsOf(name));
+  return { name: block.args[0]?.text ?? '', conf, directive: block, fail: failAt(block) };
+}
+
+/** Calls a hook of a module. What it throws, other than errors of the configuration, is one of the block. @throws ConfigError */
+export function called<T>(hook: keyof HttpModule, module: string, scope: UpstreamScope, call: () => T): T {
+  try {
+    return call();
+  } catch (error) {
+    if (configErrorsOf(error)) throw error;
+    throw errorAt(scope.directive, `"${hook}" of module "${module}" failed: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+const failAt =
+  (block: Directive): UpstreamScope['fail'] =>
+  (message, place, hint) => {
+    const line = place === undefined ? undefined : ownDirectives(block.block!, place)[0];
+    throw errorAt(line ?? block, message, undefined, hint);
+  };

@@ -1,0 +1,224 @@
+import type { UpstreamScope } from '../core/module/balancer.js';
+import {
+  action,
+  ApiError,
+  assertPreconditions,
+  dryRunReply,
+  route,
+  type ActionContext,
+  type Call,
+  type Reply,
+} from '../core/module/control.js';
+import type { HealthPlan } from '../core/module/health.js';
+import { controlModule, httpModule } from '../core/module/manifest.js';
+import { DataPlane, Log, Tasks, Transactions, Upstreams, type Applied, type Edit, type UpstreamView } from '../core/module/services.js';
+import type { Directive } from '../core/module/tree.js';
+import { readReply, writeReply, type Versioned } from '../core/module/versioned.js';
+import { checkText, invalid, shownCheck, type CheckJson } from './srv_http_health_check_module/check-json.js';
+import { CheckRunner } from './srv_http_health_check_module/check-runner.js';
+import { CHECK_TYPES, checkLineOf, type CheckType } from './srv_http_health_check_module/check-settings.js';
+import { compileChecks } from './srv_http_health_check_module/compile-checks.js';
+import { checkDirectives } from './srv_http_health_check_module/directives.js';
+import { Checkers } from './srv_http_health_check_module/checkers.js';
+import * as schemas from './srv_http_health_check_module/schemas.js';
+
+const NAME = 'srv_http_health_check_module';
+
+interface CheckParams {
+  readonly type: string;
+  readonly upstream: string;
+}
+interface WriteParams extends CheckParams {
+  readonly fields: CheckJson & Partial<CheckParams>;
+}
+
+/** A check as the API shows it. */
+type ShownCheck = CheckJson & CheckParams;
+
+/**
+ * Active health checks. They are made in the master, once a node, and are lines of `upstream` blocks: the API changes these. Its actions are
+ * the whole meaning of that API; the control half adds HTTP.
+ */
+@httpModule({ name: NAME, api: 1, directives: checkDirectives })
+export class HealthChecks {
+  readonly #runner: CheckRunner;
+  readonly #checkers: Checkers;
+
+  constructor(
+    private readonly upstreams: Upstreams,
+    private readonly transactions: Transactions,
+    tasks: Tasks,
+    log: Log,
+  ) {
+    this.#runner = new CheckRunner(tasks);
+    this.#checkers = new Checkers({ runner: this.#runner, log });
+  }
+
+  start(role: 'master' | 'worker' | 'control'): void {
+    if (role === 'master') this.#runner.schedule.start();
+  }
+
+  stop(): void {
+    this.#runner.schedule.stop();
+  }
+
+  health(scope: UpstreamScope<typeof checkDirectives>): HealthPlan {
+    const settings = compileChecks(scope, this.#runner);
+    const [line] = [...Object.values(CHECK_TYPES), 'health_check'].flatMap((name) => [...(scope.directive.block?.named(name) ?? [])]);
+    const [zone] = scope.directive.block?.named('zone') ?? [];
+    if (line !== undefined && zone === undefined)
+      scope.fail(`health checks need a "zone" in upstream "${scope.name}"`, line.name, `zone ${scope.name} 1m;`);
+    return { create: (upstream, former) => this.#checkers.create(upstream, former, settings) };
+  }
+
+  @action('hc.list')
+  list(): Versioned<readonly ShownCheck[]> {
+    const value = Array.from(this.upstreams.all()).flatMap((upstream) =>
+      TYPES.flatMap((type) => {
+        const line = checkLineOf(upstream.directive, type);
+        return line === undefined ? [] : [this.#shown(type, upstream.name, line)];
+      }),
+    );
+    return { value, version: String(this.transactions.version), diff: [] };
+  }
+
+  @action('hc.get')
+  get({ type, upstream }: CheckParams): Versioned<ShownCheck> {
+    const view = this.#upstream(upstream);
+    const known = typeOf(type);
+    return this.#check(known, view, []);
+  }
+
+  @action('hc.add')
+  add(params: WriteParams, context: ActionContext): Promise<Versioned> {
+    return this.#write(params, context, (line) => {
+      if (line !== undefined)
+        throw new ApiError(409, 'EntryExists', `upstream "${params.upstream}" has a health check of type "${params.type}"`);
+    });
+  }
+
+  @action('hc.put')
+  put(params: WriteParams, context: ActionContext): Promise<Versioned> {
+    return this.#write(params, context, () => undefined);
+  }
+
+  @action('hc.remove')
+  async remove({ type, upstream }: CheckParams, context: ActionContext): Promise<Applied> {
+    const known = typeOf(type);
+    return this.transactions.apply(() => {
+      const line = checkLineOf(this.#zoned(upstream).directive, known);
+      if (line === undefined) throw notFound(known, upstream);
+      assertPreconditions(context, () => this.transactions.versionOf(line));
+      return [{ op: 'remove', target: line }];
+    }, context);
+  }
+
+  async #write(
+    { type, upstream, fields }: WriteParams,
+    context: ActionContext,
+    assert: (line: Directive | undefined) => void,
+  ): Promise<Versioned> {
+    const known = typeOf(type);
+    const { type: sentType = type, upstream: sentName = upstream, ...json } = fields;
+    if (sentType !== type) throw invalid('/type', 'is read-only');
+    if (sentName !== upstream) throw invalid('/upstream', 'is read-only');
+    let isNew = false;
+    const applied = await this.transactions.apply((): Edit[] => {
+      const { directive } = this.#zoned(upstream);
+      const line = checkLineOf(directive, known);
+      assert(line);
+      assertPreconditions(context, () => line && this.transactions.versionOf(line));
+      isNew = line === undefined;
+      const text = checkText(known, json, line);
+      return [line === undefined ? { op: 'add', parent: directive, text } : { op: 'replace', target: line, text }];
+    }, context);
+    const [line] = applied.directives;
+    if (line === undefined) throw new Error('a change of a health check changed nothing');
+    const { name } = this.#upstream(upstream);
+    return {
+      value: { isNew, check: this.#shown(known, name, line) },
+      version: context.dryRun ? '' : this.transactions.versionOf(line),
+      diff: applied.diff,
+    };
+  }
+
+  #check(type: CheckType, { name, directive }: UpstreamView, diff: readonly string[]): Versioned<ShownCheck> {
+    const line = checkLineOf(directive, type);
+    if (line === undefined) throw notFound(type, name);
+    return { value: this.#shown(type, name, line), version: this.transactions.versionOf(line), diff };
+  }
+
+  #shown(type: CheckType, upstream: string, line: Directive): ShownCheck {
+    return { upstream, type, ...shownCheck(type, line) };
+  }
+
+  /** @throws ApiError 404 */
+  #upstream(name: string): UpstreamView {
+    const upstream = this.upstreams.get(name);
+    if (upstream === undefined) throw new ApiError(404, 'UpstreamNotFound', `upstream "${name}" not found`);
+    return upstream;
+  }
+
+  /** @throws ApiError 400, 404 */
+  #zoned(name: string): UpstreamView {
+    const upstream = this.#upstream(name);
+    if (upstream.zone === undefined)
+      throw new ApiError(400, 'UpstreamStatic', `upstream "${name}" cannot be checked: give it a zone in the configuration`);
+    return upstream;
+  }
+}
+
+const TYPES = Object.keys(CHECK_TYPES) as readonly CheckType[];
+
+/** @throws ApiError 404 */
+function typeOf(type: string): CheckType {
+  const known = TYPES.find((one) => one === type);
+  if (known === undefined) throw new ApiError(404, 'PathNotFound', `no type "${type}" of health checks: ${TYPES.join(', ')}`);
+  return known;
+}
+
+function notFound(type: string, upstream: string): ApiError {
+  return new ApiError(404, 'HealthCheckNotFound', `upstream "${upstream}" has no health check of type "${type}"`);
+}
+
+/** Health checks over HTTP: `/v1/hc`. */
+@controlModule({ name: NAME, api: 1, key: 'hc' })
+export class HealthCheckApi {
+  constructor(private readonly dataPlane: DataPlane) {}
+
+  @route('GET', '', schemas.listChecks)
+  async checks(call: Call): Promise<Reply> {
+    return readReply(await this.dataPlane.call<Versioned>('hc.list', {}, call));
+  }
+
+  @route('GET', '/:type/:upstream', schemas.getCheck)
+  async check(call: Call): Promise<Reply> {
+    return readReply(await this.dataPlane.call<Versioned>('hc.get', call.params, call));
+  }
+
+  @route('POST', '/:type/:upstream', schemas.addCheck)
+  add(call: Call<typeof schemas.addCheck>): Promise<Reply> {
+    return this.#write('hc.add', call);
+  }
+
+  @route('PUT', '/:type/:upstream', schemas.putCheck)
+  put(call: Call<typeof schemas.putCheck>): Promise<Reply> {
+    return this.#write('hc.put', call);
+  }
+
+  @route('DELETE', '/:type/:upstream', schemas.removeCheck)
+  async remove(call: Call): Promise<Reply> {
+    const { diff } = await this.dataPlane.call<Applied>('hc.remove', call.params, call);
+    return call.dryRun ? dryRunReply(diff) : { status: 204 };
+  }
+
+  async #write(action: string, { body, ...call }: Call<typeof schemas.addCheck> | Call<typeof schemas.putCheck>): Promise<Reply> {
+    const { value, ...written } = await this.dataPlane.call<Versioned<{ isNew: boolean; check: unknown }>>(
+      action,
+      { ...call.params, fields: body },
+      call,
+    );
+    const reply = writeReply(call, { ...written, value: value.check });
+    return call.dryRun || !value.isNew ? reply : { ...reply, status: 201 };
+  }
+}

@@ -1,0 +1,129 @@
+import { readFileSync } from 'node:fs';
+import type { SecureContext, SecureVersion } from 'node:tls';
+import type { UpstreamScope } from '../../core/module/balancer.js';
+import { certificatesIn } from '../../core/module/certificates.js';
+import { ArgError, type Conf } from '../../core/module/spec.js';
+import type { CheckSettings, HealthSettings } from './check-settings.js';
+import type { ProbeTls } from './connection.js';
+import { INLINE, type checkDirectives } from './directives.js';
+import { httpProber, type ResponseRules } from './http-probe.js';
+import { parseBody, parseBytes, parseExpectation, parseHeader, parseStatus } from './rules.js';
+import { tcpProber, type DataExchange } from './tcp-probe.js';
+import { udpProber } from './udp-probe.js';
+
+type CheckScope = UpstreamScope<typeof checkDirectives>;
+type CheckConf = Conf<typeof checkDirectives>;
+type Of<K extends keyof CheckConf> = NonNullable<CheckConf[K]>;
+type Ssl = Of<'health_check_tcp'>['block']['ssl'];
+type RuleLines = Pick<Of<'health_check_http'>['block'], 'status' | 'header' | 'body'>;
+
+/** Statuses that pass where nothing else is said. */
+const DEFAULT_STATUS = '200-399';
+
+/** The checks that the block of an upstream says. @param memory for reads @throws ConfigError */
+export function compileChecks(scope: CheckScope, memory: { readonly buffer: Buffer }): HealthSettings {
+  const { health_check_http: http, health_check_tcp: tcp, health_check_udp: udp, health_check: gate } = scope.conf;
+  const checks = [http && httpCheck(http, scope, memory.buffer), tcp && tcpCheck(tcp, scope, memory.buffer), udp && udpCheck(udp, scope)];
+  return {
+    checks: checks.filter((check) => check !== undefined),
+    isMandatory: gate?.mandatory ?? false,
+    isPersistent: gate?.persistent ?? false,
+  };
+}
+
+function httpCheck(line: Of<'health_check_http'>, scope: CheckScope, buffer: Buffer): CheckSettings {
+  const { uri, host = scope.name, ssl } = line.block;
+  const parts = parsed(scope, 'health_check_http', () => {
+    assertUri(uri);
+    assertHost(host);
+    return { uri, host, rules: compileRules(line.block), tls: tlsOf(ssl, host), buffer };
+  });
+  return { name: 'http', timing: line, probe: httpProber(parts) };
+}
+
+function tcpCheck(line: Of<'health_check_tcp'>, scope: CheckScope, buffer: Buffer): CheckSettings {
+  const tls = parsed(scope, 'health_check_tcp', () => tlsOf(line.block.ssl, scope.name));
+  return { name: 'tcp', timing: line, probe: tcpProber({ ...exchangeOf(line.block, scope, 'health_check_tcp'), tls, buffer }) };
+}
+
+function udpCheck(line: Of<'health_check_udp'>, scope: CheckScope): CheckSettings {
+  return { name: 'udp', timing: line, probe: udpProber(exchangeOf(line.block, scope, 'health_check_udp')) };
+}
+
+/** What responses have to be like. @throws ArgError */
+export function compileRules({ status, header, body }: RuleLines): ResponseRules {
+  return {
+    status: parseStatus(status?.rule.join(' ') ?? DEFAULT_STATUS),
+    headers: header.map(({ rule }) => parseHeader(rule.join(' '))),
+    body: body && parseBody(body.rule.join(' ')),
+  };
+}
+
+function exchangeOf({ send, expect }: Of<'health_check_udp'>['block'], scope: CheckScope, place: string): DataExchange {
+  return parsed(scope, place, () => ({
+    send: send && parseBytes(send.data),
+    expect: expect && parseExpectation(expect.data.join(' ')),
+  }));
+}
+
+/** @throws ArgError */
+export function assertUri(uri: string): void {
+  assertRequestText('uri', uri);
+  if (!uri.startsWith('/')) throw new ArgError(`invalid uri "${uri}"`, 'it must begin with "/"');
+}
+
+/** @throws ArgError */
+export function assertHost(host: string): void {
+  assertRequestText('host', host);
+}
+
+/** Text that cannot end its line of the request. @throws ArgError */
+function assertRequestText(what: string, text: string): void {
+  if (/[\0-\x20\x7f]/.test(text)) throw new ArgError(`invalid ${what} "${text}"`, 'no blanks and control characters');
+}
+
+/** @param name where the configuration has none @throws ArgError */
+function tlsOf(ssl: Ssl, name: string): ProbeTls | undefined {
+  if (ssl === undefined) return undefined;
+  const { server_name: serverName, verify, trusted_certificate: trusted, protocols } = ssl;
+  if (verify && trusted === '') throw new ArgError('no "trusted_certificate" for "verify"');
+  const ca = trusted === '' ? undefined : trustedIn(trusted);
+  let context: SecureContext | undefined;
+  return {
+    // Made when it is first needed: that takes milliseconds, and most threads never do.
+    get context() {
+      return (context ??= contextOf(protocols, ca));
+    },
+    name: serverName === '' ? name : serverName,
+    verifies: verify,
+  };
+}
+
+/** @throws ArgError */
+function trustedIn(trusted: string): string {
+  const isInline = trusted.startsWith(INLINE);
+  const what = isInline ? 'certificates' : `certificate "${trusted}"`;
+  try {
+    const pem = isInline ? trusted.slice(INLINE.length) : readFileSync(trusted, 'latin1');
+    if (certificatesIn(pem).length > 0) return pem;
+  } catch (error) {
+    throw new ArgError(`cannot load trusted ${what}: ${(error as Error).message}`);
+  }
+  throw new ArgError(`cannot load trusted ${what}: no certificate in PEM`);
+}
+
+function contextOf(protocols: string, ca: string | undefined): SecureContext {
+  const versions = protocols.split(' ').toSorted() as SecureVersion[];
+  const { createSecureContext } = process.getBuiltinModule('node:tls');
+  return createSecureContext({ ca: ca ?? [], minVersion: versions[0]!, maxVersion: versions.at(-1)! });
+}
+
+/** @param place the directive that errors name */
+function parsed<T>(scope: CheckScope, place: string, parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    if (error instanceof ArgError) return scope.fail(error.message, place, error.hint);
+    throw error;
+  }
+}

@@ -1,0 +1,119 @@
+import { connect, type Socket } from 'node:net';
+import type { SecureContext } from 'node:tls';
+import type { Address } from '../../core/module/address.js';
+import { systemErrorText } from '../../core/module/system-error.js';
+import { timedOut, type Failure } from './probe.js';
+
+/** How TLS is spoken with a member. */
+export interface ProbeTls {
+  readonly context: SecureContext;
+  /** Sent by SNI, and what the certificate has to be for. */
+  readonly name: string;
+  readonly verifies: boolean;
+}
+
+/** What all connections of one kind of check have in common. */
+export interface ConnectionOptions {
+  /** Undefined: no TLS. */
+  readonly tls: ProbeTls | undefined;
+  /** Memory that reads go to. */
+  readonly buffer: Buffer;
+}
+
+/** Descriptors and ports that this server has not enough of. */
+const OWN_ERRORS = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL', 'EAGAIN']);
+
+/** A connection for one check. */
+export abstract class Connection {
+  protected step = 'connecting to upstream';
+  readonly #socket: Socket;
+  #isOver = false;
+
+  constructor(
+    address: Address,
+    { tls, buffer }: ConnectionOptions,
+    private readonly done: (failure: Failure | undefined) => void,
+  ) {
+    const onread = {
+      buffer,
+      callback: (length: number): boolean => {
+        this.#read(buffer.subarray(0, length));
+        return true;
+      },
+    };
+    // The first flight leaves with the end of the handshake.
+    this.#socket = tls === undefined ? connect({ ...address, onread }) : secured(address, tls);
+    this.#socket.on(tls === undefined ? 'connect' : 'secureConnect', () => this.#opened());
+    if (tls !== undefined) {
+      this.#socket.on('connect', () => (this.step = 'SSL handshaking to upstream'));
+      this.#socket.on('data', (chunk: Buffer) => this.#read(chunk));
+    }
+    this.#socket.on('end', () => this.#isOver || this.ended());
+    this.#socket.on('error', (error) => this.#failed(error));
+    this.#socket.on('close', () => this.finish({ reason: 'connection closed', step: this.step }));
+  }
+
+  expire(): Failure {
+    this.cancel();
+    return timedOut(this.step);
+  }
+
+  cancel(): void {
+    this.#isOver = true;
+    this.#socket.destroy();
+  }
+
+  /** Both sides are connected. */
+  protected abstract opened(): void;
+  /** @param chunk its bytes are valid during the call */
+  protected abstract read(chunk: Buffer): void;
+  /** Nothing more will come. */
+  protected abstract ended(): void;
+
+  /** @param sent called when the bytes have left */
+  protected write(bytes: string | Buffer, sent?: () => void): void {
+    this.#socket.write(bytes, 'latin1', sent);
+  }
+
+  /** The check is over. */
+  protected finish(failure: Failure | undefined): void {
+    if (this.#isOver) return;
+    this.cancel();
+    this.done(failure);
+  }
+
+  #opened(): void {
+    if (!this.#isOver) this.opened();
+  }
+
+  #read(chunk: Buffer): void {
+    if (!this.#isOver) this.read(chunk);
+  }
+
+  #failed(error: NodeJS.ErrnoException): void {
+    const { step } = this;
+    const { code = '', syscall } = error;
+    if (OWN_ERRORS.has(code)) return this.finish({ reason: systemErrorText(error), step, isOwn: true });
+    if (syscall === undefined) return this.finish({ reason: tlsFailure(error), step });
+    const call = syscall === 'connect' ? 'connect()' : 'recv()';
+    return this.finish({ reason: `${call} failed (${systemErrorText(error)})`, step });
+  }
+}
+
+function secured(address: Address, { context, name, verifies }: ProbeTls): Socket {
+  const tls = process.getBuiltinModule('node:tls');
+  return tls.connect({
+    ...address,
+    secureContext: context,
+    ALPNProtocols: ['http/1.1'],
+    rejectUnauthorized: verifies,
+    servername: process.getBuiltinModule('node:net').isIP(name) === 0 ? name : '',
+    checkServerIdentity: (_, certificate) => tls.checkServerIdentity(name, certificate),
+  });
+}
+
+/** Node's codes for what OpenSSL says about a certificate are OpenSSL's names. */
+function tlsFailure({ code = 'ERR_', message }: NodeJS.ErrnoException): string {
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return 'SSL certificate does not match the name';
+  return code.startsWith('E') ? 'SSL handshake failed' : `SSL certificate verify error: (${message.split(';', 1)[0]})`;
+}

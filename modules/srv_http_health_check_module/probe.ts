@@ -1,0 +1,24 @@
+import type { Address } from '../../core/module/address.js';
+
+/** Why a check has failed. */
+export interface Failure {
+  /** A few words, which callers of the API read: no part of a response. */
+  readonly reason: string;
+  /** What was being done. */
+  readonly step: string;
+  /** This server could not ask: nothing is known of the member. */
+  readonly isOwn?: true;
+}
+
+/** A check under way. */
+export interface Probe {
+  /** The time is over: ends it. Undefined: it has passed. */
+  expire(): Failure | undefined;
+  /** Ends it without a result. */
+  cancel(): void;
+}
+
+/** Begins a check of an address. @param done called once, and never before this returns: undefined: it has passed */
+export type Prober = (address: Address, done: (failure: Failure | undefined) => void) => Probe;
+
+export const timedOut = (step: string): Failure => ({ reason: 'timed out', step });

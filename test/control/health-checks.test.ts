@@ -1,0 +1,485 @@
+import { createSocket, type Socket as UdpSocket } from 'node:dgram';
+import test from 'ava';
+import { httpBackend, httpsBackend, rawBackend, type HttpBackend } from '../harness/backends.js';
+import { selfSigned } from '../harness/certificate.js';
+import { shared as started, type Scope } from '../harness/scope.js';
+import { waitFor } from '../harness/wait.js';
+import { errorOf } from './api-client.js';
+import { followEvents } from './event-client.js';
+import { startNode, type Node } from './node.js';
+
+const MODULE = 'load_module modules/srv_http_health_check_module.so;';
+
+/** A server whose checks get what it is told to respond; other requests get its name. */
+interface Member extends HttpBackend {
+  status: number;
+  body: string;
+  /** Checks so far. */
+  checks: number;
+  /** Fields of the last one. */
+  last: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+async function member(t: Scope, name: string): Promise<Member> {
+  const backend: Member = Object.assign(
+    await httpBackend(t, (request, response) => {
+      if (!request.url?.startsWith('/ping')) return void response.end(name);
+      backend.checks++;
+      backend.last = { ...request.headers, url: request.url };
+      response.writeHead(backend.status, { 'X-Kind': 'a member' });
+      return void response.end(backend.body);
+    }),
+    { status: 200, body: 'pong', checks: 0, last: {} },
+  );
+  return backend;
+}
+
+const NAMES = ['flip', 'gate', 'kept', 'api', 'match', 'quiet', 'many', 'slow', 'late', 'port', 'visited'] as const;
+type Name = (typeof NAMES)[number];
+const PING = 'health_check_http interval=50ms { uri /ping; }';
+const LINES: Partial<Record<Name, string>> = {
+  flip: 'health_check_http interval=50ms passes=2 fails=2 { uri /ping?flip; }',
+  gate: `health_check mandatory; ${PING}`,
+  kept: PING,
+  many: PING,
+  slow: PING,
+  match:
+    'health_check_http interval=50ms { uri /ping; host checked.example; status 200-299 301; header X-Kind = "a member"; header ! X-Down; body ~ "^p[ao]ng$"; }',
+  visited: 'health_check_http interval=50ms visit_interval=1h { uri /ping; }',
+};
+
+interface Site {
+  readonly node: Node;
+  readonly members: Readonly<Record<Name, readonly [Member, Member]>>;
+}
+
+/** An upstream of two members for each name, and a location that passes to it. */
+const site = started(async (t): Promise<Site> => {
+  const entries = NAMES.map(async (name) => [name, [await member(t, 'one'), await member(t, 'two')]] as const);
+  const members = Object.fromEntries(await Promise.all(entries)) as Site['members'];
+  const upstreams = NAMES.map((name) => {
+    const servers = members[name].map(({ port }) => `server 127.0.0.1:${port};`);
+    return `upstream ${name} { zone ${name} 256k; ${servers.join(' ')} ${LINES[name] ?? ''} }`;
+  });
+  const node = await startNode(t, {
+    main: `${MODULE} load_module modules/srv_http_events_module.so; load_module modules/srv_http_dyn_upstream_module.so;`,
+    controlMain: `${MODULE} load_module modules/srv_http_events_api_module.so; load_module modules/srv_http_dyn_upstream_api_module.so;`,
+    http: `${upstreams.join('\n')} upstream static { server 127.0.0.1:1; }`,
+    server: NAMES.map((name) => `location /${name} { proxy_pass http://${name}; }`).join('\n'),
+  });
+  return { node, members };
+});
+
+interface Peer {
+  readonly id: number;
+  readonly server: string;
+  readonly state: string;
+  readonly requests: number;
+  readonly downtime: number;
+  readonly downstart?: string;
+  readonly health_checks: {
+    readonly checks: number;
+    readonly fails: number;
+    readonly unhealthy: number;
+    readonly last_passed?: boolean;
+    readonly last_error?: string;
+    readonly last_at?: string;
+  };
+}
+
+async function peers(node: Node, name: string): Promise<readonly Peer[]> {
+  return ((await node.upstreams('GET', `/${name}`)).json as { peers: Peer[] }).peers;
+}
+
+/** Resolves with the peers when their states are these, in the order they came. */
+function states(node: Node, name: string, ...expected: readonly string[]): Promise<readonly Peer[]> {
+  return waitFor(`states ${expected.join(' ')} of ${name}`, async () => {
+    const found = await peers(node, name);
+    return found.map(({ state }) => state).join() === expected.join() && found;
+  });
+}
+
+/** Who responds to eight requests: enough for both workers. */
+async function responders(node: Node, name: string): Promise<string> {
+  const all: string[] = [];
+  for (let n = 0; n < 8; n++) {
+    const { status, body } = await node.web(`/${name}`);
+    all.push(status === 200 ? body : String(status));
+  }
+  return [...new Set(all)].toSorted().join();
+}
+
+test('a member that fails its checks gets no request in any worker, and is back when it passes them', async (t) => {
+  const { node, members } = await site();
+  const [one] = members.flip;
+  const client = await followEvents(t, node.srv.port('api'));
+  await waitFor('checks', () => one.checks >= 3);
+  t.like(one.last, { host: 'flip', url: '/ping?flip', connection: 'close' });
+  t.is(await responders(node, 'flip'), 'one,two');
+
+  one.status = 500;
+  const [bad] = await states(node, 'flip', 'unhealthy', 'up');
+  t.like(bad?.health_checks, { unhealthy: 1, last_passed: false, last_error: 'status 500 while checking status code' });
+  t.true(bad!.health_checks.fails >= 2 && bad!.health_checks.checks > bad!.health_checks.fails);
+  t.true(Date.now() - Date.parse(bad!.downstart!) < 15_000);
+  t.true(Date.now() - Date.parse(bad!.health_checks.last_at!) < 15_000);
+  t.is(await responders(node, 'flip'), 'two');
+  const told = await client.event('member.state', { upstream: 'flip', state: 'unhealthy' });
+  t.like(told.data, {
+    previous: 'up',
+    server: `127.0.0.1:${one.port}`,
+    reason: 'health check "http": status 500 while checking status code',
+  });
+  await node.srv.waitForLog(
+    new RegExp(
+      `\\[warn\\].*peer is unhealthy while checking status code, health check "http" of peer 127.0.0.1:${one.port} in upstream "flip": status 500`,
+    ),
+  );
+
+  one.status = 200;
+  const [good] = await states(node, 'flip', 'up', 'up');
+  t.is(good?.downstart, undefined);
+  t.true(good!.downtime > 0);
+  t.like(good?.health_checks, { last_passed: true, unhealthy: 1 });
+  t.is(await responders(node, 'flip'), 'one,two');
+  await client.event('member.state', { upstream: 'flip', state: 'up', previous: 'unhealthy' });
+  await node.srv.waitForLog(/\[notice\].*peer is healthy, health check "http" of peer .* in upstream "flip"/);
+});
+
+test('mandatory: a new member gets its first request after it has passed', async (t) => {
+  const { node } = await site();
+  await states(node, 'gate', 'up', 'up');
+  const late = await member(t, 'late');
+  late.status = 503;
+  const { json } = await node.upstreams('POST', '/gate/servers', { server: `127.0.0.1:${late.port}` });
+  const { id } = json as { id: number };
+  t.not((await peers(node, 'gate')).find((peer) => peer.id === id)?.state, 'up');
+  await states(node, 'gate', 'up', 'up', 'unhealthy');
+  t.is(await responders(node, 'gate'), 'one,two');
+  t.is((await peers(node, 'gate'))[2]?.requests, 0);
+  late.status = 200;
+  await states(node, 'gate', 'up', 'up', 'up');
+  t.is(await responders(node, 'gate'), 'late,one,two');
+  await node.upstreams('DELETE', `/gate/servers/${id}`);
+});
+
+test('mandatory: a member that hangs is checking, and gets nothing', async (t) => {
+  const { node } = await site();
+  const silent = await rawBackend(t, () => undefined);
+  const server = `127.0.0.1:${silent.port}`;
+  await node.call('POST', '/dyn_ups', {
+    upstream_name: 'silent',
+    upstream_body: `zone silent 64k; health_check mandatory; server ${server}; health_check_http interval=50ms timeout=1h {}`,
+  });
+  await waitFor('a check', () => silent.connections > 0);
+  t.deepEqual(
+    (await peers(node, 'silent')).map(({ state, health_checks: { checks } }) => `${state} ${checks}`),
+    ['checking 0'],
+  );
+  // With a time limit it is over.
+  await node.call('PUT', '/hc/http/silent', { interval: '50ms', timeout: '50ms' });
+  await node.call('DELETE', '/hc/http/silent');
+  await states(node, 'silent', 'up');
+  await node.call('POST', '/hc/http/silent', { interval: '50ms', timeout: '50ms' });
+  const [peer] = await states(node, 'silent', 'unhealthy');
+  t.is(peer?.health_checks.last_error, 'timed out while reading response header from upstream');
+  await node.call('PUT', '/dyn_ups', { type: 'del', upstream_name: 'silent' });
+});
+
+test('statuses, fields and bodies decide, and nobody is told what they are', async (t) => {
+  const { node, members } = await site();
+  const [one] = members.match;
+  await waitFor('checks', () => one.checks >= 2);
+  t.is(one.last['host'], 'checked.example');
+  await states(node, 'match', 'up', 'up');
+  one.body = 'secret: p4ss';
+  t.is((await states(node, 'match', 'unhealthy', 'up'))[0]?.health_checks.last_error, 'body does not match while checking body');
+  one.body = 'pang';
+  await states(node, 'match', 'up', 'up');
+  one.status = 301;
+  one.body = 'pong';
+  await waitFor('checks of another status', async () => (await peers(node, 'match'))[0]?.state === 'up' && one.checks > 5);
+  one.status = 302;
+  t.is((await states(node, 'match', 'unhealthy', 'up'))[0]?.health_checks.last_error, 'status 302 while checking status code');
+  await node.call('PUT', '/hc/http/match', { interval: '50ms', http: { uri: '/ping', status: '302', header: ['X-Kind = other'] } });
+  await waitFor('another reason', async () => {
+    const { last_error: error } = (await peers(node, 'match'))[0]!.health_checks;
+    return error === 'field "x-kind" does not match while checking header';
+  });
+  t.false(node.srv.log().includes('p4ss'));
+});
+
+test('what is known of a member outlives changes of members, of the upstream and of the configuration', async (t) => {
+  const { node, members } = await site();
+  const [one] = members.kept;
+  one.status = 500;
+  await states(node, 'kept', 'unhealthy', 'up');
+  one.checks = 0;
+  // From here on no check says anything new of it.
+  t.is((await node.call('PUT', '/hc/http/kept', { interval: '1h', http: { uri: '/ping' } })).status, 200);
+  await node.upstreams('PATCH', '/kept/servers/0', { weight: 3 });
+  await node.upstreams('POST', '/kept/servers', { server: '127.0.0.1:1', down: true });
+  await states(node, 'kept', 'unhealthy', 'up', 'down');
+  t.is((await node.call('PUT', '/hc/stcp/kept', { interval: '1h' })).status, 201);
+  t.is((await node.call('DELETE', '/hc/stcp/kept')).status, 204);
+  node.srv.signal('SIGHUP');
+  await node.srv.waitForLog(/reconfigured/);
+  const { json } = await node.call('GET', '/dyn_ups/kept');
+  const { upstream_body: body } = json as { upstream_body: string };
+  const lines = body.split('\n').filter((line) => !line.startsWith('server'));
+  t.is((await node.call('PATCH', '/dyn_ups/kept?force=1', { upstream_body: `${lines.join('\n')} least_conn;` })).status, 200);
+  await states(node, 'kept', 'unhealthy', 'up', 'down');
+  t.is(await responders(node, 'kept'), 'two');
+  // In another zone it is another upstream, which takes over what is known.
+  const moved = lines.join('\n').replace('256k', '512k');
+  t.is((await node.call('PATCH', '/dyn_ups/kept?force=1', { upstream_body: moved })).status, 200);
+  await states(node, 'kept', 'unhealthy', 'up', 'down');
+  t.is((await node.call('DELETE', '/hc/http/kept')).status, 204);
+  t.is((await peers(node, 'kept'))[0]?.state, 'up', 'a removed check gives its members back at once');
+  t.is(await responders(node, 'kept'), 'one,two');
+});
+
+test('a member that is down is not checked, and is at once when it is not any more', async (t) => {
+  const { node, members } = await site();
+  const [one, two] = members.quiet;
+  await node.upstreams('PATCH', '/quiet/servers/0', { down: true });
+  t.is((await node.call('POST', '/hc/http/quiet', { interval: '50ms', http: { uri: '/ping' } })).status, 201);
+  await waitFor('checks', () => two.checks >= 5);
+  t.is(one.checks, 0);
+  await node.call('PUT', '/hc/http/quiet', { interval: '1h', http: { uri: '/ping' } });
+  await node.upstreams('PATCH', '/quiet/servers/0', { down: false });
+  await waitFor('a check', () => one.checks > 0);
+});
+
+test('a member that serves requests is not checked within visit_interval', async (t) => {
+  const { node, members } = await site();
+  const [one] = members.visited;
+  await waitFor('checks without requests', () => one.checks >= 2);
+  const skipped = await waitFor('a time of requests without checks', async () => {
+    const before = one.checks;
+    for (let n = 0; n < 60; n++) await node.web('/visited');
+    return one.checks - before <= 1;
+  });
+  t.true(skipped);
+});
+
+test('several checks: a member is up if it passes all of them', async (t) => {
+  const { node, members } = await site();
+  const [one, two] = members.many;
+  t.is((await node.call('POST', '/hc/stcp/many', { interval: '50ms' })).status, 201);
+  await states(node, 'many', 'up', 'up');
+  one.status = 404;
+  await states(node, 'many', 'unhealthy', 'up');
+  one.status = 200;
+  await states(node, 'many', 'up', 'up');
+  // Only the connection is checked now.
+  await node.call('DELETE', '/hc/http/many');
+  await two.close();
+  const [, closed] = await states(node, 'many', 'up', 'unhealthy');
+  t.is(closed?.health_checks.last_error, 'connect() failed (111: Connection refused) while connecting to upstream');
+});
+
+test('the checked port may be another one', async (t) => {
+  const { node } = await site();
+  const admin = await member(t, 'admin');
+  admin.status = 500;
+  await node.call('POST', '/hc/http/port', { interval: '50ms', port: admin.port, http: { uri: '/ping' } });
+  await states(node, 'port', 'unhealthy', 'unhealthy');
+  t.is((await node.web('/port')).status, 502);
+  admin.status = 200;
+  await states(node, 'port', 'up', 'up');
+});
+
+test('a member that is healthy again starts slowly', async (t) => {
+  const { node, members } = await site();
+  const [one] = members.slow;
+  await node.upstreams('PATCH', '/slow/servers/0', { slow_start: '1h' });
+  one.status = 500;
+  await states(node, 'slow', 'unhealthy', 'up');
+  one.status = 200;
+  await states(node, 'slow', 'up', 'up');
+  t.is(await responders(node, 'slow'), 'two');
+});
+
+test('TCP and UDP, with data to send and to wait for, and TLS', async (t) => {
+  const { node } = await site();
+  let reply = '+PONG\r\n';
+  const redis = await rawBackend(t, (socket) => socket.on('data', (data) => socket.write(data.toString() === 'PING\r\n\0' ? reply : '?')));
+  const udp = await udpBackend(t, (data) => (data.equals(Buffer.from([1, 2])) ? reply : undefined));
+  const tls = selfSigned('checked.example');
+  const secure = await httpsBackend(t, tls, (_, response) => response.end('ok'));
+  const servers = [redis.port, udp.port, secure.port];
+  for (const [at, name] of ['redis', 'udp', 'secure'].entries())
+    await node.call('POST', '/dyn_ups', { upstream_name: name, upstream_body: `zone ${name} 64k; server 127.0.0.1:${servers[at]}` });
+  const put = (path: string, body: object) => node.call('PUT', `/hc/${path}`, { interval: '50ms', ...body });
+
+  t.like((await put('stcp/redis', { stream: { send: 'PING\r\n\\x00', expect: '+PONG' } })).json, {
+    stream: { send: String.raw`PING\x0d\x0a\x00`, expect: '+PONG' },
+  });
+  t.is((await put('sudp/udp', { stream: { send: String.raw`\x01\x02`, expect: '~ ^.P.NG' } })).status, 201);
+  await waitFor('passed checks', async () => (await checksOf(node, 'redis')) > 1 && (await checksOf(node, 'udp')) > 1);
+  reply = '-ERR';
+  t.is((await states(node, 'redis', 'unhealthy'))[0]?.health_checks.last_error, 'response does not match while checking response');
+  t.is((await states(node, 'udp', 'unhealthy'))[0]?.health_checks.last_error, 'response does not match while checking response');
+  reply = '+PONG';
+  await states(node, 'redis', 'up');
+  await states(node, 'udp', 'up');
+  await udp.close();
+  // Without an expectation it is enough that nothing says it is unreachable.
+  await put('sudp/udp', { timeout: '50ms' });
+  await waitFor('a refused datagram', async () =>
+    (await peers(node, 'udp'))[0]?.health_checks.last_error?.startsWith('recv() failed (111'),
+  );
+  const again = await udpBackend(t, () => undefined, udp.port);
+  await states(node, 'udp', 'up');
+  t.true(again.port > 0);
+
+  const error = async () => (await states(node, 'secure', 'unhealthy'))[0]?.health_checks.last_error;
+  t.is((await put('http/secure', {})).status, 201);
+  await waitFor('a response without TLS', async () => (await error())?.length);
+  await put('http/secure', { ssl: {} });
+  await states(node, 'secure', 'up');
+  const trusted = { verify: true, trusted_certificate: `data:${tls.cert}` };
+  await put('http/secure', { ssl: { server_name: 'other.example', ...trusted } });
+  t.is(await error(), 'SSL certificate does not match the name while SSL handshaking to upstream');
+  await put('http/secure', { ssl: { server_name: 'checked.example', ...trusted } });
+  await states(node, 'secure', 'up');
+  const other = selfSigned('checked.example');
+  await put('http/secure', { ssl: { server_name: 'checked.example', verify: true, trusted_certificate: `data:${other.cert}` } });
+  t.regex((await error()) ?? '', /^SSL certificate verify error/);
+});
+
+test('calls of the API: reads, writes, dry runs, versions', async (t) => {
+  const { node } = await site();
+  const check = {
+    interval: '90s',
+    jitter: '1500ms',
+    passes: 2,
+    fails: '3',
+    port: 81,
+    http: { uri: '/a?b=c', host: 'x.example', status: '200-299 301', header: ['X-A = b c', '! X-B', 'X-C ~* "d;}'], body: '~ o k;' },
+    ssl: { verify: false },
+  };
+  const shown = {
+    upstream: 'api',
+    type: 'http',
+    ...check,
+    fails: 3,
+    timeout: '5s',
+    visit_interval: '0s',
+    ssl: { server_name: '', verify: false, trusted_certificate: '', protocols: 'TLSv1.2 TLSv1.3' },
+  };
+  const dry = await node.call('POST', '/hc/http/api?dry_run=1', check);
+  t.like(dry.json, { dry_run: true });
+  t.regex((dry.json as { diff: string[] }).diff.join('\n'), /\+ .*health_check_http interval=90s jitter=1500ms/);
+  t.is(errorOf(await node.call('GET', '/hc/http/api')).code, 'HealthCheckNotFound');
+  const added = await node.call('POST', '/hc/http/api', check);
+  t.is(added.status, 201, added.body);
+  t.deepEqual(added.json, shown as never);
+  const read = await node.call('GET', '/hc/http/api');
+  t.deepEqual(read.json, shown as never);
+  t.is(read.headers['etag'], added.headers['etag']);
+  t.deepEqual(
+    ((await node.call('GET', '/hc')).json as { upstream: string; type: string }[]).filter(({ upstream }) => upstream === 'api'),
+    [shown] as never,
+  );
+  t.is(errorOf(await node.call('POST', '/hc/http/api', check)).code, 'EntryExists');
+  const same = await node.call('PUT', '/hc/http/api', read.json);
+  t.is(same.status, 200, same.body);
+  t.deepEqual(same.json, shown as never);
+  const replaced = await node.call('PUT', '/hc/http/api', { interval: '80s' }, { 'if-match': String(read.headers['etag']) });
+  t.is(replaced.status, 200);
+  t.like(replaced.json, { interval: '80s', passes: 1, http: { uri: '/' } });
+  t.is(errorOf(await node.call('PUT', '/hc/http/api', {}, { 'if-match': String(read.headers['etag']) })).code, 'VersionMismatch');
+  t.is(errorOf(await node.call('DELETE', '/hc/http/api', undefined, { 'if-match': '"0"' })).code, 'VersionMismatch');
+  t.like((await node.call('DELETE', '/hc/http/api?dry_run=1')).json, { dry_run: true });
+  t.is((await node.call('DELETE', '/hc/http/api')).status, 204);
+  t.is(errorOf(await node.call('DELETE', '/hc/http/api')).code, 'HealthCheckNotFound');
+});
+
+for (const [what, path, body, expected] of [
+  ['an unknown upstream', '/hc/http/none', {}, '404 UpstreamNotFound'],
+  ['an upstream without a zone', '/hc/http/static', {}, '400 UpstreamStatic'],
+  ['an unknown type', '/hc/grpc/api', {}, '404 PathNotFound'],
+  ['an unknown field', '/hc/http/api', { intervall: '1s' }, '400 InvalidField /intervall'],
+  ['times that are none', '/hc/http/api', { interval: 'x', timeout: -1 }, '400 InvalidField /interval /timeout'],
+  ['an interval of nothing', '/hc/http/api', { interval: 0 }, '400 InvalidField /interval'],
+  ['no passes', '/hc/http/api', { passes: 0 }, '400 InvalidField /passes'],
+  [
+    'rules of another form',
+    '/hc/http/api',
+    { http: { status: '2xx', header: ['ok', 'a b c'], body: 'ok' } },
+    '400 InvalidField /http/status /http/header/1 /http/body',
+  ],
+  ['a URI with a line', '/hc/http/api', { http: { uri: '/a\r\nX: y' } }, '400 InvalidField /http/uri'],
+  ['a URI with a blank', '/hc/http/api', { http: { uri: '/a b' } }, '400 InvalidField /http/uri'],
+  ['a relative URI', '/hc/http/api', { http: { uri: 'a' } }, '400 InvalidField /http/uri'],
+  ['a pattern that is none', '/hc/stcp/api', { stream: { expect: '~ (' } }, '400 InvalidField /stream/expect'],
+  ['data for HTTP', '/hc/http/api', { stream: { send: 'x' } }, '400 InvalidField /stream'],
+  ['rules of HTTP for TCP', '/hc/stcp/api', { http: {} }, '400 InvalidField /http'],
+  ['TLS over UDP', '/hc/sudp/api', { ssl: {} }, '400 InvalidField /ssl'],
+  ['a file of the server', '/hc/http/api', { ssl: { trusted_certificate: '/etc/passwd' } }, '400 InvalidField /ssl/trusted_certificate'],
+  ['certificates that are none', '/hc/http/api', { ssl: { trusted_certificate: 'data:x' } }, '400 ConfigError'],
+  ['verification without certificates', '/hc/http/api', { ssl: { verify: true } }, '400 ConfigError'],
+  ['another upstream in the body', '/hc/http/api', { upstream: 'flip' }, '400 InvalidField /upstream'],
+] as const)
+  test(`rejected: ${what}`, async (t) => {
+    const { node } = await site();
+    const response = await node.call('PUT', path, body);
+    const { code, details } = errorOf(response);
+    const pointers = code === 'InvalidField' ? details.map(({ pointer }) => pointer) : [];
+    t.is([response.status, code, ...pointers].join(' '), expected, response.body);
+  });
+
+test('checks survive kill -9, with what they know begun anew', async (t) => {
+  const backend = await member(t, 'one');
+  const options = {
+    main: MODULE,
+    controlMain: MODULE,
+    http: `upstream demo { zone demo 256k; server 127.0.0.1:${backend.port}; server 127.0.0.2:${backend.port} backup; }`,
+    workers: 1,
+    allowCrashes: true,
+  };
+  const node = await startNode(t, options);
+  await node.call('POST', '/hc/http/demo', { interval: '50ms', fails: 2, http: { uri: '/ping' } });
+  backend.status = 500;
+  await states(node, 'demo', 'unhealthy', 'unhealthy');
+  t.is((await node.web()).status, 502);
+  node.srv.signal('SIGKILL');
+  await node.srv.exited;
+  backend.status = 200;
+  backend.checks = 0;
+  const again = await startNode(t, { ...options, prefix: node.srv.prefix });
+  t.like((await again.call('GET', '/hc/http/demo')).json, { interval: '50ms', fails: 2 });
+  await waitFor('checks', () => backend.checks > 0);
+  t.is((await again.web()).status, 200);
+});
+
+async function checksOf(node: Node, name: string): Promise<number> {
+  return (await peers(node, name))[0]?.health_checks.checks ?? 0;
+}
+
+/** A server of datagrams. @param reply to a datagram; undefined: none */
+async function udpBackend(
+  t: Scope,
+  reply: (data: Buffer) => string | undefined,
+  port = 0,
+): Promise<{ readonly port: number; close(): Promise<void> }> {
+  const socket: UdpSocket = createSocket('udp4');
+  let isOpen = true;
+  socket.on('message', (data, { port: to, address }) => {
+    const text = reply(data);
+    if (text !== undefined) socket.send(text, to, address);
+  });
+  await new Promise<void>((resolve) => {
+    socket.bind(port, '127.0.0.1', resolve);
+  });
+  const close = (): Promise<void> =>
+    new Promise((resolve) => {
+      if (!isOpen) return resolve();
+      isOpen = false;
+      return void socket.close(resolve);
+    });
+  t.teardown(close);
+  return { port: socket.address().port, close };
+}
