@@ -195,7 +195,7 @@ test('a name that does not exist is an answer: the next server is not asked', as
   t.is(first.queries.length + second.queries.length, 1);
 });
 
-test('a server that is gone is known at once, and asked last from then on', async (t) => {
+test('a server that is gone is known at once', async (t) => {
   const gone = { port: await freePort(t) };
   const dns = await dnsServer(t);
   // Were it waited for, the time would be over.
@@ -216,17 +216,18 @@ test('servers take turns', async (t) => {
   );
 });
 
-test('a silent server is followed by the next one', async (t) => {
+test('a silent server is followed by the next one, and asked last from then on', async (t) => {
   const [first, second] = [await dnsServer(t), await dnsServer(t)];
   const resolver = resolverOf(t, [first, second]);
   first.fail('*', 'silent');
   second.a('a.test', ['192.0.2.1']);
   t.deepEqual(await addressesOf(resolver, 'a.test'), ['192.0.2.1']);
-  t.is(first.count('a.test'), 1);
+  for (const name of ['b.test', 'c.test', 'd.test']) await resolver.addresses(name);
+  t.is(first.queries.length, 1);
 });
 
 test('a server that is slow, not silent: its late reply counts', async (t) => {
-  const { dns, resolver } = await serverAnd(t);
+  const { dns, resolver } = await serverAnd(t, { timeout: 2200 });
   dns.a('a.test', ['192.0.2.1']);
   dns.delay = 1300;
   t.deepEqual(await addressesOf(resolver, 'a.test'), ['192.0.2.1']);
