@@ -1,6 +1,7 @@
 import type { ErrorCollector } from '../config/error-collector.js';
 import { parseAddress, AddressError } from '../module/address.js';
 import { ArgError } from '../module/spec.js';
+import type { NameResolver } from '../net/dns/resolution.js';
 import type { Upstream } from './upstream.js';
 
 /** Where upstreams come from: the upstream blocks in force, and single addresses that no block names. */
@@ -11,6 +12,8 @@ export interface TargetSource {
   inForce(name: string): Upstream | undefined;
   /** The upstream of one address; names are resolved. Rejects with ArgError. */
   implicit(host: string, port: number): Promise<Upstream>;
+  /** The same for a target that a session names. @throws (or rejects) Error whose message is the line of the error log */
+  forRequest(host: string, port: number, resolver: NameResolver | undefined): Upstream | Promise<Upstream>;
 }
 
 /** A target that the configuration names, and the upstream that it stands for once that is known. */
@@ -39,9 +42,15 @@ export class TargetLookups {
     return target;
   }
 
-  /** What a text of a session stands for. @throws (rejects) ArgError */
-  async findNow(text: string): Promise<Upstream> {
-    return this.source.inForce(text) ?? this.#implicit(text);
+  /**
+   * What a text of a session stands for: without a promise, unless a name has to be looked up.
+   * @throws (or rejects) Error whose message is the line of the error log
+   */
+  findNow(text: string, resolver: NameResolver | undefined): Upstream | Promise<Upstream> {
+    const upstream = this.source.inForce(text);
+    if (upstream !== undefined) return upstream;
+    const { host, port } = splitTarget(text);
+    return this.source.forRequest(host, port, resolver);
   }
 
   /** True if the change that is being prepared gives a name another meaning. */
@@ -63,17 +72,14 @@ export class TargetLookups {
 
   async #lookUp(text: string, target: Target, fail: (message: string, hint?: string) => never): Promise<void> {
     try {
-      target.upstream = await this.#implicit(text);
+      const { host, port } = splitTarget(text);
+      if (this.source.find(host) !== undefined)
+        throw new ArgError(`upstream "${host}" may not have port ${port}`, 'its servers have theirs');
+      target.upstream = await this.source.implicit(host, port);
     } catch (error) {
       if (error instanceof ArgError) fail(error.message, error.hint);
       throw error;
     }
-  }
-
-  #implicit(text: string): Promise<Upstream> {
-    const { host, port } = splitTarget(text);
-    if (this.source.find(host) !== undefined) throw new ArgError(`upstream "${host}" may not have port ${port}`, 'its servers have theirs');
-    return this.source.implicit(host, port);
   }
 }
 

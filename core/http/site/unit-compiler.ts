@@ -3,10 +3,9 @@ import type { ErrorCollector } from '../../config/error-collector.js';
 import type { HttpHandlers, HttpRequest, HttpScopeKind } from '../../module/http.js';
 import type { HttpModule, ModuleDeclaration } from '../../module/manifest.js';
 import { methodSet } from '../../module/method.js';
-import { ArgError, type ArgContext } from '../../module/spec.js';
+import type { ArgContext } from '../../module/spec.js';
 import { hasFittingLevels, LEVELS_HINT } from '../../module/temporary-folder.js';
 import type { Block, Directive } from '../../module/tree.js';
-import type { NameResolver } from '../../net/dns/resolution.js';
 import { SharedResolvers } from '../../net/dns/shared-resolvers.js';
 import { SharedByContent } from '../../net/shared-by-content.js';
 import type { ListenOptions } from '../../net/listen-options.js';
@@ -171,20 +170,10 @@ export class UnitCompiler {
     const known = this.#settings.get(conf) ?? [];
     const same = known.find((settings) => settings.contentTypes === types && settings.autoRedirect === autoRedirect);
     if (same !== undefined) return same;
-    const settings = locationSettings(conf, this.product, types, this.#resolverOf(node), autoRedirect);
+    const resolver = this.#resolvers.of(conf, node.lineInForce('resolver'));
+    const settings = locationSettings(conf, this.product, types, resolver, autoRedirect);
     this.#settings.set(conf, [...known, settings]);
     return settings;
-  }
-
-  #resolverOf(node: ScopeNode): NameResolver | undefined {
-    const { resolver, resolver_timeout: timeout } = this.conf(node);
-    if (resolver === undefined) return undefined;
-    try {
-      return this.#resolvers.of(resolver, timeout);
-    } catch (error) {
-      const line = node.lineInForce('resolver');
-      throw error instanceof ArgError && line !== undefined ? errorAt(line, error.message, undefined, error.hint) : error;
-    }
   }
 
   #listens(block: Block | undefined): readonly ListenOptions[] {

@@ -1,15 +1,33 @@
+import { errorAt } from '../../config/errors.js';
 import { resolverSettings, type ResolverLine } from '../../module/resolver.js';
+import { ArgError } from '../../module/spec.js';
+import type { Directive } from '../../module/tree.js';
 import { SharedByContent } from '../shared-by-content.js';
 import type { NameResolver } from './resolution.js';
 import { Resolver, type ResolverOptions } from './resolver.js';
 
-/** The resolvers of a traffic engine: scopes with the same lines share one, and what it has cached. */
+/** The settings of a scope. */
+export interface ResolverConf {
+  readonly resolver: ResolverLine | undefined;
+  /** Milliseconds. */
+  readonly resolver_timeout: number;
+}
+
+/** The resolvers of a traffic engine: scopes with the same settings share one, and what it has cached. */
 export class SharedResolvers {
   readonly #resolvers = new SharedByContent((options: ResolverOptions): NameResolver => new Resolver(options));
 
-  /** @param timeout resolver_timeout, in milliseconds @throws ArgError for what makes no sense together */
-  of(line: ResolverLine, timeout: number): NameResolver {
-    const { servers, ipv4, ipv6, valid } = resolverSettings(line);
-    return this.#resolvers.of({ servers, ipv4, ipv6, valid, timeout });
+  /**
+   * That of a scope; undefined: it has no `resolver`.
+   * @param line the `resolver` line in force @throws ConfigError at the line, for what makes no sense together
+   */
+  of({ resolver, resolver_timeout: timeout }: ResolverConf, line: Directive | undefined): NameResolver | undefined {
+    if (resolver === undefined) return undefined;
+    try {
+      const { servers, ipv4, ipv6, valid } = resolverSettings(resolver);
+      return this.#resolvers.of({ servers, ipv4, ipv6, valid, timeout });
+    } catch (error) {
+      throw error instanceof ArgError && line !== undefined ? errorAt(line, error.message, undefined, error.hint) : error;
+    }
   }
 }

@@ -60,6 +60,7 @@ export const streamDirectives = {
     default: '30s',
     doc: 'Timeout for reading the header of the PROXY protocol.',
   }),
+  ...resolverDirectives(ANYWHERE),
   tcp_nodelay: directive({ in: ANYWHERE, args: flag(), default: 'on', doc: 'Accepted: always on.' }),
   ...resolverDirectives(ANYWHERE),
   server_names_hash_max_size: directive({ in: ['stream'], args: size(), doc: 'Accepted: tables grow as needed.' }),

@@ -8,6 +8,7 @@ import type { ArgContext } from '../../module/spec.js';
 import type { StreamHandler, StreamSession } from '../../module/stream.js';
 import type { Directive } from '../../module/tree.js';
 import { listenOptions } from '../../net/listen-lines.js';
+import { SharedResolvers } from '../../net/dns/shared-resolvers.js';
 import { parseStreamListen } from '../../net/listen-options.js';
 import { serverNames } from '../../net/server-names.js';
 import { serverTls, type ServerTls } from '../../net/server-tls.js';
@@ -33,6 +34,7 @@ export class ServerCompiler {
   readonly #core: StreamReader;
   readonly #staysOutside: StaysOutside;
   readonly #contexts = new SharedByContent(serverTls);
+  readonly #resolvers = new SharedResolvers();
 
   constructor(
     modules: readonly CheckedStreamModule[],
@@ -85,6 +87,7 @@ export class ServerCompiler {
       prereadBufferSize: conf.preread_buffer_size,
       prereadTimeout: conf.preread_timeout,
       proxyProtocolTimeout: conf.proxy_protocol_timeout,
+      resolver: errors.attempt(() => this.#resolvers.of(conf, node.lineInForce('resolver'))),
     };
     return { directive, node, scope: this.#core.view(node), settings, holdings, ...server };
   }

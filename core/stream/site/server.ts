@@ -1,6 +1,7 @@
 import type { Holdings } from '../../config/holdings.js';
 import type { ScopeNode } from '../../config/scope.js';
 import type { StreamHandler, StreamHandlers, StreamScope } from '../../module/stream.js';
+import type { NameResolver } from '../../net/dns/resolution.js';
 import type { ListenGroup, ListenGroups, ListeningServer } from '../../net/listen-groups.js';
 import type { ServerNames } from '../../net/server-names.js';
 import type { ServerTls } from '../../net/server-tls.js';
@@ -19,6 +20,8 @@ export interface StreamSettings {
   readonly prereadBufferSize: number;
   readonly prereadTimeout: number;
   readonly proxyProtocolTimeout: number;
+  /** Looks up the names that sessions bring; undefined: there is no `resolver`. */
+  readonly resolver: NameResolver | undefined;
 }
 
 /** One compiled `server` block of `stream`. */

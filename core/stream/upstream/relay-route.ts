@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { DONE, STREAM_BAD_GATEWAY, STREAM_INTERNAL_ERROR, type StreamHandler } from '../../module/stream.js';
+import { DONE, STREAM_INTERNAL_ERROR, type StreamHandler } from '../../module/stream.js';
 import { sizeOf } from '../../module/args.js';
 import { SessionRelays, type RelayPlan } from '../../module/stream-relays.js';
 import type { UpstreamTls } from '../../module/tls/upstream-tls.js';
@@ -86,15 +86,23 @@ export class StreamRelays extends SessionRelays {
   #start(session: Session, route: RelayRoute): number | Promise<number> {
     const upstream = route.target?.upstream;
     if (upstream !== undefined) return begin(session, route, upstream);
-    const text = route.plan.target.of(session);
-    return this.targets.findNow(text).then(
-      (found) => (session.status === 0 ? begin(session, route, found) : DONE),
-      (error: unknown) => {
-        session.context.log.write('error', error instanceof Error ? error.message : `${text} could not be resolved`, session);
-        return STREAM_BAD_GATEWAY;
-      },
+    let found: Upstream | Promise<Upstream>;
+    try {
+      found = this.targets.findNow(route.plan.target.of(session), session.server.settings.resolver);
+    } catch (error) {
+      return rejectUnresolved(session, error);
+    }
+    if (!(found instanceof Promise)) return begin(session, route, found);
+    return found.then(
+      (upstream) => (session.status === 0 ? begin(session, route, upstream) : DONE),
+      (error: unknown) => rejectUnresolved(session, error),
     );
   }
+}
+
+function rejectUnresolved(session: Session, error: unknown): number {
+  session.context.log.write('error', error instanceof Error ? error.message : String(error), session);
+  return STREAM_INTERNAL_ERROR;
 }
 
 function begin(session: Session, route: RelayRoute, upstream: Upstream): number {
