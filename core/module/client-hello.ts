@@ -68,7 +68,7 @@ function handshakeMessage(bytes: Buffer, longest: number): Buffer | undefined | 
     length += part.length;
     if (whole === undefined && length >= MESSAGE_HEAD) {
       whole = messageLength(joined(parts));
-      if (whole > longest) return null;
+      if (whole === undefined || whole > longest) return null;
     }
     if (whole !== undefined && length >= whole) return joined(parts).subarray(MESSAGE_HEAD, whole);
     if (end > bytes.length) return undefined;
@@ -77,9 +77,9 @@ function handshakeMessage(bytes: Buffer, longest: number): Buffer | undefined | 
   return null;
 }
 
-/** Bytes of a message, its head included; Infinity: it is no hello. */
-function messageLength(head: Buffer): number {
-  return head[0] === CLIENT_HELLO ? MESSAGE_HEAD + head.readUIntBE(1, 3) : Infinity;
+/** Bytes of a hello, its head included; undefined: it is another message. */
+function messageLength(head: Buffer): number | undefined {
+  return head[0] === CLIENT_HELLO ? MESSAGE_HEAD + head.readUIntBE(1, 3) : undefined;
 }
 
 function joined(parts: readonly Buffer[]): Buffer {
