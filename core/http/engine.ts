@@ -37,6 +37,7 @@ export class HttpEngine implements Follower {
     private readonly options: EngineOptions,
   ) {
     this.#listeners = new ListenerSet(options);
+    context.listeners.add(this.#listeners);
     this.#recorder = new UnitRecorder(files, context.log);
     exchanges.onUse = (name) => this.#recorder.use(upstreamInput(name));
     exchanges.onFolder = (path) => this.#recorder.use(folderInput(path));

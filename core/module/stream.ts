@@ -1,4 +1,5 @@
 /** What a feature of the stream engine sees: sessions, handlers, phases, scopes, variables. */
+import type { Address } from './address.js';
 import type { ClientConnection } from './http.js';
 import type { BlockScope } from './scope.js';
 import type { Directives } from './spec.js';
@@ -79,7 +80,7 @@ export interface StreamSession {
   readonly bytesSent: number;
   /** The server it is in. `scope.directive` identifies it. */
   readonly scope: StreamScope;
-  /** What has been received and is not passed on yet: for `preread` and what follows. Over UDP the first datagram. */
+  /** What has been received and is not passed on yet: for `preread` and what follows. At most `preread_buffer_size`; over UDP the first datagram. */
   readonly preread: Buffer;
   /** What the last regular expression that matched has captured: `$1`, `$name`. A module that matches one sets it. */
   captures: RegExpExecArray | undefined;
@@ -89,6 +90,12 @@ export interface StreamSession {
   assign(variable: string, value: string): void;
   /** Sends this to the client, and ends the session with {@link STREAM_OK} when it is out. A string is bytes (latin1). Returns {@link DONE}. */
   send(data: string | Uint8Array): StreamResult;
+  /**
+   * Passes the connection on to the server that listens on an address in this process, which takes it as if it had accepted it and reads again
+   * what was read. The session is over when the connection is closed; its log phase is not run. Returns {@link DONE}, or the status to end
+   * with, which is logged, where that is not possible.
+   */
+  pass(address: Address): StreamResult;
   /** Ends the session: for a handler that has returned {@link DONE}, and for what happens later. Without effect after its end. */
   end(status: StreamResult): void;
   /**

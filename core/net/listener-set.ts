@@ -4,6 +4,7 @@ import { LayeredMap } from '../config/layered-map.js';
 import { systemErrorText } from '../module/system-error.js';
 import { bindCheck, bindProbe } from './bind-probe.js';
 import { ListenError } from './listen-error.js';
+import type { ConnectionTaker } from './listener-directory.js';
 import {
   changedGroups,
   listenGroups,
@@ -29,7 +30,7 @@ export interface ListenerRole {
 }
 
 /** A traffic engine at one address. */
-export interface EngineListener {
+export interface EngineListener extends ConnectionTaker {
   readonly options: ListenOptions;
   readonly isUnix: boolean;
   /** It is closed, and so is every connection. */
@@ -80,6 +81,12 @@ export class ListenerSet<S extends ListeningServer, L extends EngineListener> {
   /** Addresses that are open, as `listen` names them. */
   get addresses(): string[] {
     return Array.from(this.#listeners.values(), ({ options }) => options.address);
+  }
+
+  /** The listener in force at an address. */
+  at(address: string): L | undefined {
+    const group = this.#groups.get(address);
+    return group && this.#listeners.get(group.key);
   }
 
   /**

@@ -5,6 +5,7 @@ import { acceptInto, type SocketReads } from './accept.js';
 import { AcceptedConnection } from './accepted-connection.js';
 import type { ListenOptions } from './listen-options.js';
 import type { ReadBuffers } from './buffers.js';
+import type { ConnectionTaker } from './listener-directory.js';
 import type { NetContext } from './net-context.js';
 import { Http2Preface } from './prelude/http2-preface.js';
 import type { Prelude, PreludeEnd } from './prelude/prelude.js';
@@ -44,7 +45,7 @@ export interface ConnectionServer extends TlsIdentities {
  * One listening socket of one thread: it accepts connections and hands them to its engine when their preludes are over, in this order: PROXY
  * protocol, TLS with ALPN or the preface of HTTP/2.
  */
-export class Listener implements PreludeEnd {
+export class Listener implements PreludeEnd, ConnectionTaker {
   #server: Server | undefined;
   #accepted = 0;
   /** Connections that are not the engine's yet. */
@@ -148,6 +149,15 @@ export class Listener implements PreludeEnd {
     for (const connection of this.#preludes) connection.socket.destroy();
   }
 
+  take(connection: AcceptedConnection, rest: Buffer | undefined, hasEnded: boolean): void {
+    const { socket } = connection;
+    this.#preludes.add(connection);
+    this.done(connection, rest);
+    if (hasEnded) connection.socket.client?.onEnd();
+    // Behind TLS that has begun it is another one, which reads by itself.
+    if (connection.socket === socket && socket.isPaused()) socket.resume();
+  }
+
   done(connection: AcceptedConnection, rest: Buffer | undefined): void {
     const makePrelude = this.#row[connection.preludes++];
     if (makePrelude === undefined) {
@@ -231,8 +241,8 @@ export class Listener implements PreludeEnd {
   #serve(connection: AcceptedConnection, rest: Buffer | undefined): void {
     const { socket } = connection;
     socket.client = this.engine.serve(connection);
-    // The socket of TLS has no reader before.
-    if (connection.secure) socket.on('data', onData);
+    // The socket of TLS has no reader before, if it was not passed on.
+    if (connection.secure && socket.listenerCount('data') === 0) socket.on('data', onData);
     if (rest !== undefined) socket.client.onData(rest, false);
   }
 }

@@ -35,6 +35,7 @@ export class StreamEngine implements Follower {
   ) {
     this.#context = new StreamContext(shared, new Generations());
     this.#listeners = new ListenerSet(options);
+    shared.listeners.add(this.#listeners);
     this.#recorder = new UnitRecorder(files, shared.log);
     relays.targets.onUse = (name) => this.#recorder.use(upstreamInput(name));
   }

@@ -78,6 +78,10 @@ export class HttpListener implements ConnectionServer, ConnectionListener {
     for (const connection of this.connections) connection.socket.destroy();
   }
 
+  take(connection: AcceptedConnection, rest: Buffer | undefined, hasEnded: boolean): void {
+    this.#listener.take(connection, rest, hasEnded);
+  }
+
   admit(socket: Socket): boolean {
     return this.context.admission.admit(socket);
   }

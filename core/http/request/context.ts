@@ -14,6 +14,7 @@ import { Generations } from '../../config/generations.js';
 import type { Admission } from '../../net/admission.js';
 import type { IdleClients } from '../../net/idle-clients.js';
 import { ReadBuffers } from '../../net/buffers.js';
+import { ListenerDirectory } from '../../net/listener-directory.js';
 
 /** Fields the engine puts into every response. */
 export const enum OwnField {
@@ -42,6 +43,7 @@ export class HttpContext {
   interimEnd = 0;
   readonly uri = new RequestUri();
   readonly buffers = new ReadBuffers();
+  readonly listeners = new ListenerDirectory();
   readonly generations = new Generations();
   /** Encodes the heads of responses over HTTP/2. */
   readonly hpack = new HpackEncoder();

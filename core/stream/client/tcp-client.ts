@@ -1,7 +1,10 @@
 import type { TLSSocket } from 'node:tls';
+import type { Address } from '../../module/address.js';
 import type { ClientCertificate, ProxyHeader } from '../../module/http.js';
 import { STREAM_BAD_REQUEST, STREAM_INTERNAL_ERROR, STREAM_OK, type SessionClient, type SessionTls } from '../../module/stream.js';
 import type { AcceptedConnection } from '../../net/accepted-connection.js';
+import type { ConnectionTaker } from '../../net/listener-directory.js';
+import { PassedConnection } from '../../net/passed-connection.js';
 import type { PreludeEnd } from '../../net/prelude/prelude.js';
 import { ProxyProtocol } from '../../net/prelude/proxy-protocol.js';
 import { TlsHandshake } from '../../net/prelude/tls-handshake.js';
@@ -129,6 +132,20 @@ export class TcpClient implements ClientEnd, SocketUser, PreludeEnd, SessionClie
     const { held } = this;
     this.held = NOTHING;
     return held;
+  }
+
+  get passes(): number {
+    return this.accepted instanceof PassedConnection ? this.accepted.passes : 0;
+  }
+
+  passTo(listener: ConnectionTaker, address: Address, client: SessionClient, then: () => void): void {
+    const { accepted, hasEnded } = this;
+    const held = this.takeHeld();
+    // It is counted where it goes.
+    this.#isGone = true;
+    this.listener.connections.delete(this);
+    accepted.socket.client = undefined;
+    listener.take(new PassedConnection(accepted, client, address, then), held.length === 0 ? undefined : held, hasEnded);
   }
 
   send(bytes: Uint8Array, then: () => void): void {

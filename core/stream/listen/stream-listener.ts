@@ -64,6 +64,10 @@ export class StreamListener implements ConnectionServer, EngineListener, Session
     for (const client of this.connections) client.socket.destroy();
   }
 
+  take(connection: AcceptedConnection, rest: Buffer | undefined, hasEnded: boolean): void {
+    this.#listener.take(connection, rest, hasEnded);
+  }
+
   admit(socket: Socket): boolean {
     return this.context.admission.admit(socket);
   }

@@ -45,7 +45,7 @@ export const phaseRunner: SessionFlow = {
   },
 
   finish(session) {
-    for (const handler of session.server.logHandlers) runLast(session, handler, handler);
+    if (!session.isPassed) for (const handler of session.server.logHandlers) runLast(session, handler, handler);
     for (const step of session.takeEndSteps()) runLast(session, step, undefined);
   },
 };

@@ -1,4 +1,6 @@
+import type { Address } from '../../module/address.js';
 import type { SessionClient, StreamSession } from '../../module/stream.js';
+import type { ConnectionTaker } from '../../net/listener-directory.js';
 import type { StreamServerNames } from '../site/server.js';
 import type { StreamVariables } from '../site/variables.js';
 import type { Session } from './session.js';
@@ -31,6 +33,14 @@ export interface ClientEnd {
   readonly hasEnded: boolean;
   /** Sends bytes that must not be changed any more; `then` when they are out, or the client is gone. */
   send(bytes: Uint8Array, then: () => void): void;
+  /** How often the connection was passed on by servers. Undefined: it is none. */
+  readonly passes?: number;
+  /**
+   * Gives the connection to a listener that serves an address.
+   * @param client the address that modules know the client by
+   * @param then called when it is closed
+   */
+  passTo?(listener: ConnectionTaker, address: Address, client: SessionClient, then: () => void): void;
   /** The session is over: what was sent still goes out. */
   close(): void;
 }

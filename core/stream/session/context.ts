@@ -4,6 +4,7 @@ import type { Admission, ConnectionCounters } from '../../net/admission.js';
 import type { ReadBuffers } from '../../net/buffers.js';
 import type { Clock } from '../../net/clock.js';
 import type { IdleClients } from '../../net/idle-clients.js';
+import type { ListenerDirectory } from '../../net/listener-directory.js';
 import type { NetContext } from '../../net/net-context.js';
 import type { TimerWheel } from '../../net/timers.js';
 
@@ -15,6 +16,8 @@ export interface SharedContext {
   readonly log: Log;
   readonly figures: ConnectionCounters;
   readonly admission: Admission;
+  /** Those of all engines. */
+  readonly listeners: ListenerDirectory;
   nextConnectionId(): number;
 }
 
@@ -26,6 +29,7 @@ export class StreamContext implements NetContext {
   readonly log: Log;
   readonly figures: ConnectionCounters;
   readonly admission: Admission;
+  readonly listeners: ListenerDirectory;
 
   constructor(
     private readonly shared: SharedContext,
@@ -37,6 +41,7 @@ export class StreamContext implements NetContext {
     this.log = shared.log;
     this.figures = shared.figures;
     this.admission = shared.admission;
+    this.listeners = shared.listeners;
   }
 
   get idleClients(): IdleClients {

@@ -6,6 +6,6 @@ export interface SessionFlow {
   advance(session: Session): void;
   /** The time limit of the phase that waits is over. */
   timedOut(session: Session): void;
-  /** Runs the log phase. */
+  /** Runs the log phase, if its connection was not passed on, and the steps at its end. */
   finish(session: Session): void;
 }

@@ -8,10 +8,12 @@ import {
   type StreamScope,
   type StreamSession,
 } from '../../module/stream.js';
+import type { Address } from '../../module/address.js';
 import type { Timed } from '../../net/timers.js';
 import type { StreamServer } from '../site/server.js';
 import type { ClientEnd, SessionListener } from './client-end.js';
 import type { StreamContext } from './context.js';
+import { passSession } from './pass.js';
 import { ReplacedClient } from './replaced-client.js';
 import type { SessionFlow } from './session-flow.js';
 import type { SessionAttemptFacts, SessionTrace } from './upstream-trace.js';
@@ -31,19 +33,21 @@ export class Session implements StreamSession, Timed {
   status = 0;
   bytesReceived = 0;
   bytesSent = 0;
-  captures: RegExpExecArray | undefined = undefined;
   /** The next handler in {@link StreamServer.steps}. */
   step = 0;
   /** A handler waits for a promise, or for more bytes. */
   isParked = false;
   /** The client's side is ready for `preread`. */
   isReady = false;
+  /** Its connection is another server's. */
+  isPassed = false;
   owner: SessionOwner | undefined = undefined;
   trace: SessionTrace | undefined = undefined;
   assigned: Map<string, string> | undefined = undefined;
   readonly startTime: number;
   readonly generation: Generation;
   #client: SessionClient;
+  #captures: RegExpExecArray | undefined = undefined;
   #state: Map<object, unknown> | undefined = undefined;
   #endSteps: EndStep[] | undefined = undefined;
   #isOver = false;
@@ -69,8 +73,18 @@ export class Session implements StreamSession, Timed {
   get scope(): StreamScope {
     return this.server.scope;
   }
+  get captures(): RegExpExecArray | undefined {
+    return this.#captures;
+  }
+  /** Named groups that took part become variables, and stay when another expression matches. */
+  set captures(captures: RegExpExecArray | undefined) {
+    this.#captures = captures;
+    for (const [name, value] of Object.entries(captures?.groups ?? NO_GROUPS)) if (value !== undefined) this.assign(name, value);
+  }
   get preread(): Buffer {
-    return this.client.held;
+    const { held } = this.client;
+    const size = this.server.settings.prereadBufferSize;
+    return held.length > size ? held.subarray(0, size) : held;
   }
   /** For the log. */
   get serverAddress(): string {
@@ -103,6 +117,10 @@ export class Session implements StreamSession, Timed {
     return DONE;
   }
 
+  pass(address: Address): StreamResult {
+    return passSession(this, address);
+  }
+
   end(status: StreamResult): void {
     if (this.status !== 0) return;
     this.status = status > 0 ? status : STREAM_INTERNAL_ERROR;
@@ -111,7 +129,7 @@ export class Session implements StreamSession, Timed {
     this.owner = undefined;
     owner?.stop();
     this.flow.finish(this);
-    this.client.close();
+    if (!this.isPassed) this.client.close();
     this.generation.leave();
   }
 
@@ -151,4 +169,5 @@ export class Session implements StreamSession, Timed {
   }
 }
 
+const NO_GROUPS: Readonly<Record<string, string>> = {};
 const NO_STEPS: readonly EndStep[] = [];
