@@ -13,8 +13,11 @@ export interface ConnectionTaker {
 
 /** The listeners of one traffic engine. */
 interface Listeners {
-  /** @param address as `listen` names it: `0.0.0.0:80` */
-  at(address: string): ConnectionTaker | undefined;
+  /**
+   * The one at an address. Over UDP there is nothing to take over.
+   * @param address as `listen` names it: `0.0.0.0:80`
+   */
+  at(address: string): Partial<ConnectionTaker> | undefined;
 }
 
 /** The listeners of one thread, those of every traffic engine: for connections that a server passes on to another one. */
@@ -35,8 +38,12 @@ export class ListenerDirectory {
   #at(address: string): ConnectionTaker | undefined {
     for (const listeners of this.#engines) {
       const found = listeners.at(address);
-      if (found !== undefined) return found;
+      if (found !== undefined && takesConnections(found)) return found;
     }
     return undefined;
   }
+}
+
+function takesConnections(listener: Partial<ConnectionTaker>): listener is ConnectionTaker {
+  return listener.take !== undefined;
 }

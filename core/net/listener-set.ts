@@ -30,7 +30,7 @@ export interface ListenerRole {
 }
 
 /** A traffic engine at one address. */
-export interface EngineListener extends ConnectionTaker {
+export interface EngineListener extends Partial<ConnectionTaker> {
   readonly options: ListenOptions;
   readonly isUnix: boolean;
   /** It is closed, and so is every connection. */

@@ -1,0 +1,12 @@
+import { streamModule, type DefinitionContext } from '../core/module/manifest.js';
+import { mapDirectives, mapVariables } from '../core/module/map.js';
+import type { StreamVariable, StreamSession } from '../core/module/stream.js';
+import type { Directive } from '../core/module/tree.js';
+
+/** Variables of connections that depend on others (ngx_stream_map_module). */
+@streamModule({ name: 'srv_stream_map_module', api: 1, directives: mapDirectives('stream') })
+export class StreamMap {
+  compileVariables(line: Directive, context: DefinitionContext<StreamSession>): Readonly<Record<string, StreamVariable>> | undefined {
+    return mapVariables(line, context);
+  }
+}

@@ -1,0 +1,21 @@
+import { template } from '../core/module/args.js';
+import { streamModule } from '../core/module/manifest.js';
+import { directive } from '../core/module/spec.js';
+import type { StreamHandlers, StreamScope, StreamSession } from '../core/module/stream.js';
+
+const directives = {
+  return: directive({
+    in: ['stream server'],
+    args: template<StreamSession>('value'),
+    inherit: 'none',
+    doc: 'Sends a text, which may have variables, and closes the connection.',
+  }),
+};
+
+/** Sends a text to clients (ngx_stream_return_module). */
+@streamModule({ name: 'srv_stream_return_module', api: 1, directives })
+export class StreamReturn {
+  compile({ conf: { return: text } }: StreamScope<typeof directives>): StreamHandlers | undefined {
+    return text && { content: (session) => session.send(text.of(session)) };
+  }
+}
