@@ -1,5 +1,6 @@
 import { formatAddress, type Address } from '../module/address.js';
 import type { AcceptedConnection } from './accepted-connection.js';
+import type { EngineListener } from './listener-set.js';
 
 /** What takes over connections that others have accepted. */
 export interface ConnectionTaker {
@@ -17,7 +18,7 @@ interface Listeners {
    * The one at an address. Over UDP there is nothing to take over.
    * @param address as `listen` names it: `0.0.0.0:80`
    */
-  at(address: string): Partial<ConnectionTaker> | undefined;
+  at(address: string): EngineListener | undefined;
 }
 
 /** The listeners of one thread, those of every traffic engine: for connections that a server passes on to another one. */
@@ -44,6 +45,6 @@ export class ListenerDirectory {
   }
 }
 
-function takesConnections(listener: Partial<ConnectionTaker>): listener is ConnectionTaker {
+function takesConnections(listener: EngineListener): listener is EngineListener & ConnectionTaker {
   return listener.take !== undefined;
 }

@@ -56,6 +56,7 @@ const site = shared(async (scope) => {
       server { listen 127.0.0.1:%%PORT_to_http%%; pass 127.0.0.1:%%PORT_http%%; }
       server { listen 127.0.0.1:%%PORT_to_any%%; pass 127.0.0.1:%%PORT_any%%; }
       server { listen %%PORT_any%%; return "any"; }
+      server { listen 127.0.0.1:%%PORT_tls%% ssl; ssl_certificate here.crt; ssl_certificate_key here.key; pass 127.0.0.1:%%PORT_http%%; }
       server { listen 127.0.0.1:%%PORT_round%%; pass 127.0.0.1:%%PORT_round%%; }
     }
     http {
@@ -172,6 +173,16 @@ test('pass: with what was read before, to servers by name', async (t) => {
   t.is(await reply(to, { bytes: await helloOf({ servername: 'there.example' }) }), 'there');
   t.regex(await reply(to, { bytes: await helloOf({ servername: 'web.example' }) }), /^HTTP\/1\.1 400 /);
   t.is(await reply(to, { bytes: 'SSH-2.0-x\r\n' }), '[][]');
+});
+
+test('pass: after TLS, in the clear', async (t) => {
+  const to = await port('tls');
+  const socket = connectTls({ host: '127.0.0.1', port: to, rejectUnauthorized: false });
+  t.teardown(() => socket.destroy());
+  socket.write('GET /inner HTTP/1.0\r\n\r\n');
+  let received = '';
+  for await (const bytes of socket.setEncoding('latin1')) received += String(bytes);
+  t.regex(received, new RegExp(`\\r\\n\\r\\nhttp ${await port('http')} 127\\.0\\.0\\.1 https /inner$`));
 });
 
 test('pass: a server that listens on all addresses', async (t) => {
