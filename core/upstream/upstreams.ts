@@ -198,7 +198,7 @@ export class UpstreamSet extends Upstreams implements Follower {
       const ids = [...touched.blocks, ...touched.servers.keys()];
       for (const id of ids) this.#markChanged(id);
       if (otherResolver) this.discovered?.followAll(change.after);
-      else this.discovered?.follow(change.after, ids);
+      else this.discovered?.follow(change.after, touched);
     };
     return { commit, abort };
   }

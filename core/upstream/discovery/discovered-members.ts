@@ -4,6 +4,7 @@ import type { Clock } from '../../net/clock.js';
 import type { Peer } from '../peer.js';
 import type { MemberWatch } from '../member-watch.js';
 import type { ServerEntry } from '../server-line.js';
+import type { Touched } from '../touched.js';
 import type { UpstreamBlock } from '../upstream-block.js';
 import type { Discovery } from './discovery.js';
 import { DISCOVERY_CHANNEL, type DiscoveryMessage } from './discovery-message.js';
@@ -33,15 +34,13 @@ export interface DiscoveredMembersOptions {
   readonly engine: 'http' | 'stream';
 }
 
-const NO_LINES: ReadonlyMap<number, FollowedLine> = new Map();
-
 /**
  * Makes the addresses of names members of upstreams, in the master: follows the `server` lines with `resolve` that are in force, and brings what
  * changes into force in all workers between two transactions. Nothing of it is configuration: it lives in the zones.
  */
 export class DiscoveredMembers {
   /** By the ids of block and line. */
-  readonly #lines = new Map<number, ReadonlyMap<number, FollowedLine>>();
+  readonly #lines = new Map<number, Map<number, FollowedLine>>();
   /** Lines whose members are not those of their names any more. */
   readonly #changed = new Set<FollowedLine>();
   #crew: Crew | undefined;
@@ -82,38 +81,52 @@ export class DiscoveredMembers {
     return numbered(before?.servers.get(line.id)?.peers ?? []);
   }
 
-  /** Follows the lines of blocks that a change concerned, now that it is in force. */
-  follow(tree: Tree, blocks: Iterable<number>): void {
+  /** Follows the lines that a change concerned, now that it is in force. */
+  follow(tree: Tree, { blocks, servers }: Touched): void {
     for (const id of blocks) this.#followBlock(tree, id);
+    for (const [id, lines] of servers) this.#followLines(tree, id, lines);
   }
 
   /** Follows all lines: what they inherit has changed. */
   followAll(tree: Tree): void {
-    this.follow(tree, [...this.options.blocks.keys()]);
+    for (const id of new Set([...this.options.blocks.keys(), ...this.#lines.keys()])) this.#followBlock(tree, id);
   }
 
   #followBlock(tree: Tree, id: number): void {
+    const before = this.#lines.get(id)?.keys() ?? [];
+    const now = this.options.blocks.get(id)?.names.keys() ?? [];
+    this.#followLines(tree, id, new Set([...before, ...now]));
+  }
+
+  /** @param ids of the lines that may have come, changed or gone */
+  #followLines(tree: Tree, id: number, ids: ReadonlySet<number>): void {
     const block = this.options.blocks.get(id);
-    if (block === undefined || block.names.size === 0) {
-      this.#replace(id, NO_LINES);
-      return;
-    }
     const directive = tree.byId(id);
+    const lines = this.#lines.get(id) ?? new Map<number, FollowedLine>();
+    // Most upstreams have no names.
+    if (lines.size === 0 && (block === undefined || block.names.size === 0)) return;
     const choice = directive && resolverOf(directive, tree.parentOf(id));
-    const before = this.#lines.get(id) ?? NO_LINES;
-    const lines = new Map<number, FollowedLine>();
-    const changed: FollowedLine[] = [];
-    if (choice === undefined) return this.#replace(id, lines);
-    for (const entry of block.names.values()) {
-      const known = before.get(entry.directive.id);
-      const line = known?.hasTarget(entry, choice.key) === true ? known : this.#begin(block, entry, choice, known);
-      lines.set(line.id, line);
-      if (line === known && line.entry === entry) continue;
-      line.entry = entry;
-      changed.push(line);
+    for (const lineId of ids) {
+      const entry = choice && block?.names.get(lineId);
+      const known = lines.get(lineId);
+      if (block === undefined || choice === undefined || entry === undefined) this.#end(lines, lineId);
+      else if (known?.hasTarget(entry, choice.key) !== true) lines.set(lineId, this.#begin(block, entry, choice, known));
+      else if (known.entry !== entry) {
+        known.entry = entry;
+        this.#look(known);
+      }
     }
-    this.#replace(id, lines);
-    for (const line of changed) this.#look(line);
+    if (lines.size === 0) this.#lines.delete(id);
+    else this.#lines.set(id, lines);
+  }
+
+  /** The line is not in force any more. */
+  #end(lines: Map<number, FollowedLine>, id: number): void {
+    const line = lines.get(id);
+    if (line === undefined) return;
+    lines.delete(id);
+    this.#release(line);
+    this.#memory.set(this.#placeOf(line.upstream), line.entry.key, undefined);
   }
 
   /** @param before the line of before, with another name or resolver */
@@ -121,19 +134,10 @@ export class DiscoveredMembers {
     const next = before?.nextIndex ?? this.#memory.get(this.#placeOf(block.name), entry.key)?.next ?? 1;
     const line = new FollowedLine(entry, block.directive.id, block.name, choice.key, next, (replied) => this.#look(replied));
     if (entry.query !== undefined) line.use = this.options.discovery.use(entry.query, choice, line);
+    // After the new use of the resolver: one that is still used is not closed.
+    if (before !== undefined) this.#release(before);
+    this.#look(line);
     return line;
-  }
-
-  /** Follows these lines of a block instead of those of before. */
-  #replace(id: number, lines: ReadonlyMap<number, FollowedLine>): void {
-    const before = this.#lines.get(id) ?? NO_LINES;
-    if (lines.size === 0) this.#lines.delete(id);
-    else this.#lines.set(id, lines);
-    for (const line of before.values()) {
-      if (lines.get(line.id) === line) continue;
-      this.#release(line);
-      if (!lines.has(line.id)) this.#memory.set(this.#placeOf(line.upstream), line.entry.key, undefined);
-    }
   }
 
   #release(line: FollowedLine): void {

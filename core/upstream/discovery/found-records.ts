@@ -30,8 +30,9 @@ export class FoundRecords {
         const { u32 } = memory.zone;
         const words = wordOf(record);
         const index = u32[words + W.addressIndex]!;
-        const text = index === 0 ? undefined : memory.addressOf(record);
-        if (text === undefined || ((u32[words + W.flags]! & Flag.PENDING) !== 0) !== this.pending) continue;
+        if (index === 0 || ((u32[words + W.flags]! & Flag.PENDING) !== 0) !== this.pending) continue;
+        const text = memory.addressOf(record);
+        if (text === undefined) continue;
         const key = u32[words + W.memberKey]!;
         const known = found.get(key);
         if (known === undefined) found.set(key, [{ index, found: foundOf(text) }]);
