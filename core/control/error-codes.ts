@@ -171,6 +171,11 @@ export const ERROR_CODES = {
     meaning: 'The address of the server cannot be listened on; nothing was changed.',
     remedy: '`text` has the reason: use another port, or stop the program that has it.',
   },
+  EngineMissing: {
+    status: 409,
+    meaning: 'The configuration has no block of the traffic engine.',
+    remedy: 'Add `stream { }` to the configuration file and reload.',
+  },
   RollbackImpossible: {
     status: 409,
     meaning: 'A change since that version cannot be taken back.',

@@ -54,9 +54,9 @@ export class StagedChange {
   readonly #steps: StagedStep[] = [];
   /** Ids of what was added. */
   readonly #added = new Set<number>();
-  /** By name and first argument. */
+  /** By the name of the block around, name and first argument. */
   readonly #created = new Map<string, number>();
-  /** Ids of the blocks in `http` that something was done to. */
+  /** Ids of the blocks in `http` and `stream` that something was done to. */
   readonly #touched = new Set<number>();
   readonly #removed = new Set<string>();
 
@@ -86,16 +86,16 @@ export class StagedChange {
     return this.#added.has(id);
   }
 
-  /** The directive with this name and first argument that was added. */
-  created(name: string, argument: string): Directive | undefined {
-    return this.tree.byId(this.#created.get(`${name} ${argument}`) ?? 0);
+  /** The directive with this name and first argument that was added to a block. @param block its name */
+  created(block: string, name: string, argument: string): Directive | undefined {
+    return this.tree.byId(this.#created.get(`${block} ${name} ${argument}`) ?? 0);
   }
 
   isTouched(id: number): boolean {
     return this.#touched.has(id);
   }
 
-  /** Ids of blocks in `http`. */
+  /** Ids of blocks in `http` and `stream`. */
   get touched(): Iterable<number> {
     return this.#touched;
   }
@@ -153,7 +153,7 @@ export class StagedChange {
     );
     for (const address of removed) this.#removed.add(address);
     for (const { op, id, operations } of edits) {
-      if (op === 'add') this.#noteAdded(after.byId(id));
+      if (op === 'add') this.#noteAdded(after.byId(id), after.parentOf(id));
       for (const operation of operations) this.#touch(operation, before, after);
     }
   }
@@ -167,11 +167,11 @@ export class StagedChange {
     return directive !== undefined && block !== undefined && context !== undefined && hasEqual(directive, block, context, registry);
   }
 
-  #noteAdded(directive: Directive | undefined): void {
+  #noteAdded(directive: Directive | undefined, block: Directive | undefined): void {
     if (directive === undefined) return;
     const { id, name, args } = directive;
     this.#added.add(id);
-    this.#created.set(`${name} ${args[0]?.text ?? ''}`, id);
+    this.#created.set(`${block?.name ?? ''} ${name} ${args[0]?.text ?? ''}`, id);
   }
 
   #touch(operation: TreeOperation, before: ConfigTree, after: ConfigTree): void {

@@ -1,7 +1,7 @@
 import type { ArgContext } from '../module/spec.js';
-import { httpListens } from '../http/site/settings.js';
 import { parseServerName, type ServerName } from '../net/server-names.js';
-import { parseListen, type ListenOptions } from '../net/listen-options.js';
+import type { ListenOptions } from '../net/listen-options.js';
+import type { ServerDialect } from '../net/server-dialect.js';
 import type { Directive } from '../module/tree.js';
 import { VirtualServers, type VirtualServerView } from '../module/virtual-servers.js';
 import type { StagedChange } from './staged-change.js';
@@ -19,6 +19,7 @@ export class StagedServers extends VirtualServers {
 
   constructor(
     private readonly inForce: VirtualServers,
+    private readonly dialect: ServerDialect,
     private readonly staging: Staging,
     private readonly args: () => Pick<ArgContext, 'path'>,
   ) {
@@ -62,13 +63,14 @@ export class StagedServers extends VirtualServers {
   }
 
   *#serversOf(change: StagedChange): Generator<StagedServer> {
-    for (const http of change.tree.root.named('http')) for (const server of http.block?.named('server') ?? []) yield this.#view(server);
+    for (const { block } of change.tree.root.named(this.dialect.engine))
+      for (const server of block?.named('server') ?? []) yield this.#view(server);
   }
 
   *#touched(change: StagedChange): Generator<StagedServer> {
     for (const id of change.touched) {
       const directive = change.tree.byId(id);
-      if (directive?.name === 'server') yield this.#view(directive);
+      if (directive?.name === 'server' && change.tree.parentOf(id)?.name === this.dialect.engine) yield this.#view(directive);
     }
   }
 
@@ -87,8 +89,7 @@ export class StagedServers extends VirtualServers {
   }
 
   #canonical(address: string): string {
-    const [options] = parseListen([address], (text) => this.args().path(text));
-    return options?.address ?? address;
+    return this.dialect.address(address, (text) => this.args().path(text))?.address ?? address;
   }
 
   #view(directive: Directive): StagedServer {
@@ -104,7 +105,7 @@ export class StagedServers extends VirtualServers {
   /** None where they are wrong: the change as a whole is refused for it. */
   #listensOf({ block }: Directive): readonly ListenOptions[] {
     try {
-      return httpListens([...(block?.named('listen') ?? [])], (text) => this.args().path(text));
+      return this.dialect.listens([...(block?.named('listen') ?? [])], (text) => this.args().path(text));
     } catch {
       return [];
     }

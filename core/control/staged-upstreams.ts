@@ -1,5 +1,6 @@
 import { Upstreams, type PeerView, type QueueView, type UpstreamView } from '../module/services.js';
-import type { Directive } from '../module/tree.js';
+import type { EngineName } from '../module/spec.js';
+import type { Block, Directive } from '../module/tree.js';
 import type { StagedChange } from './staged-change.js';
 import type { Staging } from './staging.js';
 
@@ -7,6 +8,8 @@ import type { Staging } from './staging.js';
 export class StagedUpstreams extends Upstreams {
   constructor(
     private readonly inForce: Upstreams,
+    /** The traffic engine that they are for. */
+    private readonly engine: EngineName,
     private readonly staging: Staging,
   ) {
     super();
@@ -16,25 +19,20 @@ export class StagedUpstreams extends Upstreams {
     const change = this.staging.current;
     const known = this.inForce.get(name);
     if (change === undefined) return known;
-    const directive = (known && change.tree.byId(known.directive.id)) ?? upstreamAdded(change, name);
+    const directive = (known && change.tree.byId(known.directive.id)) ?? change.created(this.engine, 'upstream', name);
     return directive && new StagedUpstream(change, directive, known);
   }
 
   *all(): Generator<UpstreamView> {
     const change = this.staging.current;
     if (change === undefined) yield* this.inForce.all();
-    else for (const http of change.tree.root.named('http')) yield* this.#allIn(change, http);
+    else for (const { block } of change.tree.root.named(this.engine)) yield* this.#allIn(change, block);
   }
 
-  *#allIn(change: StagedChange, http: Directive): Generator<UpstreamView> {
-    for (const directive of http.block?.named('upstream') ?? [])
+  *#allIn(change: StagedChange, block: Block | undefined): Generator<UpstreamView> {
+    for (const directive of block?.named('upstream') ?? [])
       yield new StagedUpstream(change, directive, this.inForce.get(directive.args[0]?.text ?? ''));
   }
-}
-
-function upstreamAdded(change: StagedChange, name: string): Directive | undefined {
-  const directive = change.created('upstream', name);
-  return directive !== undefined && change.tree.parentOf(directive.id)?.name === 'http' ? directive : undefined;
 }
 
 /** Its directives are those of the transaction; what its members do is known of those in force. */

@@ -5,7 +5,7 @@ import { HttpContext } from '../http/request/context.js';
 import { RequestHostNames } from '../http/request/request-host-names.js';
 import { requestFlow } from '../http/phases/request-flow.js';
 import { HttpEngine } from '../http/engine.js';
-import { ServersInForce } from '../http/servers-in-force.js';
+import { HTTP_SERVERS } from '../http/site/settings.js';
 import { HttpTunnels } from '../http/upstream/connect-tunnel.js';
 import { HttpExchanges } from '../http/upstream/exchange-route.js';
 import { Figures } from '../http/request/figures.js';
@@ -18,9 +18,12 @@ import { HttpExplainer } from '../http/explain/explainer.js';
 import { VirtualServers } from '../module/virtual-servers.js';
 import { Zones } from '../module/zones.js';
 import { ZoneMetrics } from '../zone/metrics.js';
+import { StreamServers, StreamUpstreams } from '../module/stream-servers.js';
 import { SessionRelays } from '../module/stream-relays.js';
 import type { EngineRole } from '../net/listener-set.js';
+import { ServersInForce } from '../net/servers-in-force.js';
 import { StreamEngine } from '../stream/engine.js';
+import { STREAM_SERVERS } from '../stream/site/stream-listens.js';
 import { StreamRelays } from '../stream/upstream/relay-route.js';
 import { STREAM_UPSTREAMS } from '../upstream/upstream-engine.js';
 import { Admission } from '../net/admission.js';
@@ -144,10 +147,10 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
   services.provide(SessionRelays, relays);
   services.provide(Tunnels, new HttpTunnels());
   services.provide(HostNames, new RequestHostNames(new SystemHostNames(clock)));
-  services.provide(
-    VirtualServers,
-    new ServersInForce(http, () => ({ tree: instance.tree, path: (text) => instance.modules.args.path(text) })),
-  );
+  services.provide(StreamUpstreams, streamUpstreams);
+  const inForce = () => ({ tree: instance.tree, path: (text: string) => instance.modules.args.path(text) });
+  services.provide(VirtualServers, new ServersInForce(http, HTTP_SERVERS, inForce));
+  services.provide(StreamServers, new ServersInForce(stream, STREAM_SERVERS, inForce));
   if (role !== 'worker') services.provide(Explainer, explainerOf(instance, http, context));
   services.provide(Zones, moduleZones);
   services.provide(Metrics, metrics);

@@ -4,6 +4,7 @@ import { Explainer } from '../module/explain.js';
 import { ConfigurationHistory } from '../module/history.js';
 import { Metrics } from '../module/metrics.js';
 import { ServerStatus } from '../module/server-status.js';
+import { StreamServers, StreamUpstreams } from '../module/stream-servers.js';
 import { SessionRelays } from '../module/stream-relays.js';
 import { VirtualServers } from '../module/virtual-servers.js';
 import { Zones } from '../module/zones.js';
@@ -91,6 +92,8 @@ const SERVICE_TOKENS: ReadonlySet<unknown> = new Set([
   Metrics,
   ServerStatus,
   SessionRelays,
+  StreamServers,
+  StreamUpstreams,
   VirtualServers,
   Zones,
 ]);

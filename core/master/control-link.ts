@@ -7,6 +7,7 @@ import type { RunningModule } from '../kernel/running-module.js';
 import type { RunningModules } from '../kernel/running-modules.js';
 import { Transactions, type Log } from '../module/services.js';
 import type { Setting } from '../module/setting.js';
+import { StreamServers } from '../module/stream-servers.js';
 import { VirtualServers } from '../module/virtual-servers.js';
 
 interface Bus {
@@ -73,7 +74,7 @@ export class ControlLink {
     const { services } = this.instance;
     const inForce = new SettingsInForce({
       transactions: services.get(Transactions),
-      servers: { http: services.get(VirtualServers) },
+      servers: { http: services.get(VirtualServers), stream: services.get(StreamServers) },
       path: (path, under) => this.instance.modules.args.path(path, under),
     });
     return { endpoint, server, actionsOf: (settings) => settingActions(settings, inForce) };

@@ -9,6 +9,9 @@ import { assertHeapRoom, workerHeapSize } from '../control/heap-room.js';
 import { MasterKeyValue } from '../control/key-value.js';
 import { tellOfChange, type CommittedChange } from '../control/change-event.js';
 import { EventRecord } from '../control/event-record.js';
+import { HTTP_SERVERS } from '../http/site/settings.js';
+import { StreamServers, StreamUpstreams } from '../module/stream-servers.js';
+import { STREAM_SERVERS } from '../stream/site/stream-listens.js';
 import { StagedServers } from '../control/staged-servers.js';
 import { StagedUpstreams } from '../control/staged-upstreams.js';
 import { StoredAddresses } from '../control/found-table.js';
@@ -277,9 +280,11 @@ export class Master {
   /** Modules that change the configuration see what the calls before theirs have made of it. */
   #showStaged(): void {
     const { services } = this.#instance;
-    services.provide(Upstreams, new StagedUpstreams(services.get(Upstreams), this.#staging));
-    const servers = new StagedServers(services.get(VirtualServers), this.#staging, () => this.#instance.modules.args);
-    services.provide(VirtualServers, servers);
+    services.provide(Upstreams, new StagedUpstreams(services.get(Upstreams), 'http', this.#staging));
+    services.provide(StreamUpstreams, new StagedUpstreams(services.get(StreamUpstreams), 'stream', this.#staging));
+    const args = () => this.#instance.modules.args;
+    services.provide(VirtualServers, new StagedServers(services.get(VirtualServers), HTTP_SERVERS, this.#staging, args));
+    services.provide(StreamServers, new StagedServers(services.get(StreamServers), STREAM_SERVERS, this.#staging, args));
   }
 
   /** In nginx workers of the old configuration end with worker_shutdown_timeout; here it is the requests that began under it. */

@@ -51,7 +51,8 @@ export class ServerChanges {
       this.#assertNew(fields);
       this.#assertBody(fields);
       const [block] = tree.named(this.engine);
-      if (block === undefined) throw new ApiError(409, 'ChangedMeanwhile', `the configuration has no "${this.engine}" block`);
+      if (block === undefined)
+        throw new ApiError(409, 'EngineMissing', `the configuration has no "${this.engine}" block: add "${this.engine} { }" and reload`);
       return [{ op: 'add', parent: block, text: newServer(fields) }];
     }, context);
     return this.#done(context, version, diff, directives[0]);

@@ -4,7 +4,7 @@ import { Type } from './schema.js';
 import type { DataPlane } from './services.js';
 import { Done, forceQuery, isForced, readReply, writeReply, type Versioned } from './versioned.js';
 
-const address = Type.String({ minLength: 1, description: 'Address and port: `0.0.0.0:8443`.' });
+const address = Type.String({ minLength: 1, description: 'Address and port: `0.0.0.0:8443`; in `stream` also `0.0.0.0:53 udp`.' });
 const names = Type.Optional(Type.String({ description: 'One or more names, separated by blanks; wildcards and regular expressions too.' }));
 const body = Type.String({ description: 'Directives; the last `;` may be left out. Locations are among them.' });
 const Server = Type.Object(
@@ -56,7 +56,7 @@ const add = {
   ),
   responses: { 200: Done },
   headers: ['ETag'],
-  errors: [...WRITE_ERRORS, 'EntryExists'],
+  errors: [...WRITE_ERRORS, 'EntryExists', 'EngineMissing'],
 } as const;
 const change = {
   summary: 'Replace everything of a virtual server but its addresses and names',

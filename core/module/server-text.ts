@@ -40,9 +40,15 @@ export function newServer({
   const words = options.split(/\s+/).filter((option) => option !== '');
   // That the address is one was checked.
   const pointer = words.length > 0 ? '/listen_option' : '/addr_port';
-  const block: BlockPart[] = [{ name: 'listen', words: [address, ...words], pointer }];
+  const block: BlockPart[] = [{ name: 'listen', words: [...addressWords(address), ...words], pointer }];
   if (names !== undefined) block.push({ name: 'server_name', words: namesIn(names), pointer: '/server_name' });
   return { name: 'server', words: [], block: [...block, ...bodyParts(body)] };
+}
+
+/** An address of `stream` for datagrams is written with `udp`. */
+function addressWords(address: string): readonly string[] {
+  const [, bare, udp] = /^(\S+)\s+(udp)$/.exec(address.trim()) ?? [];
+  return bare === undefined || udp === undefined ? [address] : [bare, udp];
 }
 
 /** The server with another body, at the addresses, under the names and with the certificates that it has. */

@@ -101,7 +101,8 @@ export class UpstreamChanges {
 
   #engineBlock(): Directive {
     const [block] = this.transactions.tree.named(this.engine);
-    if (block === undefined) throw new ApiError(409, 'ChangedMeanwhile', `the configuration has no "${this.engine}" block`);
+    if (block === undefined)
+      throw new ApiError(409, 'EngineMissing', `the configuration has no "${this.engine}" block: add "${this.engine} { }" and reload`);
     return block;
   }
 

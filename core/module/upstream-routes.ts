@@ -60,7 +60,7 @@ const add = {
   creates: true,
   responses: { 200: Done },
   headers: ['ETag'],
-  errors: [...WRITE_ERRORS, 'EntryExists'],
+  errors: [...WRITE_ERRORS, 'EntryExists', 'EngineMissing'],
 } as const;
 const change = {
   summary: 'Change the directives of an upstream and keep its members',

@@ -36,11 +36,7 @@ function refusal(what: string, target: string): ArgError {
  * @param defaultPort undefined: a port has to be given
  * @throws ArgError in nginx's wording
  */
-export function parseListenAddress(
-  target: string,
-  path: (relative: string) => string,
-  defaultPort: string | undefined = '80',
-): ListenAddress {
+export function parseListenAddress(target: string, path: (relative: string) => string, defaultPort: string | undefined): ListenAddress {
   if (target.startsWith('unix:')) {
     if (target.length === 5) throw refusal('no path in the unix domain socket', target);
     const socket = path(target.slice(5));

@@ -34,9 +34,10 @@ const site = shared(async (scope): Promise<Site> => {
   };
 });
 
+const server = (name: string, lines: string): string => `server { listen 127.0.0.1:%%PORT_${name}%% udp; ${lines} }`;
+
 function configuration(members: Readonly<Record<Member, DatagramBackend>>): string {
   const at = (name: Member): string => `127.0.0.1:${members[name].port}`;
-  const server = (name: string, lines: string): string => `server { listen 127.0.0.1:%%PORT_${name}%% udp; ${lines} }`;
   return `
     worker_processes 1;
     error_log logs/error.log info;

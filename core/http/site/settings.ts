@@ -13,6 +13,7 @@ import type { ContentTypes } from './content-types.js';
 import type { CoreConf } from './core-module.js';
 import { listenOptions } from '../../net/listen-lines.js';
 import { parseListen, type ListenOptions } from '../../net/listen-options.js';
+import type { ServerDialect } from '../../net/server-dialect.js';
 import type { ErrorPage, LocationMatch, LocationSettings } from './location.js';
 import { TemporaryPath } from './temporary-path.js';
 import type { ServerSettings } from './virtual-server.js';
@@ -126,6 +127,13 @@ export function httpListens(lines: readonly Directive[], path: (relative: string
   const listens = listenOptions(lines, (words) => parseListen(words, path));
   return listens.length > 0 ? listens : parseListen([defaultListen()], path);
 }
+
+/** How servers of HTTP say where they listen. */
+export const HTTP_SERVERS: ServerDialect = {
+  engine: 'http',
+  address: (text, path) => parseListen([text], path)[0],
+  listens: httpListens,
+};
 
 /** What a `location` line matches. @throws ConfigError */
 export function locationMatch(directive: Directive): LocationMatch {

@@ -7,9 +7,7 @@ import type { TreeChange } from '../../config/touched-blocks.js';
 import type { ArgContext } from '../../module/spec.js';
 import type { StreamHandler, StreamSession } from '../../module/stream.js';
 import type { Directive } from '../../module/tree.js';
-import { listenOptions } from '../../net/listen-lines.js';
 import { SharedResolvers } from '../../net/dns/shared-resolvers.js';
-import { parseStreamListen } from '../../net/listen-options.js';
 import { serverNames } from '../../net/server-names.js';
 import { serverTls, type ServerTls } from '../../net/server-tls.js';
 import { SharedByContent } from '../../net/shared-by-content.js';
@@ -17,6 +15,7 @@ import type { CheckedStreamModule } from './checked-module.js';
 import { StreamCompilation, type CompiledStream, type StreamConfiguration } from './compiler.js';
 import { streamDirectives, type StreamCoreConf } from './core-module.js';
 import { StreamHandlerSet } from './handler-set.js';
+import { streamListens } from './stream-listens.js';
 import type { StreamServer } from './server.js';
 
 type StreamReader = ScopedReader<'stream' | 'server', StreamSession>;
@@ -67,9 +66,7 @@ export class ServerCompiler {
         const returned = errors.attempt(() => module.compile(reader.view(node)));
         if (returned !== undefined) errors.attempt(() => handlers.add(module.declaration, returned, place, directive));
       }
-      const listens = errors.attempt(() =>
-        listenOptions(lines('listen'), (words) => parseStreamListen(words, (text) => this.args.path(text))),
-      );
+      const listens = errors.attempt(() => streamListens(lines('listen'), (text) => this.args.path(text)));
       if (listens?.length === 0) errors.add(errorAt(directive, 'no "listen" is defined for server'));
       if (handlers.content === undefined && errors.size === before)
         errors.add(errorAt(directive, 'no handler for server', undefined, 'add proxy_pass, return or pass'));

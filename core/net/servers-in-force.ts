@@ -1,11 +1,17 @@
+import { upstreamInput } from '../config/holdings.js';
+import type { InputUsers } from '../config/input-users.js';
 import type { Tree } from '../config/tree.js';
 import type { Directive } from '../module/tree.js';
 import { VirtualServers, type VirtualServerView } from '../module/virtual-servers.js';
-import { parseListen } from '../net/listen-options.js';
-import type { HttpEngine } from './engine.js';
-import { parseServerName } from '../net/server-names.js';
-import { upstreamInput } from '../config/holdings.js';
-import type { VirtualServer } from './site/virtual-server.js';
+import type { ListenGroups, ListeningServer } from './listen-groups.js';
+import type { ServerDialect } from './server-dialect.js';
+import { parseServerName } from './server-names.js';
+
+/** What a traffic engine serves. */
+interface ServingEngine<S extends ListeningServer> {
+  readonly configuration: { readonly servers: { values(): Iterable<S> }; readonly users: InputUsers } | undefined;
+  readonly groups: ListenGroups<S>;
+}
 
 /** What the configuration in force is looked up in. */
 interface InForce {
@@ -14,9 +20,11 @@ interface InForce {
   readonly path: (relative: string) => string;
 }
 
-export class ServersInForce extends VirtualServers {
+/** The servers of one traffic engine. */
+export class ServersInForce<S extends ListeningServer> extends VirtualServers {
   constructor(
-    private readonly engine: Pick<HttpEngine, 'configuration' | 'groups'>,
+    private readonly engine: ServingEngine<S>,
+    private readonly dialect: ServerDialect,
     private readonly inForce: () => InForce,
   ) {
     super();
@@ -46,12 +54,12 @@ export class ServersInForce extends VirtualServers {
   }
 
   #group(address: string) {
-    const [options] = parseListen([address], this.inForce().path);
+    const options = this.dialect.address(address, this.inForce().path);
     return options && this.engine.groups.get(options.address);
   }
 }
 
-function viewOf({ directive, listens }: VirtualServer): VirtualServerView {
+function viewOf({ directive, listens }: ListeningServer): VirtualServerView {
   return {
     directive,
     addresses: listens.map(({ address }) => address),

@@ -1,0 +1,232 @@
+import { connect } from 'node:net';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import test from 'ava';
+import { ConfigTree } from '../../core/config/tree.js';
+import { ServerChanges } from '../../core/module/server-changes.js';
+import type { Transactions } from '../../core/module/services.js';
+import type { StreamServers, StreamUpstreams } from '../../core/module/stream-servers.js';
+import type { Block } from '../../core/module/tree.js';
+import { UpstreamChanges } from '../../core/module/upstream-changes.js';
+import { rawBackend } from '../harness/backends.js';
+import { datagramBackend, datagramClient, echo } from '../harness/datagrams.js';
+import { freePort } from '../harness/ports.js';
+import type { Scope } from '../harness/scope.js';
+import { waitFor } from '../harness/wait.js';
+import { errorOf } from './api-client.js';
+import { sharedNode, startNode, type Node, type NodeOptions } from './node.js';
+
+const MODULES = ['srv_stream_dyn_upstream', 'srv_stream_dyn_server'];
+const OPTIONS: NodeOptions = {
+  main: `${MODULES.map((name) => `load_module modules/${name}_module.so;`).join(' ')}
+    stream {
+      upstream static { zone static 64k; server 127.0.0.1:9; }
+      server { listen 127.0.0.1:%%PORT_file%%; proxy_pass static; }
+    }`,
+  controlMain: ['srv_http_transactions', ...MODULES].map((name) => `load_module modules/${name}_api_module.so;`).join(' '),
+  workers: 2,
+};
+const shared = sharedNode(OPTIONS);
+
+/** A call of a transaction. */
+const call = (path: string, body: object): object => ({ method: 'POST', path: `/v1/${path}`, body });
+
+/** A member over TCP that says who it is. */
+const tcpMember = async (t: Scope, text: string): Promise<number> => (await rawBackend(t, (socket) => socket.end(text))).port;
+
+/** What a server over TCP sends; undefined: nobody listens. */
+async function read(port: number): Promise<string | undefined> {
+  const socket = connect(port, '127.0.0.1');
+  let text = '';
+  socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  try {
+    await once(socket, 'close');
+    return text;
+  } catch {
+    return undefined;
+  }
+}
+
+async function done(node: Node, method: string, path: string, body: unknown): Promise<void> {
+  const { status, body: text } = await node.call(method, path, body);
+  if (status !== 200) throw new Error(`${method} ${path}: ${status} ${text}`);
+}
+
+const refusal = async (node: Node, method: string, path: string, body: unknown): Promise<string> => {
+  const refused = await node.call(method, path, body);
+  return `${refused.status} ${errorOf(refused).code}`;
+};
+
+test('an upstream and servers over TCP and UDP on one port number: open at once, changed, and closed', async (t) => {
+  const node = await shared();
+  const member = await datagramBackend(t, echo);
+  const port = await freePort(t);
+  const [tcp, udp] = [`127.0.0.1:${port}`, `127.0.0.1:${port} udp`];
+  await done(node, 'POST', '/dyn_stream_ups', {
+    upstream_name: 'life',
+    upstream_body: `zone life 64k; server 127.0.0.1:${await tcpMember(t, 'first')}`,
+  });
+  await done(node, 'POST', '/stream_srv', { type: 'add', addr_port: tcp, server_body: 'proxy_pass life' });
+  for (const text of await Promise.all(Array.from({ length: 8 }, () => read(port)))) t.is(text, 'first');
+
+  await done(node, 'POST', '/stream_srv', { addr_port: udp, server_body: `proxy_pass 127.0.0.1:${member.port}` });
+  const clients = await Promise.all(Array.from({ length: 8 }, () => datagramClient(t, port)));
+  for (const [i, client] of clients.entries()) t.is(await client.ask(`a${i}`), `a${i}`);
+  const listed = (await node.call('GET', '/stream_srv')).json as { listens: string[]; server_body: string; is_static: boolean }[];
+  t.deepEqual(
+    listed.map(({ listens, is_static: isStatic }) => [listens, isStatic]),
+    [
+      [[`127.0.0.1:${node.srv.port('file')}`], true],
+      [[tcp], false],
+      [[udp], false],
+    ],
+  );
+
+  await done(node, 'PATCH', '/stream_srv', { addr_port: tcp, server_body: `proxy_pass 127.0.0.1:${await tcpMember(t, 'second')}` });
+  t.is(await read(port), 'second');
+  await done(node, 'PUT', '/stream_srv', { type: 'del', addr_port: tcp });
+  await waitFor('the port to be closed', async () => (await read(port)) === undefined);
+  await done(node, 'PUT', '/dyn_stream_ups', { type: 'del', upstream_name: 'life' });
+
+  await done(node, 'PUT', '/stream_srv', { type: 'del', addr_port: udp });
+  const [old] = clients;
+  t.is(await old?.ask('still'), 'still');
+  const stranger = await datagramClient(t, port);
+  stranger.send('nobody');
+  // It comes back while sessions that began there are still open.
+  await done(node, 'POST', '/stream_srv', { addr_port: udp, server_body: `proxy_pass 127.0.0.1:${member.port}` });
+  t.is(await (await datagramClient(t, port)).ask('again'), 'again');
+  t.is(await old?.ask('even now'), 'even now');
+  t.false(member.received.some(({ text }) => text === 'nobody'));
+  await done(node, 'PUT', '/stream_srv', { type: 'del', addr_port: udp });
+});
+
+test('an upstream of stream: read, changed and kept apart from that of http with its name', async (t) => {
+  const node = await shared();
+  await done(node, 'POST', '/dyn_stream_ups', { upstream_name: 'demo', upstream_body: 'zone sdemo 64k; server 127.0.0.1:9' });
+  const { json, headers } = await node.call('GET', '/dyn_stream_ups/demo');
+  t.deepEqual(json, {
+    upstream_name: 'demo',
+    algorithm: 'round_robin',
+    zone: 'sdemo',
+    is_static: false,
+    upstream_body: 'zone sdemo 64k;\nserver 127.0.0.1:9;\n',
+  });
+  const change = { upstream_body: 'zone sdemo 64k; hash $remote_addr' };
+  t.is((await node.call('PATCH', '/dyn_stream_ups/demo', change, { 'If-Match': '"0"' })).status, 412);
+  t.is((await node.call('PATCH', '/dyn_stream_ups/demo', change, { 'If-Match': String(headers['etag']) })).status, 200);
+  t.like((await node.call('GET', '/dyn_stream_ups/demo')).json, { algorithm: 'hash $remote_addr' });
+  t.is(((await node.call('GET', '/dyn_stream_ups')).json as unknown[]).length, 2);
+  t.is((await node.members()).length, 2);
+  const port = await freePort(t);
+  await done(node, 'POST', '/stream_srv', { addr_port: `127.0.0.1:${port}`, server_body: 'proxy_pass demo' });
+  t.is(await refusal(node, 'PUT', '/dyn_stream_ups', { type: 'del', upstream_name: 'demo' }), '409 UpstreamInUse');
+  await done(node, 'PUT', '/stream_srv', { type: 'del', addr_port: `127.0.0.1:${port}` });
+  await done(node, 'PUT', '/dyn_stream_ups', { type: 'del', upstream_name: 'demo' });
+  t.is((await node.call('GET', '/dyn_stream_ups/demo')).status, 404);
+});
+
+for (const [what, method, path, body, expected] of [
+  [
+    'an upstream without a zone',
+    'POST',
+    '/dyn_stream_ups',
+    { upstream_name: 'x', upstream_body: 'server 127.0.0.1:9' },
+    '400 InvalidField',
+  ],
+  [
+    'a member without a port',
+    'POST',
+    '/dyn_stream_ups',
+    { upstream_name: 'x', upstream_body: 'zone x 64k; server 127.0.0.1' },
+    '400 ConfigError',
+  ],
+  ['a directive of http', 'POST', '/dyn_stream_ups', { upstream_name: 'x', upstream_body: 'zone x 64k; keepalive 4' }, '400 ConfigError'],
+  ['an upstream that is there', 'POST', '/dyn_stream_ups', { upstream_name: 'static', upstream_body: 'zone x 64k' }, '409 EntryExists'],
+  ['one of the file', 'PUT', '/dyn_stream_ups', { type: 'del', upstream_name: 'static' }, '409 UpstreamStatic'],
+  ['one of http', 'PUT', '/dyn_stream_ups', { type: 'del', upstream_name: 'demo' }, '404 UpstreamNotFound'],
+  ['a server without content', 'POST', '/stream_srv', { addr_port: '127.0.0.1:1', server_body: '' }, '400 ConfigError'],
+  ['a server with a location', 'POST', '/stream_srv', { addr_port: '127.0.0.1:1', server_body: 'location / { }' }, '400 ConfigError'],
+  ['an address without a port', 'POST', '/stream_srv', { addr_port: '127.0.0.1', server_body: 'proxy_pass static' }, '400 InvalidField'],
+  [
+    'TLS over UDP',
+    'POST',
+    '/stream_srv',
+    { addr_port: '127.0.0.1:1 udp', listen_option: 'ssl', server_body: 'proxy_pass static' },
+    '400 ConfigError',
+  ],
+  ['a server that is not there', 'PUT', '/stream_srv', { type: 'del', addr_port: '127.0.0.1:1 udp' }, '404 ServerNotFound'],
+] as const) {
+  test(`refused: ${what}`, async (t) => {
+    t.is(await refusal(await shared(), method, path, body), expected);
+  });
+}
+
+test('refused: a server of the file, and one that is there', async (t) => {
+  const node = await shared();
+  const addr_port = `127.0.0.1:${node.srv.port('file')}`;
+  t.is(await refusal(node, 'PUT', '/stream_srv', { type: 'del', addr_port }), '409 ServerStatic');
+  t.is(await refusal(node, 'POST', '/stream_srv', { addr_port, server_body: 'proxy_pass static' }), '409 EntryExists');
+});
+
+test('a UDP port that another program has is a 409 with the reason, and changes nothing; so does a dry run', async (t) => {
+  const node = await shared();
+  const other = createSocket('udp4').bind(0, '127.0.0.1');
+  t.teardown(() => other.close());
+  await once(other, 'listening');
+  const addr_port = `127.0.0.1:${other.address().port} udp`;
+  const refused = await node.call('POST', '/stream_srv', { addr_port, server_body: 'proxy_pass static' });
+  t.is(`${refused.status} ${errorOf(refused).code}`, '409 ListenFailed', refused.body);
+  t.regex(errorOf(refused).text, /bind\(\) to .* failed \(98: Address already in use\)/);
+  const dry = await node.call('POST', '/stream_srv?dry_run=1', {
+    addr_port: `127.0.0.1:${await freePort(t)} udp`,
+    server_body: 'proxy_pass static',
+  });
+  t.like(dry.json, { dry_run: true });
+  t.is(
+    ((await node.call('GET', '/stream_srv')).json as { listens: string[] }[]).filter(({ listens }) => listens[0]?.endsWith(' udp')).length,
+    0,
+  );
+});
+
+test('one transaction makes an upstream and servers that pass to it; all or nothing', async (t) => {
+  const node = await shared();
+  const member = await datagramBackend(t, echo);
+  const port = await freePort(t);
+  const calls = [
+    call('dyn_stream_ups', { upstream_name: 'both', upstream_body: `zone both 64k; server 127.0.0.1:${member.port}` }),
+    call('stream_srv', { addr_port: `127.0.0.1:${port} udp`, server_body: 'proxy_pass both' }),
+  ];
+  const wrong = await node.call('POST', '/transactions', { calls: [...calls, calls[1]] });
+  t.is(wrong.status, 409, wrong.body);
+  t.is((await node.call('GET', '/dyn_stream_ups/both')).status, 404);
+  const made = await node.call('POST', '/transactions', { calls });
+  t.is(made.status, 200, made.body);
+  t.is(await (await datagramClient(t, port)).ask('x'), 'x');
+});
+
+test('servers and upstreams survive kill -9', async (t) => {
+  const member = await datagramBackend(t, echo);
+  const port = await freePort(t);
+  const node = await startNode(t, { ...OPTIONS, allowCrashes: true });
+  await done(node, 'POST', '/dyn_stream_ups', { upstream_name: 'kept', upstream_body: `zone kept 64k; server 127.0.0.1:${member.port}` });
+  await done(node, 'POST', '/stream_srv', { addr_port: `127.0.0.1:${port} udp`, server_body: 'proxy_pass kept' });
+  node.srv.signal('SIGKILL');
+  await node.srv.exited;
+  await waitFor('its helpers to end', () => !node.srv.hasProcesses());
+  const again = await startNode(t, { ...OPTIONS, prefix: node.srv.prefix });
+  t.is(await (await datagramClient(t, port)).ask('x'), 'x');
+  t.like((await again.call('GET', '/dyn_stream_ups/kept')).json, { is_static: false });
+});
+
+test('without a stream block there is nothing to list, and additions are refused', async (t) => {
+  const { root: tree } = ConfigTree.empty;
+  const fake = { tree, version: 1, apply: async (build: (before: Block) => unknown) => build(tree), read: () => ({}) };
+  const transactions = fake as unknown as Transactions;
+  const nothing = { get: () => undefined, find: () => undefined, at: () => [] } as unknown as StreamUpstreams & StreamServers;
+  const context = { dryRun: false, requestId: '' };
+  const upstreams = new UpstreamChanges('stream', nothing, nothing, transactions);
+  t.deepEqual(upstreams.list({}).value, []);
+  const servers = new ServerChanges('stream', nothing, transactions);
+  await t.throwsAsync(servers.add({ addr_port: '1' }, context), { message: /no "stream" block: add "stream { }" and reload/ });
+});
