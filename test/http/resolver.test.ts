@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import test from 'ava';
 import { check } from '../harness/check.js';
-import { connectRaw, get } from '../harness/client.js';
+import { connectRaw, exchange, get } from '../harness/client.js';
 import { dnsServer, type DnsServer } from '../harness/dns-server.js';
 import { shared, type Scope } from '../harness/scope.js';
 import { startSrv, type Srv } from '../harness/srv.js';
@@ -33,7 +33,8 @@ const site = shared(async (scope): Promise<Site> => {
   const [dns, other, port] = [await dnsServer(scope), await dnsServer(scope), await everywhere(scope)];
   const srv = await startSrv(
     scope,
-    `events {}
+    `load_module modules/srv_http_proxy_connect_module.so;
+    events {}
     http {
       upstream block { server 127.0.0.8:${port}; }
       server {
@@ -53,6 +54,13 @@ const site = shared(async (scope): Promise<Site> => {
         listen 127.0.0.1:%%PORT_none%%;
         location / { proxy_pass http://$arg_to:${port}; }
         location /constant { proxy_pass http://localhost:${port}; }
+      }
+      server {
+        listen 127.0.0.1:%%PORT_connect%%;
+        resolver 127.0.0.1:${dns.port};
+        proxy_connect;
+        proxy_connect_allow all;
+        proxy_connect_destination allow 127.0.0.0/8;
       }
     }`,
   );
@@ -150,6 +158,19 @@ test('a client that leaves while a name is looked up', async (t) => {
   dns.heal('left.test');
   await waitFor('an address', async () => (await ask('/', 'left.test')) === '127.0.0.6');
   t.is(await ask('/', 'left.test'), '127.0.0.6');
+});
+
+test('CONNECT requests ask the resolver too', async (t) => {
+  const { srv, dns, port } = await site();
+  dns.a('tunnel.test', ['127.0.0.4']);
+  const client = await connectRaw(t, srv.port('connect'));
+  client.send(`CONNECT tunnel.test:${port} HTTP/1.1\r\nHost: a\r\n\r\n`);
+  await client.receive(/^HTTP\/1.1 200 /);
+  client.send('GET / HTTP/1.0\r\n\r\n');
+  t.regex(await client.receiveAll(), /127\.0\.0\.4$/);
+  const other = await exchange(t, srv.port('connect'), `CONNECT localhost.test:${port} HTTP/1.1\r\nHost: a\r\n\r\n`);
+  t.regex(other, /^HTTP\/1.1 502 /);
+  await srv.waitForLog(/proxy_connect: localhost\.test could not be resolved \(3: Host not found\)/);
 });
 
 test('what a resolver line may say', async (t) => {
