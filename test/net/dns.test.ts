@@ -115,6 +115,13 @@ test('records of names that nobody asked for count for nothing', async (t) => {
   };
   t.deepEqual(await addressesOf(resolver, 'a.test'), ['192.0.2.1']);
   t.is(resolver.cached('b.test'), undefined);
+  // Nor do they say that the name has no address.
+  dns.lie = (reply) => {
+    const packet = Packet.parse(reply);
+    packet.answers[0]!.name = 'b.test';
+    return packet.toBuffer();
+  };
+  t.is(outcome(await resolver.addresses('a.test', { fresh: true })), 'servfail');
 });
 
 test('a reply from another address is not the reply', async (t) => {

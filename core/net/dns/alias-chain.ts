@@ -6,7 +6,7 @@ const MOST_ALIASES = 16;
 
 /** Where a reply leads from a name. */
 export interface ChainEnd {
-  /** The name at the end of the aliases. Undefined: they go round in circles, or there are too many of them. */
+  /** The name at the end of the aliases. Undefined: they go round in circles, there are too many of them, or all records are of other names. */
   readonly name: string | undefined;
   /** The records of the type in question that this name has. */
   readonly records: readonly Resource[];
@@ -18,6 +18,7 @@ export interface ChainEnd {
 export function chainEnd({ answers }: Reply, { name, type }: Question): ChainEnd {
   let ttl = Infinity;
   let owner = name;
+  if (answers.length > 0 && !answers.some((record) => record.name.toLowerCase() === name)) return { name: undefined, records: [], ttl };
   for (let aliases = 0; aliases <= MOST_ALIASES; aliases++) {
     const own = answers.filter((record) => record.name.toLowerCase() === owner);
     const records = own.filter((record) => record.type === type);
