@@ -68,7 +68,7 @@ export class HealthChecks {
     const [zone] = scope.directive.block?.named('zone') ?? [];
     if (line !== undefined && zone === undefined)
       scope.fail(`health checks need a "zone" in upstream "${scope.name}"`, line.name, `zone ${scope.name} 1m;`);
-    return { create: (upstream, former) => this.#checkers.create(upstream, former, settings) };
+    return { create: (upstream, former) => this.#checkers.create(scope.engine, upstream, former, settings) };
   }
 
   @action('hc.list')

@@ -1,7 +1,7 @@
 /** How a module chooses the member of an upstream that a request is sent to. */
 import type { Address } from './address.js';
 import type { HttpRequest } from './http.js';
-import type { Conf, Directives } from './spec.js';
+import type { Conf, Directives, EngineName } from './spec.js';
 import type { StreamSession } from './stream.js';
 import type { Directive } from './tree.js';
 
@@ -105,6 +105,8 @@ export interface BalancingMethod {
 /** The `upstream` block that a module is asked to balance. */
 export interface UpstreamScope<D extends Directives = Directives> {
   readonly name: string;
+  /** The traffic engine that the upstream is for. */
+  readonly engine: EngineName;
   readonly conf: Conf<D>;
   readonly directive: Directive;
   /** Rejects the configuration at the directive called `place` in the block, or at the block. Throws. */

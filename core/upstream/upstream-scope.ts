@@ -12,10 +12,10 @@ export function scopeOf(
   block: Directive,
   reader: ConfReader<Directives>,
   modules: Change['modules'],
-  { name, context }: UpstreamEngine,
+  { name: engine, context }: UpstreamEngine,
 ): UpstreamScope {
-  const conf = reader.read({ context, block: block.block }, undefined, modules.argsOf(name));
-  return { name: block.args[0]?.text ?? '', conf, directive: block, fail: failAt(block) };
+  const conf = reader.read({ context, block: block.block }, undefined, modules.argsOf(engine));
+  return { name: block.args[0]?.text ?? '', engine, conf, directive: block, fail: failAt(block) };
 }
 
 /** Calls a hook of a module. What it throws, other than errors of the configuration, is one of the block. @throws ConfigError */

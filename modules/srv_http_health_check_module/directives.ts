@@ -156,7 +156,7 @@ export const ssl = sslIn('health_check_http');
 export const exchange = exchangeIn('health_check_tcp');
 
 /** A line of any of the checks, without its block. */
-export const checkLine = directive({ in: ['upstream'], args: timing, argDocs: timingDocs, dynamic: true });
+export const checkLine = directive({ in: ['upstream', 'stream upstream'], args: timing, argDocs: timingDocs, dynamic: true });
 
 /** The checks of an upstream, in the upstream itself. */
 export const checkDirectives = {
@@ -176,7 +176,7 @@ export const checkDirectives = {
     doc: 'Checks the servers of the upstream with UDP datagrams: without "expect" a server passes unless it is unreachable.',
   }),
   health_check: directive({
-    in: ['upstream'],
+    in: ['upstream', 'stream upstream'],
     args: { mandatory: word('mandatory'), persistent: word('persistent') },
     dynamic: true,
     doc: 'Says which servers get requests before they were checked.',

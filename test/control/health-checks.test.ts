@@ -7,6 +7,8 @@ import { waitFor } from '../harness/wait.js';
 import { errorOf } from './api-client.js';
 import { followEvents } from './event-client.js';
 import { startNode, type Node } from './node.js';
+import { exchange } from '../harness/client.js';
+import { startSrv } from '../harness/srv.js';
 
 const MODULE = 'load_module modules/srv_http_health_check_module.so;';
 
@@ -430,6 +432,29 @@ for (const [what, path, body, expected] of [
     const pointers = code === 'InvalidField' ? details.map(({ pointer }) => pointer) : [];
     t.is([response.status, code, ...pointers].join(' '), expected, response.body);
   });
+
+test('members of a stream upstream are checked as well', async (t) => {
+  const echo = await rawBackend(t, (socket) => socket.end('hello'));
+  const admin = await member(t, 'admin');
+  admin.status = 500;
+  const srv = await startSrv(
+    t,
+    `${MODULE}
+    error_log logs/error.log notice;
+    events {}
+    stream {
+      upstream db { zone db 64k; server 127.0.0.1:${echo.port}; health_check mandatory; health_check_http interval=50ms port=${admin.port} { uri /ping; } }
+      server { listen 127.0.0.1:%%PORT_db%%; proxy_pass db; }
+    }`,
+  );
+  const session = (): Promise<string> => exchange(t, srv.port('db'), '');
+  await srv.waitForLog(/peer is unhealthy while checking status code, health check "http" of peer .* in upstream "db": status 500/);
+  t.is(await session(), '');
+  t.is(echo.connections, 0);
+  admin.status = 200;
+  await srv.waitForLog(/peer is healthy/);
+  t.is(await session(), 'hello');
+});
 
 test('checks survive kill -9, with what they know begun anew', async (t) => {
   const backend = await member(t, 'one');
