@@ -81,6 +81,8 @@ const shared = sharedInFile(async (scope): Promise<Site> => {
     added: `server 127.0.0.9:${port};`,
     service: 'server svc.test service=http resolve;',
     load: '',
+    stated: 'state stated.conf;',
+    queued: `server queued.test:${port} resolve; queue 10 timeout=10s;`,
   };
   const node = await startNode(scope, {
     main: `load_module modules/srv_http_events_module.so; load_module modules/srv_http_config_module.so;
@@ -299,6 +301,25 @@ test('upstreams of stream follow names and services as well, through the resolve
   t.true(await waitFor('the next address', async () => (await by('stream')) === '127.0.0.7'));
   dns.srv('_http._tcp.streamed.test', [{ target: 'stream.test', port }], 1);
   t.true(await waitFor('the service', async () => (await by('service')) === '127.0.0.7'));
+});
+
+test('a state file has the server with the name, and none of its addresses', async (t) => {
+  const site = await shared();
+  const { node, dns, port } = site;
+  dns.a('stated.test', ['127.0.0.8'], 1);
+  t.is((await node.upstreams('POST', '/stated/servers/', { server: `stated.test:${port}` })).status, 201);
+  await resolved(site, 'stated', '127.0.0.8');
+  dns.a('stated.test', ['127.0.0.9'], 1);
+  await resolved(site, 'stated', '127.0.0.9');
+  const lines = await waitFor('the state file', () => node.srv.read('stated.conf').match(/^server .*$/gm) ?? undefined);
+  t.deepEqual(lines, [`server stated.test:${port} resolve;`]);
+});
+
+test('requests that wait in a queue are served when the name has an address', async (t) => {
+  const { node, dns } = await shared();
+  const waiting = node.web('/queued');
+  dns.a('queued.test', ['127.0.0.10'], 1);
+  t.is((await waiting).body, '127.0.0.10');
 });
 
 test('-t asks no name server', async (t) => {
