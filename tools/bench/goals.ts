@@ -98,6 +98,15 @@ const goals: readonly Goal[] = [
     unit: '×',
   },
   {
+    text: '10,000 members checked every 5 s: core busy',
+    scenario: 'health',
+    key: 'busy',
+    kind: 'figure',
+    compare: 'below',
+    limit: 20,
+    unit: '%',
+  },
+  {
     text: 'Change among 10,000 locations: p99',
     scenario: 'locations',
     key: 'largeP99',

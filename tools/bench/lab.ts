@@ -14,6 +14,8 @@ export interface Pace {
   readonly restSeconds: number;
   readonly starts: number;
   readonly memberAdds: number;
+  /** Members that health checks are made of. */
+  readonly checkedMembers: number;
   /** Changes of each kind. */
   readonly changes: number;
   /** Seconds of changes at a fixed rate. */
@@ -29,6 +31,7 @@ export const fullPace: Pace = {
   restSeconds: 2,
   starts: 3,
   memberAdds: 500,
+  checkedMembers: 10_000,
   changes: 50,
   changeSeconds: 60,
   cycles: 100_000,
@@ -41,6 +44,7 @@ export const quickPace: Pace = {
   restSeconds: 0.5,
   starts: 1,
   memberAdds: 20,
+  checkedMembers: 1000,
   changes: 10,
   changeSeconds: 3,
   cycles: 2000,

@@ -1,6 +1,7 @@
 import type { Scenario } from '../scenario.js';
 import { changeRateScenario } from './change-rate.js';
 import { changesScenario } from './changes.js';
+import { healthScenario } from './health.js';
 import { idleScenario } from './idle.js';
 import { locationsScenario } from './locations.js';
 import { membersScenario } from './members.js';
@@ -18,6 +19,7 @@ export const allScenarios: readonly Scenario[] = [
   startUpScenario,
   workersScenario,
   membersScenario,
+  healthScenario,
   locationsScenario,
   changesScenario,
   changeRateScenario,
