@@ -6,6 +6,7 @@ import type { HostLookup } from './host-lookup.js';
 import { implicitUpstream } from './implicit-upstream.js';
 import { NotResolved, ResolvedUpstreams } from './resolved-upstreams.js';
 import type { Upstream } from './upstream.js';
+import { UpstreamTable } from './upstream-table.js';
 import type { UpstreamOptions } from './upstream-options.js';
 
 /** How many are remembered, and how long what a name meant is believed, in milliseconds. */
@@ -22,6 +23,8 @@ interface Remembered {
 /** Upstreams of targets that no `upstream` block names: `proxy_pass http://host:port`. Each thread has its own. */
 export class ImplicitUpstreams {
   readonly #upstreams = new Map<string, Remembered>();
+  /** Those of addresses that requests name: however many they are, they displace no target of the configuration. */
+  readonly #addresses = new UpstreamTable<{ readonly upstream: Upstream }>(LIMIT);
   readonly #resolved: ResolvedUpstreams;
 
   constructor(
@@ -39,7 +42,7 @@ export class ImplicitUpstreams {
     const text = textOf(host, port);
     const known = this.#upstreams.get(text);
     if (known !== undefined && known.until > this.options.clock.now) return known.upstream;
-    const upstream = this.#addresses(host, port, text).then((addresses) => implicitUpstream(text, addresses, this.options));
+    const upstream = this.#lookUp(host, port, text).then((addresses) => implicitUpstream(text, addresses, this.options));
     const until = isName(host) ? this.options.clock.now + TRUST : Infinity;
     this.#remember(text, { until, upstream, made: undefined });
     return upstream;
@@ -61,18 +64,19 @@ export class ImplicitUpstreams {
    */
   known(host: string, port: number): Upstream {
     const text = textOf(host, port);
-    const known = this.#upstreams.get(text)?.made;
+    const known = this.#upstreams.get(text)?.made ?? this.#addresses.get(text)?.upstream;
     if (known !== undefined) return known;
     if (isName(host)) throw new NotResolved(`no resolver defined to resolve ${host}`);
     const parsed = parseAddress(text, port);
     if (!('address' in parsed)) throw new AddressError('invalid host', text);
-    const made = implicitUpstream(text, [parsed.address], this.options);
-    this.#remember(text, { until: Infinity, upstream: Promise.resolve(made), made });
-    return made;
+    const upstream = implicitUpstream(text, [parsed.address], this.options);
+    this.#addresses.set(text, { upstream });
+    return upstream;
   }
 
   close(): void {
     this.#resolved.close();
+    this.#addresses.close();
     for (const { upstream } of this.#upstreams.values())
       upstream.then(
         (made) => made.keepalive.close(),
@@ -91,7 +95,7 @@ export class ImplicitUpstreams {
     );
   }
 
-  async #addresses(host: string, port: number, text: string): Promise<readonly Address[]> {
+  async #lookUp(host: string, port: number, text: string): Promise<readonly Address[]> {
     try {
       const parsed = parseAddress(text, port);
       if ('address' in parsed) return [parsed.address];

@@ -2,6 +2,7 @@ import type { AddressRecord, NameResolver, Resolution } from '../net/dns/resolut
 import { notResolved } from '../net/dns/resolve-error.js';
 import { implicitUpstream } from './implicit-upstream.js';
 import type { Upstream } from './upstream.js';
+import { UpstreamTable } from './upstream-table.js';
 import type { UpstreamOptions } from './upstream-options.js';
 
 /** A name has no address. The message is the line of the error log. */
@@ -18,8 +19,7 @@ interface Resolved {
  * they stay the same, the upstream does, with its connections and what is known of its members.
  */
 export class ResolvedUpstreams {
-  /** Those used first are the first ones. */
-  readonly #upstreams = new Map<string, Resolved>();
+  readonly #upstreams: UpstreamTable<Resolved>;
   /** Two resolvers may know two things of one name. */
   readonly #numbers = new WeakMap<NameResolver, number>();
   #last = 0;
@@ -27,8 +27,10 @@ export class ResolvedUpstreams {
   /** @param most upstreams that are kept */
   constructor(
     private readonly options: UpstreamOptions,
-    private readonly most: number,
-  ) {}
+    most: number,
+  ) {
+    this.#upstreams = new UpstreamTable(most);
+  }
 
   /** Without a promise when the name is cached. @throws (or rejects) NotResolved */
   of(resolver: NameResolver, host: string, port: number): Upstream | Promise<Upstream> {
@@ -38,8 +40,7 @@ export class ResolvedUpstreams {
   }
 
   close(): void {
-    for (const { upstream } of this.#upstreams.values()) upstream.retire();
-    this.#upstreams.clear();
+    this.#upstreams.close();
   }
 
   #upstreamOf(resolver: NameResolver, host: string, port: number, resolution: Resolution<AddressRecord>): Upstream {
@@ -52,18 +53,8 @@ export class ResolvedUpstreams {
     }
     const addresses = resolution.records.map(({ address }) => ({ host: address, port }));
     const upstream = implicitUpstream(`${resolution.name}:${port}`, addresses, this.options);
-    known?.upstream.retire();
     this.#upstreams.set(key, { resolution, upstream });
-    if (this.#upstreams.size > this.most) this.#forgetFirst();
     return upstream;
-  }
-
-  #forgetFirst(): void {
-    for (const [key, { upstream }] of this.#upstreams) {
-      upstream.retire();
-      this.#upstreams.delete(key);
-      return;
-    }
   }
 
   #numberOf(resolver: NameResolver): number {

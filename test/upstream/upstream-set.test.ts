@@ -271,6 +271,18 @@ test('upstreams of single addresses are made once and found again', async (t) =>
   await t.throwsAsync(worker.implicit('b.test', 81), { message: 'host not found in upstream "b.test"' });
 });
 
+test('targets of requests: addresses and targets of the configuration need no resolver, however many there are', async (t) => {
+  const worker = new TestNode({ lookup: () => Promise.resolve(['10.0.0.1']) }).workers[0]!;
+  const known = await worker.implicit('a.test', 81);
+  const first = worker.forRequest('10.0.0.2', 81, undefined);
+  t.true(worker.forRequest('10.0.0.2', 81, undefined) === first);
+  for (let i = 0; i < 1100; i++) void worker.forRequest('10.0.1.1', 1000 + i, undefined);
+  t.true(worker.forRequest('10.0.0.2', 81, undefined) !== first, 'the oldest one was forgotten');
+  t.true(worker.forRequest('a.test', 81, undefined) === known);
+  t.throws(() => worker.forRequest('a.test', 82, undefined), { message: 'no resolver defined to resolve a.test' });
+  t.throws(() => worker.forRequest('b.test', 81, undefined), { message: 'no resolver defined to resolve b.test' });
+});
+
 test('statistics are reset, members stay', async (t) => {
   const node = new TestNode();
   await node.load(shop('server 10.0.0.1;'));
