@@ -10,6 +10,7 @@ export class FakePeer implements UpstreamPeer {
   weight = 1;
   route = '';
   backup = false;
+  isServing = true;
   effectiveWeight = 1;
   active = 0;
   connectTime = 0;
@@ -65,7 +66,6 @@ export class FakeUpstream implements BalancedUpstream {
     return this.#first.find(({ weight }) => (left -= weight) < 0);
   }
 
-  /** A member out of service is one that is not usable here. */
   get servingWeight(): number {
     return this.#serving.reduce((sum, { weight }) => sum + weight, 0);
   }
@@ -114,6 +114,6 @@ export class FakeUpstream implements BalancedUpstream {
   }
 
   get #serving(): FakePeer[] {
-    return this.#first.filter(({ isUsable }) => isUsable);
+    return this.#first.filter(({ isServing }) => isServing);
   }
 }

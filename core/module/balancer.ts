@@ -21,6 +21,8 @@ export interface UpstreamPeer {
   /** `route=` of its line, which names it for sticky sessions; empty: it has none. */
   readonly route: string;
   readonly backup: boolean;
+  /** False: it is `down`, or drains. */
+  readonly isServing: boolean;
   /** Weight in force, 0 to {@link weight}: failures and a slow start lower it for a while. */
   readonly effectiveWeight: number;
   /** Requests on it now, of all workers. */

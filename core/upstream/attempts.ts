@@ -1,5 +1,5 @@
 import type { UpstreamMemory } from './upstream-memory.js';
-import { F, Order, UNIT, W } from './layout.js';
+import { F, Flag, Order, UNIT, W } from './layout.js';
 import { numberOf, wordOf } from '../zone/offsets.js';
 
 /** What becomes of the requests that a worker sends to members: passive failure detection as nginx has it. Called with the zone's lock held. */
@@ -30,15 +30,14 @@ export class Attempts {
   /** A request has ended. True if it failed, and that was one failure too many: the member gets no more for its fail_timeout. */
   end(record: number, failed: boolean, now: number): boolean {
     const { memory } = this;
-    const { u32, f64 } = memory.zone;
+    const { u32 } = memory.zone;
     const words = wordOf(record);
-    const numbers = numberOf(record);
     if (u32[words + W.active] !== 0) u32[words + W.active]!--;
     if (this.#counts && u32[words + W.perWorker + this.worker] !== 0) u32[words + W.perWorker + this.worker]!--;
     if (memory.order > Order.load) memory.rotationOf(record).times.note(record, now);
     let disabled = false;
     if (failed) disabled = this.#fail(record, now);
-    else if (u32[words + W.fails] !== 0 && f64[numbers + F.accessed]! < f64[numbers + F.checked]!) memory.recovered(record, now);
+    else if (u32[words + W.fails] !== 0 && (u32[words + W.flags]! & Flag.TRIAL) !== 0) memory.recovered(record, now);
     else if (u32[words + W.maxConns] === 0 && memory.order === Order.turns) return false;
     memory.rotationOf(record).settle(record, now);
     return disabled;
@@ -57,8 +56,8 @@ export class Attempts {
     u32[words + W.failed]!++;
     if (memory.count === 1) return false;
     const fails = ++u32[words + W.fails]!;
-    f64[numberOf(record) + F.accessed] = now;
     f64[numberOf(record) + F.checked] = now;
+    u32[words + W.flags]! &= ~Flag.TRIAL;
     const maxFails = u32[words + W.maxFails]!;
     if (maxFails === 0) return false;
     const loss = Math.floor(u32[words + W.weight]! / UNIT / maxFails) * UNIT;

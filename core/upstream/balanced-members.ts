@@ -88,4 +88,4 @@ export class BalancedMembers implements BalancedUpstream {
 }
 
 const isPrimary = ({ backup }: Peer): boolean => !backup;
-const isServing = ({ member: { settings } }: Peer): boolean => !settings.backup && !settings.down && !settings.drain;
+const isServing = (peer: Peer): boolean => !peer.backup && peer.isServing;

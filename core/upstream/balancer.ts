@@ -41,7 +41,7 @@ export class ModuleBalancer {
       if (claimed !== undefined) this.upstream.unclaim(claimed);
       if (peer === undefined) break;
       if (this.upstream.claim(peer)) return peer;
-      choice.refused.push(peer);
+      choice.refuse(peer);
     }
     return this.upstream.claimNext(choice);
   }

@@ -5,9 +5,8 @@
 
 /** A member's record: numbers. What each choice reads is at their end, next to the words that it reads: in as few lines of the cache as can be. */
 export const enum F {
-  accessed = 0,
   /** Responses 1xx to 5xx. */
-  responses,
+  responses = 0,
   sent = responses + 5,
   received,
   downtime,
@@ -112,6 +111,8 @@ export const enum Flag {
   /** A health check found it unfit, or has not responded yet. */
   UNHEALTHY = 64,
   CHECKING = 128,
+  /** It was chosen since it failed last, in a new window for counting failures: a success clears what it had before. */
+  TRIAL = 256,
   IDLE = DOWN | DRAIN | PENDING | GONE | TRIED | UNHEALTHY | CHECKING,
 }
 

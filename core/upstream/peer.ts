@@ -96,6 +96,11 @@ export class Peer implements UpstreamPeer {
     return this.member.settings.backup;
   }
 
+  get isServing(): boolean {
+    const { down, drain } = this.#member.settings;
+    return !down && !drain;
+  }
+
   get order(): number {
     return this.#word(W.order);
   }

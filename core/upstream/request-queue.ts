@@ -58,7 +58,7 @@ export class RequestQueue implements Timed {
   join(choice: Choice | undefined, user: QueueUser): WaitingRequest | undefined {
     const { worker, settings } = this;
     const { memory } = this.upstream;
-    const isRetry = choice !== undefined && choice.tried.length > 0;
+    const isRetry = choice?.tried !== undefined;
     memory.enter(this.clock.now);
     const ticket = settings !== undefined && memory.queue.join(worker, settings.size) ? memory.queue.takeTicket() : 0;
     if (ticket !== 0 && !isRetry && this.#first === undefined) memory.queue.show(worker, ticket);

@@ -252,8 +252,7 @@ export class Rotation {
     const numbers = numberOf(record);
     if (isWithin(u32[wordOf(record) + W.failTimeout]!, f64[numbers + F.checked]!, now)) return;
     f64[numbers + F.checked] = now;
-    // Where the clock was set back, the last failure lies ahead, and no success would come after it.
-    if (f64[numbers + F.accessed]! >= now) f64[numbers + F.accessed] = now - 1;
+    u32[wordOf(record) + W.flags]! |= Flag.TRIAL;
     if (u32[wordOf(record) + W.fails] !== 0) this.settle(record, now);
   }
 

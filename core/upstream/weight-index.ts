@@ -1,11 +1,14 @@
 import type { Peer } from './peer.js';
+import { WeightGuide } from './weight-guide.js';
 
 const FIRST_ROOM = 16;
+/** A guide pays off when as many units have been asked for as this part of the places. */
+const WORTH_IT = 0.25;
 
 /**
  * Members in their order, by weight: finds the one that holds a unit of all weights (a Fenwick tree of sums). Members that are gone leave a
  * place of weight 0, so that a change costs O(log n); when half of the places are such, it is made anew. As long as all have the same weight,
- * a place follows from the unit alone.
+ * a place follows from the unit alone; where weights stay as they are for some time, a guide is made.
  */
 export class WeightIndex {
   readonly #places = new Map<Peer, number>();
@@ -16,6 +19,9 @@ export class WeightIndex {
   #total = 0;
   /** The weight of every place; 0: they differ. */
   #common = 0;
+  #guide: WeightGuide | undefined;
+  /** Units asked for since a weight has changed. */
+  #asked = 0;
   /** Order of the last place, also of one whose member is gone. */
   #lastOrder = -1;
 
@@ -70,6 +76,12 @@ export class WeightIndex {
   at(point: number): Peer | undefined {
     if (!(point >= 0 && point < this.#total)) return undefined;
     if (this.#common !== 0) return this.#peers[Math.floor(point / this.#common)];
+    if (this.#guide !== undefined) return this.#peers[this.#guide.at(point)];
+    if (++this.#asked > this.#peers.length * WORTH_IT) this.#guide = new WeightGuide(this.#weights, this.#peers.length, this.#total);
+    return this.#search(point);
+  }
+
+  #search(point: number): Peer | undefined {
     const sums = this.#sums;
     const places = this.#peers.length;
     let rest = point;
@@ -110,6 +122,8 @@ export class WeightIndex {
 
   #set(place: number, weight: number): void {
     if (weight !== this.#common) this.#common = 0;
+    this.#guide = undefined;
+    this.#asked = 0;
     const change = weight - this.#weights[place]!;
     if (change === 0) return;
     this.#weights[place] = weight;

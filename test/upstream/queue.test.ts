@@ -136,7 +136,7 @@ test('one that has tried a member waits for another one, and keeps nobody from t
   const callers = await Callers.on('server 10.0.0.1 max_conns=1 max_fails=0; server 10.0.0.2 max_conns=1; queue 10;');
   const [a, b] = [callers.call(0), callers.call(0)];
   const again = new Choice(undefined);
-  again.tried.push(a.peer!);
+  again.exclude(a.peer!);
   const retry = callers.call(0, again);
   const other = callers.call(1);
   callers.end(a, true);

@@ -44,7 +44,7 @@ export function member(key: number, settings: Partial<Member['settings']> = {}):
 /** The choice for a request that has tried these. */
 export function after(...tried: readonly Peer[]): Choice {
   const choice = new Choice(undefined);
-  choice.tried.push(...tried);
+  for (const peer of tried) choice.exclude(peer);
   return choice;
 }
 

@@ -106,7 +106,7 @@ export class PickStage {
       before: ConfigTree.empty,
       after,
       operations,
-      modules: Object.assign(modules, { registry, args }),
+      modules: Object.assign(modules, { registry, args, argsOf: () => args, argsIn: () => args }),
       warn: () => undefined,
     };
     const set = new UpstreamSet({ role: 'alone', zones, clock, onUnavailable: () => undefined });

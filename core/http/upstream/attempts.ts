@@ -46,7 +46,7 @@ export class Attempts {
   /** Waits in the queue of the upstream. `none`: there is no queue, or nobody to wait for, because all members have been tried. */
   wait(user: QueueUser): 'waits' | 'full' | 'none' {
     const { queue, tries } = this.upstream;
-    const tried = this.#choice?.tried.length ?? 0;
+    const tried = this.#choice?.tried?.length ?? 0;
     if (queue === undefined || (tried > 0 && tried >= tries)) return 'none';
     this.#waiting = queue.join(this.#choice, user);
     this.#waitsSince = this.request.context.clock.now;
@@ -87,7 +87,7 @@ export class Attempts {
 
   /** The member is not asked again for this request. */
   exclude(peer: Peer): void {
-    (this.#choice ??= new Choice(this.request)).tried.push(peer);
+    (this.#choice ??= new Choice(this.request)).exclude(peer);
   }
 
   /** Ends the present attempt. @param failed the member is not asked again */

@@ -27,9 +27,11 @@ class Server {
 /** Most names have one address: its member is what a point leads to. */
 type Owner = UpstreamPeer | Server;
 
-/** An owner, and how many points it has. */
+/** What is known of a name. */
 interface Share {
-  readonly owner: Owner;
+  readonly peers: readonly UpstreamPeer[];
+  /** Undefined: all its members are out of service. */
+  readonly owner: Owner | undefined;
   readonly points: number;
 }
 
@@ -52,22 +54,17 @@ export class KetamaHash implements Balancer {
   constructor(private readonly keyOf: KeyOf) {}
 
   added(peer: UpstreamPeer): void {
-    const before = this.#shares.get(peer.name);
-    this.#set(peer.name, [...peersOf(before?.owner), peer]);
+    this.#set(peer.name, [...this.#peersOf(peer.name), peer]);
   }
 
   changed(peer: UpstreamPeer): void {
-    this.#set(peer.name, peersOf(this.#shares.get(peer.name)?.owner));
+    this.#set(peer.name, this.#peersOf(peer.name));
   }
 
   removed(peer: UpstreamPeer): void {
-    const before = peersOf(this.#shares.get(peer.name)?.owner);
-    if (before.includes(peer)) {
-      this.#set(
-        peer.name,
-        before.filter((other) => other !== peer),
-      );
-    }
+    const peers = this.#peersOf(peer.name).filter((other) => other !== peer);
+    this.#set(peer.name, peers);
+    if (peers.length === 0) this.#shares.delete(peer.name);
   }
 
   propose(pick: Pick): UpstreamPeer | undefined {
@@ -90,34 +87,39 @@ export class KetamaHash implements Balancer {
     return undefined;
   }
 
-  /** Gives a name these members, and the points for the weight that they have now. Each point follows from the one before. */
+  #peersOf(name: string): readonly UpstreamPeer[] {
+    return this.#shares.get(name)?.peers ?? [];
+  }
+
+  /**
+   * Gives a name these members, and the points for the weight that they have now. Each point follows from the one before. Members out of
+   * service have none: their keys find the next ones at once.
+   */
   #set(name: string, peers: readonly UpstreamPeer[]): void {
-    const { owner: former, points: had } = this.#shares.get(name) ?? { owner: undefined, points: 0 };
-    const points = Math.max(0, ...peers.map(({ weight }) => weight)) * POINTS;
-    const [first, second] = peers;
-    const owner = second === undefined ? first : new Server(name, peers);
+    const before = this.#shares.get(name);
+    const serving = peers.filter(({ isServing }) => isServing);
+    const [first, second] = serving;
+    const owner = second === undefined ? first : new Server(name, serving);
+    const points = Math.max(0, ...serving.map(({ weight }) => weight)) * POINTS;
     this.#version++;
+    this.#shares.set(name, { peers, owner, points });
+    const former = before?.owner;
     if (former !== undefined && owner !== undefined) this.#ring.replace(former, owner);
     const present = owner ?? former;
     if (present === undefined) return;
-    const base = crc32(hostAndPort(name));
+    this.#place(present, before?.points ?? 0, points);
+    if (owner === undefined) this.#ring.forget(present);
+  }
+
+  #place(owner: Owner, had: number, points: number): void {
+    const base = crc32(hostAndPort(owner.name));
     let place = 0;
     for (let point = 0; point < Math.max(points, had); point++) {
       place = crc32OfNumber(place, base);
-      if (point >= had) this.#ring.add(place, present);
-      else if (point >= points) this.#ring.remove(place, present);
-    }
-    if (owner !== undefined) this.#shares.set(name, { owner, points });
-    else {
-      this.#shares.delete(name);
-      this.#ring.forget(present);
+      if (point >= had) this.#ring.add(place, owner);
+      else if (point >= points) this.#ring.remove(place, owner);
     }
   }
-}
-
-function peersOf(owner: Owner | undefined): readonly UpstreamPeer[] {
-  if (owner === undefined) return [];
-  return owner instanceof Server ? owner.peers : [owner];
 }
 
 /** What the points of a server are made of: its host, a zero byte, its port. */

@@ -54,7 +54,7 @@ export class SessionAttempts implements SessionTrace {
     current.failure = `${reason} while ${doing} upstream`;
     session.context.log.write('error', current.failure, session);
     current.end(true);
-    (this.#choice ??= new Choice(undefined, session)).tried.push(peer);
+    (this.#choice ??= new Choice(undefined, session)).exclude(peer);
     if (this.next.enabled && this.#mayGoOn()) return true;
     session.end(STREAM_BAD_GATEWAY);
     return false;
