@@ -238,7 +238,7 @@ test('a full zone refuses a member, says what it needs, and goes on', async (t) 
   // What leaves keeps its room until the change is in force.
   const all = shop(Array.from({ length: 100 }, (_, i) => `server 10.0.0.3:${i + 1};`).join(' '));
   await t.throwsAsync(node.load(all), {
-    message: /zone "shop" is too small: 2\d\d members fill its 65536 bytes; 100 more need 92k at least/,
+    message: /zone "shop" is too small: 2\d\d members fill its 65536 bytes; 100 more need 9\dk at least/,
   });
   t.is(new Set(choices(node.upstream('shop'), node.upstream('shop').size)).size, node.upstream('shop').size);
 });
