@@ -12,6 +12,8 @@ import {
 import type { HealthPlan } from '../core/module/health.js';
 import { controlModule, httpModule } from '../core/module/manifest.js';
 import { DataPlane, Log, Tasks, Transactions, Upstreams, type Applied, type Edit, type UpstreamView } from '../core/module/services.js';
+import type { EngineName } from '../core/module/spec.js';
+import { StreamUpstreams } from '../core/module/stream-servers.js';
 import type { Directive } from '../core/module/tree.js';
 import { readReply, writeReply, type Versioned } from '../core/module/versioned.js';
 import { checkText, invalid, shownCheck, type CheckJson } from './srv_http_health_check_module/check-json.js';
@@ -29,11 +31,17 @@ interface CheckParams {
   readonly upstream: string;
 }
 interface WriteParams extends CheckParams {
-  readonly fields: CheckJson & Partial<CheckParams>;
+  readonly fields: Partial<ShownCheck>;
+}
+
+/** An upstream, and the traffic engine that it is for. */
+interface FoundUpstream {
+  readonly engine: EngineName;
+  readonly view: UpstreamView;
 }
 
 /** A check as the API shows it. */
-type ShownCheck = CheckJson & CheckParams;
+type ShownCheck = CheckJson & CheckParams & { readonly engine: EngineName };
 
 /**
  * Active health checks. They are made in the master, once a node, and are lines of `upstream` blocks: the API changes these. Its actions are
@@ -46,6 +54,7 @@ export class HealthChecks {
 
   constructor(
     private readonly upstreams: Upstreams,
+    private readonly streams: StreamUpstreams,
     private readonly transactions: Transactions,
     tasks: Tasks,
     log: Log,
@@ -73,10 +82,10 @@ export class HealthChecks {
 
   @action('hc.list')
   list(): Versioned<readonly ShownCheck[]> {
-    const value = Array.from(this.upstreams.all()).flatMap((upstream) =>
+    const value = [...this.#found('http'), ...this.#found('stream')].flatMap((found) =>
       TYPES.flatMap((type) => {
-        const line = checkLineOf(upstream.directive, type);
-        return line === undefined ? [] : [this.#shown(type, upstream.name, line)];
+        const line = checkLineOf(found.view.directive, type);
+        return line === undefined ? [] : [shown(type, found, line)];
       }),
     );
     return { value, version: String(this.transactions.version), diff: [] };
@@ -84,9 +93,11 @@ export class HealthChecks {
 
   @action('hc.get')
   get({ type, upstream }: CheckParams): Versioned<ShownCheck> {
-    const view = this.#upstream(upstream);
     const known = typeOf(type);
-    return this.#check(known, view, []);
+    const found = this.#upstream(known, upstream);
+    const line = checkLineOf(found.view.directive, known);
+    if (line === undefined) throw notFound(known, upstream);
+    return { value: shown(known, found, line), version: this.transactions.versionOf(line), diff: [] };
   }
 
   @action('hc.add')
@@ -106,7 +117,7 @@ export class HealthChecks {
   async remove({ type, upstream }: CheckParams, context: ActionContext): Promise<Applied> {
     const known = typeOf(type);
     return this.transactions.apply(() => {
-      const line = checkLineOf(this.#zoned(upstream).directive, known);
+      const line = checkLineOf(this.#zoned(known, upstream).view.directive, known);
       if (line === undefined) throw notFound(known, upstream);
       assertPreconditions(context, () => this.transactions.versionOf(line));
       return [{ op: 'remove', target: line }];
@@ -119,12 +130,14 @@ export class HealthChecks {
     assert: (line: Directive | undefined) => void,
   ): Promise<Versioned> {
     const known = typeOf(type);
-    const { type: sentType = type, upstream: sentName = upstream, ...json } = fields;
+    const { type: sentType = type, upstream: sentName = upstream, engine, ...json } = fields;
     if (sentType !== type) throw invalid('/type', 'is read-only');
     if (sentName !== upstream) throw invalid('/upstream', 'is read-only');
     let isNew = false;
     const applied = await this.transactions.apply((): Edit[] => {
-      const { directive } = this.#zoned(upstream);
+      const found = this.#zoned(known, upstream);
+      if (engine !== undefined && engine !== found.engine) throw invalid('/engine', 'is read-only');
+      const { directive } = found.view;
       const line = checkLineOf(directive, known);
       assert(line);
       assertPreconditions(context, () => line && this.transactions.versionOf(line));
@@ -134,38 +147,37 @@ export class HealthChecks {
     }, context);
     const [line] = applied.directives;
     if (line === undefined) throw new Error('a change of a health check changed nothing');
-    const { name } = this.#upstream(upstream);
     return {
-      value: { isNew, check: this.#shown(known, name, line) },
+      value: { isNew, check: shown(known, this.#upstream(known, upstream), line) },
       version: context.dryRun ? '' : this.transactions.versionOf(line),
       diff: applied.diff,
     };
   }
 
-  #check(type: CheckType, { name, directive }: UpstreamView, diff: readonly string[]): Versioned<ShownCheck> {
-    const line = checkLineOf(directive, type);
-    if (line === undefined) throw notFound(type, name);
-    return { value: this.#shown(type, name, line), version: this.transactions.versionOf(line), diff };
+  *#found(engine: EngineName): Generator<FoundUpstream> {
+    for (const view of (engine === 'http' ? this.upstreams : this.streams).all()) yield { engine, view };
   }
 
-  #shown(type: CheckType, upstream: string, line: Directive): ShownCheck {
-    return { upstream, type, ...shownCheck(type, line) };
-  }
-
-  /** @throws ApiError 404 */
-  #upstream(name: string): UpstreamView {
-    const upstream = this.upstreams.get(name);
-    if (upstream === undefined) throw new ApiError(404, 'UpstreamNotFound', `upstream "${name}" not found`);
-    return upstream;
+  /** The upstream of a name: of two, for a check of HTTP that of `http`, else that of `stream`. @throws ApiError 404 */
+  #upstream(type: CheckType, name: string): FoundUpstream {
+    const http = this.upstreams.get(name);
+    const stream = this.streams.get(name);
+    if (http !== undefined && (type === 'http' || stream === undefined)) return { engine: 'http', view: http };
+    if (stream !== undefined) return { engine: 'stream', view: stream };
+    throw new ApiError(404, 'UpstreamNotFound', `upstream "${name}" not found`);
   }
 
   /** @throws ApiError 400, 404 */
-  #zoned(name: string): UpstreamView {
-    const upstream = this.#upstream(name);
-    if (upstream.zone === undefined)
+  #zoned(type: CheckType, name: string): FoundUpstream {
+    const found = this.#upstream(type, name);
+    if (found.view.zone === undefined)
       throw new ApiError(400, 'UpstreamStatic', `upstream "${name}" cannot be checked: give it a zone in the configuration`);
-    return upstream;
+    return found;
   }
+}
+
+function shown(type: CheckType, { engine, view }: FoundUpstream, line: Directive): ShownCheck {
+  return { upstream: view.name, type, engine, ...shownCheck(type, line) };
 }
 
 const TYPES = Object.keys(CHECK_TYPES) as readonly CheckType[];

@@ -45,7 +45,7 @@ const parts = {
   stream: Type.Optional(Stream),
   ssl: Type.Optional(Type.Partial(Type.Object(tls.accepted))),
 };
-const Place = { upstream: Type.String(), type: Type.Enum(['http', 'stcp', 'sudp']) };
+const Place = { upstream: Type.String(), type: Type.Enum(['http', 'stcp', 'sudp']), engine: Type.Enum(['http', 'stream']) };
 const { port: _port, ...shownTiming } = timing.shown;
 
 const HealthCheck = Type.Object(

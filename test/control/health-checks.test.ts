@@ -1,6 +1,6 @@
 import { createSocket, type Socket as UdpSocket } from 'node:dgram';
 import test from 'ava';
-import { httpBackend, httpsBackend, rawBackend, type HttpBackend } from '../harness/backends.js';
+import { httpBackend, httpsBackend, rawBackend, type Backend, type HttpBackend } from '../harness/backends.js';
 import { selfSigned } from '../harness/certificate.js';
 import { shared as started, type Scope } from '../harness/scope.js';
 import { waitFor } from '../harness/wait.js';
@@ -8,7 +8,6 @@ import { errorOf } from './api-client.js';
 import { followEvents } from './event-client.js';
 import { startNode, type Node } from './node.js';
 import { exchange } from '../harness/client.js';
-import { startSrv } from '../harness/srv.js';
 
 const MODULE = 'load_module modules/srv_http_health_check_module.so;';
 
@@ -53,6 +52,7 @@ const LINES: Partial<Record<Name, string>> = {
 interface Site {
   readonly node: Node;
   readonly members: Readonly<Record<Name, readonly [Member, Member]>>;
+  readonly stream: { readonly echo: Backend; readonly admin: Member };
 }
 
 /** An upstream of two members for each name, and a location that passes to it. */
@@ -63,13 +63,20 @@ const site = started(async (t): Promise<Site> => {
     const servers = members[name].map(({ port }) => `server 127.0.0.1:${port};`);
     return `upstream ${name} { zone ${name} 256k; ${servers.join(' ')} ${LINES[name] ?? ''} }`;
   });
+  const echo = await rawBackend(t, (socket) => socket.end('hello'));
+  const admin = await member(t, 'admin');
+  admin.status = 500;
+  const server = `server 127.0.0.1:${echo.port};`;
   const node = await startNode(t, {
+    stream: `upstream db { zone db 64k; ${server} health_check mandatory; health_check_http interval=50ms port=${admin.port} { uri /ping; } }
+      upstream both { zone both_stream 64k; ${server} }
+      server { listen 127.0.0.1:%%PORT_db%%; proxy_pass db; }`,
     main: `${MODULE} load_module modules/srv_http_events_module.so; load_module modules/srv_http_dyn_upstream_module.so;`,
     controlMain: `${MODULE} load_module modules/srv_http_events_api_module.so; load_module modules/srv_http_dyn_upstream_api_module.so;`,
-    http: `${upstreams.join('\n')} upstream static { server 127.0.0.1:1; }`,
+    http: `${upstreams.join('\n')} upstream static { server 127.0.0.1:1; } upstream both { zone both 64k; server 127.0.0.1:1; }`,
     server: NAMES.map((name) => `location /${name} { proxy_pass http://${name}; }`).join('\n'),
   });
-  return { node, members };
+  return { node, members, stream: { echo, admin } };
 });
 
 interface Peer {
@@ -365,6 +372,7 @@ test('calls of the API: reads, writes, dry runs, versions', async (t) => {
   const shown = {
     upstream: 'api',
     type: 'http',
+    engine: 'http',
     ...check,
     fails: 3,
     timeout: '5s',
@@ -434,26 +442,28 @@ for (const [what, path, body, expected] of [
   });
 
 test('members of a stream upstream are checked as well', async (t) => {
-  const echo = await rawBackend(t, (socket) => socket.end('hello'));
-  const admin = await member(t, 'admin');
-  admin.status = 500;
-  const srv = await startSrv(
-    t,
-    `${MODULE}
-    error_log logs/error.log notice;
-    events {}
-    stream {
-      upstream db { zone db 64k; server 127.0.0.1:${echo.port}; health_check mandatory; health_check_http interval=50ms port=${admin.port} { uri /ping; } }
-      server { listen 127.0.0.1:%%PORT_db%%; proxy_pass db; }
-    }`,
-  );
-  const session = (): Promise<string> => exchange(t, srv.port('db'), '');
-  await srv.waitForLog(/peer is unhealthy while checking status code, health check "http" of peer .* in upstream "db": status 500/);
+  const { node, stream } = await site();
+  const { echo, admin } = stream;
+  const session = (): Promise<string> => exchange(t, node.srv.port('db'), '');
+  const logged = (pattern: RegExp) => node.srv.waitForLog(pattern);
+  await logged(/peer is unhealthy while checking status code, health check "http" of peer .* in upstream "db": status 500/);
   t.is(await session(), '');
   t.is(echo.connections, 0);
   admin.status = 200;
-  await srv.waitForLog(/peer is healthy/);
+  await logged(/peer is healthy, .* in upstream "db"/);
   t.is(await session(), 'hello');
+  // Of two upstreams of one name, stcp means that of stream.
+  const added = await node.call('POST', '/hc/stcp/both', { interval: '50ms', stream: { expect: 'goodbye' } });
+  t.like(added.json, { upstream: 'both', type: 'stcp', engine: 'stream' });
+  await logged(/peer is unhealthy while checking response, health check "tcp" of peer .* in upstream "both"/);
+  t.like((await node.call('POST', '/hc/http/both', { interval: '1h' })).json, { engine: 'http' });
+  t.is(errorOf(await node.call('PUT', '/hc/stcp/both', { engine: 'http' })).code, 'InvalidField');
+  const all = (await node.call('GET', '/hc')).json as { upstream: string; type: string; engine: string }[];
+  t.deepEqual(
+    all.filter(({ upstream }) => upstream === 'both').map(({ type, engine }) => `${type} ${engine}`),
+    ['http http', 'stcp stream'],
+  );
+  t.is((await node.call('DELETE', '/hc/stcp/both')).status, 204);
 });
 
 test('checks survive kill -9, with what they know begun anew', async (t) => {

@@ -7,6 +7,8 @@ import { waitFor } from '../harness/wait.js';
 export interface NodeOptions extends SrvOptions {
   /** Inside `http`: groups, and servers beside the one that passes to `demo`. */
   readonly http?: string;
+  /** Inside `stream`. */
+  readonly stream?: string;
   /** The server of the data plane on port `web`. */
   readonly server?: string;
   /** Inside the location of the API. */
@@ -71,7 +73,7 @@ export class Node {
 
 const PROXY = 'location / { proxy_pass http://demo; }';
 
-export function nodeConf({ http = upstreams('demo'), server = PROXY, workers = 2, main = '' }: NodeOptions = {}): string {
+export function nodeConf({ http = upstreams('demo'), stream = '', server = PROXY, workers = 2, main = '' }: NodeOptions = {}): string {
   return `
     worker_processes ${workers};
     error_log logs/error.log notice;
@@ -84,7 +86,8 @@ export function nodeConf({ http = upstreams('demo'), server = PROXY, workers = 2
     http {
       ${http}
       server { listen 127.0.0.1:%%PORT_web%%; ${server} }
-    }`;
+    }
+    ${stream === '' ? '' : `stream { ${stream} }`}`;
 }
 
 function controlConf({ api = '', control = '', controlMain = '' }: NodeOptions): string {
