@@ -82,10 +82,11 @@ const shared = sharedInFile(async (scope): Promise<Site> => {
     service: 'server svc.test service=http resolve;',
     load: '',
     stated: 'state stated.conf;',
+    checked: `server checked.test:${port} resolve; health_check mandatory; health_check_tcp interval=100ms {}`,
     queued: `server queued.test:${port} resolve; queue 10 timeout=10s;`,
   };
   const node = await startNode(scope, {
-    main: `load_module modules/srv_http_events_module.so; load_module modules/srv_http_config_module.so;
+    main: `load_module modules/srv_http_health_check_module.so; load_module modules/srv_http_events_module.so; load_module modules/srv_http_config_module.so;
       stream {
         ${resolver}
         upstream move { zone move 64k; server stream.test:${port} resolve; }
@@ -325,6 +326,25 @@ test('requests that wait in a queue are served when the name has an address', as
   const waiting = node.web('/queued');
   dns.a('queued.test', ['127.0.0.10'], 1);
   t.is((await waiting).body, '127.0.0.10');
+});
+
+test('new addresses are checked before they get requests, and keep what is known of their health', async (t) => {
+  const site = await shared();
+  const { node, dns, port } = site;
+  type Peer = Readonly<Record<'server' | 'state', string>> & { readonly health_checks: { readonly checks: number } };
+  const peers = async (): Promise<Peer[]> => ((await node.upstreams('GET', '/checked')).json as { peers: Peer[] }).peers;
+  const at = async (address: string): Promise<Peer | undefined> => (await peers()).find(({ server }) => server === `${address}:${port}`);
+  dns.a('checked.test', ['127.0.0.2', '127.0.0.99'], 1);
+  await waitFor('both', async () => (await peers()).length === 2);
+  await waitFor('the first', async () => (await at('127.0.0.2'))?.state === 'up');
+  await waitFor('the other one', async () => ['unhealthy', 'checking'].includes((await at('127.0.0.99'))?.state ?? ''));
+  for (let n = 0; n < 4; n++) t.is((await node.web('/checked')).body, '127.0.0.2');
+  const { checks } = (await at('127.0.0.2'))!.health_checks;
+  dns.a('checked.test', ['127.0.0.2', '127.0.0.3'], 1);
+  await waitFor('another one', async () => (await at('127.0.0.3'))?.state === 'up');
+  const kept = await at('127.0.0.2');
+  t.is(kept?.state, 'up');
+  t.true((kept?.health_checks.checks ?? 0) >= checks && checks > 0);
 });
 
 test('-t asks no name server', async (t) => {
