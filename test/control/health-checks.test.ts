@@ -1,39 +1,15 @@
-import { createSocket, type Socket as UdpSocket } from 'node:dgram';
 import test from 'ava';
-import { httpBackend, httpsBackend, rawBackend, type Backend, type HttpBackend } from '../harness/backends.js';
+import { httpsBackend, rawBackend, type Backend } from '../harness/backends.js';
 import { selfSigned } from '../harness/certificate.js';
-import { shared as started, type Scope } from '../harness/scope.js';
+import { shared as started } from '../harness/scope.js';
 import { waitFor } from '../harness/wait.js';
 import { errorOf } from './api-client.js';
+import { checksOf, member, peers, responders, states, udpBackend, type Member } from './checked-members.js';
 import { followEvents } from './event-client.js';
 import { startNode, type Node } from './node.js';
 import { exchange } from '../harness/client.js';
 
 const MODULE = 'load_module modules/srv_http_health_check_module.so;';
-
-/** A server whose checks get what it is told to respond; other requests get its name. */
-interface Member extends HttpBackend {
-  status: number;
-  body: string;
-  /** Checks so far. */
-  checks: number;
-  /** Fields of the last one. */
-  last: Readonly<Record<string, string | string[] | undefined>>;
-}
-
-async function member(t: Scope, name: string): Promise<Member> {
-  const backend: Member = Object.assign(
-    await httpBackend(t, (request, response) => {
-      if (!request.url?.startsWith('/ping')) return void response.end(name);
-      backend.checks++;
-      backend.last = { ...request.headers, url: request.url };
-      response.writeHead(backend.status, { 'X-Kind': 'a member' });
-      return void response.end(backend.body);
-    }),
-    { status: 200, body: 'pong', checks: 0, last: {} },
-  );
-  return backend;
-}
 
 const NAMES = ['flip', 'gate', 'kept', 'api', 'match', 'quiet', 'many', 'slow', 'late', 'port', 'visited'] as const;
 type Name = (typeof NAMES)[number];
@@ -78,45 +54,6 @@ const site = started(async (t): Promise<Site> => {
   });
   return { node, members, stream: { echo, admin } };
 });
-
-interface Peer {
-  readonly id: number;
-  readonly server: string;
-  readonly state: string;
-  readonly requests: number;
-  readonly downtime: number;
-  readonly downstart?: string;
-  readonly health_checks: {
-    readonly checks: number;
-    readonly fails: number;
-    readonly unhealthy: number;
-    readonly last_passed?: boolean;
-    readonly last_error?: string;
-    readonly last_at?: string;
-  };
-}
-
-async function peers(node: Node, name: string): Promise<readonly Peer[]> {
-  return ((await node.upstreams('GET', `/${name}`)).json as { peers: Peer[] }).peers;
-}
-
-/** Resolves with the peers when their states are these, in the order they came. */
-function states(node: Node, name: string, ...expected: readonly string[]): Promise<readonly Peer[]> {
-  return waitFor(`states ${expected.join(' ')} of ${name}`, async () => {
-    const found = await peers(node, name);
-    return found.map(({ state }) => state).join() === expected.join() && found;
-  });
-}
-
-/** Who responds to eight requests: enough for both workers. */
-async function responders(node: Node, name: string): Promise<string> {
-  const all: string[] = [];
-  for (let n = 0; n < 8; n++) {
-    const { status, body } = await node.web(`/${name}`);
-    all.push(status === 200 ? body : String(status));
-  }
-  return [...new Set(all)].toSorted().join();
-}
 
 test('a member that fails its checks gets no request in any worker, and is back when it passes them', async (t) => {
   const { node, members } = await site();
@@ -489,32 +426,3 @@ test('checks survive kill -9, with what they know begun anew', async (t) => {
   await waitFor('checks', () => backend.checks > 0);
   t.is((await again.web()).status, 200);
 });
-
-async function checksOf(node: Node, name: string): Promise<number> {
-  return (await peers(node, name))[0]?.health_checks.checks ?? 0;
-}
-
-/** A server of datagrams. @param reply to a datagram; undefined: none */
-async function udpBackend(
-  t: Scope,
-  reply: (data: Buffer) => string | undefined,
-  port = 0,
-): Promise<{ readonly port: number; close(): Promise<void> }> {
-  const socket: UdpSocket = createSocket('udp4');
-  let isOpen = true;
-  socket.on('message', (data, { port: to, address }) => {
-    const text = reply(data);
-    if (text !== undefined) socket.send(text, to, address);
-  });
-  await new Promise<void>((resolve) => {
-    socket.bind(port, '127.0.0.1', resolve);
-  });
-  const close = (): Promise<void> =>
-    new Promise((resolve) => {
-      if (!isOpen) return resolve();
-      isOpen = false;
-      return void socket.close(resolve);
-    });
-  t.teardown(close);
-  return { port: socket.address().port, close };
-}
