@@ -70,9 +70,14 @@ export function* settingDirectivesErrors(settings: readonly Setting[] = [], regi
   for (const { key, engine, ...levels } of settings)
     for (const level of SETTING_LEVELS)
       for (const name of (levels[level] ?? []).flatMap(({ directives }) => directives)) {
-        const spec = registry.find(level === 'global' ? engine : level, name)?.spec;
+        const spec = registry.find(contextOf(engine, level), name)?.spec;
         if (spec === undefined)
           yield new ManifestError(`setting "${key}": no directive "${name}" in ${level}`, 'load the module that has it before this one');
         else if (spec.dynamic === undefined) yield new ManifestError(`setting "${key}": directive "${name}" is not dynamic`);
       }
+}
+
+function contextOf(engine: Setting['engine'], level: SettingLevel): string {
+  if (level === 'global') return engine;
+  return engine === 'stream' ? `stream ${level}` : level;
 }

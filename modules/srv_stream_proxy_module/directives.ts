@@ -10,6 +10,7 @@ export const directives = {
     in: ['stream server'],
     args: template<StreamSession>('address'),
     inherit: 'none',
+    dynamic: true,
     doc: 'Address or upstream that sessions are passed to; it may contain variables.',
   }),
   proxy_bind: directive({

@@ -1,0 +1,14 @@
+import { coreModule } from '../core/module/manifest.js';
+import { mapsField } from '../core/module/map-setting.js';
+import type { Setting } from '../core/module/setting.js';
+
+const setting: Setting = {
+  key: 'stream_dyn_map',
+  summary: 'variables of connections that depend on other texts',
+  engine: 'stream',
+  global: [mapsField],
+};
+
+/** Maps of stream servers, changed at run time: `/v1/config/stream_dyn_map`. The directive is map. */
+@coreModule({ name: 'srv_stream_dyn_map_module', api: '1.2', settings: [setting] })
+export class StreamDynMap {}
