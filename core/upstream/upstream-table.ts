@@ -1,6 +1,6 @@
 import type { Upstream } from './upstream.js';
 
-/** Upstreams that requests have made necessary, so many at most: when there are more, the oldest one goes, with its idle connections. */
+/** Upstreams of targets that requests name. Their number is bounded: the oldest one is removed first, with its idle connections. */
 export class UpstreamTable<Entry extends { readonly upstream: Upstream }> {
   readonly #entries = new Map<string, Entry>();
 
@@ -10,7 +10,7 @@ export class UpstreamTable<Entry extends { readonly upstream: Upstream }> {
     return this.#entries.get(key);
   }
 
-  /** Requests on an upstream that this one takes the place of go on. */
+  /** Requests on an upstream that is replaced go on. */
   set(key: string, entry: Entry): void {
     this.#entries.get(key)?.upstream.retire();
     this.#entries.set(key, entry);

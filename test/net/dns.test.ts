@@ -247,6 +247,15 @@ test('servers that are silent until the time is over', async (t) => {
   t.is(await addressesOf(resolver, 'a.test'), 'timedout');
 });
 
+test('no time limit, and one that is longer than timers are', async (t) => {
+  for (const timeout of [0, 1e12]) {
+    const { dns, resolver } = await serverAnd(t, { timeout });
+    dns.a('a.test', ['192.0.2.1']);
+    dns.delay = 20;
+    t.deepEqual(await addressesOf(resolver, 'a.test'), ['192.0.2.1']);
+  }
+});
+
 test('servers that are back after a moment, and servers that are not', async (t) => {
   const [gone, back] = [await freePort(t), await freePort(t)];
   const never = addressesOf(resolverOf(t, [{ port: gone }]), 'a.test');

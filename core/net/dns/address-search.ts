@@ -1,6 +1,6 @@
 import type { Found, RecordSearch } from './record-search.js';
 
-/** Searches for both kinds of addresses of a name, at the same time. When one has found some, it waits a moment for the other one. */
+/** Searches for IPv4 and IPv6 addresses of a name at the same time. Once there are some of one family, waits only a moment for the other. */
 export class AddressSearch {
   readonly #searches: readonly RecordSearch[];
   readonly #found: (Found | undefined)[];

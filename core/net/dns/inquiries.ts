@@ -6,7 +6,7 @@ import type { NameServers } from './name-servers.js';
 /** Inquiries at a time: each has up to two sockets. */
 const MOST = 512;
 
-/** Something under way, which ends without a word when it is closed. */
+/** A question under way. When it is closed, nothing is reported any more. */
 export interface Asked {
   close(): void;
 }
@@ -19,7 +19,7 @@ interface Waiting extends Asked {
   isClosed: boolean;
 }
 
-/** The inquiries of one resolver, so many at a time. */
+/** The inquiries of one resolver; the number of those under way is bounded. */
 export class Inquiries {
   readonly #running = new Set<Inquiry>();
   readonly #queue = new Set<Waiting>();

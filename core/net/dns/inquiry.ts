@@ -11,13 +11,13 @@ const UNREACHABLE_ROUNDS = 3;
 /** Exchanges that a late reply is still accepted of. */
 const MOST_OPEN = 2;
 
-/** A response of a server that the name exists, or that it does not; otherwise why there is none. */
+/** A response that says whether the name exists, or the reason why there is none. */
 export type InquiryEnd = Reply | ResolveErrorCode;
 
 /** The classes of exchanges, which are loaded when the first question is asked. */
 export type ExchangeKinds = Pick<typeof import('./exchange.js'), 'DatagramExchange' | 'StreamExchange'>;
 
-/** Hears how servers do. */
+/** Receives which servers reply and which fail. */
 export interface ServerWatch {
   replied(server: NameServer): void;
   failed(server: NameServer): void;

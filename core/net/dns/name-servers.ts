@@ -10,7 +10,7 @@ const TRUST = 60_000;
 /** Milliseconds until such a name is looked up again that could not be. */
 const RETRY = 1000;
 
-/** The name servers of a resolver, and how they do. */
+/** The name servers of a resolver, and which of them failed lately. */
 export class NameServers implements ServerWatch {
   #addresses: readonly NameServer[];
   /** Until when one that failed comes after the others. */

@@ -23,7 +23,7 @@ export interface ResolverOptions {
   readonly ipv6?: boolean;
   /** Seconds that records are relied on, instead of their TTL. */
   readonly valid?: number | undefined;
-  /** Milliseconds for a name as a whole (resolver_timeout). */
+  /** Milliseconds for a name as a whole (resolver_timeout); as in nginx, 0 is no limit. */
   readonly timeout?: number;
   /** Milliseconds that addresses of one family wait for those of the other. */
   readonly patience?: number;
@@ -35,6 +35,8 @@ export interface ResolverOptions {
   readonly random?: () => number;
 }
 
+/** Milliseconds that a timer can wait for. */
+const LONGEST = 2 ** 31 - 1;
 const TYPES = { 4: RecordType.A, 6: RecordType.AAAA } as const;
 
 /**
@@ -66,7 +68,7 @@ export class Resolver extends NameResolver {
     this.#inquiries = new Inquiries(new NameServers(servers, now), now);
     this.#families = ([4, 6] as const).filter((family) => (family === 4 ? ipv4 : ipv6));
     this.#valid = valid;
-    this.#timeout = timeout;
+    this.#timeout = timeout === 0 ? LONGEST : Math.min(timeout, LONGEST);
     this.#patience = patience;
     this.#now = now;
     const table = { most: names, now, random };
