@@ -8,6 +8,8 @@ import { choices, TestNode } from './nodes.js';
 const RESOLVER = 'resolver 127.0.0.1 nxdomain_grace=10s;';
 const shop = (lines: string, head = `zone shop 64k; ${RESOLVER}`) => `http { upstream shop { ${head} ${lines} } }`;
 
+const record = (target: string, port: number) => ({ target, port, priority: 0, weight: 1 });
+
 /** Addresses that outlive a node. */
 class MemoryStore implements AddressStore {
   readonly #lines = new Map<string, KeptLine>();
@@ -210,6 +212,41 @@ test('a new target of a service does not take effect before it is known', async 
     seen.push(addresses(node));
   }
   t.deepEqual(new Set(seen.map(String)), new Set(['10.0.0.1:81', '10.0.0.2:82']));
+});
+
+test('targets of a service that cannot be looked up keep their addresses, and new ones do not displace those of before', async (t) => {
+  const store = new MemoryStore();
+  const names = new FakeNames();
+  names.service('_http._tcp.b.test', [record('x.test', 81), record('y.test', 82)]);
+  names.set('x.test', ['10.0.0.1']);
+  names.set('y.test', ['10.0.0.2']);
+  const config = 'server b.test service=http resolve;';
+  const before = new TestNode({ discovery: names.discovery });
+  before.master.discovered?.remember(store);
+  await before.load(shop(config));
+  before.discover();
+  await names.pass(0);
+  before.master.stop();
+
+  // A start while one of the two fails.
+  const later = new FakeNames();
+  later.service('_http._tcp.b.test', [record('x.test', 81), record('y.test', 82)]);
+  later.set('x.test', ['10.0.0.3']);
+  later.set('y.test', 'servfail');
+  const node = new TestNode({ discovery: later.discovery });
+  node.master.discovered?.remember(store);
+  await node.load(shop(config));
+  node.discover();
+  await later.pass(500);
+  t.deepEqual(addresses(node), ['10.0.0.2:82', '10.0.0.3:81']);
+
+  later.service('_http._tcp.b.test', [record('z.test', 83)]);
+  later.set('z.test', 'timedout');
+  await later.pass(60_000);
+  t.true(addresses(node).length > 0);
+  later.set('z.test', ['10.0.0.4']);
+  await later.pass(60_000);
+  t.deepEqual(addresses(node), ['10.0.0.4:83']);
 });
 
 test('a backup service has the servers of its highest priority only', async (t) => {

@@ -155,7 +155,7 @@ export class DiscoveredMembers {
   #changeOf({ block, id, entry, use }: FollowedLine, nextIndex: () => number): LineChange | undefined {
     const server = this.options.blocks.get(block)?.servers.get(id);
     const addresses = use?.addresses;
-    return server && addresses && changeOfLine(entry, server.peers, addresses, nextIndex);
+    return use && server && addresses && changeOfLine(entry, server.peers, addresses, use.unknown, nextIndex);
   }
 
   #plan(): void {

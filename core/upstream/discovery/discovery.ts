@@ -9,10 +9,14 @@ import { WatchedName, type NameFollower, type Scheduled, type Watching } from '.
 /** Names that one resolver looks up at the same time, at most. */
 const MOST_LOOKUPS = 256;
 
+const NONE: ReadonlySet<string> = new Set();
+
 /** The addresses of a name, as one `server` line uses them. */
 export interface NameUse {
   /** Undefined: not known yet. */
   readonly addresses: readonly FoundAddress[] | undefined;
+  /** Targets of a service whose addresses are not among these, because they could not be looked up. */
+  readonly unknown: ReadonlySet<string>;
   release(): void;
 }
 
@@ -56,6 +60,9 @@ export class Discovery implements Watching {
       get addresses() {
         return use.addresses;
       },
+      get unknown() {
+        return use.unknown;
+      },
       release: () => {
         use.release();
         if (--source.uses === 0) this.#close(source);
@@ -87,6 +94,7 @@ export class Discovery implements Watching {
       get addresses() {
         return watched.known ? watched.records.map(({ address }) => ({ host: address, port, service: undefined })) : undefined;
       },
+      unknown: NONE,
       release: () => this.#leave(source.names, name, follower),
     };
   }
@@ -102,6 +110,9 @@ export class Discovery implements Watching {
     return {
       get addresses() {
         return watch.addresses;
+      },
+      get unknown() {
+        return watch.unknown;
       },
       release: () => {
         watch.release();

@@ -11,6 +11,8 @@ export interface FoundAddress {
 
 /** The share of the requests that an SRV record asks for. */
 export interface ServiceShare {
+  /** The host that it names. */
+  readonly target: string;
   readonly weight: number;
   /** Other records of the service have a higher priority, which is a lower number. */
   readonly isLower: boolean;
@@ -24,19 +26,20 @@ export interface NumberedAddress {
 
 export const addressOf = ({ host, port }: FoundAddress): Address => ({ host, port });
 
-/** In the form in which a zone keeps it for the other threads: `10.0.0.1:80`, `10.0.0.1:80 5`, `10.0.0.1:80 5 lower`. */
+/** In the form in which a zone keeps it for the other threads: `10.0.0.1:80`, `10.0.0.1:80 5 a.example`, `10.0.0.1:80 5 a.example lower`. */
 export function foundText(found: FoundAddress): string {
   const address = formatAddress(addressOf(found));
   if (found.service === undefined) return address;
-  return `${address} ${found.service.weight}${found.service.isLower ? ' lower' : ''}`;
+  const { weight, target, isLower } = found.service;
+  return `${address} ${weight} ${target}${isLower ? ' lower' : ''}`;
 }
 
 /** Reads the text of {@link foundText}. */
 export function foundOf(text: string): FoundAddress {
-  const [address = '', weight, rank] = text.split(' ');
+  const [address = '', weight, target = '', rank] = text.split(' ');
   const parsed = parseAddress(address, undefined);
   if (!('address' in parsed) || 'path' in parsed.address) throw new Error(`not an address: "${text}"`);
-  const service = weight === undefined ? undefined : { weight: Number(weight), isLower: rank === 'lower' };
+  const service = weight === undefined ? undefined : { target, weight: Number(weight), isLower: rank === 'lower' };
   return { ...parsed.address, service };
 }
 

@@ -12,12 +12,14 @@ export interface LineChange {
 
 /**
  * Compares the members of a line with the addresses of its name. Members whose address stays are left alone.
+ * @param unknown hosts whose members stay as they are: their addresses could not be looked up
  * @param nextIndex gives a number that no address of the line has
  */
 export function changeOfLine(
   entry: ServerEntry,
   peers: readonly Peer[],
   addresses: readonly FoundAddress[],
+  unknown: ReadonlySet<string>,
   nextIndex: () => number,
 ): LineChange | undefined {
   const wanted = new Map(membersAmong(addresses, entry.parameters));
@@ -26,8 +28,9 @@ export function changeOfLine(
   for (const peer of peers) {
     const found = wanted.get(peer.server);
     wanted.delete(peer.server);
-    if (found === undefined) removed.push(peer);
-    else if (peer.member.found === undefined || foundText(peer.member.found) !== foundText(found))
+    if (found === undefined) {
+      if (!unknown.has(peer.member.found?.service?.target ?? '')) removed.push(peer);
+    } else if (peer.member.found === undefined || foundText(peer.member.found) !== foundText(found))
       changed.push([peer, entry.memberAt({ index: peer.member.addressIndex, found })]);
   }
   if (wanted.size === 0 && changed.length === 0 && removed.length === 0) return undefined;

@@ -31,6 +31,11 @@ export class ServiceWatch implements NameFollower {
     return this.#addresses;
   }
 
+  /** Targets that no name server has said anything of: what they had before is what they have. */
+  get unknown(): ReadonlySet<string> {
+    return new Set(Array.from(this.#targets).flatMap(([name, { known }]) => (known ? [] : name)));
+  }
+
   replied(): void {
     this.#update();
     this.user.replied();
@@ -45,7 +50,10 @@ export class ServiceWatch implements NameFollower {
   #update(): void {
     if (!this.service.known) return;
     this.#followTargets();
-    if ([...this.#targets.values()].every(({ settled }) => settled)) this.#addresses = this.#found();
+    if (![...this.#targets.values()].every(({ settled }) => settled)) return;
+    const found = this.#found();
+    // New targets alone, of which nothing is known, are no reason to give up those of before.
+    if (found.length > 0 || this.unknown.size === 0) this.#addresses = found;
   }
 
   #followTargets(): void {
@@ -62,7 +70,7 @@ export class ServiceWatch implements NameFollower {
     const { records } = this.service;
     const highest = Math.min(...records.map(({ priority }) => priority));
     return records.flatMap(({ target, port, priority, weight }) => {
-      const service = { weight: Math.max(weight, 1), isLower: priority > highest };
+      const service = { target, weight: Math.max(weight, 1), isLower: priority > highest };
       return (this.#targets.get(target)?.records ?? []).map(({ address }) => ({ host: address, port, service }));
     });
   }
