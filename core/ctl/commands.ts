@@ -1,6 +1,7 @@
 import type { Command } from './command.js';
 import { CERTIFICATES } from './commands/certificates.js';
 import { CONFIGURATION, SETTINGS } from './commands/configuration.js';
+import { HEALTH } from './commands/health.js';
 import { KEY_VALUE } from './commands/key-value.js';
 import { LOCATIONS } from './commands/locations.js';
 import { MEMBERS, STATUS } from './commands/members.js';
@@ -13,6 +14,7 @@ export const COMMANDS: readonly Command[] = [
   ...MEMBERS,
   ...UPSTREAMS,
   ...STATUS,
+  ...HEALTH,
   ...LOCATIONS,
   ...SERVERS,
   ...CERTIFICATES,
