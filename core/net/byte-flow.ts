@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { NetContext } from './net-context.js';
 import type { ReadMemory } from './read-memory.js';
 import type { Timed } from './timers.js';
+import { tryWrite } from './try-write.js';
 
 /** Reads from this size on are of a sender that has much to say: it gets memory of its own, which is passed on as it is. */
 const LARGE = 16_384;
@@ -37,12 +38,14 @@ export class ByteFlow implements Timed {
     /** What the source reads into; undefined: each read has memory of its own. */
     private readonly memory: ReadMemory | undefined,
     private readonly target: Socket,
+    /** The target does not speak TLS. */
+    private readonly isPlain: boolean,
     private readonly context: NetContext,
     /** Bytes a second; 0: no limit. */
     private readonly rate: number,
   ) {
     this.#startedAt = context.clock.now;
-    if (rate > 0) memory?.limit(rate);
+    memory?.limit(rate > 0 ? rate : Infinity);
   }
 
   /** Nothing is read because the rate does not allow it. */
@@ -54,9 +57,11 @@ export class ByteFlow implements Timed {
   write(chunk: Buffer, borrowed: boolean): void {
     const { target, memory } = this;
     if (this.#inFlight !== undefined && target.writableLength === 0) this.#giveBack();
+    const taken = this.isPlain ? tryWrite(target, chunk) : 0;
+    const rest = taken === 0 ? chunk : chunk.subarray(taken);
     const isKept = borrowed && memory?.isOwn === true;
-    const hasRoom = target.write(borrowed && !isKept ? Buffer.from(chunk) : chunk);
-    const isBehind = target.writableLength > 0;
+    const hasRoom = rest.length === 0 || target.write(borrowed && !isKept ? Buffer.from(rest) : rest);
+    const isBehind = rest.length > 0 && target.writableLength > 0;
     if (isBehind && isKept) this.#keep(memory.keep());
     if (memory !== undefined) this.#adapt(memory, chunk.length);
     // Without room `drain` follows.

@@ -23,6 +23,8 @@ const CALM_LIMIT = 500;
 /** How long preludes may take that are under way when the socket is closed, and how often one looks. */
 const PRELUDE_TIME = 1000;
 const PRELUDE_POLL = 20;
+/** Most bytes of a read before it is known what the connection is for. */
+const FIRST_READ = 16_384;
 
 /** The traffic engine behind a listener. */
 export interface ConnectionServer extends TlsIdentities {
@@ -248,6 +250,6 @@ export class Listener implements PreludeEnd, ConnectionTaker {
 }
 
 function ownReads(buffers: ReadBuffers): SocketReads {
-  const memory = new ReadMemory(buffers);
+  const memory = new ReadMemory(buffers, FIRST_READ);
   return { buffer: () => memory.next(), callback: onRead, memory };
 }

@@ -7,9 +7,12 @@ import type { ReadBuffers } from './buffers.js';
 export class ReadMemory {
   #own: Buffer | undefined = undefined;
   #wantsOwn = false;
-  #limit = Infinity;
 
-  constructor(private readonly buffers: ReadBuffers) {}
+  /** @param limit most bytes of the first read */
+  constructor(
+    private readonly buffers: ReadBuffers,
+    private limitOfReads = Infinity,
+  ) {}
 
   /** From now on reads get memory that may be kept, or the shared buffer again. */
   useOwn(wanted: boolean): void {
@@ -19,13 +22,13 @@ export class ReadMemory {
 
   /** Most bytes of the next read. */
   limit(bytes: number): void {
-    this.#limit = bytes;
+    this.limitOfReads = bytes;
   }
 
   /** For the next read. */
   next(): Buffer {
     const buffer = this.#wantsOwn ? (this.#own ??= this.buffers.take()) : this.buffers.shared;
-    return this.#limit < buffer.length ? buffer.subarray(0, Math.max(this.#limit, 1)) : buffer;
+    return this.limitOfReads < buffer.length ? buffer.subarray(0, Math.max(this.limitOfReads, 1)) : buffer;
   }
 
   /** The bytes of the last read lie in memory of this socket alone. */

@@ -1,8 +1,10 @@
+import { isIP } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Address } from '../../module/address.js';
 import type { ClientCertificate, ProxyHeader } from '../../module/http.js';
 import { STREAM_BAD_REQUEST, STREAM_INTERNAL_ERROR, STREAM_OK, type SessionClient, type SessionTls } from '../../module/stream.js';
 import type { AcceptedConnection } from '../../net/accepted-connection.js';
+import type { ListenOptions } from '../../net/listen-options.js';
 import type { ConnectionTaker } from '../../net/listener-directory.js';
 import { PassedConnection } from '../../net/passed-connection.js';
 import type { PreludeEnd } from '../../net/prelude/prelude.js';
@@ -19,11 +21,13 @@ import type { Session } from '../session/session.js';
 const LAST_BYTES_TIME = 10_000;
 /** Without ssl_handshake_timeout. */
 const HANDSHAKE_TIME = 60_000;
+/** Hosts that stand for any address of the machine. */
+const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 const NOTHING: Buffer = Buffer.alloc(0);
 
 /** What a client needs of the address that it came to. */
 export interface TcpListener extends TlsIdentities {
-  readonly options: { readonly secure: boolean; readonly proxyProtocol: boolean };
+  readonly options: Pick<ListenOptions, 'host' | 'port' | 'secure' | 'proxyProtocol'>;
   readonly connections: Set<TcpClient>;
 }
 
@@ -36,6 +40,9 @@ type Prelude = 'none' | 'proxy' | 'tls';
  */
 export class TcpClient implements ClientEnd, SocketUser, PreludeEnd, SessionClient, Timed {
   readonly protocol = 'TCP';
+  // The socket forgets its own with a reset.
+  readonly localAddress: string;
+  readonly localPort: number;
   deadline = 0;
   slot = -1;
   held = NOTHING;
@@ -51,7 +58,11 @@ export class TcpClient implements ClientEnd, SocketUser, PreludeEnd, SessionClie
     private readonly listener: TcpListener,
     private readonly context: StreamContext,
     private readonly accepted: AcceptedConnection,
-  ) {}
+  ) {
+    const { host, port } = listener.options;
+    this.localAddress = isIP(host) !== 0 && !WILDCARDS.has(host) ? host : accepted.localAddress;
+    this.localPort = port;
+  }
 
   /** Behind TLS it is another one. */
   get socket(): ClientSocket {
@@ -66,12 +77,6 @@ export class TcpClient implements ClientEnd, SocketUser, PreludeEnd, SessionClie
   }
   get remotePort(): number {
     return this.accepted.remotePort;
-  }
-  get localAddress(): string {
-    return this.accepted.localAddress;
-  }
-  get localPort(): number {
-    return this.accepted.localPort;
   }
   get secure(): boolean {
     return this.accepted.secure;
