@@ -171,6 +171,19 @@ test('addresses of a family that could not be looked up stay', async (t) => {
   }
 });
 
+test('a new resolver that fails for one family leaves the members of that family alone', async (t) => {
+  const names = new FakeNames();
+  names.set('a.test', ['10.0.0.1', '2001:db8::1']);
+  const node = await started('server a.test resolve;', names);
+  names.set('a.test', ['10.0.0.2'], [4]);
+  await node.load(shop('server a.test resolve;', 'zone shop 64k; resolver 127.0.0.1 valid=5s;'));
+  await names.pass(10_000);
+  t.deepEqual(addresses(node), ['10.0.0.2:80', '[2001:db8::1]:80']);
+  names.set('a.test', ['10.0.0.2']);
+  await names.pass(10_000);
+  t.deepEqual(addresses(node), ['10.0.0.2:80']);
+});
+
 test('a service has the ports, weights and ranks of its records', async (t) => {
   const names = new FakeNames();
   names.service('_http._tcp.b.test', [

@@ -8,7 +8,7 @@ import type { Touched } from '../touched.js';
 import type { UpstreamBlock } from '../upstream-block.js';
 import type { Discovery } from './discovery.js';
 import { DISCOVERY_CHANNEL, type DiscoveryMessage } from './discovery-message.js';
-import type { NumberedAddress } from './found-address.js';
+import type { FoundAddress, NumberedAddress } from './found-address.js';
 import { AddressMemory, type AddressStore } from './kept-addresses.js';
 import { FollowedLine } from './followed-line.js';
 import { changeOfLine, type LineChange } from './line-change.js';
@@ -155,7 +155,8 @@ export class DiscoveredMembers {
   #changeOf({ block, id, entry, use }: FollowedLine, nextIndex: () => number): LineChange | undefined {
     const server = this.options.blocks.get(block)?.servers.get(id);
     const addresses = use?.addresses;
-    return use && server && addresses && changeOfLine(entry, server.peers, addresses, use.unknown, nextIndex);
+    const isUnknown = (found: FoundAddress): boolean => use?.isUnknown(found) === true;
+    return server && addresses && changeOfLine(entry, server.peers, addresses, isUnknown, nextIndex);
   }
 
   #plan(): void {

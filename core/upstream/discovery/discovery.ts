@@ -1,6 +1,6 @@
 import type { AddressRecord, NameResolver, ServiceRecord } from '../../net/dns/resolution.js';
 import type { ResolverOptions } from '../../net/dns/resolver.js';
-import type { FoundAddress } from './found-address.js';
+import { familyOf, type FoundAddress } from './found-address.js';
 import type { NameQuery, ResolverChoice } from './name-query.js';
 import { LookupTurns } from './lookup-turns.js';
 import { ServiceWatch } from './service-watch.js';
@@ -9,14 +9,12 @@ import { WatchedName, type NameFollower, type Scheduled, type Watching } from '.
 /** Names that one resolver looks up at the same time, at most. */
 const MOST_LOOKUPS = 256;
 
-const NONE: ReadonlySet<string> = new Set();
-
 /** The addresses of a name, as one `server` line uses them. */
 export interface NameUse {
   /** Undefined: not known yet. */
   readonly addresses: readonly FoundAddress[] | undefined;
-  /** Targets of a service whose addresses are not among these, because they could not be looked up. */
-  readonly unknown: ReadonlySet<string>;
+  /** Whether an address of before may be one still: its host, or the host's addresses of its family, could never be looked up since. */
+  isUnknown(found: FoundAddress): boolean;
   release(): void;
 }
 
@@ -60,9 +58,7 @@ export class Discovery implements Watching {
       get addresses() {
         return use.addresses;
       },
-      get unknown() {
-        return use.unknown;
-      },
+      isUnknown: (found) => use.isUnknown(found),
       release: () => {
         use.release();
         if (--source.uses === 0) this.#close(source);
@@ -94,7 +90,7 @@ export class Discovery implements Watching {
       get addresses() {
         return watched.known ? watched.records.map(({ address }) => ({ host: address, port, service: undefined })) : undefined;
       },
-      unknown: NONE,
+      isUnknown: ({ host }) => !watched.knows(familyOf(host)),
       release: () => this.#leave(source.names, name, follower),
     };
   }
@@ -111,9 +107,7 @@ export class Discovery implements Watching {
       get addresses() {
         return watch.addresses;
       },
-      get unknown() {
-        return watch.unknown;
-      },
+      isUnknown: (found) => watch.isUnknown(found),
       release: () => {
         watch.release();
         this.#leave(source.services, name, watch);

@@ -24,6 +24,8 @@ export interface NumberedAddress {
   readonly found: FoundAddress;
 }
 
+export const familyOf = (host: string): 4 | 6 => (host.includes(':') ? 6 : 4);
+
 export const addressOf = ({ host, port }: FoundAddress): Address => ({ host, port });
 
 /** In the form in which a zone keeps it for the other threads: `10.0.0.1:80`, `10.0.0.1:80 5 a.example`, `10.0.0.1:80 5 a.example lower`. */

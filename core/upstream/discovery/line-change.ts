@@ -12,14 +12,14 @@ export interface LineChange {
 
 /**
  * Compares the members of a line with the addresses of its name. Members whose address stays are left alone.
- * @param unknown hosts whose members stay as they are: their addresses could not be looked up
+ * @param isUnknown whether a member stays although its address is not among them: it could not be looked up
  * @param nextIndex gives a number that no address of the line has
  */
 export function changeOfLine(
   entry: ServerEntry,
   peers: readonly Peer[],
   addresses: readonly FoundAddress[],
-  unknown: ReadonlySet<string>,
+  isUnknown: (found: FoundAddress) => boolean,
   nextIndex: () => number,
 ): LineChange | undefined {
   const wanted = new Map(membersAmong(addresses, entry.parameters));
@@ -29,7 +29,7 @@ export function changeOfLine(
     const found = wanted.get(peer.server);
     wanted.delete(peer.server);
     if (found === undefined) {
-      if (!unknown.has(peer.member.found?.service?.target ?? '')) removed.push(peer);
+      if (peer.member.found === undefined || !isUnknown(peer.member.found)) removed.push(peer);
     } else if (peer.member.found === undefined || foundText(peer.member.found) !== foundText(found))
       changed.push([peer, entry.memberAt({ index: peer.member.addressIndex, found })]);
   }

@@ -8,6 +8,7 @@ const CAP = 3_600_000;
 const LONGEST_BACK_OFF = 30_000;
 /** Part of a delay that is added at random, so that names that were looked up together are not for ever. */
 const JITTER = 0.1;
+const BOTH = [4, 6] as const;
 
 export interface WatchOptions<R> {
   /** How long the records of a name stay after it has ceased to exist (`nxdomain_grace`). Milliseconds. */
@@ -34,6 +35,8 @@ export class NameWatch<R> {
   missing: 4 | 6 | undefined = undefined;
   /** Until the next lookup. Milliseconds. */
   delay = 0;
+  /** Address families that a name server has ever replied about. */
+  readonly #families = new Set<4 | 6>();
   /** Lookups in a row that name servers failed to reply to. */
   #failures = 0;
   /** Since when the name does not exist. */
@@ -41,11 +44,17 @@ export class NameWatch<R> {
 
   constructor(private readonly options: WatchOptions<R>) {}
 
+  /** Whether a name server has said what addresses of this family the name has, now or before. */
+  knows(family: 4 | 6): boolean {
+    return this.known && this.#families.has(family);
+  }
+
   /** @param now milliseconds of a clock that is never set */
   take(reply: Resolution<R>, now: number): void {
     this.settled = true;
     this.error = reply.error;
     this.missing = undefined;
+    for (const family of reply.error === undefined ? BOTH : reply.families) this.#families.add(family);
     if (reply.error === undefined) this.#found(reply.records, reply.ttl);
     else if (reply.records.length > 0) this.#foundPart(reply);
     else if (reply.error === 'nxdomain') this.#missing(reply.ttl, now);
@@ -78,6 +87,7 @@ export class NameWatch<R> {
     const delay = this.#jittered(bounded(ttl * 1000));
     this.delay = left > 0 ? Math.min(delay, left) : delay;
     if (left > 0) return;
+    for (const family of BOTH) this.#families.add(family);
     this.records = [];
     this.known = true;
   }

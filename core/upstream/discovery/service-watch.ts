@@ -1,5 +1,5 @@
 import type { AddressRecord, ServiceRecord } from '../../net/dns/resolution.js';
-import type { FoundAddress } from './found-address.js';
+import { familyOf, type FoundAddress } from './found-address.js';
 import type { NameFollower, WatchedName } from './watched-name.js';
 
 /** Hosts whose addresses are followed. */
@@ -31,9 +31,10 @@ export class ServiceWatch implements NameFollower {
     return this.#addresses;
   }
 
-  /** Targets that no name server has said anything of: what they had before is what they have. */
-  get unknown(): ReadonlySet<string> {
-    return new Set(Array.from(this.#targets).flatMap(([name, { known }]) => (known ? [] : name)));
+  /** See {@link NameUse.isUnknown}. */
+  isUnknown({ host, service }: FoundAddress): boolean {
+    const target = service && this.#targets.get(service.target);
+    return target?.knows(familyOf(host)) === false;
   }
 
   replied(): void {
@@ -53,7 +54,7 @@ export class ServiceWatch implements NameFollower {
     if (![...this.#targets.values()].every(({ settled }) => settled)) return;
     const found = this.#found();
     // New targets alone, of which nothing is known, are no reason to give up those of before.
-    if (found.length > 0 || this.unknown.size === 0) this.#addresses = found;
+    if (found.length > 0 || [...this.#targets.values()].every(({ known }) => known)) this.#addresses = found;
   }
 
   #followTargets(): void {

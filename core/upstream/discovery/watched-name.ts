@@ -59,6 +59,11 @@ export class WatchedName<R> {
     return this.#watch.known;
   }
 
+  /** See {@link NameWatch.knows}. */
+  knows(family: 4 | 6): boolean {
+    return this.#watch.knows(family);
+  }
+
   follow(follower: NameFollower): void {
     this.#followers.add(follower);
   }
