@@ -1,75 +1,117 @@
-import { dryRunReply, route, type ActionContext, type Call, type Reply } from '../core/module/control.js';
+import { route, type Call, type Reply } from '../core/module/control.js';
 import { controlModule } from '../core/module/manifest.js';
 import { DataPlane } from '../core/module/services.js';
-import { readReply, writeReply, type Versioned } from '../core/module/versioned.js';
-import * as schemas from './srv_http_upstream_api_module/schemas.js';
+import { MemberCalls } from './srv_http_upstream_api_module/member-calls.js';
+import { http, stream } from './srv_http_upstream_api_module/schemas.js';
 
-/** Upstreams and their members over HTTP: `/v1/upstream_api/http/upstreams/`. The data plane knows what a call means. */
+/** Upstreams and their members over HTTP: `/v1/upstream_api/http/upstreams/` and `…/stream/upstreams/`. The data plane knows what a call means. */
 @controlModule({ name: 'srv_http_upstream_api_module', api: 1, key: 'upstream_api' })
 export class UpstreamApi {
-  constructor(private readonly dataPlane: DataPlane) {}
+  readonly #http: MemberCalls;
+  readonly #stream: MemberCalls;
 
-  @route('GET', '/http/upstreams', schemas.listUpstreams)
-  async upstreams({ query, ...call }: Call<typeof schemas.listUpstreams>): Promise<Reply> {
-    return readReply(await this.dataPlane.call<Versioned>('upstream.list', query, call));
+  constructor(dataPlane: DataPlane) {
+    this.#http = new MemberCalls('http', dataPlane);
+    this.#stream = new MemberCalls('stream', dataPlane);
   }
 
-  @route('GET', '/http/upstreams/:upstream', schemas.getUpstream)
-  upstream(call: Call): Promise<Reply> {
-    return this.#read('upstream.get', call.params, call);
+  @route('GET', '/http/upstreams', http.listUpstreams)
+  upstreams(call: Call<typeof http.listUpstreams>): Promise<Reply> {
+    return this.#http.upstreams(call);
   }
 
-  @route('DELETE', '/http/upstreams/:upstream', schemas.resetUpstream)
-  delete(call: Call): Promise<Reply> {
-    return this.reset(call);
+  @route('GET', '/http/upstreams/:upstream', http.getUpstream)
+  upstream(call: Call<typeof http.getUpstream>): Promise<Reply> {
+    return this.#http.upstream(call);
   }
 
-  @route('POST', '/http/upstreams/:upstream/reset', schemas.resetUpstream)
-  async reset(call: Call): Promise<Reply> {
-    await this.dataPlane.call('upstream.reset', call.params, call);
-    return call.dryRun ? dryRunReply([]) : { status: 204 };
+  @route('DELETE', '/http/upstreams/:upstream', http.resetUpstream)
+  delete(call: Call<typeof http.resetUpstream>): Promise<Reply> {
+    return this.#http.reset(call);
   }
 
-  @route('GET', '/http/upstreams/:upstream/servers', schemas.listMembers)
-  async members({ query, ...call }: Call<typeof schemas.listMembers>): Promise<Reply> {
-    return readReply(await this.dataPlane.call<Versioned>('upstream.members', { ...call.params, ...query }, call));
+  @route('POST', '/http/upstreams/:upstream/reset', http.resetUpstream)
+  reset(call: Call<typeof http.resetUpstream>): Promise<Reply> {
+    return this.#http.reset(call);
   }
 
-  @route('GET', '/http/upstreams/:upstream/servers/:id', schemas.getMember)
-  member(call: Call): Promise<Reply> {
-    return this.#read('upstream.member', call.params, call);
+  @route('GET', '/http/upstreams/:upstream/servers', http.listMembers)
+  members(call: Call<typeof http.listMembers>): Promise<Reply> {
+    return this.#http.members(call);
   }
 
-  @route('POST', '/http/upstreams/:upstream/servers', schemas.addMember)
-  async add({ body, ...call }: Call<typeof schemas.addMember>): Promise<Reply> {
-    const { upstream = '' } = call.params;
-    const reply = await this.#write('upstream.add', { upstream, fields: body }, call);
-    if (call.dryRun) return reply;
-    const { id } = reply.body as { id: number };
-    const place = `${call.base}/v1/upstream_api/http/upstreams/${encodeURIComponent(upstream)}/servers/${id}`;
-    return { ...reply, status: 201, headers: { Location: place } };
+  @route('GET', '/http/upstreams/:upstream/servers/:id', http.getMember)
+  member(call: Call<typeof http.getMember>): Promise<Reply> {
+    return this.#http.member(call);
   }
 
-  @route('PATCH', '/http/upstreams/:upstream/servers/:id', schemas.changeMember)
-  change({ body, ...call }: Call<typeof schemas.changeMember>): Promise<Reply> {
-    return this.#write('upstream.change', { ...call.params, fields: body }, call);
+  @route('POST', '/http/upstreams/:upstream/servers', http.addMember)
+  add(call: Call<typeof http.addMember>): Promise<Reply> {
+    return this.#http.add(call);
   }
 
-  @route('DELETE', '/http/upstreams/:upstream/servers/:id', schemas.removeMember)
-  remove(call: Call): Promise<Reply> {
-    return this.#write('upstream.remove', { ...call.params, minimal: call.minimal }, call);
+  @route('PATCH', '/http/upstreams/:upstream/servers/:id', http.changeMember)
+  change(call: Call<typeof http.changeMember>): Promise<Reply> {
+    return this.#http.change(call);
   }
 
-  @route('PUT', '/http/upstreams/:upstream/servers', schemas.replaceMembers)
-  replace({ body, ...call }: Call<typeof schemas.replaceMembers>): Promise<Reply> {
-    return this.#write('upstream.replace', { ...call.params, list: body, minimal: call.minimal }, call);
+  @route('DELETE', '/http/upstreams/:upstream/servers/:id', http.removeMember)
+  remove(call: Call<typeof http.removeMember>): Promise<Reply> {
+    return this.#http.remove(call);
   }
 
-  async #read(action: string, params: unknown, call: ActionContext): Promise<Reply> {
-    return readReply(await this.dataPlane.call<Versioned>(action, params, call));
+  @route('PUT', '/http/upstreams/:upstream/servers', http.replaceMembers)
+  replace(call: Call<typeof http.replaceMembers>): Promise<Reply> {
+    return this.#http.replace(call);
   }
 
-  async #write(action: string, params: unknown, call: ActionContext): Promise<Reply> {
-    return writeReply(call, await this.dataPlane.call<Versioned>(action, params, call));
+  @route('GET', '/stream/upstreams', stream.listUpstreams)
+  streamUpstreams(call: Call<typeof stream.listUpstreams>): Promise<Reply> {
+    return this.#stream.upstreams(call);
+  }
+
+  @route('GET', '/stream/upstreams/:upstream', stream.getUpstream)
+  streamUpstream(call: Call<typeof stream.getUpstream>): Promise<Reply> {
+    return this.#stream.upstream(call);
+  }
+
+  @route('DELETE', '/stream/upstreams/:upstream', stream.resetUpstream)
+  streamDelete(call: Call<typeof stream.resetUpstream>): Promise<Reply> {
+    return this.#stream.reset(call);
+  }
+
+  @route('POST', '/stream/upstreams/:upstream/reset', stream.resetUpstream)
+  streamReset(call: Call<typeof stream.resetUpstream>): Promise<Reply> {
+    return this.#stream.reset(call);
+  }
+
+  @route('GET', '/stream/upstreams/:upstream/servers', stream.listMembers)
+  streamMembers(call: Call<typeof stream.listMembers>): Promise<Reply> {
+    return this.#stream.members(call);
+  }
+
+  @route('GET', '/stream/upstreams/:upstream/servers/:id', stream.getMember)
+  streamMember(call: Call<typeof stream.getMember>): Promise<Reply> {
+    return this.#stream.member(call);
+  }
+
+  @route('POST', '/stream/upstreams/:upstream/servers', stream.addMember)
+  streamAdd(call: Call<typeof stream.addMember>): Promise<Reply> {
+    return this.#stream.add(call);
+  }
+
+  @route('PATCH', '/stream/upstreams/:upstream/servers/:id', stream.changeMember)
+  streamChange(call: Call<typeof stream.changeMember>): Promise<Reply> {
+    return this.#stream.change(call);
+  }
+
+  @route('DELETE', '/stream/upstreams/:upstream/servers/:id', stream.removeMember)
+  streamRemove(call: Call<typeof stream.removeMember>): Promise<Reply> {
+    return this.#stream.remove(call);
+  }
+
+  @route('PUT', '/stream/upstreams/:upstream/servers', stream.replaceMembers)
+  streamReplace(call: Call<typeof stream.replaceMembers>): Promise<Reply> {
+    return this.#stream.replace(call);
   }
 }

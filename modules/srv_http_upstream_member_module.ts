@@ -1,17 +1,22 @@
 import { path, rest } from '../core/module/args.js';
-import { action, ApiError, assertPreconditions, moreTime, type ActionContext, type Preconditions } from '../core/module/control.js';
+import { action, type ActionContext } from '../core/module/control.js';
 import { coreModule } from '../core/module/manifest.js';
-import { ServerInfo, Transactions, Upstreams, type Applied, type Edit, type UpstreamView } from '../core/module/services.js';
-import { directive } from '../core/module/spec.js';
-import type { Block, Directive } from '../core/module/tree.js';
+import { ServerInfo, Transactions, Upstreams } from '../core/module/services.js';
+import { directive, type EngineName } from '../core/module/spec.js';
+import { StreamUpstreams } from '../core/module/stream-servers.js';
 import type { Versioned } from '../core/module/versioned.js';
-import { isMemberAddress, memberAddress } from './srv_http_upstream_member_module/address.js';
-import { upstreamJson } from './srv_http_upstream_member_module/upstream-view.js';
-import { additionOf, changeOf, replacementOf, type GroupTurn } from './srv_http_upstream_member_module/member-edits.js';
-import { unlessShown, type GroupRules, type MemberFields } from './srv_http_upstream_member_module/member-fields.js';
-import { MemberIndex } from './srv_http_upstream_member_module/member-index.js';
-import { memberPage } from './srv_http_upstream_member_module/member-page.js';
-import { ADDRESS_STRIDE, memberViews, type MemberView } from './srv_http_upstream_member_module/member-view.js';
+import {
+  EngineMembers,
+  type AddParams,
+  type ChangeParams,
+  type ListParams,
+  type MemberParams,
+  type PageParams,
+  type RemoveParams,
+  type ReplaceParams,
+  type UpstreamParams,
+} from './srv_http_upstream_member_module/engine-members.js';
+import type { MemberView } from './srv_http_upstream_member_module/member-view.js';
 
 const directives = {
   state: directive({
@@ -21,263 +26,78 @@ const directives = {
     doc: 'File that keeps the members of the upstream, as `server` lines.',
   }),
   api_unix_members: directive({
-    in: ['http', 'upstream'],
+    in: ['http', 'upstream', 'stream', 'stream upstream'],
     args: rest(path()),
     many: true,
     doc: 'Folders below which the API may add servers with a unix socket. Without it: none.',
   }),
 };
 
-interface UpstreamParams {
-  readonly upstream: string;
+/** The traffic engine of the upstream; absent: HTTP. */
+interface OfEngine {
+  readonly engine?: EngineName;
 }
-interface MemberParams extends UpstreamParams {
-  /** Its id or its address. */
-  readonly id: string;
-}
-interface PageParams extends UpstreamParams {
-  readonly server?: string;
-  /** The id that the page before ended with. */
-  readonly after?: number;
-  readonly limit?: number;
-}
-interface WriteParams extends UpstreamParams {
-  /** The caller does not want the list that the change leaves (`Prefer: return=minimal`). */
-  readonly minimal?: boolean;
-}
-
-/** Members of a list that is compared within the time that every call has. */
-const LONG_LIST = 1000;
-/** What comparing one more may take (ms), many times of what it should take. */
-const PER_MEMBER = 0.2;
-
-/** Balancing methods for which there is no second row of members. */
-const WITHOUT_BACKUP = ['hash', 'ip_hash', 'random'];
 
 /**
- * The members of upstream upstreams, changed at run time. Its actions are the whole meaning of the member API; the control plane adds HTTP.
+ * The members of upstreams, changed at run time. Its actions are the whole meaning of the member API; the control plane adds HTTP.
  * A change is an edit of `server` lines, so that it is journalled and in force everywhere like any other.
  */
 @coreModule({ name: 'srv_http_upstream_member_module', api: 1, plane: 'data', directives })
 export class UpstreamMembers {
-  readonly #indexes = new Map<number, MemberIndex>();
+  readonly #http: EngineMembers;
+  readonly #stream: EngineMembers;
 
-  constructor(
-    private readonly upstreams: Upstreams,
-    private readonly transactions: Transactions,
-    private readonly info: ServerInfo,
-  ) {}
+  constructor(upstreams: Upstreams, streamUpstreams: StreamUpstreams, transactions: Transactions, info: ServerInfo) {
+    this.#http = new EngineMembers('http', upstreams, transactions, info);
+    this.#stream = new EngineMembers('stream', streamUpstreams, transactions, info);
+  }
 
   @action('upstream.list')
-  list({ after, limit }: { readonly after?: string; readonly limit?: number }): Versioned {
-    const all = Array.from(this.upstreams.all()).filter((upstream) => upstream.zone !== undefined);
-    const isPage = after !== undefined || limit !== undefined;
-    const rest = isPage ? all.filter(({ name }) => name > (after ?? '')).toSorted((a, b) => (a.name < b.name ? -1 : 1)) : all;
-    const page = rest.slice(0, limit);
-    const last = page.length < rest.length ? page.at(-1) : undefined;
-    return { value: page.map(upstreamJson), version: String(this.transactions.version), diff: [], ...(last && { next: last.name }) };
+  list(params: ListParams & OfEngine): Versioned {
+    return this.#of(params).list(params);
   }
 
   @action('upstream.get')
-  get({ upstream }: UpstreamParams): Versioned {
-    const view = this.#upstream(upstream);
-    return { value: upstreamJson(view), version: this.#version(view.directive), diff: [] };
+  get(params: UpstreamParams & OfEngine): Versioned {
+    return this.#of(params).get(params);
   }
 
   @action('upstream.reset')
-  reset({ upstream }: UpstreamParams, context: ActionContext): void {
-    const view = this.#upstream(upstream);
-    this.#assertVersion(view.directive, context);
-    if (!context.dryRun) view.resetStatistics();
+  reset(params: UpstreamParams & OfEngine, context: ActionContext): void {
+    this.#of(params).reset(params, context);
   }
 
   @action('upstream.members')
-  members({ upstream, server, after, limit }: PageParams): Versioned<readonly MemberView[]> {
-    const view = this.#upstream(upstream);
-    if (server !== undefined) return this.#membersAt(view, server);
-    if (after === undefined && limit === undefined) return this.#members(view, []);
-    return { ...memberPage(view, after, limit), version: this.#version(view.directive), diff: [] };
+  members(params: PageParams & OfEngine): Versioned<readonly MemberView[]> {
+    return this.#of(params).members(params);
   }
 
   @action('upstream.member')
-  member({ upstream, id }: MemberParams): Versioned<MemberView> {
-    const view = this.#upstream(upstream);
-    const { directive, number } = this.#find(view, id);
-    return this.#memberOf(view, directive, number, []);
+  member(params: MemberParams & OfEngine): Versioned<MemberView> {
+    return this.#of(params).member(params);
   }
 
   @action('upstream.add')
-  async add({ upstream, fields }: UpstreamParams & { fields: MemberFields }, context: ActionContext): Promise<Versioned<MemberView>> {
-    const applied = await this.#apply(upstream, context, (turn) => {
-      this.#assertVersion(turn.directive, context);
-      return [additionOf(fields, turn)];
-    });
-    const [added] = applied.directives;
-    if (added === undefined) throw new Error('an addition added nothing');
-    return this.#memberOf(this.#upstream(upstream), added, added.key ?? 0, applied.diff);
+  add(params: AddParams & OfEngine, context: ActionContext): Promise<Versioned<MemberView>> {
+    return this.#of(params).add(params, context);
   }
 
   @action('upstream.change')
-  async change({ upstream, id, fields }: MemberParams & { fields: MemberFields }, context: ActionContext): Promise<Versioned<MemberView>> {
-    let changed: { directive: Directive; number: number } | undefined;
-    const applied = await this.#apply(upstream, context, (turn) => {
-      const view = this.#upstream(upstream);
-      const { directive, number } = (changed = this.#find(view, id));
-      this.#assertVersion(directive, context);
-      const news = unlessShown(fields, this.#memberOf(view, directive, number, []).value);
-      if (number !== directive.key && news.server !== undefined) throw immutable(number);
-      return changeOf(directive, news, turn);
-    });
-    if (changed === undefined) throw new Error('a change changed nothing');
-    return this.#memberOf(this.#upstream(upstream), applied.directives[0] ?? changed.directive, changed.number, applied.diff);
+  change(params: ChangeParams & OfEngine, context: ActionContext): Promise<Versioned<MemberView>> {
+    return this.#of(params).change(params, context);
   }
 
   @action('upstream.remove')
-  async remove({ upstream, id, minimal }: MemberParams & WriteParams, context: ActionContext): Promise<Versioned<readonly MemberView[]>> {
-    const applied = await this.#apply(upstream, context, () => {
-      const { directive, number } = this.#find(this.#upstream(upstream), id);
-      this.#assertVersion(directive, context);
-      if (number !== directive.key) throw immutable(number);
-      return [{ op: 'remove', target: directive }];
-    });
-    return this.#members(this.#upstream(upstream), applied.diff, minimal);
+  remove(params: RemoveParams & OfEngine, context: ActionContext): Promise<Versioned<readonly MemberView[]>> {
+    return this.#of(params).remove(params, context);
   }
 
   @action('upstream.replace')
-  async replace(
-    { upstream, list, minimal }: WriteParams & { list: readonly MemberFields[] },
-    context: ActionContext,
-  ): Promise<Versioned<readonly MemberView[]>> {
-    const patient = list.length < LONG_LIST ? context : await moreTime(context, list.length * PER_MEMBER);
-    const applied = await this.#apply(upstream, patient, (turn) => {
-      this.#assertVersion(turn.directive, context);
-      return replacementOf(list, turn);
-    });
-    return this.#members(this.#upstream(upstream), applied.diff, minimal);
+  replace(params: ReplaceParams & OfEngine, context: ActionContext): Promise<Versioned<readonly MemberView[]>> {
+    return this.#of(params).replace(params, context);
   }
 
-  async #apply(name: string, context: ActionContext, build: (turn: GroupTurn) => readonly Edit[]): Promise<Applied> {
-    let edits: readonly Edit[] = [];
-    const applied = await this.transactions.apply(() => {
-      const view = this.#upstream(name);
-      const { directive } = view;
-      const index = this.#index(directive);
-      const addressesOf = (key: number): string[] => {
-        const line = index.get(key);
-        return line === undefined ? [] : memberViews(line, view).map(({ server }) => server);
-      };
-      edits = build({ directive, index, rules: this.#rulesOf(directive), addressesOf });
-      return edits;
-    }, context);
-    // The next transaction has not had its turn yet: the index goes along with this one.
-    if (!context.dryRun) this.#follow(name, edits, applied);
-    return applied;
+  #of({ engine }: OfEngine): EngineMembers {
+    return engine === 'stream' ? this.#stream : this.#http;
   }
-
-  #follow(name: string, edits: readonly Edit[], { directives }: Applied): void {
-    const upstream = this.upstreams.get(name)?.directive;
-    const index = upstream && this.#indexes.get(upstream.id);
-    if (upstream?.block === undefined || index === undefined) return;
-    const removed = edits.flatMap((edit) => (edit.op === 'add' ? [] : [edit.target]));
-    const added = directives.filter((_, i) => edits[i]?.op !== 'remove');
-    index.follow(upstream.block, removed, added);
-  }
-
-  #index(upstream: Directive): MemberIndex {
-    const { id, block } = upstream;
-    if (block === undefined) throw new Error('an upstream without a block');
-    const known = this.#indexes.get(id);
-    if (known?.isOf(block) === true) return known;
-    const index = new MemberIndex(block);
-    this.#indexes.set(id, index);
-    return index;
-  }
-
-  /** An upstream that can be changed at run time. @throws ApiError 404, 400 */
-  #upstream(name: string): UpstreamView {
-    const upstream = this.upstreams.get(name);
-    if (upstream === undefined) throw new ApiError(404, 'UpstreamNotFound', `upstream "${name}" not found`);
-    if (upstream.zone === undefined)
-      throw new ApiError(400, 'UpstreamStatic', `upstream "${name}" cannot be changed at run time: give it a zone in the configuration`);
-    return upstream;
-  }
-
-  /** The `server` line that a member comes from. @throws ApiError 400, 404 */
-  #find(upstream: UpstreamView, id: string): { directive: Directive; number: number } {
-    const number = /^\d+$/.test(id) ? Number(id) : this.#idAt(upstream, id);
-    const directive = this.#index(upstream.directive).get(number % ADDRESS_STRIDE);
-    const exists = directive !== undefined && (number < ADDRESS_STRIDE || upstream.peer(number) !== undefined);
-    if (!exists) throw notFound(upstream, id);
-    return { directive, number };
-  }
-
-  /** @throws ApiError 400, 404 */
-  #idAt(upstream: UpstreamView, address: string): number {
-    if (!isMemberAddress(address))
-      throw new ApiError(400, 'UpstreamBadServerId', `invalid server id "${address}": must be a number or an address`);
-    const [found] = this.#idsAt(upstream, address);
-    if (found === undefined) throw notFound(upstream, address);
-    return found;
-  }
-
-  /** Ids of the members at an address: that of a `server` line, or one that a name was resolved to. @throws ApiError 400 */
-  #idsAt(upstream: UpstreamView, address: string): number[] {
-    const { canonical } = memberAddress(address);
-    const key = this.#index(upstream.directive).at(canonical);
-    if (key !== undefined) return [key];
-    return Array.from(upstream.peers)
-      .filter(({ server }) => server === canonical)
-      .map(({ id }) => id);
-  }
-
-  #members(upstream: UpstreamView, diff: readonly string[], minimal = false): Versioned<readonly MemberView[]> {
-    const lines = minimal ? [] : Array.from(upstream.directive.block?.named('server') ?? []);
-    return { value: lines.flatMap((line) => memberViews(line, upstream)), version: this.#version(upstream.directive), diff };
-  }
-
-  #membersAt(upstream: UpstreamView, address: string): Versioned<readonly MemberView[]> {
-    const value = this.#idsAt(upstream, address).map((id) => {
-      const { directive, number } = this.#find(upstream, String(id));
-      return this.#memberOf(upstream, directive, number, []).value;
-    });
-    return { value, version: this.#version(upstream.directive), diff: [] };
-  }
-
-  #memberOf(upstream: UpstreamView, directive: Directive, number: number, diff: readonly string[]): Versioned<MemberView> {
-    const [first, ...others] = memberViews(directive, upstream);
-    const value = others.find(({ id }) => id === number) ?? first;
-    if (value === undefined) throw new Error('a member without a view');
-    return { value, version: this.#version(directive), diff };
-  }
-
-  #rulesOf({ block }: Directive): GroupRules {
-    const has = (name: string): boolean => linesOf(block, name).length > 0;
-    const [http] = linesOf(this.transactions.tree, 'http');
-    const folders = has('api_unix_members') ? linesOf(block, 'api_unix_members') : linesOf(http?.block, 'api_unix_members');
-    return {
-      hasResolver: has('resolver') || linesOf(http?.block, 'resolver').length > 0,
-      withoutBackup: WITHOUT_BACKUP.find(has),
-      unixFolders: folders.flatMap(({ args }) => args.map((word) => this.info.path(word.text))),
-    };
-  }
-
-  #version(directive: Directive): string {
-    return this.transactions.versionOf(directive);
-  }
-
-  #assertVersion(directive: Directive, conditions: Preconditions): void {
-    assertPreconditions(conditions, () => this.#version(directive));
-  }
-}
-
-function linesOf(block: Block | undefined, name: string): Directive[] {
-  return Array.from(block?.named(name) ?? []);
-}
-
-function notFound(upstream: UpstreamView, id: string): ApiError {
-  return new ApiError(404, 'UpstreamServerNotFound', `upstream "${upstream.name}" has no server "${id}"`);
-}
-
-function immutable(id: number): ApiError {
-  return new ApiError(400, 'UpstreamServerImmutable', `server ${id} was resolved from a host name and cannot be removed or changed`);
 }

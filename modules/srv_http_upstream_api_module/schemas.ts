@@ -1,36 +1,17 @@
 /** Schemas of the member API: input and responses. */
 import { DATA_PLANE_ERRORS } from '../../core/module/control.js';
-import { argSchemas, Type } from '../../core/module/schema.js';
+import { argSchemas, Type, type TSchema } from '../../core/module/schema.js';
 import { upstreamDirectives } from '../../core/module/upstream.js';
 import { memberErrors } from './check-members.js';
 
 const { accepted, shown } = argSchemas(upstreamDirectives.server);
 // Whether a name is looked up again and again follows from the address.
-const { server, resolve: _accepted, ...settings } = accepted;
-const { resolve: _shown, service, ...shownSettings } = shown;
+const { server, resolve: _accepted, ...httpSettings } = accepted;
+const { resolve: _shown, service, ...shownHttpSettings } = shown;
+// Sessions have no routes.
+const { route: _route, ...streamSettings } = httpSettings;
+const { route: _shownRoute, ...shownStreamSettings } = shownHttpSettings;
 
-const Member = Type.Object(
-  {
-    id: Type.Integer(),
-    ...shownSettings,
-    service: Type.Optional(service),
-    host: Type.Optional(Type.String({ description: 'Host name that the address was resolved from.' })),
-    parent: Type.Optional(Type.Integer({ description: 'Id of the server with the host name.' })),
-    state: Type.Optional(Type.Enum(['resolving'], { description: 'The host name has no address yet, or none any more.' })),
-  },
-  { title: 'Member' },
-);
-const NewMember = Type.Object({ server, ...Type.Partial(Type.Object(settings)).properties }, { title: 'NewMember' });
-/** Read-only fields, so that what GET returned can be edited and sent back. */
-const readOnly = { id: Type.Integer(), host: Type.String(), parent: Type.Integer(), state: Type.String() };
-const MemberPatch = Type.Object(
-  { ...Type.Partial(Type.Object({ server, ...settings, ...readOnly })).properties },
-  { title: 'MemberPatch' },
-);
-const ListedMember = Type.Object(
-  { server, ...Type.Partial(Type.Object({ ...settings, ...readOnly })).properties },
-  { title: 'ListedMember' },
-);
 /** Members in one response, where the caller does not say less. */
 const MOST_MEMBERS = 100_000;
 /** So that what GET returns of that many fits. */
@@ -43,18 +24,189 @@ const MemberPage = Type.Object({
 });
 const UpstreamPage = Type.Object({ after: Type.Optional(Type.String({ description: 'Name that the page before ended with.' })), limit });
 
+/** Read-only fields, so that what GET returned can be edited and sent back. */
+const readOnly = { id: Type.Integer(), host: Type.String(), parent: Type.Integer(), state: Type.String() };
+
 const Count = Type.Integer({ minimum: 0 });
-const Peer = Type.Object(
-  {
-    id: Type.Integer(),
-    server: Type.String(),
-    name: Type.String(),
-    parent: Type.Optional(Type.Integer({ description: 'Id of the server with the host name.' })),
-    backup: Type.Boolean(),
-    weight: Type.Integer(),
-    state: Type.Enum(['resolving', 'down', 'unhealthy', 'draining', 'checking', 'unavail', 'up']),
-    active: Count,
-    max_conns: Type.Optional(Count),
+const Milliseconds = Type.Number({ description: 'milliseconds' });
+
+const UPSTREAM_ERRORS = ['UpstreamNotFound', 'UpstreamStatic', ...DATA_PLANE_ERRORS] as const;
+const MEMBER_ERRORS = [...UPSTREAM_ERRORS, 'UpstreamServerNotFound', 'UpstreamBadServerId'] as const;
+const CHANGE_ERRORS = ['ConfigError', 'ChangedMeanwhile', 'ZoneFull', 'StoreFull'] as const;
+const ADDRESS_ERRORS = ['UpstreamBadAddress', 'UpstreamConfNoResolver', 'UpstreamNoBackup', 'EntryExists'] as const;
+
+/** The upstream that a call is about. */
+const inPath = { in: 'path', name: 'upstream' } as const;
+
+type Properties = Readonly<Record<string, TSchema>>;
+
+/** What the two traffic engines do not have in common. */
+interface Differences {
+  /** In front of the titles of schemas. */
+  readonly prefix: string;
+  readonly settings: Properties;
+  readonly shownSettings: Properties;
+  /** Of a peer. */
+  readonly counts: Properties;
+  readonly times: Properties;
+  /** Of an upstream. */
+  readonly kept: Properties;
+}
+
+function schemasOf({ prefix, settings, shownSettings, counts, times, kept }: Differences) {
+  const Member = Type.Object(
+    {
+      id: Type.Integer(),
+      ...shownSettings,
+      service: Type.Optional(service),
+      host: Type.Optional(Type.String({ description: 'Host name that the address was resolved from.' })),
+      parent: Type.Optional(Type.Integer({ description: 'Id of the server with the host name.' })),
+      state: Type.Optional(Type.Enum(['resolving'], { description: 'The host name has no address yet, or none any more.' })),
+    },
+    { title: `${prefix}Member` },
+  );
+  const NewMember = Type.Object({ server, ...Type.Partial(Type.Object(settings)).properties }, { title: `New${prefix}Member` });
+  const MemberPatch = Type.Object(
+    { ...Type.Partial(Type.Object({ server, ...settings, ...readOnly })).properties },
+    { title: `${prefix}MemberPatch` },
+  );
+  const ListedMember = Type.Object(
+    { server, ...Type.Partial(Type.Object({ ...settings, ...readOnly })).properties },
+    { title: `Listed${prefix}Member` },
+  );
+  const Peer = Type.Object(
+    {
+      id: Type.Integer(),
+      server: Type.String(),
+      name: Type.String(),
+      parent: Type.Optional(Type.Integer({ description: 'Id of the server with the host name.' })),
+      backup: Type.Boolean(),
+      weight: Type.Integer(),
+      state: Type.Enum(['resolving', 'down', 'unhealthy', 'draining', 'checking', 'unavail', 'up']),
+      active: Count,
+      max_conns: Type.Optional(Count),
+      ...counts,
+      sent: Count,
+      received: Count,
+      fails: Count,
+      unavail: Count,
+      health_checks: Type.Object({
+        checks: Count,
+        fails: Count,
+        unhealthy: Type.Integer({ minimum: 0, description: 'how often it became unhealthy' }),
+        last_passed: Type.Optional(Type.Boolean()),
+        last_error: Type.Optional(Type.String({ description: 'why the last check failed that did' })),
+        last_at: Type.Optional(Type.String({ description: 'when the last check ended' })),
+      }),
+      downtime: Type.Number({ description: 'milliseconds' }),
+      downstart: Type.Optional(Type.String({ description: 'since when it is unavailable' })),
+      selected: Type.Optional(Type.String({ description: 'when it was last chosen' })),
+      ...times,
+      response_time: Type.Number({ description: 'milliseconds' }),
+    },
+    { title: `${prefix}Peer` },
+  );
+  const Upstream = Type.Object(
+    {
+      name: Type.String(),
+      zone: Type.String(),
+      ...kept,
+      zombies: Type.Integer({ minimum: 0, description: 'removed servers that still have requests' }),
+      queue: Type.Optional(
+        Type.Object(
+          { size: Count, max_size: Count, overflows: Type.Integer({ minimum: 0, description: 'requests that found the queue full' }) },
+          { description: 'requests that wait for a server; absent without `queue`' },
+        ),
+      ),
+      peers: Type.Array(Peer),
+    },
+    { title: `${prefix}Upstream` },
+  );
+
+  const listUpstreams = {
+    summary: 'List all upstreams with a zone',
+    query: UpstreamPage,
+    responses: { 200: Type.Array(Upstream) },
+    headers: ['ETag', 'Link'],
+    errors: DATA_PLANE_ERRORS,
+  } as const;
+  const getUpstream = {
+    summary: 'Get an upstream with the figures of its members',
+    upstream: inPath,
+    responses: { 200: Upstream },
+    headers: ['ETag'],
+    errors: UPSTREAM_ERRORS,
+  } as const;
+  const resetUpstream = {
+    summary: 'Set the statistics of an upstream to zero; its members stay',
+    upstream: inPath,
+    dryRun: true,
+    responses: { 204: null },
+    errors: UPSTREAM_ERRORS,
+  } as const;
+  const listMembers = {
+    summary: 'List the members of an upstream',
+    upstream: inPath,
+    query: MemberPage,
+    responses: { 200: Type.Array(Member) },
+    headers: ['ETag', 'Link'],
+    errors: [...UPSTREAM_ERRORS, 'UpstreamBadAddress'],
+  } as const;
+  const getMember = {
+    summary: 'Get a member by id or address',
+    upstream: inPath,
+    responses: { 200: Member },
+    headers: ['ETag'],
+    errors: MEMBER_ERRORS,
+  } as const;
+  const addMember = {
+    summary: 'Add a member',
+    upstream: inPath,
+    dryRun: true,
+    body: NewMember,
+    check: memberErrors,
+    responses: { 201: Member },
+    headers: ['ETag', 'Location'],
+    errors: [...UPSTREAM_ERRORS, ...CHANGE_ERRORS, ...ADDRESS_ERRORS],
+  } as const;
+  const changeMember = {
+    summary: 'Change some settings of a member',
+    upstream: inPath,
+    dryRun: true,
+    body: MemberPatch,
+    check: memberErrors,
+    responses: { 200: Member },
+    headers: ['ETag'],
+    errors: [...MEMBER_ERRORS, ...CHANGE_ERRORS, ...ADDRESS_ERRORS, 'UpstreamServerImmutable'],
+  } as const;
+  const removeMember = {
+    summary: 'Remove a member, which finishes its requests; returns the members that remain',
+    upstream: inPath,
+    dryRun: true,
+    responses: { 200: Type.Array(Member) },
+    headers: ['ETag'],
+    errors: [...MEMBER_ERRORS, ...CHANGE_ERRORS, 'UpstreamServerImmutable'],
+  } as const;
+  const replaceMembers = {
+    summary: 'Replace the members of an upstream; those at the same address keep id, figures and connections',
+    upstream: inPath,
+    dryRun: true,
+    body: Type.Array(ListedMember, { maxItems: MOST_MEMBERS }),
+    maxBody: MAX_LIST,
+    check: memberErrors,
+    responses: { 200: Type.Array(Member) },
+    headers: ['ETag'],
+    errors: [...UPSTREAM_ERRORS, ...CHANGE_ERRORS, ...ADDRESS_ERRORS],
+  } as const;
+
+  return { listUpstreams, getUpstream, resetUpstream, listMembers, getMember, addMember, changeMember, removeMember, replaceMembers };
+}
+
+export const http = schemasOf({
+  prefix: '',
+  settings: httpSettings,
+  shownSettings: shownHttpSettings,
+  counts: {
     requests: Count,
     responses: Type.Object({
       '1xx': Count,
@@ -65,123 +217,16 @@ const Peer = Type.Object(
       codes: Type.Record(Type.String(), Count),
       total: Count,
     }),
-    sent: Count,
-    received: Count,
-    fails: Count,
-    unavail: Count,
-    health_checks: Type.Object({
-      checks: Count,
-      fails: Count,
-      unhealthy: Type.Integer({ minimum: 0, description: 'how often it became unhealthy' }),
-      last_passed: Type.Optional(Type.Boolean()),
-      last_error: Type.Optional(Type.String({ description: 'why the last check failed that did' })),
-      last_at: Type.Optional(Type.String({ description: 'when the last check ended' })),
-    }),
-    downtime: Type.Number({ description: 'milliseconds' }),
-    downstart: Type.Optional(Type.String({ description: 'since when it is unavailable' })),
-    selected: Type.Optional(Type.String({ description: 'when it was last chosen' })),
-    header_time: Type.Number({ description: 'milliseconds' }),
-    response_time: Type.Number({ description: 'milliseconds' }),
   },
-  { title: 'Peer' },
-);
-const Upstream = Type.Object(
-  {
-    name: Type.String(),
-    zone: Type.String(),
-    keepalive: Type.Integer({ minimum: 0, description: 'idle connections' }),
-    zombies: Type.Integer({ minimum: 0, description: 'removed servers that still have requests' }),
-    queue: Type.Optional(
-      Type.Object(
-        { size: Count, max_size: Count, overflows: Type.Integer({ minimum: 0, description: 'requests that found the queue full' }) },
-        { description: 'requests that wait for a server; absent without `queue`' },
-      ),
-    ),
-    peers: Type.Array(Peer),
-  },
-  { title: 'Upstream' },
-);
+  times: { header_time: Milliseconds },
+  kept: { keepalive: Type.Integer({ minimum: 0, description: 'idle connections' }) },
+});
 
-const UPSTREAM_ERRORS = ['UpstreamNotFound', 'UpstreamStatic', ...DATA_PLANE_ERRORS] as const;
-const MEMBER_ERRORS = [...UPSTREAM_ERRORS, 'UpstreamServerNotFound', 'UpstreamBadServerId'] as const;
-const CHANGE_ERRORS = ['ConfigError', 'ChangedMeanwhile', 'ZoneFull', 'StoreFull'] as const;
-const ADDRESS_ERRORS = ['UpstreamBadAddress', 'UpstreamConfNoResolver', 'UpstreamNoBackup', 'EntryExists'] as const;
-
-/** The upstream that a call is about. */
-const inPath = { in: 'path', name: 'upstream' } as const;
-
-export const listUpstreams = {
-  summary: 'List all upstreams with a zone',
-  query: UpstreamPage,
-  responses: { 200: Type.Array(Upstream) },
-  headers: ['ETag', 'Link'],
-  errors: DATA_PLANE_ERRORS,
-} as const;
-export const getUpstream = {
-  summary: 'Get an upstream with the figures of its members',
-  upstream: inPath,
-  responses: { 200: Upstream },
-  headers: ['ETag'],
-  errors: UPSTREAM_ERRORS,
-} as const;
-export const resetUpstream = {
-  summary: 'Set the statistics of an upstream to zero; its members stay',
-  upstream: inPath,
-  dryRun: true,
-  responses: { 204: null },
-  errors: UPSTREAM_ERRORS,
-} as const;
-export const listMembers = {
-  summary: 'List the members of an upstream',
-  upstream: inPath,
-  query: MemberPage,
-  responses: { 200: Type.Array(Member) },
-  headers: ['ETag', 'Link'],
-  errors: [...UPSTREAM_ERRORS, 'UpstreamBadAddress'],
-} as const;
-export const getMember = {
-  summary: 'Get a member by id or address',
-  upstream: inPath,
-  responses: { 200: Member },
-  headers: ['ETag'],
-  errors: MEMBER_ERRORS,
-} as const;
-export const addMember = {
-  summary: 'Add a member',
-  upstream: inPath,
-  dryRun: true,
-  body: NewMember,
-  check: memberErrors,
-  responses: { 201: Member },
-  headers: ['ETag', 'Location'],
-  errors: [...UPSTREAM_ERRORS, ...CHANGE_ERRORS, ...ADDRESS_ERRORS],
-} as const;
-export const changeMember = {
-  summary: 'Change some settings of a member',
-  upstream: inPath,
-  dryRun: true,
-  body: MemberPatch,
-  check: memberErrors,
-  responses: { 200: Member },
-  headers: ['ETag'],
-  errors: [...MEMBER_ERRORS, ...CHANGE_ERRORS, ...ADDRESS_ERRORS, 'UpstreamServerImmutable'],
-} as const;
-export const removeMember = {
-  summary: 'Remove a member, which finishes its requests; returns the members that remain',
-  upstream: inPath,
-  dryRun: true,
-  responses: { 200: Type.Array(Member) },
-  headers: ['ETag'],
-  errors: [...MEMBER_ERRORS, ...CHANGE_ERRORS, 'UpstreamServerImmutable'],
-} as const;
-export const replaceMembers = {
-  summary: 'Replace the members of an upstream; those at the same address keep id, figures and connections',
-  upstream: inPath,
-  dryRun: true,
-  body: Type.Array(ListedMember, { maxItems: MOST_MEMBERS }),
-  maxBody: MAX_LIST,
-  check: memberErrors,
-  responses: { 200: Type.Array(Member) },
-  headers: ['ETag'],
-  errors: [...UPSTREAM_ERRORS, ...CHANGE_ERRORS, ...ADDRESS_ERRORS],
-} as const;
+export const stream = schemasOf({
+  prefix: 'Stream',
+  settings: streamSettings,
+  shownSettings: shownStreamSettings,
+  counts: { connections: Count },
+  times: { connect_time: Milliseconds, first_byte_time: Milliseconds },
+  kept: {},
+});

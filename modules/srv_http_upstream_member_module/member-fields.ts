@@ -21,6 +21,8 @@ const NONE: ServerLine = { ...serverLines.create({}), server: '' };
 
 /** What an upstream allows. */
 export interface GroupRules {
+  /** An address without a port is none (stream). */
+  readonly needsPort: boolean;
   readonly hasResolver: boolean;
   /** The balancing method, if it does not support backup servers. */
   readonly withoutBackup: string | undefined;
@@ -75,6 +77,8 @@ function settingsOf(base: ServerLine, fields: MemberFields, rules: GroupRules, a
   const { id: _id, host: _host, parent: _parent, state: _state, server: sent = '', ...settings } = fields;
   const written = serverLines.merge(base, settings);
   const stays = base.server === address.canonical || (base.server !== '' && memberAddress(base.server).canonical === address.canonical);
+  if (rules.needsPort && sent !== '' && written.service === '' && address.path === undefined && !HAS_PORT.test(sent))
+    throw badAddress(sent, 'no port');
   if (!stays) assertAllowed(address, rules);
   if (written.service !== '' && !address.isName) throw fault('/service', 'must not be set for a server with an address');
   if (written.service !== '' && !rules.hasResolver) throw withoutResolver('/service', '"service" requires one');

@@ -4,11 +4,13 @@ import type { Directive } from '../../core/module/tree.js';
 import { serverLines, type upstreamDirectives } from '../../core/module/upstream.js';
 import { memberAddress } from './address.js';
 
-type Shown = Omit<DirectiveJson<typeof upstreamDirectives.server>, 'resolve' | 'service'>;
+type Shown = Omit<DirectiveJson<typeof upstreamDirectives.server>, 'resolve' | 'service' | 'route'>;
 
 /** A member as the API shows it. */
 export interface MemberView extends Shown {
   readonly id: number;
+  /** Of HTTP alone. */
+  readonly route?: string;
   readonly service?: string;
   /** The name that the address came from. */
   readonly host?: string;

@@ -1,15 +1,16 @@
 import type { HealthFigures } from '../../core/module/health.js';
 import type { UpstreamView, PeerView } from '../../core/module/services.js';
+import type { EngineName } from '../../core/module/spec.js';
 
 /** An upstream as the API shows it, with the figures of all workers. */
-export function upstreamJson(upstream: UpstreamView): Readonly<Record<string, unknown>> {
+export function upstreamJson(upstream: UpstreamView, engine: EngineName): Readonly<Record<string, unknown>> {
   return {
     name: upstream.name,
     zone: upstream.zone,
-    keepalive: upstream.keepalive,
+    ...(engine === 'http' && { keepalive: upstream.keepalive }),
     zombies: upstream.zombies,
     ...queueJson(upstream),
-    peers: Array.from(upstream.peers, peerJson),
+    peers: Array.from(upstream.peers, (peer) => peerJson(peer, engine)),
   };
 }
 
@@ -17,7 +18,7 @@ function queueJson({ queue }: UpstreamView): object {
   return queue === undefined ? {} : { queue: { size: queue.size, max_size: queue.maxSize, overflows: queue.overflows } };
 }
 
-function peerJson(peer: PeerView): Readonly<Record<string, unknown>> {
+function peerJson(peer: PeerView, engine: EngineName): Readonly<Record<string, unknown>> {
   return {
     id: peer.id,
     server: peer.server,
@@ -28,8 +29,7 @@ function peerJson(peer: PeerView): Readonly<Record<string, unknown>> {
     state: peer.state,
     active: peer.active,
     ...(peer.maxConns > 0 && { max_conns: peer.maxConns }),
-    requests: peer.requests,
-    responses: responses(peer),
+    ...(engine === 'http' ? { requests: peer.requests, responses: responses(peer) } : { connections: peer.requests }),
     sent: peer.sent,
     received: peer.received,
     fails: peer.fails,
@@ -38,7 +38,9 @@ function peerJson(peer: PeerView): Readonly<Record<string, unknown>> {
     downtime: peer.downtime,
     ...(peer.downstart > 0 && { downstart: new Date(peer.downstart).toISOString() }),
     ...(peer.selected > 0 && { selected: new Date(peer.selected).toISOString() }),
-    header_time: Math.round(peer.headerTime),
+    ...(engine === 'http'
+      ? { header_time: Math.round(peer.headerTime) }
+      : { connect_time: Math.round(peer.connectTime), first_byte_time: Math.round(peer.headerTime) }),
     response_time: Math.round(peer.responseTime),
   };
 }

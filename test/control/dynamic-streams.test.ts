@@ -14,10 +14,11 @@ import { freePort } from '../harness/ports.js';
 import type { Scope } from '../harness/scope.js';
 import { waitFor } from '../harness/wait.js';
 import { errorOf } from './api-client.js';
-import { sharedNode, startNode, type Node, type NodeOptions } from './node.js';
+import { sharedNode, startNode, upstreams, type Node, type NodeOptions } from './node.js';
 
 const MODULES = ['srv_stream_dyn_upstream', 'srv_stream_dyn_server'];
 const OPTIONS: NodeOptions = {
+  http: upstreams('demo', 'only_http'),
   main: `${MODULES.map((name) => `load_module modules/${name}_module.so;`).join(' ')}
     stream {
       upstream static { zone static 64k; server 127.0.0.1:9; }
@@ -187,6 +188,74 @@ test('a UDP port that another program has is a 409 with the reason, and changes 
     ((await node.call('GET', '/stream_srv')).json as { listens: string[] }[]).filter(({ listens }) => listens[0]?.endsWith(' udp')).length,
     0,
   );
+});
+
+const MEMBERS = '/upstream_api/stream/upstreams/static/servers/';
+
+test('members of an upstream of stream: added, read, changed, replaced and removed while sessions run', async (t) => {
+  const node = await shared();
+  const port = node.srv.port('file');
+  const [first, second] = [await tcpMember(t, 'first'), await tcpMember(t, 'second')];
+  const added = await node.call('POST', MEMBERS, { server: `127.0.0.1:${first}`, weight: 5 });
+  t.is(added.status, 201, added.body);
+  const { id } = added.json as { id: number };
+  t.is(added.headers['location'], `/api/v1${MEMBERS}${id}`);
+  t.deepEqual(added.json, {
+    id,
+    server: `127.0.0.1:${first}`,
+    weight: 5,
+    max_conns: 0,
+    max_fails: 1,
+    fail_timeout: '10s',
+    slow_start: '0s',
+    backup: false,
+    down: false,
+    drain: false,
+  });
+  t.deepEqual((await node.call('GET', `${MEMBERS}127.0.0.1:${first}`)).json, added.json);
+  t.is((await node.call('DELETE', `${MEMBERS}127.0.0.1:9`)).status, 200);
+  t.is(await read(port), 'first');
+  t.is((await node.call('PATCH', `${MEMBERS}${id}`, { server: `127.0.0.1:${second}`, max_conns: 3 })).status, 200);
+  t.is(await read(port), 'second');
+
+  const upstream = (await node.call('GET', '/upstream_api/stream/upstreams/static')).json as { peers: object[] };
+  t.like(upstream, { name: 'static', zone: 'static', zombies: 0, keepalive: undefined });
+  t.like(upstream.peers, { length: 1 });
+  t.like(upstream.peers[0], { id, state: 'up', connections: 1, received: 6, fails: 0, requests: undefined, responses: undefined });
+  t.true(['connect_time', 'first_byte_time', 'response_time'].every((name) => name in (upstream.peers[0] ?? {})));
+  t.is((await node.call('POST', '/upstream_api/stream/upstreams/static/reset')).status, 204);
+
+  const list = (await node.call('GET', MEMBERS)).json as object[];
+  const replaced = await node.call('PUT', MEMBERS, [...list, { server: '127.0.0.1:9', down: true }]);
+  t.is(replaced.status, 200, replaced.body);
+  t.like((replaced.json as object[])[0], { id, max_conns: 3 });
+  t.is((replaced.json as object[]).length, 2);
+  const both = (await node.call('GET', '/upstream_api/stream/upstreams/')).json as { name: string }[];
+  t.true(both.some(({ name }) => name === 'static') && both.every(({ name }) => name !== 'only_http'));
+  t.like((await node.call('GET', '/upstream_api/http/upstreams/demo')).json, { name: 'demo' });
+});
+
+for (const [what, method, path, body, expected] of [
+  ['a member without a port', 'POST', '', { server: '127.0.0.1' }, '400 UpstreamBadAddress'],
+  ['a member with a route', 'POST', '', { server: '127.0.0.1:7', route: 'a' }, '400 InvalidField'],
+  ['a member that is there', 'POST', '', { server: '127.0.0.1:9' }, '409 EntryExists'],
+  ['a name without a resolver', 'POST', '', { server: 'name.example:53' }, '400 UpstreamConfNoResolver'],
+  ['a member that is not there', 'PATCH', '99', { weight: 2 }, '404 UpstreamServerNotFound'],
+  ['an id that is none', 'GET', 'x', undefined, '400 UpstreamBadServerId'],
+] as const) {
+  test(`members: refused: ${what}`, async (t) => {
+    const node = await shared();
+    if (expected.endsWith('EntryExists')) await node.call('POST', MEMBERS, { server: '127.0.0.1:9', down: true });
+    t.is(await refusal(node, method, `${MEMBERS}${path}`, body), expected);
+  });
+}
+
+test('members: an upstream of http is not one of stream, and a dry run changes nothing', async (t) => {
+  const node = await shared();
+  t.is(await refusal(node, 'GET', '/upstream_api/stream/upstreams/only_http', undefined), '404 UpstreamNotFound');
+  const dry = await node.call('POST', `${MEMBERS}?dry_run=1`, { server: '127.0.0.1:77' });
+  t.like(dry.json, { dry_run: true });
+  t.is((await node.call('GET', `${MEMBERS}127.0.0.1:77`)).status, 404);
 });
 
 test('one transaction makes an upstream and servers that pass to it; all or nothing', async (t) => {

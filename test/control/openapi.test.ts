@@ -7,29 +7,31 @@ const shared = sharedNode();
 const GROUPS = '/upstream_api/http/upstreams';
 const DEMO = `${GROUPS}/demo`;
 const SERVERS = `${DEMO}/servers`;
+/** An upstream of stream, which has the same calls. */
+const STREAM = 'stream { upstream demo { zone sdemo 256k; server 127.0.0.1:1; } }';
+const ofStream = (path: string): string => path.replace('/http/', '/stream/');
 const NEVER = { 'if-match': '"0"' };
 
 test('the document names every path of the loaded modules', async (t) => {
   const node = await shared();
   const document = await OpenApiDocument.of(t, node.srv.port('api'));
-  t.deepEqual(document.operations.toSorted(), [
-    'DELETE /v1/kv',
-    'DELETE /v1/kv/keys/{key}',
-    'DELETE /v1/upstream_api/http/upstreams/{upstream}',
-    'DELETE /v1/upstream_api/http/upstreams/{upstream}/servers/{id}',
-    'GET /v1/kv',
-    'GET /v1/kv/keys/{key}',
-    'GET /v1/upstream_api/http/upstreams',
-    'GET /v1/upstream_api/http/upstreams/{upstream}',
-    'GET /v1/upstream_api/http/upstreams/{upstream}/servers',
-    'GET /v1/upstream_api/http/upstreams/{upstream}/servers/{id}',
-    'PATCH /v1/upstream_api/http/upstreams/{upstream}/servers/{id}',
-    'POST /v1/kv',
-    'POST /v1/upstream_api/http/upstreams/{upstream}/reset',
-    'POST /v1/upstream_api/http/upstreams/{upstream}/servers',
-    'PUT /v1/kv/keys/{key}',
-    'PUT /v1/upstream_api/http/upstreams/{upstream}/servers',
-  ]);
+  const members = ['http', 'stream'].flatMap((engine) => {
+    const upstreams = `/v1/upstream_api/${engine}/upstreams`;
+    return [
+      `DELETE ${upstreams}/{upstream}`,
+      `DELETE ${upstreams}/{upstream}/servers/{id}`,
+      `GET ${upstreams}`,
+      `GET ${upstreams}/{upstream}`,
+      `GET ${upstreams}/{upstream}/servers`,
+      `GET ${upstreams}/{upstream}/servers/{id}`,
+      `PATCH ${upstreams}/{upstream}/servers/{id}`,
+      `POST ${upstreams}/{upstream}/reset`,
+      `POST ${upstreams}/{upstream}/servers`,
+      `PUT ${upstreams}/{upstream}/servers`,
+    ];
+  });
+  const keys = ['DELETE /v1/kv', 'DELETE /v1/kv/keys/{key}', 'GET /v1/kv', 'GET /v1/kv/keys/{key}', 'POST /v1/kv', 'PUT /v1/kv/keys/{key}'];
+  t.deepEqual(document.operations.toSorted(), [...keys, ...members].toSorted());
   t.deepEqual(Object.keys(document.paths['/v1/kv']?.['get']?.responses['200']?.content ?? {}), ['text/plain', 'application/json']);
 });
 
@@ -52,17 +54,25 @@ test('schemas have names, and responses their header fields', async (t) => {
   t.deepEqual(Object.keys(components['schemas'] ?? {}), [
     'KeyState',
     'ListedMember',
+    'ListedStreamMember',
     'Member',
     'MemberPatch',
     'NewMember',
     'NewPair',
+    'NewStreamMember',
     'NewValue',
     'Pair',
     'Peer',
     'SelectedKeyState',
     'SelectedMember',
     'SelectedPair',
+    'SelectedStreamMember',
+    'SelectedStreamUpstream',
     'SelectedUpstream',
+    'StreamMember',
+    'StreamMemberPatch',
+    'StreamPeer',
+    'StreamUpstream',
     'Upstream',
     'Error',
     'DryRun',
@@ -78,6 +88,7 @@ test('schemas have names, and responses their header fields', async (t) => {
 
 test('responses have the form that the document says: whole, selected and dry', async (t) => {
   const node = await startNode(t, {
+    main: STREAM,
     http: 'upstream demo { zone demo 256k; server 127.0.0.1:1; server 127.0.0.1:2 weight=7 max_fails=1; }',
   });
   await node.web();
@@ -89,6 +100,14 @@ test('responses have the form that the document says: whole, selected and dry', 
     await api.call(200, 'PATCH', `${SERVERS}/${id}${dry}`, { weight: '5', route: 'a' });
     await api.call(200, 'DELETE', `${SERVERS}/${id}${dry}`);
     await api.call(200, 'PUT', `${SERVERS}${dry}`, await node.members());
+    const servers = ofStream(SERVERS);
+    const session = await api.call(isDry ? 200 : 201, 'POST', `${servers}/${dry}`, { server: `10.0.0.1:${dry.length + 1}` });
+    const member = isDry ? 0 : (JSON.parse(session.body) as { id: number }).id;
+    await api.call(200, 'PATCH', `${servers}/${member}${dry}`, { weight: '5' });
+    await api.call(200, 'DELETE', `${servers}/${member}${dry}`);
+    await api.call(200, 'PUT', `${servers}${dry}`, JSON.parse((await api.call(200, 'GET', servers)).body) as unknown);
+    await api.call(isDry ? 200 : 204, 'DELETE', `${ofStream(DEMO)}${dry}`);
+    await api.call(isDry ? 200 : 204, 'POST', `${ofStream(DEMO)}/reset${dry}`);
     await api.call(isDry ? 200 : 204, 'DELETE', `${DEMO}${dry}`);
     await api.call(200, 'POST', `/kv${dry}`, { key: 'color', value: 'red' });
     await api.call(isDry ? 200 : 204, 'POST', `${DEMO}/reset${dry}`);
@@ -106,10 +125,15 @@ test('responses have the form that the document says: whole, selected and dry', 
   for (const fields of ['', '?fields=name,peers', '?fields=keepalive']) {
     await api.call(200, 'GET', `${GROUPS}${fields}`);
     await api.call(200, 'GET', `${DEMO}${fields}`);
+    if (fields.endsWith('keepalive')) continue;
+    await api.call(200, 'GET', `${ofStream(GROUPS)}${fields}`);
+    await api.call(200, 'GET', `${ofStream(DEMO)}${fields}`);
   }
   for (const fields of ['', '?fields=id', '?fields=server,drain']) {
-    await api.call(200, 'GET', `${SERVERS}/${fields}`);
-    await api.call(200, 'GET', `${SERVERS}/0${fields}`);
+    for (const servers of [SERVERS, ofStream(SERVERS)]) {
+      await api.call(200, 'GET', `${servers}/${fields}`);
+      await api.call(200, 'GET', `${servers}/0${fields}`);
+    }
   }
   t.deepEqual([...api.seen].toSorted(), api.operations.toSorted());
 });
@@ -174,20 +198,25 @@ test('a data plane that is away is a 503 that the document names', async (t) => 
   node.srv.signal('SIGSTOP');
   try {
     await Promise.all([
-      api.call(503, 'GET', GROUPS),
-      api.call(503, 'GET', DEMO),
-      api.call(503, 'DELETE', DEMO),
-      api.call(503, 'GET', SERVERS),
-      api.call(503, 'GET', `${SERVERS}/0`),
-      api.call(503, 'POST', SERVERS, { server: '10.0.0.1' }),
-      api.call(503, 'PATCH', `${SERVERS}/0`, {}),
-      api.call(503, 'PUT', SERVERS, []),
-      api.call(503, 'DELETE', `${SERVERS}/0`),
+      ...[GROUPS, ofStream(GROUPS)].flatMap((groups) => {
+        const [demo, servers] = [`${groups}/demo`, `${groups}/demo/servers`];
+        return [
+          api.call(503, 'GET', groups),
+          api.call(503, 'GET', demo),
+          api.call(503, 'DELETE', demo),
+          api.call(503, 'GET', servers),
+          api.call(503, 'GET', `${servers}/0`),
+          api.call(503, 'POST', servers, { server: '10.0.0.1:1' }),
+          api.call(503, 'PATCH', `${servers}/0`, {}),
+          api.call(503, 'PUT', servers, []),
+          api.call(503, 'DELETE', `${servers}/0`),
+          api.call(503, 'POST', `${demo}/reset`),
+        ];
+      }),
       api.call(503, 'GET', '/kv?key=a'),
       api.call(503, 'GET', '/kv'),
       api.call(503, 'POST', '/kv', { key: 'a', value: '' }),
       api.call(503, 'DELETE', '/kv?key=a'),
-      api.call(503, 'POST', `${DEMO}/reset`),
       api.call(503, 'GET', '/kv/keys/a'),
       api.call(503, 'PUT', '/kv/keys/a', { value: '' }),
       api.call(503, 'DELETE', '/kv/keys/a'),
