@@ -153,11 +153,10 @@ export class Listener implements PreludeEnd, ConnectionTaker {
 
   take(connection: AcceptedConnection, rest: Buffer | undefined, hasEnded: boolean): void {
     const { socket } = connection;
+    if (socket.isPaused()) socket.resume();
     this.#preludes.add(connection);
     this.done(connection, rest);
     if (hasEnded) connection.socket.client?.onEnd();
-    // Behind TLS that has begun it is another one, which reads by itself.
-    if (connection.socket === socket && socket.isPaused()) socket.resume();
   }
 
   done(connection: AcceptedConnection, rest: Buffer | undefined): void {

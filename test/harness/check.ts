@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
-import type { ExecutionContext } from 'ava';
 import { Console } from '../../core/cli/console.js';
 import { parseOptions } from '../../core/cli/options.js';
 import { pathsOf } from '../../core/cli/paths.js';
 import { testConfiguration } from '../../core/cli/test-configuration.js';
 import { findInstallation } from '../../core/kernel/installation.js';
+import type { Scope } from './scope.js';
 import { fillPlaceholders } from './srv.js';
 import { tempFolder, writeInto } from './temp.js';
 
@@ -30,7 +30,7 @@ export interface CheckOptions {
  * @param files below the prefix; placeholders are replaced in them as well
  */
 export async function check(
-  t: ExecutionContext,
+  t: Scope,
   conf: string,
   files: Readonly<Record<string, string>> = {},
   { args = [], callMs }: CheckOptions = {},

@@ -1,14 +1,16 @@
 /** Where connections go by what their clients say first: ssl_preread, and servers that pass connections on to others. */
 import { connect as connectTls, createServer, type TLSSocket } from 'node:tls';
+import { createSocket } from 'node:dgram';
 import type { AddressInfo } from 'node:net';
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { rawBackend } from '../harness/backends.js';
 import { selfSigned } from '../harness/certificate.js';
 import { connectRaw, exchange, get } from '../harness/client.js';
-import { check } from '../harness/check.js';
 import { shared, type Scope } from '../harness/scope.js';
 import { startSrv } from '../harness/srv.js';
+import { waitFor } from '../harness/wait.js';
 import { helloOf, inRecords } from './hellos.js';
+import { rejects } from './rejected.js';
 import { reply } from './reply.js';
 
 /** A TLS server that says who it is and who it was asked for, and then what it is told. */
@@ -53,13 +55,18 @@ const site = shared(async (scope) => {
       }
       server { listen 127.0.0.1:%%PORT_pass%%; ssl_preread on; pass $listener; }
       server { listen unix:%%PREFIX%%/there.sock; return "there"; }
-      server { listen 127.0.0.1:%%PORT_to_http%%; pass 127.0.0.1:%%PORT_http%%; }
+      server { listen 127.0.0.1:%%PORT_to_http%%; pass 127.0.0.1:%%PORT_http%%; access_log logs/passed.log sni; }
+      limit_conn_zone $remote_addr zone=clients:1m;
+      server { listen 127.0.0.1:%%PORT_one%%; limit_conn clients 1; pass 127.0.0.1:%%PORT_http%%; }
+      server { listen 127.0.0.1:%%PORT_told%% proxy_protocol; set_real_ip_from 127.0.0.1; pass 127.0.0.1:%%PORT_http%%; }
+      server { listen 127.0.0.1:%%PORT_datagrams%% udp; pass 127.0.0.1:%%PORT_http%%; }
       server { listen 127.0.0.1:%%PORT_to_any%%; pass 127.0.0.1:%%PORT_any%%; }
       server { listen %%PORT_any%%; return "any"; }
       server { listen 127.0.0.1:%%PORT_tls%% ssl; ssl_certificate here.crt; ssl_certificate_key here.key; pass 127.0.0.1:%%PORT_http%%; }
       server { listen 127.0.0.1:%%PORT_round%%; pass 127.0.0.1:%%PORT_round%%; }
     }
     http {
+      server { listen 127.0.0.1:%%PORT_status%%; stub_status; }
       server { listen 127.0.0.1:%%PORT_http%%; return 200 "http $server_port $remote_addr $scheme $request_uri"; }
       server { listen 127.0.0.1:%%PORT_https%% ssl; ssl_certificate here.crt; ssl_certificate_key here.key; return 200 "https $server_port $scheme"; }
     }`,
@@ -159,6 +166,9 @@ test('a client that says nothing is cut off after preread_timeout', async (t) =>
 test('pass: to a server of http, which sees the client', async (t) => {
   const response = await get(await port('to_http'), '/path?x');
   t.is(response.body, `http ${await port('http')} 127.0.0.1 http /path?x`);
+  const srv = await site();
+  await srv.waitForLog(/"GET \/path\?x HTTP\/1\.1" 200/, 'logs/access.log');
+  t.is(srv.read('logs/passed.log'), '', 'the access log of http has it');
 });
 
 test('pass: with what was read before, to servers by name', async (t) => {
@@ -173,6 +183,35 @@ test('pass: with what was read before, to servers by name', async (t) => {
   t.is(await reply(to, { bytes: await helloOf({ servername: 'there.example' }) }), 'there');
   t.regex(await reply(to, { bytes: await helloOf({ servername: 'web.example' }) }), /^HTTP\/1\.1 400 /);
   t.is(await reply(to, { bytes: 'SSH-2.0-x\r\n' }), '[][]');
+});
+
+test('pass: the address that a proxy has told goes along', async (t) => {
+  const response = await exchange(t, await port('told'), 'PROXY TCP4 192.0.2.7 203.0.113.1 5000 80\r\nGET /x HTTP/1.0\r\n\r\n');
+  t.regex(response, /http \d+ 192\.0\.2\.7 http \/x$/);
+});
+
+test('pass: what limit_conn counts is counted until the connection is closed, and connections are counted once', async (t) => {
+  const to = await port('one');
+  const first = await connectRaw(t, to);
+  for (const path of ['/1', '/2']) {
+    first.send(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    await first.receive(new RegExp(`http ${path}$`));
+  }
+  t.is(await reply(to, { bytes: 'GET / HTTP/1.0\r\n\r\n' }), '');
+  first.socket.destroy();
+  const isServed = async (): Promise<boolean> => (await reply(to, { bytes: 'GET / HTTP/1.0\r\n\r\n' })).startsWith('HTTP/1.1 200');
+  await waitFor('the end of the first connection', isServed);
+  const status = await port('status');
+  await waitFor('the end of all others', async () => (await get(status, '/')).body.startsWith('Active connections: 1 \n'));
+  t.pass();
+});
+
+test('pass: datagrams cannot be passed', async (t) => {
+  const client = createSocket('udp4');
+  t.teardown(() => client.close());
+  client.send('x', await port('datagrams'), '127.0.0.1');
+  await (await site()).waitForLog(/cannot pass udp connection, udp client: 127\.0\.0\.1/);
+  t.pass();
 });
 
 test('pass: after TLS, in the clear', async (t) => {
@@ -199,18 +238,15 @@ test('pass: to nowhere, in a circle, to a name', async (t) => {
   await (await site()).waitForLog(/no addresses in pass "strange\.example:80"/);
 });
 
-const WRONG: readonly [string, RegExp][] = [
-  ['pass 127.0.0.1;', /"pass" directive has no port/],
-  ['pass 8000;', /"pass" directive has no addresses/],
-  ['pass a.example:80;', /"pass" directive has no addresses/],
-  ['pass 127.0.0.1:99999;', /invalid port in "127\.0\.0\.1:99999" of the "pass" directive/],
-  ['pass unix:;', /no path in the unix domain socket in "unix:" of the "pass" directive/],
-  ['pass 127.0.0.1:1; pass 127.0.0.1:2;', /"pass" directive is duplicate/],
-  ['pass $uri;', /unknown "uri" variable/],
-  ['ssl_preread yes; return x;', /invalid value "yes" in "ssl_preread" directive, it must be "on" or "off"/],
-];
-for (const [server, expected] of WRONG)
-  test(`rejected as by nginx: ${server}`, async (t: ExecutionContext) => {
-    const { stderr } = await check(t, `events {} stream { server { listen 127.0.0.1:%%PORT_a%%; ${server} } }`);
-    t.regex(stderr, expected);
-  });
+rejects([
+  ['server { listen %%PORT_a%%; pass 127.0.0.1; }', /"pass" directive has no port/],
+  ['server { listen %%PORT_a%%; pass 8000; }', /"pass" directive has no addresses/],
+  ['server { listen %%PORT_a%%; pass a.example:80; }', /"pass" directive has no addresses/],
+  ['server { listen %%PORT_a%%; pass 127.0.0.1:99999; }', /invalid port in "127\.0\.0\.1:99999" of the "pass" directive/],
+  ['server { listen %%PORT_a%%; pass unix:; }', /no path in the unix domain socket in "unix:" of the "pass" directive/],
+  ['server { listen %%PORT_a%%; pass 127.0.0.1:1; pass 127.0.0.1:2; }', /"pass" directive is duplicate/],
+  ['server { listen %%PORT_a%%; pass $uri; }', /unknown "uri" variable/],
+  ['server { listen %%PORT_a%%; ssl_preread yes; return x; }', /invalid value "yes" in "ssl_preread" directive, it must be "on" or "off"/],
+]);
+
+rejects([['server { listen %%PORT_a%%; pass 127.0.0.1:1; return x; }', /conflicting content handlers/]]);
