@@ -45,6 +45,16 @@ const goals: readonly Goal[] = [
   { text: 'New connection per request: CPU', scenario: 'conn', key: 'cpu', kind: 'ratio', compare: 'at most', limit: 1.8, unit: '× nginx' },
   { text: 'TLS keep-alive: CPU per request', scenario: 'tls', key: 'cpu', kind: 'ratio', compare: 'at most', limit: 1.4, unit: '× nginx' },
   { text: 'HTTP/2: CPU per request', scenario: 'h2', key: 'cpu', kind: 'ratio', compare: 'at most', limit: 1.4, unit: '× nginx' },
+  // Half as many datagrams as nginx with as much processor time.
+  {
+    text: 'UDP: CPU per datagram and its response',
+    scenario: 'udp',
+    key: 'cpu',
+    kind: 'ratio',
+    compare: 'at most',
+    limit: 2,
+    unit: '× nginx',
+  },
   {
     text: 'File of 1 KB: CPU per request',
     scenario: 'static-1k',

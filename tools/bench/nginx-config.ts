@@ -55,7 +55,17 @@ export function nginxConfig(site: Site, additions: Additions = {}): string {
     '    }',
     ...(additions.servers ?? []).map((line) => `    ${line}`),
     '}',
+    ...datagramLines(site),
   ]);
+}
+
+/** The stream module of Debian's nginx, which is a package of its own. */
+export const NGINX_STREAM_MODULE = '/usr/lib/nginx/modules/ngx_stream_module.so';
+
+function datagramLines({ datagrams }: Site): string[] {
+  if (datagrams === undefined) return [];
+  const server = `listen 127.0.0.1:${datagrams.port} udp; proxy_pass 127.0.0.1:${datagrams.backend};`;
+  return ['stream {', '    access_log off;', `    server { ${server} }`, '}'];
 }
 
 /** A configuration text of these lines. */

@@ -17,12 +17,16 @@ export interface SiteShape {
   readonly cores?: CorePlan;
   /** Addresses of the loopback interface that the backend listens on; 127.0.0.1 is one of them. */
   readonly addresses?: readonly string[];
+  /** Port of an echo of datagrams: the site has a port for datagrams that it passes there. */
+  readonly echo?: number;
 }
 
 /** A server under test that answers, with its backend. */
 export interface RunningSite {
   readonly port: number;
   readonly backend: number;
+  /** The one for datagrams; 0: it has none. */
+  readonly datagramPort: number;
   /** `http://127.0.0.1:PORT` or `https://…`. */
   readonly origin: string;
   readonly process: Started;
@@ -62,7 +66,16 @@ export async function withSite<T>(
         process,
       );
       const origin = `${site.certificate ? 'https' : 'http'}://127.0.0.1:${site.port}`;
-      return await measure({ port: site.port, backend: backend.port, origin, process, dir, spawnedAt, answeredAt });
+      return await measure({
+        port: site.port,
+        backend: backend.port,
+        datagramPort: site.datagrams?.port ?? 0,
+        origin,
+        process,
+        dir,
+        spawnedAt,
+        answeredAt,
+      });
     } finally {
       const left = await lab.processes.stop(process, server.quit);
       if (left > 0) faults.push(`${left} of its processes outlived it`);
@@ -74,8 +87,15 @@ export async function withSite<T>(
 }
 
 async function describeSite(lab: Lab, backend: Backend, shape: SiteShape): Promise<Site> {
-  const [port = 0] = await freePorts(1);
-  const site = { port, backend: backend.port, workers: shape.workers ?? 1, files: filesOf(lab), http2: shape.http2 === true };
+  const [port = 0, datagramPort = 0] = await freePorts(2);
+  const site = {
+    port,
+    backend: backend.port,
+    workers: shape.workers ?? 1,
+    files: filesOf(lab),
+    http2: shape.http2 === true,
+    ...(shape.echo !== undefined && { datagrams: { port: datagramPort, backend: shape.echo } }),
+  };
   return shape.tls === true ? { ...site, certificate: await lab.certificate() } : site;
 }
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { haproxyConfig } from './haproxy-config.js';
-import { nginxConfig, nginxOnly } from './nginx-config.js';
+import { NGINX_STREAM_MODULE, nginxConfig, nginxOnly } from './nginx-config.js';
 import type { Programs } from './programs.js';
 import type { Site } from './site.js';
 
@@ -32,7 +32,12 @@ export function srvServer(nodeOptions: readonly string[] = []): ServerKind {
 function nginxServer(name: string, path: string, http: readonly string[]): ServerKind {
   return {
     name,
-    files: (site) => ({ 'nginx.conf': nginxConfig(site, { http: [...nginxOnly, ...http] }) }),
+    files: (site) => ({
+      'nginx.conf': nginxConfig(site, {
+        http: [...nginxOnly, ...http],
+        main: site.datagrams === undefined ? [] : [`load_module ${NGINX_STREAM_MODULE};`],
+      }),
+    }),
     // -e: nginx would otherwise open the log file of the system before it reads the configuration.
     command: (dir) => [path, '-p', dir, '-e', 'error.log', '-c', 'nginx.conf'],
     quit: 'SIGTERM',

@@ -13,6 +13,8 @@ export interface Site {
   readonly certificate?: Certificate;
   /** The port speaks HTTP/2 without TLS. */
   readonly http2?: boolean;
+  /** A port for datagrams, and that of the echo they go to. */
+  readonly datagrams?: { readonly port: number; readonly backend: number };
 }
 
 /** Connections that a worker keeps open to the backend: as many as the load has. */

@@ -9,11 +9,13 @@ import { partLoadScenarios } from './part-load.js';
 import { pickScenarios } from './picks.js';
 import { startUpScenario } from './start-up.js';
 import { throughputScenarios } from './throughput.js';
+import { datagramScenario } from './datagrams.js';
 import { workersScenario } from './workers.js';
 
 /** Every measurement, in the order of the report. */
 export const allScenarios: readonly Scenario[] = [
   ...throughputScenarios,
+  datagramScenario,
   ...partLoadScenarios,
   idleScenario,
   startUpScenario,
