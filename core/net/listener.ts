@@ -208,7 +208,7 @@ export class Listener implements PreludeEnd, ConnectionTaker {
       socket.on('data', onData);
       this.#accept(socket);
     });
-    // What TLS wraps has to be a socket of the usual kind.
+    // What TLS wraps reads into memory of its own.
     if (!this.#options.secure) server.once('listening', () => acceptInto(server, this.#reads, (socket) => this.#accept(socket)));
     return server;
   }

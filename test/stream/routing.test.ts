@@ -150,6 +150,18 @@ test('a malformed hello says nothing', async (t) => {
   t.is(await reply(await port('said'), { bytes: 'SSH-2.0-x\r\n' }), '[][][]');
 });
 
+test('any bytes in front of a real hello, and a hello with bytes changed, end a connection at most', async (t) => {
+  const [to, real] = [await port('said'), await hello()];
+  const damaged = Array.from({ length: 60 }, (_, i) => {
+    const bytes = Buffer.from(real);
+    for (let changes = 0; changes <= i % 5; changes++) bytes[(i * 37 + changes * 101) % real.length] = (i * 59 + changes) % 256;
+    return i % 3 === 0 ? Buffer.concat([bytes.subarray(i, i + 12), real]) : bytes;
+  });
+  const replies = await Promise.all(damaged.map((bytes) => reply(to, { bytes })));
+  for (const text of replies) t.regex(text, /^(?:\[.*\]\[[^]*\]\[[^]*\])?$/);
+  t.is(await reply(to, { bytes: real }), '[TLSv1.3][a.example][h2,http/1.1]');
+});
+
 test('without ssl_preread nobody looks', async (t) => {
   t.is(await reply(await port('off'), { bytes: await hello() }), '[][]');
 });
