@@ -11,20 +11,32 @@ import {
 } from '../core/module/control.js';
 import type { HealthPlan } from '../core/module/health.js';
 import { controlModule, httpModule } from '../core/module/manifest.js';
-import { DataPlane, Log, Tasks, Transactions, Upstreams, type Applied, type Edit, type UpstreamView } from '../core/module/services.js';
-import type { EngineName } from '../core/module/spec.js';
+import type { LocationScope } from '../core/module/http.js';
+import {
+  DataPlane,
+  Log,
+  ServerInfo,
+  Tasks,
+  Transactions,
+  Upstreams,
+  type Applied,
+  type Edit,
+  type UpstreamView,
+} from '../core/module/services.js';
+import { ArgError, type EngineName } from '../core/module/spec.js';
 import { StreamUpstreams } from '../core/module/stream-servers.js';
 import type { Directive } from '../core/module/tree.js';
 import { readReply, writeReply, type Versioned } from '../core/module/versioned.js';
 import { checkText, invalid, shownCheck, type CheckJson } from './srv_http_health_check_module/check-json.js';
 import { CheckRunner } from './srv_http_health_check_module/check-runner.js';
 import { CHECK_TYPES, checkLineOf, type CheckType } from './srv_http_health_check_module/check-settings.js';
-import { compileChecks } from './srv_http_health_check_module/compile-checks.js';
-import { checkDirectives } from './srv_http_health_check_module/directives.js';
+import { compileChecks, locatedCheck } from './srv_http_health_check_module/compile-checks.js';
+import { checkDirectives, locationDirectives } from './srv_http_health_check_module/directives.js';
 import { Checkers } from './srv_http_health_check_module/checkers.js';
 import * as schemas from './srv_http_health_check_module/schemas.js';
 
 const NAME = 'srv_http_health_check_module';
+const directives = { ...checkDirectives, ...locationDirectives };
 
 interface CheckParams {
   readonly type: string;
@@ -47,15 +59,18 @@ type ShownCheck = CheckJson & CheckParams & { readonly engine: EngineName };
  * Active health checks. They are made in the master, once a node, and are lines of `upstream` blocks: the API changes these. Its actions are
  * the whole meaning of that API; the control half adds HTTP.
  */
-@httpModule({ name: NAME, api: 1, directives: checkDirectives })
+@httpModule({ name: NAME, api: 1, directives })
 export class HealthChecks {
   readonly #runner: CheckRunner;
   readonly #checkers: Checkers;
+  /** Upstreams of `http` that can be checked, by name in lower case. */
+  readonly #checkable = new Set<string>();
 
   constructor(
     private readonly upstreams: Upstreams,
     private readonly streams: StreamUpstreams,
     private readonly transactions: Transactions,
+    private readonly info: ServerInfo,
     tasks: Tasks,
     log: Log,
   ) {
@@ -77,7 +92,29 @@ export class HealthChecks {
     const [zone] = scope.directive.block?.named('zone') ?? [];
     if (line !== undefined && zone === undefined)
       scope.fail(`health checks need a "zone" in upstream "${scope.name}"`, line.name, `zone ${scope.name} 1m;`);
+    if (scope.engine === 'http' && zone !== undefined) this.#checkable.add(scope.name.toLowerCase());
     return { create: (upstream, former) => this.#checkers.create(scope.engine, upstream, former, settings) };
+  }
+
+  /** nginx's form: the location says how the upstream that it passes to is checked. */
+  compile(scope: LocationScope<typeof directives>): undefined {
+    const line = scope.own('health_check') ? scope.conf.location_check : undefined;
+    if (line === undefined) return;
+    const match = scope.conf.match.findLast(({ name }) => name === line.match);
+    if (line.match !== '' && match === undefined)
+      scope.fail(`unknown match "${line.match}"`, 'health_check', `match ${line.match} { ... }`);
+    const [pass] = scope.lines('proxy_pass');
+    const [, scheme = '', name = ''] = /^(https?):\/\/([^/$]+)(?:\/|$)/i.exec(pass?.args[0]?.text ?? '') ?? [];
+    if (!this.#checkable.has(name.toLowerCase()))
+      scope.fail('"health_check" needs a "proxy_pass" to an upstream with a "zone"', 'health_check');
+    try {
+      const upstream = { name, isSecure: scheme.toLowerCase() === 'https' };
+      const check = locatedCheck(`location ${scope.directive?.id ?? 0}`, line, match, upstream, this.#runner);
+      if (this.info.role === 'master') scope.register(this.#checkers.locate(name, check));
+    } catch (error) {
+      if (error instanceof ArgError) scope.fail(error.message, 'health_check', error.hint);
+      throw error;
+    }
   }
 
   @action('hc.list')

@@ -19,8 +19,10 @@ export interface CheckTiming {
 
 /** One check of an upstream. */
 export interface CheckSettings {
-  /** What members are known by from one configuration to the next, and what messages call the check. */
+  /** What it is known by from one configuration to the next; unique in the upstream. */
   readonly name: string;
+  /** What messages call it. */
+  readonly label: string;
   readonly timing: CheckTiming;
   readonly probe: Prober;
 }

@@ -5,7 +5,8 @@ import { certificatesIn } from '../../core/module/certificates.js';
 import { ArgError, type Conf } from '../../core/module/spec.js';
 import type { CheckSettings, HealthSettings } from './check-settings.js';
 import type { ProbeTls } from './connection.js';
-import { INLINE, type checkDirectives } from './directives.js';
+import { INLINE, type checkDirectives, type locationDirectives } from './directives.js';
+import type { LocatedCheck } from './checkers.js';
 import { httpProber, type ResponseRules } from './http-probe.js';
 import { parseBody, parseBytes, parseExpectation, parseHeader, parseStatus } from './rules.js';
 import { tcpProber, type DataExchange } from './tcp-probe.js';
@@ -15,6 +16,7 @@ type CheckScope = UpstreamScope<typeof checkDirectives>;
 type CheckConf = Conf<typeof checkDirectives>;
 type Of<K extends keyof CheckConf> = NonNullable<CheckConf[K]>;
 type Ssl = Of<'health_check_tcp'>['block']['ssl'];
+type LocationConf = Conf<typeof locationDirectives>;
 type RuleLines = Pick<Of<'health_check_http'>['block'], 'status' | 'header' | 'body'>;
 
 /** Statuses that pass where nothing else is said. */
@@ -38,17 +40,43 @@ function httpCheck(line: Of<'health_check_http'>, scope: CheckScope, buffer: Buf
     assertHost(host);
     return { uri, host, rules: compileRules(line.block), tls: tlsOf(ssl, host), buffer };
   });
-  return { name: 'http', timing: line, probe: httpProber(parts) };
+  return { name: 'http', label: 'http', timing: line, probe: httpProber(parts) };
 }
 
 function tcpCheck(line: Of<'health_check_tcp'>, scope: CheckScope, buffer: Buffer): CheckSettings {
   const tls = parsed(scope, 'health_check_tcp', () => tlsOf(line.block.ssl, scope.name));
-  return { name: 'tcp', timing: line, probe: tcpProber({ ...exchangeOf(line.block, scope, 'health_check_tcp'), tls, buffer }) };
+  return {
+    name: 'tcp',
+    label: 'tcp',
+    timing: line,
+    probe: tcpProber({ ...exchangeOf(line.block, scope, 'health_check_tcp'), tls, buffer }),
+  };
 }
 
 function udpCheck(line: Of<'health_check_udp'>, scope: CheckScope): CheckSettings {
-  return { name: 'udp', timing: line, probe: udpProber(exchangeOf(line.block, scope, 'health_check_udp')) };
+  return { name: 'udp', label: 'udp', timing: line, probe: udpProber(exchangeOf(line.block, scope, 'health_check_udp')) };
 }
+
+/** What a location asks of an upstream. Milliseconds. */
+const LOCATION_TIMEOUT = 5000;
+
+/** @param match its `match` block, if it names one @param upstream name of it @throws ArgError */
+export function locatedCheck(
+  name: string,
+  line: NonNullable<LocationConf['location_check']>,
+  match: LocationConf['match'][number] | undefined,
+  upstream: { readonly name: string; readonly isSecure: boolean },
+  memory: { readonly buffer: Buffer },
+): LocatedCheck {
+  assertUri(line.uri);
+  const rules = compileRules(match?.block ?? { status: undefined, header: [], body: undefined });
+  const tls = upstream.isSecure ? tlsOf(PLAIN_TLS, upstream.name) : undefined;
+  const probe = httpProber({ uri: line.uri, host: upstream.name, rules, tls, buffer: memory.buffer });
+  const timing = { ...line, timeout: LOCATION_TIMEOUT, visit_interval: 0 };
+  return { check: { name, label: line.match, timing, probe }, isMandatory: line.mandatory, isPersistent: line.persistent };
+}
+
+const PLAIN_TLS = { server_name: '', verify: false, trusted_certificate: '', protocols: 'TLSv1.2 TLSv1.3' };
 
 /** What responses have to be like. @throws ArgError */
 export function compileRules({ status, header, body }: RuleLines): ResponseRules {

@@ -84,27 +84,27 @@ const timingDocs = {
 const rule = { rule: rest(text('rule')) };
 
 /** What an HTTP response has to be like. */
-export const responseRules = {
+const rulesIn = <C extends string>(context: C) => ({
   status: directive({
-    in: ['health_check_http'],
+    in: [context],
     args: rule,
     dynamic: true,
     doc: 'Statuses that pass: 200, 200-299 301, ! 500-599. Default: 200-399.',
   }),
   header: directive({
-    in: ['health_check_http'],
+    in: [context],
     args: rule,
     many: true,
     dynamic: true,
     doc: 'Header field that the response has or has not: Name, ! Name, Name = value, Name != value, Name ~ regex, Name !~ regex.',
   }),
   body: directive({
-    in: ['health_check_http'],
+    in: [context],
     args: rule,
     dynamic: true,
     doc: 'Regular expression that the first 256k of the body match: ~ regex, !~ regex.',
   }),
-};
+});
 
 export const httpRequest = {
   uri: directive({ in: ['health_check_http'], args: text('uri'), default: '/', dynamic: true, doc: 'URI of the request.' }),
@@ -162,7 +162,7 @@ export const checkLine = directive({ in: ['upstream', 'stream upstream'], args: 
 export const checkDirectives = {
   health_check_http: directive({
     ...checkLine,
-    block: { context: 'health_check_http', directives: { ...httpRequest, ...responseRules, ssl } },
+    block: { context: 'health_check_http', directives: { ...httpRequest, ...rulesIn('health_check_http'), ssl } },
     doc: 'Checks the servers of the upstream with HTTP requests.',
   }),
   health_check_tcp: directive({
@@ -184,5 +184,45 @@ export const checkDirectives = {
       mandatory: 'A new server gets requests only after it has passed all checks of the upstream.',
       persistent: 'Servers keep their state when the upstream moves to another zone.',
     },
+  }),
+};
+
+/** Checks as NGINX Plus has them, in a location that passes to the upstream. */
+export const locationDirectives = {
+  location_check: directive({
+    name: 'health_check',
+    in: ['location'],
+    inherit: 'none',
+    args: {
+      interval: timing.interval,
+      jitter: timing.jitter,
+      passes: timing.passes,
+      fails: timing.fails,
+      uri: param('uri', text('uri'), '/'),
+      match: param('match', text('name'), ''),
+      port: timing.port,
+      mandatory: word('mandatory'),
+      persistent: word('persistent'),
+    },
+    doc: 'Checks the servers of the upstream that proxy_pass of the location names, with HTTP requests.',
+    argDocs: {
+      interval: timingDocs.interval,
+      jitter: timingDocs.jitter,
+      passes: timingDocs.passes,
+      fails: timingDocs.fails,
+      uri: 'URI of the request.',
+      match: 'Name of the match block that a response has to fit. Without it statuses 200 to 399 pass.',
+      port: timingDocs.port,
+      mandatory: 'A new server gets requests only after it has passed all checks of the upstream.',
+      persistent: 'Servers keep their state when the upstream moves to another zone.',
+    },
+  }),
+  match: directive({
+    in: ['http'],
+    args: { name: text('name') },
+    many: true,
+    identity: ({ args }) => args[0]?.text ?? '',
+    block: { context: 'match', directives: rulesIn('match') },
+    doc: 'Rules for the responses to health checks.',
   }),
 };

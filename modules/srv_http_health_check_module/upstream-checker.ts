@@ -27,6 +27,11 @@ export class UpstreamChecker implements HealthChecker, CheckListener {
     private readonly onStop: () => void,
   ) {}
 
+  /** The upstream is in force. */
+  get isStarted(): boolean {
+    return this.#isStarted;
+  }
+
   /** What is known of the members. */
   get states(): KnownStates {
     return new Map(Array.from(this.#members, ([peer, checks]) => [peer.server, worst(checks)]));
@@ -82,16 +87,18 @@ export class UpstreamChecker implements HealthChecker, CheckListener {
     }
     if (failure === undefined) this.#write('notice', 'peer is healthy', failure, check);
     else this.#write('warn', 'peer is unhealthy', failure, check);
-    return this.#turn(peer, failure === undefined ? `health check "${check.settings.name}" passed` : reasonOf(check, failure));
+    return this.#turn(peer, failure === undefined ? `health check "${check.settings.label}" passed` : reasonOf(check, failure));
   }
 
   #configure(peer: CheckedPeer): void {
     const { checks, isMandatory } = this.settings;
     const before = this.#members.get(peer) ?? [];
+    // Before the upstream is in force, no member is up that has not passed.
+    const first = isMandatory && !this.#isStarted ? this.#firstState(peer) : 'up';
     const now = checks.map((settings) => {
       const same = before.find((one) => one.settings.name === settings.name);
       same?.configure(settings, isMandatory);
-      return same ?? this.#checkOf(peer, settings, 'up');
+      return same ?? this.#checkOf(peer, settings, first);
     });
     for (const check of before) if (!now.includes(check)) check.stop();
     if (now.length > 0) this.#members.set(peer, now);
@@ -127,7 +134,7 @@ export class UpstreamChecker implements HealthChecker, CheckListener {
     const { settings, server } = check;
     this.context.log.write(
       level,
-      `${text}${step}, health check "${settings.name}" of peer ${server} in upstream "${this.upstream.name}"${reason}`,
+      `${text}${step}, health check "${settings.label}" of peer ${server} in upstream "${this.upstream.name}"${reason}`,
     );
   }
 }
@@ -138,4 +145,4 @@ function worst(checks: readonly MemberCheck[]): HealthState {
 }
 
 const reasonOf = (check: MemberCheck, { reason, step }: Failure): string =>
-  `health check "${check.settings.name}": ${reason} while ${step}`;
+  `health check "${check.settings.label}": ${reason} while ${step}`;

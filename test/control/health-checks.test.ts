@@ -1,17 +1,18 @@
 import test from 'ava';
 import { httpsBackend, rawBackend, type Backend } from '../harness/backends.js';
 import { selfSigned } from '../harness/certificate.js';
+import { check } from '../harness/check.js';
 import { shared as started } from '../harness/scope.js';
 import { waitFor } from '../harness/wait.js';
 import { errorOf } from './api-client.js';
 import { checksOf, member, peers, responders, states, udpBackend, type Member } from './checked-members.js';
 import { followEvents } from './event-client.js';
-import { startNode, type Node } from './node.js';
+import { nodeConf, startNode, type Node, type NodeOptions } from './node.js';
 import { exchange } from '../harness/client.js';
 
 const MODULE = 'load_module modules/srv_http_health_check_module.so;';
 
-const NAMES = ['flip', 'gate', 'kept', 'api', 'match', 'quiet', 'many', 'slow', 'late', 'port', 'visited'] as const;
+const NAMES = ['flip', 'gate', 'kept', 'api', 'match', 'quiet', 'many', 'slow', 'late', 'port', 'visited', 'located'] as const;
 type Name = (typeof NAMES)[number];
 const PING = 'health_check_http interval=50ms { uri /ping; }';
 const LINES: Partial<Record<Name, string>> = {
@@ -25,7 +26,11 @@ const LINES: Partial<Record<Name, string>> = {
   visited: 'health_check_http interval=50ms visit_interval=1h { uri /ping; }',
 };
 
+/** nginx's form. */
+const LOCATED = 'health_check interval=50ms uri=/ping match=good mandatory;';
+
 interface Site {
+  readonly options: NodeOptions;
   readonly node: Node;
   readonly members: Readonly<Record<Name, readonly [Member, Member]>>;
   readonly stream: { readonly echo: Backend; readonly admin: Member };
@@ -43,16 +48,17 @@ const site = started(async (t): Promise<Site> => {
   const admin = await member(t, 'admin');
   admin.status = 500;
   const server = `server 127.0.0.1:${echo.port};`;
-  const node = await startNode(t, {
+  const options = {
     stream: `upstream db { zone db 64k; ${server} health_check mandatory; health_check_http interval=50ms port=${admin.port} { uri /ping; } }
       upstream both { zone both_stream 64k; ${server} }
       server { listen 127.0.0.1:%%PORT_db%%; proxy_pass db; }`,
     main: `${MODULE} load_module modules/srv_http_events_module.so; load_module modules/srv_http_dyn_upstream_module.so;`,
     controlMain: `${MODULE} load_module modules/srv_http_events_api_module.so; load_module modules/srv_http_dyn_upstream_api_module.so;`,
-    http: `${upstreams.join('\n')} upstream static { server 127.0.0.1:1; } upstream both { zone both 64k; server 127.0.0.1:1; }`,
-    server: NAMES.map((name) => `location /${name} { proxy_pass http://${name}; }`).join('\n'),
-  });
-  return { node, members, stream: { echo, admin } };
+    http: `match good { status 200; body ~ pong; } ${upstreams.join('\n')} upstream static { server 127.0.0.1:1; } upstream both { zone both 64k; server 127.0.0.1:1; }`,
+    server: NAMES.map((name) => `location /${name} { proxy_pass http://${name}; ${name === 'located' ? LOCATED : ''} }`).join('\n'),
+  };
+  const node = await startNode(t, options);
+  return { node, members, stream: { echo, admin }, options };
 });
 
 test('a member that fails its checks gets no request in any worker, and is back when it passes them', async (t) => {
@@ -376,6 +382,38 @@ for (const [what, path, body, expected] of [
     const { code, details } = errorOf(response);
     const pointers = code === 'InvalidField' ? details.map(({ pointer }) => pointer) : [];
     t.is([response.status, code, ...pointers].join(' '), expected, response.body);
+  });
+
+test('a location with health_check and match, as NGINX Plus has them', async (t) => {
+  const { node, members, options } = await site();
+  const [one] = members.located;
+  const passed = await states(node, 'located', 'up', 'up');
+  t.true(
+    passed.every(({ health_checks: { checks } }) => checks > 0),
+    'mandatory: none is up that was not checked',
+  );
+  one.body = 'ping';
+  await states(node, 'located', 'unhealthy', 'up');
+  await node.srv.waitForLog(
+    /peer is unhealthy while checking body, health check "good" of peer .* in upstream "located": body does not match/,
+  );
+  t.is(await responders(node, 'located'), 'two');
+  await node.srv.configure(nodeConf({ ...options, server: options.server!.replace(LOCATED, '') }));
+  node.srv.signal('SIGHUP');
+  await states(node, 'located', 'up', 'up');
+  t.is(await responders(node, 'located'), 'one,two');
+});
+
+for (const [lines, message] of [
+  ['location / { health_check; }', '"health_check" needs a "proxy_pass" to an upstream with a "zone"'],
+  ['location / { proxy_pass http://b; health_check; }', '"health_check" needs a "proxy_pass" to an upstream with a "zone"'],
+  ['location / { proxy_pass http://a; health_check match=none; }', 'unknown match "none"'],
+  ['location / { proxy_pass http://a; health_check uri=ping; }', 'invalid uri "ping"'],
+] as const)
+  test(`rejected: ${lines}`, async (t) => {
+    const http = 'upstream a { zone a 64k; server 127.0.0.1:1; } upstream b { server 127.0.0.1:1; }';
+    const { stderr } = await check(t, `${MODULE} events {} http { ${http} server { listen 127.0.0.1:8080; ${lines} } }`);
+    t.true(stderr.includes(message), stderr);
   });
 
 test('members of a stream upstream are checked as well', async (t) => {
