@@ -2,6 +2,7 @@
 import { defined, type Arguments, type Call, type Operand, type Option } from '../command.js';
 import { printable, valueText, type Row } from '../table.js';
 
+export const STREAM: Option = { name: 'stream', about: 'of the stream engine: TCP and UDP' };
 export const FORCE: Option = { name: 'force', parameter: 'force', about: 'also if the configuration file defines it' };
 export const BODY: Operand = { name: 'BODY', about: 'directives; @FILE reads them from a file, @- from the standard input' };
 export const BODY_OPTION: Option = {
@@ -18,6 +19,9 @@ export type Read = (file: string) => string;
 export function text(value: string | undefined, read: Read): string | undefined {
   return value?.startsWith('@') ? read(value.slice(1)) : value;
 }
+
+/** Whether a command is about the stream engine. */
+export const isStream = (args: Arguments): boolean => args.optional('stream') === 'true';
 
 /** Nothing is shown: the change was made. */
 export const done = (): readonly string[] => [];

@@ -1,7 +1,8 @@
 import { pathOf, type Arguments, type Command, type Operand, type Option } from '../command.js';
+import { isStream, STREAM } from './blocks.js';
 import { table, valueText, type Column, type Row } from '../table.js';
 
-const BASE = '/v1/upstream_api/http/upstreams';
+const base = (args: Arguments): string => `/v1/upstream_api/${isStream(args) ? 'stream' : 'http'}/upstreams`;
 const UPSTREAM: Operand = { name: 'UPSTREAM', about: 'name of the upstream' };
 const MEMBER: Operand = { name: 'MEMBER', about: 'id or address of the member' };
 
@@ -31,7 +32,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'NAME', field: 'host' },
 ];
 
-const listPath = (args: Arguments): string => BASE + pathOf(args.operand('UPSTREAM'), 'servers');
+const listPath = (args: Arguments): string => base(args) + pathOf(args.operand('UPSTREAM'), 'servers');
 const memberPath = (args: Arguments): string => listPath(args) + pathOf(args.operand('MEMBER'));
 
 export const MEMBERS: readonly Command[] = [
@@ -39,6 +40,7 @@ export const MEMBERS: readonly Command[] = [
     words: 'members list',
     about: 'list the members of an upstream',
     operands: [UPSTREAM],
+    options: [STREAM],
     call: (args) => ({ method: 'GET', path: listPath(args) }),
     show: table(COLUMNS),
   },
@@ -46,6 +48,7 @@ export const MEMBERS: readonly Command[] = [
     words: 'members get',
     about: 'show one member',
     operands: [UPSTREAM, MEMBER],
+    options: [STREAM],
     call: (args) => ({ method: 'GET', path: memberPath(args) }),
     show: table(COLUMNS),
   },
@@ -53,7 +56,7 @@ export const MEMBERS: readonly Command[] = [
     words: 'members add',
     about: 'add a member',
     operands: [UPSTREAM, { name: 'ADDRESS', about: 'ip:port, [v6]:port, name:port or unix:/path' }],
-    options: [...SETTINGS, SERVICE],
+    options: [...SETTINGS, SERVICE, STREAM],
     writes: true,
     call: (args) => ({ method: 'POST', path: listPath(args), body: { server: args.operand('ADDRESS'), ...args.fields() } }),
     show: table(COLUMNS),
@@ -62,7 +65,7 @@ export const MEMBERS: readonly Command[] = [
     words: 'members set',
     about: 'change settings of a member',
     operands: [UPSTREAM, MEMBER],
-    options: [...SETTINGS, { name: 'address', value: 'ADDRESS', field: 'server', about: 'another address' }],
+    options: [...SETTINGS, STREAM, { name: 'address', value: 'ADDRESS', field: 'server', about: 'another address' }],
     writes: true,
     notes: ['A flag is taken back with --down=false.'],
     call: (args) => ({ method: 'PATCH', path: memberPath(args), body: args.fields() }),
@@ -72,6 +75,7 @@ export const MEMBERS: readonly Command[] = [
     words: 'members remove',
     about: 'remove a member; its requests are finished',
     operands: [UPSTREAM, MEMBER],
+    options: [STREAM],
     writes: true,
     call: (args) => ({ method: 'DELETE', path: memberPath(args) }),
     show: table(COLUMNS),
@@ -83,6 +87,7 @@ export const MEMBERS: readonly Command[] = [
       UPSTREAM,
       { name: 'FILE', about: 'JSON array of members, as "members list --json" prints it; -: standard input', isFile: true },
     ],
+    options: [STREAM],
     writes: true,
     call: (args, read) => ({ method: 'PUT', path: listPath(args), body: read(args.operand('FILE')) }),
     show: table(COLUMNS),
@@ -100,7 +105,7 @@ const PEERS = table([
   { title: 'SERVER', field: 'server' },
   { title: 'STATE', field: 'state' },
   { title: 'ACTIVE', field: 'active' },
-  { title: 'REQUESTS', field: 'requests' },
+  { title: 'REQUESTS', text: ({ requests, connections }) => valueText(requests ?? connections) },
   { title: '2XX', text: responses('2xx') },
   { title: '4XX', text: responses('4xx') },
   { title: '5XX', text: responses('5xx') },
@@ -113,15 +118,17 @@ export const STATUS: readonly Command[] = [
     words: 'upstreams status',
     about: 'show state and statistics of the members of an upstream',
     operands: [UPSTREAM],
-    call: (args) => ({ method: 'GET', path: BASE + pathOf(args.operand('UPSTREAM')) }),
+    options: [STREAM],
+    call: (args) => ({ method: 'GET', path: base(args) + pathOf(args.operand('UPSTREAM')) }),
     show: (response) => PEERS((response as { peers: readonly Row[] }).peers),
   },
   {
     words: 'upstreams reset',
     about: 'set the statistics of an upstream to zero',
     operands: [UPSTREAM],
+    options: [STREAM],
     writes: true,
-    call: (args) => ({ method: 'POST', path: BASE + pathOf(args.operand('UPSTREAM'), 'reset') }),
+    call: (args) => ({ method: 'POST', path: base(args) + pathOf(args.operand('UPSTREAM'), 'reset') }),
     show: () => [],
   },
 ];

@@ -1,14 +1,16 @@
-import { defined, type Command } from '../command.js';
+import { defined, type Arguments, type Command } from '../command.js';
 import { table } from '../table.js';
-import { ADDRESS, BODY, done, FORCE, listCall, LISTED, NAME, origin, place, shortBody, text } from './blocks.js';
+import { ADDRESS, BODY, done, FORCE, isStream, listCall, LISTED, NAME, origin, place, shortBody, STREAM, text } from './blocks.js';
+
+const base = (args: Arguments): string => (isStream(args) ? '/v1/stream_srv' : '/v1/dyn_srv');
 
 export const SERVERS: readonly Command[] = [
   {
     words: 'servers list',
     about: 'list the virtual servers',
     operands: [LISTED],
-    options: [NAME],
-    call: (args) => listCall('/v1/dyn_srv', args),
+    options: [NAME, STREAM],
+    call: (args) => listCall(base(args), args),
     show: table([
       { title: 'LISTENS', field: 'listens' },
       { title: 'NAMES', field: 'server_name' },
@@ -20,11 +22,11 @@ export const SERVERS: readonly Command[] = [
     words: 'servers add',
     about: 'add a virtual server',
     operands: [ADDRESS, BODY],
-    options: [NAME, { name: 'listen-option', value: 'WORDS', about: 'parameters of its listen: ssl' }],
+    options: [NAME, { name: 'listen-option', value: 'WORDS', about: 'parameters of its listen: ssl' }, STREAM],
     writes: true,
     call: (args, read) => ({
       method: 'POST',
-      path: '/v1/dyn_srv',
+      path: base(args),
       body: {
         type: 'add',
         ...place(args),
@@ -38,11 +40,11 @@ export const SERVERS: readonly Command[] = [
     words: 'servers set',
     about: 'replace everything but addresses and names of a virtual server',
     operands: [ADDRESS, BODY],
-    options: [NAME, FORCE],
+    options: [NAME, FORCE, STREAM],
     writes: true,
     call: (args, read) => ({
       method: 'PATCH',
-      path: '/v1/dyn_srv',
+      path: base(args),
       body: { ...place(args), server_body: text(args.operand('BODY'), read) },
     }),
     show: done,
@@ -51,9 +53,9 @@ export const SERVERS: readonly Command[] = [
     words: 'servers remove',
     about: 'remove a virtual server',
     operands: [ADDRESS],
-    options: [NAME, FORCE],
+    options: [NAME, FORCE, STREAM],
     writes: true,
-    call: (args) => ({ method: 'PUT', path: '/v1/dyn_srv', body: { type: 'del', ...place(args) } }),
+    call: (args) => ({ method: 'PUT', path: base(args), body: { type: 'del', ...place(args) } }),
     show: done,
   },
 ];

@@ -1,14 +1,16 @@
 import { pathOf, type Arguments, type Command, type Operand } from '../command.js';
 import { fieldLines, table } from '../table.js';
-import { BODY, done, FORCE, origin, text, type Read } from './blocks.js';
+import { BODY, done, FORCE, isStream, origin, STREAM, text, type Read } from './blocks.js';
 
+const base = (args: Arguments): string => (isStream(args) ? '/v1/dyn_stream_ups' : '/v1/dyn_ups');
 const upstream: Operand = { name: 'UPSTREAM', about: 'name of the upstream' };
 
 export const UPSTREAMS: readonly Command[] = [
   {
     words: 'upstreams list',
     about: 'list the upstreams',
-    call: () => ({ method: 'GET', path: '/v1/dyn_ups' }),
+    options: [STREAM],
+    call: (args) => ({ method: 'GET', path: base(args) }),
     show: table([
       { title: 'NAME', field: 'upstream_name' },
       { title: 'ALGORITHM', field: 'algorithm' },
@@ -21,26 +23,28 @@ export const UPSTREAMS: readonly Command[] = [
     words: 'upstreams get',
     about: 'show one upstream',
     operands: [upstream],
-    call: (args) => ({ method: 'GET', path: `/v1/dyn_ups${pathOf(args.operand('UPSTREAM'))}` }),
+    options: [STREAM],
+    call: (args) => ({ method: 'GET', path: base(args) + pathOf(args.operand('UPSTREAM')) }),
     show: fieldLines,
   },
   {
     words: 'upstreams add',
     about: 'add an upstream',
     operands: [upstream, BODY],
+    options: [STREAM],
     writes: true,
-    call: (args, read) => ({ method: 'POST', path: '/v1/dyn_ups', body: { type: 'add', ...upstreamOf(args, read) } }),
+    call: (args, read) => ({ method: 'POST', path: base(args), body: { type: 'add', ...upstreamOf(args, read) } }),
     show: done,
   },
   {
     words: 'upstreams set',
     about: 'replace the directives of an upstream; its members stay',
     operands: [upstream, BODY],
-    options: [FORCE],
+    options: [FORCE, STREAM],
     writes: true,
     call: (args, read) => ({
       method: 'PATCH',
-      path: `/v1/dyn_ups${pathOf(args.operand('UPSTREAM'))}`,
+      path: base(args) + pathOf(args.operand('UPSTREAM')),
       body: { upstream_body: text(args.operand('BODY'), read) },
     }),
     show: done,
@@ -49,9 +53,9 @@ export const UPSTREAMS: readonly Command[] = [
     words: 'upstreams remove',
     about: 'remove an upstream',
     operands: [upstream],
-    options: [FORCE],
+    options: [FORCE, STREAM],
     writes: true,
-    call: (args) => ({ method: 'PUT', path: '/v1/dyn_ups', body: { type: 'del', upstream_name: args.operand('UPSTREAM') } }),
+    call: (args) => ({ method: 'PUT', path: base(args), body: { type: 'del', upstream_name: args.operand('UPSTREAM') } }),
     show: done,
   },
 ];
