@@ -12,15 +12,16 @@ export function haproxyConfig(site: Site): string {
     // It counts two files a connection, also for idle ones, and would not start where the limit is below that.
     '    no strict-limits',
     'defaults',
-    '    mode http',
+    `    mode ${site.stream === true ? 'tcp' : 'http'}`,
     '    timeout connect 5s',
     '    timeout client 1h',
     '    timeout server 1h',
-    '    timeout http-keep-alive 1h',
-    '    http-reuse always',
+    ...(site.stream === true ? [] : ['    timeout http-keep-alive 1h', '    http-reuse always']),
     'frontend site',
     `    bind 127.0.0.1:${site.port}${tls}${http2}`,
-    `    http-request return status 200 content-type text/plain string ${'x'.repeat(1024)} if { path ${OWN_ANSWER} }`,
+    ...(site.stream === true
+      ? []
+      : [`    http-request return status 200 content-type text/plain string ${'x'.repeat(1024)} if { path ${OWN_ANSWER} }`]),
     '    default_backend backend',
     'backend backend',
     `    server backend 127.0.0.1:${site.backend}`,

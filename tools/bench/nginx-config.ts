@@ -30,6 +30,26 @@ export function nginxConfig(site: Site, additions: Additions = {}): string {
     'events {',
     `    worker_connections ${MAX_CONNECTIONS};`,
     '}',
+    ...(site.stream === true ? streamBlock(site, listen) : httpBlock(site, listen, additions)),
+  ]);
+}
+
+function streamBlock(site: Site, listen: readonly string[]): string[] {
+  return [
+    'stream {',
+    '    upstream backend {',
+    `        server 127.0.0.1:${site.backend};`,
+    '    }',
+    '    server {',
+    `        listen ${listen.join(' ')};`,
+    '        proxy_pass backend;',
+    '    }',
+    '}',
+  ];
+}
+
+function httpBlock(site: Site, listen: readonly string[], additions: Additions): string[] {
+  return [
     'http {',
     ...(additions.http ?? []).map((line) => `    ${line}`),
     '    access_log off;',
@@ -56,11 +76,8 @@ export function nginxConfig(site: Site, additions: Additions = {}): string {
     ...(additions.servers ?? []).map((line) => `    ${line}`),
     '}',
     ...datagramLines(site),
-  ]);
+  ];
 }
-
-/** The stream module of Debian's nginx, which is a package of its own. */
-export const NGINX_STREAM_MODULE = '/usr/lib/nginx/modules/ngx_stream_module.so';
 
 function datagramLines({ datagrams }: Site): string[] {
   if (datagrams === undefined) return [];

@@ -6,7 +6,7 @@ export const usage = `Usage: npm run bench -- [options]
 
   --quick           one short round: shows that the benchmark works, not what the servers can do
   --rounds N        rounds of every measurement (default 5)
-  --only a,b        only these measurements: 1k, 10m, conn, tls, h2, static-1k, cached-1k, static-10m,
+  --only a,b        only these measurements: 1k, 10m, conn, tls, h2, static-1k, cached-1k, static-10m, stream-rtt, stream-gb,
                     640rps, 2400rps, 9600rps, idle, start, workers, members, locations, changes,
                     change-rate, pick-METHOD (pick-round-robin, pick-hash, …)
   --servers a,b     the servers to measure (default srv,nginx,haproxy; there is nginx-sendfile as well)

@@ -13,6 +13,8 @@ export interface SiteShape {
   readonly workers?: number;
   readonly tls?: boolean;
   readonly http2?: boolean;
+  /** See {@link Site.stream}. */
+  readonly stream?: boolean;
   /** Instead of the plan of the lab. */
   readonly cores?: CorePlan;
   /** Addresses of the loopback interface that the backend listens on; 127.0.0.1 is one of them. */
@@ -95,6 +97,7 @@ async function describeSite(lab: Lab, backend: Backend, shape: SiteShape): Promi
     files: filesOf(lab),
     http2: shape.http2 === true,
     ...(shape.echo !== undefined && { datagrams: { port: datagramPort, backend: shape.echo } }),
+    stream: shape.stream === true,
   };
   return shape.tls === true ? { ...site, certificate: await lab.certificate() } : site;
 }

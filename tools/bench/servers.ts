@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { haproxyConfig } from './haproxy-config.js';
-import { NGINX_STREAM_MODULE, nginxConfig, nginxOnly } from './nginx-config.js';
+import { nginxConfig, nginxOnly } from './nginx-config.js';
+import { NGINX_STREAM_MODULE } from './nginx-stream.js';
 import type { Programs } from './programs.js';
 import type { Site } from './site.js';
 
@@ -35,7 +36,7 @@ function nginxServer(name: string, path: string, http: readonly string[]): Serve
     files: (site) => ({
       'nginx.conf': nginxConfig(site, {
         http: [...nginxOnly, ...http],
-        main: site.datagrams === undefined ? [] : [`load_module ${NGINX_STREAM_MODULE};`],
+        main: site.stream === true || site.datagrams !== undefined ? [`load_module ${NGINX_STREAM_MODULE};`] : [],
       }),
     }),
     // -e: nginx would otherwise open the log file of the system before it reads the configuration.

@@ -15,6 +15,8 @@ export interface Site {
   readonly http2?: boolean;
   /** A port for datagrams, and that of the echo they go to. */
   readonly datagrams?: { readonly port: number; readonly backend: number };
+  /** Connections are passed on as they are, by the stream module: the server knows nothing of HTTP. */
+  readonly stream?: boolean;
 }
 
 /** Connections that a worker keeps open to the backend: as many as the load has. */

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { DatagramReport } from '../datagram-client.js';
 import type { Lab } from '../lab.js';
-import { NGINX_STREAM_MODULE } from '../nginx-config.js';
+import { NGINX_STREAM_MODULE } from '../nginx-stream.js';
 import { freePorts } from '../ports.js';
 import type { Started } from '../processes.js';
 import { type RunningSite, withSite } from '../running-site.js';

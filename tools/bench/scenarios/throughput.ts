@@ -1,7 +1,9 @@
+import { existsSync } from 'node:fs';
 import { LARGE_BODY, SMALL_BODY } from '../backend.js';
 import { negotiatedCipher } from '../certificate.js';
 import type { Lab } from '../lab.js';
 import { loadHttp2 } from '../h2load.js';
+import { NGINX_STREAM_MODULE } from '../nginx-stream.js';
 import { type Load, load, type LoadShape } from '../load.js';
 import { type RunningSite, withSite } from '../running-site.js';
 import type { Column, Figures, Scenario } from '../scenario.js';
@@ -41,6 +43,8 @@ export interface Traffic {
   readonly isFile?: boolean;
   /** HTTP/2 without TLS, with as many requests at once on each connection. */
   readonly streams?: number;
+  /** The connections are passed on by the stream module. */
+  readonly stream?: boolean;
   /** Processor time is divided by requests or by bytes. */
   readonly per: 'request' | 'GiB';
 }
@@ -124,6 +128,26 @@ export const traffics: readonly Traffic[] = [
     body: SMALL_BODY,
     per: 'request',
   },
+  {
+    name: 'stream-rtt',
+    title: 'TCP, small round trips',
+    how: '64 connections over the stream module, a request and a response of 1 KB each round trip.',
+    path: '/1k',
+    connections: 64,
+    body: SMALL_BODY,
+    stream: true,
+    per: 'request',
+  },
+  {
+    name: 'stream-gb',
+    title: 'TCP, large data',
+    how: '8 connections over the stream module, 10 MB at a time.',
+    path: '/10m',
+    connections: 8,
+    body: LARGE_BODY,
+    stream: true,
+    per: 'GiB',
+  },
 ];
 
 export const throughputScenarios: readonly Scenario[] = traffics.map((traffic) => ({
@@ -132,20 +156,26 @@ export const throughputScenarios: readonly Scenario[] = traffics.map((traffic) =
   how: traffic.how,
   columns: columns(traffic),
   compared: 'cpu',
-  without: traffic.isFile === true ? ['haproxy'] : [],
+  without: serversWithout(traffic),
   obstacle: (lab: Lab): string | undefined => trafficObstacle(lab, traffic),
   sideBySide: true,
   measure: (lab: Lab, server: ServerKind, faults: string[], turns: Turns): Promise<Figures> =>
-    withSite(lab, server, { tls: traffic.tls === true, http2: traffic.streams !== undefined }, faults, async (site) => {
-      if (traffic.tls === true) faults.push(...(await cipherFaults(site)));
-      await turns.take(() => drive(lab, traffic, site, lab.pace.warmUpSeconds));
-      const parts: Part[] = [];
-      for (let measured = 0; measured < lab.pace.seconds; measured += TURN_SECONDS) {
-        parts.push(await turns.take(() => measurePart(lab, traffic, site)));
-      }
-      for (const { load } of parts) faults.push(...load.faults, ...shortResponses(traffic, load));
-      return figures(traffic, parts);
-    }),
+    withSite(
+      lab,
+      server,
+      { tls: traffic.tls === true, http2: traffic.streams !== undefined, stream: traffic.stream === true },
+      faults,
+      async (site) => {
+        if (traffic.tls === true) faults.push(...(await cipherFaults(site)));
+        await turns.take(() => drive(lab, traffic, site, lab.pace.warmUpSeconds));
+        const parts: Part[] = [];
+        for (let measured = 0; measured < lab.pace.seconds; measured += TURN_SECONDS) {
+          parts.push(await turns.take(() => measurePart(lab, traffic, site)));
+        }
+        for (const { load } of parts) faults.push(...load.faults, ...shortResponses(traffic, load));
+        return figures(traffic, parts);
+      },
+    ),
 }));
 
 /** Why this traffic cannot be made here. */
@@ -203,4 +233,10 @@ function shortResponses(traffic: Traffic, result: Load): string[] {
 async function cipherFaults(site: RunningSite): Promise<string[]> {
   const cipher = await negotiatedCipher(site.port);
   return cipher === CIPHER ? [] : [`spoke ${cipher} instead of ${CIPHER}`];
+}
+
+function serversWithout({ isFile, stream }: Traffic): readonly string[] {
+  if (isFile === true) return ['haproxy'];
+  if (stream !== true) return [];
+  return existsSync(NGINX_STREAM_MODULE) ? ['nginx-sendfile'] : ['nginx-sendfile', 'nginx'];
 }
