@@ -31,16 +31,15 @@ const DEFINITIONS = `
   split_clients $remote_addr $half { 50% one; * other; }
   map_hash_max_size 2048; map_hash_bucket_size 64;`;
 
-const server = shared((scope) =>
-  startSrv(
-    scope,
-    `worker_processes 1; events {}
-    stream { ${DEFINITIONS} ${Object.entries(SHOWN)
-      .map(([name, body]) => `server { listen 127.0.0.1:%%PORT_${name}%%; ${body} }`)
-      .join(' ')} }
-    http { split_clients $arg_a $half { 50% one; * other; } server { listen 127.0.0.1:%%PORT_http%%; return 200 $half; } }`,
-  ),
-);
+const configuration = (changing: string): string =>
+  `worker_processes 1; events {}
+  stream { ${DEFINITIONS} ${Object.entries(SHOWN)
+    .map(([name, body]) => `server { listen 127.0.0.1:%%PORT_${name}%%; ${body} }`)
+    .join(' ')}
+    map $protocol $changing { default ${changing}; } server { listen 127.0.0.1:%%PORT_changing%%; return $changing; } }
+  http { split_clients $arg_a $half { 50% one; * other; } server { listen 127.0.0.1:%%PORT_http%%; return 200 $half; } }`;
+
+const server = shared((scope) => startSrv(scope, configuration('old')));
 
 const shown = async (name: string, from?: string): Promise<string> => reply((await server()).port(name), { ...(from && { from }) });
 
@@ -80,16 +79,13 @@ test('return: an empty text closes the connection at once, others are bytes', as
   t.is(await shown('bytes'), Buffer.from('é\r\n').latin1Slice());
 });
 
-const changing = (value: string): string =>
-  `worker_processes 1; events {} stream { map $remote_addr $x { default ${value}; } server { listen 127.0.0.1:%%PORT_a%%; return $x; } }`;
-
 test('a reload brings other values', async (t) => {
-  const srv = await startSrv(t, changing('old'));
-  t.is(await reply(srv.port('a')), 'old');
-  await srv.configure(changing('new'));
+  const srv = await server();
+  t.is(await shown('changing'), 'old');
+  await srv.configure(configuration('new'));
   srv.signal('SIGHUP');
-  await waitFor('the new value', async () => (await reply(srv.port('a'))) === 'new');
-  t.pass();
+  await waitFor('the new value', async () => (await shown('changing')) === 'new');
+  t.is(await shown('set'), 'hello 127.0.0.1!\n');
 });
 
 rejects([
