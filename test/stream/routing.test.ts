@@ -45,6 +45,9 @@ const site = shared(async (scope) => {
       server { listen 127.0.0.1:%%PORT_said%%; ssl_preread on; preread_timeout 500ms;
         return "[$ssl_preread_protocol][$ssl_preread_server_name][$ssl_preread_alpn_protocols]"; }
       server { listen 127.0.0.1:%%PORT_off%%; return "[$ssl_preread_protocol][$ssl_preread_server_name]"; }
+      server { listen 127.0.0.1:%%PORT_named%%; ssl_preread on; return default; }
+      server { listen 127.0.0.1:%%PORT_named%%; server_name b.example; return "b for $ssl_preread_server_name"; }
+      server { listen 127.0.0.1:%%PORT_named%%; server_name *.c.example; deny all; return c; }
       map $ssl_preread_server_name $listener {
         here.example 127.0.0.1:%%PORT_https%%;
         web.example 127.0.0.1:%%PORT_http%%;
@@ -140,6 +143,15 @@ test('a hello byte by byte, and in records of a few bytes', async (t) => {
     await new Promise((resolve) => setImmediate(resolve));
   }
   t.is(await connection.receiveAll(), '[TLSv1.3][a.example][h2,http/1.1]');
+});
+
+test('ssl_preread chooses among the servers of an address; what comes before it was decided by the default server', async (t) => {
+  const to = await port('named');
+  const ask = async (servername: string): Promise<string> => reply(to, { bytes: await helloOf({ servername }) });
+  t.is(await ask('B.example'), 'b for B.example');
+  t.is(await ask('x.c.example'), 'c');
+  t.is(await ask('d.example'), 'default');
+  t.is(await reply(to, { bytes: 'SSH-2.0-x\r\n' }), 'default');
 });
 
 test('a malformed hello says nothing', async (t) => {
