@@ -2,6 +2,7 @@ import test from 'ava';
 import { httpsBackend, rawBackend, type Backend } from '../harness/backends.js';
 import { selfSigned } from '../harness/certificate.js';
 import { check } from '../harness/check.js';
+import { dnsServer } from '../harness/dns-server.js';
 import { shared as started } from '../harness/scope.js';
 import { waitFor } from '../harness/wait.js';
 import { errorOf } from './api-client.js';
@@ -415,6 +416,21 @@ for (const [lines, message] of [
     const { stderr } = await check(t, `${MODULE} events {} http { ${http} server { listen 127.0.0.1:8080; ${lines} } }`);
     t.true(stderr.includes(message), stderr);
   });
+
+test('addresses that a name is resolved to are members that are checked', async (t) => {
+  const { node } = await site();
+  const dns = await dnsServer(t);
+  const one = await member(t, 'one');
+  dns.a('checked.test', ['127.0.0.1'], 1);
+  const lines = `zone names 64k; resolver 127.0.0.1:${dns.port} ipv6=off; health_check mandatory; health_check_http interval=50ms { uri /ping; }`;
+  await node.call('POST', '/dyn_ups', { upstream_name: 'names', upstream_body: `${lines} server checked.test:${one.port} resolve;` });
+  await states(node, 'names', 'up');
+  // Nobody listens at the other address.
+  dns.a('checked.test', ['127.0.0.1', '127.0.0.9'], 1);
+  const [, other] = await states(node, 'names', 'up', 'unhealthy');
+  t.like(other, { server: `127.0.0.9:${one.port}`, requests: 0 });
+  await node.call('PUT', '/dyn_ups', { type: 'del', upstream_name: 'names' });
+});
 
 test('members of a stream upstream are checked as well', async (t) => {
   const { node, stream } = await site();

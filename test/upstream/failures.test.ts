@@ -1,4 +1,5 @@
 import test from 'ava';
+import { Flag } from '../../core/upstream/layout.js';
 import type { Peer } from '../../core/upstream/peer.js';
 import { upstreamOf, member } from './upstreams.js';
 
@@ -133,6 +134,31 @@ test('a member that fails every other time is unavailable only if it fails max_f
     clock.now += 100;
   }
   t.deepEqual(unavailable, [1]);
+});
+
+test('a member that a health check found unfit gets no request until the check says so, whatever becomes of those it has', (t) => {
+  const { upstream, clock } = upstreamOf([member(1, { maxFails: 2, failTimeout: 1000 }), member(2)]);
+  const peer = upstream.peer(1)!;
+  const figures = () => upstream.memory.tally.read(peer.offset, clock.now);
+  const picked = () => new Set(Array.from({ length: 4 }, () => upstream.pick()!.id));
+  upstream.free(claimed(upstream, 1), true);
+  clock.now += 1001;
+  claimed(upstream, 1);
+  claimed(upstream, 1);
+  const since = clock.now;
+  upstream.turnHealth(peer, Flag.UNHEALTHY, undefined);
+  clock.now += 5;
+  // One succeeds, which would make up for the failure, one fails.
+  upstream.free(peer, false);
+  upstream.free(peer, true);
+  t.like(figures(), { downstart: since, active: 0 });
+  t.deepEqual(picked(), new Set([2]));
+  t.false(upstream.claim(peer));
+  t.false(upstream.claimBound(peer));
+  clock.now += 5;
+  upstream.turnHealth(peer, 0, undefined);
+  t.like(figures(), { downstart: 0, downtime: 10 });
+  t.is(picked().size, 2);
 });
 
 /** The member of this id, with a request on it. */
