@@ -11,6 +11,8 @@ export interface ConnectionCounters {
   countAccepted(): void;
   countHandled(): void;
   countClosed(): void;
+  /** A connection, or datagrams, became a session of `stream`, or that has ended. */
+  countSession(change: 1 | -1): void;
   /** @param isReused the client has resumed a session of TLS */
   countHandshake(isReused: boolean): void;
   countFailedHandshake(): void;

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import test, { type ExecutionContext } from 'ava';
 import { rawBackend } from '../harness/backends.js';
-import { connectRaw, exchange, RawConnection } from '../harness/client.js';
+import { connectRaw, exchange, get, RawConnection } from '../harness/client.js';
 import { freePort } from '../harness/ports.js';
 import { shared, type Scope } from '../harness/scope.js';
 import { startSrv, type Srv } from '../harness/srv.js';
@@ -34,6 +34,7 @@ async function startSite(t: Scope): Promise<Site> {
     t,
     `events { }
     error_log logs/error.log info;
+    http { access_log off; server { listen 127.0.0.1:%%PORT_status%%; location / { stub_status; } } }
     stream {
       log_format session '$server_port $remote_addr $protocol $status $bytes_received/$bytes_sent [$upstream_addr] $upstream_bytes_sent/$upstream_bytes_received';
       access_log logs/access.log session;
@@ -96,6 +97,17 @@ async function throughEcho(t: ExecutionContext, port: number, length: number, pa
   await reading;
   t.is(sink.digest(), patternDigest(length));
 }
+
+test('a session is an active connection, and none that waits for a request', async (t) => {
+  const { srv } = await site();
+  const connection = await connectRaw(t, srv.port('echo'));
+  connection.send('a');
+  await connection.receive(/^a$/);
+  const { body } = await get(srv.port('status'), '/');
+  const [, active = 0, waiting = 0] = /^Active connections: (\d+) .*Waiting: (\d+)/s.exec(body) ?? [];
+  t.true(Number(active) > 1, body);
+  t.is(Number(waiting), 0, body);
+});
 
 test('much data arrives as it was sent, also at a slow reader', async (t) => {
   const { srv } = await site();

@@ -11,6 +11,7 @@ const enum Slot {
   Handshakes,
   HandshakesFailed,
   SessionReuses,
+  Sessions,
 }
 
 /** Workers that may share one memory of figures. */
@@ -37,7 +38,7 @@ export class Figures implements Statistics {
   /** Forgets the connections of a worker that is gone. */
   drop(lane: number): void {
     const first = lane * LANE_CELLS;
-    for (const slot of [Slot.Active, Slot.Reading, Slot.Writing]) this.#cells[first + slot] = 0;
+    for (const slot of [Slot.Active, Slot.Reading, Slot.Writing, Slot.Sessions]) this.#cells[first + slot] = 0;
   }
 
   countAccepted(): void {
@@ -49,6 +50,9 @@ export class Figures implements Statistics {
   }
   countClosed(): void {
     this.#add(Slot.Active, -1);
+  }
+  countSession(change: 1 | -1): void {
+    this.#add(Slot.Sessions, change);
   }
   countRequest(): void {
     this.#add(Slot.Requests, 1);
@@ -116,7 +120,8 @@ export class Figures implements Statistics {
     };
   }
   get waiting(): number {
-    return Math.max(this.active - this.reading - this.writing, 0);
+    // A session of `stream` is neither, and it is not idle.
+    return Math.max(this.active - this.reading - this.writing - this.#sum(Slot.Sessions), 0);
   }
 
   #add(slot: Slot, amount: number): void {

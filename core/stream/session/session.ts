@@ -61,6 +61,7 @@ export class Session implements StreamSession, Timed {
   ) {
     this.startTime = context.clock.now;
     this.generation = context.generations.enter();
+    context.figures.countSession(1);
     this.#client = client.facts;
   }
 
@@ -131,6 +132,7 @@ export class Session implements StreamSession, Timed {
     this.flow.finish(this);
     if (!this.isPassed) this.client.close();
     this.generation.leave();
+    this.context.figures.countSession(-1);
   }
 
   chooseServer(name: string): void {
