@@ -1,7 +1,7 @@
 import { template } from '../core/module/args.js';
 import { streamModule } from '../core/module/manifest.js';
 import { directive } from '../core/module/spec.js';
-import type { StreamHandlers, StreamScope, StreamSession } from '../core/module/stream.js';
+import { STREAM_OK, type StreamHandlers, type StreamScope, type StreamSession } from '../core/module/stream.js';
 
 const directives = {
   return: directive({
@@ -16,6 +16,13 @@ const directives = {
 @streamModule({ name: 'srv_stream_return_module', api: 1, directives })
 export class StreamReturn {
   compile({ conf: { return: text } }: StreamScope<typeof directives>): StreamHandlers | undefined {
-    return text && { content: (session) => session.send(text.of(session)) };
+    if (text === undefined) return undefined;
+    return {
+      content(session) {
+        const value = text.of(session);
+        // Over UDP an empty value would be an empty datagram.
+        return value === '' ? STREAM_OK : session.send(value);
+      },
+    };
   }
 }

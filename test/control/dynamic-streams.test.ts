@@ -19,12 +19,14 @@ import { sharedNode, startNode, upstreams, type Node, type NodeOptions } from '.
 const MODULES = ['srv_stream_dyn_upstream', 'srv_stream_dyn_server'];
 const OPTIONS: NodeOptions = {
   http: upstreams('demo', 'only_http'),
-  main: `${MODULES.map((name) => `load_module modules/${name}_module.so;`).join(' ')}
+  main: `${[...MODULES, 'srv_http_config'].map((name) => `load_module modules/${name}_module.so;`).join(' ')}
     stream {
       upstream static { zone static 64k; server 127.0.0.1:9; }
       server { listen 127.0.0.1:%%PORT_file%%; proxy_pass static; }
     }`,
-  controlMain: ['srv_http_transactions', ...MODULES].map((name) => `load_module modules/${name}_api_module.so;`).join(' '),
+  controlMain: ['srv_http_transactions', 'srv_http_config', 'srv_http_history', ...MODULES]
+    .map((name) => `load_module modules/${name}_api_module.so;`)
+    .join(' '),
   workers: 2,
 };
 const shared = sharedNode(OPTIONS);
@@ -274,18 +276,32 @@ test('one transaction makes an upstream and servers that pass to it; all or noth
   t.is(await (await datagramClient(t, port)).ask('x'), 'x');
 });
 
-test('servers and upstreams survive kill -9', async (t) => {
+test('changes survive kill -9, are shown as drift, taken back and saved', async (t) => {
   const member = await datagramBackend(t, echo);
   const port = await freePort(t);
   const node = await startNode(t, { ...OPTIONS, allowCrashes: true });
+  const addr_port = `127.0.0.1:${port} udp`;
   await done(node, 'POST', '/dyn_stream_ups', { upstream_name: 'kept', upstream_body: `zone kept 64k; server 127.0.0.1:${member.port}` });
-  await done(node, 'POST', '/stream_srv', { addr_port: `127.0.0.1:${port} udp`, server_body: 'proxy_pass kept' });
+  t.is((await node.call('POST', MEMBERS, { server: '127.0.0.1:7', down: true })).status, 201);
+  const { etag } = (await node.call('GET', '/history?limit=1')).headers;
+  await done(node, 'POST', '/stream_srv', { addr_port, server_body: 'proxy_pass kept' });
   node.srv.signal('SIGKILL');
   await node.srv.exited;
   await waitFor('its helpers to end', () => !node.srv.hasProcesses());
+
   const again = await startNode(t, { ...OPTIONS, prefix: node.srv.prefix });
   t.is(await (await datagramClient(t, port)).ask('x'), 'x');
-  t.like((await again.call('GET', '/dyn_stream_ups/kept')).json, { is_static: false });
+  const { diff } = (await again.call('GET', '/config/drift')).json as { diff: string[] };
+  t.true(diff.includes('+ server {') && diff.includes('+ upstream kept {') && diff.includes('+ server 127.0.0.1:7 down;'), diff.join('\n'));
+  const back = await again.call('POST', `/history/${String(etag).replaceAll('"', '')}/rollback`);
+  t.is(back.status, 200, back.body);
+  t.is(await refusal(again, 'PUT', '/stream_srv', { type: 'del', addr_port }), '404 ServerNotFound');
+  await done(again, 'POST', '/stream_srv', { addr_port, server_body: 'proxy_pass kept' });
+  const saved = await again.call('POST', '/config/save');
+  t.is(saved.status, 200, saved.body);
+  t.regex(again.srv.read('conf/srv.conf'), /stream \{[^]*server 127.0.0.1:7 down;[^]*upstream kept \{[^]*listen 127.0.0.1:\d+ udp;\n/);
+  t.deepEqual(((await again.call('GET', '/config/drift')).json as { diff: string[] }).diff, []);
+  t.is(await (await datagramClient(t, port)).ask('y'), 'y');
 });
 
 test('without a stream block there is nothing to list, and additions are refused', async (t) => {

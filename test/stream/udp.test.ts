@@ -62,6 +62,14 @@ function configuration(members: Readonly<Record<Member, DatagramBackend>>): stri
       ${server('unreachable', 'proxy_pass unreachable;')}
       ${server('bound', `proxy_bind 127.0.0.9; proxy_pass ${at('echo')};`)}
       ${server('paced', `proxy_download_rate 500; proxy_pass ${at('twice')};`)}
+      limit_conn_zone $binary_remote_addr zone=clients:64k;
+      map $protocol $chosen { UDP ${at('echo')}; default 127.0.0.1:9; }
+      ${server('return', 'return "$protocol $status $bytes_received";')}
+      ${server('nothing', 'return "";')}
+      ${server('denied', `deny all; proxy_pass ${at('echo')};`)}
+      ${server('passed', 'pass 127.0.0.1:9;')}
+      ${server('limited', `limit_conn clients 1; proxy_pass ${at('echo')};`)}
+      ${server('mapped', 'ssl_preread on; proxy_pass $chosen;')}
       ${server('variable', `proxy_responses 1; proxy_pass $server_addr:${members.echo.port};`)}
     }`;
 }
@@ -183,6 +191,40 @@ test('proxy_download_rate: datagrams wait, whole', async (t) => {
   // 202 bytes at 500 bytes a second.
   t.true(performance.now() - since > 350);
   t.deepEqual(one.received.map(String), [`1 ${text}`, `2 ${text}`]);
+});
+
+test('return: one datagram, and the session is over', async (t) => {
+  const { client, logged } = await site();
+  const one = await client('return');
+  t.is(await one.ask('abc'), 'UDP 000 3');
+  t.is(await one.ask('ab'), 'UDP 000 2');
+  t.truthy(await logged('return', '200 2 9 - -'));
+  const other = await client('nothing');
+  other.send('x');
+  t.truthy(await logged('nothing', '200 1 0 - -'));
+  t.is(other.received.length, 0);
+});
+
+test('what is decided for a session: access rules, limits, variables', async (t) => {
+  const { srv, client, logged } = await site();
+  const denied = await client('denied');
+  denied.send('x');
+  t.truthy(await logged('denied', '403 1 0 - -'));
+  t.truthy(await srv.waitForLog(/access forbidden by rule, udp client: 127.0.0.1, server: /));
+  const [first, second] = [await client('limited'), await client('limited')];
+  t.is(await first.ask('a'), 'a');
+  second.send('b');
+  t.truthy(await logged('limited', '503 1 0 - -'));
+  t.is(await first.ask('c'), 'c');
+  t.is(await (await client('mapped')).ask('d'), 'd');
+  t.is(denied.received.length + second.received.length, 0);
+});
+
+test('pass: datagrams cannot be passed', async (t) => {
+  const { srv, client, logged } = await site();
+  (await client('passed')).send('x');
+  t.truthy(await logged('passed', '500 1 0 - -'));
+  t.truthy(await srv.waitForLog(/cannot pass udp connection, udp client: /));
 });
 
 test('a target that is known with the session only: what comes meanwhile is not lost', async (t) => {
