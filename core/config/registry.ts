@@ -26,6 +26,7 @@ export class SpecRegistry {
   private readonly shipped = new Map<string, string>();
   private readonly identities = new WeakMap<Directive, string>();
   private readonly groups = new WeakMap<readonly Directive[], Groups>();
+  private readonly namesInBlocks = new WeakMap<Directive, string>();
 
   /**
    * Takes the directives of a loaded module.
@@ -68,7 +69,8 @@ export class SpecRegistry {
     if (known !== undefined) return known;
     const groups = new Map<string, number[]>();
     for (const directive of run) {
-      const name = nameOf(directive);
+      const name = this.namesInBlocks.get(directive) ?? nameOf(directive);
+      this.namesInBlocks.set(directive, name);
       const group = groups.get(name);
       if (group === undefined) groups.set(name, [directive.id]);
       else group.push(directive.id);

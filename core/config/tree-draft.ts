@@ -138,6 +138,14 @@ export class TreeDraft {
   }
 }
 
+/** Plain data as directives that can be asked for what is in their blocks, without a tree around them. */
+export function toDirectives(data: readonly DirectiveData[]): Directive[] {
+  return data.map(({ id, name, args, source, block, key }) => {
+    const children = block && ConfigBlock.of(toDirectives(block));
+    return { id, name, args, source, ...(children && { block: children }), ...(key !== undefined && { key }) };
+  });
+}
+
 /** True if both say the same under the same ids. Where it is written does not matter. */
 function sameContent(directive: Directive, data: DirectiveData): boolean {
   return directive.id === data.id && directive.key === data.key && sameHead(directive, data) && sameBlock(directive.block, data.block);

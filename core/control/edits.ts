@@ -1,13 +1,14 @@
 import { diffDirective } from '../config/diff.js';
 import type { SpecRegistry } from '../config/registry.js';
 import type { ConfigTree, DirectiveData, IdSource, TreeOperation } from '../config/tree.js';
+import { toDirectives } from '../config/tree-draft.js';
 import { ApiError } from '../module/control.js';
 import type { Edit } from '../module/services.js';
 import { blockContext, type ContextName } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
 import { addressIn, stepOf, type Addresses } from './address.js';
 import { assertChangeable, assertDynamic } from './assert-dynamic.js';
-import { editedDirective, toDirectives } from './parse-directive.js';
+import { editedDirective } from './parse-directive.js';
 
 /** An edit as operations on the tree. */
 export interface ResolvedEdit {

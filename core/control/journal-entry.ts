@@ -152,7 +152,7 @@ export class JournalEntry {
     const address = this.#before.of(old.id);
     const known = this.store.overlay.get(address);
     const text = exactDirective(now);
-    const wasChanged = this.#forgetBelow(address);
+    const wasChanged = this.#forgetBelow(old, address);
     const was = known === undefined ? textOfFile(old, wasChanged) : known.was;
     if (text === was) this.store.overlay.delete(address);
     else {
@@ -178,7 +178,7 @@ export class JournalEntry {
     const text = exactDirective(old);
     const next = this.#nextStep(old);
     this.#keepPlaces(old, address);
-    const wasChanged = this.#forgetBelow(address);
+    const wasChanged = this.#forgetBelow(old, address);
     if (known?.op === 'add' && !this.#isCountedOn(old, known)) this.#forgetAddition(known);
     else {
       const was = known === undefined ? textOfFile(old, wasChanged) : known.was;
@@ -237,8 +237,8 @@ export class JournalEntry {
   }
 
   /** @returns whether the journal had anything to say there */
-  #forgetBelow(address: string): boolean {
-    return this.store.overlay.deleteBetween(...below(address));
+  #forgetBelow({ block }: Directive, address: string): boolean {
+    return block !== undefined && this.store.overlay.deleteBetween(...below(address));
   }
 
   /** Whether a state file holds it: the store has it among the lines of its block then, with all others of the file. */

@@ -1,8 +1,8 @@
 import { ErrorCollector } from '../config/error-collector.js';
 import { ConfigError, ConfigErrors } from '../config/errors.js';
 import { parseText } from '../config/parser.js';
-import { ConfigTree, type DirectiveData, type IdSource } from '../config/tree.js';
-import type { Directive, NewDirective, SentText, Source } from '../module/tree.js';
+import type { DirectiveData, IdSource } from '../config/tree.js';
+import type { NewDirective, SentText, Source } from '../module/tree.js';
 
 /** What errors call text that came through the API; the JSON pointer of its field may follow. */
 export const API_TEXT = '(api)';
@@ -81,9 +81,4 @@ export interface CallPlace {
   readonly column?: number;
   /** Of text of an earlier call: `http / server / location /x`. */
   readonly place?: string;
-}
-
-/** Plain data as directives that can be asked for what is in their blocks. */
-export function toDirectives(data: readonly DirectiveData[]): Directive[] {
-  return [...ConfigTree.fromData(data).root];
 }

@@ -1,6 +1,7 @@
 /** The way back to an earlier version: what transactions wrote into the history, turned around. */
 import { diffDirective } from '../config/diff.js';
 import { ROOT_ID, type ConfigTree, type DirectiveData } from '../config/tree.js';
+import { toDirectives } from '../config/tree-draft.js';
 import { ApiError } from '../module/control.js';
 import { exactDirective } from '../module/print.js';
 import type { ContextName } from '../module/spec.js';
@@ -9,7 +10,7 @@ import { Addresses, readable, ROOT_ADDRESS, stepsIn, addressOf } from './address
 import { keyedOperation, withKeys, type EditSurroundings, type ResolvedEdit } from './edits.js';
 import type { AddressChange } from './journal-entry.js';
 import { lineChanges, orderedLines, textOf, type NotedLine } from './ordered-lines.js';
-import { parseDirective, toDirectives } from './parse-directive.js';
+import { parseDirective } from './parse-directive.js';
 
 export interface RollbackSurroundings extends EditSurroundings {
   /** Whether the journal says that what the file has at an address was removed. */

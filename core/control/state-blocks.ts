@@ -3,12 +3,13 @@ import { ConfigErrors, configErrorsOf, errorAt, type ConfigError } from '../conf
 import { parseText } from '../config/parser.js';
 import { exactDirective } from '../module/print.js';
 import { validate } from '../config/validate.js';
+import { toDirectives } from '../config/tree-draft.js';
 import type { ContextName } from '../module/spec.js';
 import type { Directive } from '../module/tree.js';
 import { readable } from './address.js';
 import type { Draft } from './draft.js';
 import { keyRows } from './lasting-keys.js';
-import { parseDirective, toDirectives } from './parse-directive.js';
+import { parseDirective } from './parse-directive.js';
 import { pendingRow, StateBlock } from './state-block.js';
 import { readStateFile, type StateFileContent } from './state-file-content.js';
 import { joinLines, versionOf, type JoinedLine, type StateFileInput } from './state-file-join.js';

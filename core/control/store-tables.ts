@@ -39,6 +39,8 @@ export class OverlayTable {
   readonly #inFrontOf: StatementSync;
   /** Addresses that something was put in front of, and perhaps some that have nothing in front of them any more. */
   #siblings: Set<string> | undefined = undefined;
+  /** Addresses of all rows: most of those that are asked for have none. */
+  #addresses: Set<string> | undefined = undefined;
   readonly #delete: StatementSync;
   readonly #deleteBelow: StatementSync;
   readonly #lastSeq: StatementSync;
@@ -50,7 +52,7 @@ export class OverlayTable {
     this.#get = database.prepare(`SELECT ${OVERLAY_COLUMNS.join(', ')} FROM overlay WHERE address = ?`);
     this.#inFrontOf = database.prepare(`SELECT ${OVERLAY_COLUMNS.join(', ')} FROM overlay WHERE sibling = ? ORDER BY seq`);
     this.#delete = database.prepare('DELETE FROM overlay WHERE address = ?');
-    this.#deleteBelow = database.prepare('DELETE FROM overlay WHERE address > ? AND address < ?');
+    this.#deleteBelow = database.prepare('DELETE FROM overlay WHERE address > ? AND address < ? RETURNING address');
   }
 
   /** All rows, in the order of the changes. */
@@ -59,6 +61,8 @@ export class OverlayTable {
   }
 
   get(address: string): OverlayRow | undefined {
+    this.#addresses ??= new Set(this.all().map((row) => row.address));
+    if (!this.#addresses.has(address)) return undefined;
     const found = this.#get.get(address) as unknown as StoredOverlayRow | undefined;
     return found && overlayRow(found);
   }
@@ -72,11 +76,18 @@ export class OverlayTable {
 
   put({ address, op, parent, text, was, key, seq, sibling, previous }: OverlayRow): void {
     if (sibling !== undefined) this.#siblings?.add(sibling);
+    this.#addresses?.add(address);
     this.table.put(address, op, parent, text, was ?? null, key ?? null, seq, sibling ?? null, previous ?? null);
   }
 
   delete(address: string): void {
     this.#delete.run(address);
+    this.#addresses?.delete(address);
+  }
+
+  /** What was written is not there: a transaction has failed. */
+  reread(): void {
+    this.#siblings = this.#addresses = undefined;
   }
 
   /** The place of the latest change in the order of all; 0: there is none. */
@@ -86,7 +97,9 @@ export class OverlayTable {
 
   /** @returns whether there were any */
   deleteBetween(from: string, to: string): boolean {
-    return Number(this.#deleteBelow.run(from, to).changes) > 0;
+    const deleted = this.#deleteBelow.all(from, to) as unknown as readonly Pick<OverlayRow, 'address'>[];
+    for (const { address } of deleted) this.#addresses?.delete(address);
+    return deleted.length > 0;
   }
 }
 

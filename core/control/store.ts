@@ -148,6 +148,7 @@ export class Store {
     } catch (error) {
       // A failed COMMIT (disk full) may have rolled back by itself.
       if (database.isTransaction) database.exec('ROLLBACK');
+      this.#tables.overlay.reread();
       throw error;
     }
   }

@@ -96,9 +96,9 @@ export class Instance {
     return this.#settings;
   }
 
-  /** Makes a call of a module's code in the main thread, and ends it when it takes too long. */
+  /** Makes a call of a module's code in the main thread, and ends it when it takes too long. Each limit costs a thread that watches the time. */
   get limited(): LimitedCall {
-    return this.#callLimit.run;
+    return this.#inForce?.modules.areShipped === true ? (call) => call() : this.#callLimit.run;
   }
 
   /** The modules in force. Only after the first commit. */

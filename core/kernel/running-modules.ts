@@ -102,6 +102,11 @@ export class RunningModules implements Iterable<RunningModule> {
     return engine === 'stream' ? this.streamArgs : this.args;
   }
 
+  /** All of them come with srv. */
+  get areShipped(): boolean {
+    return this.#modules.every(({ isShipped }) => isShipped);
+  }
+
   [Symbol.iterator](): Iterator<RunningModule> {
     return this.#modules[Symbol.iterator]();
   }
