@@ -56,10 +56,11 @@ export class Directory {
   }
 
   #entry(name: string): number {
-    const { u32, buffer } = this.zone;
+    const { u32, buffer, start } = this.zone;
     const text = Buffer.from(name);
     for (let entry = u32[Word.directory]!; entry !== 0; entry = u32[wordOf(entry) + NEXT]!) {
-      if (u32[wordOf(entry) + LENGTH] === text.length && text.equals(Buffer.from(buffer, entry + NAME * 4, text.length))) return entry;
+      if (u32[wordOf(entry) + LENGTH] === text.length && text.equals(Buffer.from(buffer, start + entry + NAME * 4, text.length)))
+        return entry;
     }
     return 0;
   }

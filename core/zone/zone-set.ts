@@ -1,4 +1,5 @@
 import { Zone } from './zone.js';
+import { ZoneArena } from './zone-arena.js';
 
 /** The memory of a zone on its way from the master to another thread. */
 export interface ZoneShare {
@@ -8,6 +9,9 @@ export interface ZoneShare {
   readonly use: string;
   readonly identity: string;
   readonly buffer: SharedArrayBuffer;
+  /** Where in the buffer it lies. */
+  readonly start: number;
+  readonly size: number;
 }
 
 /** Where the zones of a thread come from: made here (master), taken over from the master (worker), private memory (a check of the configuration). */
@@ -31,6 +35,7 @@ export class ZoneSet {
   /** All from one id on, in the order of their ids. */
   #recent: { from: number; readonly entries: Entry[] } = { from: 1, entries: [] };
   #last = 0;
+  readonly #arena = new ZoneArena();
 
   constructor(private readonly source: ZoneSource) {}
 
@@ -45,7 +50,7 @@ export class ZoneSet {
     const known = this.#entries.get(keyOf(name, size, use, identity));
     if (known === undefined && this.source === 'adopt')
       throw new Error(`shared memory zone "${name}" has not been shared with this thread`);
-    const entry = known ?? this.#add(++this.#last, Zone.create(name, size, { shared: this.source === 'create' }), use, identity);
+    const entry = known ?? this.#add(++this.#last, this.#create(name, size, use), use, identity);
     entry.users++;
     return entry.zone;
   }
@@ -64,17 +69,18 @@ export class ZoneSet {
     if (after === this.#last) return [];
     const shares: ZoneShare[] = [];
     for (const { id, zone, use, identity } of after + 1 < this.#recent.from ? this.#entries.values() : this.#recent.entries)
-      if (id > after && zone.buffer instanceof SharedArrayBuffer) shares.push({ id, name: zone.name, use, identity, buffer: zone.buffer });
+      if (id > after && zone.buffer instanceof SharedArrayBuffer)
+        shares.push({ id, name: zone.name, use, identity, buffer: zone.buffer, start: zone.start, size: zone.size });
     return shares;
   }
 
   /** Takes over what the master shared. Zones it has already stay as they are. */
   adopt(shares: readonly ZoneShare[]): void {
-    for (const { id, name, use, identity, buffer } of shares) {
-      const known = this.#entries.get(keyOf(name, buffer.byteLength, use, identity));
+    for (const { id, name, use, identity, buffer, start, size } of shares) {
+      const known = this.#entries.get(keyOf(name, size, use, identity));
       if (known?.id === id) continue;
       if (known !== undefined) this.#remove(known);
-      this.#add(id, Zone.attach(name, buffer), use, identity);
+      this.#add(id, Zone.attach(name, buffer, start, size), use, identity);
       this.#last = Math.max(this.#last, id);
     }
   }
@@ -92,6 +98,11 @@ export class ZoneSet {
   /** Frees the locks that a thread held when it died. Master only. */
   releaseOf(threadId: number): void {
     for (const { zone } of this.#entries.values()) zone.releaseOf(threadId);
+  }
+
+  /** There may be thousands of upstreams. */
+  #create(name: string, size: number, use: string): Zone {
+    return Zone.create(name, size, { shared: this.source === 'create', ...(use === 'upstream' && { arena: this.#arena }) });
   }
 
   #add(id: number, zone: Zone, use: string, identity: string): Entry {

@@ -1,5 +1,6 @@
 import { Lock } from './lock.js';
 import { Slab } from './slab.js';
+import type { ZoneArena } from './zone-arena.js';
 import { Directory } from './directory.js';
 import { HEADER_BYTES, MAGIC, MAX_SIZE, VERSION, Word } from './zone-layout.js';
 
@@ -8,6 +9,8 @@ export interface ZoneOptions {
   readonly shared?: boolean;
   /** For memory of one thread: it doubles when it is full. */
   readonly growable?: boolean;
+  /** Where small shared memory comes from. */
+  readonly arena?: ZoneArena;
 }
 
 /**
@@ -30,13 +33,18 @@ export class Zone {
   readonly shared: boolean;
   readonly #growable: boolean;
   readonly #lock: Lock;
+  #size: number;
 
   private constructor(
     readonly name: string,
     buffer: ArrayBufferLike,
     growable: boolean,
+    /** Where in the buffer it begins. */
+    readonly start = 0,
+    size = buffer.byteLength,
   ) {
     this.buffer = buffer;
+    this.#size = size;
     this.shared = buffer instanceof SharedArrayBuffer;
     this.#growable = growable;
     this.#view();
@@ -46,10 +54,12 @@ export class Zone {
   }
 
   /** New memory of `size` bytes (rounded down to a multiple of 8). The system provides it when it is first touched. @throws RangeError from 2 GB on */
-  static create(name: string, size: number, { shared = true, growable = false }: ZoneOptions = {}): Zone {
+  static create(name: string, size: number, { shared = true, growable = false, arena }: ZoneOptions = {}): Zone {
     if (size > MAX_SIZE) throw new RangeError(`zone "${name}" is too large`);
     const whole = Math.max(size - (size % 8), HEADER_BYTES + 64);
-    const zone = new Zone(name, shared ? new SharedArrayBuffer(whole) : new ArrayBuffer(whole), growable && !shared);
+    const place = shared ? arena?.take(whole) : undefined;
+    const buffer = place?.buffer ?? (shared ? new SharedArrayBuffer(whole) : new ArrayBuffer(whole));
+    const zone = new Zone(name, buffer, growable && !shared, place?.start, whole);
     zone.u32[Word.magic] = MAGIC;
     zone.u32[Word.version] = VERSION;
     zone.u32[Word.size] = whole;
@@ -58,14 +68,14 @@ export class Zone {
   }
 
   /** The zone of memory that another thread created. @throws Error if it is none, or of another version. */
-  static attach(name: string, buffer: SharedArrayBuffer): Zone {
-    const zone = new Zone(name, buffer, false);
+  static attach(name: string, buffer: SharedArrayBuffer, start?: number, size?: number): Zone {
+    const zone = new Zone(name, buffer, false, start, size);
     if (zone.u32[Word.magic] !== MAGIC || zone.u32[Word.version] !== VERSION) throw new Error(`not the memory of a zone: "${name}"`);
     return zone;
   }
 
   get size(): number {
-    return this.buffer.byteLength;
+    return this.#size;
   }
 
   /** Counts the times a thread died inside the lock. Whoever keeps a structure in the zone compares it after {@link enter} and repairs its own. */
@@ -95,6 +105,7 @@ export class Zone {
     const larger = new ArrayBuffer(size - (size % 8));
     new Uint8Array(larger).set(this.bytes);
     this.buffer = larger;
+    this.#size = larger.byteLength;
     this.#view();
     this.u32[Word.size] = larger.byteLength;
     this.slab.extend(before);
@@ -102,11 +113,13 @@ export class Zone {
   }
 
   #view(): void {
-    this.i32 = new Int32Array(this.buffer);
-    this.u16 = new Uint16Array(this.buffer);
-    this.u32 = new Uint32Array(this.buffer);
-    this.f64 = new Float64Array(this.buffer);
-    this.bytes = new Uint8Array(this.buffer);
+    const { buffer, start } = this;
+    const size = this.#size;
+    this.i32 = new Int32Array(buffer, start, size >>> 2);
+    this.u16 = new Uint16Array(buffer, start, size >>> 1);
+    this.u32 = new Uint32Array(buffer, start, size >>> 2);
+    this.f64 = new Float64Array(buffer, start, size >>> 3);
+    this.bytes = new Uint8Array(buffer, start, size);
   }
 
   #recover(): void {

@@ -25,6 +25,21 @@ test('an added member is in force in all workers, and nothing else changes', asy
   t.is(node.master.get('shop')?.size, 2);
 });
 
+function upstreams(from: number, to: number): string {
+  return Array.from({ length: to - from }, (_, n) => `upstream u${from + n} { zone u${from + n} 32k; server 10.0.${from + n}.1; }`).join(
+    ' ',
+  );
+}
+
+test('upstreams with small zones of their own keep out of each other, whatever comes and goes', async (t) => {
+  const node = new TestNode();
+  await node.load(`http { ${upstreams(0, 60)} }`);
+  await node.load(`http { ${upstreams(30, 90)} }`);
+  await node.join();
+  for (let at = 30; at < 90; at++)
+    for (const worker of [0, 1, 2]) t.deepEqual(choices(node.upstream(`u${at}`, worker), 2), [`10.0.${at}.1:80`, `10.0.${at}.1:80`]);
+});
+
 test('a prepared member gets nothing before the commit, and leaves nothing after an abort', async (t) => {
   const node = new TestNode();
   await node.load(shop('server 10.0.0.1;'));
