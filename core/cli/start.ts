@@ -3,6 +3,7 @@ import type { Parsed } from '../config/parser.js';
 import { IdSource } from '../config/tree.js';
 import { exitProcess } from '../kernel/process-exit.js';
 import { readConfiguration } from '../kernel/read-configuration.js';
+import { releaseAfterStart } from '../kernel/release-memory.js';
 import { Master } from '../master/master.js';
 import { obeySignals } from '../master/signals.js';
 import { MIN_WORKERS } from '../upstream/layout.js';
@@ -76,6 +77,8 @@ async function serve({ paths, options, installation, console }: Command, parsed:
     exit(1);
   }
   surviveErrors(log);
+  // What the start has held on to is gone by now; helpers are still starting.
+  releaseAfterStart();
   // A script that starts the server in the background may call the API in its next line.
   const helpers = await helpersStarted(master, console);
   if (daemon) process.send?.({ ready: true }, () => process.disconnect?.());

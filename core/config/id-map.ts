@@ -10,11 +10,10 @@ class Node {
   ) {}
 }
 
+const NO_VALUES: readonly unknown[] = Array.from({ length: WIDTH }, () => undefined);
+
 function emptyNode(owner: object): Node {
-  return new Node(
-    owner,
-    Array.from({ length: WIDTH }, () => undefined),
-  );
+  return new Node(owner, NO_VALUES.slice());
 }
 
 /** Place of an id in a node whose slots stand for `span` ids each. Arithmetic, because ids grow beyond 32 bits in a server that lives long. */

@@ -86,7 +86,8 @@ export class TextParser {
       const statement = this.lexer.next();
       this.ended = undefined;
       if (statement.end === '}' || statement.end === 'eof') return statement;
-      const [name, ...args] = statement.words;
+      const [name] = statement.words;
+      const args = statement.words.slice(1);
       if (name === undefined) this.block(statement, depth);
       else if (name.text === 'include') this.include(name, args, statement, depth, into);
       else into.push(this.directive(name, args, statement, depth));

@@ -20,6 +20,7 @@ interface Tables {
 }
 
 const QUOTES = [undefined, '"', "'"] as const;
+const NO_WORDS: readonly Word[] = [];
 /** In the place of a key, or of the number of directives in a block. */
 const NONE = -1;
 const FIRST_LENGTH = 1 << 16;
@@ -133,8 +134,8 @@ class Decoder {
     const source = this.#source();
     const key = this.#next();
     const count = this.#next();
-    const args: Word[] = [];
-    for (let at = 0; at < count; at++) args.push(this.#word());
+    // An array that grows has room for 16 more.
+    const args = count === 0 ? NO_WORDS : Array.from({ length: count }, () => this.#word());
     const block = this.#numbers[this.#at] === NONE ? undefined : this.block();
     if (block === undefined) this.#at++;
     return { id, name, args, source, ...(block && { block }), ...(key !== NONE && { key }) };
@@ -156,7 +157,10 @@ class Decoder {
     return quote === undefined ? { text, line, column } : { text, quote, line, column };
   }
 
+  /** A whole number as V8 keeps it in an object itself: others are objects of their own. */
   #next(): number {
-    return this.#numbers[this.#at++] ?? NONE;
+    const number = this.#numbers[this.#at++] ?? NONE;
+    const small = number | 0;
+    return small === number ? small : number;
   }
 }

@@ -117,9 +117,11 @@ export class TreeDraft {
   private build(data: DirectiveData): Directive {
     const known = this.before.get(data.id)?.directive;
     if (known !== undefined && sameContent(known, data)) return known;
-    const { id, name, args, source, block, key } = data;
-    const children = block && ConfigBlock.of(block.map((child) => this.build(child)));
-    return { id, name, args, source, ...(children && { block: children }), ...(key !== undefined && { key }) };
+    // Without a block, data is a directive as it is: neither ever changes.
+    if (isLeaf(data)) return data;
+    const { id, name, args, source, block = [], key } = data;
+    const children = ConfigBlock.of(block.map((child) => this.build(child)));
+    return { id, name, args, source, block: children, ...(key !== undefined && { key }) };
   }
 
   private enter(directive: Directive, parent: number, chunk: number): void {
@@ -137,6 +139,8 @@ export class TreeDraft {
     for (const child of directive.block ?? []) this.leave(child);
   }
 }
+
+const isLeaf = (data: DirectiveData): data is DirectiveData & { readonly block?: undefined } => data.block === undefined;
 
 /** Plain data as directives that can be asked for what is in their blocks, without a tree around them. */
 export function toDirectives(data: readonly DirectiveData[]): Directive[] {

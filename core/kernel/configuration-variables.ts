@@ -29,7 +29,7 @@ export function beginVariables(
   isNew: boolean,
 ): readonly Mention[] {
   const { removed, added } = isNew
-    ? { removed: undefined, added: [...mentionsIn(after.root, 'main', registry)] }
+    ? { removed: undefined, added: mentionsIn(after.root, 'main', registry) }
     : mentionsOf(before, after, operations, registry);
   const errors = reservedNames(added, (name, engine) => variables.of(engine).mayDefine(name));
   if (errors.length > 0) throw new ConfigErrors(errors);
@@ -43,7 +43,7 @@ export async function withVariablesOf<T>(
   { registry, variables }: RunningModules,
   step: (reserved: ReturnType<typeof reservedNames>) => Promise<T>,
 ): Promise<T> {
-  const mentions = [...mentionsIn(directives, 'main', registry)];
+  const mentions = mentionsIn(directives, 'main', registry);
   variables.begin(undefined, mentions);
   try {
     return await step(reservedNames(mentions, (name, engine) => variables.of(engine).mayDefine(name)));

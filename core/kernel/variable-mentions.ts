@@ -21,19 +21,25 @@ const USE = /\$(?:\{(\w+)\}|([A-Za-z_]\w*))/g;
 const NONE: readonly string[] = [];
 
 /** What directives have to do with variables, without those that have nothing to do with any. */
-export function* mentionsIn(
+export function mentionsIn(directives: Iterable<Mentioning>, context: ContextName | undefined, registry: SpecRegistry): Mention[] {
+  const mentions: Mention[] = [];
+  addMentions(mentions, directives, context, registry);
+  return mentions;
+}
+
+function addMentions(
+  mentions: Mention[],
   directives: Iterable<Mentioning>,
   context: ContextName | undefined,
   registry: SpecRegistry,
-): Generator<Mention> {
+): void {
   for (const directive of directives) {
     const known = context === undefined ? undefined : registry.find(context, directive.name);
     const inner = known && blockContext(known.spec);
     const defines = known?.spec.defines === undefined ? NONE : [...known.spec.defines(directive as Directive)];
-    const uses = usesOf(directive);
-    if (inner === 'entries') for (const entry of directive.block ?? []) uses.push(...usesOf(entry), ...usesIn(entry.name));
+    const uses = inner === 'entries' ? usesWithEntries(directive) : usesOf(directive);
     if (defines.length > 0 || uses.length > 0)
-      yield {
+      mentions.push({
         id: directive.id,
         defines,
         uses,
@@ -41,8 +47,8 @@ export function* mentionsIn(
         module: known?.module,
         engine: engineOf(context ?? 'main'),
         assigns: known?.spec.assigns === true,
-      };
-    if (directive.block !== undefined && inner !== 'entries') yield* mentionsIn(directive.block, inner, registry);
+      });
+    if (directive.block !== undefined && inner !== 'entries') addMentions(mentions, directive.block, inner, registry);
   }
 }
 
@@ -53,7 +59,7 @@ export function mentionsOf(
   operations: readonly TreeOperation[],
   registry: SpecRegistry,
 ): { readonly removed: Iterable<Mention> | undefined; readonly added: readonly Mention[] } {
-  if (operations.some(({ op }) => op === 'root')) return { removed: undefined, added: [...mentionsIn(after.root, 'main', registry)] };
+  if (operations.some(({ op }) => op === 'root')) return { removed: undefined, added: mentionsIn(after.root, 'main', registry) };
   const gone = new Set<number>();
   const come = new Set<number>();
   for (const operation of operations) {
@@ -100,10 +106,14 @@ export function reservedNames(mentions: Iterable<Mention>, mayDefine: (name: str
   return errors;
 }
 
-function usesOf({ args }: Mentioning): string[] {
-  const uses: string[] = [];
-  for (const { text } of args) if (text.includes('$')) uses.push(...usesIn(text));
-  return uses;
+function usesWithEntries(directive: Mentioning): readonly string[] {
+  const entries = Array.from(directive.block ?? []).flatMap((entry) => [...usesOf(entry), ...usesIn(entry.name)]);
+  return [...usesOf(directive), ...entries];
+}
+
+function usesOf({ args }: Mentioning): readonly string[] {
+  for (const { text } of args) if (text.includes('$')) return args.flatMap((word) => usesIn(word.text));
+  return NONE;
 }
 
 function usesIn(text: string): string[] {

@@ -6,6 +6,7 @@ import type { Prepared } from '../kernel/follower.js';
 import { findInstallation } from '../kernel/installation.js';
 import { Instance } from '../kernel/instance.js';
 import { moduleCode } from '../kernel/module-code.js';
+import { releaseAfterStart } from '../kernel/release-memory.js';
 import type { ErrorLog } from '../log/error-log.js';
 import type { AppendedLogFiles } from '../log/log-files.js';
 import { ZoneSet } from '../zone/zone-set.js';
@@ -91,6 +92,7 @@ export class WorkerThread {
   /** Changes go on while the modules start; sockets are opened in a turn of their own. */
   async #serve(): Promise<void> {
     await this.#instance.start();
+    releaseAfterStart();
     const opened = this.#turn.then(() => (this.#leaving ? undefined : this.#assembly.open()));
     this.#turn = opened.catch(() => undefined);
     await opened;
