@@ -98,14 +98,19 @@ async function measured<T>(pid: number, step: () => Promise<T>): Promise<{ reado
   return { result, cpu: runTime(pid) - before };
 }
 
-/** Makes changes at the rate; where all callers still wait for a response, the next change is late, and takes as much longer. */
+/**
+ * Makes changes at the rate; where all callers still wait for a response, the next change is late, and takes as much longer. What cannot be
+ * sent in time is left out.
+ */
 async function changesFor(callers: readonly Caller[], seconds: number): Promise<Changes> {
   const milliseconds: number[] = [];
   const failures: string[] = [];
   const start = performance.now();
+  const end = start + seconds * 1000;
   const due = Array.from({ length: Math.round(RATE * seconds) }, (_, at) => start + (at * 1000) / RATE).values();
   const work = async (caller: Caller): Promise<void> => {
     for (const moment of due) {
+      if (performance.now() > end) return;
       const early = moment - performance.now();
       if (early > 0) await (early > 1 ? delay(early) : immediate());
       const failure = await caller.change();
