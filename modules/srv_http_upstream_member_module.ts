@@ -20,7 +20,7 @@ import type { MemberView } from './srv_http_upstream_member_module/member-view.j
 
 const directives = {
   state: directive({
-    in: ['upstream'],
+    in: ['upstream', 'stream upstream'],
     args: path(),
     holds: 'server',
     doc: 'File that keeps the members of the upstream, as `server` lines.',

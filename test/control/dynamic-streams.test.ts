@@ -1,6 +1,8 @@
 import { connect } from 'node:net';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import test from 'ava';
 import { ConfigTree } from '../../core/config/tree.js';
 import { ServerChanges } from '../../core/module/server-changes.js';
@@ -9,6 +11,8 @@ import type { StreamServers, StreamUpstreams } from '../../core/module/stream-se
 import type { Block } from '../../core/module/tree.js';
 import { UpstreamChanges } from '../../core/module/upstream-changes.js';
 import { rawBackend } from '../harness/backends.js';
+import { selfSigned } from '../harness/certificate.js';
+import { connectRawTls } from '../harness/client.js';
 import { datagramBackend, datagramClient, echo } from '../harness/datagrams.js';
 import { freePort } from '../harness/ports.js';
 import type { Scope } from '../harness/scope.js';
@@ -22,6 +26,7 @@ const OPTIONS: NodeOptions = {
   main: `${[...MODULES, 'srv_http_config'].map((name) => `load_module modules/${name}_module.so;`).join(' ')}
     stream {
       upstream static { zone static 64k; server 127.0.0.1:9; }
+      upstream stated { zone stated 64k; state data/stated.state; }
       server { listen 127.0.0.1:%%PORT_file%%; proxy_pass static; }
     }`,
   controlMain: ['srv_http_transactions', 'srv_http_config', 'srv_http_history', ...MODULES]
@@ -119,7 +124,7 @@ test('an upstream of stream: read, changed and kept apart from that of http with
   t.is((await node.call('PATCH', '/dyn_stream_ups/demo', change, { 'If-Match': '"0"' })).status, 412);
   t.is((await node.call('PATCH', '/dyn_stream_ups/demo', change, { 'If-Match': String(headers['etag']) })).status, 200);
   t.like((await node.call('GET', '/dyn_stream_ups/demo')).json, { algorithm: 'hash $remote_addr' });
-  t.is(((await node.call('GET', '/dyn_stream_ups')).json as unknown[]).length, 2);
+  t.is(((await node.call('GET', '/dyn_stream_ups')).json as unknown[]).length, 3);
   t.is((await node.members()).length, 2);
   const port = await freePort(t);
   await done(node, 'POST', '/stream_srv', { addr_port: `127.0.0.1:${port}`, server_body: 'proxy_pass demo' });
@@ -127,6 +132,29 @@ test('an upstream of stream: read, changed and kept apart from that of http with
   await done(node, 'PUT', '/stream_srv', { type: 'del', addr_port: `127.0.0.1:${port}` });
   await done(node, 'PUT', '/dyn_stream_ups', { type: 'del', upstream_name: 'demo' });
   t.is((await node.call('GET', '/dyn_stream_ups/demo')).status, 404);
+});
+
+test('servers with TLS: chosen by the name that the client asks for', async (t) => {
+  const { cert, key } = selfSigned('localhost');
+  const node = await shared();
+  for (const [name, text] of [
+    ['c.pem', cert],
+    ['k.pem', key],
+  ] as const)
+    writeFileSync(join(node.srv.prefix, 'conf', name), text);
+  const place = { addr_port: `127.0.0.1:${await freePort(t)}`, listen_option: 'ssl' };
+  const body = 'ssl_certificate c.pem; ssl_certificate_key k.pem; return';
+  await done(node, 'POST', '/stream_srv', { ...place, server_name: 'a.org', server_body: `${body} "a"` });
+  await done(node, 'POST', '/stream_srv', { ...place, server_name: 'b.org', server_body: `${body} "b"` });
+  const port = Number(place.addr_port.split(':')[1]);
+  for (const [servername, text] of [
+    ['a.org', 'a'],
+    ['b.org', 'b'],
+    ['c.org', 'a'],
+  ] as const) {
+    const client = await connectRawTls(t, port, { rejectUnauthorized: false, servername });
+    t.truthy(await client.receive(new RegExp(`^${text}$`)), servername);
+  }
 });
 
 for (const [what, method, path, body, expected] of [
@@ -147,7 +175,7 @@ for (const [what, method, path, body, expected] of [
   ['a directive of http', 'POST', '/dyn_stream_ups', { upstream_name: 'x', upstream_body: 'zone x 64k; keepalive 4' }, '400 ConfigError'],
   ['an upstream that is there', 'POST', '/dyn_stream_ups', { upstream_name: 'static', upstream_body: 'zone x 64k' }, '409 EntryExists'],
   ['one of the file', 'PUT', '/dyn_stream_ups', { type: 'del', upstream_name: 'static' }, '409 UpstreamStatic'],
-  ['one of http', 'PUT', '/dyn_stream_ups', { type: 'del', upstream_name: 'demo' }, '404 UpstreamNotFound'],
+  ['one of http', 'PUT', '/dyn_stream_ups', { type: 'del', upstream_name: 'only_http' }, '404 UpstreamNotFound'],
   ['a server without content', 'POST', '/stream_srv', { addr_port: '127.0.0.1:1', server_body: '' }, '400 ConfigError'],
   ['a server with a location', 'POST', '/stream_srv', { addr_port: '127.0.0.1:1', server_body: 'location / { }' }, '400 ConfigError'],
   ['an address without a port', 'POST', '/stream_srv', { addr_port: '127.0.0.1', server_body: 'proxy_pass static' }, '400 InvalidField'],
@@ -283,6 +311,9 @@ test('changes survive kill -9, are shown as drift, taken back and saved', async 
   const addr_port = `127.0.0.1:${port} udp`;
   await done(node, 'POST', '/dyn_stream_ups', { upstream_name: 'kept', upstream_body: `zone kept 64k; server 127.0.0.1:${member.port}` });
   t.is((await node.call('POST', MEMBERS, { server: '127.0.0.1:7', down: true })).status, 201);
+  const stated = MEMBERS.replace('static', 'stated');
+  t.is((await node.call('POST', stated, { server: '127.0.0.1:8', weight: 3 })).status, 201);
+  await node.srv.waitForLog(/^server 127\.0\.0\.1:8 weight=3;$/m, 'data/stated.state');
   const { etag } = (await node.call('GET', '/history?limit=1')).headers;
   await done(node, 'POST', '/stream_srv', { addr_port, server_body: 'proxy_pass kept' });
   node.srv.signal('SIGKILL');
@@ -291,6 +322,7 @@ test('changes survive kill -9, are shown as drift, taken back and saved', async 
 
   const again = await startNode(t, { ...OPTIONS, prefix: node.srv.prefix });
   t.is(await (await datagramClient(t, port)).ask('x'), 'x');
+  t.like((await again.call('GET', stated)).json, [{ id: 0, server: '127.0.0.1:8', weight: 3 }]);
   const { diff } = (await again.call('GET', '/config/drift')).json as { diff: string[] };
   t.true(diff.includes('+ server {') && diff.includes('+ upstream kept {') && diff.includes('+ server 127.0.0.1:7 down;'), diff.join('\n'));
   const back = await again.call('POST', `/history/${String(etag).replaceAll('"', '')}/rollback`);
