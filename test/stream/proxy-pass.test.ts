@@ -29,6 +29,7 @@ async function startSite(t: Scope): Promise<Site> {
     socket.on('data', (chunk) => (text += chunk.toString()));
     socket.on('end', () => socket.end(`got ${text}`));
   });
+  const says = await rawBackend(t, (socket) => socket.end(socket.remoteAddress ?? ''));
   const closed = await freePort(t);
   const srv = await startSrv(
     t,
@@ -50,6 +51,9 @@ async function startSite(t: Scope): Promise<Site> {
       server { listen 127.0.0.1:%%PORT_hashed%%; proxy_pass hashed; }
       server { listen 127.0.0.1:%%PORT_resets%%; proxy_pass 127.0.0.1:${resets.port}; }
       server { listen 127.0.0.1:%%PORT_halves%%; proxy_half_close on; proxy_pass 127.0.0.1:${halves.port}; }
+      server { listen 127.0.0.1:%%PORT_off%%; proxy_next_upstream off; proxy_pass partly; }
+      server { listen 127.0.0.1:%%PORT_once%%; proxy_next_upstream_tries 1; proxy_pass partly; }
+      server { listen 127.0.0.1:%%PORT_bound%%; proxy_bind 127.0.0.2; proxy_pass 127.0.0.1:${says.port}; }
       server { listen 127.0.0.1:%%PORT_idle%%; proxy_timeout 300ms; proxy_pass 127.0.0.1:${echo}; }
       server { listen unix:%%PREFIX%%/echo.sock; proxy_pass 127.0.0.1:${echo}; }
       server { listen 127.0.0.1:%%PORT_unix%%; proxy_pass unix:%%PREFIX%%/echo.sock; }
@@ -144,6 +148,19 @@ test('the next member is asked when one refuses', async (t) => {
     ),
   );
   await logged(srv, 'partly', `127\\.0\\.0\\.1 TCP 200 0/3 \\[127\\.0\\.0\\.1:${closed}, 127\\.0\\.0\\.1:\\d+\\] 0, 0/0, 3`);
+});
+
+test('no other member is asked where proxy_next_upstream does not allow it', async (t) => {
+  const { srv, closed } = await site();
+  for (const port of ['off', 'once']) {
+    t.is(await exchange(t, srv.port(port), ''), '');
+    await logged(srv, port, `127\\.0\\.0\\.1 TCP 502 0/0 \\[127\\.0\\.0\\.1:${closed}\\] 0/0`);
+  }
+});
+
+test('connections to members come from the address of proxy_bind', async (t) => {
+  const { srv } = await site();
+  t.is(await exchange(t, srv.port('bound'), ''), '127.0.0.2');
 });
 
 test('a session without a member that connects ends with 502', async (t) => {

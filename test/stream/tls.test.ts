@@ -1,4 +1,5 @@
 /** TLS of streams on either side, server names, certificates of clients, the PROXY protocol. */
+import { randomBytes } from 'node:crypto';
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
 import type { AddressInfo } from 'node:net';
 import test from 'ava';
@@ -28,6 +29,7 @@ async function startSite(t: Scope): Promise<Srv> {
   const echo = await rawBackend(t, (socket) => void socket.pipe(socket));
   const first = await rawBackend(t, (socket) => void socket.once('data', (chunk) => socket.end(`got ${chunk.toString('latin1')}`)));
   const secure = await tlsBackend(t);
+  const silent = await rawBackend(t, () => undefined);
   return startSrv(
     t,
     `events { }
@@ -48,6 +50,7 @@ async function startSite(t: Scope): Promise<Srv> {
       server { listen 127.0.0.1:%%PORT_out%%; proxy_protocol on; proxy_pass 127.0.0.1:${first.port}; }
       server { listen 127.0.0.1:%%PORT_secure%%; proxy_ssl on; proxy_ssl_server_name on; proxy_ssl_name member.example; proxy_ssl_verify on; proxy_ssl_trusted_certificate member.pem; proxy_pass 127.0.0.1:${secure}; }
       server { listen 127.0.0.1:%%PORT_unverified%%; proxy_ssl on; proxy_ssl_verify on; proxy_ssl_trusted_certificate own.pem; proxy_pass 127.0.0.1:${secure}; }
+      server { listen 127.0.0.1:%%PORT_hangs%%; proxy_ssl on; proxy_connect_timeout 300ms; proxy_pass 127.0.0.1:${silent.port}; }
       server { listen 127.0.0.1:%%PORT_told%%; proxy_ssl on; proxy_protocol on; proxy_pass 127.0.0.1:%%PORT_both%%; }
     }`,
     {
@@ -165,4 +168,30 @@ test('the header of the PROXY protocol comes before the handshake with a member'
   connection.socket.end();
   await logged(srv, 'both', `200 TLSv1\\.3 \\[-\\] [.r] NONE 127\\.0\\.0\\.1:${localPort}`);
   t.pass();
+});
+
+test('a member that does not answer the handshake is given up after proxy_connect_timeout', async (t) => {
+  const srv = await site();
+  t.is(await exchange(t, srv.port('hangs'), ''), '');
+  await logged(srv, 'hangs', '502 - \\[-\\] - - -:-');
+  await srv.waitForLog(/upstream timed out \(110: Connection timed out\) while SSL handshaking to upstream, client: 127\.0\.0\.1/);
+});
+
+test('bytes that are no header, and no handshake, end their session alone', async (t) => {
+  const srv = await site();
+  const starts = ['', 'PROXY TCP4 ', '\r\n\r\n\0\r\nQUIT\n', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', '\x80\x2e\x01'];
+  await Promise.all(
+    ['in', 'both', 'tls', 'verified'].flatMap((port) =>
+      starts.map(async (start) => {
+        const connection = await connectRaw(t, srv.port(port));
+        connection.send(start + randomBytes(6000).toString('latin1'));
+        connection.socket.end();
+        await connection.receiveAll();
+      }),
+    ),
+  );
+  const connection = await connectRawTls(t, srv.port('tls'));
+  connection.send('hello');
+  await connection.receive(/^hello$/);
+  t.notRegex(srv.log(), /\[(?:alert|crit|emerg)\]/);
 });
