@@ -1,10 +1,10 @@
 /** TLS of streams on either side, server names, certificates of clients, the PROXY protocol. */
-import { randomBytes } from 'node:crypto';
+import { getDiffieHellman, randomBytes } from 'node:crypto';
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
 import type { AddressInfo } from 'node:net';
 import test from 'ava';
 import { rawBackend } from '../harness/backends.js';
-import { selfSigned } from '../harness/certificate.js';
+import { certificateFor, selfSigned } from '../harness/certificate.js';
 import { connectRaw, connectRawTls, exchange } from '../harness/client.js';
 import { shared, type Scope } from '../harness/scope.js';
 import { startSrv, type Srv } from '../harness/srv.js';
@@ -12,6 +12,15 @@ import { startSrv, type Srv } from '../harness/srv.js';
 const own = selfSigned('a.example', 'b.example');
 const authority = selfSigned('authority');
 const member = selfSigned('member.example');
+const rsa = certificateFor(['rsa.example'], { kind: 'rsa' });
+
+/** The parameters of group 14 (RFC 3526, 3) in PEM. */
+function diffieHellman(): string {
+  const prime = Buffer.concat([Buffer.of(0x02, 0x82, 0x01, 0x01, 0x00), getDiffieHellman('modp14').getPrime()]);
+  const body = Buffer.concat([prime, Buffer.of(0x02, 0x01, 0x02)]);
+  const der = Buffer.concat([Buffer.of(0x30, 0x82, body.length >> 8, body.length & 255), body]);
+  return `-----BEGIN DH PARAMETERS-----\n${der.toString('base64').replaceAll(/.{64}/g, '$&\n')}\n-----END DH PARAMETERS-----\n`;
+}
 
 /** A member that speaks TLS and says what name it was asked for. */
 async function tlsBackend(t: Scope): Promise<number> {
@@ -44,6 +53,8 @@ async function startSite(t: Scope): Promise<Srv> {
       server { listen 127.0.0.1:%%PORT_named%% ssl; server_name b.example; proxy_pass 127.0.0.1:${first.port}; }
       server { listen 127.0.0.1:%%PORT_alpn%% ssl; ssl_alpn one two; proxy_pass 127.0.0.1:${echo.port}; }
       server { listen 127.0.0.1:%%PORT_verified%% ssl; ssl_verify_client on; ssl_client_certificate authority.pem; proxy_pass 127.0.0.1:${echo.port}; }
+      server { listen 127.0.0.1:%%PORT_dhe%% ssl; ssl_certificate rsa.pem; ssl_certificate_key rsa.key; ssl_dhparam dh.pem; proxy_pass 127.0.0.1:${echo.port}; }
+      server { listen 127.0.0.1:%%PORT_trusting%% ssl; ssl_verify_client on; ssl_client_certificate authority.pem; ssl_trusted_certificate own.pem; proxy_pass 127.0.0.1:${echo.port}; }
       server { listen 127.0.0.1:%%PORT_patient%% ssl; ssl_handshake_timeout 200ms; proxy_pass 127.0.0.1:${echo.port}; }
       server { listen 127.0.0.1:%%PORT_in%% proxy_protocol; proxy_timeout 5s; proxy_pass 127.0.0.1:${echo.port}; }
       server { listen 127.0.0.1:%%PORT_both%% proxy_protocol ssl; proxy_pass 127.0.0.1:${echo.port}; }
@@ -59,6 +70,9 @@ async function startSite(t: Scope): Promise<Srv> {
         'conf/own.key': own.key,
         'conf/authority.pem': authority.cert,
         'conf/member.pem': member.cert,
+        'conf/rsa.pem': rsa.cert,
+        'conf/rsa.key': rsa.key,
+        'conf/dh.pem': diffieHellman(),
       },
     },
   );
@@ -115,6 +129,23 @@ test('a client without the certificate that is wanted gets nothing', async (t) =
   t.is(await bad.receiveAll(), '');
   await srv.waitForLog(/\[info\] .* client SSL certificate verify error: \(.*\), client: 127\.0\.0\.1, server: 127\.0\.0\.1:\d+/);
   t.regex(srv.log(), /\[info\] .* client sent no required SSL certificate, client: 127\.0\.0\.1/);
+});
+
+test('ssl_dhparam allows DHE', async (t) => {
+  const srv = await site();
+  const options = { maxVersion: 'TLSv1.2', ciphers: 'DHE-RSA-AES128-GCM-SHA256' } as const;
+  const connection = await connectRawTls(t, srv.port('dhe'), options);
+  t.like((connection.socket as TLSSocket).getEphemeralKeyInfo(), { type: 'DH', size: 2048 });
+});
+
+test('ssl_trusted_certificate names further authorities of clients', async (t) => {
+  const srv = await site();
+  for (const client of [authority, own]) {
+    const connection = await connectRawTls(t, srv.port('trusting'), { key: client.key, cert: client.cert });
+    connection.send('hello');
+    await connection.receive(/^hello$/);
+  }
+  t.pass();
 });
 
 test('a handshake that fails or takes too long ends the session with 500', async (t) => {

@@ -23,6 +23,11 @@ export function clientDirectives(contexts: readonly ContextName[]) {
       args: file(authorities),
       doc: 'Certificates in PEM of the authorities that sign certificates of clients; their names are sent to clients.',
     }),
+    ssl_trusted_certificate: directive({
+      in: contexts,
+      args: file(authorities),
+      doc: 'Further authorities that certificates of clients are verified with.',
+    }),
     ssl_crl: directive({ in: contexts, args: file(bytesOf), doc: 'Revoked certificates in PEM.' }),
   };
 }
@@ -46,19 +51,22 @@ export function clientTls(
   scope: ClientScope,
   digestOf: (bytes: readonly Buffer[]) => string,
 ): Pick<TlsSettings, 'ca' | 'crl' | 'clientAuthority'> {
-  const { ssl_verify_client: verify, ssl_client_certificate: certificate, ssl_crl: crl } = scope.conf;
+  const { ssl_verify_client: verify, ssl_client_certificate: certificate, ssl_trusted_certificate: trusted, ssl_crl: crl } = scope.conf;
   if (verify === 'off') return {};
-  if (certificate === undefined && verify !== 'optional_no_ca')
+  if (certificate === undefined && trusted === undefined && verify !== 'optional_no_ca')
     scope.fail(
       'no ssl_client_certificate for ssl_verify_client',
       'ssl_verify_client',
       'name the authorities: ssl_client_certificate ca.pem',
     );
-  const ca = certificate && read(scope, certificate, 'ssl_client_certificate');
+  const ca = [
+    ...(certificate ? [read(scope, certificate, 'ssl_client_certificate')] : []),
+    ...(trusted ? [read(scope, trusted, 'ssl_trusted_certificate')] : []),
+  ];
   const revoked = crl && read(scope, crl, 'ssl_crl');
-  const clientAuthority = digestOf([ca, revoked].map((bytes) => bytes ?? Buffer.of(0)));
+  const clientAuthority = digestOf([...ca, revoked ?? Buffer.of(0)]);
   // Without any, Node takes those that it comes with.
-  return { ca: ca ?? [], ...(revoked && { crl: revoked }), clientAuthority };
+  return { ca, ...(revoked && { crl: revoked }), clientAuthority };
 }
 
 export const clientVariables: Readonly<Record<string, Getter<OfClient>>> = {

@@ -40,6 +40,8 @@ function sessionCache(): ArgType<CacheWord> {
   });
 }
 
+const bytesOf = ({ bytes }: InputFile): Buffer => bytes;
+
 /**
  * @param contexts where they may stand
  * @param server the innermost of them
@@ -86,6 +88,11 @@ export function serverTlsDirectives(contexts: readonly ContextName[], server: Co
       doc: "Prefers the server's order of ciphers to the client's.",
     }),
     ssl_ecdh_curve: directive({ in: contexts, args: text('curve'), default: 'auto', doc: 'Curves for the key exchange.' }),
+    ssl_dhparam: directive({
+      in: contexts,
+      args: file(bytesOf),
+      doc: 'Parameters in PEM for DHE ciphers, which are not used without.',
+    }),
     ssl_session_timeout: directive({
       in: contexts,
       args: time({ calendar: true }),

@@ -143,6 +143,7 @@ export class ServerTlsSettings {
       ciphers: ciphers(conf.ssl_ciphers),
       honorCipherOrder: conf.ssl_prefer_server_ciphers,
       ecdhCurve: conf.ssl_ecdh_curve,
+      ...(conf.ssl_dhparam && { dhparam: this.#dhparam(scope, conf.ssl_dhparam) }),
       sessionTimeout: Math.ceil(conf.ssl_session_timeout / 1000),
       ...versions(conf.ssl_protocols.versions),
       ...clients,
@@ -154,6 +155,10 @@ export class ServerTlsSettings {
       ...(sessions && { sessions: conf.ssl_session_tickets ? besideTickets(sessions) : sessions }),
     };
     return settings;
+  }
+
+  #dhparam(scope: TlsScope, parameters: ConfFile<Buffer>): Buffer {
+    return parameters.in(scope, 'ssl_dhparam', (reason) => `cannot load "ssl_dhparam" "${parameters.path}": ${reason}`);
   }
 
   #sessions(words: readonly CacheWord[]): TlsSessions | undefined {
