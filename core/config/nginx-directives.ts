@@ -21,7 +21,7 @@ export const NGINX_DIRECTIVES: ReadonlySet<string> = new Set(
   proxy_no_cache proxy_send_lowat proxy_set_body
   proxy_ssl_conf_command proxy_ssl_crl proxy_ssl_password_file proxy_store proxy_store_access
   request_pool_size
-  slice ssi ssl_alpn ssl_certificate_cache
+  slice ssi ssl_certificate_cache
   ssl_early_data ssl_object_cache_inheritable ssl_ocsp ssl_ocsp_cache ssl_ocsp_responder
   ssl_password_file ssl_reject_handshake ssl_stapling ssl_stapling_file ssl_stapling_responder ssl_stapling_verify
   ssl_verify_depth
