@@ -73,14 +73,21 @@ export class ZonePlan {
 
   /** Ids of the blocks whose zone has another size than in the plan before, though they say the same. @param touched the blocks that do not */
   *moved(before: ZonePlan, touched: ReadonlySet<number>): Generator<number> {
-    const names = new Set<string>();
+    /** How many blocks have each zone that is another one now, besides the touched ones. */
+    const others = new Map<string, number>();
     for (const id of touched) {
       for (const line of [before.lines.get(id), this.lines.get(id)]) {
-        if (line !== undefined && this.#onlySize(line.name) !== before.#onlySize(line.name)) names.add(line.name);
+        if (line !== undefined && this.#onlySize(line.name) !== before.#onlySize(line.name))
+          others.set(line.name, this.uses.get(line.name)?.users ?? 0);
       }
     }
-    if (names.size === 0) return;
-    for (const [id, { name }] of this.lines) if (names.has(name) && !touched.has(id)) yield id;
+    for (const id of touched) {
+      const { name = '' } = this.lines.get(id) ?? {};
+      const count = others.get(name);
+      if (count !== undefined) others.set(name, count - 1);
+    }
+    if ([...others.values()].every((count) => count === 0)) return;
+    for (const [id, { name }] of this.lines) if ((others.get(name) ?? 0) > 0 && !touched.has(id)) yield id;
   }
 
   /** The zone of a block, undefined if it has none. @throws ConfigError in nginx's words */
