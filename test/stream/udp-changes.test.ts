@@ -70,11 +70,3 @@ test('a flood from many addresses is bounded by worker_connections; those that a
   const lines = srv.log().match(/40 worker_connections are not enough/g)?.length ?? 0;
   t.true(lines >= 1 && lines < 10, `${lines} lines`);
 });
-
-test('an address that another program has is refused', async (t) => {
-  const taken = await datagramBackend(t, echo);
-  const srv = await startSrv(t, configuration(1, server('a', taken.port)));
-  await srv.configure(configuration(1, server('a', taken.port) + `server { listen 127.0.0.1:${taken.port} udp; proxy_pass 127.0.0.1:9; }`));
-  srv.signal('SIGHUP');
-  t.truthy(await srv.waitForLog(new RegExp(`bind\\(\\) to 127.0.0.1:${taken.port} udp failed \\(98: Address already in use\\)`)));
-});
