@@ -108,7 +108,7 @@ test('a client in TypeScript, of all modules that there are', async (t) => {
 testWith('mypy')('classes in Python, of all modules that there are, under mypy', async (t) => {
   const { base, document } = await served();
   const folder = tempFolder(t);
-  writeInto(folder, 'client.py', await pythonClasses(JSON.parse(document)));
+  writeInto(folder, 'client.py', await pythonClasses(JSON.parse(document) as Document));
   writeInto(folder, 'program.py', PYTHON_PROGRAM);
   writeInto(folder, 'mypy.ini', MYPY);
   const { stdout: verdict } = await complaints(findProgram('mypy') ?? '', ['program.py'], folder);
