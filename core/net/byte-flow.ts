@@ -6,8 +6,6 @@ import { tryWrite } from './try-write.js';
 
 /** Reads from this size on are of a sender that has much to say: it gets memory of its own, which is passed on as it is. */
 const LARGE = 16_384;
-/** Smaller reads in a row after which it reads into the shared buffer again. */
-const FEW = 8;
 
 /** Why nothing is read at the moment. */
 const enum Waits {
@@ -28,8 +26,6 @@ export class ByteFlow implements Timed {
   /** Buffers that the target has not sent yet. */
   #inFlight: Buffer[] | undefined = undefined;
   #waits: number = Waits.No;
-  #isLarge = false;
-  #smallReads = 0;
   readonly #startedAt: number;
   #received = 0;
 
@@ -63,7 +59,8 @@ export class ByteFlow implements Timed {
     const hasRoom = rest.length === 0 || target.write(borrowed && !isKept ? Buffer.from(rest) : rest);
     const isBehind = rest.length > 0 && target.writableLength > 0;
     if (isBehind && isKept) this.#keep(memory.keep());
-    if (memory !== undefined) this.#adapt(memory, chunk.length);
+    // A session that is idle keeps no buffer.
+    memory?.useOwn(chunk.length >= LARGE);
     // Without room `drain` follows.
     if (isBehind && !hasRoom) this.#wait(Waits.ForTarget);
     if (this.rate > 0) this.#limit(chunk.length);
@@ -111,18 +108,6 @@ export class ByteFlow implements Timed {
     if (wait < 1) return;
     this.#wait(Waits.ForRate);
     context.timers.arm(this, wait);
-  }
-
-  #adapt(memory: ReadMemory, length: number): void {
-    if (length >= LARGE) {
-      this.#smallReads = 0;
-      if (this.#isLarge) return;
-      this.#isLarge = true;
-      memory.useOwn(true);
-    } else if (this.#isLarge && ++this.#smallReads >= FEW) {
-      this.#isLarge = false;
-      memory.useOwn(false);
-    }
   }
 
   #keep(buffer: Buffer | undefined): void {
