@@ -11,38 +11,33 @@ const text = (description: string) => Type.Optional(Type.String({ maxLength: 100
 const line = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: 1000, pattern: String.raw`^[^\x00-\x1f\x7f]*$`, description }));
 
-const Http = Type.Object(
-  {
-    uri: line('a URI that begins with "/"'),
-    host: line('a name for the Host field, by default that of the upstream'),
-    status: line('statuses that pass: 200, 200-299 301, ! 500-599'),
-    header: Type.Optional(
-      Type.Array(
-        Type.String({
-          minLength: 1,
-          maxLength: 1000,
-          pattern: String.raw`^[^\x00-\x1f\x7f]*$`,
-          description: 'a rule: Name, ! Name, Name = value, Name ~ regex',
-        }),
-        {
-          maxItems: 32,
-        },
-      ),
+const httpFields = {
+  uri: line('a URI that begins with "/"'),
+  host: line('a name for the Host field, by default that of the upstream'),
+  status: line('statuses that pass: 200, 200-299 301, ! 500-599'),
+  header: Type.Optional(
+    Type.Array(
+      Type.String({
+        minLength: 1,
+        maxLength: 1000,
+        pattern: String.raw`^[^\x00-\x1f\x7f]*$`,
+        description: 'a rule: Name, ! Name, Name = value, Name ~ regex',
+      }),
+      {
+        maxItems: 32,
+      },
     ),
-    body: line('a rule: ~ regex, !~ regex'),
-  },
-  { title: 'HttpCheck' },
-);
-const Stream = Type.Object(
-  {
-    send: text(String.raw`Data to send, with \xHH for any byte.`),
-    expect: text(String.raw`What the response begins with, with \xHH for any byte, or ~ regex.`),
-  },
-  { title: 'StreamCheck' },
-);
+  ),
+  body: line('a rule: ~ regex, !~ regex'),
+};
+const streamFields = {
+  send: text(String.raw`Data to send, with \xHH for any byte.`),
+  expect: text(String.raw`What the response begins with, with \xHH for any byte, or ~ regex.`),
+};
+/** Input is strict: it has no fields but these. */
 const parts = {
-  http: Type.Optional(Http),
-  stream: Type.Optional(Stream),
+  http: Type.Optional(Type.Object(httpFields, { title: 'NewHttpCheck' })),
+  stream: Type.Optional(Type.Object(streamFields, { title: 'NewStreamCheck' })),
   ssl: Type.Optional(Type.Partial(Type.Object(tls.accepted))),
 };
 const Place = { upstream: Type.String(), type: Type.Enum(['http', 'stcp', 'sudp']), engine: Type.Enum(['http', 'stream']) };
@@ -53,8 +48,8 @@ const HealthCheck = Type.Object(
     ...Place,
     ...shownTiming,
     port: Type.Optional(timing.shown.port),
-    http: Type.Optional(Http),
-    stream: Type.Optional(Stream),
+    http: Type.Optional(Type.Object(httpFields, { title: 'HttpCheck' })),
+    stream: Type.Optional(Type.Object(streamFields, { title: 'StreamCheck' })),
     ssl: Type.Optional(Type.Object(tls.shown)),
   },
   { title: 'HealthCheck' },
