@@ -121,8 +121,8 @@ test('an upstream and servers over TCP and UDP on one port number: open at once,
   const clients = await Promise.all(Array.from({ length: 8 }, () => datagramClient(t, port)));
   for (const [i, client] of clients.entries()) t.is(await client.ask(`a${i}`), `a${i}`);
   const listed = (await node.call('GET', '/stream_srv')).json as { listens: string[]; is_static: boolean }[];
-  const places = listed.map(({ listens, is_static: isStatic }) => `${listens.join()} ${isStatic}`);
-  for (const place of [`127.0.0.1:${node.srv.port('file')} true`, `${tcp} false`, `${udp} false`]) t.true(places.includes(place), place);
+  const places = new Set(listed.map(({ listens, is_static: isStatic }) => `${listens.join()} ${isStatic}`));
+  for (const place of [`127.0.0.1:${node.srv.port('file')} true`, `${tcp} false`, `${udp} false`]) t.true(places.has(place), place);
 
   await done(node, 'PATCH', '/stream_srv', { addr_port: tcp, server_body: `proxy_pass 127.0.0.1:${await tcpMember(t, 'second')}` });
   t.is(await read(port), 'second');
@@ -249,7 +249,10 @@ test('a UDP port that another program has is a 409 with the reason, and changes 
     dry_run: true,
   });
   const listed = ((await node.call('GET', '/stream_srv')).json as { listens: string[] }[]).flatMap(({ listens }) => listens);
-  t.false(listed.includes(addr_port) || listed.includes(tried));
+  t.deepEqual(
+    listed.filter((address) => address === addr_port || address === tried),
+    [],
+  );
 });
 
 test('members of an upstream of stream: added, read, changed, replaced and removed while sessions run', async (t) => {

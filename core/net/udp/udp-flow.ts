@@ -46,6 +46,7 @@ export class UdpFlow implements DatagramReceiver {
    * @param open makes the socket, which is bound
    */
   moveTo(open: (receiver: DatagramReceiver) => UdpSocket): void {
+    if (this.#own !== undefined) return;
     try {
       const socket = open(this);
       // Before, so that it is closed with the flow.
@@ -57,8 +58,9 @@ export class UdpFlow implements DatagramReceiver {
   }
 
   onDatagram(bytes: Buffer, address: string, port: number): void {
-    // Between bind() and connect() anybody's may have come.
     if (address === this.remoteAddress && port === this.remotePort) this.receiver?.onClientDatagram(bytes);
+    // Between bind() and connect() anybody's may have come.
+    else this.listener.onDatagram(bytes, address, port);
   }
 
   onSocketError({ code, message }: NodeJS.ErrnoException): void {

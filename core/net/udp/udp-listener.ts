@@ -96,11 +96,17 @@ export class UdpListener implements DatagramReceiver {
    */
   async drain(): Promise<void> {
     await this.#becomeCalm();
-    if (this.#socket === undefined) return;
-    const { port } = this.#socket;
-    for (const flow of this.#flows.values()) flow.moveTo((receiver) => this.#bind(receiver, port));
+    this.#moveFlows();
+    // What has come meanwhile is of clients whose flows had no socket yet, or who are new.
+    await this.#becomeCalm();
+    this.#moveFlows();
     this.close();
     for (const flow of this.#detached) flow.receiver?.onClientLost('the address is closed');
+  }
+
+  #moveFlows(): void {
+    const { port } = this;
+    if (this.isOpen) for (const flow of this.#flows.values()) flow.moveTo((receiver) => this.#bind(receiver, port));
   }
 
   /** Closes the socket at once. */
@@ -110,6 +116,7 @@ export class UdpListener implements DatagramReceiver {
   }
 
   onDatagram(bytes: Buffer, address: string, port: number): void {
+    if (!this.isOpen) return;
     this.#received++;
     this.context.clock.refresh();
     const key = `${address} ${port}`;
