@@ -77,6 +77,8 @@ export interface Assembly {
   readonly dropWorker: (place: number) => void;
   /** What requests are served by. */
   readonly engine: Pick<HttpEngine, 'configuration' | 'groups'>;
+  /** What sessions are served by. */
+  readonly stream: Pick<StreamEngine, 'configuration' | 'groups'>;
   /** Gives members the addresses that their names had last. To be called before a configuration is prepared. Master only. */
   readonly remember: (store: AddressStore) => void;
   /** Brings the addresses of names into force from now on. Master only. */
@@ -178,6 +180,7 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
       metrics.dropWorker(dead);
     },
     engine: http,
+    stream,
     remember: (store) => {
       for (const set of [upstreams, streamUpstreams]) set.discovered?.remember(store);
     },

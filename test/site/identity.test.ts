@@ -1,4 +1,4 @@
-/** A change makes new objects of what it concerns and of the blocks around; every other server and location stays the very same object. */
+/** A change makes new objects of what it concerns and of the blocks around; every other server and location, of `http` and of `stream`, stays the very same object. */
 import test from 'ava';
 import { Site } from './site.js';
 
@@ -24,10 +24,24 @@ function conf({ servers, locations }: Shape, marks: Marks = {}): string {
   };
   const all = Array.from({ length: servers }, (_, at) => server(at)).join('\n');
   const upstreams = mark('upstreams', 'upstream b0 { server 127.0.0.1:1; } upstream b1 { server 127.0.0.1:2; }');
-  return `events {} http { access_log off; ${mark('http')} ${upstreams} ${all} ${mark('after')} }`;
+  return `events {} http { access_log off; ${mark('http')} ${upstreams} ${all} ${mark('after')} } ${streamConf(mark)}`;
+}
+
+/** Each server is one of an address, each second one has names. The upstreams have names of `http` as well. */
+function streamConf(mark: (name: string, fallback?: string) => string): string {
+  const server = (number: number): string => {
+    const listen = `listen 127.0.0.1:9${number >> 1}${number === 5 ? ' udp' : ''};${number % 2 === 1 ? ` server_name s${number}.example;` : ''}`;
+    return `server { ${listen} ${mark(`session ${number}`)} ${mark(`content ${number}`, `proxy_pass b${number % 2};`)} }`;
+  };
+  const all = Array.from({ length: STREAM_SERVERS }, (_, at) => server(at)).join('\n');
+  const upstreams = mark('stream upstreams', 'upstream b0 { server 127.0.0.1:1; } upstream b1 { server 127.0.0.1:2; }');
+  return `stream { ${mark('stream')} ${upstreams} ${all} ${mark('stream after')} }`;
 }
 
 const SHAPE: Shape = { servers: 6, locations: 4 };
+const STREAM_SERVERS = 6;
+/** `server` blocks of stream that pass to one of the upstreams. */
+const STREAM_USERS = STREAM_SERVERS / 2;
 
 /** By what is done: the marks before and after, and how many of the objects that stay are other ones (the blocks around). */
 const CHANGES: Readonly<Record<string, { readonly from?: Marks; readonly to: Marks; readonly others: number }>> = {
@@ -74,6 +88,45 @@ const CHANGES: Readonly<Record<string, { readonly from?: Marks; readonly to: Mar
   },
   'a map is added': { to: { http: 'map $arg_a $mapped { default x; }' }, others: 0 },
   'a map changes': { from: { http: 'map $arg_a $mapped { default x; }' }, to: { http: 'map $arg_a $mapped { default y; }' }, others: 0 },
+  'a directive that all of http inherits': {
+    to: { http: 'add_header X-A b;' },
+    others: SHAPE.servers * (1 + 1 + SHAPE.locations * 3),
+  },
+  'stream: a server is added': { to: { 'stream after': 'server { listen 127.0.0.1:99; return a; }' }, others: 0 },
+  'stream: a server with a name is added to an address': {
+    to: { 'stream after': 'server { listen 127.0.0.1:90; server_name new.example; return a; }' },
+    others: 0,
+  },
+  'stream: a server is removed': { from: { 'stream after': 'server { listen 127.0.0.1:99; return a; }' }, to: {}, others: 0 },
+  'stream: a directive comes into a server': { to: { 'session 2': 'proxy_timeout 7s;' }, others: 1 },
+  'stream: a directive leaves a server': { from: { 'session 2': 'proxy_timeout 7s;' }, to: {}, others: 1 },
+  'stream: a server has other content': { from: { 'content 3': 'return a;' }, to: { 'content 3': 'return b;' }, others: 1 },
+  'stream: a server of datagrams changes': { to: { 'session 5': 'proxy_responses 1;' }, others: 1 },
+  'stream: a directive that all servers inherit': { to: { stream: 'proxy_timeout 7s;' }, others: STREAM_SERVERS },
+  'stream: an upstream is added': {
+    to: {
+      'stream upstreams': 'upstream b0 { server 127.0.0.1:1; } upstream b1 { server 127.0.0.1:2; } upstream b2 { server 127.0.0.1:3; }',
+    },
+    others: 0,
+  },
+  'stream: an upstream has another member': {
+    to: { 'stream upstreams': 'upstream b0 { server 127.0.0.1:1; } upstream b1 { server 127.0.0.1:2; server 127.0.0.1:3; }' },
+    others: 0,
+  },
+  'stream: a member has another weight': {
+    to: { 'stream upstreams': 'upstream b0 { server 127.0.0.1:1 weight=2; } upstream b1 { server 127.0.0.1:2; }' },
+    others: 0,
+  },
+  'stream: an upstream has another zone': {
+    to: { 'stream upstreams': 'upstream b0 { server 127.0.0.1:1; } upstream b1 { zone z 64k; server 127.0.0.1:2; }' },
+    others: STREAM_USERS,
+  },
+  'stream: a map is added': { to: { stream: 'map $remote_addr $mapped { default x; }' }, others: 0 },
+  'stream: a map changes': {
+    from: { stream: 'map $remote_addr $mapped { default x; }' },
+    to: { stream: 'map $remote_addr $mapped { default y; }' },
+    others: 0,
+  },
 };
 
 for (const [name, { from = {}, to, others }] of Object.entries(CHANGES)) {

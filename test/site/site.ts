@@ -8,6 +8,7 @@ import type { HttpEngine } from '../../core/http/engine.js';
 import type { HttpServerNames } from '../../core/http/site/virtual-server.js';
 import type { Location } from '../../core/http/site/location.js';
 import type { LocationTable } from '../../core/http/site/location-table.js';
+import type { StreamEngine } from '../../core/stream/engine.js';
 import { assemble } from '../../core/kernel/assembly.js';
 import { findInstallation } from '../../core/kernel/installation.js';
 import { Instance } from '../../core/kernel/instance.js';
@@ -20,6 +21,7 @@ import { tempFolder } from '../harness/temp.js';
 export class Site {
   readonly instance: Instance;
   readonly #engine: Pick<HttpEngine, 'configuration' | 'groups'>;
+  readonly #stream: Pick<StreamEngine, 'configuration'>;
   readonly #ids = new IdSource();
 
   constructor(t: ExecutionContext) {
@@ -36,8 +38,9 @@ export class Site {
       validates: true,
     });
     const memory = { zones: new ZoneSet('private'), figures: new SharedArrayBuffer(FIGURES_SIZE), workers: 1 };
-    const { engine } = assemble(this.instance, { role: 'check', files, errorLog: `${prefix}/log`, ...memory });
+    const { engine, stream } = assemble(this.instance, { role: 'check', files, errorLog: `${prefix}/log`, ...memory });
     this.#engine = engine;
+    this.#stream = stream;
     t.teardown(async () => {
       await this.instance.stop();
       files.close();
@@ -70,13 +73,14 @@ export class Site {
     return this.#engine.groups.get(address)?.names;
   }
 
-  /** Every server and location, by the id of its directive. */
+  /** Every server of either engine and every location, by the id of its directive. */
   objects(): Map<number, object> {
     const objects = new Map<number, object>();
     for (const server of this.configuration.servers.values()) {
       objects.set(server.directive.id, server);
       collect(server.locations, objects);
     }
+    for (const server of this.#stream.configuration?.servers.values() ?? []) objects.set(server.directive.id, server);
     return objects;
   }
 }
