@@ -191,6 +191,8 @@ export class UpstreamSet extends Upstreams implements Follower {
       throw error;
     }
     const commit = (): void => {
+      // A thread without requests may not have looked for long, and what begins now is compared with the time of others.
+      this.#options.upstream.clock.refresh();
       for (const part of parts) part.commit();
       this.#tree = change.after;
       this.#modules = change.modules;

@@ -90,6 +90,17 @@ for (const method of ['', 'least_conn;']) {
   });
 }
 
+test('slow_start begins when a member comes, however long the master has rested before', async (t) => {
+  const node = new TestNode({ workers: 1 });
+  await node.load(shop('server 10.0.0.1;'));
+  // Nothing looks at the time in a thread without work.
+  node.clock.later = node.clock.now + 100_000;
+  await node.add('shop', 'server 10.0.0.2 slow_start=100s;');
+  // The workers have requests.
+  node.clock.refresh();
+  about(t, send(node, 1000)['10.0.0.2'], 5);
+});
+
 test('least_conn: a member in its slow start has fewer requests at a time', async (t) => {
   const node = new TestNode({ workers: 1 });
   await node.load(shop('least_conn; server 10.0.0.1;'));

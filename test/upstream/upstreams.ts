@@ -9,11 +9,13 @@ import { Zone } from '../../core/zone/zone.js';
 
 /** A clock that stands until it is told to go on. */
 export class StandingClock extends Clock {
+  /** The time that is seen when somebody looks again. */
+  later = 0;
   constructor(public override now = 1_000_000) {
     super();
   }
   override refresh(): number {
-    return this.now;
+    return (this.now = Math.max(this.now, this.later));
   }
 }
 
