@@ -3,7 +3,7 @@ import type { NameServer } from '../../module/resolver.js';
 import type { Question } from './records.js';
 import type { NameServers } from './name-servers.js';
 
-/** Inquiries at a time: each has up to two sockets. */
+/** Inquiries at a time: each has up to three sockets. */
 const MOST = 512;
 
 /** A question under way. When it is closed, nothing is reported any more. */

@@ -9,7 +9,7 @@ const PATIENCE = [1000, 2000, 4000, 5000];
 /** Times that servers are asked of which none is reachable: name servers that are restarted are back soon. */
 const UNREACHABLE_ROUNDS = 3;
 /** Exchanges that a late reply is still accepted of. */
-const MOST_OPEN = 2;
+const MOST_OPEN = 3;
 
 /** A response that says whether the name exists, or the reason why there is none. */
 export type InquiryEnd = Reply | ResolveErrorCode;
