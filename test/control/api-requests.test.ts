@@ -1,9 +1,25 @@
 import test from 'ava';
 import { connectRaw, exchange, get } from '../harness/client.js';
 import { errorOf } from './api-client.js';
-import { sharedNode, startNode, upstreams, type Node } from './node.js';
+import { sharedNode, upstreams, type Node } from './node.js';
 
-const shared = sharedNode({ http: upstreams('demo', 'bad', 'minimal') });
+const shared = sharedNode({
+  http: `${upstreams('demo', 'bad', 'minimal', 'größe', 'a/b')} upstream ../demo { zone d 64k; server 127.0.0.1:1; }`,
+  workers: 1,
+});
+const guarded = sharedNode({
+  api: 'api_limit_except kv GET { deny all; } api_limit_except openapi.json POST { deny all; }',
+  workers: 1,
+});
+/** Locations of its own beside the one of the API, and short buffers. */
+const strict = sharedNode({
+  http: ['b', 'a', 'c'].map((name) => `upstream ${name} { zone ${name} 64k; server 127.0.0.1:1; }`).join(' '),
+  server: 'return 204;',
+  api: `location /api/closed { deny all; dyn_module_api; } location /api/v1/kv { dyn_module_api; deny all; }
+    rewrite ^/api/old/(.*)$ /api/v1/$1 break;`,
+  control: 'client_header_timeout 1s; large_client_header_buffers 4 1k; client_header_buffer_size 1k;',
+  workers: 1,
+});
 const SERVERS = '/api/v1/upstream_api/http/upstreams/demo/servers';
 
 /** Head and error of the response to a request that no HTTP library sends. */
@@ -14,7 +30,7 @@ async function errorTo(t: Parameters<typeof exchange>[0], node: Node, request: s
 }
 
 test('a path that only begins like the location is not the API', async (t) => {
-  const node = await startNode(t, { api: 'api_limit_except kv GET { deny all; }' });
+  const node = await guarded();
   const port = node.srv.port('api');
   const set = (path: string) =>
     get(port, path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"key":"a","value":"b"}' });
@@ -30,7 +46,7 @@ test('a path that only begins like the location is not the API', async (t) => {
 });
 
 test('the rules of a module hold for all of its paths, and for the document', async (t) => {
-  const node = await startNode(t, { api: 'api_limit_except kv GET { deny all; } api_limit_except openapi.json POST { deny all; }' });
+  const node = await guarded();
   t.is((await node.call('PUT', '/kv/keys/a', { value: '' })).status, 403);
   t.is((await node.call('DELETE', '/kv/keys/a')).status, 403);
   t.is((await node.call('OPTIONS', '/kv')).status, 403);
@@ -40,10 +56,7 @@ test('the rules of a module hold for all of its paths, and for the document', as
 });
 
 test('errors of the server itself have the error body of the API', async (t) => {
-  const node = await startNode(t, {
-    api: 'location /api/closed { deny all; dyn_module_api; }',
-    control: 'client_header_timeout 1s; large_client_header_buffers 4 1k; client_header_buffer_size 1k;',
-  });
+  const node = await strict();
   const rejected: [request: string, status: number, code: string][] = [
     ['GET /elsewhere HTTP/1.1\nHost: localhost\nConnection: close\n\n', 404, 'PathNotFound'],
     ['GET /api/%zz HTTP/1.1\nHost: localhost\nConnection: close\n\n', 400, 'BadRequest'],
@@ -80,15 +93,12 @@ test('responses name their character set, and href is the path as it was sent', 
 });
 
 test('names may have any character, also a slash', async (t) => {
-  const node = await startNode(t, {
-    http: 'upstream größe { zone g 64k; server 127.0.0.1:1; } upstream a/b { zone ab 64k; server 127.0.0.1:1; } upstream ../demo { zone d 64k; server 127.0.0.1:1; }',
-    server: 'return 204;',
-  });
+  const node = await shared();
   t.like((await node.upstreams('GET', '/gr%C3%B6%C3%9Fe')).json, { name: 'größe' });
   t.like((await node.upstreams('GET', '/a%2Fb')).json, { name: 'a/b' });
   t.like((await node.upstreams('GET', '/..%2Fdemo')).json, { name: '../demo' });
   const added = await node.upstreams('POST', '/gr%C3%B6%C3%9Fe/servers', { server: '10.0.0.1' });
-  t.is(added.headers['location'], '/api/v1/upstream_api/http/upstreams/gr%C3%B6%C3%9Fe/servers/1');
+  t.is(added.headers['location'], '/api/v1/upstream_api/http/upstreams/gr%C3%B6%C3%9Fe/servers/2');
   t.is((await get(node.srv.port('api'), String(added.headers['location']))).status, 200);
   t.is((await node.upstreams('DELETE', '/a%2fb/servers/127.0.0.1:1')).status, 200);
   t.is(errorOf(await node.upstreams('GET', '/a/b')).code, 'PathNotFound');
@@ -104,7 +114,7 @@ test('names may have any character, also a slash', async (t) => {
 });
 
 test('dots in a path never make another path of it, in whatever location', async (t) => {
-  const node = await startNode(t, { api: 'location /api/v1/kv { dyn_module_api; deny all; } rewrite ^/api/old/(.*)$ /api/v1/$1 break;' });
+  const node = await strict();
   const port = node.srv.port('api');
   const statusOf = async (path: string): Promise<string> => {
     const { status, body } = await get(port, `/api/${path}`);
@@ -195,7 +205,7 @@ test('If-None-Match compares weakly, If-Match strongly', async (t) => {
 });
 
 test('a data plane that is away is a 503 with Retry-After', async (t) => {
-  const node = await startNode(t, { allowCrashes: true });
+  const node = await strict();
   node.srv.signal('SIGSTOP');
   try {
     const away = await node.upstreams('GET', '/');
@@ -204,6 +214,7 @@ test('a data plane that is away is a 503 with Retry-After', async (t) => {
   } finally {
     node.srv.signal('SIGCONT');
   }
+  await node.ready();
 });
 
 test('the statistics of an upstream are reset by POST as well', async (t) => {
@@ -217,10 +228,7 @@ test('the statistics of an upstream are reset by POST as well', async (t) => {
 });
 
 test('upstreams are listed in pages', async (t) => {
-  const node = await startNode(t, {
-    http: ['b', 'a', 'c'].map((name) => `upstream ${name} { zone ${name} 64k; server 127.0.0.1:1; }`).join(' '),
-    server: 'return 204;',
-  });
+  const node = await strict();
   const names = async (query: string) => ((await node.upstreams('GET', `/${query}`)).json as { name: string }[]).map(({ name }) => name);
   t.deepEqual(await names(''), ['b', 'a', 'c']);
   const first = await node.upstreams('GET', '?limit=2');
