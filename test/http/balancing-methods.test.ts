@@ -1,22 +1,24 @@
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { httpBackend, rawBackend } from '../harness/backends.js';
+import { check } from '../harness/check.js';
 import { connectRaw, get } from '../harness/client.js';
 import { startNginx } from '../harness/nginx.js';
 import { freePort } from '../harness/ports.js';
 import { plugin } from '../harness/plugins.js';
 import { testWith } from '../harness/programs.js';
-import { runSrv, startSrv, type Srv, type SrvOptions } from '../harness/srv.js';
+import { shared as sharedScope, type Scope } from '../harness/scope.js';
+import { startSrv, type Srv, type SrvOptions } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
 
 /** `count` backends that respond with their letter. Returns their ports. */
-async function letters(t: ExecutionContext, count: number): Promise<number[]> {
+async function letters(t: Scope, count: number): Promise<number[]> {
   const backends = Array.from({ length: count }, (_, at) => httpBackend(t, (_, response) => response.end('abcdefgh'[at])));
   return (await Promise.all(backends)).map(({ port }) => port);
 }
 
 /** Two workers; the location of an upstream's name goes there. The key of a request is its argument `k`. */
 function serve(
-  t: ExecutionContext,
+  t: Scope,
   upstreams: Readonly<Record<string, string>>,
   { main = '', ...options }: SrvOptions & { main?: string } = {},
 ): Promise<Srv> {
@@ -39,39 +41,83 @@ const repeated = (path: string, times: number): string[] => Array.from({ length:
 const keys = (name: string, count: number): string[] => Array.from({ length: count }, (_, key) => `/${name}?k=key${key}`);
 const count = (text: string, letter: string): number => text.split(letter).length - 1;
 
-test('least_conn: the one with the fewest requests of all workers', async (t) => {
-  // With its weight the quick one is the less loaded one also while its last request is not quite over.
+const TWO_CHOICES = plugin('two_choices', {
+  manifest: `directives: { two_choices: directive({ in: ['upstream'] }), broken: directive({ in: ['upstream'], args: text() }) }`,
+  body: `balancer({ conf }) {
+    if (conf.broken !== undefined) return { create: () => ({ propose() { if (conf.broken === 'throws') throw new Error('out of order'); return {}; } }) };
+    if (!conf.two_choices) return undefined;
+    return {
+      create(upstream) {
+        const peers = [];
+        return {
+          added: (peer) => void peers.push(peer),
+          removed: (peer) => void peers.splice(peers.indexOf(peer), 1),
+          propose(pick) {
+            const [one, other] = [0, 1].map(() => peers[Math.floor(Math.random() * peers.length)]);
+            const best = other.active < one.active ? other : one;
+            best.setSpare(0, best.spare(0) + 1);
+            return pick.wasTried(best) || !best.isUsable ? upstream.next(pick) : best;
+          },
+        };
+      },
+    };
+  }`,
+});
+const PLUGIN = { files: { 'modules/two_choices.js': TWO_CHOICES }, main: 'load_module modules/two_choices.js;' };
+
+/** One server with most of the upstreams; each test has its own, because load and turns are kept for an upstream. */
+const shared = sharedScope(async (scope) => {
   const held: (() => void)[] = [];
-  const slow = await rawBackend(t, (socket) => {
+  const slow = await rawBackend(scope, (socket) => {
     socket.on('data', () => held.push(() => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\ns')));
   });
-  const [a] = await letters(t, 1);
-  const srv = await serve(t, { u: `zone u 64k; least_conn; server 127.0.0.1:${slow.port}; server 127.0.0.1:${a} weight=4;` });
-  const port = srv.port('web');
+  const waiting = { requests: 0 };
+  const silent = await rawBackend(scope, (socket) => void socket.on('data', () => waiting.requests++));
+  const [a, b, c] = (await letters(scope, 3)).map((port) => `server 127.0.0.1:${port}`);
+  const dead = `server 127.0.0.1:${await freePort(scope)}`;
+  const srv = await serve(
+    scope,
+    {
+      // With its weight the quick one is the less loaded one also while its last request is not quite over.
+      held: `zone held 64k; least_conn; server 127.0.0.1:${slow.port}; ${a} weight=4;`,
+      weights: `zone w 64k; least_conn; ${a} weight=3; ${b};`,
+      backup: `zone b 64k; ${dead}; ${c} backup; least_conn;`,
+      own: `least_conn; ${a}; ${b} down;`,
+      one: `zone one 64k; random; ${a} weight=4; ${b}; ${c} down; ${dead};`,
+      two: `zone two 64k; random two least_conn; ${a}; ${b}; ${c};`,
+      silent: `zone silent 64k; random two; server 127.0.0.1:${silent.port}; ${a} weight=4;`,
+      plain: `hash $arg_k; ${a}; ${b}; ${dead} max_fails=0;`,
+      ring: `zone r 64k; hash $arg_k consistent; ${a}; ${b}; ${dead} max_fails=0;`,
+      ip: `ip_hash; ${a}; ${b}; ${c};`,
+      both: `least_conn; ip_hash; ${a}; ${b};`,
+      choices: `zone c 64k; two_choices; ${a}; ${b}; ${c} backup;`,
+      throws: `zone t 64k; broken throws; ${a}; ${b};`,
+      odd: `zone o 64k; broken odd; ${a}; ${b};`,
+    },
+    PLUGIN,
+  );
+  return { srv, port: srv.port('web'), held, waiting };
+});
+
+test('least_conn: the one with the fewest requests of all workers', async (t) => {
+  const { port, held } = await shared();
   while (held.length === 0) {
     const client = await connectRaw(t, port);
-    client.send('GET /u HTTP/1.1\r\nHost: a\r\n\r\n');
+    client.send('GET /held HTTP/1.1\r\nHost: a\r\n\r\n');
     await waitFor('a member', () => held.length > 0 || client.received !== '');
   }
-  t.is(await bodies(port, repeated('/u', 12)), 'a'.repeat(12));
+  t.is(await bodies(port, repeated('/held', 12)), 'a'.repeat(12));
   for (const answer of held.splice(0)) answer();
   await waitFor('the first one again', async () => {
     const client = await connectRaw(t, port);
-    client.send('GET /u HTTP/1.1\r\nHost: a\r\n\r\n');
+    client.send('GET /held HTTP/1.1\r\nHost: a\r\n\r\n');
     await waitFor('a member', () => held.length > 0 || client.received !== '');
     return held.length > 0;
   });
 });
 
 test('least_conn: idle members by weight, backup members, failures', async (t) => {
-  const [a, b, c] = await letters(t, 3);
-  const dead = await freePort(t);
-  const srv = await serve(t, {
-    weights: `zone w 64k; least_conn; server 127.0.0.1:${a} weight=3; server 127.0.0.1:${b};`,
-    backup: `zone b 64k; server 127.0.0.1:${dead}; server 127.0.0.1:${c} backup; least_conn;`,
-    own: `least_conn; server 127.0.0.1:${a}; server 127.0.0.1:${b} down;`,
-  });
-  const port = srv.port('web');
+  const { port } = await shared();
   const weights = await bodies(port, repeated('/weights', 40));
   // 30 are expected, but a request may not be quite over when the next one comes.
   t.true(count(weights, 'a') >= 25 && count(weights, 'a') <= 35, weights);
@@ -80,13 +126,7 @@ test('least_conn: idle members by weight, backup members, failures', async (t) =
 });
 
 test('random: by weight, without members that cannot be chosen', async (t) => {
-  const [a, b, c] = await letters(t, 3);
-  const dead = await freePort(t);
-  const srv = await serve(t, {
-    one: `zone one 64k; random; server 127.0.0.1:${a} weight=4; server 127.0.0.1:${b}; server 127.0.0.1:${c} down; server 127.0.0.1:${dead};`,
-    two: `zone two 64k; random two least_conn; server 127.0.0.1:${a}; server 127.0.0.1:${b}; server 127.0.0.1:${c};`,
-  });
-  const port = srv.port('web');
+  const { port } = await shared();
   const one = await bodies(port, repeated('/one', 100));
   t.is(one.length, 100);
   t.is(count(one, 'c'), 0);
@@ -97,25 +137,18 @@ test('random: by weight, without members that cannot be chosen', async (t) => {
 });
 
 test('random two: the less loaded one of two', async (t) => {
-  let waiting = 0;
-  const slow = await rawBackend(t, (socket) => void socket.on('data', () => waiting++));
-  const [a] = await letters(t, 1);
-  const srv = await serve(t, { u: `zone u 64k; random two; server 127.0.0.1:${slow.port}; server 127.0.0.1:${a} weight=4;` });
+  const { port, waiting } = await shared();
   await waitFor('a request at the slow one', async () => {
-    const client = await connectRaw(t, srv.port('web'));
-    client.send('GET /u HTTP/1.1\r\nHost: a\r\n\r\n');
-    await waitFor('a member', () => waiting > 0 || client.received !== '');
-    return waiting > 0;
+    const client = await connectRaw(t, port);
+    client.send('GET /silent HTTP/1.1\r\nHost: a\r\n\r\n');
+    await waitFor('a member', () => waiting.requests > 0 || client.received !== '');
+    return waiting.requests > 0;
   });
-  t.is(await bodies(srv.port('web'), repeated('/u', 12)), 'a'.repeat(12));
+  t.is(await bodies(port, repeated('/silent', 12)), 'a'.repeat(12));
 });
 
 test('hash: a key stays at its member, in all workers; a member that fails gives its keys to others', async (t) => {
-  const [a, b] = await letters(t, 2);
-  const dead = await freePort(t);
-  const members = `server 127.0.0.1:${a}; server 127.0.0.1:${b}; server 127.0.0.1:${dead} max_fails=0;`;
-  const srv = await serve(t, { plain: `hash $arg_k; ${members}`, ring: `zone r 64k; hash $arg_k consistent; ${members}` });
-  const port = srv.port('web');
+  const { port } = await shared();
   for (const name of ['plain', 'ring']) {
     const first = await bodies(port, keys(name, 30));
     t.is(first.length, 30, 'all are answered');
@@ -156,9 +189,8 @@ testWith('nginx')('hash, hash consistent and ip_hash choose as nginx does', asyn
 });
 
 test('ip_hash: a client stays at its member', async (t) => {
-  const [a, b, c] = await letters(t, 3);
-  const srv = await serve(t, { u: `ip_hash; server 127.0.0.1:${a}; server 127.0.0.1:${b}; server 127.0.0.1:${c};` });
-  t.is(new Set(await bodies(srv.port('web'), repeated('/u', 10))).size, 1);
+  const { port } = await shared();
+  t.is(new Set(await bodies(port, repeated('/ip', 10))).size, 1);
 });
 
 test('a reload changes the method, and requests under way are not disturbed', async (t) => {
@@ -180,48 +212,17 @@ test('a reload changes the method, and requests under way are not disturbed', as
   }
 });
 
-const TWO_CHOICES = plugin('two_choices', {
-  manifest: `directives: { two_choices: directive({ in: ['upstream'] }), broken: directive({ in: ['upstream'], args: text() }) }`,
-  body: `balancer({ conf }) {
-    if (conf.broken !== undefined) return { create: () => ({ propose() { if (conf.broken === 'throws') throw new Error('out of order'); return {}; } }) };
-    if (!conf.two_choices) return undefined;
-    return {
-      create(upstream) {
-        const peers = [];
-        return {
-          added: (peer) => void peers.push(peer),
-          removed: (peer) => void peers.splice(peers.indexOf(peer), 1),
-          propose(pick) {
-            const [one, other] = [0, 1].map(() => peers[Math.floor(Math.random() * peers.length)]);
-            const best = other.active < one.active ? other : one;
-            best.setSpare(0, best.spare(0) + 1);
-            return pick.wasTried(best) || !best.isUsable ? upstream.next(pick) : best;
-          },
-        };
-      },
-    };
-  }`,
-});
-const PLUGIN = { files: { 'modules/two_choices.js': TWO_CHOICES }, main: 'load_module modules/two_choices.js;' };
-
-test('a method of a module, with members that come by reload', async (t) => {
-  const [a, b, c] = await letters(t, 3);
-  const srv = await serve(
-    t,
-    { u: `zone u 64k; two_choices; server 127.0.0.1:${a}; server 127.0.0.1:${b}; server 127.0.0.1:${c} backup;` },
-    PLUGIN,
-  );
-  const all = await bodies(srv.port('web'), repeated('/u', 60));
+test('a method of a module, with a backup member', async (t) => {
+  const { port } = await shared();
+  const all = await bodies(port, repeated('/choices', 60));
   t.is(all.length, 60);
   for (const letter of 'ab') t.true(count(all, letter) > 2, all);
 });
 
 test('a method that fails costs a line in the log, and the next member in turn is chosen', async (t) => {
-  const [a, b] = await letters(t, 2);
-  const members = `server 127.0.0.1:${a}; server 127.0.0.1:${b};`;
-  const srv = await serve(t, { throws: `zone t 64k; broken throws; ${members}`, odd: `zone o 64k; broken odd; ${members}` }, PLUGIN);
-  t.is(count(await bodies(srv.port('web'), repeated('/throws', 10)), 'a'), 5);
-  t.is(count(await bodies(srv.port('web'), repeated('/odd', 10)), 'a'), 5);
+  const { srv, port } = await shared();
+  t.is(count(await bodies(port, repeated('/throws', 10)), 'a'), 5);
+  t.is(count(await bodies(port, repeated('/odd', 10)), 'a'), 5);
   await srv.waitForLog(/\[error\] .*two_choices: balancer of upstream "throws" failed: Error: out of order.* at /);
   await srv.waitForLog(/balancer of upstream "odd" failed: TypeError: "propose" must return a peer of the upstream, or undefined/);
 });
@@ -234,15 +235,13 @@ for (const [lines, error] of [
   ['hash $nosuch; server 127.0.0.1:1;', 'unknown "nosuch" variable'],
 ] as const)
   test(`rejected: ${lines}`, async (t) => {
-    const run = await runSrv(t, ['-t'], `events {} http { upstream u { ${lines} } server { listen 127.0.0.1:%%PORT_web%%; } }`);
+    const run = await check(t, `events {} http { upstream u { ${lines} } server { listen 127.0.0.1:%%PORT_web%%; } }`);
     t.is(run.code, 1);
     t.true(run.stderr.includes(`[emerg] ${error} in `), run.stderr);
   });
 
 test('two methods: a warning, and the last one counts', async (t) => {
-  const [a, b] = await letters(t, 2);
-  const upstreams = { u: `least_conn; ip_hash; server 127.0.0.1:${a}; server 127.0.0.1:${b};` };
-  const srv = await serve(t, upstreams);
+  const { srv, port } = await shared();
   await srv.waitForLog(/\[warn\] .*load balancing method redefined/);
-  t.is(new Set(await bodies(srv.port('web'), repeated('/u', 6))).size, 1);
+  t.is(new Set(await bodies(port, repeated('/both', 6))).size, 1);
 });

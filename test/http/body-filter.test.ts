@@ -1,8 +1,9 @@
 import { connect } from 'node:net';
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { httpBackend } from '../harness/backends.js';
 import { exchange, get } from '../harness/client.js';
 import { plugin } from '../harness/plugins.js';
+import { shared as sharedScope, type Scope } from '../harness/scope.js';
 import { startSrv, type Srv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
 
@@ -46,7 +47,7 @@ const MODULE = plugin('test_filter_module', {
 `,
 });
 
-function start(t: ExecutionContext, port: number, timeout = '60s'): Promise<Srv> {
+function start(t: Scope, port: number, timeout = '60s'): Promise<Srv> {
   const kinds = ['upper', 'silent', 'paused', 'begun', 'steps', 'seen', 'length', 'later', 'never', 'fails', 'slow'];
   return startSrv(
     t,
@@ -60,14 +61,25 @@ function start(t: ExecutionContext, port: number, timeout = '60s'): Promise<Srv>
   );
 }
 
-test('a filter changes bodies of members and of the server', async (t) => {
-  const backend = await httpBackend(t, (request, response) => {
+const LONG = 'x'.repeat(3_000_000);
+
+/** A member that responds by the path, and a server before it. */
+const shared = sharedScope(async (scope) => {
+  const backend = await httpBackend(scope, ({ url = '' }, response) => {
+    if (url.startsWith('/slow')) return void response.end(LONG);
+    if (/^\/(never|fails)/.test(url)) return void response.end('text');
     response.setHeader('content-type', 'text/css');
-    if (request.url?.endsWith('empty') === true) response.writeHead(200, { 'content-length': '0' });
+    if (/^\/(seen|length)/.test(url)) return void response.setHeader('content-length', '4').end('text');
+    const isEmpty = url.endsWith('empty');
+    if (isEmpty) response.writeHead(200, { 'content-length': '0' });
     else response.write('some ');
-    setTimeout(() => response.end(request.url?.endsWith('empty') === true ? '' : 'text'), 10);
+    setTimeout(() => response.end(isEmpty ? '' : 'text'), 10);
   });
-  const srv = await start(t, backend.port);
+  return { backend, srv: await start(scope, backend.port) };
+});
+
+test('a filter changes bodies of members and of the server', async (t) => {
+  const { srv } = await shared();
   const port = srv.port('web');
   t.is((await get(port, '/upper')).body, 'SOME TEXT');
   t.is((await get(port, '/own')).body, 'OWN TEXT');
@@ -80,10 +92,7 @@ test('a filter changes bodies of members and of the server', async (t) => {
 });
 
 test('header filters see the final type and length, and a filter may know its own', async (t) => {
-  const backend = await httpBackend(t, (_, response) =>
-    response.setHeader('content-type', 'text/css').setHeader('content-length', '4').end('text'),
-  );
-  const srv = await start(t, backend.port);
+  const { srv } = await shared();
   t.is((await get(srv.port('web'), '/seen')).body, 'text/css 4');
   const known = await get(srv.port('web'), '/length');
   t.is(known.headers['content-length'], '3');
@@ -92,28 +101,25 @@ test('header filters see the final type and length, and a filter may know its ow
 });
 
 test('a filter is destroyed with its client', async (t) => {
-  const backend = await httpBackend(t, (_, response) => response.end('text'));
-  const srv = await start(t, backend.port);
+  const { backend, srv } = await shared();
   const socket = connect(srv.port('web'), '127.0.0.1');
   socket.write('GET /never HTTP/1.1\r\nHost: a\r\n\r\n');
-  await waitFor('the request at its member', () => backend.connections > 0);
+  await waitFor('the request at its member', () => backend.requests.some(({ url }) => url === '/never'));
   setTimeout(() => socket.destroy(), 50);
   t.truthy(await waitFor('the end of the filter', () => srv.read('logs/notes').includes('destroyed')));
 });
 
 test('a filter that fails later, with nothing sent, costs a 500', async (t) => {
-  const backend = await httpBackend(t, (_, response) => response.end('text'));
-  const srv = await start(t, backend.port);
+  const { srv } = await shared();
+  const noted = srv.read('logs/notes').length;
   t.is((await get(srv.port('web'), '/fails')).status, 500);
   await srv.waitForLog(/a handler of "test_filter_module" failed: Error: filter failed later/);
-  t.true(srv.read('logs/notes').includes('destroyed'));
+  t.true(srv.read('logs/notes').includes('destroyed', noted));
 });
 
 test('a filter that pauses stops the member', async (t) => {
-  const body = 'x'.repeat(3_000_000);
-  const backend = await httpBackend(t, (_, response) => response.end(body));
-  const srv = await start(t, backend.port);
-  t.is((await get(srv.port('web'), '/slow')).body.length, body.length);
+  const { srv } = await shared();
+  t.is((await get(srv.port('web'), '/slow')).body.length, LONG.length);
   const held = [...srv.read('logs/notes').matchAll(/held (\d+)/g)].map(([, count]) => Number(count));
   t.true(Math.max(...held) < 10, 'the member waits while pieces are held');
 });

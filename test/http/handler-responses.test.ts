@@ -1,8 +1,9 @@
 /** What handlers and filters may do to a response, and what stays the engine's. */
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { httpBackend } from '../harness/backends.js';
 import { exchange, get } from '../harness/client.js';
 import { plugin } from '../harness/plugins.js';
+import { shared as sharedScope, type Scope } from '../harness/scope.js';
 import { startSrv, type Srv } from '../harness/srv.js';
 
 const MODULE = plugin('acme', {
@@ -58,7 +59,7 @@ const HANDLERS = {
   reject_bad: { access: (request) => request.reject('403', '{}') },
 };`);
 
-function start(t: ExecutionContext, locations: string): Promise<Srv> {
+function start(t: Scope, locations: string): Promise<Srv> {
   return startSrv(
     t,
     `load_module modules/acme.mjs; error_log logs/error.log info; events {}
@@ -69,8 +70,28 @@ function start(t: ExecutionContext, locations: string): Promise<Srv> {
 
 const location = (name: string): string => `location /${name} { does ${name}; return 200 "hello"; }`;
 
+const CUTS_OFF: readonly (readonly [name: string, reason: RegExp])[] = [
+  ['shorter', /the body filters wrote 5 of the 30 bytes of Content-Length/],
+  ['async_end', /a method of a body filter must not return a promise/],
+  ['late_text', /a body filter must write Buffers, not 'text'/],
+];
+
+const WRONG = ['result_99', 'send_0', 'send_100', 'set_nothing', 'redirect_relative', 'redirect_nothing', 'delay_nothing', 'delay_long'];
+const BAD = ['send_number', 'send_object', 'send_nothing'];
+const GOOD = ['send_bytes', 'write_bytes'];
+const FILTERS = ['set_framing', 'append_framing', 'remove_framing', 'no_content', 'not_modified', 'async_log', 'filter_bytes'];
+
+const shared = sharedScope((scope) =>
+  start(
+    scope,
+    `${[...FILTERS, ...CUTS_OFF.map(([name]) => name)].map(location).join('\n')}
+    ${[...WRONG, ...BAD, ...GOOD].map((name) => `location /${name} { does ${name}; }`).join('\n')}
+    location / { return 200 fine; }`,
+  ),
+);
+
 test('fields that frame a response are the engine’s', async (t) => {
-  const srv = await start(t, ['set_framing', 'append_framing', 'remove_framing'].map(location).join('\n'));
+  const srv = await shared();
   for (const name of ['set_framing', 'append_framing', 'remove_framing']) {
     const received = await exchange(t, srv.port('web'), `GET /${name} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
     t.regex(
@@ -81,7 +102,7 @@ test('fields that frame a response are the engine’s', async (t) => {
 });
 
 test('a status without a body drops the body, for the client and for what follows on the connection', async (t) => {
-  const srv = await start(t, ['no_content', 'not_modified'].map(location).join('\n'));
+  const srv = await shared();
   for (const [name, status] of [
     ['no_content', 204],
     ['not_modified', 304],
@@ -114,14 +135,8 @@ test('what filters and handlers do wrong costs their request a 500, and is logge
   }
 });
 
-const CUTS_OFF: readonly (readonly [name: string, reason: RegExp])[] = [
-  ['shorter', /the body filters wrote 5 of the 30 bytes of Content-Length/],
-  ['async_end', /a method of a body filter must not return a promise/],
-  ['late_text', /a body filter must write Buffers, not 'text'/],
-];
-
 test('a body filter that fails when bytes are out cuts its response off', async (t) => {
-  const srv = await start(t, `${CUTS_OFF.map(([name]) => location(name)).join('\n')} location / { return 200 fine; }`);
+  const srv = await shared();
   for (const [name, reason] of CUTS_OFF) {
     await t.throwsAsync(get(srv.port('web'), `/${name}`), { message: /aborted|socket hang up/ }, name);
     await srv.waitForLog(new RegExp(`\\[crit\\] .*a handler of "acme" failed: [^\n]*${reason.source}`));
@@ -130,7 +145,7 @@ test('a body filter that fails when bytes are out cuts its response off', async 
 });
 
 test('a log handler that rejects is logged, and costs nobody anything', async (t) => {
-  const srv = await start(t, location('async_log'));
+  const srv = await shared();
   t.is((await get(srv.port('web'), '/async_log')).body, 'hello');
   await srv.waitForLog(/\[crit\] .*a handler of "acme" failed: Error: async log/);
   t.is((await get(srv.port('web'), '/async_log')).body, 'hello');
@@ -196,23 +211,16 @@ test('a rejection has its body, unless satisfy or error_page say something else'
 });
 
 test('a body is text or bytes, of whatever kind', async (t) => {
-  const bad = ['send_number', 'send_object', 'send_nothing'];
-  const good = ['send_bytes', 'write_bytes'];
-  const srv = await start(
-    t,
-    [...[...bad, ...good].map((name) => `location /${name} { does ${name}; }`), location('filter_bytes')].join('\n'),
-  );
-  for (const name of bad) {
+  const srv = await shared();
+  for (const name of BAD) {
     t.is((await get(srv.port('web'), `/${name}`)).status, 500, name);
     await srv.waitForLog(new RegExp(`must be a string or a Buffer, not (?:5|\\{ a: 1 \\}|undefined)[^]*"GET /${name} `));
   }
-  for (const name of [...good, 'filter_bytes']) t.is((await get(srv.port('web'), `/${name}`)).body, 'hi', name);
+  for (const name of [...GOOD, 'filter_bytes']) t.is((await get(srv.port('web'), `/${name}`)).body, 'hi', name);
 });
 
-const WRONG = ['result_99', 'send_0', 'send_100', 'set_nothing', 'redirect_relative', 'redirect_nothing', 'delay_nothing', 'delay_long'];
-
 test('what a handler cannot mean is a 500, and logged with its module', async (t) => {
-  const srv = await start(t, WRONG.map((name) => `location /${name} { does ${name}; }`).join('\n'));
+  const srv = await shared();
   for (const name of WRONG) {
     t.is((await get(srv.port('web'), `/${name}`)).status, 500, name);
     await srv.waitForLog(new RegExp(`a handler of "acme" failed: (?:Type|Range)Error: [^]*"GET /${name} `));

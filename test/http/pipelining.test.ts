@@ -1,12 +1,12 @@
 import test from 'ava';
 import { httpBackend, bodyOf } from '../harness/backends.js';
 import { connectRaw, exchange } from '../harness/client.js';
+import { shared, type Scope } from '../harness/scope.js';
 import { startSrv, type Srv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
-import type { ExecutionContext } from 'ava';
 import { residentBytes } from './resident-bytes.js';
 
-async function start(t: ExecutionContext): Promise<Srv> {
+async function start(t: Scope): Promise<Srv> {
   const backend = await httpBackend(t, (request, response) => {
     void bodyOf(request).then((body) => setTimeout(() => response.end(`[${request.method} ${request.url} ${body}]`), Math.random() * 3));
   });
@@ -25,12 +25,14 @@ async function start(t: ExecutionContext): Promise<Srv> {
   );
 }
 
+const common = shared(start);
+
 const head = (method: string, path: string, lines = ''): string => `${method} ${path} HTTP/1.1\r\nHost: a\r\n${lines}\r\n`;
 const LAST = head('GET', '/last', 'Connection: close\r\n');
 const bodies = (received: string): string[] => received.match(/\[[^\]]*\]/g) ?? [];
 
 test('requests sent at once get their responses in order', async (t) => {
-  const srv = await start(t);
+  const srv = await common();
   const port = srv.port('web');
   const numbers = Array.from({ length: 3000 }, (_, at) => at);
   t.deepEqual(bodies(await exchange(t, port, numbers.map((at) => head('GET', `/${at}`)).join('') + LAST)), [
@@ -45,7 +47,7 @@ test('requests sent at once get their responses in order', async (t) => {
 });
 
 test('a request behind a body, whoever reads that', async (t) => {
-  const srv = await start(t);
+  const srv = await common();
   const body = 'y'.repeat(300);
   const chunked = `${body.length.toString(16)}\r\n${body}\r\n0\r\nX-Trailer: a\r\n\r\n`;
   const requests = ['/proxied', '/unread'].flatMap((path) => [
@@ -67,7 +69,7 @@ test('a request behind a body, whoever reads that', async (t) => {
 });
 
 test('what is wrong behind a good request does not spoil its response', async (t) => {
-  const srv = await start(t);
+  const srv = await common();
   const received = await exchange(
     t,
     srv.port('web'),
@@ -79,7 +81,7 @@ test('what is wrong behind a good request does not spoil its response', async (t
 });
 
 test('a client that closes its side after its requests gets its responses', async (t) => {
-  const srv = await start(t);
+  const srv = await common();
   const connection = await connectRaw(t, srv.port('web'));
   connection.socket.end(head('GET', '/a') + head('GET', '/b'), 'latin1');
   t.deepEqual(bodies(await connection.receiveAll()), ['[/a]', '[/b]']);

@@ -1,15 +1,16 @@
 import { writeFileSync } from 'node:fs';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { connect as connectTls, type PeerCertificate, type TLSSocket } from 'node:tls';
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { httpBackend } from '../harness/backends.js';
 import { selfSigned } from '../harness/certificate.js';
 import { connectRaw, connectRawTls } from '../harness/client.js';
+import { shared, type Scope } from '../harness/scope.js';
 import { startSrv, type Srv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
 import { patternDigest, patternStream, HashingSink } from './byte-streams.js';
 
-function start(t: ExecutionContext, backend: number): Promise<Srv> {
+function start(t: Scope, backend: number): Promise<Srv> {
   const a = selfSigned('a.example');
   const b = selfSigned('b.example');
   const wild = selfSigned('*.wild.example');
@@ -62,10 +63,13 @@ function start(t: ExecutionContext, backend: number): Promise<Srv> {
   );
 }
 
+/** For tests that end no server. */
+const common = shared((scope) => start(scope, 1));
+
 const GET = 'GET / HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n';
 
 test('the certificate is that of the name the client asks for', async (t) => {
-  const srv = await start(t, 1);
+  const srv = await common();
   const port = srv.port('tls');
   const subject = async (servername?: string): Promise<string> => {
     const connection = await connectRawTls(t, port, servername === undefined ? {} : { servername });
@@ -114,7 +118,7 @@ test('requests over TLS', async (t) => {
 });
 
 test('versions of TLS are those of ssl_protocols', async (t) => {
-  const srv = await start(t, 1);
+  const srv = await common();
   const protocol = async (name: string, options: object): Promise<string> => {
     const connection = await connectRawTls(t, srv.port(name), options);
     return (connection.socket as TLSSocket).getProtocol() ?? '';
@@ -147,7 +151,7 @@ test('versions of TLS are those of the server that the client names', async (t) 
 });
 
 test('garbage behind the handshake ends the connection, and nothing else', async (t) => {
-  const srv = await start(t, 1);
+  const srv = await common();
   let toServer: Socket | undefined;
   const relay = createServer((client) => {
     toServer = connect(srv.port('tls'), '127.0.0.1');
@@ -215,7 +219,7 @@ test('plain HTTP on a TLS port gets a response', async (t) => {
 });
 
 test('of the protocols that a client offers (ALPN) the one that is spoken is chosen', async (t) => {
-  const srv = await start(t, 1);
+  const srv = await common();
   const chosen = async (ALPNProtocols?: string[]): Promise<unknown> => {
     const options = ALPNProtocols === undefined ? {} : { ALPNProtocols };
     return ((await connectRawTls(t, srv.port('tls'), options)).socket as TLSSocket).alpnProtocol;
@@ -236,7 +240,7 @@ test('a client that begins no handshake does not keep the server from ending', a
 });
 
 test('a handshake that fails hurts nobody', async (t) => {
-  const srv = await start(t, 1);
+  const srv = await common();
   const port = srv.port('tls');
   const plain = await connectRaw(t, port);
   plain.send('GET / HTTP/1.1\r\nHost: a.example\r\n\r\n');

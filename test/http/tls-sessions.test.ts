@@ -2,21 +2,24 @@ import { randomBytes } from 'node:crypto';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import test, { type ExecutionContext } from 'ava';
 import { selfSigned } from '../harness/certificate.js';
-import { shared as sharedScope } from '../harness/scope.js';
+import { shared as sharedScope, type Scope } from '../harness/scope.js';
 import { runSrv, startSrv, type Srv } from '../harness/srv.js';
 
-/** A server with several workers: a session that one of them made is to be resumed by any other. */
-function start(t: ExecutionContext, directives: string, files: Record<string, string> = {}): Promise<Srv> {
+/** @param workers with several: a session that one of them made is to be resumed by any other */
+function start(t: Scope, directives: string, files: Readonly<Record<string, string>> = {}, workers = 1): Promise<Srv> {
   const [a, b] = [selfSigned('a.example'), selfSigned('b.example')];
   return startSrv(
     t,
-    `worker_processes 3;
+    `worker_processes ${workers};
     events {} http { ${directives}
       server { listen 127.0.0.1:%%PORT_tls%% ssl; server_name a.example; ssl_certificate a.pem; ssl_certificate_key a.key; return 200 a; }
       server { listen 127.0.0.1:%%PORT_tls%% ssl; server_name b.example; ssl_certificate b.pem; ssl_certificate_key b.key; return 200 b; } }`,
     { files: { 'conf/a.pem': a.cert, 'conf/a.key': a.key, 'conf/b.pem': b.cert, 'conf/b.key': b.key, ...files } },
   );
 }
+
+/** One whose tickets no other can read. */
+const withoutFile = sharedScope((scope) => start(scope, ''));
 
 /** Settings of servers that one process can have side by side, each at a port of its name. */
 const SETTINGS = {
@@ -118,7 +121,7 @@ test('ssl_session_ticket_key: servers with one file resume the sessions of each 
   const files = { 'conf/a.pem': cert, 'conf/a.key': key, 'conf/ticket.key': randomBytes(36).toString('base64') };
   const one = await start(t, 'ssl_session_ticket_key ticket.key;', files);
   const other = await start(t, 'ssl_session_ticket_key ticket.key;', files);
-  const stranger = await start(t, '', files);
+  const stranger = await withoutFile();
   const { session } = await visit(t, one.port('tls'), TLS12);
   t.true((await visit(t, other.port('tls'), { ...TLS12, session })).isReused);
   t.false((await visit(t, stranger.port('tls'), { ...TLS12, session })).isReused);
@@ -129,9 +132,9 @@ test('ssl_session_ticket_key: of several files the first encrypts, and tickets o
   const [old, recent] = [randomBytes(36).toString('base64'), randomBytes(60).toString('base64')];
   const files = { 'conf/a.pem': cert, 'conf/a.key': key, 'conf/old.key': old, 'conf/recent.key': recent };
   const before = await start(t, 'ssl_session_ticket_key old.key;', files);
-  const now = await start(t, 'ssl_session_ticket_key recent.key; ssl_session_ticket_key old.key;', files);
+  const now = await start(t, 'ssl_session_ticket_key recent.key; ssl_session_ticket_key old.key;', files, 3);
   const after = await start(t, 'ssl_session_ticket_key recent.key;', files);
-  const stranger = await start(t, '', files);
+  const stranger = await withoutFile();
   for (const version of [{}, TLS12]) {
     const { session } = await visit(t, before.port('tls'), version);
     t.false((await visit(t, after.port('tls'), { ...version, session })).isReused);

@@ -1,9 +1,11 @@
 import { connect } from 'node:net';
 import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { gunzipSync } from 'node:zlib';
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { httpBackend, type HttpBackend } from '../harness/backends.js';
-import { runSrv, startSrv, type Srv } from '../harness/srv.js';
+import { check } from '../harness/check.js';
+import { shared as sharedScope, type Scope } from '../harness/scope.js';
+import { startSrv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
 
 interface Bytes {
@@ -36,7 +38,7 @@ const TEXT = 'some text that repeats, '.repeat(40);
 const LARGE = Array.from({ length: 60_000 }, (_, line) => `line ${line} ${line * 7919}\n`).join('');
 
 /** Fields and status are as the query says: `/?status=404&etag="x"`. */
-function backend(t: ExecutionContext): Promise<HttpBackend> {
+function backend(t: Scope): Promise<HttpBackend> {
   return httpBackend(t, (request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://a');
     const status = Number(searchParams.get('status') ?? 200);
@@ -49,7 +51,7 @@ function backend(t: ExecutionContext): Promise<HttpBackend> {
   });
 }
 
-async function start(t: ExecutionContext): Promise<Srv> {
+const shared = sharedScope(async (t) => {
   const { port } = await backend(t);
   return startSrv(
     t,
@@ -67,10 +69,10 @@ async function start(t: ExecutionContext): Promise<Srv> {
       }
     }`,
   );
-}
+});
 
 test('responses of members and of the server are compressed, small and large, with and without a length', async (t) => {
-  const srv = await start(t);
+  const srv = await shared();
   const port = srv.port('web');
   for (const [path, text] of [
     ['/', TEXT],
@@ -93,14 +95,14 @@ test('responses of members and of the server are compressed, small and large, wi
 });
 
 test('HEAD has the fields that GET has', async (t) => {
-  const srv = await start(t);
+  const srv = await shared();
   const head = await bytesOf(srv.port('web'), '/?etag="x"', { 'accept-encoding': 'gzip' }, 'HEAD');
   t.true(isGzip(head));
   t.deepEqual([head.headers.etag, head.headers['content-length'], head.body.length], ['W/"x"', undefined, 0]);
 });
 
 test('what is not compressed', async (t) => {
-  const srv = await start(t);
+  const srv = await shared();
   const port = srv.port('web');
   for (const path of [
     '/short',
@@ -117,7 +119,7 @@ test('what is not compressed', async (t) => {
 });
 
 test('fields: Vary, a weak ETag, no Accept-Ranges', async (t) => {
-  const srv = await start(t);
+  const srv = await shared();
   const port = srv.port('web');
   const { headers } = await bytesOf(port, '/types?etag="x"&accept-ranges=bytes');
   t.is(headers.etag, 'W/"x"');
@@ -135,7 +137,7 @@ test('fields: Vary, a weak ETag, no Accept-Ranges', async (t) => {
 });
 
 test('Accept-Encoding with weights', async (t) => {
-  const srv = await start(t);
+  const srv = await shared();
   const port = srv.port('web');
   for (const field of ['gzip', 'GZIP', 'deflate, gzip', 'gzip, br', 'br,gzip;q=0.5', 'gzip ; q=1.0', 'gzip;q=0.001', 'deflate;q=0, gzip'])
     t.true(isGzip(await bytesOf(port, '/', { 'accept-encoding': field })), field);
@@ -144,7 +146,7 @@ test('Accept-Encoding with weights', async (t) => {
 });
 
 test('clients of old versions, excepted ones and proxies', async (t) => {
-  const srv = await start(t);
+  const srv = await shared();
   const port = srv.port('web');
   const ask = async (path: string, fields: Record<string, string>): Promise<boolean> =>
     isGzip(await bytesOf(port, path, { 'accept-encoding': 'gzip', ...fields }));
@@ -245,7 +247,7 @@ test('wrong values are refused', async (t) => {
     ['gzip_proxied sometimes;', /invalid value "sometimes"/],
     ['gzip_disable "(";', /invalid regular expression|regular expression/],
   ] as const) {
-    const run = await runSrv(t, ['-t'], `events {} http { ${line} }`);
+    const run = await check(t, `events {} http { ${line} }`);
     t.not(run.code, 0, line);
     t.regex(run.stderr, message, line);
   }
