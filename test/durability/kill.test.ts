@@ -6,7 +6,7 @@ import { NodeTarget } from './node-target.js';
 import { KillRounds, type Figures } from './rounds.js';
 
 /** Rounds to play with the part that keeps changes, and with a whole server; the suite plays few. See CONTRIBUTING.md. */
-const ROUNDS = Number(process.env['SRV_KILL_ROUNDS'] ?? 25);
+const ROUNDS = Number(process.env['SRV_KILL_ROUNDS'] ?? 15);
 const NODE_ROUNDS = Number(process.env['SRV_KILL_NODE_ROUNDS'] ?? 2);
 
 test.serial('kill -9 at any moment loses nothing that was acknowledged, and gives no id to another member', async (t) => {
