@@ -76,7 +76,9 @@ const PREFIXES: Readonly<Record<string, VariablePrefix>> = {
   cookie_: (rest) => (request) => cookieValue(request.header('cookie'), rest),
 };
 
-export function defineCoreVariables(variables: HttpVariables): void {
+/** @param version of srv */
+export function defineCoreVariables(variables: HttpVariables, version: string): void {
+  variables.define('nginx_version', () => version);
   for (const [name, getter] of Object.entries(GETTERS)) variables.define(name, getter);
   for (const [prefix, make] of Object.entries(PREFIXES)) variables.definePrefix(prefix, make);
   defineUpstreamVariables(variables);

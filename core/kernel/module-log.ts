@@ -1,5 +1,6 @@
 import type { HttpRequest } from '../module/http.js';
-import { Log, type LogLevel } from '../module/services.js';
+import { Log, type LogLevel, type SubjectDetail } from '../module/services.js';
+import type { StreamSession } from '../module/stream.js';
 
 /** The error log of one module: its name precedes each message. */
 export class ModuleLog extends Log {
@@ -10,11 +11,11 @@ export class ModuleLog extends Log {
     super();
   }
 
-  enabled(level: LogLevel): boolean {
-    return this.log.enabled(level);
+  enabled(level: LogLevel, subject?: HttpRequest | StreamSession): boolean {
+    return this.log.enabled(level, subject);
   }
 
-  write(level: LogLevel, text: string, request?: HttpRequest): void {
-    this.log.write(level, `${this.name}: ${text}`, request);
+  write(level: LogLevel, text: string, subject?: HttpRequest | StreamSession, detail?: SubjectDetail): void {
+    this.log.write(level, `${this.name}: ${text}`, subject, detail);
   }
 }

@@ -17,6 +17,7 @@ import { routeErrors } from './check-routes.js';
 import { settingDirectivesErrors } from './check-settings.js';
 import { ManifestError, type ManifestErrors } from './manifest-error.js';
 import { loadErrors } from './load-errors.js';
+import type { Installation } from './installation.js';
 import type { LoadedModule } from './module-file.js';
 import { ModuleErrors, ModuleLoadError, SEE_LOG } from './module-load-error.js';
 import { ModuleConflicts } from './module-conflicts.js';
@@ -32,6 +33,7 @@ interface Surroundings {
   readonly prefix: string;
   readonly confFolder: string;
   readonly log: Log;
+  readonly installation: Pick<Installation, 'version'>;
 }
 
 /** @param others the services of the modules before it */
@@ -52,10 +54,10 @@ export class RunningModules implements Iterable<RunningModule> {
   constructor(
     readonly set: ModuleSet,
     run: RunModule,
-    { role, prefix, confFolder, log }: Surroundings,
+    { role, prefix, confFolder, log, installation }: Surroundings,
   ) {
-    defineCoreVariables(this.variables.http);
-    defineStreamVariables(this.variables.stream);
+    defineCoreVariables(this.variables.http, installation.version);
+    defineStreamVariables(this.variables.stream, installation.version);
     const path: ArgContext['path'] = (text, under) => resolve(under === 'conf' ? confFolder : prefix, text);
     this.args = argContext<HttpRequest>(this.variables.http, path);
     this.streamArgs = argContext<StreamSession>(this.variables.stream, path);

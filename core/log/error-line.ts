@@ -1,5 +1,5 @@
 import type { HttpRequest } from '../module/http.js';
-import type { LogLevel } from '../module/services.js';
+import type { LogLevel, SubjectDetail } from '../module/services.js';
 import type { StreamSession } from '../module/stream.js';
 
 /** What the engine's requests know beyond the contract and the error log shows. */
@@ -57,10 +57,17 @@ export function isRequest(subject: LogSubject): subject is HttpRequest {
 }
 
 /** `2026/11/21 00:00:00 [error] 12#3: *45 text`, in local time. Texts are escaped, so one message is one line. */
-export function errorLine(level: LogLevel, text: string, origin: string, subject: LogSubject | undefined, now: Date): string {
+export function errorLine(
+  level: LogLevel,
+  text: string,
+  origin: string,
+  subject: LogSubject | undefined,
+  now: Date,
+  detail: SubjectDetail = 'all',
+): string {
   const head = `${timestamp(now)} [${level}] ${origin}: `;
   if (subject === undefined) return head + escapeControls(text);
-  const suffix = isRequest(subject) ? requestSuffix(subject) : sessionSuffix(subject);
+  const suffix = detail === 'number' ? '' : isRequest(subject) ? requestSuffix(subject) : sessionSuffix(subject);
   return `${head}*${subject.connection.id} ${escapeControls(text + suffix)}`;
 }
 

@@ -1,6 +1,6 @@
 import type { HttpRequest } from '../module/http.js';
 import type { StreamSession } from '../module/stream.js';
-import { Log, type LogFile, type LogLevel } from '../module/services.js';
+import { Log, type LogFile, type LogLevel, type SubjectDetail } from '../module/services.js';
 import { errorLine, isRequest, type LogSubject } from './error-line.js';
 import { severity } from './levels.js';
 import type { AppendedLogFiles } from './log-files.js';
@@ -72,11 +72,11 @@ export class ErrorLog extends Log {
     this.#scopeOfSession = scopeOf;
   }
 
-  enabled(level: LogLevel): boolean {
-    return severity(level) <= this.#main.threshold;
+  enabled(level: LogLevel, subject?: LogSubject): boolean {
+    return severity(level) <= (this.#sinksFor(subject) ?? this.#main).threshold;
   }
 
-  write(level: LogLevel, text: string, subject?: LogSubject): void {
+  write(level: LogLevel, text: string, subject?: LogSubject, detail: SubjectDetail = 'all'): void {
     if (subject !== undefined && isRequest(subject) && subject.explanation !== undefined) {
       subject.explanation.logged(level, text);
       return;
@@ -84,7 +84,7 @@ export class ErrorLog extends Log {
     const { sinks, threshold } = this.#sinksFor(subject) ?? this.#main;
     const rank = severity(level);
     if (rank > threshold) return;
-    const line = errorLine(level, text, this.origin, subject, new Date());
+    const line = errorLine(level, text, this.origin, subject, new Date(), detail);
     for (const sink of sinks) if (rank <= sink.threshold) sink.file.write(line);
   }
 

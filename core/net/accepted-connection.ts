@@ -1,4 +1,4 @@
-import type { ClientCertificate, ProxyHeader } from '../module/http.js';
+import type { ClientCertificate, ConnectionEnd, ProxyHeader } from '../module/http.js';
 import type { ClientSocket } from './socket-user.js';
 
 /** A connection that a listener has accepted: its socket and what its preludes have found out, for the engine that serves it. */
@@ -24,17 +24,17 @@ export class AcceptedConnection {
     public socket: ClientSocket,
     /** As it was when the connection was accepted: the socket forgets it with a reset, and access rules depend on it. */
     readonly remoteAddress: string,
-    /** Address of the listener, for sockets without one of their own. */
-    private readonly unixAddress: string | undefined,
+    /** What the client connected to. The socket forgets that as well. */
+    private readonly local: ConnectionEnd,
   ) {}
 
   get remotePort(): number {
     return this.socket.remotePort ?? 0;
   }
   get localAddress(): string {
-    return this.unixAddress ?? this.socket.localAddress ?? '';
+    return this.local.address;
   }
   get localPort(): number {
-    return this.socket.localPort ?? 0;
+    return this.local.port;
   }
 }

@@ -1,5 +1,6 @@
+import type { ConnectionEnd } from '../module/http.js';
 import { systemErrorText } from '../module/system-error.js';
-import net, { type Server, type Socket } from 'node:net';
+import net, { isIPv4, type Server, type Socket } from 'node:net';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { acceptInto, type SocketReads } from './accept.js';
 import { AcceptedConnection } from './accepted-connection.js';
@@ -27,13 +28,13 @@ const PRELUDE_POLL = 20;
 const FIRST_READ = 16_384;
 
 /** The traffic engine behind a listener. */
-export interface ConnectionServer extends TlsIdentities {
+export interface ConnectionServer {
   /** A connection was accepted. False: there is no room for it, and it is closed. */
   admit(socket: Socket): boolean;
   /** Milliseconds for each prelude. */
   readonly preludeTimeout: number;
-  /** It runs the preludes itself, and gives each socket memory of its own to read into. */
-  readonly runsPreludes?: true;
+  /** Undefined: it runs the preludes itself, and gives each socket memory of its own to read into. */
+  readonly identities: TlsIdentities | undefined;
   /** An admitted connection ended in a prelude. */
   onPreludeFailed(): void;
   /**
@@ -57,6 +58,8 @@ export class Listener implements PreludeEnd, ConnectionTaker {
   #options: ListenOptions;
   /** Where the reads of the next connection go. */
   readonly #reads: () => SocketReads;
+  /** Where connections go to, if it is the same for all. */
+  readonly #local: ConnectionEnd | undefined;
   /** Of a unix socket with a mode. */
   #file: SocketFile | undefined;
 
@@ -66,21 +69,23 @@ export class Listener implements PreludeEnd, ConnectionTaker {
     private readonly engine: ConnectionServer,
   ) {
     this.#options = options;
+    this.#local = localEnd(options);
     const shared = { buffer: context.buffers.shared, callback: onRead };
-    this.#reads = engine.runsPreludes ? () => ownReads(context.buffers) : () => shared;
+    this.#reads = engine.identities === undefined ? () => ownReads(context.buffers) : () => shared;
     this.configure(options);
   }
 
   /** Other options for connections to come. Address, kind of socket and `ssl` are the same as before. */
   configure(options: ListenOptions): void {
-    const { context, engine } = this;
+    const { context } = this;
+    const { identities } = this.engine;
     const row: ((connection: AcceptedConnection) => Prelude)[] = [];
     if (options.mode !== undefined && options.mode !== this.#options.mode) this.#changeMode(options.mode);
     this.#options = options;
     this.#row = row;
-    if (engine.runsPreludes) return;
+    if (identities === undefined) return;
     if (options.proxyProtocol) row.push((connection) => new ProxyProtocol(connection, context, this));
-    if (options.secure) row.push((connection) => new TlsHandshake(connection, context, this, engine));
+    if (options.secure) row.push((connection) => new TlsHandshake(connection, context, this, identities));
     // Over TLS it is agreed on by ALPN.
     if (options.http2 && !options.secure) row.push((connection) => new Http2Preface(connection, context, this));
   }
@@ -220,7 +225,7 @@ export class Listener implements PreludeEnd, ConnectionTaker {
       socket.destroy();
       return;
     }
-    const { path, address, keepAlive } = this.#options;
+    const { path, keepAlive } = this.#options;
     const remoteAddress = path === undefined ? socket.remoteAddress : 'unix:';
     if (remoteAddress === undefined) {
       // Reset by now. What it sent must not be worked on: a rule for addresses would have nothing to go by.
@@ -229,7 +234,7 @@ export class Listener implements PreludeEnd, ConnectionTaker {
       return;
     }
     if (keepAlive !== undefined) socket.setKeepAlive(true, keepAlive.idle, keepAlive.interval, keepAlive.count);
-    const connection = new AcceptedConnection(socket, remoteAddress, path === undefined ? undefined : address);
+    const connection = new AcceptedConnection(socket, remoteAddress, this.#local ?? endOf(socket));
     attach(socket);
     if (this.#row.length === 0) {
       socket.client = this.engine.serve(connection);
@@ -246,6 +251,16 @@ export class Listener implements PreludeEnd, ConnectionTaker {
     if (connection.secure && socket.listenerCount('data') === 0) socket.on('data', onData);
     if (rest !== undefined) socket.client.onData(rest, false);
   }
+}
+
+/** What all connections of a listener are connected to. Undefined: each socket has to be asked. */
+function localEnd({ address, host, port, path }: ListenOptions): ConnectionEnd | undefined {
+  if (path !== undefined) return { address, port: 0 };
+  return isIPv4(host) && host !== '0.0.0.0' ? { address: host, port } : undefined;
+}
+
+function endOf({ localAddress = '', localPort = 0 }: ClientSocket): ConnectionEnd {
+  return { address: localAddress, port: localPort };
 }
 
 function ownReads(buffers: ReadBuffers): SocketReads {

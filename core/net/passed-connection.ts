@@ -1,5 +1,4 @@
 import { formatAddress, type Address } from '../module/address.js';
-import type { ConnectionEnd } from '../module/http.js';
 import { AcceptedConnection } from './accepted-connection.js';
 
 /** A connection that another listener has accepted, and its server has passed on. */
@@ -8,7 +7,6 @@ export class PassedConnection extends AcceptedConnection {
   readonly passes: number;
   /** What is called when the connection is closed, one for each server that has passed it on: a socket has no place for that many listeners. */
   readonly #ends: (() => void)[];
-  readonly #local: ConnectionEnd;
 
   /**
    * @param client the address that the server before knew the client by
@@ -21,12 +19,15 @@ export class PassedConnection extends AcceptedConnection {
     address: Address,
     end: () => void,
   ) {
-    super(from.socket, client.remoteAddress, undefined);
+    super(
+      from.socket,
+      client.remoteAddress,
+      'path' in address ? { address: formatAddress(address), port: 0 } : { address: address.host, port: address.port },
+    );
     const isFirst = !(from instanceof PassedConnection);
     this.passes = isFirst ? 1 : from.passes + 1;
     this.#ends = isFirst ? [] : from.#ends;
     this.#ends.push(end);
-    this.#local = 'path' in address ? { address: formatAddress(address), port: 0 } : { address: address.host, port: address.port };
     this.proxy = from.proxy;
     this.secure = from.secure;
     this.alpn = from.alpn;
@@ -39,11 +40,5 @@ export class PassedConnection extends AcceptedConnection {
 
   override get remotePort(): number {
     return this.client.remotePort;
-  }
-  override get localAddress(): string {
-    return this.#local.address;
-  }
-  override get localPort(): number {
-    return this.#local.port;
   }
 }

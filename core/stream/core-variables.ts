@@ -52,7 +52,9 @@ const ATTEMPTS: Readonly<Record<string, (attempt: SessionAttemptFacts) => string
   upstream_session_time: ({ sessionTime }) => duration(sessionTime),
 };
 
-export function defineStreamVariables(variables: StreamVariables): void {
+/** @param version of srv */
+export function defineStreamVariables(variables: StreamVariables, version: string): void {
+  variables.define('nginx_version', () => version);
   for (const [name, getter] of Object.entries(GETTERS)) variables.define(name, getter);
   for (const [prefix, make] of Object.entries(PREFIXES)) variables.definePrefix(prefix, make);
   for (const [name, show] of Object.entries(ATTEMPTS)) variables.define(name, each(show));

@@ -23,10 +23,11 @@ for (const [how, leave] of Object.entries(LEAVES)) {
       `error_log logs/error.log info;
       events {}
       http {
-        log_format short "$remote_addr $request_uri $status $upstream_response_time";
+        log_format short "$remote_addr $server_addr:$server_port $request_uri $status $upstream_response_time";
         access_log logs/access.log short;
         server {
           listen 127.0.0.1:%%PORT_web%%;
+          listen %%PORT_any%%;
           location / { proxy_pass http://127.0.0.1:${backend.port}; }
           location /stream { proxy_pass http://127.0.0.1:${backend.port}; proxy_request_buffering off; }
           location /status { access_log off; stub_status; }
@@ -40,6 +41,11 @@ for (const [how, leave] of Object.entries(LEAVES)) {
     };
     const asked = (path: string): Promise<true> => waitFor(`${path} at the member`, () => backend.requests.some(({ url }) => url === path));
 
+    // An address that stands for any is known by its sockets alone.
+    const any = await connectRaw(t, srv.port('any'));
+    any.send('GET /any HTTP/1.1\r\nHost: a\r\n\r\n');
+    await asked('/any');
+    leave(any);
     const waiting = await open('GET /waiting HTTP/1.1\r\nHost: a\r\n\r\n');
     await asked('/waiting');
     leave(waiting);
@@ -57,8 +63,8 @@ for (const [how, leave] of Object.entries(LEAVES)) {
     collecting.send('half');
     leave(collecting);
 
-    await waitFor('the end of all of them', () => gone.length === 4);
-    t.deepEqual([...gone].sort(), ['/begun', '/large', '/stream', '/waiting']);
+    await waitFor('the end of all of them', () => gone.length === 5);
+    t.deepEqual([...gone].sort(), ['/any', '/begun', '/large', '/stream', '/waiting']);
     await waitFor('no connection but the one that asks', async () => {
       const { body } = await get(srv.port('web'), '/status');
       return body.startsWith('Active connections: 1 ') && body.includes('Reading: 0 Writing: 1 Waiting: 0');
@@ -68,8 +74,11 @@ for (const [how, leave] of Object.entries(LEAVES)) {
     await srv.waitForLog(new RegExp(`${closedToo} reading upstream, .*GET /begun`));
     await srv.waitForLog(/client prematurely closed connection, .*POST \/stream/);
     await srv.waitForLog(/client prematurely closed connection, .*POST \/collected/);
-    await srv.waitForLog(/^127\.0\.0\.1 \/waiting 499 \d\.\d{3}$/m, 'logs/access.log');
-    await srv.waitForLog(/^127\.0\.0\.1 \/begun 200 \d\.\d{3}$/m, 'logs/access.log');
+    const logged = (port: string, rest: string): Promise<unknown> =>
+      srv.waitForLog(new RegExp(`^127\\.0\\.0\\.1 127\\.0\\.0\\.1:${srv.port(port)} ${rest} \\d\\.\\d{3}$`, 'm'), 'logs/access.log');
+    await logged('web', '/waiting 499');
+    await logged('web', '/begun 200');
+    await logged('any', '/any 499');
     t.false(
       backend.requests.some(({ url }) => url === '/collected'),
       'half a request is none',

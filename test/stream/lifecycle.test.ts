@@ -7,6 +7,8 @@ import { connectRaw, exchange } from '../harness/client.js';
 import { shared, type Scope } from '../harness/scope.js';
 import { startSrv, type Srv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
+import { helloOf } from './hellos.js';
+import { reply } from './reply.js';
 import { residentBytes } from '../../tools/bench/usage.js';
 
 interface Site {
@@ -146,6 +148,36 @@ test.serial('a session goes on under the configuration it began under; a server 
   await srv.waitForLog(/client disconnected, bytes from\/to client:6\/6/, 'logs/goes.log');
   staying.socket.end();
   await staying.receiveAll();
+});
+
+const named = (echo: number, text: string): string =>
+  conf(
+    echo,
+    `server { listen 127.0.0.1:%%PORT_named%%; ssl_preread on; return default; }
+    server { listen 127.0.0.1:%%PORT_named%%; server_name a.example; return "${text}"; }`,
+  );
+
+test.serial('a session that tells its name after a reload finds the server that was in force when it began', async (t) => {
+  const { srv, echo } = await site();
+  const hello = await helloOf({ servername: 'a.example' });
+  const ask = (port: number): Promise<string> => reply(port, { bytes: hello });
+  await srv.configure(named(echo, 'old'));
+  srv.signal('SIGHUP');
+  await waitFor('the servers', () =>
+    ask(srv.port('named')).then(
+      (text) => text === 'old',
+      () => false,
+    ),
+  );
+  const early = await connectRaw(t, srv.port('named'));
+  early.send(hello.subarray(0, 20).toString('latin1'));
+  // One more connection of the same port: the first one has been accepted.
+  t.is(await ask(srv.port('named')), 'old');
+  await srv.configure(named(echo, 'new'));
+  srv.signal('SIGHUP');
+  await waitFor('the new server', async () => (await ask(srv.port('named'))) === 'new');
+  early.send(hello.subarray(20).toString('latin1'));
+  t.is(await early.receiveAll(), 'old');
 });
 
 test.serial('QUIT waits for sessions', async (t) => {

@@ -145,7 +145,7 @@ test('proxy_timeout: a session that expects no certain responses ends well', asy
   const { srv, client, logged } = await site();
   (await client('idle')).send('x');
   t.truthy(await logged('idle', '200 1 0 1 0'));
-  t.truthy(await srv.waitForLog(/udp timed out, packets from\/to client:1\/0/));
+  t.truthy(await srv.waitForLog(/udp timed out, packets from\/to client:1\/0, bytes from\/to client:1\/0, bytes from\/to upstream:0\/1$/m));
 });
 
 test('a member that owes a response for proxy_timeout has failed', async (t) => {

@@ -1,6 +1,7 @@
 /** The modules that give sessions variables: map, geo, split_clients, set, and return, which shows them. */
 import test from 'ava';
 import { get } from '../harness/client.js';
+import { readRoot } from '../docs/source-files.js';
 import { shared } from '../harness/scope.js';
 import { startSrv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
@@ -15,6 +16,7 @@ const SHOWN: Readonly<Record<string, string>> = {
   geo: 'return "$net $net6 $range";',
   split: 'return $half;',
   empty: 'return "";',
+  version: 'return "$nginx_version";',
   bytes: 'return "é\\r\\n";',
 };
 
@@ -37,7 +39,7 @@ const configuration = (changing: string): string =>
     .map(([name, body]) => `server { listen 127.0.0.1:%%PORT_${name}%%; ${body} }`)
     .join(' ')}
     map $protocol $changing { default ${changing}; } server { listen 127.0.0.1:%%PORT_changing%%; return $changing; } }
-  http { split_clients $arg_a $half { 50% one; * other; } server { listen 127.0.0.1:%%PORT_http%%; return 200 $half; } }`;
+  http { split_clients $arg_a $half { 50% one; * other; } server { listen 127.0.0.1:%%PORT_http%%; location / { return 200 $half; } location = /version { return 200 $nginx_version; } } }`;
 
 const server = shared((scope) => startSrv(scope, configuration('old')));
 
@@ -72,6 +74,12 @@ test('split_clients chooses what it chooses in http', async (t) => {
   const web = (await server()).port('http');
   t.deepEqual(chosen, await Promise.all(addresses.map(async (address) => (await get(web, `/?a=${address}`)).body)));
   t.deepEqual([...new Set(chosen)].toSorted(), ['one', 'other']);
+});
+
+test('nginx_version is the version of srv, in both engines', async (t) => {
+  const { version } = JSON.parse(readRoot('package.json')) as { version: string };
+  t.is(await shown('version'), version);
+  t.is((await get((await server()).port('http'), '/version')).body, version);
 });
 
 test('return: an empty text closes the connection at once, others are bytes', async (t) => {

@@ -3,7 +3,7 @@ import type { AcceptedConnection } from '../../net/accepted-connection.js';
 import type { ListenOptions } from '../../net/listen-options.js';
 import { Listener, type ConnectionServer } from '../../net/listener.js';
 import type { SocketUser } from '../../net/socket-user.js';
-import type { TlsIdentity } from '../../net/tls-identity.js';
+import type { TlsIdentities, TlsIdentity } from '../../net/tls-identity.js';
 import type { Connection } from '../client/connection.js';
 import { ClientConnection } from '../client/h1/client-connection.js';
 import { Http2Connection } from '../client/h2/http2-connection.js';
@@ -13,8 +13,9 @@ import type { HttpServerNames } from '../site/virtual-server.js';
 import type { HttpVariables } from '../site/variables.js';
 
 /** One listening address of the HTTP engine: the virtual servers behind it, and the connections it accepted. */
-export class HttpListener implements ConnectionServer, ConnectionListener {
+export class HttpListener implements ConnectionServer, TlsIdentities, ConnectionListener {
   readonly connections = new Set<Connection>();
+  readonly identities: TlsIdentities = this;
   draining = false;
   readonly #listener: Listener;
 

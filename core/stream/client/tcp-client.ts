@@ -1,4 +1,3 @@
-import { isIP } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Address } from '../../module/address.js';
 import type { ClientCertificate, ProxyHeader } from '../../module/http.js';
@@ -12,7 +11,7 @@ import { ProxyProtocol } from '../../net/prelude/proxy-protocol.js';
 import { TlsHandshake } from '../../net/prelude/tls-handshake.js';
 import { onData, type ClientSocket, type SocketUser } from '../../net/socket-user.js';
 import type { Timed } from '../../net/timers.js';
-import type { TlsIdentities } from '../../net/tls-identity.js';
+import type { TlsIdentities, TlsIdentity } from '../../net/tls-identity.js';
 import type { ClientEnd } from '../session/client-end.js';
 import type { StreamContext } from '../session/context.js';
 import type { Session } from '../session/session.js';
@@ -21,13 +20,11 @@ import type { Session } from '../session/session.js';
 const LAST_BYTES_TIME = 10_000;
 /** Without ssl_handshake_timeout. */
 const HANDSHAKE_TIME = 60_000;
-/** Hosts that stand for any address of the machine. */
-const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 const NOTHING: Buffer = Buffer.alloc(0);
 
 /** What a client needs of the address that it came to. */
-export interface TcpListener extends TlsIdentities {
-  readonly options: Pick<ListenOptions, 'host' | 'port' | 'secure' | 'proxyProtocol'>;
+export interface TcpListener {
+  readonly options: Pick<ListenOptions, 'secure' | 'proxyProtocol'>;
   readonly connections: Set<TcpClient>;
 }
 
@@ -38,11 +35,8 @@ type Prelude = 'none' | 'proxy' | 'tls';
  * The connection of a client over TCP. What comes before the content has taken it over is held, and nothing more is read than somebody waits
  * for; a relay becomes the user of the socket itself.
  */
-export class TcpClient implements ClientEnd, SocketUser, PreludeEnd, SessionClient, Timed {
+export class TcpClient implements ClientEnd, SocketUser, PreludeEnd, TlsIdentities, SessionClient, Timed {
   readonly protocol = 'TCP';
-  // The socket forgets its own with a reset.
-  readonly localAddress: string;
-  readonly localPort: number;
   deadline = 0;
   slot = -1;
   held = NOTHING;
@@ -58,11 +52,7 @@ export class TcpClient implements ClientEnd, SocketUser, PreludeEnd, SessionClie
     private readonly listener: TcpListener,
     private readonly context: StreamContext,
     private readonly accepted: AcceptedConnection,
-  ) {
-    const { host, port } = listener.options;
-    this.localAddress = isIP(host) !== 0 && !WILDCARDS.has(host) ? host : accepted.localAddress;
-    this.localPort = port;
-  }
+  ) {}
 
   /** Behind TLS it is another one. */
   get socket(): ClientSocket {
@@ -77,6 +67,12 @@ export class TcpClient implements ClientEnd, SocketUser, PreludeEnd, SessionClie
   }
   get remotePort(): number {
     return this.accepted.remotePort;
+  }
+  get localAddress(): string {
+    return this.accepted.localAddress;
+  }
+  get localPort(): number {
+    return this.accepted.localPort;
   }
   get secure(): boolean {
     return this.accepted.secure;
@@ -119,7 +115,7 @@ export class TcpClient implements ClientEnd, SocketUser, PreludeEnd, SessionClie
     this.#prelude = 'tls';
     const { held } = this;
     this.held = NOTHING;
-    const handshake = new TlsHandshake(this.accepted, this.context, this, this.listener);
+    const handshake = new TlsHandshake(this.accepted, this.context, this, this);
     handshake.start(session.server.tls?.settings.handshakeTimeout ?? HANDSHAKE_TIME);
     if (this.hasEnded) handshake.onEnd();
     else if (held.length > 0) handshake.onData(held);
@@ -195,6 +191,22 @@ export class TcpClient implements ClientEnd, SocketUser, PreludeEnd, SessionClie
     this.#prelude = 'none';
     if (reason !== undefined) this.context.log.write(level, reason, session);
     session?.end(status);
+  }
+
+  // The handshake.
+
+  tlsFor(serverName: string): TlsIdentity | undefined {
+    const names = this.#session?.names;
+    const tls = names?.find(serverName).server.tls ?? names?.defaultServer.tls;
+    return tls?.identity;
+  }
+
+  onHandshake(isReused: boolean): void {
+    this.context.figures.countHandshake(isReused);
+  }
+
+  onHandshakeFailed(): void {
+    this.context.figures.countFailedHandshake();
   }
 
   // The socket, while nobody has taken it over.

@@ -4,7 +4,6 @@ import type { ListenOptions } from '../../net/listen-options.js';
 import type { EngineListener } from '../../net/listener-set.js';
 import { Listener, type ConnectionServer } from '../../net/listener.js';
 import type { SocketUser } from '../../net/socket-user.js';
-import type { TlsIdentity } from '../../net/tls-identity.js';
 import { TcpClient, type TcpListener } from '../client/tcp-client.js';
 import { phaseRunner } from '../phases/phase-runner.js';
 import type { SessionListener } from '../session/client-end.js';
@@ -16,7 +15,7 @@ import type { StreamVariables } from '../site/variables.js';
 /** One listening address of the stream engine that accepts connections: the servers behind it, and the connections it accepted. */
 export class StreamListener implements ConnectionServer, EngineListener, SessionListener, TcpListener {
   readonly connections = new Set<TcpClient>();
-  readonly runsPreludes = true;
+  readonly identities = undefined;
   readonly preludeTimeout = 0;
   readonly #listener: Listener;
 
@@ -76,23 +75,10 @@ export class StreamListener implements ConnectionServer, EngineListener, Session
     this.context.figures.countClosed();
   }
 
-  onHandshake(isReused: boolean): void {
-    this.context.figures.countHandshake(isReused);
-  }
-
-  onHandshakeFailed(): void {
-    this.context.figures.countFailedHandshake();
-  }
-
-  tlsFor(serverName: string): TlsIdentity | undefined {
-    const { server } = this.names.find(serverName);
-    return (server.tls ?? this.names.defaultServer.tls)?.identity;
-  }
-
   serve(connection: AcceptedConnection): SocketUser {
     const { context } = this;
     const client = new TcpClient(context.nextConnectionId(), this, context, connection);
-    client.start(new Session(context, this, client, this.names.defaultServer, phaseRunner));
+    client.start(new Session(context, this, client, phaseRunner));
     // A prelude may have taken it over.
     return connection.socket.client ?? client;
   }

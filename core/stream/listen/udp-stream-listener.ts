@@ -62,6 +62,6 @@ export class UdpStreamListener implements DatagramServer, EngineListener, Sessio
   serveFlow(flow: UdpFlow, first: Buffer): void {
     const { context } = this;
     const client = new UdpClient(context.nextConnectionId(), this, context, flow);
-    client.start(new Session(context, this, client, this.names.defaultServer, phaseRunner), first);
+    client.start(new Session(context, this, client, phaseRunner), first);
   }
 }

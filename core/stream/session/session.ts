@@ -8,9 +8,9 @@ import {
   type StreamScope,
   type StreamSession,
 } from '../../module/stream.js';
-import type { Address } from '../../module/address.js';
+import { formatAddress, type Address } from '../../module/address.js';
 import type { Timed } from '../../net/timers.js';
-import type { StreamServer } from '../site/server.js';
+import type { StreamServer, StreamServerNames } from '../site/server.js';
 import type { ClientEnd, SessionListener } from './client-end.js';
 import type { StreamContext } from './context.js';
 import { passSession } from './pass.js';
@@ -45,6 +45,9 @@ export class Session implements StreamSession, Timed {
   trace: SessionTrace | undefined = undefined;
   assigned: Map<string, string> | undefined = undefined;
   readonly startTime: number;
+  /** Those that were in force when it began. */
+  readonly names: StreamServerNames;
+  server: StreamServer;
   readonly generation: Generation;
   #client: SessionClient;
   #captures: RegExpExecArray | undefined = undefined;
@@ -56,13 +59,15 @@ export class Session implements StreamSession, Timed {
     readonly context: StreamContext,
     readonly listener: SessionListener,
     readonly client: ClientEnd,
-    public server: StreamServer,
     private readonly flow: SessionFlow,
   ) {
+    this.names = listener.names;
+    this.server = this.names.defaultServer;
     this.startTime = context.clock.now;
     this.generation = context.generations.enter();
     context.figures.countSession(1);
     this.#client = client.facts;
+    this.#logBegin();
   }
 
   get protocol(): StreamSession['protocol'] {
@@ -136,7 +141,7 @@ export class Session implements StreamSession, Timed {
   }
 
   chooseServer(name: string): void {
-    const { server, captures } = this.listener.names.find(name.toLowerCase());
+    const { server, captures } = this.names.find(name.toLowerCase());
     this.server = server;
     if (captures !== undefined) this.captures = captures;
   }
@@ -168,6 +173,14 @@ export class Session implements StreamSession, Timed {
 
   onDeadline(): void {
     this.flow.timedOut(this);
+  }
+
+  #logBegin(): void {
+    const { log } = this.context;
+    if (!log.enabled('info', this)) return;
+    const { remoteAddress, remotePort } = this.connection;
+    const client = remoteAddress === 'unix:' ? remoteAddress : formatAddress({ host: remoteAddress, port: remotePort });
+    log.write('info', `${this.protocol === 'UDP' ? 'udp ' : ''}client ${client} connected to ${this.serverAddress}`, this, 'number');
   }
 }
 

@@ -140,9 +140,12 @@ export class TcpRelay implements SocketUser, PeerUser, SessionOwner, Timed {
     if (!this.#isOpen) return;
     const { session, attempt } = this;
     const { log } = session.context;
-    if (log.enabled('info'))
-      this.#log(
+    if (log.enabled('info', session))
+      log.write(
+        'info',
         `${side} disconnected, bytes from/to client:${session.bytesReceived}/${session.bytesSent}, bytes from/to upstream:${attempt.received}/${attempt.sent}`,
+        session,
+        'number',
       );
     session.end(STREAM_OK);
   }

@@ -191,11 +191,12 @@ export class UdpRelay implements FlowReceiver, UdpPeerUser, SessionOwner, Timed 
     const { session } = this;
     const { log } = session.context;
     const { sent = 0, received = 0 } = this.#attempts.current ?? {};
-    if (!log.enabled('info')) return;
+    if (!log.enabled('info', session)) return;
     log.write(
       'info',
       `${what}, packets from/to client:${this.#requests}/${this.#responses}, bytes from/to client:${session.bytesReceived}/${session.bytesSent}, bytes from/to upstream:${received}/${sent}`,
       session,
+      'number',
     );
   }
 }
