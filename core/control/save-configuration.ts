@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { diffTrees } from '../config/diff.js';
 import { messageWithPlace } from '../config/error-report.js';
-import { configErrorsOf, type ConfigError } from '../config/errors.js';
+import { configErrorsOf, ConfigErrors, type ConfigError } from '../config/errors.js';
 import { editFiles, FileEditError, type EditedText } from '../config/file-edits.js';
 import { decode, type Parsed } from '../config/parser.js';
 import { ConfigTree, type DirectiveData, type IdSource } from '../config/tree.js';
@@ -13,6 +13,7 @@ import { blockContext, type ContextName } from '../module/spec.js';
 import { shownText } from '../module/secrets.js';
 import { systemErrorText } from '../module/system-error.js';
 import { withoutFolders } from './api-errors.js';
+import { backupsAlone } from '../upstream/assert-servers.js';
 import { effectiveTree } from './effective-tree.js';
 import { placeInCall } from './parse-directive.js';
 import { stateFileOf } from './state-files.js';
@@ -61,6 +62,8 @@ export function planSave(saving: Saving): SavePlan {
     const result = files.read(new Map(Array.from(texts, ([path, { text }]) => [path, text])));
     const after = ConfigTree.fromData(result.directives);
     if (result.errors.length > 0 || !isSame(after)) throw new FileEditError('the files would not say what is in force');
+    const rejected = backupsAlone(after);
+    if (rejected.length > 0) throw new ConfigErrors(rejected);
     return {
       texts,
       tree: started(after),

@@ -3,6 +3,7 @@ import { byPosition, ConfigError, ConfigErrors } from '../config/errors.js';
 import { ConfigTree, type DirectiveData, type IdSource } from '../config/tree.js';
 import type { Parsed } from '../config/parser.js';
 import { check } from '../config/validate.js';
+import { backupsAlone } from '../upstream/assert-servers.js';
 import { withVariablesOf } from './configuration-variables.js';
 import type { Instance, RunningModulesLoad } from './instance.js';
 import { readConfiguration, type ConfigurationSource } from './read-configuration.js';
@@ -38,6 +39,7 @@ export async function checkParsed(parsed: Parsed, instance: Instance): Promise<C
     ...errors,
     ...reserved,
     ...(await directiveErrors(parsed, load, instance)),
+    ...backupsAlone(tree),
   ]);
   // Where the text itself is broken it may have been lost.
   if (parsed.errors.length === 0 && !parsed.directives.some(hasEvents)) found.push(NO_EVENTS);

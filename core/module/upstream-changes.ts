@@ -4,7 +4,15 @@ import { locationName } from './location-name.js';
 import type { Applied, Edit, Transactions, Upstreams } from './services.js';
 import { SharedPool, zoneOf } from './shared-pool.js';
 import type { Directive } from './tree.js';
-import { changedUpstream, newUpstream, shownUpstream, upstreamName, type ShownUpstream } from './upstream-text.js';
+import {
+  changedUpstream,
+  hasOnlyBackups,
+  newUpstream,
+  noServers,
+  shownUpstream,
+  upstreamName,
+  type ShownUpstream,
+} from './upstream-text.js';
 import { DONE, type Versioned } from './versioned.js';
 import type { VirtualServers } from './virtual-servers.js';
 
@@ -64,6 +72,7 @@ export class UpstreamChanges {
       const upstream = this.transactions.read(text);
       assertZone(upstream);
       assertNoState(upstream);
+      assertPrimary(upstream);
       this.#pool.assertRoom(upstream, tree, (one) => this.transactions.isAddition(one));
       return [{ op: 'add', parent: this.#engineBlock(), text }];
     }, context);
@@ -147,6 +156,12 @@ function byName(a: Directive, b: Directive): number {
 
 function assertZone(upstream: Directive): void {
   if (zoneOf(upstream) === undefined) throw invalidBody('must have a "zone": "zone NAME 1m;"');
+}
+
+function assertPrimary(upstream: Directive): void {
+  if (!hasOnlyBackups(upstream)) return;
+  const { message, hint } = noServers(upstream);
+  throw invalidBody(`${message}: ${hint}`);
 }
 
 function assertNoServers(upstream: Directive): void {

@@ -60,3 +60,19 @@ export function changedUpstream(upstream: Directive, body: string): NewDirective
 }
 
 const wordsOf = (directive: Directive | undefined): string | undefined => directive?.args.map(({ text }) => text).join(' ');
+
+/** Whether an upstream has servers, and all of them with `backup`. */
+export function hasOnlyBackups(upstream: Directive): boolean {
+  const servers = upstream.block?.named('server') ?? [];
+  let any = false;
+  for (const { args } of servers) {
+    if (!args.some(({ text }) => text === 'backup')) return false;
+    any = true;
+  }
+  return any;
+}
+
+/** The error of such an upstream, in nginx's words. */
+export function noServers(upstream: Directive): { readonly message: string; readonly hint: string } {
+  return { message: `no servers in upstream "${upstreamName(upstream)}"`, hint: 'add a server without "backup"' };
+}

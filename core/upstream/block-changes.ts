@@ -1,4 +1,4 @@
-import { ConfReader, ownDirective } from '../config/conf.js';
+import { ConfReader } from '../config/conf.js';
 import { errorAt } from '../config/errors.js';
 import { ErrorCollector } from '../config/error-collector.js';
 import type { LayeredMap } from '../config/layered-map.js';
@@ -6,6 +6,7 @@ import type { Change, Prepared } from '../kernel/follower.js';
 import type { Directive } from '../module/tree.js';
 import { upstreamBlockDirectives, type UpstreamConf } from '../module/upstream.js';
 import { prepareAll } from './prepare-all.js';
+import { assertServers } from './assert-servers.js';
 import { assertSupported, checkServers, prepareServers } from './server-changes.js';
 import type { LineContext } from './server-line.js';
 import type { ChosenHealth } from './member-checks.js';
@@ -14,14 +15,6 @@ import { keepaliveOf, UpstreamBlock, type BlockOptions } from './upstream-block.
 import type { PreparedMethod } from './upstream.js';
 import { upstreamKey } from './upstream-key.js';
 import type { ZoneChoice, ZonePlan } from './zone-plan.js';
-
-/** An upstream that nobody can add members to has some from the start, and not as a backup of nothing. @throws ConfigError */
-export function assertServers(directive: Directive): void {
-  if (ownDirective(directive.block!, 'server') === undefined) throw errorAt(directive, 'no servers are inside upstream');
-  for (const { args } of directive.block!.named('server')) if (!args.some(({ text }) => text === 'backup')) return;
-  const [name] = directive.args;
-  throw errorAt(directive, `no servers in upstream "${name?.text ?? ''}"`, name, 'a server without "backup" has to be there');
-}
 
 const READER = new ConfReader(upstreamBlockDirectives);
 

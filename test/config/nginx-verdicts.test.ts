@@ -114,6 +114,7 @@ const REFUSED: readonly (readonly [http: string, message: string])[] = [
   ['upstream u { server http://1.2.3.4; } server { listen 127.0.0.1:PORT; }', 'invalid host in upstream "http://1.2.3.4"'],
   ['upstream u { server 127.0.0.1:80/; } server { listen 127.0.0.1:PORT; }', 'invalid host in upstream "127.0.0.1:80/"'],
   ['upstream u { server 127.0.0.1:1 backup; } server { listen 127.0.0.1:PORT; }', 'no servers in upstream "u"'],
+  ['upstream u { zone u 256k; server 127.0.0.1:1 backup; } server { listen 127.0.0.1:PORT; }', 'no servers in upstream "u"'],
   ['server { listen 127.0.0.1:PORT; return 200 {}; }', 'directive "return" is not terminated by ";"'],
   ['server { listen 127.0.0.1:PORT; location ~ a{2} { return 204; } }', 'unknown directive "2}"'],
   ['server { listen 127.0.0.1:PORT; return 200 $Nobody; }', 'unknown "nobody" variable'],

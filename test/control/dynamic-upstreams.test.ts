@@ -66,6 +66,7 @@ for (const [what, call, expected] of [
   ['a state file later', ['PATCH', '/fixed?force=1', { upstream_body: 'zone fixed 64k; state /tmp/state' }], '400 InvalidField'],
   ['an upstream with a state file', ['PATCH', '/stated?force=1', { upstream_body: 'zone stated 64k' }], '409 UpstreamStatic'],
   ['removal of one with a state file', ['PUT', '?force=1', { type: 'del', upstream_name: 'stated' }], '409 UpstreamStatic'],
+  ['backup servers alone', ['POST', '', { upstream_name: 'wrong', upstream_body: `${ZONE.slice(0, -1)} backup` }], '400 InvalidField'],
   ['no members and no zone', ['POST', '', { upstream_name: 'wrong', upstream_body: '' }], '400 InvalidField'],
   ['an unknown directive', ['POST', '', { upstream_name: 'wrong', upstream_body: `${ZONE} foo on` }], '400 ConfigError'],
   ['the end of its block', ['POST', '', { upstream_name: 'wrong', upstream_body: `${ZONE} } upstream evil { ${ZONE}` }], '400 ConfigError'],

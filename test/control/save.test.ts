@@ -176,6 +176,15 @@ test('files that were edited meanwhile are not touched; links lead to the file; 
   t.regex(gone.text, /could not be started with the files: .*"ca\.pem": 2: No such file or directory; nothing/);
   await done(t, node.call('PUT', '/dyn_loc', { type: 'del', ...place, ...location }));
 
+  // So is a server that others are the backup of, by API.
+  await done(t, node.upstreams('POST', '/more/servers', { server: '10.1.0.2', backup: true }));
+  const members = await node.members('more');
+  await done(t, node.upstreams('DELETE', `/more/servers/${members.find(({ backup }) => !backup)!.id}`));
+  const served = errorOf(await save(node));
+  t.like(served, { status: 409, code: 'SaveImpossible' });
+  t.regex(served.text, /srv could not be started with the files: no servers in upstream "more".*; nothing/);
+  await done(t, node.upstreams('POST', '/more/servers', { server: '10.1.0.1' }));
+
   const port = node.srv.port('other');
   await done(
     t,

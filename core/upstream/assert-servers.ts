@@ -1,0 +1,28 @@
+import { ownDirective } from '../config/conf.js';
+import { errorAt, type ConfigError } from '../config/errors.js';
+import type { Tree } from '../config/tree.js';
+import type { Directive } from '../module/tree.js';
+import { hasOnlyBackups, noServers } from '../module/upstream-text.js';
+import { upstreamsOf } from './touched.js';
+
+/** An upstream that nobody can add members to has some from the start, and not as a backup of nothing. @throws ConfigError */
+export function assertServers(directive: Directive): void {
+  if (ownDirective(directive.block!, 'server') === undefined) throw errorAt(directive, 'no servers are inside upstream');
+  if (hasOnlyBackups(directive)) throw noServersIn(directive);
+}
+
+/**
+ * Errors of the upstreams with a zone in configuration files. In force they may have backup servers alone, because the API may remove the others,
+ * and a start has to bring that back.
+ */
+export function backupsAlone(files: Tree): readonly ConfigError[] {
+  const upstreams = [...upstreamsOf(files, 'http'), ...upstreamsOf(files, 'stream')];
+  const isWrong = (upstream: Directive): boolean =>
+    upstream.block !== undefined && ownDirective(upstream.block, 'zone') !== undefined && hasOnlyBackups(upstream);
+  return upstreams.filter(isWrong).map(noServersIn);
+}
+
+function noServersIn(directive: Directive): ConfigError {
+  const { message, hint } = noServers(directive);
+  return errorAt(directive, message, directive.args[0], hint);
+}
