@@ -1,30 +1,36 @@
-/** docs/variables.md lists the variables there are, and no others. */
+/** docs/variables.md lists the variables there are, of requests and of sessions, and no others. */
 import test from 'ava';
 import { allModules, type DocumentedModule } from '../../tools/docs/all-modules.js';
+import type { Variables } from '../../core/config/variables.js';
 import { defineCoreVariables } from '../../core/http/core-variables.js';
 import { HttpVariables } from '../../core/http/site/variables.js';
 import { isModuleService } from '../../core/kernel/module-services.js';
 import { Services, wantedServices } from '../../core/kernel/services.js';
 import type { HttpModule } from '../../core/module/manifest.js';
-import type { VariableGetter, VariablePrefix } from '../../core/module/http.js';
+import type { Getter, GetterFamily } from '../../core/module/template.js';
+import { defineStreamVariables } from '../../core/stream/core-variables.js';
+import { StreamVariables } from '../../core/stream/site/variables.js';
 import { readRoot } from './source-files.js';
 
-/** Remembers what is defined, as it is written in the page: `$uri`, `$http_NAME`. */
-class DefinedNames extends HttpVariables {
-  readonly names = new Set<string>();
+const SESSIONS = '\n## Of a session, in `stream`\n';
 
-  override define(name: string, getter: VariableGetter): void {
-    this.names.add(`$${name}`);
-    super.define(name, getter);
-  }
-
-  override definePrefix(prefix: string, make: VariablePrefix): void {
-    this.names.add(`$${prefix}NAME`);
-    super.definePrefix(prefix, make);
-  }
+/** Collects the names of those that are defined from now on, as they are written in the page: `$uri`, `$http_NAME`. */
+function namesIn<R>(variables: Variables<R>): Set<string> {
+  const names = new Set<string>();
+  const define = variables.define.bind(variables);
+  const definePrefix = variables.definePrefix.bind(variables);
+  variables.define = (name, getter) => {
+    names.add(`$${name}`);
+    define(name, getter);
+  };
+  variables.definePrefix = (prefix, make) => {
+    names.add(`$${prefix}NAME`);
+    definePrefix(prefix, make);
+  };
+  return names;
 }
 
-function defineVariables(variables: HttpVariables, { class: moduleClass, declaration }: DocumentedModule): void {
+function defineVariables<R>(variables: Variables<R>, { class: moduleClass, declaration }: DocumentedModule): void {
   const provided = new Map(
     wantedServices(moduleClass)
       .filter(isModuleService)
@@ -32,20 +38,32 @@ function defineVariables(variables: HttpVariables, { class: moduleClass, declara
   );
   const instance: HttpModule = new Services().construct(moduleClass, 'a test', provided);
   for (const [name, getter] of Object.entries({ ...declaration.manifest.variables, ...instance.variables }))
-    variables.define(name, getter as VariableGetter);
-  for (const [prefix, make] of Object.entries(instance.variablePrefixes ?? {})) variables.definePrefix(prefix, make);
+    variables.define(name, getter as Getter<R>);
+  for (const [prefix, make] of Object.entries(instance.variablePrefixes ?? {})) variables.definePrefix(prefix, make as GetterFamily<R>);
 }
 
-/** The module of the kernel has none, and takes what no other module gets. */
-function hasVariables({ declaration: { kind, manifest } }: DocumentedModule): boolean {
-  return kind === 'http' && manifest.name !== 'srv_core_module';
+/** The modules of the kernel have none, and take what no other module gets. */
+async function modulesOf(kind: 'http' | 'stream'): Promise<readonly DocumentedModule[]> {
+  return (await allModules()).filter(({ declaration, loading }) => declaration.kind === kind && loading !== 'core');
 }
 
-test('every variable has its row', async (t) => {
-  const defined = new DefinedNames();
-  defineCoreVariables(defined, '1');
-  for (const module of await allModules()) if (hasVariables(module)) defineVariables(defined, module);
+const rowsOf = (section = ''): string[] =>
+  [...section.matchAll(/^\| `(?<name>\$\w+)`/gm)].map(({ groups }) => groups?.['name'] ?? '').toSorted();
 
-  const rows = [...readRoot('docs/variables.md').matchAll(/^\| `(?<name>\$\w+)`/gm)].map(({ groups }) => groups?.['name'] ?? '');
-  t.deepEqual(rows.toSorted(), [...defined.names].toSorted());
+const [ofRequests, ofSessions] = readRoot('docs/variables.md').split(SESSIONS);
+
+test('every variable of requests has its row', async (t) => {
+  const variables = new HttpVariables();
+  const names = namesIn(variables);
+  defineCoreVariables(variables, '1');
+  for (const module of await modulesOf('http')) defineVariables(variables, module);
+  t.deepEqual(rowsOf(ofRequests), [...names].toSorted());
+});
+
+test('every variable of sessions has its row', async (t) => {
+  const variables = new StreamVariables();
+  const names = namesIn(variables);
+  defineStreamVariables(variables, '1');
+  for (const module of await modulesOf('stream')) defineVariables(variables, module);
+  t.deepEqual(rowsOf(ofSessions), [...names].toSorted());
 });
