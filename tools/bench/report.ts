@@ -32,7 +32,7 @@ export function report(run: Run): string {
     goalsTable(run.goals),
     '## Measurements',
     'Each figure is the median of the rounds, with the least and the greatest in parentheses. The ratio to nginx is taken in each round, and its median shown.',
-    ...run.results.map((result) => resultSection(run, result)),
+    ...run.results.map((result) => resultSection(result)),
     '## The machine',
     machineList(run),
     '## How it was measured',
@@ -54,13 +54,13 @@ function goalsTable(goals: readonly GoalResult[]): string {
   return table(['goal', 'wanted', 'measured', ''], rows);
 }
 
-function resultSection(run: Run, result: Result): string {
+function resultSection(result: Result): string {
   const { scenario, skipped } = result;
   const heading = `### ${scenario.title} (\`${scenario.name}\`)\n\n${scenario.how}`;
   if (skipped !== undefined) return `${heading}\n\nNot measured: ${skipped}.`;
   const servers = serversOf(result);
   const faults = servers.flatMap((server) => faultsOf(result, server).map((fault) => `- INVALID: ${server}: ${fault}`));
-  const tables = [figuresTable(run, result, servers), ...servers.flatMap((server) => breakdownTable(result, server))];
+  const tables = [figuresTable(result, servers), ...servers.flatMap((server) => breakdownTable(result, server))];
   return [heading, ...tables, ...(faults.length > 0 ? [faults.join('\n')] : [])].join('\n\n');
 }
 
@@ -72,21 +72,23 @@ function breakdownTable(result: Result, server: string): string[] {
   return [table([breakdown.title, ...breakdown.columns.map(columnHead)], rows)];
 }
 
-function figuresTable(run: Run, result: Result, servers: readonly string[]): string {
+function figuresTable(result: Result, servers: readonly string[]): string {
   const { columns, compared } = result.scenario;
   const withRatio = compared !== undefined && servers.includes('nginx') && servers.length > 1;
   const head = ['server', ...columns.map(columnHead), ...(withRatio ? ['ratio to nginx'] : [])];
   const rows = servers.map((server) => [
-    serverCell(run, result, server),
+    serverCell(result, server),
     ...columns.map((column) => showSpread(figureSpread(result, server, column.key), column.digits)),
     ...(withRatio ? [server === 'nginx' ? '1' : showSpread(ratioSpread(result, server, 'nginx', compared), 2)] : []),
   ]);
   return table(head, rows);
 }
 
-function serverCell(run: Run, result: Result, server: string): string {
+function serverCell(result: Result, server: string): string {
+  // Those of an earlier run may have been more.
+  const rounds = Math.max(...result.samples.map(({ round }) => round));
   const good = goodSamples(result, server).length;
-  return good === run.rounds ? server : `${server} (INVALID: ${run.rounds - good} of ${run.rounds} rounds)`;
+  return good === rounds ? server : `${server} (INVALID: ${rounds - good} of ${rounds} rounds)`;
 }
 
 function columnHead(column: Column): string {
