@@ -45,7 +45,7 @@ export class UnitRecorder {
 
   constructor(
     private readonly files: FileSource,
-    private readonly log: Log,
+    readonly log: Log,
   ) {}
 
   /** Runs a step that compiles a server or a location. @returns what it gave, and what was noted meanwhile */

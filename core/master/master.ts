@@ -96,7 +96,7 @@ export class Master {
     this.#instance.services.provideLater(ConfigurationHistory, () => this.#history);
     this.#instance.services.provideLater(KeyValue, () => this.#keyValue);
     const shared = { zones: this.#zones, figures: this.#figures, workers };
-    const discovery = new Discovery({ log, resolver: (settings) => new Resolver(settings) });
+    const discovery = new Discovery({ log, resolver: (settings) => new Resolver(settings, log) });
     this.#assembly = assemble(this.#instance, { role: 'master', files, errorLog, ...shared, events: this.#events, discovery });
     this.#showStaged();
     this.#instance.services.provide(EventLog, this.#events);

@@ -17,10 +17,10 @@ export function assertServers(directive: Directive): void {
  */
 export function backupsAlone(files: Tree): readonly ConfigError[] {
   const upstreams = [...upstreamsOf(files, 'http'), ...upstreamsOf(files, 'stream')];
-  const isWrong = (upstream: Directive): boolean =>
-    upstream.block !== undefined && ownDirective(upstream.block, 'zone') !== undefined && hasOnlyBackups(upstream);
-  return upstreams.filter(isWrong).map(noServersIn);
+  return upstreams.filter((upstream) => hasZone(upstream) && hasOnlyBackups(upstream)).map(noServersIn);
 }
+
+const hasZone = ({ block }: Directive): boolean => block !== undefined && ownDirective(block, 'zone') !== undefined;
 
 function noServersIn(directive: Directive): ConfigError {
   const { message, hint } = noServers(directive);

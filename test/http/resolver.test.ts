@@ -48,6 +48,7 @@ const site = shared(async (scope): Promise<Site> => {
           proxy_pass http://$arg_to:${port};
           location /own/inner/ { proxy_pass http://$arg_to:${port}/; }
         }
+        location /unknown/ { resolver nosuch.invalid:5353 ipv6=off; proxy_pass http://$arg_to:${port}; }
         location /both/ { resolver 127.0.0.1:${dns.port} ipv4=on; proxy_pass http://$arg_to:${port}; }
       }
       server {
@@ -118,6 +119,15 @@ test('without a resolver names cannot be resolved, and others need none', async 
   t.is(await ask('/', 'localhost', 'none'), '127.0.0.1', 'the configuration has a target of this name');
   t.is(await ask('/block', 'block'), '127.0.0.8');
   t.is(await ask('/block', `127.0.0.9:${port}`), '127.0.0.9');
+});
+
+test('a name server that cannot be found by its name is named, once', async (t) => {
+  const { srv } = await site();
+  for (const name of ['four.test', 'five.test']) {
+    t.is((await get(srv.port('web'), `/unknown/?to=${name}`)).status, 502);
+    await srv.waitForLog(new RegExp(`${name} could not be resolved`));
+  }
+  t.is(srv.log().match(/\[error\] .*host not found in resolver "nosuch\.invalid"/g)?.length, 1);
 });
 
 test('a location with a resolver of its own, which the locations in it inherit', async (t) => {

@@ -43,7 +43,7 @@ export class UnitCompiler {
   readonly #core: HttpReader;
   readonly #contentTypes = new ContentTypeTables();
   readonly #contexts = new SharedByContent(serverTls);
-  readonly #resolvers = new SharedResolvers();
+  readonly #resolvers: SharedResolvers;
   /** Those of scopes that have nothing of their own are the same objects. */
   readonly #settings = new WeakMap<CoreConf, LocationSettings[]>();
   #temporaryFolders = new Set<string>();
@@ -56,6 +56,7 @@ export class UnitCompiler {
     /** Whether explanations are asked for in this thread. */
     private readonly explains: boolean,
   ) {
+    this.#resolvers = new SharedResolvers(recorder.log);
     this.#modules = Array.from(modules, ({ declaration, instance }, at) => ({
       declaration,
       instance,

@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
+import type { Log } from '../../module/services.js';
 import type { NameServer } from '../../module/resolver.js';
 import type { ServerWatch } from './inquiry.js';
 
@@ -18,11 +19,14 @@ export class NameServers implements ServerWatch {
   #turn = 0;
   #until: number;
   #lookups: Promise<void> | undefined;
+  /** Names that were not found when they were last looked up. */
+  readonly #unknown = new Set<string>();
 
-  /** @param servers addresses, or names that the system looks up when they are needed @param now monotonic milliseconds */
+  /** @param servers addresses, or names that the system looks up when they are needed @param now monotonic milliseconds @param log gets names that cannot be found */
   constructor(
     private readonly servers: readonly NameServer[],
     private readonly now: () => number,
+    private readonly log?: Pick<Log, 'write'>,
   ) {
     const hasNames = servers.some(({ address }) => isIP(address) === 0);
     this.#addresses = hasNames ? [] : servers;
@@ -56,17 +60,23 @@ export class NameServers implements ServerWatch {
   }
 
   async #lookUp(): Promise<void> {
-    const found = await Promise.all(this.servers.map((server) => addressesOf(server)));
+    const found = await Promise.all(this.servers.map((server) => this.#addressesOf(server)));
     const addresses = found.flat();
     this.#until = this.now() + (addresses.length === 0 ? RETRY : TRUST);
     if (addresses.length === 0) return;
     this.#addresses = addresses;
     this.#penalties.clear();
   }
-}
 
-async function addressesOf(server: NameServer): Promise<readonly NameServer[]> {
-  if (isIP(server.address) !== 0) return [server];
-  const found = await lookup(server.address, { all: true }).catch(() => []);
-  return found.map(({ address }) => ({ address, port: server.port }));
+  async #addressesOf(server: NameServer): Promise<readonly NameServer[]> {
+    const { address: name, port } = server;
+    if (isIP(name) !== 0) return [server];
+    const found = await lookup(name, { all: true }).catch(() => []);
+    if (found.length > 0) this.#unknown.delete(name);
+    else if (!this.#unknown.has(name)) {
+      this.#unknown.add(name);
+      this.log?.write('error', `host not found in resolver "${name}"`);
+    }
+    return found.map(({ address }) => ({ address, port }));
+  }
 }

@@ -1,4 +1,5 @@
 import { AddressSearch } from './address-search.js';
+import type { Log } from '../../module/services.js';
 import type { NameServer } from '../../module/resolver.js';
 import { addressResolution, serviceResolution } from './found-resolution.js';
 import { Inquiries } from './inquiries.js';
@@ -53,19 +54,21 @@ export class Resolver extends NameResolver {
   readonly #patience: number;
   readonly #now: () => number;
 
-  constructor({
-    servers,
-    ipv4 = true,
-    ipv6 = true,
-    valid,
-    timeout = 30_000,
-    patience = 2000,
-    names = 1024,
-    now = () => performance.now(),
-    random = Math.random,
-  }: ResolverOptions) {
+  /** @param log gets the names of servers that cannot be found */
+  constructor(options: ResolverOptions, log?: Pick<Log, 'write'>) {
     super();
-    this.#inquiries = new Inquiries(new NameServers(servers, now), now);
+    const {
+      servers,
+      ipv4 = true,
+      ipv6 = true,
+      valid,
+      timeout = 30_000,
+      patience = 2000,
+      names = 1024,
+      now = () => performance.now(),
+      random = Math.random,
+    } = options;
+    this.#inquiries = new Inquiries(new NameServers(servers, now, log), now);
     this.#families = ([4, 6] as const).filter((family) => (family === 4 ? ipv4 : ipv6));
     this.#valid = valid;
     this.#timeout = timeout === 0 ? LONGEST : Math.min(timeout, LONGEST);

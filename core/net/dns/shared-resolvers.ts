@@ -2,6 +2,7 @@ import { errorAt } from '../../config/errors.js';
 import { resolverSettings, type ResolverLine } from '../../module/resolver.js';
 import { ArgError } from '../../module/spec.js';
 import type { Directive } from '../../module/tree.js';
+import type { Log } from '../../module/services.js';
 import { SharedByContent } from '../shared-by-content.js';
 import type { NameResolver } from './resolution.js';
 import { Resolver, type ResolverOptions } from './resolver.js';
@@ -15,7 +16,12 @@ export interface ResolverConf {
 
 /** The resolvers of a traffic engine: scopes with the same settings share one, and what it has cached. */
 export class SharedResolvers {
-  readonly #resolvers = new SharedByContent((options: ResolverOptions): NameResolver => new Resolver(options));
+  readonly #resolvers: SharedByContent<ResolverOptions, NameResolver>;
+
+  /** @param log gets the names of name servers that cannot be found */
+  constructor(log: Pick<Log, 'write'>) {
+    this.#resolvers = new SharedByContent((options) => new Resolver(options, log));
+  }
 
   /**
    * That of a scope; undefined: it has no `resolver`.

@@ -33,13 +33,14 @@ export class ServerCompiler {
   readonly #core: StreamReader;
   readonly #staysOutside: StaysOutside;
   readonly #contexts = new SharedByContent(serverTls);
-  readonly #resolvers = new SharedResolvers();
+  readonly #resolvers: SharedResolvers;
 
   constructor(
     modules: readonly CheckedStreamModule[],
     private readonly args: ArgContext<StreamSession>,
     private readonly recorder: UnitRecorder,
   ) {
+    this.#resolvers = new SharedResolvers(recorder.log);
     this.#modules = modules.map((module, at) => ({
       module,
       reader: new ScopedReader(at + 1, module.declaration.manifest.directives ?? {}, args, recorder),
