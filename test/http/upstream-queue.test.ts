@@ -104,7 +104,7 @@ test.serial('requests wait for a member, in order; a client that leaves gives it
   t.deepEqual(await queueOf('order'), { size: 0, max_size: 3, overflows: 1 });
   t.is((await node.upstreams('DELETE', '/order/')).status, 204);
   t.is((await queueOf('order')).overflows, 0);
-  t.regex(node.srv.log(), /\[error\].* upstream queue is full while connecting to upstream/);
+  await node.srv.waitForLog(/\[error\].* upstream queue is full while connecting to upstream/);
   const log = (): string => node.srv.read('logs/queued.log');
   await waitFor('the log', () => log().includes('/order/3 '));
   t.regex(log(), new RegExp(`^/order/0 200 127.0.0.1:${order.port} -$`, 'm'));
@@ -136,7 +136,7 @@ test.serial('a member that is added by API or by a reload serves those who wait'
 test.serial('after its time a request is a 502', async (t) => {
   const { node } = await setting();
   t.is((await node.web('/short')).status, 502);
-  t.regex(node.srv.log(), /\[error\].* upstream queue timed out while connecting to upstream/);
+  await node.srv.waitForLog(/\[error\].* upstream queue timed out while connecting to upstream/);
   t.deepEqual(await queueOf('short'), { size: 0, max_size: 10, overflows: 0 });
 });
 
