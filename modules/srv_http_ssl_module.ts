@@ -1,4 +1,4 @@
-import { size } from '../core/module/args.js';
+import { flag, size } from '../core/module/args.js';
 import { ServedCertificates, type ServedCertificate } from '../core/module/certificates.js';
 import { Events } from '../core/module/events.js';
 import type { HttpHandlers, Scope } from '../core/module/http.js';
@@ -14,6 +14,12 @@ import { clientCheck, explainClientCheck } from './srv_http_ssl_module/client-ch
 const directives = {
   ...serverTlsDirectives(['http', 'server'], 'server'),
   ssl_buffer_size: directive({ in: ['http', 'server'], args: size(), doc: 'Accepted; has no effect.' }),
+  ssl_early_data: directive({
+    in: ['http', 'server'],
+    args: flag(),
+    default: 'off',
+    doc: 'Early data of TLS 1.3 is not supported: "on" has no effect, and is warned of.',
+  }),
 };
 
 const NAME = 'srv_http_ssl_module';
@@ -57,6 +63,7 @@ export class Ssl implements ServedCertificates {
   }
 
   compileTls(scope: Scope<typeof directives>): TlsSettings | undefined {
+    if (scope.conf.ssl_early_data) scope.advise('"ssl_early_data" is not supported on this platform, ignored', 'ssl_early_data');
     return this.#servers.compile(scope);
   }
 }

@@ -19,11 +19,10 @@ export const NGINX_DIRECTIVES: ReadonlySet<string> = new Set(
   proxy_cache_revalidate proxy_cache_use_stale proxy_cache_valid proxy_cookie_domain proxy_cookie_flags proxy_cookie_path
   proxy_headers_hash_bucket_size proxy_headers_hash_max_size
   proxy_no_cache proxy_send_lowat proxy_set_body
-  proxy_ssl_conf_command proxy_ssl_crl proxy_ssl_password_file proxy_store proxy_store_access
+  proxy_store proxy_store_access
   request_pool_size
   slice ssi ssl_certificate_cache
-  ssl_early_data ssl_object_cache_inheritable ssl_ocsp ssl_ocsp_cache ssl_ocsp_responder
-  ssl_password_file ssl_reject_handshake ssl_stapling ssl_stapling_file ssl_stapling_responder ssl_stapling_verify
+  ssl_certificate_compression ssl_ech_file ssl_key_log ssl_object_cache_inheritable
   ssl_verify_depth
   subrequest_output_buffer_size tunnel_pass
   `.split(/\s+/),

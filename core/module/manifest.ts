@@ -103,6 +103,8 @@ export interface TlsSettings extends SecureContextOptions {
   readonly handshakeTimeout?: number;
   /** Protocols by ALPN, the one it likes best first; absent: those of the engine. */
   readonly alpn?: readonly string[];
+  /** Handshakes are rejected with an alert (`unrecognized_name`, RFC 6066, 3); then no certificate is needed. */
+  readonly rejectsHandshake?: boolean;
   /** Further keys in the form of `ticketKeys`, for tickets that were encrypted with them; clients get new ones then. */
   readonly formerTicketKeys?: readonly Buffer[];
 }

@@ -10,7 +10,7 @@ export interface ListeningServer extends NamedServer {
   readonly directive: Directive;
   readonly listens: readonly ListenOptions[];
   /** Undefined: it has no certificate. */
-  readonly tls: object | undefined;
+  readonly tls: { readonly settings: { readonly rejectsHandshake?: boolean } } | undefined;
 }
 
 /** A server that came (without `before`), went (without `after`), or is another one now. */
@@ -148,10 +148,12 @@ function groupOf<S extends ListeningServer>(
     lines[0].options,
   );
   const chosen = defaults[0] ?? lines[0];
-  if (options.secure && chosen.server.tls === undefined) {
+  // What the default server rejects, one without a certificate cannot accept.
+  const bare = chosen.server.tls?.settings.rejectsHandshake === true ? lines.find(({ server }) => server.tls === undefined) : chosen;
+  if (options.secure && bare !== undefined && bare.server.tls === undefined) {
     errors.add(
       errorAt(
-        directiveOf(chosen),
+        directiveOf(bare),
         'no "ssl_certificate" is defined for the "listen ... ssl" directive',
         undefined,
         'add ssl_certificate and ssl_certificate_key to the server',

@@ -22,13 +22,14 @@ const SESSION_ID = 32;
 
 /** @throws Error of OpenSSL for certificates, keys and ciphers that cannot be used */
 export function serverTls(settings: TlsSettings): ServerTls {
-  const { sessions, formerTicketKeys = [], clientAuthority, alpn, handshakeTimeout: _, ...options } = settings;
+  const { sessions, formerTicketKeys = [], clientAuthority, alpn, rejectsHandshake = false, handshakeTimeout: _, ...options } = settings;
   const context: SecureContext = nodeTls().createSecureContext(options);
   if (options.ticketKeys !== undefined && formerTicketKeys.length > 0) useTicketKeys(context, [options.ticketKeys, ...formerTicketKeys]);
   const identity = {
     context,
     alpn: alpn === undefined ? HTTP1 : alpnList(alpn),
     clientAuthority,
+    rejects: rejectsHandshake,
     sessions: sessions && new SessionEvents(sessions, options.sessionTimeout ?? 0),
   };
   return { settings, identity, http2Identity: { ...identity, alpn: HTTP2 } };

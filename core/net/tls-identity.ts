@@ -9,6 +9,8 @@ export interface TlsIdentity {
   readonly alpn: Buffer;
   /** Clients are asked for a certificate; undefined: they are not. */
   readonly clientAuthority: string | undefined;
+  /** Handshakes are rejected. */
+  readonly rejects: boolean;
   /** Undefined: clients resume with tickets or not at all. */
   readonly sessions: SessionKeeper | undefined;
 }

@@ -1,5 +1,5 @@
 /** Self-signed certificates for tests, made here, so that no tool has to be installed and nothing expires in the repository. */
-import { generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto';
+import { generateKeyPairSync, randomBytes, sign, X509Certificate, type KeyObject } from 'node:crypto';
 
 export interface Certificate {
   /** PEM. */
@@ -31,11 +31,31 @@ export function certificateFor(
   const body = tbsCertificate(names, publicKey, algorithm, days);
   const signature = sign(kind === 'ed25519' ? null : 'sha256', body, privateKey);
   const der = sequence(body, algorithm, bitString(signature));
+  return { key: privateKey.export({ type: 'pkcs8', format: 'pem' }), cert: pem('CERTIFICATE', der) };
+}
+
+/** A list in PEM (RFC 5280, 5.1) in which a self-signed certificate with a key `ec` revokes itself; without `revokes` it is empty. */
+export function revocationList({ cert, key }: Certificate, revokes = true): string {
+  const { subject, serialNumber } = new X509Certificate(cert);
+  const entry = sequence(element(0x02, Buffer.from(serialNumber, 'hex')), utcTime(Date.now()));
+  const body = sequence(
+    element(0x02, Buffer.from([1])),
+    ALGORITHMS.ec,
+    nameOf(subject.replace('CN=', '')),
+    utcTime(Date.now() - DAY_MS),
+    utcTime(Date.now() + DAY_MS),
+    ...(revokes ? [sequence(entry)] : []),
+  );
+  return pem('X509 CRL', sequence(body, ALGORITHMS.ec, bitString(sign('sha256', body, key))));
+}
+
+function pem(label: string, der: Buffer): string {
   const base64 = (der.toString('base64').match(/.{1,64}/g) ?? []).join('\n');
-  return {
-    key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
-    cert: `-----BEGIN CERTIFICATE-----\n${base64}\n-----END CERTIFICATE-----\n`,
-  };
+  return `-----BEGIN ${label}-----\n${base64}\n-----END ${label}-----\n`;
+}
+
+function nameOf(commonName: string): Buffer {
+  return sequence(element(0x31, sequence(COMMON_NAME, element(0x0c, Buffer.from(commonName)))));
 }
 
 function keyPair(kind: 'rsa' | 'ec' | 'ed25519', bits: number): { readonly privateKey: KeyObject; readonly publicKey: KeyObject } {
@@ -73,7 +93,7 @@ function tbsCertificate(
   algorithm: Buffer,
   [from, to]: readonly [number, number],
 ): Buffer {
-  const name = sequence(element(0x31, sequence(COMMON_NAME, element(0x0c, Buffer.from(names[0])))));
+  const name = nameOf(names[0]);
   const validity = sequence(utcTime(Date.now() + from * DAY_MS), utcTime(Date.now() + to * DAY_MS));
   const version3 = element(0xa0, element(0x02, Buffer.from([2])));
   const serial = element(0x02, Buffer.concat([Buffer.from([1]), randomBytes(15)]));

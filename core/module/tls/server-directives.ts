@@ -1,5 +1,4 @@
 /** TLS with clients: what `ssl_*` directives say, for the servers of either traffic engine. */
-import type { SecureVersion } from 'node:tls';
 import { argType } from '../arg-type.js';
 import { choice, flag, rest, text, time } from '../args.js';
 import { DYNAMIC_CERTIFICATE, KEY_KINDS } from '../certificates.js';
@@ -7,9 +6,9 @@ import { file } from '../file.js';
 import type { InputFile } from '../resource.js';
 import { ArgError, directive, type ArgType, type ContextName } from '../spec.js';
 import { clientDirectives } from './client-verification.js';
+import { VERSIONS } from './conf-commands.js';
+import { passwordsIn } from './encrypted-keys.js';
 import { pem } from './pem.js';
-
-export const VERSIONS = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const satisfies readonly SecureVersion[];
 
 /** Smaller ones hold no session: eight pages of memory. */
 const LEAST_CACHE = 32 * 1024;
@@ -118,7 +117,48 @@ export function serverTlsDirectives(contexts: readonly ContextName[], server: Co
       default: '30d',
       doc: 'Time before the end of a certificate from which on the event certificate.expiring tells of it, once a day; 0: never.',
     }),
+    ssl_password_file: directive({
+      in: contexts,
+      args: file(passwordsIn),
+      doc: 'Passwords of private keys, one in each line, which are tried in turn.',
+    }),
+    ssl_reject_handshake: directive({
+      in: contexts,
+      args: flag(),
+      default: 'off',
+      doc: 'Rejects handshakes for this server, which needs no certificate then, with the alert "unrecognized name".',
+    }),
+    ssl_conf_command: directive({
+      in: contexts,
+      args: { command: text('name'), value: text('value') },
+      many: true,
+      doc: 'Sets an option of OpenSSL: Options, CipherString, Ciphersuites, MinProtocol, MaxProtocol, Groups, Curves or SignatureAlgorithms.',
+    }),
+    ...ocspDirectives(contexts),
     ...clientDirectives(contexts),
+  };
+}
+
+/** What Node has nothing for; `off` is what it does. */
+function ocspDirectives(contexts: readonly ContextName[]) {
+  return {
+    ssl_stapling: directive({
+      in: contexts,
+      args: flag(),
+      default: 'off',
+      doc: 'Stapling of OCSP responses is not supported: "on" has no effect, and is warned of.',
+    }),
+    ssl_stapling_file: directive({ in: contexts, args: text('file'), doc: 'Accepted; has no effect.' }),
+    ssl_stapling_responder: directive({ in: contexts, args: text('url'), doc: 'Accepted; has no effect.' }),
+    ssl_stapling_verify: directive({ in: contexts, args: flag(), default: 'off', doc: 'Accepted; has no effect.' }),
+    ssl_ocsp: directive({
+      in: contexts,
+      args: choice('on', 'off', 'leaf'),
+      default: 'off',
+      doc: 'Certificates of clients cannot be checked by OCSP: only "off" is accepted.',
+    }),
+    ssl_ocsp_cache: directive({ in: contexts, args: text('cache'), default: 'off', doc: 'Accepted; has no effect.' }),
+    ssl_ocsp_responder: directive({ in: contexts, args: text('url'), doc: 'Accepted; has no effect.' }),
   };
 }
 

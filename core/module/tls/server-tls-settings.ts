@@ -9,14 +9,16 @@ import type { Conf, Directives } from '../spec.js';
 import type { Directive } from '../tree.js';
 import { CertificateWatch } from './certificate-watch.js';
 import { clientTls } from './client-verification.js';
+import { commanded, VERSIONS, type CommandOptions } from './conf-commands.js';
+import { unlocked, type LockedKey } from './encrypted-keys.js';
 import { pairsInForce, type KeyPair } from './key-pairs.js';
 import { EqualTexts } from './pem.js';
-import { TICKET_KEYS, VERSIONS, type CacheWord, type serverTlsDirectives } from './server-directives.js';
+import { TICKET_KEYS, type CacheWord, type serverTlsDirectives } from './server-directives.js';
 import { besideTickets } from './session-cache.js';
 import { SessionCaches } from './session-caches.js';
 
 /** The scope of a server. */
-export type TlsScope = Pick<BlockScope<Directives, string, never>, 'directive' | 'fail' | 'each' | 'file' | 'register'> & {
+export type TlsScope = Pick<BlockScope<Directives, string, never>, 'directive' | 'fail' | 'advise' | 'each' | 'file' | 'register'> & {
   readonly conf: Conf<ReturnType<typeof serverTlsDirectives>>;
 };
 
@@ -122,7 +124,11 @@ export class ServerTlsSettings {
   /** @returns undefined for a server without a certificate */
   compile(scope: TlsScope): TlsSettings | undefined {
     const { conf } = scope;
-    if (conf.ssl_certificate.length + conf[DYNAMIC_CERTIFICATE].length === 0) return undefined;
+    rejectUnsupported(scope);
+    if (conf.ssl_certificate.length + conf[DYNAMIC_CERTIFICATE].length === 0) {
+      // Nobody sees a certificate of it.
+      return conf.ssl_reject_handshake ? { rejectsHandshake: true, ca: [] } : undefined;
+    }
     if (conf.ssl_certificate_key.length !== conf.ssl_certificate.length) {
       const missing = conf.ssl_certificate[conf.ssl_certificate_key.length]?.path ?? '';
       return scope.fail(
@@ -139,22 +145,49 @@ export class ServerTlsSettings {
     const [ticketKeys = this.#madeTicketKeys(fingerprint(cert)), ...formerKeys] = this.#ticketKeysOf(scope);
     const settings: TlsSettings = {
       cert,
-      key: pairs.map(({ key }) => key),
-      ciphers: ciphers(conf.ssl_ciphers),
+      key: this.#keys(scope, pairs),
+      ...this.#negotiation(scope),
       honorCipherOrder: conf.ssl_prefer_server_ciphers,
-      ecdhCurve: conf.ssl_ecdh_curve,
       ...(conf.ssl_dhparam && { dhparam: this.#dhparam(scope, conf.ssl_dhparam) }),
       sessionTimeout: Math.ceil(conf.ssl_session_timeout / 1000),
-      ...versions(conf.ssl_protocols.versions),
       ...clients,
       // A session is good for the certificate that it was made with, and for what the client was asked for.
       sessionIdContext: fingerprint([...cert, Buffer.from(clients.clientAuthority ?? '')]).slice(0, 32),
       ticketKeys,
       ...(formerKeys.length > 0 && { formerTicketKeys: formerKeys }),
-      ...(!conf.ssl_session_tickets && { secureOptions: NO_TICKET }),
+      ...(conf.ssl_reject_handshake && { rejectsHandshake: true }),
       ...(sessions && { sessions: conf.ssl_session_tickets ? besideTickets(sessions) : sessions }),
     };
     return settings;
+  }
+
+  /** Encrypted ones with their passwords. */
+  #keys(scope: TlsScope, pairs: readonly KeyPair[]): (Buffer | LockedKey)[] {
+    const { ssl_password_file: file, ssl_certificate_key: named } = scope.conf;
+    const passwords = file?.in(scope, 'ssl_password_file') ?? [];
+    return pairs.map(({ key }, at) => {
+      try {
+        return unlocked(key, passwords);
+      } catch (error) {
+        const path = named[at]?.path ?? '';
+        return scope.fail(
+          `cannot load certificate key "${path}": PEM_read_bio_PrivateKey() failed (${(error as Error).message})`,
+          'ssl_certificate_key',
+          'none of the passwords of ssl_password_file opens it',
+        );
+      }
+    });
+  }
+
+  #negotiation(scope: TlsScope): CommandOptions {
+    const { conf } = scope;
+    const options: CommandOptions = {
+      ecdhCurve: conf.ssl_ecdh_curve,
+      ...versions(conf.ssl_protocols.versions),
+      ...(!conf.ssl_session_tickets && { secureOptions: NO_TICKET }),
+    };
+    const said = { suites: SUITES, list: conf.ssl_ciphers };
+    return commanded(options, said, conf.ssl_conf_command, (message) => scope.fail(message, 'ssl_conf_command'));
   }
 
   #dhparam(scope: TlsScope, parameters: ConfFile<Buffer>): Buffer {
@@ -187,8 +220,14 @@ export class ServerTlsSettings {
 }
 
 /** Node takes the ciphers of TLS 1.3 from the same list; nginx never changes those. */
-function ciphers(list: string): string {
-  return `TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256:${list}`;
+const SUITES = 'TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256';
+
+/** nginx says the same where OpenSSL was built without. */
+function rejectUnsupported(scope: TlsScope): void {
+  const { ssl_stapling: staples, ssl_ocsp: ocsp } = scope.conf;
+  if (staples) scope.advise('"ssl_stapling" ignored, not supported', 'ssl_stapling');
+  if (ocsp !== 'off')
+    scope.fail('"ssl_ocsp" is not supported on this platform', 'ssl_ocsp', 'Node.js has no OCSP for certificates of clients');
 }
 
 function versions(wanted: readonly string[]): { minVersion: SecureVersion; maxVersion: SecureVersion } {

@@ -1,11 +1,11 @@
-import type { SecureContextOptions, SecureVersion } from 'node:tls';
+import type { SecureContextOptions } from 'node:tls';
 import { choice, confPath, flag, number, rest, template, text } from '../args.js';
 import type { BlockScope } from '../scope.js';
 import type { InputFile } from '../resource.js';
+import { commanded, VERSIONS, type CommandOptions } from './conf-commands.js';
+import { passwordsIn, unlocked, type LockedKey } from './encrypted-keys.js';
 import type { UpstreamTls } from './upstream-tls.js';
 import { directive, type Conf, type ContextName, type Directives } from '../spec.js';
-
-const VERSIONS = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const satisfies readonly SecureVersion[];
 
 /** How TLS is spoken with upstreams. `R` is what the traffic engine serves. @param contexts where they may stand */
 export function upstreamTlsDirectives<R>(contexts: readonly ContextName[]) {
@@ -34,6 +34,22 @@ export function upstreamTlsDirectives<R>(contexts: readonly ContextName[]) {
       doc: 'Client certificate in PEM for the authentication to the upstream.',
     }),
     proxy_ssl_certificate_key: directive({ in: contexts, args: confPath(), doc: 'Private key in PEM of that certificate.' }),
+    proxy_ssl_password_file: directive({
+      in: contexts,
+      args: confPath(),
+      doc: 'Passwords of that key, one in each line, which are tried in turn.',
+    }),
+    proxy_ssl_crl: directive({
+      in: contexts,
+      args: confPath(),
+      doc: 'Revoked certificates in PEM, for the verification of upstreams.',
+    }),
+    proxy_ssl_conf_command: directive({
+      in: contexts,
+      args: { command: text('name'), value: text('value') },
+      many: true,
+      doc: 'Sets an option of OpenSSL, as ssl_conf_command does.',
+    }),
     proxy_ssl_protocols: directive({
       in: contexts,
       args: { versions: rest(choice('SSLv2', 'SSLv3', ...VERSIONS)) },
@@ -75,15 +91,38 @@ function contextOf(scope: TlsScope): SecureContextOptions {
   if (conf.proxy_ssl_verify && trusted === undefined) {
     scope.fail('no proxy_ssl_trusted_certificate for proxy_ssl_verify', 'proxy_ssl_verify');
   }
-  const spoken = VERSIONS.filter((version) => conf.proxy_ssl_protocols.versions.includes(version));
+  const { proxy_ssl_crl: revoked } = conf;
   return {
-    minVersion: spoken[0] ?? 'TLSv1.2',
-    maxVersion: spoken.at(-1) ?? 'TLSv1.3',
-    ...(conf.proxy_ssl_ciphers !== 'DEFAULT' && { ciphers: conf.proxy_ssl_ciphers }),
+    ...negotiation(scope),
     ...(certificate !== undefined &&
-      key !== undefined && { cert: read(scope, certificate, 'proxy_ssl_certificate'), key: read(scope, key, 'proxy_ssl_certificate_key') }),
+      key !== undefined && { cert: read(scope, certificate, 'proxy_ssl_certificate'), key: [openedKey(scope, key)] }),
     ...(trusted !== undefined && { ca: read(scope, trusted, 'proxy_ssl_trusted_certificate') }),
+    // Without authorities nothing is compared with it.
+    ...(revoked !== undefined && trusted !== undefined && conf.proxy_ssl_verify && { crl: read(scope, revoked, 'proxy_ssl_crl') }),
   };
+}
+
+/** Versions and ciphers. */
+function negotiation(scope: TlsScope): CommandOptions {
+  const { proxy_ssl_protocols: protocols, proxy_ssl_ciphers: ciphers, proxy_ssl_conf_command: commands } = scope.conf;
+  const spoken = VERSIONS.filter((version) => protocols.versions.includes(version));
+  const options: CommandOptions = { minVersion: spoken[0] ?? 'TLSv1.2', maxVersion: spoken.at(-1) ?? 'TLSv1.3' };
+  if (commands.length === 0 && ciphers === 'DEFAULT') return options;
+  return commanded(options, { suites: '', list: ciphers }, commands, (message) => scope.fail(message, 'proxy_ssl_conf_command'));
+}
+
+function openedKey(scope: TlsScope, path: string): Buffer | LockedKey {
+  const { proxy_ssl_password_file: file } = scope.conf;
+  const passwords = file === undefined ? [] : scope.file(file, passwordsIn, 'proxy_ssl_password_file');
+  const key = read(scope, path, 'proxy_ssl_certificate_key');
+  try {
+    return unlocked(key, passwords);
+  } catch (error) {
+    return scope.fail(
+      `cannot load certificate key "${path}": PEM_read_bio_PrivateKey() failed (${(error as Error).message})`,
+      'proxy_ssl_certificate_key',
+    );
+  }
 }
 
 function read(scope: TlsScope, file: string, name: string): Buffer {

@@ -13,6 +13,9 @@ import { Prelude, type PreludeEnd } from './prelude.js';
 const HANDSHAKE = 0x16;
 const SSL2_BIT = 0x80;
 
+/** The record of a fatal alert `unrecognized_name` (RFC 5246, 7.2; RFC 6066, 3). */
+const UNRECOGNIZED_NAME = Buffer.of(0x15, 3, 3, 0, 2, 2, 112);
+
 /**
  * The handshake on a TLS port. It reads the host name out of the first message before OpenSSL sees it, because OpenSSL decides about versions
  * and sessions before it asks for a certificate: all of them are those of the server that the client means. What begins no handshake passes
@@ -64,6 +67,11 @@ export class TlsHandshake extends Prelude {
     const identity = this.identities.tlsFor(serverName);
     if (identity === undefined) {
       this.fail('info', 'no certificate for the server name while SSL handshaking');
+      return;
+    }
+    if (identity.rejects) {
+      connection.socket.write(UNRECOGNIZED_NAME);
+      this.fail('info', 'handshake rejected while SSL handshaking');
       return;
     }
     const raw = connection.socket;

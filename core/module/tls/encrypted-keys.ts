@@ -1,0 +1,32 @@
+/** Private keys that are encrypted (`ssl_password_file`). */
+import type { InputFile } from '../resource.js';
+
+/** The lines of a file of passwords, which are tried in turn. */
+export function passwordsIn({ text }: InputFile): readonly string[] {
+  return text.split(/\r?\n/).filter((line) => line !== '');
+}
+
+/** A key as `tls.createSecureContext` takes it. */
+export interface LockedKey {
+  readonly pem: Buffer;
+  readonly passphrase: string;
+}
+
+/**
+ * The key with the password that opens it; without passwords, or if it is not encrypted, as it is.
+ * @throws Error of OpenSSL: no password opens it
+ */
+export function unlocked(pem: Buffer, passwords: readonly string[]): Buffer | LockedKey {
+  if (passwords.length === 0 || !pem.includes('ENCRYPTED')) return pem;
+  const { createPrivateKey } = process.getBuiltinModule('node:crypto');
+  let failure: unknown;
+  for (const passphrase of passwords) {
+    try {
+      createPrivateKey({ key: pem, passphrase });
+      return { pem, passphrase };
+    } catch (error) {
+      failure = error;
+    }
+  }
+  throw failure;
+}

@@ -1,0 +1,204 @@
+/** Options of TLS that both engines share: rejected handshakes, passwords of keys, commands of OpenSSL, what Node has nothing for. */
+import { createPrivateKey } from 'node:crypto';
+import type { ConnectionOptions, TLSSocket } from 'node:tls';
+import test, { type ExecutionContext } from 'ava';
+import { httpsBackend } from '../harness/backends.js';
+import { certificateFor, revocationList, selfSigned } from '../harness/certificate.js';
+import { connectRawTls, exchange, get } from '../harness/client.js';
+import { shared, type Scope } from '../harness/scope.js';
+import { runSrv, startSrv, type Srv } from '../harness/srv.js';
+
+const own = selfSigned('own.example');
+const rsa = certificateFor(['rsa.example'], { kind: 'rsa' });
+const member = selfSigned('member.example');
+
+function encrypted(key: string, passphrase: string): string {
+  return createPrivateKey(key).export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase });
+}
+
+const TRUSTED = 'proxy_ssl_verify on; proxy_ssl_trusted_certificate member.pem; proxy_ssl_name member.example;';
+
+const FILES = {
+  'conf/own.pem': own.cert,
+  'conf/own.key': own.key,
+  'conf/rsa.pem': rsa.cert,
+  'conf/rsa.key': rsa.key,
+  'conf/locked.key': encrypted(own.key, 'second'),
+  'conf/passwords': 'first\n\nsecond\nthird\n',
+  'conf/wrong': 'first\n',
+  'conf/member.pem': member.cert,
+  'conf/revoked.crl': revocationList(member),
+  'conf/empty.crl': revocationList(member, false),
+};
+
+/** Of servers of either engine, at a port of this name; what they send is their port. */
+const SETTINGS: Readonly<Record<string, string>> = {
+  rejected: 'ssl_reject_handshake on;',
+  locked: 'ssl_certificate own.pem; ssl_certificate_key locked.key; ssl_password_file passwords;',
+  suites: `ssl_certificate own.pem; ssl_certificate_key own.key; ssl_conf_command ciphersuites TLS_CHACHA20_POLY1305_SHA256;`,
+  list: `ssl_certificate own.pem; ssl_certificate_key own.key; ssl_conf_command CipherString ECDHE-ECDSA-AES256-GCM-SHA384;
+    ssl_conf_command MaxProtocol TLSv1.2;`,
+  newest: 'ssl_certificate own.pem; ssl_certificate_key own.key; ssl_conf_command MinProtocol TLSv1.3; ssl_conf_command Groups P-384;',
+  hashes: 'ssl_certificate rsa.pem; ssl_certificate_key rsa.key; ssl_conf_command SignatureAlgorithms RSA-PSS+SHA512;',
+  preferring: `ssl_certificate own.pem; ssl_certificate_key own.key; ssl_protocols TLSv1.2; ssl_conf_command Options ServerPreference,-SessionTicket;
+    ssl_ciphers ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-ECDSA-AES128-GCM-SHA256;`,
+  refused: 'ssl_certificate own.pem; ssl_certificate_key own.key; ssl_stapling on; ssl_stapling_verify on; ssl_ocsp off;',
+};
+
+/** @param prefix of the ports */
+const each = (prefix: string, content: string): string =>
+  Object.entries(SETTINGS)
+    .map(([name, directives]) => `server { listen 127.0.0.1:%%PORT_${prefix}${name}%% ssl; ${directives} ${content} }`)
+    .join('\n');
+
+async function startSite(scope: Scope): Promise<Srv> {
+  const backend = await httpsBackend(
+    scope,
+    { ...member, requestCert: true, rejectUnauthorized: false, ca: own.cert },
+    (request, response) => {
+      const socket = request.socket as TLSSocket;
+      response.end(`${String(socket.getProtocol())} ${socket.getCipher().name} ${String(socket.authorized)}`);
+    },
+  );
+  return startSrv(
+    scope,
+    `error_log logs/error.log info; events {}
+    http {
+      ${each('http_', 'return 200 $server_port;')}
+      server { listen 127.0.0.1:%%PORT_http_rejected%% ssl; server_name good.example; ssl_certificate own.pem; ssl_certificate_key own.key; ssl_early_data on; return 200 good; }
+      server { listen 127.0.0.1:%%PORT_proxy%%;
+        location /commands { proxy_pass https://127.0.0.1:${backend.port}; proxy_ssl_conf_command MaxProtocol TLSv1.2; proxy_ssl_conf_command CipherString ECDHE-ECDSA-AES256-GCM-SHA384; }
+        location /suite { proxy_pass https://127.0.0.1:${backend.port}; proxy_ssl_conf_command Ciphersuites TLS_CHACHA20_POLY1305_SHA256; }
+        location /revoked { proxy_pass https://127.0.0.1:${backend.port}; ${TRUSTED} proxy_ssl_crl revoked.crl; }
+        location /unrevoked { proxy_pass https://127.0.0.1:${backend.port}; ${TRUSTED} proxy_ssl_crl empty.crl; }
+        location /locked { proxy_pass https://127.0.0.1:${backend.port}; proxy_ssl_certificate own.pem; proxy_ssl_certificate_key locked.key; proxy_ssl_password_file passwords; }
+      }
+    }
+    stream {
+      ${each('stream_', 'return $server_port;')}
+      server { listen 127.0.0.1:%%PORT_stream_rejected%% ssl; server_name good.example; ssl_certificate own.pem; ssl_certificate_key own.key; return good; }
+      server { listen 127.0.0.1:%%PORT_relay%%; proxy_ssl on; proxy_pass 127.0.0.1:${backend.port}; proxy_ssl_conf_command MinProtocol TLSv1.3;
+        proxy_ssl_conf_command Ciphersuites TLS_CHACHA20_POLY1305_SHA256; proxy_ssl_certificate own.pem; proxy_ssl_certificate_key locked.key; proxy_ssl_password_file passwords; }
+      server { listen 127.0.0.1:%%PORT_revoked%%; proxy_ssl on; proxy_pass 127.0.0.1:${backend.port}; ${TRUSTED} proxy_ssl_crl revoked.crl; }
+    }`,
+    { files: FILES },
+  );
+}
+
+const site = shared(startSite);
+const GET = 'GET / HTTP/1.1\r\nHost: good.example\r\nConnection: close\r\n\r\n';
+
+interface Visit {
+  readonly protocol: string | null;
+  readonly cipher: string;
+  readonly subject: unknown;
+  readonly received: string;
+}
+
+async function visit(t: ExecutionContext, port: number, options: ConnectionOptions = {}): Promise<Visit> {
+  const connection = await connectRawTls(t, port, options);
+  const socket = connection.socket as TLSSocket;
+  const seen = { protocol: socket.getProtocol(), cipher: socket.getCipher().name, subject: socket.getPeerCertificate().subject.CN };
+  connection.send(GET);
+  return { ...seen, received: await connection.receiveAll() };
+}
+
+for (const engine of ['http', 'stream']) {
+  const at = async (name: string): Promise<number> => (await site()).port(`${engine}_${name}`);
+
+  test(`${engine}: ssl_reject_handshake needs no certificate, and others on the address have theirs`, async (t) => {
+    const port = await at('rejected');
+    const alert = { message: /unrecognized name/ };
+    await t.throwsAsync(visit(t, port), alert, 'no name');
+    await t.throwsAsync(visit(t, port, { servername: 'bad.example' }), alert);
+    await t.throwsAsync(visit(t, port, { servername: 'bad.example', maxVersion: 'TLSv1.2' }), alert);
+    t.regex((await visit(t, port, { servername: 'good.example' })).received, /good$/);
+    await (await site()).waitForLog(/\[info\] .*handshake rejected while SSL handshaking, client: 127\.0\.0\.1/);
+  });
+
+  test(`${engine}: ssl_password_file opens an encrypted key`, async (t) => {
+    t.is((await visit(t, await at('locked'))).subject, 'own.example');
+  });
+
+  test(`${engine}: ssl_conf_command sets ciphers and versions`, async (t) => {
+    t.is((await visit(t, await at('suites'))).cipher, 'TLS_CHACHA20_POLY1305_SHA256');
+    const { protocol, cipher } = await visit(t, await at('list'));
+    t.deepEqual([protocol, cipher], ['TLSv1.2', 'ECDHE-ECDSA-AES256-GCM-SHA384']);
+    t.is((await visit(t, await at('newest'))).protocol, 'TLSv1.3');
+    await t.throwsAsync(visit(t, await at('newest'), { maxVersion: 'TLSv1.2' }));
+  });
+
+  test(`${engine}: ssl_conf_command sets groups, algorithms of signatures and options`, async (t) => {
+    await t.notThrowsAsync(visit(t, await at('newest'), { ecdhCurve: 'P-384' }));
+    await t.throwsAsync(visit(t, await at('newest'), { ecdhCurve: 'X25519' }));
+    await t.notThrowsAsync(visit(t, await at('hashes'), { sigalgs: 'RSA-PSS+SHA512' }));
+    await t.throwsAsync(visit(t, await at('hashes'), { sigalgs: 'RSA-PSS+SHA256' }));
+    const ciphers = 'ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-ECDSA-CHACHA20-POLY1305';
+    t.is((await visit(t, await at('preferring'), { ciphers })).cipher, 'ECDHE-ECDSA-CHACHA20-POLY1305');
+    const connection = await connectRawTls(t, await at('preferring'));
+    t.is((connection.socket as TLSSocket).getTLSTicket(), undefined);
+  });
+
+  test(`${engine}: stapling is warned of, and hurts nobody`, async (t) => {
+    t.is((await visit(t, await at('refused'))).subject, 'own.example');
+  });
+}
+
+const REJECTED: Readonly<Record<string, RegExp>> = {
+  'ssl_conf_command VerifyMode Peer;': /SSL_CONF_cmd\("VerifyMode", "Peer"\) failed \(not supported, Node\.js cannot set it\) in /g,
+  'ssl_conf_command MinProtocol TLSv9;': /SSL_CONF_cmd\("MinProtocol", "TLSv9"\) failed \(bad value\) in /g,
+  'ssl_conf_command Options -MiddleboxCompat;': /failed \(bad value, Node\.js cannot set the option "MiddleboxCompat"\) in /g,
+  'ssl_ocsp on;': /"ssl_ocsp" is not supported on this platform in /g,
+  'ssl_password_file none;': /none.*2: No such file/g,
+  'ssl_certificate_key locked.key; ssl_password_file wrong;':
+    /cannot load certificate key ".*locked\.key": PEM_read_bio_PrivateKey\(\) failed/g,
+};
+
+test('settings that are rejected, in either engine', async (t) => {
+  const servers = Object.keys(REJECTED).map((directives, at) => {
+    const key = directives.startsWith('ssl_certificate_key') ? '' : 'ssl_certificate_key own.key;';
+    return `server { listen unix:a${at} ssl; ssl_certificate own.pem; ${key} ${directives} return 200; }`;
+  });
+  const { code, stderr } = await runSrv(t, ['-t'], `events {} http { ${servers.join('')} } stream { ${servers.join('')} }`, {
+    files: FILES,
+  });
+  t.is(code, 1);
+  for (const [directives, expected] of Object.entries(REJECTED)) t.is(stderr.match(expected)?.length, 2, directives);
+});
+
+const bare = (port: string): string => `server { listen 127.0.0.1:%%PORT_${port}%% ssl; ssl_reject_handshake on; return 200; }
+  server { listen 127.0.0.1:%%PORT_${port}%% ssl; server_name b; return 200; }`;
+
+test('beside a default server that rejects handshakes others need certificates', async (t) => {
+  const { stderr } = await runSrv(t, ['-t'], `events {} http { ${bare('a')} } stream { ${bare('b')} }`, { files: FILES });
+  t.is(stderr.match(/no "ssl_certificate" is defined for the "listen \.\.\. ssl" directive/g)?.length, 2);
+});
+
+const stapling = (port: string, more: string): string =>
+  `server { listen 127.0.0.1:%%PORT_${port}%% ssl; ssl_certificate own.pem; ssl_certificate_key own.key; ssl_stapling on; ${more} return 200; }`;
+
+test('what is not supported is warned of', async (t) => {
+  const conf = `events {} http { ${stapling('a', 'ssl_early_data on;')} } stream { ${stapling('b', '')} }`;
+  const { code, stderr } = await runSrv(t, ['-t'], conf, { files: FILES });
+  t.is(code, 0);
+  t.is(stderr.match(/\[warn\] "ssl_stapling" ignored, not supported in /g)?.length, 2);
+  t.regex(stderr, /\[warn\] "ssl_early_data" is not supported on this platform, ignored in /);
+});
+
+test('proxy_ssl_conf_command and proxy_ssl_password_file', async (t) => {
+  const srv = await site();
+  const body = async (path: string): Promise<string> => (await get(srv.port('proxy'), path)).body;
+  t.is(await body('/commands'), 'TLSv1.2 ECDHE-ECDSA-AES256-GCM-SHA384 false');
+  t.is(await body('/suite'), 'TLSv1.3 TLS_CHACHA20_POLY1305_SHA256 false');
+  t.regex(await body('/locked'), / true$/);
+  t.regex(await exchange(t, srv.port('relay'), GET), /TLSv1\.3 TLS_CHACHA20_POLY1305_SHA256 true/);
+});
+
+test('proxy_ssl_crl: a member whose certificate is revoked is not spoken with', async (t) => {
+  const srv = await site();
+  t.is((await get(srv.port('proxy'), '/unrevoked')).status, 200);
+  t.is((await get(srv.port('proxy'), '/revoked')).status, 502);
+  await srv.waitForLog(/upstream SSL certificate verify error: \(certificate revoked\) while .*, request: "GET \/revoked/);
+  t.is(await exchange(t, srv.port('revoked'), GET), '');
+  t.is(srv.log().match(/verify error: \(certificate revoked\)/g)?.length, 2);
+});
