@@ -32,9 +32,15 @@ export class ErrorCollector {
     return this.#errors.length === 0;
   }
 
+  /** Undefined: there were none. */
+  toError(): ConfigErrors | undefined {
+    return this.isEmpty ? undefined : new ConfigErrors(this.#errors);
+  }
+
   /** @throws ConfigErrors */
   throwIfAny(): void {
-    if (!this.isEmpty) throw new ConfigErrors(this.#errors);
+    const error = this.toError();
+    if (error !== undefined) throw error;
   }
 
   #addOnce(error: ConfigError): void {

@@ -1,5 +1,5 @@
 import { ownDirective, readDirective } from '../config/conf.js';
-import { errorAt } from '../config/errors.js';
+import { errorAt, type ConfigErrors } from '../config/errors.js';
 import { ErrorCollector } from '../config/error-collector.js';
 import type { RegisteredSpec, SpecRegistry } from '../config/registry.js';
 import type { ZoneSize } from '../module/args.js';
@@ -30,6 +30,8 @@ export class ModuleZones extends Zones implements Follower {
   #zones: ReadonlyMap<string, Zone> = new Map();
   /** The zones as they will be, while a change is being prepared. */
   #coming: ReadonlyMap<string, Zone> | undefined;
+  /** Errors of the change that is being prepared: it has no zones, so whatever needs one fails with them. */
+  #errors: ConfigErrors | undefined;
   #registry: SpecRegistry | undefined;
   #specs: readonly ZoneSpec[] = [];
 
@@ -47,6 +49,7 @@ export class ModuleZones extends Zones implements Follower {
   }
 
   prepare(change: Change): Prepared {
+    this.#errors = undefined;
     const { registry } = change.modules;
     const specs = this.#specsOf(registry);
     if (registry === this.#registry && !specs.some((spec) => isTouched(change, spec))) {
@@ -77,6 +80,7 @@ export class ModuleZones extends Zones implements Follower {
   }
 
   #find(name: string): Zone {
+    if (this.#errors !== undefined) throw this.#errors;
     const zone = (this.#coming ?? this.#zones).get(name);
     if (zone === undefined) throw new RangeError(`no directive declares zone "${name}"`);
     return zone;
@@ -100,7 +104,8 @@ export class ModuleZones extends Zones implements Follower {
       }
     }
     findSharedNames(change, new Map(Array.from(declared, ([name, { directive }]) => [name, directive])), errors);
-    errors.throwIfAny();
+    this.#errors = errors.toError();
+    if (this.#errors !== undefined) throw this.#errors;
     const { zones } = this.options;
     return new Map(Array.from(declared, ([name, { directive, size, key }]) => [name, zones.open(name, size, directive.name, key)]));
   }
@@ -109,6 +114,8 @@ export class ModuleZones extends Zones implements Follower {
     for (const zone of zones.values()) this.options.zones.close(zone);
   }
 }
+
+const isInUpstream = (context: ContextName): boolean => context.endsWith('upstream');
 
 /** A directive that declares a zone, in one context. */
 interface ZoneSpec {
@@ -152,7 +159,7 @@ function* directivesOf(root: Block, { context, registered: { name } }: ZoneSpec)
 }
 
 function* inEngine(engine: Block, context: ContextName, name: string): Generator<Directive> {
-  if (context === engineOf(context)) yield* engine.named(name);
+  if (!isInUpstream(context)) yield* engine.named(name);
   else for (const { block } of engine.named('upstream')) if (block !== undefined) yield* block.named(name);
 }
 
@@ -168,6 +175,7 @@ function declarationOf(directive: Directive, { context, registered, field }: Zon
 /** @throws ConfigError in nginx's words if the name is declared already */
 function assertUnbound({ directive, context, name, size }: Declaration, other: Declaration | undefined): void {
   if (other === undefined) return;
+  if (isInUpstream(context)) throw errorAt(directive, otherUse(name), undefined, `every "${directive.name}" needs a zone name of its own`);
   if (other.directive.name !== directive.name || other.context !== context) throw errorAt(directive, otherUse(name));
   if (other.size !== size)
     throw errorAt(directive, `the size ${size} of shared memory zone "${name}" conflicts with already declared size ${other.size}`);
@@ -185,7 +193,7 @@ function isTouched({ before, after, operations }: Change, { context, registered:
     return [before, after].some((tree) => {
       const directive = tree.byId(id);
       if (directive?.name === name || directive?.name === engineOf(context)) return true;
-      return context.endsWith('upstream') && directive?.name === 'upstream' && hasOwn(directive, name);
+      return isInUpstream(context) && directive?.name === 'upstream' && hasOwn(directive, name);
     });
   });
 }

@@ -14,7 +14,7 @@ export function findSharedNames({ after }: Change, declared: ReadonlyMap<string,
   for (const upstream of [...upstreamsOf(after, 'http'), ...upstreamsOf(after, 'stream')]) {
     const name = zoneLine(upstream)?.args[0]?.text ?? '';
     const directive = declared.get(name);
-    if (directive !== undefined) errors.add(errorAt(directive, otherUse(name)));
+    if (directive !== undefined) errors.add(errorAt(directive, otherUse(name), undefined, hintFor(upstream, name)));
   }
 }
 
@@ -28,8 +28,11 @@ export function assertOtherNames({ after, operations }: Change, declared: { has(
     const upstream = after.pathOf(operation.directive.id).find(({ name }) => name === 'upstream');
     const line = upstream && zoneLine(upstream);
     const name = line?.args[0]?.text ?? '';
-    if (line !== undefined && declared.has(name)) throw errorAt(line, otherUse(name));
+    if (line !== undefined && declared.has(name))
+      throw errorAt(line, otherUse(name), undefined, 'choose another name for the zone of the upstream');
   }
 }
+
+const hintFor = ({ args }: Directive, name: string): string => `upstream "${args[0]?.text ?? ''}" has "zone ${name}": choose another name`;
 
 const zoneLine = ({ block }: Directive): Directive | undefined => block && ownDirective(block, 'zone');

@@ -166,10 +166,20 @@ for (const [lines, error] of [
     'sticky learn create=$uri lookup=$uri zone=z:64k sync;',
     '"sync" of "sticky learn" is not supported: sessions are not shared among nodes',
   ],
+  [
+    'sticky learn create=$uri lookup=$uri zone=z:64k; } upstream v { server 127.0.0.1:1; sticky learn create=$uri lookup=$uri zone=z:64k;',
+    'the shared memory zone "z" is already declared for a different use',
+  ],
+  [
+    'app_sticky zone=z:64k cookie:a; } upstream v { server 127.0.0.1:1; app_sticky zone=z:64k cookie:a;',
+    'the shared memory zone "z" is already declared for a different use',
+  ],
+  ['zone z 256k; app_sticky zone=z:64k cookie:a;', 'the shared memory zone "z" is already declared for a different use'],
 ] as const)
   test(`rejected: ${lines}`, async (t) => {
     const conf = `load_module modules/srv_http_app_sticky_module.js; events {} http { upstream u { server 127.0.0.1:1; ${lines} } server { listen 127.0.0.1:%%PORT_web%%; } }`;
     const run = await runSrv(t, ['-t'], conf);
     t.is(run.code, 1);
     t.true(run.stderr.includes(`[emerg] ${error} in `), run.stderr);
+    t.is(run.stderr.match(/\[emerg\]/g)?.length, 1, run.stderr);
   });
