@@ -13,6 +13,7 @@ import { touchedBy, type TouchedBlock, type TreeChange } from '../../config/touc
 import type { UnitCompiler } from './unit-compiler.js';
 import type { Holdings } from '../../config/holdings.js';
 import type { ServerChange } from '../../net/listen-groups.js';
+import type { CompiledServers } from '../../net/server-follower.js';
 import type { VirtualServer } from './virtual-server.js';
 
 /** What the `http` block became. It never changes: a change makes another one that shares what is the same. */
@@ -26,15 +27,7 @@ export interface HttpConfiguration {
   readonly users: InputUsers;
 }
 
-export interface Compiled {
-  readonly configuration: HttpConfiguration;
-  /** All servers in the order of the configuration, where they were all looked at. */
-  readonly all: readonly VirtualServer[] | undefined;
-  /** Otherwise what became of those that the change concerns. */
-  readonly changes: readonly ServerChange<VirtualServer>[];
-  /** What servers and locations held that are out of force now. */
-  readonly retired: readonly Holdings[];
-}
+export type Compiled = CompiledServers<VirtualServer, HttpConfiguration>;
 
 /** What all servers and locations hold. */
 export function* holdingsOf(configuration: HttpConfiguration | undefined): Generator<Holdings> {

@@ -7,6 +7,7 @@ import { serverIds } from '../../config/server-places.js';
 import { touchedBy, type TouchedBlock, type TreeChange } from '../../config/touched-blocks.js';
 import type { Directive } from '../../module/tree.js';
 import type { ServerChange } from '../../net/listen-groups.js';
+import type { CompiledServers } from '../../net/server-follower.js';
 import type { StreamServer } from './server.js';
 import type { ServerCompiler } from './server-compiler.js';
 
@@ -21,15 +22,7 @@ export interface StreamConfiguration {
   readonly users: InputUsers;
 }
 
-export interface CompiledStream {
-  readonly configuration: StreamConfiguration;
-  /** All servers in the order of the configuration, where they were all looked at. */
-  readonly all: readonly StreamServer[] | undefined;
-  /** Otherwise what became of those that the change concerns. */
-  readonly changes: readonly ServerChange<StreamServer>[];
-  /** What servers held that are out of force now. */
-  readonly retired: readonly Holdings[];
-}
+export type CompiledStream = CompiledServers<StreamServer, StreamConfiguration>;
 
 /** One run of the compiler. */
 export class StreamCompilation {
