@@ -211,7 +211,8 @@ export interface ClientCertificate {
   /** SHA-1 and SHA-256 of it in hexadecimal digits. */
   readonly fingerprint: string;
   readonly fingerprint256: string;
-  /** Epoch milliseconds of its end. */
+  /** Epoch milliseconds of its begin and its end. */
+  readonly validFrom: number;
   readonly validTo: number;
   readonly pem: string;
 }

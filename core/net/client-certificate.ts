@@ -37,6 +37,9 @@ class PeerCertificate implements ClientCertificate {
   get fingerprint256(): string {
     return this.certificate.fingerprint256.replaceAll(':', '').toLowerCase();
   }
+  get validFrom(): number {
+    return this.certificate.validFromDate.getTime();
+  }
   get validTo(): number {
     return this.certificate.validToDate.getTime();
   }

@@ -1,5 +1,5 @@
 /** Options of TLS that both engines share: rejected handshakes, passwords of keys, commands of OpenSSL, what Node has nothing for. */
-import { createPrivateKey } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { ConnectionOptions, TLSSocket } from 'node:tls';
 import test, { type ExecutionContext } from 'ava';
 import { httpsBackend } from '../harness/backends.js';
@@ -42,6 +42,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   hashes: 'ssl_certificate rsa.pem; ssl_certificate_key rsa.key; ssl_conf_command SignatureAlgorithms RSA-PSS+SHA512;',
   preferring: `ssl_certificate own.pem; ssl_certificate_key own.key; ssl_protocols TLSv1.2; ssl_conf_command Options ServerPreference,-SessionTicket;
     ssl_ciphers ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-ECDSA-AES128-GCM-SHA256;`,
+  dates: 'ssl_certificate own.pem; ssl_certificate_key own.key; ssl_verify_client optional_no_ca;',
   refused: 'ssl_certificate own.pem; ssl_certificate_key own.key; ssl_stapling on; ssl_stapling_verify on; ssl_ocsp off;',
 };
 
@@ -64,7 +65,7 @@ async function startSite(scope: Scope): Promise<Srv> {
     scope,
     `error_log logs/error.log info; events {}
     http {
-      ${each('http_', 'return 200 $server_port;')}
+      ${each('http_', 'return 200 "$server_port $ssl_client_v_start|$ssl_client_v_end|$ssl_client_v_remain";')}
       server { listen 127.0.0.1:%%PORT_http_rejected%% ssl; server_name good.example; ssl_certificate own.pem; ssl_certificate_key own.key; ssl_early_data on; return 200 good; }
       server { listen 127.0.0.1:%%PORT_proxy%%;
         location /commands { proxy_pass https://127.0.0.1:${backend.port}; proxy_ssl_conf_command MaxProtocol TLSv1.2; proxy_ssl_conf_command CipherString ECDHE-ECDSA-AES256-GCM-SHA384; }
@@ -75,7 +76,7 @@ async function startSite(scope: Scope): Promise<Srv> {
       }
     }
     stream {
-      ${each('stream_', 'return $server_port;')}
+      ${each('stream_', 'return "$server_port $ssl_client_v_start|$ssl_client_v_end|$ssl_client_v_remain";')}
       server { listen 127.0.0.1:%%PORT_stream_rejected%% ssl; server_name good.example; ssl_certificate own.pem; ssl_certificate_key own.key; return good; }
       server { listen 127.0.0.1:%%PORT_relay%%; proxy_ssl on; proxy_pass 127.0.0.1:${backend.port}; proxy_ssl_conf_command MinProtocol TLSv1.3;
         proxy_ssl_conf_command Ciphersuites TLS_CHACHA20_POLY1305_SHA256; proxy_ssl_certificate own.pem; proxy_ssl_certificate_key locked.key; proxy_ssl_password_file passwords; }
@@ -137,6 +138,14 @@ for (const engine of ['http', 'stream']) {
     t.is((await visit(t, await at('preferring'), { ciphers })).cipher, 'ECDHE-ECDSA-CHACHA20-POLY1305');
     const connection = await connectRawTls(t, await at('preferring'));
     t.is((connection.socket as TLSSocket).getTLSTicket(), undefined);
+  });
+
+  test(`${engine}: $ssl_client_v_* tell how long the certificate of a client is valid`, async (t) => {
+    const { cert, key } = certificateFor(['client.example'], { days: [-1, 9.5] });
+    const { validFrom, validTo } = new X509Certificate(cert);
+    const { received } = await visit(t, await at('dates'), { cert, key });
+    t.true(received.endsWith(` ${validFrom}|${validTo}|9`), received);
+    t.regex((await visit(t, await at('dates'))).received, / \|\|$/, 'without a certificate');
   });
 
   test(`${engine}: stapling is warned of, and hurts nobody`, async (t) => {

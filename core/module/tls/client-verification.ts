@@ -75,6 +75,9 @@ export const clientVariables: Readonly<Record<string, Getter<OfClient>>> = {
   ssl_client_i_dn: ({ connection }) => connection.certificate && asBytes(connection.certificate.issuer),
   ssl_client_serial: ({ connection }) => connection.certificate?.serial,
   ssl_client_fingerprint: ({ connection }) => connection.certificate?.fingerprint,
+  ssl_client_v_start: ({ connection }) => connection.certificate && dateText(connection.certificate.validFrom),
+  ssl_client_v_end: ({ connection }) => connection.certificate && dateText(connection.certificate.validTo),
+  ssl_client_v_remain: ({ connection }) => connection.certificate && daysUntil(connection.certificate.validTo),
   ssl_client_escaped_cert: ({ connection }) => connection.certificate && encodeURIComponent(connection.certificate.pem),
 };
 
@@ -82,6 +85,18 @@ function verdict({ secure, certificate }: OfClient['connection']): string | unde
   if (!secure) return undefined;
   if (certificate === undefined) return 'NONE';
   return certificate.error === undefined ? 'SUCCESS' : `FAILED:${certificate.error}`;
+}
+
+const DAY = 86_400_000;
+
+/** As OpenSSL prints it: `Nov  2 16:00:00 2026 GMT`. @param time epoch milliseconds */
+function dateText(time: number): string {
+  const [, day = '', month, year, clock] = new Date(time).toUTCString().split(' ');
+  return `${month} ${String(Number(day)).padStart(2)} ${clock} ${year} GMT`;
+}
+
+function daysUntil(time: number): string {
+  return String(Math.max(Math.floor((time - Date.now()) / DAY), 0));
 }
 
 const asBytes = (text: string): string => Buffer.from(text).latin1Slice();
