@@ -9,6 +9,7 @@ import { HTTP_SERVERS } from '../http/site/settings.js';
 import { HttpTunnels } from '../http/upstream/connect-tunnel.js';
 import { HttpExchanges } from '../http/upstream/exchange-route.js';
 import { Figures } from '../http/request/figures.js';
+import type { Peer } from '../upstream/peer.js';
 import type { AppendedLogFiles } from '../log/log-files.js';
 import { Exchanges, HostNames, KeyValue, LogFiles, Statistics, Tunnels, Upstreams } from '../module/services.js';
 import { Events } from '../module/events.js';
@@ -116,7 +117,7 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
     discovery,
     log,
     onUnavailable: (peer, upstream) =>
-      log.write('warn', `upstream server temporarily disabled: "${peer.member.name}" in upstream "${upstream.name}"`),
+      log.write('warn', `upstream server temporarily disabled: ${memberText(peer)} in upstream "${upstream.name}"`),
     onBalancerError: (module, error, upstream) =>
       log.write('error', `${module}: balancer of upstream "${upstream.name}" failed: ${causeOf(error)}`),
     onCheckerError: (module, error, upstream) =>
@@ -199,4 +200,9 @@ function explainerOf(instance: Instance, http: HttpEngine, context: HttpContext)
     variables: () => instance.modules.variables.http,
     path: (text) => instance.modules.args.path(text),
   });
+}
+
+/** A member in the log: its address, and the name that was resolved to it. */
+function memberText({ server, name }: Peer): string {
+  return server === name ? `"${server}"` : `"${server}" of "${name}"`;
 }

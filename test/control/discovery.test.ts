@@ -72,6 +72,7 @@ const shared = sharedInFile(async (scope): Promise<Site> => {
   const dns = await dnsServer(scope);
   const { port, open } = await backends(scope);
   for (const name of NAMES) dns.a(`${name}.test`, ['127.0.0.2'], 1);
+  dns.a('dead.test', ['127.0.0.98', '127.0.0.99']);
   dns.fail('late.test', 'silent');
   for (const name of MANY) dns.a(name, ['127.0.0.2'], 1);
   const resolver = `resolver 127.0.0.1:${dns.port} ipv6=off nxdomain_grace=3s; resolver_timeout 1s;`;
@@ -79,6 +80,7 @@ const shared = sharedInFile(async (scope): Promise<Site> => {
   const lines: Readonly<Record<string, string>> = {
     ...Object.fromEntries(NAMES.map((name) => [name, `server ${name}.test:${port} resolve;`])),
     added: `server 127.0.0.9:${port};`,
+    dead: `server dead.test:${port} resolve;`,
     service: 'server svc.test service=http resolve;',
     load: '',
     stated: 'state stated.conf;',
@@ -167,6 +169,18 @@ test('a member whose address goes finishes its request, and its idle connections
   await resolved(site, 'idle', '127.0.0.2');
   t.is(await slow, '127.0.0.12');
   await waitFor('the end of its connections', () => open('127.0.0.12') === 0);
+});
+
+test('the log says which address of a name failed', async (t) => {
+  const site = await shared();
+  await resolved(site, 'dead', '127.0.0.98', '127.0.0.99');
+  t.is((await site.node.web('/dead')).status, 502);
+  for (const address of ['127.0.0.98', '127.0.0.99'])
+    await site.node.srv.waitForLog(
+      new RegExp(
+        String.raw`\[warn\].*server temporarily disabled: "${address}:${site.port}" of "dead\.test:${site.port}" in upstream "dead"`,
+      ),
+    );
 });
 
 test('an empty reply empties the name; failures of servers do not, whatever they are', async (t) => {
