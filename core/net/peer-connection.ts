@@ -49,7 +49,7 @@ export class PeerConnection implements Timed {
     /** What the certificate is for. */
     readonly tlsName: string,
     /** Sent in front of the handshake of TLS. */
-    preamble = '',
+    readonly preamble = '',
   ) {
     this.createdAt = context.clock.now;
     this.memory = new ReadMemory(context.buffers);

@@ -1,7 +1,9 @@
 /** TLS of streams on either side, server names, certificates of clients, the PROXY protocol. */
 import { getDiffieHellman, randomBytes } from 'node:crypto';
-import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
-import type { AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { duplexPair } from 'node:stream';
+import { connect as connectTls, createServer as createTlsServer, type TLSSocket } from 'node:tls';
+import { connect, type AddressInfo } from 'node:net';
 import test from 'ava';
 import { rawBackend } from '../harness/backends.js';
 import { certificateFor, selfSigned } from '../harness/certificate.js';
@@ -45,7 +47,9 @@ async function startSite(t: Scope): Promise<Srv> {
     error_log logs/error.log info;
     stream {
       log_format session '$server_port $status $ssl_protocol [$ssl_server_name] $ssl_session_reused $ssl_client_verify $proxy_protocol_addr:$proxy_protocol_port';
+      log_format figures '$server_port $bytes_received $upstream_bytes_sent';
       access_log logs/access.log session;
+      access_log logs/figures.log figures;
       ssl_certificate own.pem;
       ssl_certificate_key own.key;
       server { listen 127.0.0.1:%%PORT_tls%% ssl; proxy_pass 127.0.0.1:${echo.port}; }
@@ -82,6 +86,11 @@ const site = shared(startSite);
 
 const logged = (srv: Srv, port: string, rest: string): Promise<RegExpExecArray> =>
   srv.waitForLog(new RegExp(`^${srv.port(port)} ${rest}$`, 'm'), 'logs/access.log');
+
+/** Waits for a session with these figures: bytes of the client, and those sent to the member. */
+async function counted(srv: Srv, port: string, received: number, sent: number): Promise<void> {
+  await srv.waitForLog(new RegExp(`^${srv.port(port)} ${received} ${sent}$`, 'm'), 'logs/figures.log');
+}
 
 test('clients may speak TLS', async (t) => {
   const srv = await site();
@@ -176,7 +185,9 @@ test('members are told of the client by the PROXY protocol', async (t) => {
   const { localPort } = connection.socket;
   connection.send('hello');
   const told = await connection.receiveAll();
-  t.regex(told, new RegExp(`^got PROXY TCP4 127\\.0\\.0\\.1 127\\.0\\.0\\.1 ${localPort} ${srv.port('out')}\\r\\n`));
+  const header = `PROXY TCP4 127.0.0.1 127.0.0.1 ${localPort} ${srv.port('out')}\r\n`;
+  t.true(told.startsWith(`got ${header}`), told);
+  await counted(srv, 'out', 5, header.length + 5);
 });
 
 test('members may speak TLS, and their certificates are verified', async (t) => {
@@ -198,7 +209,29 @@ test('the header of the PROXY protocol comes before the handshake with a member'
   const { localPort } = connection.socket;
   connection.socket.end();
   await logged(srv, 'both', `200 TLSv1\\.3 \\[-\\] [.r] NONE 127\\.0\\.0\\.1:${localPort}`);
+  // Neither side counts the handshake; the header counts where it was sent.
+  const header = `PROXY TCP4 127.0.0.1 127.0.0.1 ${localPort} ${srv.port('told')}\r\n`;
+  await counted(srv, 'told', 5, header.length + 5);
+  await counted(srv, 'both', 5, 5);
   t.pass();
+});
+
+test('a ClientHello in the packet of the PROXY header is no content', async (t) => {
+  const srv = await site();
+  const [ours, theirs] = duplexPair();
+  const raw = connect(srv.port('both'), '127.0.0.1');
+  t.teardown(() => raw.destroy());
+  // The client's first bytes are those of its hello.
+  theirs.once('data', (hello: Buffer) => {
+    raw.write(Buffer.concat([Buffer.from('PROXY TCP4 192.0.2.9 203.0.113.7 5000 80\r\n'), hello]));
+    theirs.pipe(raw).pipe(theirs);
+  });
+  const secure = connectTls({ socket: ours, rejectUnauthorized: false });
+  secure.write('hi!');
+  const [echoed] = (await once(secure, 'data')) as [Buffer];
+  t.is(echoed.toString(), 'hi!');
+  secure.end();
+  await counted(srv, 'both', 3, 3);
 });
 
 test('a member that does not answer the handshake is given up after proxy_connect_timeout', async (t) => {

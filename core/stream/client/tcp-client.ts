@@ -242,7 +242,9 @@ export class TcpClient implements ClientEnd, SocketUser, PreludeEnd, TlsIdentiti
   }
 
   #hold(chunk: Buffer, borrowed: boolean): void {
-    if (this.#session !== undefined) this.#session.bytesReceived += chunk.length;
+    // What comes before TLS is no content: it goes to the handshake.
+    const isContent = this.secure || !this.listener.options.secure;
+    if (isContent && this.#session !== undefined) this.#session.bytesReceived += chunk.length;
     if (this.held.length > 0) this.held = Buffer.concat([this.held, chunk]);
     else this.held = borrowed ? Buffer.from(chunk) : chunk;
   }

@@ -45,7 +45,8 @@ export class TcpProxy implements SessionOwner, PeerUser {
     attempt.connected();
     if (route.plan.keepAlive) connection.socket.setKeepAlive(true);
     const relay = new TcpRelay(session, client, connection, attempt, route.settingsFor(session));
-    if (route.plan.proxyProtocol && route.tls === undefined) relay.introduce(proxyHeaderLine(session.connection));
+    if (connection.preamble !== '') attempt.sent += connection.preamble.length;
+    else if (route.plan.proxyProtocol) relay.introduce(proxyHeaderLine(session.connection));
     relay.start();
   }
 

@@ -37,6 +37,7 @@ export class TcpRelay implements SocketUser, PeerUser, SessionOwner, Timed {
 
   /** Sends what comes before the bytes of the client. */
   introduce(text: string): void {
+    this.attempt.sent += text.length;
     this.upstream.socket.write(text, 'latin1');
   }
 
