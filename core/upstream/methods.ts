@@ -1,5 +1,6 @@
 import { inspect } from 'node:util';
 import { ConfReader, ownDirectives } from '../config/conf.js';
+import { errorAt, type ConfigError } from '../config/errors.js';
 import type { Change } from '../kernel/follower.js';
 import type { BalancingMethod } from '../module/balancer.js';
 import type { HttpModule } from '../module/manifest.js';
@@ -57,8 +58,17 @@ export class Methods {
     const lines = this.linesOf(block);
     if (lines.length === 0) return undefined;
     const method = this.#balancerOf(block, lines, warn);
-    const affinity = this.#modules.flatMap((module) => this.#askAffinity(module, block, lines)).at(-1);
+    const [affinity, other] = this.#modules.flatMap((module) => this.#askAffinity(module, block, lines));
+    if (affinity !== undefined && other !== undefined) throw this.#duplicateOf(block, [affinity.module, other.module]);
     return affinity === undefined ? method : { order: 'turns', module: affinity.module, lines, ...method, affinity };
+  }
+
+  /** One client cannot be bound in two ways. */
+  #duplicateOf(block: Directive, modules: readonly string[]): ConfigError {
+    const names = new Set(this.#modules.flatMap((module) => (modules.includes(module.name) ? module.names : [])));
+    const lines = [...block.block!].filter(({ name }) => names.has(name));
+    const last = lines.at(-1)!;
+    return errorAt(last, `"${last.name}" directive is duplicate`, undefined, `"${lines[0]!.name}" binds clients to servers already`);
   }
 
   #balancerOf(block: Directive, lines: readonly Directive[], warn: Change['warn']): ChosenMethod | undefined {

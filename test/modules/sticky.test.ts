@@ -174,6 +174,7 @@ for (const [lines, error] of [
     'app_sticky zone=z:64k cookie:a; } upstream v { server 127.0.0.1:1; app_sticky zone=z:64k cookie:a;',
     'the shared memory zone "z" is already declared for a different use',
   ],
+  ['app_sticky zone=z:64k cookie:a; sticky cookie b;', '"sticky" directive is duplicate'],
   ['zone z 256k; app_sticky zone=z:64k cookie:a;', 'the shared memory zone "z" is already declared for a different use'],
 ] as const)
   test(`rejected: ${lines}`, async (t) => {
