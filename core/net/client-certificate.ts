@@ -12,7 +12,12 @@ export function clientCertificate(socket: TLSSocket, authority: string): ClientC
   const certificate = socket.getPeerX509Certificate();
   if (certificate === undefined) return undefined;
   const { ssl } = socket as unknown as { readonly ssl: NativeTls };
-  return new PeerCertificate(certificate, authority, ssl.verifyError()?.message);
+  return new PeerCertificate(certificate, authority, withoutAdvice(ssl.verifyError()?.message));
+}
+
+/** Node adds advice for its own users to what OpenSSL says. */
+function withoutAdvice(error: string | undefined): string | undefined {
+  return error?.split(';', 1)[0];
 }
 
 class PeerCertificate implements ClientCertificate {

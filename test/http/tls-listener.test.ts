@@ -49,6 +49,15 @@ function start(t: Scope, backend: number): Promise<Srv> {
         ssl_protocols TLSv1.2;
         return 200 old;
       }
+      server {
+        listen 127.0.0.1:%%PORT_verified%% ssl;
+        ssl_certificate a.pem;
+        ssl_certificate_key a.key;
+        ssl_verify_client on;
+        ssl_client_certificate b.pem;
+        error_page 495 =200 /verdict;
+        location /verdict { return 200 $ssl_client_verify; }
+      }
     }`,
     {
       files: {
@@ -115,6 +124,14 @@ test('requests over TLS', async (t) => {
   });
   await connection.receiveAll();
   t.is(sink.digest(), patternDigest(5_000_000));
+});
+
+test('why a certificate of a client is not valid is told in the words of OpenSSL alone', async (t) => {
+  const srv = await common();
+  const connection = await connectRawTls(t, srv.port('verified'), selfSigned('client.example'));
+  connection.send(GET);
+  t.regex(await connection.receiveAll(), /\r\n\r\nFAILED:self-signed certificate$/);
+  await srv.waitForLog(/client SSL certificate verify error: \(self-signed certificate\), client: 127\.0\.0\.1/);
 });
 
 test('versions of TLS are those of ssl_protocols', async (t) => {
