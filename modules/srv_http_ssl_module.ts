@@ -6,6 +6,7 @@ import { httpModule, type TlsSettings } from '../core/module/manifest.js';
 import { Log, ServerInfo, Tasks } from '../core/module/services.js';
 import { directive } from '../core/module/spec.js';
 import { clientTls, clientVariables } from '../core/module/tls/client-verification.js';
+import { connectionVariables } from '../core/module/tls/connection-variables.js';
 import { serverTlsDirectives } from '../core/module/tls/server-directives.js';
 import { fingerprint, ServerTlsSettings } from '../core/module/tls/server-tls-settings.js';
 import type { Directive } from '../core/module/tree.js';
@@ -30,7 +31,7 @@ const NAME = 'srv_http_ssl_module';
   api: '1.1',
   directives,
   provides: [ServedCertificates],
-  variables: clientVariables,
+  variables: { ...clientVariables, ...connectionVariables },
 })
 export class Ssl implements ServedCertificates {
   readonly #servers: ServerTlsSettings;

@@ -3,16 +3,9 @@ import { Events } from '../core/module/events.js';
 import { streamModule, type TlsSettings } from '../core/module/manifest.js';
 import { Log, ServerInfo, Tasks } from '../core/module/services.js';
 import { directive } from '../core/module/spec.js';
-import {
-  DECLINED,
-  STREAM_INTERNAL_ERROR,
-  type SessionTls,
-  type StreamHandler,
-  type StreamHandlers,
-  type StreamScope,
-  type StreamVariable,
-} from '../core/module/stream.js';
+import { DECLINED, STREAM_INTERNAL_ERROR, type StreamHandler, type StreamHandlers, type StreamScope } from '../core/module/stream.js';
 import { clientVariables } from '../core/module/tls/client-verification.js';
+import { connectionVariables } from '../core/module/tls/connection-variables.js';
 import { serverTlsDirectives } from '../core/module/tls/server-directives.js';
 import { ServerTlsSettings } from '../core/module/tls/server-tls-settings.js';
 
@@ -37,14 +30,7 @@ const NAME = 'srv_stream_ssl_module';
   directives,
   // First of all that looks at what was received.
   phases: { preread: 0 },
-  variables: {
-    ...clientVariables,
-    ssl_protocol: ofTls(({ protocol }) => protocol),
-    ssl_cipher: ofTls(({ cipher }) => cipher),
-    ssl_server_name: ({ connection }) => connection.serverName,
-    ssl_session_reused: ofTls(({ isReused }) => (isReused ? 'r' : '.')),
-    ssl_alpn_protocol: ofTls(({ alpn }) => alpn),
-  },
+  variables: { ...clientVariables, ...connectionVariables },
 })
 export class StreamSsl {
   readonly #servers: ServerTlsSettings;
@@ -87,8 +73,4 @@ export class StreamSsl {
       return STREAM_INTERNAL_ERROR;
     };
   }
-}
-
-function ofTls(read: (tls: SessionTls) => string | undefined): StreamVariable {
-  return ({ connection }) => connection.tls && read(connection.tls);
 }

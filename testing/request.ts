@@ -61,6 +61,8 @@ const CONNECTION: ClientConnection = {
   localAddress: '127.0.0.1',
   localPort: 80,
   secure: false,
+  serverName: undefined,
+  tls: undefined,
   proxy: undefined,
   certificate: undefined,
   clientAuthority: undefined,

@@ -217,6 +217,16 @@ export interface ClientCertificate {
   readonly pem: string;
 }
 
+/** What a TLS handshake has agreed on. */
+export interface ConnectionTls {
+  /** `TLSv1.3`. */
+  readonly protocol: string;
+  /** As OpenSSL names it. */
+  readonly cipher: string;
+  readonly isReused: boolean;
+  readonly alpn: string | undefined;
+}
+
 /** The client's connection. */
 export interface ClientConnection {
   readonly id: number;
@@ -226,6 +236,10 @@ export interface ClientConnection {
   readonly localAddress: string;
   readonly localPort: number;
   readonly secure: boolean;
+  /** The host name that the client asked for in its TLS handshake with this server (SNI), in lower case. */
+  readonly serverName: string | undefined;
+  /** Undefined: it does not speak TLS with this server, or not yet. */
+  readonly tls: ConnectionTls | undefined;
   /** Requests read on it so far, this one included. */
   readonly requests: number;
   /** What came in front of its first request by the PROXY protocol; undefined: nothing is expected there. */

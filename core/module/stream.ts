@@ -49,23 +49,8 @@ export type StreamVariable = Getter<StreamSession>;
 /** The getter of a family of variables, see {@link GetterFamily}. */
 export type StreamVariablePrefix = GetterFamily<StreamSession>;
 
-/** What a TLS handshake has agreed on. */
-export interface SessionTls {
-  /** `TLSv1.3`. */
-  readonly protocol: string;
-  /** As OpenSSL names it. */
-  readonly cipher: string;
-  readonly isReused: boolean;
-  readonly alpn: string | undefined;
-}
-
 /** The client of a session. The address is that of the connection until a module sets another one. */
-export interface SessionClient extends Omit<ClientConnection, 'requests'> {
-  /** The host name that the client asked for in its TLS handshake with this server (SNI), in lower case. */
-  readonly serverName: string | undefined;
-  /** Undefined: it does not speak TLS with this server, or not yet. */
-  readonly tls: SessionTls | undefined;
-}
+export type SessionClient = Omit<ClientConnection, 'requests'>;
 
 /** One connection of a client, or over UDP the datagrams that belong together. Valid until its log phase is over. */
 export interface StreamSession {

@@ -1,4 +1,4 @@
-import type { ClientCertificate, ConnectionEnd, ProxyHeader } from '../module/http.js';
+import type { ClientCertificate, ConnectionEnd, ConnectionTls, ProxyHeader } from '../module/http.js';
 import type { ClientSocket } from './socket-user.js';
 
 /** A connection that a listener has accepted: its socket and what its preludes have found out, for the engine that serves it. */
@@ -7,6 +7,7 @@ export class AcceptedConnection {
   proxy: ProxyHeader | undefined = undefined;
   /** It speaks TLS. On a TLS port all do but those that are told so. */
   secure = false;
+  tls: ConnectionTls | undefined = undefined;
   /** The protocol chosen by ALPN (RFC 7301); undefined: the client offered none. */
   alpn: string | undefined = undefined;
   /** Its first bytes are the preface of HTTP/2. */

@@ -30,6 +30,7 @@ export class PassedConnection extends AcceptedConnection {
     this.#ends.push(end);
     this.proxy = from.proxy;
     this.secure = from.secure;
+    this.tls = from.tls;
     this.alpn = from.alpn;
     this.serverName = from.serverName;
     this.clientAuthority = from.clientAuthority;

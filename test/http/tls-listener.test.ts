@@ -25,6 +25,7 @@ function start(t: Scope, backend: number): Promise<Srv> {
         ssl_certificate a.pem;
         ssl_certificate_key a.key;
         location / { return 200 "a $scheme $https $server_port"; }
+        location = /agreed { return 200 "$ssl_protocol $ssl_cipher [$ssl_server_name] $ssl_session_reused [$ssl_alpn_protocol]"; }
         location /moved { return 301 /there; }
         location /proxied { proxy_pass http://127.0.0.1:${backend}; }
       }
@@ -124,6 +125,24 @@ test('requests over TLS', async (t) => {
   });
   await connection.receiveAll();
   t.is(sink.digest(), patternDigest(5_000_000));
+});
+
+test('variables tell what the handshake has agreed on', async (t) => {
+  const srv = await common();
+  const agreed = async (options: object): Promise<string> => {
+    const connection = await connectRawTls(t, srv.port('tls'), options);
+    connection.send(GET.replace(' / ', ' /agreed '));
+    return (await connection.receiveAll()).split('\r\n\r\n')[1] ?? '';
+  };
+  t.is(
+    await agreed({ servername: 'A.example', ALPNProtocols: ['http/1.1'], ciphers: 'TLS_AES_128_GCM_SHA256' }),
+    'TLSv1.3 TLS_AES_128_GCM_SHA256 [a.example] . [http/1.1]',
+  );
+  const old = { maxVersion: 'TLSv1.2', ciphers: 'ECDHE-ECDSA-AES128-GCM-SHA256' } as const;
+  t.is(await agreed(old), 'TLSv1.2 ECDHE-ECDSA-AES128-GCM-SHA256 [] . []');
+  const first = await connectRawTls(t, srv.port('tls'), old);
+  const session = (first.socket as TLSSocket).getSession();
+  t.is(await agreed({ ...old, session }), 'TLSv1.2 ECDHE-ECDSA-AES128-GCM-SHA256 [] r []');
 });
 
 test('why a certificate of a client is not valid is told in the words of OpenSSL alone', async (t) => {

@@ -1,4 +1,4 @@
-import type { ClientCertificate, ClientConnection, ProxyHeader } from '../../module/http.js';
+import type { ClientCertificate, ClientConnection, ConnectionTls, ProxyHeader } from '../../module/http.js';
 import type { AcceptedConnection } from '../../net/accepted-connection.js';
 import type { Connection } from './connection.js';
 import type { HttpServerNames } from '../site/virtual-server.js';
@@ -39,6 +39,12 @@ export class SocketClient implements ClientConnection {
   }
   get secure(): boolean {
     return this.accepted.secure;
+  }
+  get serverName(): string | undefined {
+    return this.accepted.serverName;
+  }
+  get tls(): ConnectionTls | undefined {
+    return this.accepted.tls;
   }
   get certificate(): ClientCertificate | undefined {
     return this.accepted.certificate;

@@ -163,6 +163,8 @@ function clientOf({ client, hostName }: ParsedQuestion, { group, secure }: Found
     localAddress: path === undefined ? local : `unix:${path}`,
     localPort: port,
     secure,
+    serverName: secure ? hostName : undefined,
+    tls: undefined,
     requests: 1,
     proxy: undefined,
     certificate: undefined,

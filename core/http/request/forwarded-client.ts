@@ -1,4 +1,4 @@
-import type { ClientCertificate, ClientConnection, ProxyHeader } from '../../module/http.js';
+import type { ClientCertificate, ClientConnection, ConnectionTls, ProxyHeader } from '../../module/http.js';
 
 /** The client of a request that came through a proxy: everything but its address is the proxy's connection. */
 export class ForwardedClient implements ClientConnection {
@@ -22,6 +22,12 @@ export class ForwardedClient implements ClientConnection {
   }
   get requests(): number {
     return this.connection.requests;
+  }
+  get serverName(): string | undefined {
+    return this.connection.serverName;
+  }
+  get tls(): ConnectionTls | undefined {
+    return this.connection.tls;
   }
   get certificate(): ClientCertificate | undefined {
     return this.connection.certificate;

@@ -1,5 +1,6 @@
 import type { Server } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import type { ConnectionTls } from '../../module/http.js';
 import { readClientHello, type ClientHello } from '../../module/client-hello.js';
 import type { AcceptedConnection } from '../accepted-connection.js';
 import type { NetContext } from '../net-context.js';
@@ -102,9 +103,20 @@ export class TlsHandshake extends Prelude {
     socket.on('_tlsError', (error: Error) => socket.destroy(error));
     connection.secure = true;
     connection.alpn = socket.alpnProtocol || undefined;
+    connection.tls = agreedTls(socket);
     connection.serverName = serverName || undefined;
     connection.clientAuthority = clientAuthority;
     if (clientAuthority !== undefined) connection.certificate = clientCertificate(socket, clientAuthority);
     this.finish(undefined);
   }
+}
+
+/** The socket forgets it when it is closed. */
+function agreedTls(socket: TLSSocket): ConnectionTls {
+  return {
+    protocol: socket.getProtocol() ?? '',
+    cipher: socket.getCipher().name,
+    isReused: socket.isSessionReused(),
+    alpn: socket.alpnProtocol || undefined,
+  };
 }

@@ -1,7 +1,6 @@
-import type { TLSSocket } from 'node:tls';
 import type { Address } from '../../module/address.js';
-import type { ClientCertificate, ProxyHeader } from '../../module/http.js';
-import { STREAM_BAD_REQUEST, STREAM_INTERNAL_ERROR, STREAM_OK, type SessionClient, type SessionTls } from '../../module/stream.js';
+import type { ClientCertificate, ConnectionTls, ProxyHeader } from '../../module/http.js';
+import { STREAM_BAD_REQUEST, STREAM_INTERNAL_ERROR, STREAM_OK, type SessionClient } from '../../module/stream.js';
 import type { AcceptedConnection } from '../../net/accepted-connection.js';
 import type { ListenOptions } from '../../net/listen-options.js';
 import type { ConnectionTaker } from '../../net/listener-directory.js';
@@ -41,7 +40,6 @@ export class TcpClient implements ClientEnd, SocketUser, PreludeEnd, TlsIdentiti
   slot = -1;
   held = NOTHING;
   hasEnded = false;
-  tls: SessionTls | undefined = undefined;
   #session: Session | undefined = undefined;
   #prelude: Prelude = 'none';
   #waits = false;
@@ -79,6 +77,9 @@ export class TcpClient implements ClientEnd, SocketUser, PreludeEnd, TlsIdentiti
   }
   get serverName(): string | undefined {
     return this.accepted.serverName;
+  }
+  get tls(): ConnectionTls | undefined {
+    return this.accepted.tls;
   }
   get proxy(): ProxyHeader | undefined {
     return this.accepted.proxy;
@@ -177,7 +178,6 @@ export class TcpClient implements ClientEnd, SocketUser, PreludeEnd, TlsIdentiti
         session.end(STREAM_INTERNAL_ERROR);
         return;
       }
-      this.tls = agreedTls(this.socket as TLSSocket);
       // The socket of TLS has no reader before.
       this.socket.on('data', onData);
     }
@@ -257,14 +257,4 @@ export class TcpClient implements ClientEnd, SocketUser, PreludeEnd, TlsIdentiti
     this.listener.connections.delete(this);
     this.context.figures.countClosed();
   }
-}
-
-/** The socket forgets it when it is closed. */
-function agreedTls(socket: TLSSocket): SessionTls {
-  return {
-    protocol: socket.getProtocol() ?? '',
-    cipher: socket.getCipher().name,
-    isReused: socket.isSessionReused(),
-    alpn: socket.alpnProtocol || undefined,
-  };
 }

@@ -1,5 +1,5 @@
-import type { ClientCertificate, ProxyHeader } from '../../module/http.js';
-import type { SessionClient, SessionTls } from '../../module/stream.js';
+import type { ClientCertificate, ConnectionTls, ProxyHeader } from '../../module/http.js';
+import type { SessionClient } from '../../module/stream.js';
 
 /** A client with another address than the one that is connected. */
 export class ReplacedClient implements SessionClient {
@@ -24,7 +24,7 @@ export class ReplacedClient implements SessionClient {
   get serverName(): string | undefined {
     return this.connected.serverName;
   }
-  get tls(): SessionTls | undefined {
+  get tls(): ConnectionTls | undefined {
     return this.connected.tls;
   }
   get proxy(): ProxyHeader | undefined {
