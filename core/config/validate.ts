@@ -151,7 +151,7 @@ class Validator {
       else this.reject(directive, `unknown directive "${name}"`, undefined, this.hintForUnknown(name, context));
       return;
     }
-    this.reject(directive, `"${name}" directive is not allowed here`, undefined, `it may stand in: ${this.placesOf(name)}`);
+    this.reject(directive, `"${name}" directive is not allowed here`, undefined, `it may stand in: ${this.placesOf(name, context)}`);
     const inside = this.registry.contextInside(elsewhere, name);
     if (block !== undefined && inside !== undefined) this.inside(block, inside);
   }
@@ -177,14 +177,17 @@ class Validator {
     if (meant !== undefined) return `did you mean "${meant}"?${isOfNginx(meant) ? ` ${NOT_YET}` : ''}`;
     // Short names are soon like some other one.
     const elsewhere = nearest(name, this.registry.names(), Math.floor(name.length / 4));
-    return elsewhere && `did you mean "${elsewhere}"? It may stand in: ${this.placesOf(elsewhere)}`;
+    return elsewhere && `did you mean "${elsewhere}"? It may stand in: ${this.placesOf(elsewhere, context)}`;
   }
 
-  private placesOf(name: string): string {
+  /** @param context where it stands: in `stream`, `server` and `upstream` alone would be its own blocks */
+  private placesOf(name: string, context: ContextName): string {
     const { registry } = this;
+    const isOfStream = engineOf(context) === 'stream';
     return registry
       .contextsOf(name)
-      .filter((context) => registry.isOpened(context))
+      .filter((place) => registry.isOpened(place))
+      .map((place) => (isOfStream && registry.isOpened(`stream ${place}`) ? `${place} of http` : place))
       .join(', ');
   }
 

@@ -228,6 +228,12 @@ for (const [what, method, path, body, expected] of [
   });
 }
 
+test('refused: a directive of http is told to be one', async (t) => {
+  const body = { upstream_name: 'x', upstream_body: 'zone x 64k; server 127.0.0.1:9; keepalive 4' };
+  const { body: text } = await (await theNode()).call('POST', '/dyn_stream_ups', body);
+  t.regex(text, /"keepalive\\?" directive is not allowed here.*it may stand in: upstream of http"/);
+});
+
 test('refused: a server of the file, and one that is there', async (t) => {
   const node = await theNode();
   const addr_port = `127.0.0.1:${node.srv.port('file')}`;
