@@ -1,7 +1,16 @@
 /** Whole servers, changed at run time: what the calls of their APIs mean, the same in both traffic engines. */
 import { ApiError, assertPreconditions, type ActionContext } from './control.js';
 import { namesIn, serverAt, serverNamed, type ServerPlace } from './server-place.js';
-import { assertNoPlace, changedServer, newServer, sentBody, shownServer, type ServerFields, type ShownServer } from './server-text.js';
+import {
+  assertNoPlace,
+  assertNoUdpOption,
+  changedServer,
+  newServer,
+  sentBody,
+  shownServer,
+  type ServerFields,
+  type ShownServer,
+} from './server-text.js';
 import type { Transactions } from './services.js';
 import type { Directive } from './tree.js';
 import { DONE, type Versioned } from './versioned.js';
@@ -48,6 +57,7 @@ export class ServerChanges {
   async add(fields: ServerFields, context: ActionContext): Promise<Versioned> {
     const { version, diff, directives } = await this.transactions.apply((tree) => {
       assertPreconditions(context, () => undefined);
+      if (this.engine === 'stream') assertNoUdpOption(fields);
       this.#assertNew(fields);
       this.#assertBody(fields);
       const [block] = tree.named(this.engine);

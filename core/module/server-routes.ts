@@ -49,7 +49,9 @@ const add = {
       type: Type.Optional(Type.Literal('add')),
       addr_port: address,
       server_name: names,
-      listen_option: Type.Optional(Type.String({ description: 'Parameters of `listen`: `ssl`, `default_server`.' })),
+      listen_option: Type.Optional(
+        Type.String({ description: 'Parameters of `listen`: `ssl`, `default_server`; `udp` is a part of `addr_port`.' }),
+      ),
       server_body: Type.Optional(body),
     },
     { title: 'NewServer' },

@@ -45,6 +45,13 @@ export function newServer({
   return { name: 'server', words: [], block: [...block, ...bodyParts(body)] };
 }
 
+/** @throws ApiError 400 `InvalidField`: the address says it as well where it names a server, so it is said there */
+export function assertNoUdpOption({ addr_port: address, listen_option: options = '' }: ServerFields): void {
+  if (!options.split(/\s+/).includes('udp')) return;
+  const message = `"udp" is a part of the address: "${addressWords(address)[0]} udp"`;
+  throw new ApiError(400, 'InvalidField', message, [{ pointer: '/listen_option', message }]);
+}
+
 /** An address of `stream` for datagrams is written with `udp`. */
 function addressWords(address: string): readonly string[] {
   const [, bare, udp] = /^(\S+)\s+(udp)$/.exec(address.trim()) ?? [];

@@ -234,6 +234,16 @@ test('refused: a directive of http is told to be one', async (t) => {
   t.regex(text, /"keepalive\\?" directive is not allowed here.*it may stand in: upstream of http"/);
 });
 
+test('refused: udp as an option, which is a part of the address', async (t) => {
+  const node = await theNode();
+  for (const addr_port of ['127.0.0.1:1', '127.0.0.1:1 udp']) {
+    const body = { addr_port, listen_option: 'reuseport udp', server_body: 'proxy_pass static' };
+    const response = await node.call('POST', '/stream_srv', body);
+    t.is(errorOf(response).code, 'InvalidField');
+    t.like(errorOf(response).details[0], { pointer: '/listen_option', message: '"udp" is a part of the address: "127.0.0.1:1 udp"' });
+  }
+});
+
 test('refused: a server of the file, and one that is there', async (t) => {
   const node = await theNode();
   const addr_port = `127.0.0.1:${node.srv.port('file')}`;
