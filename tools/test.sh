@@ -72,10 +72,10 @@ export -f run_batch
 # These mostly wait until a server finds out that something hangs: they have a lane of their own.
 waiting=$(printf 'dist/test/%s.test.js\n' control/{faults,helper-faults} kernel/{helpers,hostile-modules,main-thread-hangs,module-life,workers})
 
-# The largest files first, so that the last batch is a short one. Most tests wait for servers: a batch more than there are cores.
+# The largest files first, so that the last batch is a short one. Most tests wait for servers: two batches more than there are cores.
 if [ $# -gt 0 ]; then files=$(printf '%s\n' "$@"); else files=$(find dist/test -name '*.test.js' -printf '%s %p\n' | sort -rn | cut -d' ' -f2); fi
 grep -xF "$waiting" <<<"$files" | xargs -r bash -c 'run_batch "$@"' _ &
-grep -vxF "$waiting" <<<"$files" | xargs -r -n 8 -P $(($(nproc) + 1)) bash -c 'run_batch "$@"' _
+grep -vxF "$waiting" <<<"$files" | xargs -r -n 8 -P $(($(nproc) + 2)) bash -c 'run_batch "$@"' _
 wait
 
 count() { cat "$logs"/* | grep -cE "$1"; }

@@ -85,7 +85,7 @@ test('a sequence of changes leaves what a start with the last configuration leav
       t.true(Object.keys(expected).length > 0);
       t.deepEqual(behaviour(changed), expected);
     }),
-    { numRuns: 25 },
+    { numRuns: 15 },
   );
 });
 

@@ -116,11 +116,18 @@ function machineList(run: Run): string {
 function howList(run: Run): string {
   return list([
     `Cores: ${describeCores(run.cores)}.`,
-    `${run.rounds} rounds; in each, every server is started afresh, warmed up for ${run.pace.warmUpSeconds} s and measured for ${run.pace.seconds} s. Where CPU is compared, all servers run side by side and only one is loaded at a time, for 2 s, then the next: the speed of a machine may change within seconds.`,
+    `${roundsOf(run)} rounds; in each, every server is started afresh, warmed up for ${run.pace.warmUpSeconds} s and measured for ${run.pace.seconds} s. Where CPU is compared, all servers run side by side and only one is loaded at a time, for 2 s, then the next: the speed of a machine may change within seconds.`,
     'CPU is the user and system time of all threads and processes of the server, divided by what it did in that time.',
     'All servers have one worker (two where it says so), no access log, HTTP/1.1 keep-alive to the backend with 64 idle connections, and TLS 1.3 where there is TLS. nginx and srv read the same configuration text.',
     'The backend is an nginx of its own; the load comes from wrk, for HTTP/2 from h2load. A round in which they saw an answer that was no success, or a socket error, does not count and makes the row invalid.',
   ]);
+}
+
+/** A report may have measurements of several runs. */
+function roundsOf({ results, rounds }: Run): string {
+  const counts = results.flatMap(({ samples }) => (samples.length > 0 ? Math.max(...samples.map(({ round }) => round)) : []));
+  const [least, most] = [Math.min(rounds, ...counts), Math.max(rounds, ...counts)];
+  return least === most ? String(most) : `${least} to ${most}`;
 }
 
 function caveatList(run: Run): string {
