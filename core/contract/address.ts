@@ -1,5 +1,5 @@
 /** Addresses of members, as `server` lines and the API name them. */
-import { isIPv4, isIPv6 } from 'node:net';
+import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { ArgError, type ArgType } from './spec.js';
 
 /** Where a member listens. */
@@ -8,7 +8,7 @@ export type Address = { readonly host: string; readonly port: number } | { reado
 /** A `server` argument taken apart: an address, or a name that has to be looked up first. */
 export type ParsedAddress = { readonly address: Address } | { readonly name: string; readonly port: number };
 
-/** Why an address is refused, in the words of ngx_parse_url. */
+/** Reason why an address is rejected, in the words of ngx_parse_url. */
 export class AddressError extends Error {
   constructor(
     readonly reason: string,
@@ -29,7 +29,7 @@ export const MAX_SOCKET_PATH = 107;
  */
 export function parseAddress(text: string, defaultPort: number | undefined): ParsedAddress {
   if (/^unix:/i.test(text)) return { address: { path: parsePath(text) } };
-  // A URL is no address, whatever its colon is followed by.
+  // A URL is not an address, whatever its colon is followed by.
   if (/[/?]/.test(text)) throw new AddressError('invalid host', text);
   if (text.startsWith('[')) return parseIPv6(text, defaultPort);
   const colon = text.indexOf(':');
@@ -105,7 +105,7 @@ function parsePort(text: string, port: string | undefined, defaultPort: number |
   return value;
 }
 
-/** Letters, digits, hyphen, underscore in labels. What looks like an IPv4 address and is none (`300.1.1.1`) is no name either. */
+/** Letters, digits, hyphen, underscore in labels. A text like `300.1.1.1`, which looks like an IPv4 address, is not a name either. */
 function isHostName(host: string): boolean {
   return (
     host.length <= 253 &&
@@ -139,4 +139,16 @@ export function address(defaultPort: number | undefined): ArgType<string, string
       text: (value) => value,
     },
   };
+}
+
+/** The local address that connections come from, in the terms of `net.connect`. */
+export interface SourceAddress {
+  readonly localAddress: string;
+  readonly localPort?: number;
+}
+
+/** Reads the address of `proxy_bind`, which may have a port. Undefined: it is none. */
+export function parseSource(text: string): SourceAddress | undefined {
+  const [, host = '', port] = isIP(text) === 0 ? (/^\[?([^\]]+?)\]?:(\d{1,5})$/.exec(text) ?? []) : ['', text];
+  return isIP(host) === 0 ? undefined : { localAddress: host, ...(port !== undefined && { localPort: Number(port) }) };
 }

@@ -2,15 +2,16 @@
 import type { UpstreamPeer } from './balancer.js';
 import type { HttpRequest } from './http.js';
 
-/** What `affinity` of a module returns. */
+/** Result of the hook `affinity` of a module. */
 export interface Affinity {
-  /** Makes the bindings of one thread. The members are told to them afterwards. */
+  /** Makes the bindings of one thread. The members are added afterwards. */
   create(): Bindings;
 }
 
 /**
- * Bindings in one thread. What they throw is logged, and the request goes where the method of the upstream sends it. So does one whose member
- * cannot be had: it is down, unavailable, full, or has been tried. A draining member gets the requests that are bound to it.
+ * Bindings in one thread. Exceptions are logged, and the method of the upstream chooses the member. So does one whose member
+ * cannot be had: it is down, unavailable, full, or has been tried. A draining member gets the requests that are bound to it;
+ * a backup member does while no primary can be had.
  */
 export interface Bindings {
   /** The member that the client of a request is bound to; undefined: to none. */

@@ -1,6 +1,6 @@
 /** Access to the REST API, as the module declares it that has the directives. */
 import type { Handler } from './http.js';
-import type { LogFile } from './services.js';
+import type { LogFile } from './log-files.js';
 import type { Directive } from './tree.js';
 
 /** A rule of `api_limit_except`. */
@@ -13,7 +13,7 @@ export interface ApiLimit {
   readonly handlers: readonly Handler[];
 }
 
-/** What the owner of a client certificate may do. */
+/** Scopes of a client certificate. */
 export interface CertificateScopes {
   /** Its subject in the form of RFC 2253, or `sha256:` and its fingerprint. */
   readonly certificate: string;
@@ -21,7 +21,7 @@ export interface CertificateScopes {
   readonly line: Directive;
 }
 
-/** What a location with the API requires of clients. */
+/** Authentication that a location with the API requires. */
 export interface ApiAccessSettings {
   /** Absolute path of the file of hashed tokens; undefined: tokens are not used. */
   readonly tokenFile: string | undefined;

@@ -1,6 +1,6 @@
 import type { ArgType, JsonForm } from './spec.js';
 
-/** What makes an argument type of one's own. */
+/** Definition of an argument type. */
 interface Definition<T> {
   readonly kind: ArgType<T>['kind'];
   readonly form: string;

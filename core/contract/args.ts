@@ -6,7 +6,7 @@ import type { HttpRequest } from './http.js';
 import type { Template } from './template.js';
 import { isToken } from './message-text.js';
 
-/** Characters that would end a line of the configuration, or a header, are no text that the API accepts. */
+/** Characters that would end a line of the configuration, or a header, are rejected by the API. */
 const NO_CONTROLS = String.raw`^[^\x00-\x1f\x7f]*$`;
 
 const asIs = (value: string): string => value;
@@ -107,7 +107,7 @@ function bytesOf(value: string): number {
   return bytes;
 }
 
-/** Bytes of a text such as `512`, `8k`, `1m`; undefined: it is no size. */
+/** Bytes of a text such as `512`, `8k`, `1m`; undefined: it is not a size. */
 export function sizeOf(text: string): number | undefined {
   const bytes = parseSize(text);
   return bytes === Infinity ? undefined : bytes;
@@ -297,7 +297,7 @@ export function optional<T, J, A>(type: ArgType<T, J>, absent?: A): ArgType<T | 
   return { kind: 'optional', form: `[${type.form}]`, parse: type.parse, absent, of: type, ...ofValue<T, A | undefined, J>(type) };
 }
 
-/** All arguments that follow, at least `least` of them. Stands last among the positional ones. */
+/** All arguments that follow, at least `least` of them. Comes last among the positional ones. */
 export function rest<T, J>(type: ArgType<T, J>, least = 1): ArgType<readonly T[], readonly J[]> {
   const { json } = type;
   return {

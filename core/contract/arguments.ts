@@ -143,7 +143,7 @@ class ArgumentReader {
   private parse(type: ArgType<unknown>, word: Word): unknown {
     const text = type.kind === 'param' ? word.text.slice(word.text.indexOf('=') + 1) : word.text;
     try {
-      // What it makes is for requests of the engine that the context is of.
+      // Its result is for requests of the context's engine.
       return type.parse(text, this.context as ArgContext, word.text);
     } catch (error) {
       if (!(error instanceof ArgError)) throw error;
@@ -167,7 +167,7 @@ function parameterHint(text: string, { words, params }: Signature): string {
   return `accepted: ${forms.join(', ')}`;
 }
 
-/** The messages of the argument types themselves, which know neither the directive nor that they stand in a parameter. */
+/** The messages of the argument types themselves, which know neither the directive nor that they are in a parameter. */
 const MALFORMED = /^invalid (?:value|number) "/;
 const OUT_OF_RANGE = /^value ".*" (?=must be)/s;
 

@@ -5,7 +5,7 @@ import type { Conf, Directives, EngineName } from './spec.js';
 import type { StreamSession } from './stream.js';
 import type { Directive } from './tree.js';
 
-/** A member of an upstream. What changes is read from shared memory without a lock, so it may be a moment old. */
+/** A member of an upstream. Changing values are read from shared memory without a lock, so it may be a moment old. */
 export interface UpstreamPeer {
   /** Identity of the member in its upstream, lasting and the same in all workers. */
   readonly id: number;
@@ -23,7 +23,7 @@ export interface UpstreamPeer {
   readonly backup: boolean;
   /** False: it is `down`, or drains. */
   readonly isServing: boolean;
-  /** Weight in force, 0 to {@link weight}: failures and a slow start lower it for a while. */
+  /** Effective weight, 0 to {@link weight}: failures and a slow start lower it for a while. */
   readonly effectiveWeight: number;
   /** Requests on it now, of all workers. */
   readonly active: number;
@@ -40,19 +40,19 @@ export interface UpstreamPeer {
 
 /** The choice for one request. The same object again when the request is sent on to another member. */
 export interface Pick {
-  /** Undefined if it is no request of HTTP. */
+  /** Undefined if it is not a request of HTTP. */
   readonly request: HttpRequest | undefined;
-  /** Undefined if it is no session of `stream`. */
+  /** Undefined if it is not a session of `stream`. */
   readonly session?: StreamSession | undefined;
   /** True for a member that this request has tried, or that could not be claimed for it. */
   wasTried(peer: UpstreamPeer): boolean;
-  /** What the balancer keeps for this request between its proposals. */
+  /** State of the balancer for this request, between its proposals. */
   state: unknown;
 }
 
 /**
- * A method in one thread. Members are told to it as they come, change and go, so that a change costs what it is. What it throws is logged, and
- * the request goes to the next member in turn.
+ * A method in one thread. It is called for each member that is added, changed or removed, so that the cost of a change does not depend on
+ * the number of members. Exceptions are logged, and the request goes to the next member in turn.
  */
 export interface Balancer {
   /**
@@ -70,21 +70,21 @@ export interface Balancer {
 /** An upstream as its balancer sees it. */
 export interface BalancedUpstream {
   readonly name: string;
-  /** Members in force. */
+  /** Current members. */
   readonly size: number;
   readonly peers: Iterable<UpstreamPeer>;
   /** Weights of all members that are not backup. */
   readonly totalWeight: number;
   /** The member that holds unit `point` of {@link totalWeight}, members in their order. Costs O(log n). @param point from 0 */
   peerAtWeight(point: number): UpstreamPeer | undefined;
-  /** As {@link totalWeight} and {@link peerAtWeight}, of those that are neither `down` nor draining. */
+  /** As {@link totalWeight} and {@link peerAtWeight}, of members that are neither `down` nor draining. */
   readonly servingWeight: number;
   servingAtWeight(point: number): UpstreamPeer | undefined;
   /** Claims the next usable member in the order of the upstream, for {@link Balancer.propose} to return. Backup members last. */
   next(pick: Pick): UpstreamPeer | undefined;
 }
 
-/** What `balancer` of a module returns. */
+/** Result of the hook `balancer` of a module. */
 export interface BalancingMethod {
   /**
    * `turns` (default): smooth weighted round robin. `load`: the fewest active requests for the weight, of all workers; ties in turn.
@@ -100,7 +100,7 @@ export interface BalancingMethod {
   readonly backup?: boolean;
   /** False: the method knows no slow start of members, and the configuration is rejected where there is one. Default: true. */
   readonly slowStart?: boolean;
-  /** Makes the balancer of one thread. Its members are told to it afterwards. Absent: the order alone decides. */
+  /** Makes the balancer of one thread. Its members are added afterwards. Absent: the order alone decides. */
   create?(upstream: BalancedUpstream): Balancer;
 }
 

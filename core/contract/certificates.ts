@@ -35,7 +35,7 @@ export interface ServedCertificate {
   readonly isDynamic: boolean;
 }
 
-/** What the servers in force show. Master only. */
+/** Certificates of the current servers. Master only. */
 export abstract class ServedCertificates {
   static readonly service = 'srv.served_certificates';
   abstract of(server: Directive): readonly ServedCertificate[];

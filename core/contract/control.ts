@@ -1,4 +1,4 @@
-/** What a module of the control plane sees: routes with schemas, calls, replies, errors. */
+/** Contract of the control plane: routes with schemas, calls, replies, errors. */
 import 'reflect-metadata';
 import { setImmediate } from 'node:timers/promises';
 import { shownText, shownValues } from './secrets.js';
@@ -77,7 +77,7 @@ export interface RouteSchemas {
 export interface OwnErrorCode {
   readonly code: string;
   readonly status: number;
-  /** What happened, as a sentence. */
+  /** Description of the error, a sentence. */
   readonly meaning: string;
 }
 
@@ -94,7 +94,7 @@ export const DATA_PLANE_ERRORS = ['DataPlaneUnavailable', 'NotLoaded', 'Response
 type BodyOf<S extends RouteSchemas> = S extends { body: infer B extends TSchema } ? Static<B> : undefined;
 type QueryOf<S extends RouteSchemas> = S extends { query: infer Q extends TSchema } ? Static<Q> : Record<string, never>;
 
-/** What must hold of the version in force for a write to be made (RFC 9110, 13.1). Absent: nothing. `If-Match` compares strongly. */
+/** Preconditions of a write on the current version (RFC 9110, 13.1). Absent: nothing. `If-Match` compares strongly. */
 export interface Preconditions {
   /** `If-Match`: versions, one of which it has to be; `*`: any. */
   readonly ifMatch?: string | undefined;
@@ -103,13 +103,22 @@ export interface Preconditions {
 }
 
 /**
- * @param current gives the version in force, undefined if there is nothing yet; called if there is something to compare it with
+ * @param current gives the current version, undefined if there is nothing yet; called if there is something to compare it with
+ * @param lists gives the versions of the lists that the resource is in: `If-Match` may name one of them as well
  * @throws ApiError 412 `VersionMismatch`
  */
-export function assertPreconditions({ ifMatch, ifNoneMatch }: Preconditions, current: () => string | undefined): void {
+export function assertPreconditions(
+  { ifMatch, ifNoneMatch }: Preconditions,
+  current: () => string | undefined,
+  lists: () => readonly string[] = () => [],
+): void {
   if (ifMatch === undefined && ifNoneMatch === undefined) return;
   const version = current();
-  if (ifMatch !== undefined && !names(ifMatch, version, false))
+  if (
+    ifMatch !== undefined &&
+    !names(ifMatch, version, false) &&
+    (ifMatch.trim() === '*' || !lists().some((list) => names(ifMatch, list, false)))
+  )
     throw mismatch(version === undefined ? 'the resource does not exist' : 'the resource has changed', version);
   if (ifNoneMatch !== undefined && names(ifNoneMatch, version, true))
     throw mismatch(ifNoneMatch.trim() === '*' ? 'the resource already exists' : 'the resource still has this version', version);
@@ -142,8 +151,10 @@ export interface Call<S extends RouteSchemas = RouteSchemas> extends Preconditio
   readonly requestId: string;
   /** `Last-Event-ID`: where a client of server-sent events goes on. */
   readonly lastEventId?: string | undefined;
-  /** Who makes it, for the history. */
+  /** The caller, for the history. */
   readonly actor: string;
+  /** `Change-Message` of a write: why it is made. */
+  readonly message?: string | undefined;
   /** Takes the change that the call has made, for the audit log; what calls the data plane passes it on with the call. */
   readonly applied: (change: AppliedChange) => void;
   /** The request as it came: nothing to look into, but what stands for its client elsewhere. */
@@ -206,21 +217,24 @@ export interface AppliedChange {
 }
 
 const ACTIONS = Symbol.for('srv:actions');
+const TRANSACTIONAL = Symbol.for('srv:transactional-actions');
 export interface ActionContext extends Preconditions {
   readonly dryRun: boolean;
   readonly requestId: string;
   /** Name of a token, subject of a certificate, user name, or `anonymous`. Absent: the server itself. */
   readonly actor?: string;
-  /** Called once the change is in force. */
+  /** Why the caller makes it, in its own words: of one line, for the history and events. */
+  readonly message?: string | undefined;
+  /** Called once the change is active. */
   readonly applied?: (change: AppliedChange) => void;
   /** Epoch milliseconds after which the caller does not wait any more: nothing may be changed for it then. */
   readonly deadline?: number;
-  /** Tells the caller that this takes long: it waits until so many milliseconds from now. */
+  /** Extends the caller's time limit: it waits until this number of milliseconds from now. */
   readonly extendDeadline?: (ms: number) => void;
 }
 
 /**
- * Gives an action more time before work that holds up its thread: its caller is told, and waits.
+ * Gives an action more time before work that holds up its thread: its caller is notified, and waits.
  * @param ms milliseconds
  * @returns the context with the later deadline
  */
@@ -239,7 +253,7 @@ export async function moreTime(context: ActionContext, ms: number): Promise<Acti
  * it throws as {@link ApiError} reaches the caller, anything else becomes `InternalError` and is logged. It may take 10 seconds, and what it has
  * asked for ({@link moreTime}); what keeps the thread busy for longer is ended, without its `finally` and `catch`.
  */
-export function action(name: string) {
+export function action(name: string, { transactional = false }: ActionOptions = {}) {
   return <M extends (params: never, context: ActionContext) => unknown>(
     target: object,
     method: string,
@@ -248,7 +262,23 @@ export function action(name: string) {
     const actions = (Reflect.getMetadata(ACTIONS, target) as Map<string, string> | undefined) ?? new Map<string, string>();
     if (actions.has(name)) throw new Error(`action "${name}" is declared twice, by "${actions.get(name)}" and "${method}"`);
     Reflect.defineMetadata(ACTIONS, new Map(actions).set(name, method), target);
+    if (transactional) Reflect.defineMetadata(TRANSACTIONAL, new Set([...transactionalActionsOf(target), name]), target);
   };
+}
+
+/** Options of {@link action}. */
+export interface ActionOptions {
+  /**
+   * It may be part of a transaction of several calls: all of its effects are changes of the configuration (`Transactions.apply`), and steps that
+   * wait for them (`Transactions.whenInForce`). A call of another action in a transaction is rejected with `NotTransactional`, because its
+   * effects would stay when the transaction fails or is a dry run.
+   */
+  readonly transactional?: boolean;
+}
+
+/** Names of the actions that may be part of a transaction. */
+export function transactionalActionsOf(module: object): ReadonlySet<string> {
+  return (Reflect.getMetadata(TRANSACTIONAL, module) as ReadonlySet<string> | undefined) ?? new Set();
 }
 
 /** Action names and the methods that carry them out. */

@@ -55,7 +55,7 @@ export class DirectiveCodec<const S extends DirectiveSpec> {
     if (this.#signature.single || spec.block !== undefined) throw new Error(`directive "${name}" has no record of arguments`);
   }
 
-  /** The value of a directive in force. @throws Error if the spec rejects it */
+  /** The value of an active directive. @throws Error if the spec rejects it */
   read(directive: Written): DirectiveValue<S> {
     return readArguments(this.#signature, directive, PLAIN, (message) => {
       throw new Error(message);
@@ -128,7 +128,7 @@ export class DirectiveCodec<const S extends DirectiveSpec> {
     });
   }
 
-  /** A word that is told from the words and parameters by its text alone. */
+  /** A word that differs from the words and parameters by its text alone. */
   #free(type: ArgType<unknown>, value: unknown): string {
     const text = printValue(type, value);
     if (this.#signature.keyed(text) !== undefined) throw new ArgError(`"${text}" would be read as a parameter of "${this.name}"`);

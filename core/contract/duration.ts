@@ -70,7 +70,7 @@ export function durationMs(value: Duration): number {
 
 /**
  * As {@link durationMs}, for a field of a call.
- * @param pointer where it stands in the body
+ * @param pointer where it is in the body
  * @throws ApiError 400 `InvalidField`
  */
 export function durationOf(value: Duration, pointer: string): number {

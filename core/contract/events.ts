@@ -1,4 +1,4 @@
-/** What happens in a server, told to those who watch it: `GET /v1/events` and the topics `srv/events/…` of the bus. */
+/** Events of a server for its observers: `GET /v1/events` and the topics `srv/events/…` of the bus. */
 
 /** One event in the form in which it leaves the server. */
 export interface ServerEvent {
@@ -18,10 +18,10 @@ export interface EventPage {
   readonly gap?: string;
 }
 
-/** Tells of events. In the master and in workers. */
+/** Publishes events. In the master and in workers. */
 export abstract class Events {
   /**
-   * Tells of something that has changed. For changes of state: an event for each request would push all others out of memory.
+   * Publishes that something has changed. For changes of state: an event for each request would push all others out of memory.
    * Of more than 4,000 at once, or 1,000 a second, the rest is left out, and `events.dropped` says how many.
    * @param type such as `acme.pool.empty`: words in lower case, joined with dots; the first is the name of the module or of a kind of thing
    * @param data JSON, up to 16 KiB; no secrets
@@ -29,7 +29,7 @@ export abstract class Events {
    * @throws TypeError for an invalid type, and for data that JSON cannot carry; RangeError for data that is too long
    */
   abstract publish(type: string, data: Readonly<Record<string, unknown>>, subject?: readonly string[]): void;
-  /** What an event was about is gone: the bus does not keep the last event of this type and subject any more. */
+  /** The subject of an event is gone: the bus does not keep the last event of this type and subject any more. */
   abstract forget(type: string, subject: readonly string[]): void;
 }
 

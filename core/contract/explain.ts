@@ -1,4 +1,4 @@
-/** What would become of a request, told without an effect: `srv explain`, `srv test`, `GET /v1/explain`. */
+/** How a request would be handled, without an effect: `srv explain`, `srv test`, `GET /v1/explain`. */
 import type { HttpRequest, Phase, Result } from './http.js';
 
 /** Takes what a module has to say of a request that is only explained. */
@@ -8,7 +8,7 @@ export interface ExplainNotes {
    * @param facts the same for programs: plain JSON
    */
   say(text: string, facts?: Facts): void;
-  /** Adds what was taken for granted, because nobody can know it without doing it: "the password is right". */
+  /** Adds an assumption about something that cannot be determined without doing it: "the password is right". */
   assume(text: string): void;
   /**
    * The handler would respond itself: `return notes.end('a page with figures', 200)`.
@@ -64,7 +64,7 @@ export interface ExplainedServer {
   /** First of its names; empty: it has none. */
   readonly name: string;
   readonly names: readonly string[];
-  /** What chose it. */
+  /** Reason of the choice. */
   readonly by: 'exact' | 'leading wildcard' | 'trailing wildcard' | 'regex' | 'default' | 'only';
   readonly why: string;
   readonly place?: ExplainedPlace;
@@ -148,7 +148,7 @@ export interface Explanation {
   readonly response: ExplainedResponse;
   readonly upstream?: ExplainedUpstream;
   readonly assumptions: readonly string[];
-  /** What the error log would get. */
+  /** Lines that the error log would get. */
   readonly log: readonly string[];
 }
 

@@ -4,7 +4,7 @@ import type { InputFile } from './resource.js';
 import type { ArgType } from './spec.js';
 import type { Directive } from './tree.js';
 
-/** What reads files: a scope. */
+/** Reader of files: a scope. */
 interface FileReader {
   file<T>(path: string, parse: (file: InputFile) => T, place?: string | Directive, error?: (reason: string) => string): T;
 }
@@ -13,7 +13,7 @@ interface FileReader {
 export interface ConfFile<T> {
   readonly path: string;
   /**
-   * What the file holds, in the configuration that is being compiled: the same bytes in all threads, read again at a reload, and only
+   * Content of the file for the configuration that is being compiled: the same bytes in all threads, read again at a reload, and only
    * then parsed again when they have changed.
    * @param place the directive that names it, for errors
    * @param error makes the message from the reason of the system

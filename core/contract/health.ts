@@ -1,13 +1,13 @@
 /** How a module finds out whether the members of an upstream are fit for requests (active health checks). */
 import type { Address } from './address.js';
 
-/** What checks say of a member. `checking`: it was not checked yet, and gets no requests before it has passed. */
+/** Health of a member by its checks. `checking`: it was not checked yet, and gets no requests before it has passed. */
 export type HealthState = 'up' | 'checking' | 'unhealthy';
 
-/** What `health` of a module returns for an `upstream` block. */
+/** Result of the hook `health` of a module for an `upstream` block. */
 export interface HealthPlan {
   /**
-   * Makes the checker of the upstream. Called in the master alone, when the plan comes into force or the upstream is made.
+   * Makes the checker of the upstream. Called in the master alone, when the plan takes effect or the upstream is made.
    * @param former the checker that the plan before had: what it knows of members may be taken over. It is stopped afterwards.
    */
   create(upstream: CheckedUpstream, former: HealthChecker | undefined): HealthChecker;
@@ -16,19 +16,22 @@ export interface HealthPlan {
 /** An upstream as its checker sees it. */
 export interface CheckedUpstream {
   readonly name: string;
-  /** Members in force. */
+  /** Current members. */
   readonly size: number;
   readonly peers: Iterable<CheckedPeer>;
 }
 
 /**
- * Checks the members of one upstream, once a node. Members are told to it as they come, change and go. What it throws is logged; the members
- * stay as they are.
+ * Checks the members of one upstream, once a node. It is called for each member that is added, changed or removed. Exceptions are logged;
+ * the members stay as they are.
  */
 export interface HealthChecker {
-  /** The upstream is in force: checks may begin. */
+  /** The upstream is active: checks may begin. For a checker that takes over as well, with the members in {@link CheckedUpstream.peers}. */
   start(): void;
-  /** A member comes into force: the state that it begins with. */
+  /**
+   * A member takes effect: the state that it begins with. A checker of an upstream that had none of its module is called for the existing
+   * members, before {@link start}: they get requests until it has found them unhealthy, whatever their state begins with.
+   */
   added(peer: CheckedPeer): HealthState;
   /** Parameters of a member have changed. */
   changed(peer: CheckedPeer): void;
@@ -49,6 +52,10 @@ export interface CheckedPeer {
   /** It is marked `down`. */
   readonly isDown: boolean;
   readonly health: HealthState;
+  /**
+   * Its health in the program that this one replaces (an upgrade), for {@link HealthChecker.added}. Undefined: nothing is known.
+   */
+  readonly earlier: HealthState | undefined;
   /** Requests of all workers that are over and have not failed. Begins again when the statistics are reset. */
   readonly succeeded: number;
   /** When it was last chosen for a request. Epoch milliseconds, 0: never. */

@@ -1,4 +1,4 @@
-/** What the API changed, and the way back, as modules see it. Master only. */
+/** Changes of the API and rollback, for modules. Master only. */
 import type { ActionContext } from './control.js';
 
 /** One transaction of the past. */
@@ -8,15 +8,17 @@ export interface HistoryView {
   readonly at: number;
   /** Request id of the call, or `reload`. */
   readonly origin: string;
-  /** Who has made the call: name of a token, subject of a certificate, user name, or `anonymous`. Empty for a reload. */
+  /** The caller: name of a token, subject of a certificate, user name, or `anonymous`. Empty for a reload. */
   readonly actor: string;
-  /** What a call changed; undefined where it was too long to be kept, and for a reload. */
+  /** Why, in the words of the caller (`Change-Message`); empty: nothing was said. */
+  readonly message: string;
+  /** Changes of a call; undefined if they were too long to be kept, and for a reload. */
   readonly changes: readonly HistoryChange[] | undefined;
-  /** What a reload changed, as lines of a configuration diff. */
+  /** Changes of a reload, as lines of a configuration diff. */
   readonly diff: readonly string[];
 }
 export interface HistoryChange {
-  /** Where the directive stands, for people: `http / upstream demo / server@7`. */
+  /** Place of the directive, for people: `http / upstream demo / server@7`. */
   readonly place: string;
   /** Its text before; absent: it was added. */
   readonly before?: string;
@@ -24,7 +26,7 @@ export interface HistoryChange {
   readonly after?: string;
 }
 
-/** What a call has written into the configuration files. */
+/** Files that a call has written. */
 export interface Saved {
   /** Of the configuration, which stays the same. */
   readonly version: number;
@@ -35,19 +37,20 @@ export interface Saved {
 }
 
 export abstract class ConfigurationHistory {
-  /** The difference between the configuration files and what is in force, as lines of a configuration diff. */
+  /** The difference between the configuration files and the current configuration, as lines of a configuration diff. */
   abstract drift(): readonly string[];
   /**
-   * Writes what the API changed into the configuration files, each directive into the block it stands in, so that there is no difference left.
+   * Writes what the API changed into the configuration files, each directive into the block it is in, so that there is no difference left.
    * Comments and layout of the rest stay. Members of state files stay in those.
-   * @throws ApiError 409 `FileEdited` when the files are not those in force; `FileNotWritable`, `SaveImpossible`; 412 `VersionMismatch`;
-   *   507 `StoreFull`
+   * @throws ApiError 409 `FileEdited` when the files differ from the current configuration; `FileNotWritable`, `SaveImpossible`; 412
+   * `VersionMismatch`;
+   * 507 `StoreFull`
    */
   abstract save(context: ActionContext): Promise<Saved>;
   /** Transactions before a version, the newest first; the last 1,000 are kept. */
   abstract entries(options: { readonly before?: number; readonly limit: number }): readonly HistoryView[];
   /**
-   * Takes back what calls of the API changed after a version. What reloads brought stays.
+   * Reverts the changes of the API after a version. Changes of reloads stay.
    * @throws ApiError 404 `VersionNotFound`; 409 `RollbackImpossible` when a change was too long to be kept, or the file has no place for it any
    *   more; and what any change of the configuration throws
    */

@@ -1,5 +1,6 @@
-/** What a feature of the HTTP engine sees: requests, handlers, phases, scopes, variables. */
+/** Contract of the HTTP engine: requests, handlers, phases, scopes, variables. */
 import type { Explainers, ExplainNotes } from './explain.js';
+import type { AttemptHandler } from './member-attempt.js';
 import type { BlockScope } from './scope.js';
 import type { Directives } from './spec.js';
 import type { Getter, GetterFamily, Template as EngineTemplate } from './template.js';
@@ -22,21 +23,21 @@ export const PHASES = ['post_read', 'server_rewrite', 'rewrite', 'preaccess', 'a
 export type Phase = (typeof PHASES)[number];
 
 /**
- * Synchronous; a promise only when it really waits: the request is parked until then, for `handler_timeout` at most. What a handler throws,
- * or returns instead of a {@link Result}, costs its request a 500 and is logged with the name of the module.
+ * Synchronous; a promise only when it really waits: the request is parked until then, for `handler_timeout` at most. An exception, or a
+ * value that is not a {@link Result}, is logged with the name of the module, and the response is a 500.
  */
 export type Handler = (request: HttpRequest) => Result | Promise<Result>;
 
-/** What a module runs in one scope. Everything is optional; an absent part costs nothing. */
+/** Handlers of a module in one scope. Everything is optional; an absent part costs nothing. */
 export interface HttpHandlers extends Partial<Record<Phase, Handler>> {
   /** Makes the response of the location. Two modules that claim one location are a configuration error. */
   content?: Handler;
   /**
-   * Of a server: opens the tunnel of a CONNECT request (RFC 9110, 9.3.6), after the phases up to precontent with the settings of the server.
-   * Locations have no part in it. Without such a handler CONNECT is a 405.
+   * Opens the tunnel of a CONNECT request (RFC 9110, 9.3.6), after the phases up to precontent: of a server, or else of its location of the
+   * path `/`; never of a named location. Without such a handler CONNECT is a 405.
    */
   connect?: Handler;
-  /** Makes the response of a location whose content nobody has claimed, as static files do. The first module that has one decides. */
+  /** Makes the response of a location without another content handler, as static files do. The first module that has one decides. */
   defaultContent?: Handler;
   /** The content handler reads the request body with a limit of its own: `client_max_body_size` is not for it. */
   limitsBody?: true;
@@ -52,11 +53,18 @@ export interface HttpHandlers extends Partial<Record<Phase, Handler>> {
    * Content-Length. To change the body as well it returns a {@link BodyFilter} made for this one response; nothing returned costs nothing.
    */
   header?: (request: HttpRequest) => BodyFilter | undefined | void;
+  /**
+   * Looks at the response of a member before anything of it is relayed, in the order of the modules. DECLINED, or nothing: it goes on. Any other
+   * result, or `response.discard()`, drops the response, and the handler responds in its place, as a content handler does.
+   */
+  memberResponse?: (request: HttpRequest, response: MemberResponse) => Result | Promise<Result> | void;
+  /** Looks at the attempts at members for a request, as they begin and end: for traces and figures. */
+  memberAttempt?: AttemptHandler;
   /** After the response is sent or the client is gone. A promise is not waited for; its rejection is logged. */
   log?: (request: HttpRequest) => void;
   /**
-   * What the handlers would do with a request, without doing it, by their names: for `srv explain` and its company. A handler that has none
-   * here is not run by them; they say that it was not asked.
+   * Effects of the handlers on a request, without having them, by their names: for `srv explain` and its company. A handler without one is
+   * not run by them; they say that its effect is unknown.
    */
   explain?: Explainers;
 }
@@ -68,7 +76,7 @@ export interface HttpHandlers extends Partial<Record<Phase, Handler>> {
 export interface BodyFilter {
   /** Bytes of the body when it has passed, if the filter knows that: the Content-Length. Without it the length is unknown. */
   readonly length?: number;
-  /** Gets a piece of the body, which is the filter's own from now on. What goes on is written to `out`, now or later. */
+  /** Gets a piece of the body, which the filter may keep. It writes its output to `out`, now or later. */
   write(piece: Buffer, out: BodyOutput): void;
   /** The body is complete. The filter writes what it still holds and calls `out.end()`, now or later. */
   end(out: BodyOutput): void;
@@ -77,6 +85,12 @@ export interface BodyFilter {
   /** The response was given up before it ended: releases what the filter holds. Nothing may be written any more. */
   destroy?(): void;
 }
+
+/**
+ * Failure of a body filter because the body differs from the response's description: it is not a failure of the module, and is logged as an
+ * error.
+ */
+export class MalformedBody extends Error {}
 
 /** Where a body filter writes to. Calls after the response was given up have no effect. */
 export interface BodyOutput {
@@ -87,7 +101,10 @@ export interface BodyOutput {
   /** Stops the source, for a filter that has more waiting than it should, until {@link resume}. */
   pause(): void;
   resume(): void;
-  /** Gives the response up, for errors outside of a call of the filter: 500 while nothing has been sent, else the connection is closed. */
+  /**
+   * Gives the response up, for errors outside of a call of the filter: 500 while nothing has been sent, else the connection is closed. Where the
+   * body is at fault and not the filter, the error is a {@link MalformedBody}.
+   */
   fail(error: unknown): void;
 }
 
@@ -99,8 +116,9 @@ export interface BodySource {
   /** Bytes of the whole body. */
   readonly length: number;
   /**
-   * Reads bytes from `offset` on into `into`, which has room for those that are wanted. How many it has read, a promise only where it really
-   * waits; 0 if there are no more although {@link length} says so: the response is cut off. What it throws is logged, and cuts it off too.
+   * Reads bytes from `offset` on into `into`, which has room for the requested bytes. Returns the number of bytes, a promise only where it
+   * really waits; 0 if there are no more although {@link length} says so: the response is cut off. Exceptions are logged, and cut it off
+   * too.
    */
   read(into: Buffer, offset: number): number | Promise<number>;
   /** Called once, when nothing is read any more, whatever became of the response. */
@@ -113,7 +131,7 @@ export interface ResponseBody {
   readonly closed: boolean;
   /** Sends a piece; a string is sent as UTF-8. Bytes must not be changed any more. False: the client is slow, wait for {@link drained}. */
   write(piece: Uint8Array | string): boolean;
-  /** Resolves when the client has caught up, at once if it has not fallen behind, and when it is gone. */
+  /** Resolves when the client has caught up, at once if it has not fallen behind, and when it disconnects. */
   drained(): Promise<void>;
   /** The response is complete. One without a body (HEAD, 304) may end at once, whatever its length. */
   end(): void;
@@ -121,8 +139,40 @@ export interface ResponseBody {
   abort(): void;
   /** Called once when the client goes away before {@link end}; at once if that has happened. */
   onClose(listener: () => void): void;
-  /** Sends everything that `source` gives (a `Readable`, an async generator) as fast as the client consumes it, and ends. What it throws cuts the response off. Returns {@link DONE}. */
+  /**
+   * Sends everything that `source` gives (a `Readable`, an async generator) as fast as the client consumes it, and ends. An exception of
+   * `source` cuts the response off. Returns {@link DONE}.
+   */
   pipe(source: AsyncIterable<Uint8Array | string>): Result;
+}
+
+/** The response of a member. Valid during the call of a handler; what {@link store} returns remains. */
+export interface MemberResponse {
+  readonly status: number;
+  /** Bytes of the body, -1: not known. */
+  readonly length: number;
+  /** Fields of that name joined with `, `; undefined: there is none. */
+  header(lowerName: string): string | undefined;
+  /** All fields as they came. */
+  headers(): [name: string, value: string][];
+  /**
+   * Stores the body while it is relayed: as fast as the member sends it and to its end, also if the client is slow or leaves. Up to the size of
+   * the buffers in memory, a longer one in a temporary file.
+   */
+  store(): StoredResponse;
+  /** Drops the response. The body of the request is there for whoever responds instead. */
+  discard(): void;
+}
+
+/** The body of a response that is stored, or being stored. */
+export interface StoredResponse {
+  /**
+   * Reads it from its first byte on, in pieces, at any pace; there may be any number of readers. It throws if the response is cut off or
+   * the disk fails.
+   */
+  open(): AsyncIterableIterator<Buffer, undefined>;
+  /** To be called once: no further reader follows, and what those that were opened have passed is freed. */
+  release(): void;
 }
 
 export interface SubrequestOptions {
@@ -130,6 +180,30 @@ export interface SubrequestOptions {
   readonly args?: string;
   /** Bytes of the response's body that are retained (default 1 MiB); 0 discards the body. */
   readonly limit?: number;
+  /** Default GET. */
+  readonly method?: string;
+  /** Header fields in place of those of the request with the same names (in any case); undefined removes them. */
+  readonly headers?: Readonly<Record<string, string | undefined>>;
+  /** Its body: all of it, or in pieces, which are read as fast as the location that serves it consumes them. Default: none. */
+  readonly body?: Uint8Array | AsyncIterable<Uint8Array>;
+  /** Its body is that of the request, which is stored for that; `body` has no effect then. */
+  readonly passBody?: boolean;
+  /** Milliseconds after which it is given up. Default: no limit beside those of its location. */
+  readonly timeout?: number;
+  /** It continues when the request is over, and when its client is gone: mirrors, updates of a cache. */
+  readonly detached?: boolean;
+}
+
+/** A subrequest whose response has begun. */
+export interface OpenSubrequest {
+  readonly status: number;
+  /** For templates, as that of {@link Subrequest}; {@link HttpRequest.response} has the fields of its response. */
+  readonly request: HttpRequest;
+  /**
+   * The body of its response, for `for await`: its source is as fast as the pieces are consumed. It throws if the response is cut off; leaving
+   * the loop ends the subrequest.
+   */
+  readonly body: AsyncIterableIterator<Buffer, undefined>;
 }
 
 /** A subrequest that is over. */
@@ -155,7 +229,7 @@ export type VariableGetter = Getter<HttpRequest>;
 export type VariablePrefix = GetterFamily<HttpRequest>;
 
 /**
- * Header fields of the response, in order, names in the case they were given. Those that frame the message are the engine's: `set` and
+ * Header fields of the response, in order, names in the case they were given. The engine sets the fields that frame the message: `set` and
  * `append` of Content-Length, Transfer-Encoding, Connection, Keep-Alive and Date have no effect.
  */
 export interface ResponseHeaders {
@@ -166,11 +240,18 @@ export interface ResponseHeaders {
   allowsRanges: boolean;
   /** First value, or undefined. `name` in any case. */
   get(name: string): string | undefined;
+  /**
+   * All fields, one for each line, in the order in which they are sent; without those that frame the message. They are taken apart for it: that costs more than
+   * {@link get}. Not to be changed meanwhile.
+   */
+  entries(): Iterable<readonly [name: string, value: string]>;
   /** Replaces all fields of that name by one. */
   set(name: string, value: string): void;
-  /** Adds one field line after those that exist. */
+  /** Adds one field line after the existing ones. */
   append(name: string, value: string): void;
   remove(name: string): void;
+  /** Adds a field behind the body, which is sent in chunks over HTTP/1.1. @param value called when the body has ended; empty: no such field */
+  appendTrailer(name: string, value: () => string): void;
 }
 
 /** One end of a connection. */
@@ -179,7 +260,7 @@ export interface ConnectionEnd {
   readonly port: number;
 }
 
-/** What a header of the PROXY protocol says (`listen … proxy_protocol`). */
+/** Content of a header of the PROXY protocol (`listen … proxy_protocol`). */
 export interface ProxyHeader {
   /** The client of the proxy. Undefined: the proxy speaks for itself (LOCAL), or of something else than TCP over IP (UNKNOWN). */
   readonly source: ConnectionEnd | undefined;
@@ -191,7 +272,7 @@ export interface ProxyHeader {
 
 /** Fields of the request that an upstream gets, where they differ from those of the client and of the configuration. */
 export interface UpstreamHeaders {
-  /** Replaces all fields of that name by one. Those that frame the message, such as Content-Length and Connection, are the engine's: no effect. */
+  /** Replaces all fields of that name by one. No effect on fields that frame the message, such as Content-Length and Connection. */
   set(name: string, value: string): void;
   /** The upstream gets no field of that name. */
   remove(name: string): void;
@@ -215,9 +296,12 @@ export interface ClientCertificate {
   readonly validFrom: number;
   readonly validTo: number;
   readonly pem: string;
+  /** Parts of the names as `subject` and `issuer` have them, in the order of the certificate; those of several values have `+` in between. */
+  readonly subjectParts: readonly string[];
+  readonly issuerParts: readonly string[];
 }
 
-/** What a TLS handshake has agreed on. */
+/** Result of a TLS handshake. */
 export interface ConnectionTls {
   /** `TLSv1.3`. */
   readonly protocol: string;
@@ -225,6 +309,12 @@ export interface ConnectionTls {
   readonly cipher: string;
   readonly isReused: boolean;
   readonly alpn: string | undefined;
+  /** Hexadecimal digits. Empty: the session has none, or has none yet. */
+  readonly sessionId: string;
+  /** The group of the key exchange by its number (RFC 8446, 4.2.7); 0: there was none. */
+  readonly group: number;
+  /** Offer of the client, as the `ClientHello` of `client-hello.ts` has it; empty: its hello could not be read. */
+  readonly offered: { readonly ciphers: string; readonly groups: string; readonly signatures: string };
 }
 
 /** The client's connection. */
@@ -240,13 +330,17 @@ export interface ClientConnection {
   readonly serverName: string | undefined;
   /** Undefined: it does not speak TLS with this server, or not yet. */
   readonly tls: ConnectionTls | undefined;
+  /** Milliseconds since 1970 when it was accepted. */
+  readonly acceptedAt: number;
   /** Requests read on it so far, this one included. */
   readonly requests: number;
-  /** What came in front of its first request by the PROXY protocol; undefined: nothing is expected there. */
+  /** The present request was sent before the response to the one before it was complete. HTTP/2: false. */
+  readonly isPipelined: boolean;
+  /** Header of the PROXY protocol before its first request; undefined: nothing is expected there. */
   readonly proxy: ProxyHeader | undefined;
   /** The client's certificate. Undefined: it has shown none, or was not asked for one. */
   readonly certificate: ClientCertificate | undefined;
-  /** What the handshake asked for a certificate of: {@link TlsSettings.clientAuthority}. Undefined: it did not. */
+  /** Authority of certificates that the handshake requested: {@link TlsSettings.clientAuthority}. Undefined: it did not. */
   readonly clientAuthority: string | undefined;
 }
 
@@ -278,11 +372,11 @@ export interface HttpRequest {
   readonly isForProxy: boolean;
   /** The request that made this one as a {@link subrequest}; undefined: a client did. */
   readonly parent: HttpRequest | undefined;
-  /** Defined for a request that nobody has made and that is only explained: what computes its variables must have no effect. */
+  /** Defined for a request that is only explained: computing its variables must have no effect. */
   readonly explanation: ExplainNotes | undefined;
   /** True after an internal redirect or error page, and for subrequests. */
   readonly internal: boolean;
-  /** What the last regular expression that matched has captured: `$1`, `$name`. A module that matches one sets it. */
+  /** Captures of the last regular expression that matched: `$1`, `$name`. A module that matches one sets it. */
   captures: RegExpExecArray | undefined;
   /** Status of the response; a header filter may change it. */
   status: number;
@@ -310,10 +404,15 @@ export interface HttpRequest {
    */
   readBody(limit: number): Promise<Buffer>;
   /**
-   * The request body in pieces, for `for await`: the client sends as fast as they are consumed. It throws as {@link readBody} does, and nobody
-   * else can read the body after it.
+   * The request body in pieces, for `for await`: the client sends as fast as they are consumed. It throws as {@link readBody} does, and the
+   * body cannot be read again after it.
    */
   streamBody(limit: number): AsyncIterableIterator<Buffer, undefined>;
+  /**
+   * Stores the whole body, in memory or in a file as `client_body_buffer_size` says, for all who read it later: variables, subrequests, members.
+   * Undefined: it is stored, or there is none. It rejects as {@link readBody} does.
+   */
+  storeBody(): Promise<void> | undefined;
   /** Sends a complete response with the fields of {@link response}. A string is sent as UTF-8; values of templates are bytes (latin1). Returns {@link DONE}. */
   send(status: number, body: string | Uint8Array, contentType?: string): Result;
   /**
@@ -334,11 +433,13 @@ export interface HttpRequest {
    */
   sendFrom(status: number, source: BodySource, contentType?: string): Result;
   /**
-   * Makes a request to this server on behalf of this one: the same client and fields, another URI, GET, without a body. It goes through the
+   * Makes a request to this server on behalf of this one: the same client and fields, another URI, and what the options say. It goes through the
    * phases from server_rewrite on, but not through `access`, may reach `internal` locations, and is not in the access log without `log_subrequest`. Nested at most 50 deep.
    * Resolves when its response is complete, whatever its status; rejects when the client is gone or its body is longer than `limit`.
    */
   subrequest(uri: string, options?: SubrequestOptions): Promise<Subrequest>;
+  /** As {@link subrequest}, but resolves when the response begins: its body is read in pieces, and `limit` has no effect. */
+  openSubrequest(uri: string, options?: SubrequestOptions): Promise<OpenSubrequest>;
   /** Starts again at location selection with another URI (at most 10 times). Returns {@link DONE}. */
   redirect(uri: string, args?: string): Result;
   /** Continues in the named location `@name`. Returns {@link DONE}. */
@@ -368,11 +469,11 @@ export interface HttpRequest {
   set(key: object, value: unknown): void;
 }
 
-/** Where a module is asked to compile: one server, location or `if`, with the typed configuration in force there. */
+/** Where a module is asked to compile: one server, location or `if`, with its typed configuration. */
 export interface Scope<D extends Directives = Directives> extends BlockScope<D, HttpScopeKind, HttpRequest> {
   readonly parent: Scope | undefined;
   /**
-   * The scope of an `if` or `limit_except` block that stands in this one. A location compiles those in it by itself; one in a server has
+   * The scope of an `if` or `limit_except` block that is in this one. A location compiles those in it by itself; one in a server has
    * settings to read and no handlers.
    */
   inner(block: Directive): Scope<D>;

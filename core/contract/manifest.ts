@@ -1,4 +1,4 @@
-/** What a module says about itself, and the decorators that say it. */
+/** Manifests of modules, and the decorators that declare them. */
 import 'reflect-metadata';
 import type { SecureContextOptions } from 'node:tls';
 import { injectable } from 'tsyringe';
@@ -6,15 +6,17 @@ import type { HttpRequest, Phase, Scope, HttpHandlers, VariableGetter, VariableP
 import type { Affinity } from './affinity.js';
 import type { BalancingMethod, UpstreamScope } from './balancer.js';
 import type { HealthPlan } from './health.js';
+import type { MemberSource } from './members.js';
+import type { LogFile } from './log-files.js';
 import type { Setting } from './setting.js';
 import type { ArgContext, Directives } from './spec.js';
 import type { StreamHandlers, StreamPhase, StreamScope, StreamSession, StreamVariable, StreamVariablePrefix } from './stream.js';
 import type { Getter } from './template.js';
 import type { Directive } from './tree.js';
 
-/** The version of this contract. A module with another one, or with a later minor, is refused by name. */
+/** The version of this contract. A module with another one, or with a later minor, is rejected by name. */
 export const API_VERSION = 1;
-/** What was added without taking anything away: 1 added services between modules, tasks, order by name, both halves in one file; 2 events, settings, explanations. */
+/** Compatible additions: 1 added services between modules, tasks, order by name, both halves in one file; 2 events, settings, explanations. */
 export const API_MINOR = 2;
 
 /** Where a module may be loaded: the data plane, the control plane (the process of `helper ctrl`), or either. */
@@ -28,7 +30,7 @@ export interface Manifest {
   readonly api: typeof API_VERSION | `${typeof API_VERSION}.${number}`;
   readonly plane?: Plane;
   readonly directives?: Directives;
-  /** What the API shows and changes below `/v1/config/`. The file is loaded in both planes then. */
+  /** Settings that the API shows and changes below `/v1/config/`. The file is loaded in both planes then. */
   readonly settings?: readonly Setting[];
   /** Modules that must be loaded before this one, by name, and services of modules that its constructor does not ask for. */
   readonly needs?: readonly (string | ModuleService)[];
@@ -59,26 +61,37 @@ export interface ControlManifest extends Manifest {
   /** First part of its paths below `/v1/`, and the key of `api_limit_except`: `upstream_api`. */
   readonly key: string;
   /**
-   * What its paths begin with in the place of `/v1/KEY`: for an API that has another form than srv's, and its own document. Absent in the
+   * Beginning of its paths instead of `/v1/KEY`: for an API with another form than that of srv, and its own document. Absent in the
    * OpenAPI document.
    */
   readonly root?: string;
+  /**
+   * The module of the data plane that carries its calls out, if its own name is another one: where it is not loaded, a check of the configuration
+   * warns of it, and responses to calls contain its `load_module` line.
+   */
+  readonly dataModule?: string;
 }
 
 export const HELPERS = ['broker', 'ctrl'] as const;
 export interface HelperManifest extends Manifest {
-  /** The word behind `helper`. */
+  /** The word after `helper`. */
   readonly helper: (typeof HELPERS)[number];
 }
 
 /** Optional steps in the life of every module. No timers, sockets or files before `start`, none after `stop`. */
 export interface Lifecycle {
   /**
-   * Awaited at start and at reload, before handlers of the module get a request, for 10 seconds at most. What it throws refuses the
-   * configuration. A module in force is not started again by a reload. In the main thread this and the other hooks may keep the thread busy
-   * for 10 seconds: then they are ended, without their `finally` and `catch`.
+   * Awaited at start and at reload, before handlers of the module get a request, for 10 seconds at most. An exception rejects the
+   * configuration. A running module is not started again by a reload, unless its files have changed. In the main thread this and the other
+   * hooks may keep the thread busy for 10 seconds: then they are ended, without their `finally` and `catch`.
+   * @param former what {@link handOver} of the object that this one replaces has returned in the same thread
    */
-  start?(role: 'master' | 'worker' | 'control'): void | Promise<void>;
+  start?(role: 'master' | 'worker' | 'control', former?: unknown): void | Promise<void>;
+  /**
+   * Called when a reload is about to start a new version of the module. The object serves on, and its `stop` follows when the requests under
+   * way are over; or the reload is rejected, and it stays active.
+   */
+  handOver?(): unknown;
   /** Called once after a `start`, also after one that failed half-way. Waited for 5 seconds at most. */
   stop?(): void | Promise<void>;
 }
@@ -90,13 +103,37 @@ export interface TlsSessions {
   find(id: string): Buffer | undefined;
 }
 
+/** Certificates that a handshake, or a connection, has chosen. The same ones are the same object. */
+export interface ChosenCertificates extends Required<Pick<SecureContextOptions, 'cert' | 'key'>> {
+  /** A name that no other certificates have. */
+  readonly digest: string;
+}
+
+export interface CertificateChooser {
+  /**
+   * @param subject the request or the session; in a handshake with a client of HTTP a request of which only connection and server exist
+   * @returns undefined: none @throws Error whose message is for the error log
+   */
+  choose(subject: object): ChosenCertificates | undefined;
+}
+
+/** Gets the secrets of connections in the format SSLKEYLOGFILE, a line each: they can decrypt captured connections. */
+export type KeyLog = Pick<LogFile, 'write'>;
+
 /** Certificate, protocols and ciphers of one server, as `tls.createSecureContext` takes them. */
 export interface TlsSettings extends SecureContextOptions {
   /**
-   * Clients are asked for a certificate, which is compared with `ca` and `crl`; any result lets the handshake succeed. A name that no other
+   * Clients are asked for a certificate, which is compared with `ca`, `trusted` and `crl`; any result lets the handshake succeed. A name that no other
    * set of authorities has.
    */
   readonly clientAuthority?: string;
+  /**
+   * Certificates that may be between that of a client and its authority; absent: any number. Sessions of clients whose chain is longer are not
+   * kept in `sessions`; they would be resumed with tickets, which therefore have to be off.
+   */
+  readonly verifyDepth?: number;
+  /** Further authorities, in PEM. Clients get the names of the authorities in `ca` alone. */
+  readonly trusted?: readonly Buffer[];
   /** Absent: clients resume with tickets or not at all. */
   readonly sessions?: TlsSessions;
   /** Milliseconds for the handshake; absent: as long as the engine waits for a request. */
@@ -105,11 +142,17 @@ export interface TlsSettings extends SecureContextOptions {
   readonly alpn?: readonly string[];
   /** Handshakes are rejected with an alert (`unrecognized_name`, RFC 6066, 3); then no certificate is needed. */
   readonly rejectsHandshake?: boolean;
+  /** In the place of `cert` and `key`: chosen with each handshake. */
+  readonly certificates?: CertificateChooser;
+  /** Gets the secrets of each connection, see {@link KeyLog}. */
+  readonly keyLog?: KeyLog;
+  /** There is no certificate yet: handshakes fail, and the error log says so. */
+  readonly awaitsCertificate?: boolean;
   /** Further keys in the form of `ticketKeys`, for tickets that were encrypted with them; clients get new ones then. */
   readonly formerTicketKeys?: readonly Buffer[];
 }
 
-/** What a module compiles variables with. `R` is the kind of request that the traffic engine of the directive serves. */
+/** Context in which a module compiles variables. `R` is the kind of request that the traffic engine of the directive serves. */
 export interface DefinitionContext<R = HttpRequest> extends ArgContext<R> {
   /** Rejects the configuration at a directive: the one that defines, or an entry of its block. Throws. */
   fail(message: string, place?: Directive, hint?: string): never;
@@ -117,7 +160,7 @@ export interface DefinitionContext<R = HttpRequest> extends ArgContext<R> {
   advise(message: string, place?: Directive): void;
 }
 
-/** What an HTTP module may implement. */
+/** Hooks of an HTTP module. */
 export interface HttpModule extends Lifecycle {
   /** Called once for each location (and `if`, `limit_except`) when the tree changes. Nothing returned: nothing runs there. */
   compile?(scope: Scope): HttpHandlers | undefined;
@@ -127,7 +170,7 @@ export interface HttpModule extends Lifecycle {
   compileTls?(scope: Scope): TlsSettings | undefined;
   /**
    * The values of variables that a directive defines (`defines` of its spec), for requests that were assigned none: of a `map`. Called when
-   * the directive comes or changes; in force with the configuration.
+   * the directive is added or changed; they take effect with the configuration.
    */
   compileVariables?(directive: Directive, context: DefinitionContext): Readonly<Record<string, VariableGetter>> | undefined;
   /** Called once for each `upstream` block with a directive of the module: the method it balances by. The last one in the block decides. */
@@ -139,13 +182,18 @@ export interface HttpModule extends Lifecycle {
    * decides.
    */
   health?(scope: UpstreamScope): HealthPlan | undefined;
+  /**
+   * Called for each `server` line with `members_from=SOURCE` in an upstream of either engine: where its servers come from. The first module that returns
+   * something decides.
+   */
+  members?(source: string, scope: UpstreamScope): MemberSource | undefined;
   /** Variables that need the module's services. Same form as in the manifest. */
   readonly variables?: Readonly<Record<string, VariableGetter>>;
   /** Families of variables: `{ http_: rest => request => … }`. */
   readonly variablePrefixes?: Readonly<Record<string, VariablePrefix>>;
 }
 
-/** What a stream module may implement. Directives in the context `stream upstream` are for balancers as those in `upstream` are. */
+/** Hooks of a stream module. Directives in the context `stream upstream` are for balancers, as in `upstream`. */
 export interface StreamModule extends Lifecycle {
   /** Called once for each server when the tree changes. Nothing returned: nothing runs there. */
   compile?(scope: StreamScope): StreamHandlers | undefined;
@@ -202,7 +250,7 @@ export const helperModule = (manifest: HelperManifest) => declare({ kind: 'helpe
 /** Directives, services and actions without a part in HTTP. */
 export const coreModule = (manifest: Manifest) => declare({ kind: 'core', manifest });
 
-/** What a decorator declared, or undefined if the class is not a module. */
+/** Declaration of a decorator; undefined if the class is not a module. */
 export function declarationOf(target: unknown): ModuleDeclaration | undefined {
   return typeof target === 'function' ? (Reflect.getMetadata(DECLARATION, target) as ModuleDeclaration | undefined) : undefined;
 }

@@ -1,16 +1,16 @@
 /**
  * Texts on their way into a message: into a field line, a request line. They come from variables and from modules, and must not say where
- * the line ends. Like all texts of requests they are strings of bytes (latin1): what is no byte would be cut to one when it is sent.
+ * the line ends. Like all texts of requests they are strings of bytes (latin1): other characters would be cut to a byte when they are sent.
  */
 import { inspect } from 'node:util';
 
 /** tchar (RFC 9110, 5.6.2): what field names and methods are made of. */
 const TOKEN = /^[!#$%&'*+.^`|~\w-]+$/;
 const NO_BYTE = /[^\0-\xff]/;
-/** What would end the line, and NUL. */
+/** Characters that would end the line, and NUL. */
 const ENDS_LINE = /[^\x01-\x09\x0b\x0c\x0e-\xff]/;
 const EVERY_END = new RegExp(ENDS_LINE, 'g');
-/** What would end the target as well. */
+/** Characters that would end the target as well. */
 const ENDS_TARGET = /[^\x21-\x7e\x80-\xff]/;
 const EVERY_TARGET_END = new RegExp(ENDS_TARGET, 'g');
 
@@ -28,7 +28,7 @@ export function byteText(text: string): string {
 
 /**
  * `Name: value` with its CRLF. Line ends and NUL in the value become spaces (RFC 9110, 5.5).
- * @throws TypeError for a name that is no token, or a value that is not made of bytes
+ * @throws TypeError for a name that is not a token, or a value that is not made of bytes
  */
 export function fieldLine(name: string, value: string): string {
   if (typeof value !== 'string') throw new TypeError(`the value of a header field must be a string, not ${inspect(value, { depth: 0 })}`);

@@ -1,7 +1,7 @@
 /** Methods of requests that directives name. */
 import { ArgError, type ArgType } from './spec.js';
 
-/** Those that nginx knows by name. */
+/** Methods that nginx knows by name. */
 const METHODS = [
   'GET',
   'HEAD',

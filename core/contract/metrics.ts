@@ -1,6 +1,7 @@
 /** Numbers about the work of a module, over all workers. */
+import type { Resource } from './resource.js';
 
-/** Text that tells metrics of one name apart: `{ zone: 'one' }`. */
+/** Text that distinguishes metrics of one name: `{ zone: 'one' }`. */
 export type Labels = Readonly<Record<string, string>>;
 
 /** A number that only grows. */
@@ -39,19 +40,38 @@ export type MetricValue = { readonly name: string; readonly labels: Labels } & (
   | { readonly kind: 'histogram'; readonly value: HistogramValue }
 );
 
-/**
- * Metrics in shared memory, exact over all workers, with no lock where they count. The same name and labels are the same metric in every
- * thread, so any thread can read it. They may be asked for in the constructor of a module, and used from `start` on.
- *
- * There is room for about 8,000 of them in 1 MB. One more counts in its own thread only, and the log says so.
- */
-export abstract class Metrics {
+/** Makes metrics. The same name and labels are the same metric in every thread, so that any thread can read it. */
+export interface MetricKinds {
   /** @param name letters, digits, `_` and `:`, with the name of the module in front: `acme_cache_hits_total` @throws RangeError for another name */
-  abstract counter(name: string, labels?: Labels): Counter;
+  counter(name: string, labels?: Labels): Counter;
   /** @throws RangeError as {@link counter} */
-  abstract gauge(name: string, labels?: Labels): Gauge;
+  gauge(name: string, labels?: Labels): Gauge;
   /** @param bounds upper bounds of the ranges, in order; what is above the last one counts too @throws RangeError as {@link counter} */
+  histogram(name: string, bounds: readonly number[], labels?: Labels): Histogram;
+}
+
+/**
+ * Metrics in shared memory, exact over all workers, with no lock where they count. They may be asked for in the constructor of a module, and used
+ * from `start` on. They end with the module: when no thread runs it any more, their memory is free for others. A worker that dies ends its share of
+ * gauges and nothing else.
+ *
+ * There is room for about 7,000 of them in 1 MB. One more counts in its own thread only, and the log says so.
+ */
+export abstract class Metrics implements MetricKinds {
+  abstract counter(name: string, labels?: Labels): Counter;
+  abstract gauge(name: string, labels?: Labels): Gauge;
   abstract histogram(name: string, bounds: readonly number[], labels?: Labels): Histogram;
-  /** All that some thread has used. */
+  /**
+   * Metrics of something that the configuration names, such as a zone: they end when no scope that has asked for the group is active and the last
+   * request of these scopes is over. All threads and scopes of a module that name a group have the same one. For `compile`, in every thread.
+   * @param name of the group within this module
+   */
+  abstract group(name: string, scope: MetricScope): MetricKinds;
+  /** All that some thread has used, by name. Metrics of several groups or modules with one name and the same labels are summed up. */
   abstract read(): MetricValue[];
+}
+
+/** A {@link BlockScope}, which says how long something is active. */
+export interface MetricScope {
+  register(resource: Resource): void;
 }

@@ -4,7 +4,7 @@ import { BlockList, isIP, SocketAddress } from 'node:net';
 import { binaryAddress } from './binary-address.js';
 import { ArgError, type ArgType } from './spec.js';
 
-/** Tells which addresses of clients a rule is about. */
+/** Says which addresses of clients a rule is about. */
 export type Clients = (address: string) => boolean;
 
 /** An address, a network in CIDR form, or `unix:`; with `all` also everybody. */
@@ -80,7 +80,7 @@ function inNetwork({ address: network, prefix, family }: Network): Clients {
   };
 }
 
-/** An address with the port that stands behind it; 0: none does. */
+/** An address with the port that is after it; 0: none does. */
 export interface AddressAndPort {
   readonly address: string;
   readonly port: number;
@@ -94,6 +94,11 @@ export function parseClientAddress(text: string): AddressAndPort | undefined {
   if (port > 65_535) return undefined;
   if (literal !== undefined) return v6Address(literal, port);
   return isIP(host) === 4 ? { address: host, port } : undefined;
+}
+
+/** The address that a proxy sends by the PROXY protocol, whose version 1 has it in any spelling: IPv6 in its shortest form. */
+export function proxiedClient(source: AddressAndPort): AddressAndPort {
+  return isIP(source.address) === 6 ? (v6Address(source.address, source.port) ?? source) : source;
 }
 
 /** A zone (`fe80::1%eth0`) means something on one machine only. */

@@ -55,7 +55,11 @@ function writtenDirective(directive: Printable, indent: string, argument: Argume
   return `${start} {\n${written(directive.block, indent + INDENT, argument)}${indent}}\n`;
 }
 
-/** Words keep the quotes they were written in, or get some if they need them. */
+/** Words keep the quotes they were written in, or get some if they need them. The replacement of a key looks the same in any case. */
 function head({ name, args }: Printable, argument: ArgumentText): string {
-  return [quoteWord(name), ...args.map(({ text, quote }) => quoteWord(argument(name, text), quote))].join(' ');
+  const words = args.map(({ text, quote }) => {
+    const shown = argument(name, text);
+    return quoteWord(shown, shown === text ? quote : undefined);
+  });
+  return [quoteWord(name), ...words].join(' ');
 }

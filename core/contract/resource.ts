@@ -1,4 +1,4 @@
-/** What a scope may depend on or hold open beside its configuration: files, and what is opened while it is compiled. */
+/** Dependencies and resources of a scope beside its configuration: files, and resources opened while it is compiled. */
 
 /** A file that a directive names, as {@link Scope.file} reads it. */
 export interface InputFile {
@@ -13,13 +13,17 @@ export interface InputFile {
 }
 
 /**
- * Something that `compile` has opened. Of `commit` and `abort` exactly one is called, and neither may throw; `release` follows on `commit`
- * when the scope is out of force and the last request that began before is over.
+ * Something that `compile` has opened. Of `commit` and `abort` exactly one is called, and neither may throw; `retire` follows on `commit`
+ * when the scope is not active any more, and `release` when the scope is not active any more and the last request that began before is over. Each is ended after 5 seconds.
  */
 export interface Resource {
-  /** The configuration is in force from now on. */
+  /** The configuration takes effect after it, and is rejected where it rejects with what {@link BlockScope.fail} throws. */
+  readonly ready?: Promise<void>;
+  /** The configuration is active from now on. */
   commit?(): void;
   /** The configuration was rejected, or it was a check or a dry run. */
   abort?(): void;
+  /** The scope is not active any more from now on: its location was removed, or compiled again. Requests that began before go on. */
+  retire?(): void;
   release?(): void;
 }

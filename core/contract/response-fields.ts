@@ -1,4 +1,4 @@
-/** What filters that change a body do to the fields of its response. */
+/** Changes of response fields by filters that change the body. */
 import type { ResponseHeaders } from './http.js';
 
 /** The media type of a Content-Type field, in lower case and without parameters. */
@@ -7,10 +7,10 @@ export function mediaType(field: string): string {
   return (end < 0 ? field : field.slice(0, end)).trim().toLowerCase();
 }
 
-/** Whether a response is of one of the types, `*` being any (`gzip_types` and directives like it). */
+/** True if a response is of one of the types, `*` being any (`gzip_types` and directives like it). */
 export function isOfType({ response }: { readonly response: ResponseHeaders }, types: ReadonlySet<string>): boolean {
   const type = response.get('Content-Type');
-  return type !== undefined && (types.has('*') || types.has(mediaType(type)));
+  return types.has('*') || (type !== undefined && types.has(mediaType(type)));
 }
 
 /** The types of such a directive: text/html is always among them. */

@@ -1,4 +1,4 @@
-/** What schemas of routes are written with. Modules take it from here, so that one outside of the installation needs no package of its own. */
+/** Types for schemas of routes. Modules take it from here, so that one outside of the installation needs no package of its own. */
 import { Type, type TUnsafe } from 'typebox';
 import { Signature } from './arguments.js';
 import { DURATION_SCHEMA, type Duration } from './duration.js';

@@ -1,14 +1,16 @@
-/** Private keys that stand in a configuration itself, and texts without them. */
+/** Private keys that are in a configuration itself, and texts without them. */
 
 /** The start of a key in PEM, of whatever kind; what follows may be cut off. */
 const KEY_START = /-----BEGIN [A-Z0-9 ]*PRIVATE KEY/;
 const KEY_IN_TEXT = /-----BEGIN ([A-Z0-9 ]*PRIVATE KEY)-----(?:.*?-----END \1-----|.*)/gs;
-/** Directives whose argument is a key, or the file of one; `data:` stands in front of a key. */
+/** Directives whose argument is a key, or the file of one; `data:` is in front of a key. */
 const KEY_DIRECTIVE = /certificate_key$/;
 const KEY_ARGUMENT = /(certificate_key\s+)(?:"data:(?:[^"\\]|\\.)*"?|'data:(?:[^'\\]|\\.)*'?|data:[^\s;]*)/gs;
+/** An argument in quotes that is data itself, not the name of a file. */
+const QUOTED_DATA = /"data:(?:[^"\\]|\\.)*"|'data:(?:[^'\\]|\\.)*'/gs;
 const DATA = 'data:';
 
-/** What stands for a key. */
+/** Replacement of a key. */
 const MASK = '(secret)';
 
 export function hasKey(text: string): boolean {
@@ -25,7 +27,10 @@ export function shownWord(directive: string, text: string): string {
 /** Text of directives, or a message about them, as it is shown. */
 export function shownText(text: string): string {
   if (!text.includes(DATA) && !text.includes('PRIVATE KEY')) return text;
-  return text.replaceAll(KEY_ARGUMENT, `$1${DATA}${MASK}`).replaceAll(KEY_IN_TEXT, MASK);
+  return text
+    .replaceAll(KEY_ARGUMENT, `$1${DATA}${MASK}`)
+    .replaceAll(QUOTED_DATA, (word) => (hasKey(word) ? DATA + MASK : word))
+    .replaceAll(KEY_IN_TEXT, MASK);
 }
 
 /** JSON values as they are shown. */

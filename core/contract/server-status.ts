@@ -1,6 +1,6 @@
-/** What a server is made of at run time. */
+/** Parts of a server at run time. */
 
-/** Figures of one worker, and of those that had its place before it. */
+/** Figures of one worker, and of earlier workers in its place. */
 export interface WorkerStatistics {
   readonly accepted: number;
   readonly handled: number;
@@ -14,9 +14,9 @@ export interface WorkerStatistics {
 export abstract class ServerStatus {
   /** Workers and helpers that were started again because they had failed. */
   abstract readonly respawned: number;
-  /** Reloads that came into force. */
+  /** Reloads that took effect. */
   abstract readonly reloads: number;
-  /** When the configuration was read that is in force (epoch milliseconds). */
+  /** When the configuration was read that is active (epoch milliseconds). */
   abstract readonly loadedAt: number;
   /** The workers that serve. `place` is that of their figures. */
   abstract workers(): Iterable<{ readonly index: number; readonly place: number }>;

@@ -27,7 +27,7 @@ export interface SettingCall extends SettingSurroundings {
   reject(place: string, message: string): void;
 }
 
-/** A line that is to be in the block: one that is there already, a new one, or a new one in the place of one that is there. */
+/** A line that the block is to have: an existing one, a new one, or a new one in the place of an existing one. */
 export type SettingLine = Directive | NewDirective | Replacement;
 export interface Replacement {
   readonly target: Directive;
@@ -63,11 +63,11 @@ export function fieldSet<V extends object>(set: FieldSet<V>): FieldSet {
 export interface Setting {
   /** Last part of its path, `/v1/config/<key>`, and its key in `api_limit_except`. */
   readonly key: string;
-  /** What it is about, as a noun: `access rules by client address`. */
+  /** Its subject, as a noun: `access rules by client address`. */
   readonly summary: string;
   /** Name of the block of the traffic engine that it is about. */
   readonly engine: 'http' | 'stream';
-  /** What can be set in the block of the engine itself, in a server, and in a location. */
+  /** Fields of the block of the engine itself, of a server, and of a location. */
   readonly global?: readonly FieldSet[];
   readonly server?: readonly FieldSet[];
   readonly location?: readonly FieldSet[];

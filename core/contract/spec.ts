@@ -6,7 +6,7 @@ import type { Directive } from './tree.js';
 import type { HttpRequest } from './http.js';
 import type { Getter, Template } from './template.js';
 
-/** What an argument parser may ask of its surroundings. Variables are those of the traffic engine that the directive is for. */
+/** Surroundings of an argument parser. Variables are those of the traffic engine that the directive is for. */
 export interface ArgContext<R = HttpRequest> {
   /** Compiles a value with variables; throws {@link ArgError} for unknown variables. */
   template(text: string): Template<R>;
@@ -14,6 +14,11 @@ export interface ArgContext<R = HttpRequest> {
   parts(text: string): readonly (string | Getter<R>)[];
   /** Makes a path absolute: relative ones are under the prefix, or under the folder of the configuration file. */
   path(text: string, under?: 'prefix' | 'conf'): string;
+  /**
+   * Called with a file that an argument with variables names; {@link path} is called for others. Absent if it is not needed.
+   * @param under as for {@link path}
+   */
+  names?(text: string, under?: 'prefix' | 'conf'): void;
   /**
    * Warns of a valid but probably unintended argument. Absent where warnings were given already.
    * @param once not again for another directive of the same configuration
@@ -24,12 +29,12 @@ export interface ArgContext<R = HttpRequest> {
 /** That of any traffic engine. */
 export type AnyArgContext = ArgContext<never>;
 
-/** The reason an argument is refused. `hint` says what would be accepted. */
+/** The reason why an argument is rejected. `hint` says what would be accepted. */
 export class ArgError extends Error {
   constructor(
     message: string,
     readonly hint?: string,
-    /** What else is wrong with the same argument. */
+    /** Further errors of the same argument. */
     readonly further: readonly ArgError[] = [],
   ) {
     super(message);
@@ -41,9 +46,9 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** An argument in the JSON of the API. */
 export interface JsonForm<T, J> {
-  /** What the API accepts. */
+  /** Schema of values that the API accepts. */
   readonly schema: JsonSchema;
-  /** What it shows, where that is less. */
+  /** Schema of values that it shows, if that is less. */
   readonly shown?: JsonSchema;
   /** The value as the API shows it. */
   show(value: T): J;
@@ -78,7 +83,7 @@ export interface ArgType<T, J = unknown> {
   print(value: T): string;
   /** The value in the API. */
   readonly json: JsonForm<T, J>;
-  /** For `param` and `word`: the name before `=`, or the word itself. These may stand anywhere after the positional arguments. */
+  /** For `param` and `word`: the name before `=`, or the word itself. These may be anywhere after the positional arguments. */
   readonly key?: string;
   /** For `rest`: the least number of arguments it takes. */
   readonly least?: number;
@@ -115,7 +120,7 @@ export const CONTEXTS = [
   'stream upstream',
 ] as const;
 
-/** Where a directive may stand: one of {@link CONTEXTS}, or one that a directive of a module opens with `block`. */
+/** Context in which a directive is allowed: one of {@link CONTEXTS}, or one that a directive of a module opens with `block`. */
 export type ContextName = (typeof CONTEXTS)[number] | (string & {});
 
 /** A traffic engine, by its block in the configuration. */
@@ -130,7 +135,7 @@ export function engineOf(context: ContextName): EngineName {
  * How an inner level takes a value from outside.
  * - `value` (default): an own directive replaces the outer one; with `many`, any own one replaces all the outer ones (as nginx does).
  * - `append`: the outer ones stay, own ones follow.
- * - `none`: what stands outside has no effect inside.
+ * - `none`: what is outside has no effect inside.
  */
 export type Inherit = (typeof INHERITANCES)[number];
 export const INHERITANCES = ['value', 'append', 'none'] as const;
@@ -156,7 +161,7 @@ export interface DirectiveSpec {
   readonly in: readonly ContextName[];
   /** One argument type: the value itself. A record: an object with these fields, positional ones in the order written. Absent: a flag-like directive without arguments. */
   readonly args?: Args;
-  /** May stand several times in one block; the value is an array. */
+  /** Allowed several times in one block; the value is an array. */
   readonly many?: true;
   readonly inherit?: Inherit;
   /**
@@ -164,16 +169,16 @@ export interface DirectiveSpec {
    * or a {@link TypedBlock}.
    */
   readonly block?: ContextName | 'entries' | TypedBlock;
-  /** Value when it stands nowhere, written as in a configuration file: `default: '60s'`. It has to be one that `args` accepts. */
+  /** Value if it is absent, written as in a configuration file: `default: '60s'`. `args` must accept it. */
   readonly default?: string;
   /** Two of these in one block are the same thing when this gives the same text: what a diff of two trees goes by. */
   readonly identity?: (directive: Directive) => string;
-  /** What it does for its users, in a sentence or two. */
+  /** Its effect for users, in a sentence or two. */
   readonly doc?: string;
   /** The same for single arguments, by their names in `args`. */
   readonly argDocs?: Readonly<Record<string, string>>;
   /**
-   * What the API may change of it while the server runs. `true`: such directives may come and go, and change. A list: arguments that may
+   * Changes that the API may make while the server runs. `true`: such directives may come and go, and change. A list: arguments that may
    * change, by their names in `args`. Absent: nothing. Every argument that may change has a text and a JSON form.
    */
   readonly dynamic?: true | readonly string[];
@@ -184,8 +189,8 @@ export interface DirectiveSpec {
   /** Each of these gets a lasting number (`Directive.key`), unique in its block and never used again: members of an upstream. */
   readonly keyed?: true;
   /**
-   * Its first argument names a file that holds the directives of this name in the block it stands in (`state` of an upstream: `server`). They
-   * are read at start and written back when they change; beside it none of them may stand in the configuration.
+   * Its first argument names a file that holds the directives of this name in the block it is in (`state` of an upstream: `server`). They
+   * are read at start and written back when they change; beside it none of them may be in the configuration.
    */
   readonly holds?: string;
 }

@@ -1,5 +1,5 @@
 /** How sessions are carried to the members of an upstream. */
-import type { UpstreamTls } from './tls/upstream-tls.js';
+import type { UpstreamTls } from './upstream-tls.js';
 import type { StreamHandler, StreamTemplate } from './stream.js';
 
 /** How one server talks to its upstream; made once when it is compiled. Times in milliseconds. */
@@ -16,7 +16,7 @@ export interface RelayPlan {
   /** Bytes a second that are read from the client, and from the member; empty or 0: no limit. */
   readonly uploadRate: StreamTemplate;
   readonly downloadRate: StreamTemplate;
-  /** The member is told of the client by the PROXY protocol. */
+  /** The member gets the client's address by the PROXY protocol. */
   readonly proxyProtocol: boolean;
   readonly keepAlive: boolean;
   /** The address that connections come from; undefined: the system chooses. */

@@ -1,4 +1,4 @@
-/** What a feature of the stream engine sees: sessions, handlers, phases, scopes, variables. */
+/** Contract of the stream engine: sessions, handlers, phases, scopes, variables. */
 import type { Address } from './address.js';
 import type { ClientConnection } from './http.js';
 import type { BlockScope } from './scope.js';
@@ -30,14 +30,14 @@ export const STREAM_PHASES = ['post_accept', 'preaccess', 'access', 'preread'] a
 export type StreamPhase = (typeof STREAM_PHASES)[number];
 
 /**
- * Synchronous; a promise only when it really waits: the session is parked until then. What a handler throws ends its session with 500 and is
- * logged with the name of the module.
+ * Synchronous; a promise only when it really waits: the session is parked until then. An exception ends its session with 500 and is logged
+ * with the name of the module.
  */
 export type StreamHandler = (session: StreamSession) => StreamResult | Promise<StreamResult>;
 
-/** What a module runs in one server. Everything is optional; an absent part costs nothing. */
+/** Handlers of a module in one server. Everything is optional; an absent part costs nothing. */
 export interface StreamHandlers extends Partial<Record<StreamPhase, StreamHandler>> {
-  /** Does what the server is for. Two modules that claim one server are a configuration error, and so is a server that nobody claims. */
+  /** Serves the session. A server with two such modules, or with none, is a configuration error. */
   content?: StreamHandler;
   /** After the session has ended. A promise is not waited for; its rejection is logged. */
   log?: (session: StreamSession) => void;
@@ -50,7 +50,7 @@ export type StreamVariable = Getter<StreamSession>;
 export type StreamVariablePrefix = GetterFamily<StreamSession>;
 
 /** The client of a session. The address is that of the connection until a module sets another one. */
-export type SessionClient = Omit<ClientConnection, 'requests'>;
+export type SessionClient = Omit<ClientConnection, 'acceptedAt' | 'requests' | 'isPipelined'>;
 
 /** One connection of a client, or over UDP the datagrams that belong together. Valid until its log phase is over. */
 export interface StreamSession {
@@ -65,9 +65,9 @@ export interface StreamSession {
   readonly bytesSent: number;
   /** The server it is in. `scope.directive` identifies it. */
   readonly scope: StreamScope;
-  /** What has been received and is not passed on yet: for `preread` and what follows. At most `preread_buffer_size`; over UDP the first datagram. */
+  /** Data that was received and is not passed on yet: for `preread` and what follows. At most `preread_buffer_size`; over UDP the first datagram. */
   readonly preread: Buffer;
-  /** What the last regular expression that matched has captured: `$1`, `$name`. A module that matches one sets it. */
+  /** Captures of the last regular expression that matched: `$1`, `$name`. A module that matches one sets it. */
   captures: RegExpExecArray | undefined;
   /** Value of a variable by its name without the dollar. */
   variable(name: string): string | undefined;
@@ -84,8 +84,8 @@ export interface StreamSession {
   /** Ends the session: for a handler that has returned {@link DONE}, and for what happens later. Without effect after its end. */
   end(status: StreamResult): void;
   /**
-   * Continues in the server of that name among those that listen on the address of the session, else in the default server: for `ssl_preread`.
-   * The handlers that follow are those of that server.
+   * Continues in the server of that name among the servers of the session's address, else in the default server: for `ssl_preread`. The
+   * next handlers are those of that server.
    * @param name as the client gave it
    */
   chooseServer(name: string): void;
@@ -98,7 +98,7 @@ export interface StreamSession {
   set(key: object, value: unknown): void;
 }
 
-/** Where a module is asked to compile: one server of `stream`, with the typed configuration in force there. */
+/** Where a module is asked to compile: one server of `stream`, with its typed configuration. */
 export interface StreamScope<D extends Directives = Directives> extends BlockScope<D, 'stream' | 'server', StreamSession> {
   readonly parent: StreamScope | undefined;
 }

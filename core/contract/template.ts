@@ -1,3 +1,5 @@
+import { NamedFailure } from './thrown.js';
+
 /** Values made of what a traffic engine serves: `R` is its kind of request, for HTTP that of `http.ts`. */
 
 /** Text with variables, compiled once. */
@@ -14,3 +16,10 @@ export interface Template<R> {
 export type Getter<R> = (request: R) => string | undefined;
 /** The getter of a family of variables such as `$http_*`: called once with the rest of the name, as it is written, when a template is compiled. */
 export type GetterFamily<R> = (rest: string) => Getter<R>;
+
+/** A variable of a module has failed: the fault is that module's, not that of the one that asked for the value. */
+export class VariableFailure extends NamedFailure {
+  constructor(name: string, module: string, thrown: unknown) {
+    super(`variable "${name}" of module "${module}"`, thrown);
+  }
+}

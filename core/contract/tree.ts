@@ -53,11 +53,11 @@ export interface NewDirective {
   readonly words: readonly string[];
   /** JSON pointer of the field that it is made of: errors name it. */
   readonly pointer?: string;
-  /** What its block holds; absent: it has none. */
+  /** Content of its block; absent: it has none. */
   readonly block?: readonly BlockPart[];
 }
 
-/** What stands in the block of a new directive: another one, or text that a caller of the API sent. */
+/** Content of the block of a new directive: another one, or text that a caller of the API sent. */
 export type BlockPart = NewDirective | SentText;
 
 /** Directives as a caller of the API sent them. They are parsed alone, so that they cannot end the block and cannot include files. */

@@ -1,5 +1,7 @@
-/** Tunnels of a forward proxy: what `Tunnels.open` is told, and what it tells. */
-import type { ConnectionEnd } from './http.js';
+/** Tunnels of CONNECT requests, to servers that clients name and to members of upstreams. */
+import type { ExchangePlan } from './exchanges.js';
+import type { ExplainNotes } from './explain.js';
+import type { ConnectionEnd, Handler, HttpRequest, Result } from './http.js';
 
 /** How a tunnel is opened. Times in milliseconds. */
 export interface TunnelPlan {
@@ -22,10 +24,32 @@ export interface TunnelHead {
   readonly fields: readonly (readonly [name: string, value: string])[];
 }
 
-/** What is known of a tunnel, also after its end. Times in milliseconds since it was begun, -1: it did not come to that. */
+/** Facts about a tunnel, also after its end. Times in milliseconds since its beginning, -1: it did not get that far. */
 export interface TunnelFacts {
   /** The address it is connected to, or was tried last. */
   readonly address: ConnectionEnd | undefined;
   readonly connectTime: number;
   readonly firstByteTime: number;
+}
+
+/** How the tunnels of one server or location lead to members of an upstream. Times in milliseconds. */
+export interface MemberTunnelPlan extends Pick<
+  ExchangePlan,
+  'target' | 'bind' | 'connectTimeout' | 'sendTimeout' | 'next' | 'scope' | 'fail'
+> {
+  /** The tunnel ends when no byte moves for so long. */
+  readonly idleTimeout: number;
+}
+
+/** Joins clients with servers (CONNECT). */
+export abstract class Tunnels {
+  /** Takes the request over, which gets an error response if no address can be connected to. For handlers `connect`, which return DONE. */
+  abstract open(request: HttpRequest, plan: TunnelPlan): TunnelFacts;
+  /**
+   * Makes the handler `connect` for tunnels to the members of an upstream, or to an address, as `Exchanges.compile` makes that of a
+   * location: members are chosen by the balancing of the upstream, and the tunnel counts as a request of its member until it ends.
+   */
+  abstract compile(plan: MemberTunnelPlan): Handler;
+  /** See `Exchanges.explain`. @param handler as {@link compile} has made it */
+  abstract explain(handler: Handler, request: HttpRequest, notes: ExplainNotes): Result;
 }

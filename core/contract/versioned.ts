@@ -1,4 +1,4 @@
-/** What actions of the data plane return to the routes of the control plane that call them, and the responses made of it. */
+/** Results that actions of the data plane return to the routes of the control plane, and the responses made of them. */
 import { dryRunReply, type Call, type Reply } from './control.js';
 import { Type } from './schema.js';
 

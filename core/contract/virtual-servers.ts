@@ -1,4 +1,4 @@
-/** The virtual servers in force, for modules that look at the configuration as requests meet it. */
+/** The virtual current servers, for modules that look at the configuration as requests meet it. */
 import type { Directive } from './tree.js';
 
 export interface VirtualServerView {
@@ -13,7 +13,7 @@ export abstract class VirtualServers {
   /** In the order of their addresses. */
   abstract all(): Iterable<VirtualServerView>;
   /**
-   * Those that listen on an address, the default server first.
+   * The servers that listen on an address, the default server first.
    * @param address as `listen` takes it: `80`, `*:80`, `[::]:80`
    * @throws ArgError
    */

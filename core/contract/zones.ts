@@ -20,8 +20,14 @@ export interface RecordOptions<F extends string, S extends string = never> {
   readonly strings?: Readonly<Record<S, number>>;
   /** Milliseconds after the last change until a record expires; 0 (default): never. */
   readonly ttl?: number;
-  /** Whether a full zone drops the records used longest ago for new ones. Default: true. */
+  /** True if a full zone drops the records used longest ago for new ones. Default: true. */
   readonly evict?: boolean;
+  /**
+   * Called for each record that was dropped for a new one, in the thread that stored the new one, when that is stored: to release resources
+   * of the record outside of the zone. Not for records that expire or are deleted, nor for any that a thread was dropping when it died. The
+   * storing call throws its exceptions.
+   */
+  readonly evicted?: (key: string, fields: Fields<F, S>) => void;
 }
 
 /**
@@ -31,13 +37,17 @@ export interface RecordOptions<F extends string, S extends string = never> {
 export interface Records<F extends string, S extends string = never> {
   /** A copy; undefined: there is none, or it has expired. Does not count as a use. */
   get(key: string): Fields<F, S> | undefined;
-  /** Changes a record, or makes it. @throws RangeError for a string that is too long, or has characters that are no bytes */
+  /**
+   * Changes a record, or makes it.
+   * @param change may be called again when another worker was faster: it must not change records
+   * @throws RangeError for a string that is too long, or has characters other than bytes; TypeError for what is not a number
+   */
   update<C>(key: string, change: Change<F, C, S>, context: C): Updated;
   /** Adds to one number, and returns its new value; undefined: the zone is full. */
   add(key: string, field: F, amount: number): number | undefined;
   /** False if there was none. */
   delete(key: string): boolean;
-  /** Records in the zone, expired ones that nobody needed room for included. */
+  /** Records in the zone, including expired ones whose room was not needed yet. */
   readonly size: number;
   /** Records dropped for new ones so far. */
   readonly evicted: number;
@@ -48,22 +58,36 @@ export interface Records<F extends string, S extends string = never> {
 /** `rejected`: as many are held as the limit allows. `full`: the zone has no room for another key. */
 export type Held = 'held' | 'rejected' | 'full';
 
-/** How much is held under a key at this moment, by all workers. What a worker holds when it dies is released. */
+/** How much is held under a key at this moment, by all workers. The holds of a worker that dies are released. */
 export interface Holds {
   /** Holds one more, unless `limit` are held. */
   acquire(key: string, limit: number): Held;
   /** Releases what {@link acquire} has held. In the worker that held it. */
   release(key: string): void;
+  /**
+   * Waits until fewer than `limit` are held under a key, in all workers: then {@link acquire} may succeed, unless another one is faster. A worker that
+   * dies releases what it held. One that does the work for all holds the key meanwhile, with a limit of 1.
+   * @param ms longest wait in milliseconds
+   * @param signal ends the wait, as the time does
+   * @returns false if the time is over
+   */
+  whenBelow(key: string, limit: number, ms: number, signal?: AbortSignal): Promise<boolean>;
   count(key: string): number;
   /** Keys that something is held under. */
   readonly size: number;
 }
 
 /**
- * The shared memory zones that directives declare with a `zone` argument. A zone is there before anything is compiled, is the same memory in
+ * The shared memory zones that directives declare with a `zone` argument. A zone exists before anything is compiled, is the same memory in
  * every worker, and outlives reloads: as long as its directive has the same name, size and positional arguments (the key).
  */
 export abstract class Zones {
+  /**
+   * Memory of the module itself, which no directive declares: a zone for {@link records} and {@link holds}. The same name and size are the same memory in
+   * every thread, apart from that of other modules; it keeps its content over reloads and ends with the module. For constructors.
+   * @param size bytes, 8192 at least @throws RangeError
+   */
+  abstract own(name: string, size: number): ZoneSize;
   /**
    * Keyed records in a zone. The same fields find the same records. For `compile`.
    * @throws RangeError if the zone is too small for its table

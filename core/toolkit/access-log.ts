@@ -1,11 +1,16 @@
 /** Access logs of a traffic engine: `R` is what it serves. Its module declares the directives, what they do is here. */
-import { argType } from './arg-type.js';
-import { choice, number, optional, param, rest, size, template, text, time, word } from './args.js';
-import type { BlockScope } from './scope.js';
-import { Log, LogFiles, ServerInfo, type NamedLogFiles } from './services.js';
-import { ArgError, type ArgContext, type ArgType, type Directives } from './spec.js';
-import type { Getter, Template } from './template.js';
-import type { Directive } from './tree.js';
+import { argType } from '../contract/arg-type.js';
+import { leavesFolder, pathTemplate } from '../contract/path-template.js';
+import { choice, number, optional, param, rest, size, template, text, time, word } from '../contract/args.js';
+import type { BlockScope } from '../contract/scope.js';
+import type { LogCompression } from '../contract/log-file-options.js';
+import { namesSyslog, openLog } from './open-log.js';
+import { Log } from '../contract/log.js';
+import { LogFiles, type NamedLogFiles } from '../contract/log-files.js';
+import { ServerInfo } from '../contract/server-info.js';
+import { ArgError, type ArgContext, type ArgType, type Directives } from '../contract/spec.js';
+import type { Getter, Template } from '../contract/template.js';
+import type { Directive } from '../contract/tree.js';
 
 export type LogParts<R> = readonly (string | Getter<R>)[];
 
@@ -14,7 +19,7 @@ function logText<R>(): ArgType<LogParts<R>> {
   return argType({ kind: 'template', form: 'string', parse: (value, context) => (context as unknown as ArgContext<R>).parts(value) });
 }
 
-/** What lines are collected by: more than zero. */
+/** Size of the buffer for lines: more than zero. */
 function collected(what: string, type: ArgType<number>): ArgType<number> {
   return {
     ...type,
@@ -30,6 +35,26 @@ function collected(what: string, type: ArgType<number>): ArgType<number> {
   };
 }
 
+/** `gzip` or `gzip=level`. */
+function gzipLevel(): ArgType<number | undefined> {
+  const level = number({ min: 1, max: 9 });
+  return param(
+    'gzip',
+    argType<number>({
+      kind: 'number',
+      form: 'level',
+      parse(value, context) {
+        try {
+          return level.parse(value, context);
+        } catch (error) {
+          if (!(error instanceof ArgError)) throw error;
+          throw new ArgError(`invalid compression level "${value}"`, 'from 1 (fastest) to 9');
+        }
+      },
+    }),
+  );
+}
+
 /** The arguments of `log_format`. */
 export function logFormatArgs<R>() {
   return {
@@ -39,13 +64,21 @@ export function logFormatArgs<R>() {
   } as const;
 }
 
+/** A path, or a syslog server. */
+function logName<R>(): ArgType<Template<R>, string> {
+  const [file, text] = [pathTemplate<R>('path | off'), template<R>()];
+  return { ...file, parse: (value, context) => (namesSyslog(value, context) ? text : file).parse(value, context) };
+}
+
 /** The arguments of `access_log`. */
 export function accessLogArgs<R>() {
   return {
-    path: template<R>('path | off'),
+    path: logName<R>(),
     format: optional(text('format')),
     buffer: param('buffer', collected('buffer size', size())),
     flush: param('flush', collected('flush time', time())),
+    gzip: word('gzip'),
+    gzipLevel: gzipLevel(),
     condition: param('if', template<R>('condition')),
   } as const;
 }
@@ -59,7 +92,7 @@ export const logFileCacheArgs = {
   valid: param('valid', time(), 60_000),
 } as const;
 
-/** What the directives of an engine's module say in one scope. */
+/** Values of the directives of an engine's module in one scope. */
 interface LogConf<R> {
   readonly log_format: readonly {
     readonly name: string;
@@ -81,11 +114,17 @@ interface LogConf<R> {
 interface AccessLogLine<R> {
   readonly path: Template<R>;
   readonly format: string | undefined;
+  readonly buffer: number | undefined;
+  readonly flush: number | undefined;
+  readonly gzip: boolean;
+  readonly gzipLevel: number | undefined;
   readonly condition: Template<R> | undefined;
 }
 
 /** The scope of a server or location. */
-export type LogScope<R> = Pick<BlockScope<Directives, string, R>, 'lines' | 'each' | 'fail' | 'register'> & { readonly conf: LogConf<R> };
+export type LogScope<R> = Pick<BlockScope<Directives, string, R>, 'args' | 'lines' | 'each' | 'fail' | 'register'> & {
+  readonly conf: LogConf<R>;
+};
 
 type Escape = (value: string) => string;
 
@@ -100,7 +139,7 @@ function characters(value: string): string {
   return Buffer.from(value, 'latin1').toString();
 }
 
-/** What stands between the quotes of a JSON string, with hexadecimal digits in upper case as nginx writes them. */
+/** Content of a JSON string between its quotes, with hexadecimal digits in upper case as nginx writes them. */
 function jsonText(value: string): string {
   return JSON.stringify(value)
     .slice(1, -1)
@@ -113,11 +152,15 @@ function hex(character: string): string {
   return `\\x${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
 }
 
+/** Defaults of nginx for `gzip` without a level, and without `buffer`. */
+const GZIP_LEVEL = 1;
+const GZIP_BUFFER = 65_536;
+
 interface Line<R> {
   readonly append: (subject: R, text: string) => void;
   readonly parts: LogParts<R>;
   readonly escape: Escape;
-  /** What a variable without a value shows. */
+  /** Text of a variable without a value. */
   readonly missing: string;
   readonly condition: Template<R> | undefined;
 }
@@ -129,13 +172,13 @@ interface SharedFiles {
   users: number;
 }
 
-/** What an engine has of its own. */
+/** Parts that differ between engines. */
 export interface LogEngine<R> {
   /** Formats that need not be defined, by name; the first one is that of a line without a format. */
   readonly formats: ReadonlyMap<string, LogParts<R>>;
   /** For the log: `while logging request`. */
   readonly during: string;
-  /** Tells the error log of a line that could not be written. */
+  /** Reports a line that could not be written in the error log. */
   report(log: Log, text: string, subject: R): void;
 }
 
@@ -159,7 +202,7 @@ export class AccessLogs<R> {
     this.#namedFiles(scope);
   }
 
-  /** What writes the lines of a scope; undefined: it has none. */
+  /** Writer of the lines of a scope; undefined: it has none. */
   compile(scope: LogScope<R>): ((subject: R) => void) | undefined {
     const written = scope.lines('access_log');
     const lines = scope.each(scope.conf.access_log.entries(), ([at, line]) => this.#line(scope, line, written[at]));
@@ -171,7 +214,8 @@ export class AccessLogs<R> {
   }
 
   /** @param written undefined: nothing is, the default holds. @returns undefined for `off` */
-  #line(scope: LogScope<R>, { path, format, condition }: AccessLogLine<R>, written: Directive | undefined): Line<R> | undefined {
+  #line(scope: LogScope<R>, line: AccessLogLine<R>, written: Directive | undefined): Line<R> | undefined {
+    const { path, format, condition } = line;
     if (written !== undefined) assertWords(scope, written);
     if (path.constant === 'off') return undefined;
     const [usual] = this.engine.formats.keys();
@@ -188,7 +232,7 @@ export class AccessLogs<R> {
       scope.fail(`unknown log format "${name}"`, written, 'define it with log_format in the block of the engine');
     const escape = found?.escape ?? 'default';
     return {
-      append: this.#appender(scope, path, written),
+      append: this.#appender(scope, line, written),
       parts: found === undefined ? (predefined ?? []) : found.strings.flat(),
       escape: ESCAPES[escape],
       missing: escape === 'default' ? '-' : '',
@@ -196,20 +240,19 @@ export class AccessLogs<R> {
     };
   }
 
-  #appender(scope: LogScope<R>, path: Template<R>, written: Directive | undefined): Line<R>['append'] {
-    if (path.constant !== undefined) {
-      try {
-        const file = this.files.open(this.info.path(path.constant));
-        scope.register({ abort: () => file.close(true), release: () => file.close() });
-        return (_, line) => file.write(line);
-      } catch (error) {
-        return scope.fail((error as Error).message, written);
-      }
+  #appender(scope: LogScope<R>, line: AccessLogLine<R>, written: Directive | undefined): Line<R>['append'] {
+    const { path } = line;
+    const name = isSyslog(path) ? path.source : path.constant;
+    if (name !== undefined) {
+      const log = openLog(scope, this.files, { name, place: written, gzip: compressionOf(line) });
+      return (_, line) => log.write(line);
     }
     const files = this.#namedFiles(scope);
     return (subject, line) => {
       try {
-        files.write(this.info.path(path.of(subject)), line);
+        const file = this.info.path(path.of(subject));
+        if (leavesFolder(path, file, (text) => this.info.path(text))) throw new Error(`the log "${file}" is outside of its folder`);
+        files.write(file, line);
       } catch (error) {
         this.engine.report(this.log, `${(error as Error).message} ${this.engine.during}`, subject);
       }
@@ -245,17 +288,26 @@ export class AccessLogs<R> {
   }
 }
 
-/** What only shows when the words of a line are seen together. */
+/** Errors that only show when the words of a line are seen together. */
 function assertWords(scope: Pick<LogScope<never>, 'fail'>, line: Directive): void {
   const [path = '', ...others] = line.args.map((word) => word.text);
-  if (path.startsWith('syslog:')) scope.fail(`unsupported log "${path}"`, line, 'write to a file');
   if (path === 'off' && others[0] !== undefined) scope.fail(`invalid parameter "${others[0]}"`, line, '"off" has no other parameters');
-  if (/^(?:buffer|flush|if)=/.test(others[0] ?? ''))
+  if (/^(?:(?:buffer|flush|if|gzip)=|gzip$)/.test(others[0] ?? ''))
     scope.fail(`unknown log format "${others[0]}"`, line, `the format comes first: access_log ${path} format ${others[0]}`);
-  if (path.includes('$') && others.some((option) => option.startsWith('buffer=')))
-    scope.fail('buffered logs cannot have variables in name', line);
+  const isBuffered = others.some((option) => /^(?:buffer=|gzip(?:=|$))/.test(option));
+  if (isBuffered && path.startsWith('syslog:')) scope.fail('logs to syslog cannot be buffered', line);
+  if (isBuffered && path.includes('$')) scope.fail('buffered logs cannot have variables in name', line);
   const isFlushed = others.some((word) => word.startsWith('flush='));
-  if (isFlushed && !others.some((word) => word.startsWith('buffer='))) scope.fail(`no buffer is defined for access_log "${path}"`, line);
+  if (isFlushed && !isBuffered) scope.fail(`no buffer is defined for access_log "${path}"`, line);
+}
+
+/** Variables have no place in what names a server. */
+const isSyslog = ({ source }: Template<never>): boolean => source?.startsWith('syslog:') === true;
+
+/** Undefined: lines are written as they are, at the latest when the turn of the event loop ends, whatever `buffer` says. */
+function compressionOf({ gzip, gzipLevel, buffer, flush }: AccessLogLine<never>): LogCompression | undefined {
+  if (!gzip && gzipLevel === undefined) return undefined;
+  return { level: gzipLevel ?? GZIP_LEVEL, buffer: buffer ?? GZIP_BUFFER, flushMs: flush };
 }
 
 function writeLine<R>(line: Line<R>, subject: R): void {

@@ -1,8 +1,8 @@
 /** Access by the address of the client, as `allow` and `deny` lines say. */
-import type { Clients } from './network.js';
-import type { Directive } from './tree.js';
+import type { Clients } from '../contract/network.js';
+import type { Directive } from '../contract/tree.js';
 
-/** What rules say of a client; undefined: none of them is about it. */
+/** Verdict of the rules on a client; undefined: no rule matches. */
 export type Decision = (address: string) => boolean | undefined;
 
 /** One `allow` or `deny` line. */
@@ -47,7 +47,7 @@ interface RuleScope {
   own(name: string): boolean;
 }
 
-/** The rules in force in a block: those of the innermost level that has any of either kind. Undefined: there are none. */
+/** The current rules in a block: those of the innermost level that has any of either kind. Undefined: there are none. */
 export function rulesInForce(scope: RuleScope): readonly AccessRule[] | undefined {
   let level: RuleScope | undefined = scope;
   while (level !== undefined && !level.own('allow') && !level.own('deny')) level = level.parent as RuleScope | undefined;

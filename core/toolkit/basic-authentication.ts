@@ -1,5 +1,5 @@
-import type { Handler, HttpRequest, Scope } from './http.js';
-import type { Template } from './template.js';
+import type { Handler, HttpRequest, Scope } from '../contract/http.js';
+import type { Template } from '../contract/template.js';
 
 /** HTTP Basic authentication for modules with directives of their own for it. */
 export abstract class BasicAuthentication {

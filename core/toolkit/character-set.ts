@@ -39,7 +39,7 @@ const ESCAPED: Readonly<Record<string, CharacterSet>> = {
   w: WORD,
 };
 
-function complement(set: CharacterSet): CharacterSet {
+export function complement(set: CharacterSet): CharacterSet {
   const others: (readonly [number, number])[] = [];
   let next = 0;
   for (const [first, last] of set) {
@@ -57,7 +57,7 @@ export function posixSet(name: string, caseless: boolean): CharacterSet | undefi
   return set !== undefined && plain !== name ? complement(set) : set;
 }
 
-/** The set that a letter behind a backslash names; undefined if it names none. */
+/** The set that a letter after a backslash names; undefined if it names none. */
 export function escapedSet(letter: string): CharacterSet | undefined {
   const lower = letter.toLowerCase();
   const set = ESCAPED[lower];
@@ -70,7 +70,7 @@ export function writeByte(code: number): string {
   return /\w/.test(character) ? character : `\\x${code.toString(16).padStart(2, '0')}`;
 }
 
-/** What stands for the set between brackets. */
+/** Text of the set between brackets. */
 export function writeSet(set: CharacterSet): string {
   return set.map(([first, last]) => (first === last ? writeByte(first) : `${writeByte(first)}-${writeByte(last)}`)).join('');
 }

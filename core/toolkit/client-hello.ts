@@ -8,19 +8,21 @@ const CLIENT_HELLO = 1;
 /** First byte of the versions from SSL 3 to TLS 1.3. */
 const MAJOR = 3;
 const RANDOM = 32;
-/** Nobody sends a longer one. */
+/** No client sends a longer one. */
 const MAX_HELLO = 16_384;
 /** A client may spread its hello over many small records (RFC 8446, 5.1), but records without bytes would have no end. */
 const MAX_RECORDS = 512;
 
 const EXTENSION_SERVER_NAME = 0;
+const EXTENSION_GROUPS = 10;
+const EXTENSION_SIGNATURES = 13;
 const EXTENSION_ALPN = 16;
 const EXTENSION_PRE_SHARED_KEY = 41;
 const EXTENSION_SUPPORTED_VERSIONS = 43;
 const HOST_NAME = 0;
 const TLS_1_3 = 0x0304;
 
-/** What a client says of itself. Texts are strings of bytes (latin1). */
+/** Content of a client's hello. Texts are strings of bytes (latin1). */
 export interface ClientHello {
   /** The latest version that it supports: `0x0303` is TLS 1.2, `0x0304` TLS 1.3. */
   readonly version: number;
@@ -30,7 +32,13 @@ export interface ClientHello {
   readonly protocols: readonly string[];
   /** The session of TLS 1.3 that it offers first (RFC 8446, 4.2.11); empty: none. */
   readonly session: string;
+  /** Numbers of two bytes each, in its order: cipher suites (RFC 8446, 4.1.2), groups (4.2.7) and algorithms of signatures (4.2.3). */
+  readonly ciphers: string;
+  readonly groups: string;
+  readonly signatures: string;
 }
+
+const NOTHING_SAID = { serverName: '', protocols: [], session: '', ciphers: '', groups: '', signatures: '' } as const;
 
 /**
  * Reads the ClientHello at the start of `bytes`, which may be a part of it. Never throws.
@@ -39,7 +47,7 @@ export interface ClientHello {
  */
 export function readClientHello(bytes: Buffer, longest = MAX_HELLO): ClientHello | undefined | null {
   if (bytes.length < RECORD_HEAD) return bytes.length > 0 && !mayBegin(bytes[0] as number) ? null : undefined;
-  if (isVersion2(bytes)) return { version: bytes.readUInt16BE(3), serverName: '', protocols: [], session: '' };
+  if (isVersion2(bytes)) return { ...NOTHING_SAID, version: bytes.readUInt16BE(3) };
   const message = handshakeMessage(bytes, longest);
   return message ? helloIn(message) : message;
 }
@@ -57,7 +65,7 @@ function isVersion2(bytes: Buffer): boolean {
 function handshakeMessage(bytes: Buffer, longest: number): Buffer | undefined | null {
   const parts: Buffer[] = [];
   let length = 0;
-  /** Bytes of the message, when its head is there. */
+  /** Bytes of the message, once its head has arrived. */
   let whole: number | undefined;
   for (let at = 0; parts.length < MAX_RECORDS;) {
     if (at + RECORD_HEAD > bytes.length) return undefined;
@@ -92,22 +100,24 @@ function helloIn(message: Buffer): ClientHello | null {
   const version = reader.number(2);
   reader.skip(RANDOM);
   reader.vector(1); // session id
-  reader.vector(2); // cipher suites
+  const ciphers = reader.text(2);
   reader.vector(1); // compression methods
   const said: Said = {};
   // Versions before TLS 1.3 may go without extensions.
   if (!reader.isAtEnd) readExtensions(reader.vector(2), said);
   if (reader.isBroken) return null;
-  const { supported = version, serverName = '', protocols = [], session = '' } = said;
-  return { version: supported, serverName, protocols, session };
+  const { supported = version, serverName = '', protocols = [], session = '', groups = '', signatures = '' } = said;
+  return { version: supported, serverName, protocols, session, ciphers, groups, signatures };
 }
 
-/** What extensions say. The first of a kind counts. */
+/** Content of extensions. The first of a kind counts. */
 interface Said {
   supported?: number | undefined;
   serverName?: string;
   protocols?: readonly string[];
   session?: string;
+  groups?: string;
+  signatures?: string;
 }
 
 function readExtensions(list: VectorReader, said: Said): void {
@@ -117,6 +127,8 @@ function readExtensions(list: VectorReader, said: Said): void {
     if (type === EXTENSION_SERVER_NAME) said.serverName ??= hostName(extension);
     else if (type === EXTENSION_ALPN) said.protocols ??= protocolNames(extension);
     else if (type === EXTENSION_SUPPORTED_VERSIONS) said.supported ??= latestVersion(extension);
+    else if (type === EXTENSION_GROUPS) said.groups ??= extension.text(2);
+    else if (type === EXTENSION_SIGNATURES) said.signatures ??= extension.text(2);
     else if (type === EXTENSION_PRE_SHARED_KEY) said.session ??= extension.vector(2).text(2);
   }
 }
@@ -140,7 +152,7 @@ function protocolNames(extension: VectorReader): readonly string[] {
   return names;
 }
 
-/** The latest of those that exist; others are drafts, or there to see who trips over them (RFC 8701). Undefined: there is none. */
+/** The latest known version; others are drafts, or reserved to test implementations (RFC 8701). Undefined: there is none. */
 function latestVersion(extension: VectorReader): number | undefined {
   const list = extension.vector(1);
   let latest: number | undefined;

@@ -1,6 +1,6 @@
 /** Conditional requests (RFC 9110, 13), with the comparisons of nginx in the order of the RFC (13.2.2). */
-import type { HttpRequest } from '../../core/module/http.js';
-import { parseHttpDate } from '../../core/module/http-date.js';
+import { parseHttpDate } from '../contract/http-date.js';
+import type { HttpRequest, Result } from '../contract/http.js';
 
 export type ModifiedSince = 'off' | 'exact' | 'before';
 
@@ -22,15 +22,42 @@ export function conditionalStatus(request: HttpRequest, etag: string | undefined
   return modifiedSince === undefined || isModified(parseHttpDate(modifiedSince), modified, since) ? 200 : 304;
 }
 
+/**
+ * The result of a conditional request for a response that a module makes: 304 or 412 if the conditions of the client are about its `ETag` and
+ * `Last-Modified`, which are set already; undefined: the response is to be sent. To be called before its body is made. Dates are compared as
+ * `if_modified_since exact` does.
+ *
+ * ```ts
+ * request.response.set('ETag', `"${version}"`);
+ * return conditionalResult(request) ?? request.send(200, this.#render());
+ * ```
+ */
+export function conditionalResult(request: HttpRequest): Result | undefined {
+  const { response, method } = request;
+  // A subrequest has the fields of the client, whose conditions are about another response.
+  if (request.parent !== undefined) return undefined;
+  const modified = response.get('Last-Modified');
+  const seconds = modified === undefined ? undefined : parseHttpDate(modified);
+  const status = conditionalStatus(request, response.get('ETag'), seconds ?? NaN, seconds === undefined ? 'off' : 'exact');
+  if (status === 200) return undefined;
+  // Only what is read can be known already (RFC 9110, 13.1.2).
+  if (status === 304) return method === 'GET' || method === 'HEAD' ? request.send(304, '') : 412;
+  return 412;
+}
+
 function isModified(known: number, modified: number, since: ModifiedSince): boolean {
   if (since === 'off') return true;
   return since === 'exact' ? known !== modified : !(known >= modified);
 }
 
-/** Whether a list of entity tags has this one. @param weak `W/` makes no difference */
+/** True if a list of entity tags has this one. @param weak `W/` makes no difference */
 function matches(list: string, etag: string | undefined, weak: boolean): boolean {
   if (list.trim() === '*') return true;
   if (etag === undefined) return false;
-  for (const [tag] of list.matchAll(/(?:W\/)?"[^"]*"/g)) if ((weak ? tag.replace(/^W\//, '') : tag) === etag) return true;
+  if (!weak && etag.startsWith('W/')) return false;
+  const own = weak ? strong(etag) : etag;
+  for (const [tag] of list.matchAll(/(?:W\/)?"[^"]*"/g)) if ((weak ? strong(tag) : tag) === own) return true;
   return false;
 }
+
+const strong = (tag: string): string => tag.replace(/^W\//, '');

@@ -1,11 +1,11 @@
 /** Limits of connections (`limit_conn`), for the modules of every traffic engine that has them. */
-import { argType } from './arg-type.js';
-import { requiredParam, template, text, zone, type ZoneSize } from './args.js';
+import { argType } from '../contract/arg-type.js';
+import { requiredParam, template, text, zone, type ZoneSize } from '../contract/args.js';
 import { dryRun, limitKey, limitsOf, rejectionLevel, type LimitedRequest, type LimitScope } from './limits.js';
-import type { Log, LogLevel } from './services.js';
-import { ArgError, directive, type ArgType } from './spec.js';
-import type { Template } from './template.js';
-import type { Holds, Zones } from './zones.js';
+import type { Log, LogLevel } from '../contract/log.js';
+import { ArgError, directive, type ArgType } from '../contract/spec.js';
+import type { Template } from '../contract/template.js';
+import type { Holds, Zones } from '../contract/zones.js';
 
 const MOST = 65_535;
 const LONGEST_KEY = 255;
@@ -51,7 +51,7 @@ export function limitConnDirectives<R, const E extends string, const C extends s
   };
 }
 
-/** One `limit_conn` in force. */
+/** One `limit_conn` that applies. */
 export interface ConnectionLimit<R> {
   readonly name: string;
   readonly key: Template<R>;
@@ -67,7 +67,7 @@ interface LimitConnConf<R> {
   readonly limit_conn_dry_run: boolean;
 }
 
-/** What a request holds, until it is over. */
+/** Holds of a request, until it is over. */
 interface Held {
   readonly holds: Holds;
   readonly key: string;
@@ -82,7 +82,7 @@ export function limitConnStatus(request: Pick<LimitedRequest, 'get'>): string | 
   return request.get(STATUS) as string | undefined;
 }
 
-/** The limits in force in one block. */
+/** The current limits in one block. */
 export class ConnectionLimits<R extends LimitedRequest> {
   private constructor(
     readonly limits: readonly ConnectionLimit<R>[],

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { ArgError } from './spec.js';
-import { systemErrorText } from './system-error.js';
+import { ArgError } from '../contract/spec.js';
+import { systemErrorText } from '../contract/system-error.js';
 
 /**
  * For what is going to be made at `path`: the folder around it has to exist.

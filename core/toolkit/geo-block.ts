@@ -1,10 +1,10 @@
 import { Networks, type Advice } from './geo-networks.js';
 import { Ranges } from './geo-ranges.js';
 import { GeoTable } from './geo-table.js';
-import type { DefinitionContext } from './manifest.js';
-import { parseClients, type Clients } from './network.js';
-import { ArgError } from './spec.js';
-import type { Directive } from './tree.js';
+import type { DefinitionContext } from '../contract/manifest.js';
+import { parseClients, type Clients } from '../contract/network.js';
+import { ArgError } from '../contract/spec.js';
+import type { Directive } from '../contract/tree.js';
 
 /** A `geo` block as it is looked up. */
 export interface GeoBlock {
@@ -16,8 +16,8 @@ export interface GeoBlock {
 }
 
 /**
- * Parses the entries of a `geo` block. What is wrong with one rejects the configuration there.
- * @param hasProxies entries may name trusted proxies: where requests have fields that tell of their clients
+ * Parses the entries of a `geo` block. An invalid entry rejects the configuration there.
+ * @param hasProxies entries may name trusted proxies: where requests have fields with the addresses of their clients
  */
 export function readGeoBlock(entries: Iterable<Directive>, context: DefinitionContext<never>, hasProxies: boolean): GeoBlock {
   const reader = new GeoReader(context, hasProxies);
@@ -71,7 +71,7 @@ class GeoReader {
     };
   }
 
-  /** @returns false if the word is none that stands alone */
+  /** @returns false if it is not a word without a value */
   #readSwitch(entry: Directive): boolean {
     if (entry.name === 'ranges') this.#readRanges(entry);
     else if (entry.name === 'proxy_recursive' && this.hasProxies) this.#isRecursive = true;
@@ -112,7 +112,7 @@ class GeoReader {
     if (reason !== undefined) this.context.fail(reason, entry, 'a range is written: 10.0.0.0-10.0.0.255');
   }
 
-  /** What a request has is a string of bytes. */
+  /** Values of requests are strings of bytes. */
   #value(text: string): string {
     const known = this.#values.get(text);
     if (known !== undefined) return known;

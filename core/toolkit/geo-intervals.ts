@@ -79,7 +79,7 @@ class Sections {
     this.#closeBefore(BEYOND, open);
   }
 
-  /** Ends those that end before a key: what is around one goes on behind it. */
+  /** Ends the intervals that end before a key: the one around them continues after them. */
   #closeBefore(key: string, open: Interval[]): void {
     for (;;) {
       const inner = open.at(-1);

@@ -1,10 +1,10 @@
-import { parseNetwork, type Network } from './network.js';
+import { parseNetwork, type Network } from '../contract/network.js';
 import type { Interval } from './geo-intervals.js';
 
 /** Both ends of all addresses, which is what `default` means. */
 const ALL = ['0.0.0.0/0', '::/0'];
 
-/** What an entry does not find as it should be, for the message. */
+/** Reason why an entry is invalid, for the message. */
 export type Advice = (message: string) => void;
 
 /** The networks of a `geo` block. A later entry for the same network replaces the earlier one. */
@@ -20,7 +20,7 @@ export class Networks {
     return this.#ipv6.values();
   }
 
-  /** @returns false if `text` is no network */
+  /** @returns false if `text` is not a network */
   add(text: string, value: string, advise: Advice): boolean {
     const networks = networksOf(text, advise);
     const old = networks.map((network) => this.#put(network, value)).find((replaced) => replaced !== undefined);
@@ -28,7 +28,7 @@ export class Networks {
     return networks.length > 0;
   }
 
-  /** @returns false if `text` is no network */
+  /** @returns false if `text` is not a network */
   delete(text: string, advise: Advice): boolean {
     const networks = networksOf(text, advise);
     const isDeleted = networks.map((network) => this.#of(network).delete(keyOf(network))).includes(true);
@@ -54,7 +54,7 @@ function keyOf({ first, prefix }: Network): string {
   return first + String.fromCharCode(prefix);
 }
 
-/** None: `text` is no network. */
+/** None: `text` is not a network. */
 function networksOf(text: string, advise: Advice): Network[] {
   const networks = (text === 'default' ? ALL : [text]).map(parseNetwork).filter((network) => network !== undefined);
   if (networks[0]?.hasHostBits === true) advise(`low address bits of ${text} are meaningless`);

@@ -1,5 +1,5 @@
 import { isIPv4 } from 'node:net';
-import { binaryAddress } from './binary-address.js';
+import { binaryAddress } from '../contract/binary-address.js';
 import type { Interval } from './geo-intervals.js';
 import type { Advice } from './geo-networks.js';
 
@@ -106,7 +106,7 @@ function lastNotAfter(pieces: readonly Piece[], first: number): number {
   return low - 1;
 }
 
-/** What becomes of a piece in which another one is. */
+/** Parts of a piece that contains another one. */
 function split(around: Piece, piece: Piece): Piece[] {
   const pieces = [piece];
   if (around.first < piece.first) pieces.unshift({ ...around, last: piece.first - 1 });

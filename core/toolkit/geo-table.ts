@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
-import { binaryAddress } from './binary-address.js';
+import { binaryAddress } from '../contract/binary-address.js';
 import { Intervals, type Interval } from './geo-intervals.js';
 
-/** 255.255.255.255: what nginx takes for everything that is no address. */
+/** 255.255.255.255: what nginx takes for everything that is not an address. */
 const NO_ADDRESS = '\xff\xff\xff\xff';
 /** In front of the bytes of an IPv4 address in IPv6 form (RFC 4291, 2.5.5.2). */
 const MAPPED = `${'\0'.repeat(10)}\xff\xff`;

@@ -1,13 +1,13 @@
 /** The directive `geo`, for the modules of every traffic engine that has it: variables that depend on addresses. */
-import { optional, variableName } from './args.js';
+import { optional, variableName } from '../contract/args.js';
 import { readGeoBlock, type GeoBlock } from './geo-block.js';
 import type { GeoTable } from './geo-table.js';
-import type { DefinitionContext } from './manifest.js';
+import type { DefinitionContext } from '../contract/manifest.js';
 import { oncePerRequest } from './once-per-request.js';
 import type { RequestState } from './request-state.js';
-import { directive } from './spec.js';
-import type { Getter } from './template.js';
-import type { Directive } from './tree.js';
+import { directive } from '../contract/spec.js';
+import type { Getter } from '../contract/template.js';
+import type { Directive } from '../contract/tree.js';
 
 /** How addresses are found in the requests of a traffic engine. */
 export interface GeoSource<R> {
@@ -42,7 +42,7 @@ export function geoDirectives<const E extends string>(engine: E, more = '') {
   };
 }
 
-/** The variable of a `geo`; undefined for any other directive. What is wrong with an entry rejects the configuration there. */
+/** The variable of a `geo`; undefined for any other directive. An invalid entry rejects the configuration there. */
 export function geoVariables<R extends RequestState>(
   line: Directive,
   context: DefinitionContext<R>,

@@ -9,7 +9,7 @@ export class HostMasks<T> {
   /** By the name without `.*`. */
   readonly #trailing = new Map<string, T>();
 
-  /** @returns false when the name is there already */
+  /** @returns false if the name exists already */
   add(name: string, value: T): boolean {
     if (name.startsWith('.')) {
       const isNew = addNew(this.#exact, name.slice(1), value);
@@ -37,7 +37,7 @@ export class HostMasks<T> {
   }
 }
 
-/** @returns false when the key is there already */
+/** @returns false if the key exists already */
 export function addNew<T>(table: Map<string, T>, key: string, value: T): boolean {
   if (table.has(key)) return false;
   table.set(key, value);

@@ -1,10 +1,10 @@
 /** Limits of what requests may use: one request or connection counts under the keys of several zones (`limit_req`, `limit_conn`). */
-import { choice, flag, number, type ZoneSize } from './args.js';
-import type { HttpRequest } from './http.js';
-import type { BlockScope } from './scope.js';
-import type { Log, LogLevel } from './services.js';
-import { directive, type Directives } from './spec.js';
-import type { Template } from './template.js';
+import { choice, flag, number, type ZoneSize } from '../contract/args.js';
+import type { HttpRequest } from '../contract/http.js';
+import type { BlockScope } from '../contract/scope.js';
+import type { Log, LogLevel } from '../contract/log.js';
+import { directive, type Directives } from '../contract/spec.js';
+import type { Template } from '../contract/template.js';
 
 /** A request of a traffic engine that has limits: one that the log knows. */
 export type LimitedRequest = NonNullable<Parameters<Log['write']>[2]>;
@@ -23,7 +23,7 @@ export function rejectionLevel<const C extends string>(contexts: readonly C[], d
   return directive({ in: contexts, args: choice('info', 'notice', 'warn', 'error'), default: 'error', dynamic: true, doc });
 }
 
-/** Whether requests pass although they are above a limit: `limit_x_dry_run`. */
+/** True if requests pass although they are above a limit: `limit_x_dry_run`. */
 export function dryRun<const C extends string>(contexts: readonly C[], what: string) {
   return directive({
     in: contexts,
@@ -34,7 +34,7 @@ export function dryRun<const C extends string>(contexts: readonly C[], what: str
   });
 }
 
-/** What happens to a request above a limit. */
+/** Treatment of a request above a limit. */
 export interface Rejection {
   readonly status: number;
   readonly level: LogLevel;
@@ -87,7 +87,7 @@ export function limitKey<R extends LimitedRequest>(request: R, key: Template<R>,
   return '';
 }
 
-/** A key for people: bytes that are no text (`$binary_remote_addr`) as an address or as hexadecimal digits. */
+/** A key for people: binary keys (`$binary_remote_addr`) as an address or as hexadecimal digits. */
 export function shownKey(key: string): string {
   if (/^[\x20-\x7e]*$/.test(key)) return key;
   const bytes = Buffer.from(key, 'latin1');

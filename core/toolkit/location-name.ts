@@ -1,8 +1,8 @@
 /** How the arguments of `location` are read. */
-import type { Directive } from './tree.js';
+import type { Directive } from '../contract/tree.js';
 
 export interface LocationName {
-  /** Empty, `=`, `~`, `~*`, `^~`, or what stands in its place. */
+  /** Empty, `=`, `~`, `~*`, `^~`, or what is in its place. */
   readonly modifier: string;
   readonly name: string;
 }

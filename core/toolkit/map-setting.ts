@@ -1,15 +1,15 @@
 /** Maps as fields of the API, for the settings of every traffic engine that has them. */
 import { objectSchema } from './setting-fields.js';
 import { arePrintable, isSource, namedField, type NamedItem } from './setting-named.js';
-import type { SettingCall } from './setting.js';
-import type { Directive, NewDirective } from './tree.js';
+import type { SettingCall } from '../contract/setting.js';
+import type { Directive, NewDirective } from '../contract/tree.js';
 
 interface MapValue {
   readonly valueFrom: string;
   readonly valueTo: string;
 }
 interface MapItem extends NamedItem {
-  /** Absent: that of the map that is there. */
+  /** Absent: that of the existing map. */
   readonly keyFrom?: string;
   readonly keyTo: string;
   readonly values?: readonly MapValue[];

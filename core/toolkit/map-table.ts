@@ -1,6 +1,6 @@
 import { addNew, HostMasks } from './host-masks.js';
 import type { RequestState } from './request-state.js';
-import type { Template } from './template.js';
+import type { Template } from '../contract/template.js';
 
 /** An expression, and the value where it matches. */
 export interface PatternEntry<R> {
@@ -21,7 +21,7 @@ export class MapTable<R extends RequestState> {
 
   constructor(private readonly hostnames: boolean) {}
 
-  /** @returns false when the key is there already */
+  /** @returns false if the key exists already */
   add(key: string, value: Template<R>): boolean {
     const name = key.toLowerCase();
     return this.hostnames ? this.#masks.add(name, value) : addNew(this.#exact, name, value);
@@ -31,7 +31,7 @@ export class MapTable<R extends RequestState> {
     this.#patterns.push(entry);
   }
 
-  /** The entry for a text. What an expression captures are the captures of the request. */
+  /** The entry for a text. Captures of an expression become the captures of the request. */
   find(text: string, request: R): Template<R> | undefined {
     const name = this.hostnames && text.endsWith('.') ? text.slice(0, -1) : text;
     const found = this.hostnames ? this.#masks.find(name.toLowerCase()) : this.#exact.get(name.toLowerCase());

@@ -1,13 +1,13 @@
 /** The directive `map`, for the modules of every traffic engine that has it: variables that depend on other texts. */
-import { size, template, variableName } from './args.js';
-import type { DefinitionContext } from './manifest.js';
+import { size, template, variableName } from '../contract/args.js';
+import type { DefinitionContext } from '../contract/manifest.js';
 import { MapTable } from './map-table.js';
 import { oncePerRequest } from './once-per-request.js';
 import { compilePattern, namedGroups } from './pattern.js';
 import type { RequestState } from './request-state.js';
-import { ArgError, directive } from './spec.js';
-import type { Getter, Template } from './template.js';
-import type { Directive } from './tree.js';
+import { ArgError, directive } from '../contract/spec.js';
+import type { Getter, Template } from '../contract/template.js';
+import type { Directive } from '../contract/tree.js';
 
 /** @param engine the block of the traffic engine */
 export function mapDirectives<const E extends string>(engine: E) {
@@ -32,7 +32,7 @@ export function mapDirectives<const E extends string>(engine: E) {
   };
 }
 
-/** The variable of a `map`; undefined for any other directive. What is wrong with an entry rejects the configuration there. */
+/** The variable of a `map`; undefined for any other directive. An invalid entry rejects the configuration there. */
 export function mapVariables<R extends RequestState>(
   line: Directive,
   context: DefinitionContext<R>,
@@ -76,7 +76,7 @@ function patternOf(key: string): RegExp {
   return compilePattern(key.slice(caseless ? 2 : 1), caseless);
 }
 
-/** What a request has is a string of bytes. */
+/** Values of requests are strings of bytes. */
 function asBytes(text: string): string {
   return Buffer.from(text).latin1Slice();
 }

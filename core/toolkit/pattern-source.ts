@@ -1,6 +1,7 @@
-/** Reading a regular expression of PCRE: its characters, escapes and sets, wherever they stand. */
-import { escapedSet, LAST_BYTE, posixSet, type CharacterSet } from './character-set.js';
-import { ArgError } from './spec.js';
+/** Reading a regular expression of PCRE: its characters, escapes and sets, in any place. */
+import { complement, escapedSet, LAST_BYTE, posixSet, type CharacterSet } from './character-set.js';
+import { ArgError } from '../contract/spec.js';
+import { propertySet } from './unicode-property.js';
 
 /** Escapes outside of brackets that are neither a character nor a set. A match starts where the text does, so `\G` is its start. */
 export const ASSERTIONS: Readonly<Record<string, string>> = {
@@ -27,7 +28,6 @@ const UNSUPPORTED: readonly (readonly [looks: RegExp, name: string])[] = [
   [/^\(\?C/, 'callouts'],
   [/^\(\?(?:R|[-+]?\d|&|P>)|^\\g[<']/, 'recursion and subroutines'],
   [/^\(\?[\^a-zA-Z-]*[xmnUJ^]/, 'other options than "i" and "s"'],
-  [/^\\[pP]/, 'Unicode properties'],
   [/^\\[KX]/, '"\\K" and "\\X"'],
 ];
 export const UNSUPPORTED_HINT = 'write it without; docs/configuration.md, "Differences", says what of PCRE there is not';
@@ -49,7 +49,7 @@ export class PatternSource {
     return this.#source.charAt(this.#at + offset);
   }
 
-  /** What a pattern that begins with `^` matches here. */
+  /** Match of a pattern that begins with `^` at this place. */
   match(pattern: RegExp): RegExpExecArray | null {
     return pattern.exec(this.#source.slice(this.#at));
   }
@@ -58,7 +58,7 @@ export class PatternSource {
     this.#at += length;
   }
 
-  /** The byte that an escape stands for; goes on behind it. */
+  /** The byte that an escape stands for; goes on after it. */
   escapedByte(): number {
     const [text, braced, digits, octal, bracedOctal, control, letter = ''] =
       this.match(/^\\(?:x(?:\{([\da-fA-F]+)\}|([\da-fA-F]{0,2}))|([0-7]{1,3})|o\{([0-7]+)\}|c([ -~])|([^]))/) ?? [];
@@ -71,6 +71,21 @@ export class PatternSource {
     if (/[a-z\d]/i.test(letter) && CONTROLS[letter] === undefined) this.refuse('unrecognized character follows \\');
     this.#at += text.length;
     return code;
+  }
+
+  /** True if a property comes next, `\p` or `\P`. */
+  get hasProperty(): boolean {
+    return this.match(/^\\[pP]/) !== null;
+  }
+
+  /** The bytes that have a property, or with `\P` the bytes that do not; goes on after it. */
+  property(): CharacterSet {
+    const [text, letter, short, not = '', name] = this.match(/^\\([pP])(?:([A-Za-z])|\{\s*(\^?)([^}]*)\})/) ?? [];
+    if (text === undefined) return this.refuse(String.raw`malformed \P or \p sequence`);
+    const set = propertySet(short ?? name ?? '');
+    if (set === undefined) return this.refuse(String.raw`unknown property after \P or \p`);
+    this.#at += text.length;
+    return (letter === 'P') === (not === '') ? complement(set) : set;
   }
 
   /** One character, a range or a set between brackets. */
@@ -98,6 +113,7 @@ export class PatternSource {
 
   #escapeInBrackets(): number | CharacterSet {
     this.refuseUnsupported();
+    if (this.hasProperty) return this.property();
     const letter = this.charAt(1);
     const set = escapedSet(letter);
     if (set === undefined && letter !== 'b') {

@@ -1,16 +1,16 @@
 /**
- * Regular expressions of the configuration. They are written for PCRE, as nginx compiles them: over bytes, and with a `$` that also
- * stands before a last line feed. Here they become expressions of JavaScript that match the same. What JavaScript has nothing for is
- * refused: read as something else it would open what a location is to close.
+ * Regular expressions of the configuration. They are written for PCRE, as nginx compiles them: over bytes, and with a `$` that also matches
+ * before a last line feed. Here they become expressions of JavaScript that match the same. An expression without a counterpart in
+ * JavaScript is rejected: read as something else it would open what a location is to close.
  */
 import { escapedSet, inBothCases, writeByte, writeSet } from './character-set.js';
 import { ASSERTIONS, PatternSource, UNSUPPORTED_HINT } from './pattern-source.js';
-import { ArgError } from './spec.js';
+import { ArgError } from '../contract/spec.js';
 
 /**
  * Compiles an expression. Strings of requests are strings of bytes (latin1); so is what it is matched with. Names of groups are names of
  * variables, which are the same in any case: the expression has them in lower case.
- * @throws ArgError for what PCRE refuses, and for what has no counterpart
+ * @throws ArgError for what PCRE rejects, and for what has no counterpart
  */
 export function compilePattern(source: string, caseless: boolean): RegExp {
   const spelled = new Translator(source, caseless, true);
@@ -19,6 +19,7 @@ export function compilePattern(source: string, caseless: boolean): RegExp {
     if (!spelled.comparesCaseless) return new RegExp(translated);
     return new RegExp(new Translator(source, caseless, false).translate(), caseless ? 'i' : '');
   } catch (error) {
+    if (error instanceof ArgError) throw error;
     const [, reason = ''] = /.*: (.*)$/s.exec((error as Error).message) ?? [];
     const known = reason === 'Nothing to repeat' ? 'quantifier does not follow a repeatable item' : reason;
     throw new ArgError(`invalid regular expression "${source}": ${known}`);
@@ -173,6 +174,7 @@ class Translator {
 
   #escape(): void {
     this.#source.refuseUnsupported();
+    if (this.#source.hasProperty) return this.#property();
     const reference = this.#source.match(/^\\(?:g(?:\{(-?\w+)\}|(-?\d+))|k(?:\{(\w+)\}|<(\w+)>|'(\w+)')|([1-9]\d*))/);
     if (reference !== null && !this.#isOctal()) return this.#reference(reference.slice(1).find(Boolean) ?? '', reference[0].length);
     const letter = this.#source.charAt(1);
@@ -184,13 +186,19 @@ class Translator {
     return this.#put(assertion, 2);
   }
 
+  /** Case does not matter to a property. */
+  #property(): void {
+    const set = `[${writeSet(this.#source.property())}]`;
+    this.#put(this.spells || !this.#level.options.caseless ? set : `(?-i:${set})`, 0);
+  }
+
   /** `\12` is a reference only if there are twelve groups. */
   #isOctal(): boolean {
     const [, number] = this.#source.match(/^\\(\d\d+)/) ?? [];
     return number !== undefined && Number(number) > this.#groups;
   }
 
-  /** A reference stands behind its group: in JavaScript one to a group without a match matches nothing, in PCRE it fails. */
+  /** A reference is after its group: in JavaScript one to a group without a match matches nothing, in PCRE it fails. */
   #reference(to: string, length: number): void {
     const number = /^-?\d+$/.test(to) ? (to.startsWith('-') ? this.#groups + 1 + Number(to) : Number(to)) : this.#names.get(to);
     if (number === undefined || number < 1 || number > this.#groups) return this.#source.refuse('reference to non-existent subpattern');
@@ -206,8 +214,11 @@ class Translator {
     do {
       if (this.#source.ended) this.#source.refuse('missing terminating ] for character class');
       const { caseless } = this.#level.options;
+      const { hasProperty } = this.#source;
+      if (hasProperty && caseless && !this.spells)
+        this.#source.refuse('Unicode properties in brackets beside a reference are not supported', UNSUPPORTED_HINT);
       const set = this.#source.range(caseless);
-      this.#output += writeSet(caseless && this.spells ? inBothCases(set) : set);
+      this.#output += writeSet(caseless && this.spells && !hasProperty ? inBothCases(set) : set);
     } while (this.#source.charAt(0) !== ']');
     this.#put(']', 1);
   }
@@ -217,7 +228,7 @@ class Translator {
     return both.length > 1 ? `[${writeSet(both)}]` : writeByte(code);
   }
 
-  /** Writes something, and goes on behind the next `length` characters of the source. */
+  /** Writes something, and goes on after the next `length` characters of the source. */
   #put(text: string, length: number): void {
     this.#output += text;
     this.#source.skip(length);

@@ -1,8 +1,8 @@
 /** `resolver` and `resolver_timeout`, which every traffic engine and `upstream` have. */
-import { AddressError, parseAddress } from './address.js';
-import { argType } from './arg-type.js';
-import { choice, param, rest, text, time } from './args.js';
-import { ArgError, directive, type ArgType, type ConfValue, type ContextName } from './spec.js';
+import { AddressError, parseAddress } from '../contract/address.js';
+import { argType } from '../contract/arg-type.js';
+import { choice, param, rest, text, time } from '../contract/args.js';
+import { ArgError, directive, type ArgType, type ConfValue, type ContextName } from '../contract/spec.js';
 
 const ADDRESSES = 'the address of a name server: ip, ip:port, [v6], [v6]:port';
 const DNS_PORT = 53;
@@ -77,7 +77,7 @@ export function resolverDirectives<const C extends readonly ContextName[]>(conte
 /** The typed value of `resolver`. */
 export type ResolverLine = NonNullable<ConfValue<ReturnType<typeof resolverDirectives>['resolver']>>;
 
-/** What a `resolver` line says. */
+/** Values of a `resolver` line. */
 export interface ResolverSettings {
   readonly servers: readonly NameServer[];
   readonly ipv4: boolean;

@@ -1,7 +1,7 @@
 /** Virtual servers as calls of the API name them: by address and name. */
-import { ApiError } from './control.js';
-import { ArgError } from './spec.js';
-import type { VirtualServers, VirtualServerView } from './virtual-servers.js';
+import { ApiError } from '../contract/control.js';
+import { ArgError } from '../contract/spec.js';
+import type { VirtualServers, VirtualServerView } from '../contract/virtual-servers.js';
 
 export interface ServerPlace {
   /** As `listen` takes it: `0.0.0.0:80`. */

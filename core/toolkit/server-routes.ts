@@ -1,8 +1,8 @@
 /** Whole servers over HTTP: the routes of their APIs, the same for both traffic engines. */
-import { DATA_PLANE_ERRORS, route, type ActionContext, type Call, type Reply } from './control.js';
-import { Type } from './schema.js';
-import type { DataPlane } from './services.js';
-import { Done, forceQuery, isForced, readReply, writeReply, type Versioned } from './versioned.js';
+import { DATA_PLANE_ERRORS, route, type Call, type Reply } from '../contract/control.js';
+import { Type } from '../contract/schema.js';
+import { Done, forceQuery, isForced } from '../contract/versioned.js';
+import { ActionRoutes } from './action-routes.js';
 
 const address = Type.String({ minLength: 1, description: 'Address and port: `0.0.0.0:8443`; in `stream` also `0.0.0.0:53 udp`.' });
 const names = Type.Optional(Type.String({ description: 'One or more names, separated by blanks; wildcards and regular expressions too.' }));
@@ -34,7 +34,7 @@ const list = {
   query: Type.Object({
     addr_port: Type.Optional(Type.String()),
     server_name: Type.Optional(Type.String()),
-    after: Type.Optional(Type.Integer({ minimum: 0, description: 'What the page before ended with.' })),
+    after: Type.Optional(Type.Integer({ minimum: 0, description: 'Last entry of the previous page.' })),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, description: 'Entries of the page.' })),
   }),
   responses: { 200: Type.Array(Server) },
@@ -80,34 +80,24 @@ const remove = {
 } as const;
 
 /** A module of the control plane extends it: each route calls the action of its name. */
-export abstract class ServerRoutes {
-  constructor(
-    private readonly dataPlane: DataPlane,
-    /** What the names of the actions begin with. */
-    private readonly actions: string,
-  ) {}
-
+export abstract class ServerRoutes extends ActionRoutes {
   @route('GET', '', list)
-  async list({ query, ...call }: Call<typeof list>): Promise<Reply> {
-    return readReply(await this.dataPlane.call<Versioned>(`${this.actions}.list`, query, call));
+  list({ query, ...call }: Call<typeof list>): Promise<Reply> {
+    return this.read('list', query, call);
   }
 
   @route('POST', '', add)
   add({ body: fields, ...call }: Call<typeof add>): Promise<Reply> {
-    return this.#write('add', fields, call);
+    return this.write('add', fields, call);
   }
 
   @route('PATCH', '', change)
   change({ body: fields, query, ...call }: Call<typeof change>): Promise<Reply> {
-    return this.#write('change', { ...fields, force: isForced(query) }, call);
+    return this.write('change', { ...fields, force: isForced(query) }, call);
   }
 
   @route('PUT', '', remove)
   remove({ body: fields, query, ...call }: Call<typeof remove>): Promise<Reply> {
-    return this.#write('remove', { ...fields, force: isForced(query) }, call);
-  }
-
-  async #write(action: string, params: unknown, call: ActionContext): Promise<Reply> {
-    return writeReply(call, await this.dataPlane.call<Versioned>(`${this.actions}.${action}`, params, call));
+    return this.write('remove', { ...fields, force: isForced(query) }, call);
   }
 }

@@ -1,10 +1,10 @@
 /** Whole servers as the API shows and takes them. */
-import { DYNAMIC_CERTIFICATE } from './certificates.js';
-import { ApiError } from './control.js';
-import { exactTree, shownTree } from './print.js';
+import { DYNAMIC_CERTIFICATE } from '../contract/certificates.js';
+import { ApiError } from '../contract/control.js';
+import { exactTree, shownTree } from '../contract/print.js';
 import { namesIn, type ServerPlace } from './server-place.js';
-import type { BlockPart, Directive, NewDirective } from './tree.js';
-import type { VirtualServerView } from './virtual-servers.js';
+import type { BlockPart, Directive, NewDirective } from '../contract/tree.js';
+import type { VirtualServerView } from '../contract/virtual-servers.js';
 
 export interface ServerFields extends ServerPlace {
   /** Parameters of `listen`: `ssl`, `default_server`. */
@@ -23,12 +23,12 @@ export interface ShownServer {
   readonly server_body: string;
 }
 
-/** Directives that are no part of a body, and what says the same. */
+/** Directives that a body must not have, and the fields to use instead. */
 const PLACE_FIELDS: ReadonlyMap<string, string> = new Map([
   ['listen', 'the fields "addr_port" and "listen_option"'],
   ['server_name', 'the field "server_name"'],
 ]);
-/** What other fields and other calls say of a server. */
+/** Directives of a server that other fields and calls set. */
 const KEPT: ReadonlySet<string> = new Set(['listen', 'server_name', DYNAMIC_CERTIFICATE]);
 
 export function newServer({

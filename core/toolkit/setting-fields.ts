@@ -1,8 +1,8 @@
 /** Sets of one field, which most settings are made of. */
-import { readPlainArgument } from './directive-codec.js';
-import { ArgError, type ArgType, type JsonSchema } from './spec.js';
-import type { FieldSet, SettingCall } from './setting.js';
-import type { Directive, NewDirective } from './tree.js';
+import { readPlainArgument } from '../contract/directive-codec.js';
+import { ArgError, type ArgType, type JsonSchema } from '../contract/spec.js';
+import type { FieldSet, SettingCall } from '../contract/setting.js';
+import type { Directive, NewDirective } from '../contract/tree.js';
 
 /** A field that is the one argument of a directive of the same name: `limit_rate`. Variables in it are shown, and not accepted. */
 export function argumentField<T, J>(name: string, type: ArgType<T, J>, doc: string): FieldSet {
@@ -43,7 +43,7 @@ export function inPlaceOf(
   return line === undefined ? by : { target: line, by };
 }
 
-/** What a text is in the JSON of the API; a text that the type rejects (one with variables) is shown as it is. */
+/** JSON of a text in the API; a text that the type rejects (one with variables) is shown as it is. */
 export function shownArgument<T, J>(type: ArgType<T, J>, text: string): J | string {
   try {
     return type.json.show(readPlainArgument(type, text));
@@ -109,7 +109,7 @@ export class KnownLines<T> {
     this.#lines = Map.groupBy(lines, (line) => textOf(show(line)));
   }
 
-  /** The first line that says this and was not taken yet. */
+  /** The first line with this meaning that is not used yet. */
   take(item: T): Directive | undefined {
     return this.#lines.get(textOf(item))?.shift();
   }
@@ -124,7 +124,7 @@ function textOf(value: unknown): string {
   );
 }
 
-/** Whether two JSON values are the same. */
+/** True if two JSON values are the same. */
 export function sameJson(one: unknown, other: unknown): boolean {
   return one === other || textOf(one) === textOf(other);
 }

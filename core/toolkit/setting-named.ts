@@ -1,8 +1,8 @@
-/** Sets of lines that have names: a call changes those that it names, and leaves the others. */
+/** Sets of lines that have names: a call changes the lines that it names, and leaves the others. */
 import { inPlaceOf } from './setting-fields.js';
-import type { FieldSet, SettingCall, SettingLine } from './setting.js';
-import type { JsonSchema } from './spec.js';
-import type { Directive, NewDirective } from './tree.js';
+import type { FieldSet, SettingCall, SettingLine } from '../contract/setting.js';
+import type { JsonSchema } from '../contract/spec.js';
+import type { Directive, NewDirective } from '../contract/tree.js';
 
 export interface NamedItem {
   /** `add`: it must be new; `del`: it goes; absent: it comes, or is changed. */
@@ -13,7 +13,7 @@ export interface NamedField<T extends NamedItem> {
   /** Name of the field. */
   readonly field: string;
   readonly doc: string;
-  /** What one of them is: `map`. */
+  /** Name of one of them: `map`. */
   readonly noun: string;
   readonly directive: string;
   /** Schema of an item without its `type`. */
@@ -21,7 +21,7 @@ export interface NamedField<T extends NamedItem> {
   /** Lines can be added and removed. Otherwise they are changed only. */
   readonly comes: boolean;
   readonly show: (line: Directive) => T;
-  /** What distinguishes lines. */
+  /** Identity of a line. */
   readonly name: (item: T) => string;
   /**
    * The line that an item stands for. Undefined: it was rejected.
@@ -37,7 +37,7 @@ const TYPE: JsonSchema = {
   description: 'add: it must be new; del: it is removed. Absent: it is set.',
 };
 
-/** A list of lines with names. What the list does not name stays. */
+/** A list of lines with names. Lines that the list does not name stay. */
 export function namedField<T extends NamedItem>(of: NamedField<T>): FieldSet {
   const { field, directive, item, doc, comes } = of;
   const properties = item['properties'] as Readonly<Record<string, JsonSchema>>;
@@ -92,17 +92,17 @@ function nameError<T extends NamedItem>(
   return undefined;
 }
 
-/** What would end a line of a log or a header. */
+/** Characters that would end a line of a log or a header. */
 const CONTROLS = /[\u0000-\u001f\u007f]/;
 
-/** Whether texts are free of control characters. Those that are not are rejected. @param texts by the place of each, from `place` on */
+/** True if texts are free of control characters. Others are rejected. @param texts by the place of each, from `place` on */
 export function arePrintable(texts: Readonly<Record<string, string | undefined>>, place: string, call: SettingCall): boolean {
   const wrong = Object.entries(texts).filter(([, text]) => text !== undefined && CONTROLS.test(text));
   for (const [name] of wrong) call.reject(`${place}/${name}`, 'must be text without control characters');
   return wrong.length === 0;
 }
 
-/** Whether the `keyFrom` of a variable is a text for a line. Otherwise it is rejected. @param keyFrom undefined: neither the call nor the configuration has one */
+/** True if the `keyFrom` of a variable is a text for a line. Otherwise it is rejected. @param keyFrom undefined: neither the call nor the configuration has one */
 export function isSource(keyFrom: string | undefined, place: string, call: SettingCall): keyFrom is string {
   if (keyFrom !== undefined) return arePrintable({ keyFrom }, place, call);
   call.reject(`${place}/keyFrom`, 'is required');

@@ -1,7 +1,7 @@
 /** The account of the memory that zones of dynamic upstreams may take. */
-import { sizeOf } from './args.js';
-import { ApiError } from './control.js';
-import type { Block, BlockChanges, Directive } from './tree.js';
+import { sizeOf } from '../contract/args.js';
+import { ApiError } from '../contract/control.js';
+import type { Block, BlockChanges, Directive } from '../contract/tree.js';
 
 /** Bytes where the configuration does not say. */
 const DEFAULT_SIZE = '128m';
@@ -29,7 +29,7 @@ export class SharedPool {
     const limit = poolSize(tree);
     this.#follow(tree, isDynamic);
     if (this.#used + needed <= limit) return;
-    // What has been written into the files since does not count any more.
+    // Upstreams that were written into the files since do not count any more.
     this.#countAgain(tree, isDynamic);
     if (this.#used + needed <= limit) return;
     const used = this.#used - (replaced === undefined ? 0 : zoneSize(replaced));
@@ -53,7 +53,7 @@ export class SharedPool {
     for (const name of ENGINES) {
       const [engine] = tree.named(name);
       const [before, now] = [this.#blocks.get(name), engine?.block];
-      const { gone, come } = changes(before, now);
+      const { gone, come } = changesOf(before, now);
       for (const { id } of gone) this.#count(id, 0);
       for (const one of come) if (one.name === 'upstream' && isDynamic(one)) this.#count(one.id, zoneSize(one));
       if (now === undefined) this.#blocks.delete(name);
@@ -68,7 +68,8 @@ export class SharedPool {
   }
 }
 
-function changes(before: Block | undefined, now: Block | undefined): BlockChanges {
+/** Directives added to a block and removed from it, since an earlier version. */
+export function changesOf(before: Block | undefined, now: Block | undefined): BlockChanges {
   if (before === undefined || now === undefined) return { gone: before ?? [], come: now ?? [] };
   return now.changesSince(before);
 }
@@ -78,12 +79,13 @@ function poolSize(tree: Block): number {
   return sizeOf(line?.args[0]?.text ?? DEFAULT_SIZE) ?? 0;
 }
 
-const zoneName = (upstream: Directive): string => zoneOf(upstream)?.args[0]?.text ?? '';
-
-/** Bytes of its zone; none if it uses that of another upstream, or what it says is no size: that is reported elsewhere. */
+/** Bytes of its zone; none if it uses that of another upstream, or what it says is not a size: that is reported elsewhere. */
 function zoneSize(upstream: Directive): number {
   return sizeOf(zoneOf(upstream)?.args[1]?.text ?? '') ?? 0;
 }
+
+/** Empty: it has none. */
+export const zoneName = (upstream: Directive): string => zoneOf(upstream)?.args[0]?.text ?? '';
 
 export function zoneOf(upstream: Directive): Directive | undefined {
   const [zone] = upstream.block?.named('zone') ?? [];

@@ -1,12 +1,12 @@
 /** The directive `split_clients`, for the modules of every traffic engine that has it: variables that split clients into groups of given sizes. */
-import { template, variableName } from './args.js';
-import type { DefinitionContext } from './manifest.js';
+import { template, variableName } from '../contract/args.js';
+import type { DefinitionContext } from '../contract/manifest.js';
 import { murmurHash2 } from './murmur-hash2.js';
 import { oncePerRequest } from './once-per-request.js';
 import type { RequestState } from './request-state.js';
-import { directive } from './spec.js';
-import type { Getter, Template } from './template.js';
-import type { Directive } from './tree.js';
+import { directive } from '../contract/spec.js';
+import type { Getter, Template } from '../contract/template.js';
+import type { Directive } from '../contract/tree.js';
 
 /** @param engine the block of the traffic engine */
 export function splitClientsDirectives<const E extends string>(engine: E) {
@@ -36,7 +36,7 @@ interface Part {
   readonly value: string;
 }
 
-/** The variable of a `split_clients`; undefined for any other directive. What is wrong with an entry rejects the configuration there. */
+/** The variable of a `split_clients`; undefined for any other directive. An invalid entry rejects the configuration there. */
 export function splitClientsVariables<R extends RequestState>(
   line: Directive,
   context: DefinitionContext<R>,
@@ -69,7 +69,7 @@ function parts(entries: Iterable<Directive>, context: DefinitionContext<never>):
   });
 }
 
-/** `0.5%` is 50. Undefined: it is no percentage. */
+/** `0.5%` is 50. Undefined: it is not a percentage. */
 function hundredths(text: string): number | undefined {
   const [, whole = '', digits = ''] = /^(\d{0,4})(?:\.(\d{0,2}))?%$/.exec(text) ?? [];
   const share = Number(whole) * 100 + Number(digits.padEnd(2, '0'));

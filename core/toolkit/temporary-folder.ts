@@ -1,9 +1,9 @@
 /** Arguments of directives that name a folder for temporary files: `client_body_temp_path`, `proxy_temp_path`. */
-import { argType } from './arg-type.js';
+import { argType } from '../contract/arg-type.js';
 import { dirname } from 'node:path';
-import { optional, path } from './args.js';
+import { optional, path } from '../contract/args.js';
 import { assertFolderAround } from './folder-around.js';
-import { ArgError, type ArgType } from './spec.js';
+import { ArgError, type ArgType } from '../contract/spec.js';
 
 /** The digits that temporary files are named by. */
 export const TEMPORARY_NAME_DIGITS = 10;

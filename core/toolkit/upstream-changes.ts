@@ -1,9 +1,10 @@
 /** Whole upstreams, changed at run time: what the calls of their APIs mean, the same in both traffic engines. */
-import { ApiError, assertPreconditions, type ActionContext } from './control.js';
+import { ApiError, assertPreconditions, type ActionContext } from '../contract/control.js';
 import { locationName } from './location-name.js';
-import type { Applied, Edit, Transactions, Upstreams } from './services.js';
-import { SharedPool, zoneOf } from './shared-pool.js';
-import type { Directive } from './tree.js';
+import type { Applied, Edit, Transactions } from '../contract/transactions.js';
+import type { Upstreams } from '../contract/upstreams.js';
+import { SharedPool, zoneName, zoneOf } from './shared-pool.js';
+import type { Block, Directive } from '../contract/tree.js';
 import {
   changedUpstream,
   hasOnlyBackups,
@@ -13,8 +14,9 @@ import {
   upstreamName,
   type ShownUpstream,
 } from './upstream-text.js';
-import { DONE, type Versioned } from './versioned.js';
-import type { VirtualServers } from './virtual-servers.js';
+import { DONE, type Versioned } from '../contract/versioned.js';
+import type { VirtualServers } from '../contract/virtual-servers.js';
+import { ZoneOwners } from './zone-owners.js';
 
 export interface UpstreamName {
   readonly upstream_name: string;
@@ -35,10 +37,11 @@ const MOST_USERS = 100;
 
 /**
  * Changes whole upstreams of one traffic engine, for the actions of a module. A change is an edit of `upstream` blocks, so that it is
- * journalled and in force everywhere like any other.
+ * journalled and applied everywhere like any other.
  */
 export class UpstreamChanges {
   readonly #pool = new SharedPool();
+  readonly #zones = new ZoneOwners();
 
   constructor(
     /** Name of the engine's block. */
@@ -65,14 +68,16 @@ export class UpstreamChanges {
   }
 
   async add({ upstream_name: name, upstream_body: body }: UpstreamBody, context: ActionContext): Promise<Versioned> {
+    assertPathName(name);
     const text = newUpstream(name, body);
     const applied = await this.transactions.apply((tree) => {
       if (this.upstreams.get(name) !== undefined) throw new ApiError(409, 'EntryExists', `upstream "${name}" exists`, [{ name }]);
-      assertPreconditions(context, () => undefined);
+      this.#assertPreconditions(context);
       const upstream = this.transactions.read(text);
       assertZone(upstream);
       assertNoState(upstream);
       assertPrimary(upstream);
+      this.#assertOwnZone(upstream, tree);
       this.#pool.assertRoom(upstream, tree, (one) => this.transactions.isAddition(one));
       return [{ op: 'add', parent: this.#engineBlock(), text }];
     }, context);
@@ -86,6 +91,7 @@ export class UpstreamChanges {
       assertZone(sent);
       assertNoServers(sent);
       assertNoState(sent);
+      if (zoneName(sent) !== zoneName(upstream)) this.#assertOwnZone(sent, tree, upstream);
       if (this.transactions.isAddition(upstream) && sizeText(sent) !== sizeText(upstream))
         this.#pool.assertRoom(sent, tree, (one) => this.transactions.isAddition(one), upstream);
       return [{ op: 'replace', target: upstream, text: changedUpstream(upstream, params.upstream_body) }];
@@ -121,10 +127,20 @@ export class UpstreamChanges {
     return upstream;
   }
 
+  /** @param directive undefined: what the call adds @throws ApiError 412 */
+  #assertPreconditions(context: ActionContext, directive?: Directive): void {
+    const { transactions } = this;
+    assertPreconditions(
+      context,
+      () => directive && transactions.versionOf(directive),
+      () => [String(transactions.version)],
+    );
+  }
+
   /** @throws ApiError 404, 409, 412 */
   #changeable({ upstream_name: name, force }: UpstreamName, context: ActionContext): Directive {
     const upstream = this.#upstream(name);
-    assertPreconditions(context, () => this.transactions.versionOf(upstream));
+    this.#assertPreconditions(context, upstream);
     if (stateOf(upstream) !== undefined)
       throw new ApiError(
         409,
@@ -138,6 +154,17 @@ export class UpstreamChanges {
         `upstream "${name}" is in the configuration file: change it there and reload, or send ?force=1`,
       );
     return upstream;
+  }
+
+  /**
+   * A client that may change one upstream must not use the memory of another, with its members and counters. The configuration file may say that
+   * upstreams share a zone.
+   * @param own the upstream as it is
+   */
+  #assertOwnZone(sent: Directive, tree: Block, own?: Directive): void {
+    const [engine] = tree.named(this.engine);
+    if (engine?.block !== undefined && this.#zones.other(zoneName(sent), engine.block, own) !== undefined)
+      throw invalidBody(`zone "${zoneName(sent)}" is that of another upstream: choose another name`);
   }
 
   #assertUnused(name: string): void {
@@ -158,6 +185,13 @@ function assertZone(upstream: Directive): void {
   if (zoneOf(upstream) === undefined) throw invalidBody('must have a "zone": "zone NAME 1m;"');
 }
 
+/** Calls name an upstream in their path, where these mean another one (RFC 3986, 5.2.4). */
+function assertPathName(name: string): void {
+  if (name !== '.' && name !== '..') return;
+  const message = 'must not be "." or "..": no call could name it in its path';
+  throw new ApiError(400, 'InvalidField', `/upstream_name: ${message}`, [{ pointer: '/upstream_name', message }]);
+}
+
 function assertPrimary(upstream: Directive): void {
   if (!hasOnlyBackups(upstream)) return;
   const { message, hint } = noServers(upstream);
@@ -169,7 +203,7 @@ function assertNoServers(upstream: Directive): void {
   if (server !== undefined) throw invalidBody('keeps the members: leave "server" lines out, and change members with /v1/upstream_api');
 }
 
-/** What the API changes is kept without a file, and a file could be any that the server may write. */
+/** Changes of the API are kept without a file, and a file could be any that the server may write. */
 function assertNoState(upstream: Directive): void {
   if (stateOf(upstream) !== undefined)
     throw invalidBody(

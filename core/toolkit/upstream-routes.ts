@@ -1,8 +1,8 @@
 /** Whole upstreams over HTTP: the routes of their APIs, the same for both traffic engines. */
-import { DATA_PLANE_ERRORS, route, type ActionContext, type Call, type Reply } from './control.js';
-import { Type } from './schema.js';
-import type { DataPlane } from './services.js';
-import { Done, forceQuery, isForced, readReply, writeReply, type Versioned } from './versioned.js';
+import { DATA_PLANE_ERRORS, route, type Call, type Reply } from '../contract/control.js';
+import { Type } from '../contract/schema.js';
+import { Done, forceQuery, isForced } from '../contract/versioned.js';
+import { ActionRoutes } from './action-routes.js';
 
 const Name = Type.String({ minLength: 1, maxLength: 255, description: 'Name of the upstream.' });
 const Body = Type.String({ description: 'Directives; `zone` is one of them. The last `;` may be left out.' });
@@ -84,39 +84,29 @@ const remove = {
 } as const;
 
 /** A module of the control plane extends it: each route calls the action of its name. */
-export abstract class UpstreamRoutes {
-  constructor(
-    private readonly dataPlane: DataPlane,
-    /** What the names of the actions begin with. */
-    private readonly actions: string,
-  ) {}
-
+export abstract class UpstreamRoutes extends ActionRoutes {
   @route('GET', '', list)
-  async list({ query, ...call }: Call<typeof list>): Promise<Reply> {
-    return readReply(await this.dataPlane.call<Versioned>(`${this.actions}.list`, query, call));
+  list({ query, ...call }: Call<typeof list>): Promise<Reply> {
+    return this.read('list', query, call);
   }
 
   @route('GET', '/:name', get)
-  async get(call: Call): Promise<Reply> {
-    return readReply(await this.dataPlane.call<Versioned>(`${this.actions}.get`, { upstream_name: call.params['name'] }, call));
+  get(call: Call): Promise<Reply> {
+    return this.read('get', { upstream_name: call.params['name'] }, call);
   }
 
   @route('POST', '', add)
   add({ body, ...call }: Call<typeof add>): Promise<Reply> {
-    return this.#write('add', body, call);
+    return this.write('add', body, call);
   }
 
   @route('PATCH', '/:name', change)
   change({ body, query, ...call }: Call<typeof change>): Promise<Reply> {
-    return this.#write('change', { ...body, upstream_name: call.params['name'], force: isForced(query) }, call);
+    return this.write('change', { ...body, upstream_name: call.params['name'], force: isForced(query) }, call);
   }
 
   @route('PUT', '', remove)
   remove({ body, query, ...call }: Call<typeof remove>): Promise<Reply> {
-    return this.#write('remove', { ...body, force: isForced(query) }, call);
-  }
-
-  async #write(action: string, params: unknown, call: ActionContext): Promise<Reply> {
-    return writeReply(call, await this.dataPlane.call<Versioned>(`${this.actions}.${action}`, params, call));
+    return this.write('remove', { ...body, force: isForced(query) }, call);
   }
 }

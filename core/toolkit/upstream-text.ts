@@ -1,6 +1,6 @@
 /** Whole upstreams as the API shows and takes them. */
-import { exactTree, shownTree } from './print.js';
-import type { Directive, NewDirective } from './tree.js';
+import { exactTree, shownTree } from '../contract/print.js';
+import type { Directive, NewDirective } from '../contract/tree.js';
 import { upstreamDirectives } from './upstream.js';
 
 /** Directives that say how a member is chosen. */
@@ -14,7 +14,7 @@ const SETTINGS = {
   resolver: undefined,
   state: undefined,
 } as const;
-/** Those of upstreams whose connections are not kept. */
+/** Addresses of upstreams whose connections are not kept. */
 const WITHOUT_KEEPALIVE = ['resolver', 'state'] as const;
 
 /** An upstream of a list. */
@@ -61,7 +61,7 @@ export function changedUpstream(upstream: Directive, body: string): NewDirective
 
 const wordsOf = (directive: Directive | undefined): string | undefined => directive?.args.map(({ text }) => text).join(' ');
 
-/** Whether an upstream has servers, and all of them with `backup`. */
+/** True if an upstream has servers, and all of them with `backup`. */
 export function hasOnlyBackups(upstream: Directive): boolean {
   const servers = upstream.block?.named('server') ?? [];
   let any = false;

@@ -2,16 +2,18 @@
  * The directives of an `upstream` block that say who its members are and how connections to them are kept. Both traffic engines have
  * them, so they are declared here; the module of each engine names them in its manifest, the core reads upstreams by them.
  */
-import { number, optional, param, size, text, time, word } from './args.js';
-import { address, AddressError, canonicalAddress, parseAddress } from './address.js';
-import { DirectiveCodec } from './directive-codec.js';
+import { number, optional, param, size, text, time, word } from '../contract/args.js';
+import { address, AddressError, canonicalAddress, parseAddress } from '../contract/address.js';
+import { DirectiveCodec } from '../contract/directive-codec.js';
 import { resolverDirectives } from './resolver.js';
-import { directive, type Conf, type ConfValue } from './spec.js';
+import { directive, type Conf, type ConfValue } from '../contract/spec.js';
 
 const WHOLE = 2 ** 31 - 1;
 const HTTP_PORT = 80;
 const ROUTE = { max: 32, description: 'text of up to 32 characters without control characters' };
 const SERVICE = { max: 253, description: 'the name of a service, without control characters' };
+
+const SOURCE = { max: 2048, description: 'a source of servers, without control characters' };
 
 /** @param defaultPort of an address without one; undefined: it needs one */
 function serverDirective<const C extends 'upstream' | 'stream upstream'>(context: C, defaultPort: number | undefined) {
@@ -32,6 +34,7 @@ function serverDirective<const C extends 'upstream' | 'stream upstream'>(context
       slow_start: param('slow_start', time(), 0),
       route: param('route', text('string', ROUTE), ''),
       service: param('service', text('name', SERVICE), ''),
+      members_from: param('members_from', text('source', SOURCE), ''),
       resolve: word('resolve'),
       backup: word('backup'),
       down: word('down'),
@@ -50,6 +53,8 @@ function serverDirective<const C extends 'upstream' | 'stream upstream'>(context
         'Name of the service whose SRV records have the addresses, ports and weights of the servers; records of a lower priority are backup servers. Requires resolve, and a name without a port.',
       resolve:
         'Follows the addresses of the name: looks it up when the time of its records is over, through the resolver of the upstream. Requires a zone. Without it the name is looked up at start and at reload.',
+      members_from:
+        'Servers that are found at run time take the place of this one: those of a JSON file, `file:/path`, or URL, with srv_http_members_from_module; other modules may bring other sources. The name of the server is theirs in logs and in the API. Requires a zone.',
       backup: 'Gets requests only when the other servers are unavailable.',
       down: 'Gets no requests.',
       drain: 'Gets only the requests of sessions that it has already.',
@@ -99,7 +104,7 @@ export const queueDirectives = {
   }),
 };
 
-/** All that may stand in an `upstream` block of the core. */
+/** All that may be in an `upstream` block of the core. */
 export const upstreamBlockDirectives = { ...upstreamDirectives, ...queueDirectives };
 
 /** `server` in an upstream of `stream`, where nothing is without a port. */
@@ -112,7 +117,7 @@ export type ServerLine = ConfValue<typeof upstreamDirectives.server>[number];
 /** Reads and writes `server` lines. */
 export const serverLines = new DirectiveCodec('server', upstreamDirectives.server);
 
-/** Of what is no address, the text: it is rejected later. */
+/** Of what is not an address, the text: it is rejected later. */
 function addressIdentity(text: string, defaultPort: number | undefined): string {
   try {
     return canonicalAddress(parseAddress(text, defaultPort));

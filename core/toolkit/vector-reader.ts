@@ -1,6 +1,6 @@
 /**
- * Reads the presentation language of TLS (RFC 8446, 3): numbers, and vectors with their length in front. What ends too early breaks the reader
- * instead of throwing, and those that it is a part of: numbers are 0 from then on, and vectors empty.
+ * Reads the presentation language of TLS (RFC 8446, 3): numbers, and vectors with their length in front. A text that ends too early breaks
+ * the reader, and the readers around it, instead of throwing: numbers are 0 from then on, and vectors empty.
  */
 export class VectorReader {
   #at = 0;
@@ -12,7 +12,7 @@ export class VectorReader {
     private readonly around?: VectorReader,
   ) {}
 
-  /** Something was to be read that is not there, in a vector of it as well. */
+  /** The text ended too early, here or in a vector of it. */
   get isBroken(): boolean {
     return this.#isBroken;
   }

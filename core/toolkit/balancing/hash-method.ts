@@ -1,4 +1,4 @@
-import type { BalancingMethod } from '../balancer.js';
+import type { BalancingMethod } from '../../contract/balancer.js';
 import { KetamaHash } from './ketama.js';
 import { ModuloHash, type KeyOf } from './modulo.js';
 

@@ -1,4 +1,4 @@
-import type { Balancer, Pick, UpstreamPeer } from '../balancer.js';
+import type { Balancer, Pick, UpstreamPeer } from '../../contract/balancer.js';
 import { crc32, crc32OfNumber } from './crc32.js';
 import type { KeyOf } from './modulo.js';
 import { Ring } from './ring.js';
@@ -27,7 +27,7 @@ class Server {
 /** Most names have one address: its member is what a point leads to. */
 type Owner = UpstreamPeer | Server;
 
-/** What is known of a name. */
+/** Points and state of a name. */
 interface Share {
   readonly peers: readonly UpstreamPeer[];
   /** Undefined: all its members are out of service. */
@@ -71,7 +71,7 @@ export class KetamaHash implements Balancer {
     let walk = pick.state as Walk | undefined;
     if (walk === undefined || walk.version !== this.#version) {
       const key = this.keyOf(pick);
-      if (key === undefined) return undefined;
+      if (key === undefined || key === '') return undefined;
       walk = { point: this.#ring.find(crc32(key)), tries: walk?.tries ?? 0, version: this.#version };
       pick.state = walk;
     }
@@ -122,7 +122,7 @@ export class KetamaHash implements Balancer {
   }
 }
 
-/** What the points of a server are made of: its host, a zero byte, its port. */
+/** Input of a server's points: its host, a zero byte, its port. */
 function hostAndPort(name: string): string {
   if (name.startsWith('unix:')) return `${name.slice('unix:'.length)}\0`;
   const [, host = name, port = ''] = /^(.*):(\d+)$/.exec(name) ?? [];

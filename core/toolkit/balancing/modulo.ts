@@ -1,7 +1,7 @@
-import type { BalancedUpstream, Balancer, Pick, UpstreamPeer } from '../balancer.js';
+import type { BalancedUpstream, Balancer, Pick, UpstreamPeer } from '../../contract/balancer.js';
 import { crc32 } from './crc32.js';
 
-/** The key of a request, a string of bytes; undefined: there is no request. */
+/** The key of a request, a string of bytes; undefined: there is no request. One with an empty key, or without, goes to the next member in turn. */
 export type KeyOf = (pick: Pick) => string | undefined;
 
 /** Members that were not usable, after which the next one in turn is taken. */
@@ -37,6 +37,6 @@ export class ModuloHash implements Balancer {
 
   #begin(pick: Pick): Walk | undefined {
     const key = this.keyOf(pick);
-    return key === undefined ? undefined : { key, hash: 0, tries: 0 };
+    return key === undefined || key === '' ? undefined : { key, hash: 0, tries: 0 };
   }
 }

@@ -1,15 +1,15 @@
-import type { BalancedUpstream, Balancer, BalancingMethod, Pick, UpstreamPeer } from '../balancer.js';
+import type { BalancedUpstream, Balancer, BalancingMethod, Pick, UpstreamPeer } from '../../contract/balancer.js';
 
 /** Random members that were not usable, after which the next one in turn is taken. */
 const TRIES = 20;
 
-/** What has to be waited for on a member, of which its weight is the part that does not count. */
+/** Load of a member, divided by its weight. */
 export type LoadOf = (peer: UpstreamPeer) => number;
 
 /** Active requests. */
 export const byRequests: LoadOf = ({ active }) => active;
 
-/** How long the next request would take if they were answered one after the other. @param timeOf milliseconds; less than 1 counts as 1 */
+/** How long the next request would take if they were served one after the other. @param timeOf milliseconds; less than 1 counts as 1 */
 export const byTime =
   (timeOf: LoadOf): LoadOf =>
   (peer) =>

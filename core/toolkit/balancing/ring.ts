@@ -10,19 +10,19 @@ const FIRST_BITS = 8;
 const FULL = 0.8;
 /** And before it shrinks. */
 const SPARSE = 0.2;
-/** Entries behind the last place: those that are pushed on from there. */
+/** Entries after the last place: entries that are pushed on from there. */
 const TAIL = 64;
 
 /**
- * Points on a ring of 2^32 places, each with its owner, in order. They are kept in a table with gaps: a point stands where its upper bits say,
- * or behind it in the next free entry. So finding one reads memory in one place, and adding and removing one costs the same however many
+ * Points on a ring of 2^32 places, each with its owner, in order. They are kept in a table with gaps: a point is where its upper bits say,
+ * or after it in the next free entry. So finding one reads memory in one place, and adding and removing one costs the same however many
  * there are; the table grows and shrinks by one pass over it. Takes 10 to 20 bytes a point.
  */
 export class Ring<T extends Owner> {
   #bits = FIRST_BITS;
   /** For each entry its place, and the number of its owner, 0: free. */
   #table = tableOf(FIRST_BITS);
-  /** By number; those of {@link #freeNumbers} are in nobody's use. */
+  /** By number; the ones of {@link #freeNumbers} are unused. */
   readonly #owners: (T | undefined)[] = [undefined];
   readonly #freeNumbers: number[] = [];
   readonly #numbers = new Map<T, number>();
@@ -34,7 +34,7 @@ export class Ring<T extends Owner> {
     return this.#size;
   }
 
-  /** A second owner of a place is behind the first one, by name. */
+  /** A second owner of a place follows the first one, by name. */
   add(place: number, owner: T): void {
     if (this.#size >= 2 ** this.#bits * FULL) this.#resize(this.#bits + 1);
     const number = this.#numberOf(owner);
@@ -110,7 +110,7 @@ export class Ring<T extends Owner> {
     return number;
   }
 
-  /** False: there is no free entry behind its place. */
+  /** False: there is no free entry after its place. */
   #insert(place: number, number: number): boolean {
     const table = this.#table;
     const end = table.length / 2;
@@ -126,7 +126,7 @@ export class Ring<T extends Owner> {
     return true;
   }
 
-  /** Those that were pushed on by this entry move back. */
+  /** Entries that were pushed on by this entry move back. */
   #closeGap(at: number): void {
     const table = this.#table;
     const end = table.length / 2;
@@ -141,7 +141,7 @@ export class Ring<T extends Owner> {
     return difference < 0 || (difference === 0 && this.#owners[this.#table[at * 2 + 1]!]!.name < this.#owners[number]!.name);
   }
 
-  /** In order, so that each one goes behind the one before. */
+  /** In order, so that each one goes after the one before. */
   #resize(bits: number): void {
     const before = this.#table;
     const table = tableOf(bits);
@@ -149,7 +149,7 @@ export class Ring<T extends Owner> {
     for (let from = 0; from < before.length; from += 2) {
       if (before[from + 1] === 0) continue;
       free = Math.max(free, before[from]! >>> (32 - bits));
-      // So many in the last places that there is no room behind them.
+      // So many in the last places that there is no room after them.
       if (free * 2 >= table.length) return this.#resize(bits + 1);
       table[free * 2] = before[from]!;
       table[free * 2 + 1] = before[from + 1]!;

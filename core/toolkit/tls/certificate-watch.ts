@@ -1,6 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
-import { certificatesIn } from '../certificates.js';
-import type { Events } from '../events.js';
+import { certificatesIn } from '../../contract/certificates.js';
+import type { Events } from '../../contract/events.js';
 
 const DAY = 86_400_000;
 const TYPE = 'certificate.expiring';
@@ -11,15 +11,15 @@ export interface ServedCertificates {
   readonly names: readonly string[];
   /** Chains in PEM. */
   readonly chains: readonly Buffer[];
-  /** Milliseconds before the end in which it is told of; 0: never. */
+  /** Milliseconds before the end at which it is reported; 0: never. */
   readonly warning: number;
 }
 
-/** Tells of certificates in force whose time is over soon: when they come into force, and once a day. */
+/** Reports current certificates that expire soon: when they take effect, and once a day. */
 export class CertificateWatch {
-  /** Those in force, and when they were looked at (epoch milliseconds); 0: not yet. */
+  /** Current certificates, and when they were checked (epoch milliseconds); 0: not yet. */
   readonly #served = new Map<ServedCertificates, number>();
-  /** Those that were told of, and as what. */
+  /** Reported certificates, and their state then. */
   readonly #told = new Map<ServedCertificates, readonly string[]>();
 
   constructor(private readonly events: Events) {}
@@ -28,16 +28,16 @@ export class CertificateWatch {
     this.#served.set(served, 0);
   }
 
-  /** It is not in force any more. */
+  /** It is not active any more. */
   delete(served: ServedCertificates): void {
     this.#served.delete(served);
     const subject = this.#told.get(served);
     this.#told.delete(served);
-    // After a reload the same ones may be in force again.
+    // After a reload the same ones may be active again.
     if (subject !== undefined && ![...this.#told.values()].some((other) => isSame(other, subject))) this.events.forget(TYPE, subject);
   }
 
-  /** Looks at those that were not looked at for a day. */
+  /** Checks certificates that were not checked for a day. */
   check(now = Date.now()): void {
     for (const [served, checkedAt] of this.#served) {
       if (now - checkedAt < DAY) continue;

@@ -1,12 +1,13 @@
 /** Certificates of clients (ssl_verify_client): what a server asks for, and what becomes of requests without it. */
-import { choice } from '../args.js';
-import { file, type ConfFile } from '../file.js';
-import type { ClientConnection } from '../http.js';
-import type { TlsSettings } from '../manifest.js';
-import type { InputFile } from '../resource.js';
-import type { BlockScope } from '../scope.js';
-import { directive, type Conf, type ContextName, type Directives } from '../spec.js';
-import type { Getter } from '../template.js';
+import { choice, number } from '../../contract/args.js';
+import { file, type ConfFile } from '../../contract/file.js';
+import type { ClientConnection } from '../../contract/http.js';
+import type { TlsSettings } from '../../contract/manifest.js';
+import type { InputFile } from '../../contract/resource.js';
+import type { BlockScope } from '../../contract/scope.js';
+import { directive, type Conf, type ContextName, type Directives } from '../../contract/spec.js';
+import type { Getter } from '../../contract/template.js';
+import { asciiName, legacyName } from './distinguished-name.js';
 
 const bytesOf = ({ bytes }: InputFile): Buffer => bytes;
 
@@ -18,6 +19,12 @@ export function clientDirectives(contexts: readonly ContextName[]) {
       default: 'off',
       doc: 'Requires a valid certificate from clients; with "optional" a missing one, with "optional_no_ca" any one is accepted, see $ssl_client_verify.',
     }),
+    ssl_verify_depth: directive({
+      in: contexts,
+      args: number(),
+      default: '1',
+      doc: 'Certificates that may be between that of a client and the authority that is trusted.',
+    }),
     ssl_client_certificate: directive({
       in: contexts,
       args: file(authorities),
@@ -26,7 +33,7 @@ export function clientDirectives(contexts: readonly ContextName[]) {
     ssl_trusted_certificate: directive({
       in: contexts,
       args: file(authorities),
-      doc: 'Further authorities that certificates of clients are verified with.',
+      doc: 'Further authorities that certificates of clients are verified with; their names are not sent to clients.',
     }),
     ssl_crl: directive({ in: contexts, args: file(bytesOf), doc: 'Revoked certificates in PEM.' }),
   };
@@ -41,7 +48,7 @@ type ClientScope = Pick<BlockScope<Directives, string, never>, 'fail' | 'file'> 
   readonly conf: Conf<ReturnType<typeof clientDirectives>>;
 };
 
-/** What is known of a client: a request or a session. */
+/** A client: a request or a session. */
 interface OfClient {
   readonly connection: Pick<ClientConnection, 'secure' | 'certificate'>;
 }
@@ -50,8 +57,9 @@ interface OfClient {
 export function clientTls(
   scope: ClientScope,
   digestOf: (bytes: readonly Buffer[]) => string,
-): Pick<TlsSettings, 'ca' | 'crl' | 'clientAuthority'> {
-  const { ssl_verify_client: verify, ssl_client_certificate: certificate, ssl_trusted_certificate: trusted, ssl_crl: crl } = scope.conf;
+): Pick<TlsSettings, 'ca' | 'trusted' | 'crl' | 'clientAuthority' | 'verifyDepth'> {
+  const { ssl_client_certificate: certificate, ssl_trusted_certificate: trusted, ssl_crl: crl } = scope.conf;
+  const { ssl_verify_client: verify, ssl_verify_depth: verifyDepth } = scope.conf;
   if (verify === 'off') return {};
   if (certificate === undefined && trusted === undefined && verify !== 'optional_no_ca')
     scope.fail(
@@ -59,25 +67,28 @@ export function clientTls(
       'ssl_verify_client',
       'name the authorities: ssl_client_certificate ca.pem',
     );
-  const ca = [
-    ...(certificate ? [read(scope, certificate, 'ssl_client_certificate')] : []),
-    ...(trusted ? [read(scope, trusted, 'ssl_trusted_certificate')] : []),
-  ];
+  const ca = certificate ? [read(scope, certificate, 'ssl_client_certificate')] : [];
+  const further = trusted ? [read(scope, trusted, 'ssl_trusted_certificate')] : [];
   const revoked = crl && read(scope, crl, 'ssl_crl');
-  const clientAuthority = digestOf([...ca, revoked ?? Buffer.of(0)]);
-  // Without any, Node takes those that it comes with.
-  return { ca, ...(revoked && { crl: revoked }), clientAuthority };
+  // A chain that one server accepts is not verified for another one that requires a shorter chain.
+  const clientAuthority = digestOf([...ca, ...further, revoked ?? Buffer.of(0), Buffer.from(String(verifyDepth))]);
+  // Without any, Node uses the ones that it comes with.
+  return { ca, trusted: further, ...(revoked && { crl: revoked }), clientAuthority, verifyDepth };
 }
 
 export const clientVariables: Readonly<Record<string, Getter<OfClient>>> = {
   ssl_client_verify: ({ connection }) => verdict(connection),
-  ssl_client_s_dn: ({ connection }) => connection.certificate && asBytes(connection.certificate.subject),
-  ssl_client_i_dn: ({ connection }) => connection.certificate && asBytes(connection.certificate.issuer),
+  ssl_client_s_dn: ({ connection }) => connection.certificate && asciiName(connection.certificate.subject),
+  ssl_client_i_dn: ({ connection }) => connection.certificate && asciiName(connection.certificate.issuer),
+  ssl_client_s_dn_legacy: ({ connection }) => connection.certificate && legacyName(connection.certificate.subjectParts),
+  ssl_client_i_dn_legacy: ({ connection }) => connection.certificate && legacyName(connection.certificate.issuerParts),
   ssl_client_serial: ({ connection }) => connection.certificate?.serial,
   ssl_client_fingerprint: ({ connection }) => connection.certificate?.fingerprint,
   ssl_client_v_start: ({ connection }) => connection.certificate && dateText(connection.certificate.validFrom),
   ssl_client_v_end: ({ connection }) => connection.certificate && dateText(connection.certificate.validTo),
   ssl_client_v_remain: ({ connection }) => connection.certificate && daysUntil(connection.certificate.validTo),
+  ssl_client_raw_cert: ({ connection }) => connection.certificate?.pem,
+  ssl_client_cert: ({ connection }) => connection.certificate && asFieldLines(connection.certificate.pem),
   ssl_client_escaped_cert: ({ connection }) => connection.certificate && encodeURIComponent(connection.certificate.pem),
 };
 
@@ -85,6 +96,11 @@ function verdict({ secure, certificate }: OfClient['connection']): string | unde
   if (!secure) return undefined;
   if (certificate === undefined) return 'NONE';
   return certificate.error === undefined ? 'SUCCESS' : `FAILED:${certificate.error}`;
+}
+
+/** With tabs, so that it can be the value of a header field that is continued on further lines. */
+function asFieldLines(pem: string): string {
+  return pem.trimEnd().replaceAll('\n', '\n\t');
 }
 
 const DAY = 86_400_000;
@@ -98,8 +114,6 @@ function dateText(time: number): string {
 function daysUntil(time: number): string {
   return String(Math.max(Math.floor((time - Date.now()) / DAY), 0));
 }
-
-const asBytes = (text: string): string => Buffer.from(text).latin1Slice();
 
 function read(scope: ClientScope, certificate: ConfFile<Buffer | undefined>, name: string): Buffer {
   const bytes = certificate.in(scope, name, (reason) => `cannot load certificate "${certificate.path}": ${reason}`);

@@ -8,7 +8,7 @@ export interface ConfCommand {
   readonly value: string;
 }
 
-/** What commands change. */
+/** Settings that commands change. */
 export type CommandOptions = Pick<
   SecureContextOptions,
   'minVersion' | 'maxVersion' | 'ciphers' | 'ecdhCurve' | 'sigalgs' | 'secureOptions'
@@ -39,7 +39,7 @@ const FLAGS: Readonly<Record<string, number>> = {
   norenegotiation: 0x4000_0000,
 };
 
-/** Those that are on if nothing is said: the bits turn them off. */
+/** Options that are on by default: the bits turn them off. */
 const INVERSE: Readonly<Record<string, number>> = {
   extendedmastersecret: 0x1,
   emptyfragments: 0x800,

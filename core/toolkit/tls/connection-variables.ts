@@ -1,8 +1,9 @@
-/** What the TLS handshake with a client has agreed on, in the variables of both engines. */
-import type { ClientConnection, ConnectionTls } from '../http.js';
-import type { Getter } from '../template.js';
+/** Result of the TLS handshake with a client, in the variables of both engines. */
+import type { ClientConnection, ConnectionTls } from '../../contract/http.js';
+import type { Getter } from '../../contract/template.js';
+import { cipherNames, groupNames, signatureNames } from './hello-names.js';
 
-/** What is known of a client: a request or a session. */
+/** A client: a request or a session. */
 interface OfConnection {
   readonly connection: Pick<ClientConnection, 'serverName' | 'tls'>;
 }
@@ -13,7 +14,21 @@ export const connectionVariables: Readonly<Record<string, Getter<OfConnection>>>
   ssl_server_name: ({ connection }) => connection.serverName,
   ssl_session_reused: ofTls(({ isReused }) => (isReused ? 'r' : '.')),
   ssl_alpn_protocol: ofTls(({ alpn }) => alpn),
+  ssl_session_id: ofTls(({ sessionId }) => sessionId),
+  ssl_curve: ofTls(({ group }) => (group === 0 ? undefined : groupNames(String.fromCharCode(group >> 8, group & 0xff)))),
+  ssl_curves: ofTls(({ offered }) => groupNames(offered.groups)),
+  ssl_ciphers: ofTls(({ offered }) => cipherNames(offered.ciphers)),
+  ssl_sigalgs: ofTls(({ offered }) => signatureNames(offered.signatures)),
+  // Node.js does not tell them.
+  ssl_sigalg: unknown,
+  ssl_client_sigalg: unknown,
+  ssl_ech_status: unknown,
+  ssl_ech_outer_server_name: unknown,
 };
+
+function unknown(): undefined {
+  return undefined;
+}
 
 function ofTls(read: (tls: ConnectionTls) => string | undefined): Getter<OfConnection> {
   return ({ connection }) => connection.tls && read(connection.tls);

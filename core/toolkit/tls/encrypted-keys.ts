@@ -1,5 +1,5 @@
 /** Private keys that are encrypted (`ssl_password_file`). */
-import type { InputFile } from '../resource.js';
+import type { InputFile } from '../../contract/resource.js';
 
 /** The lines of a file of passwords, which are tried in turn. */
 export function passwordsIn({ text }: InputFile): readonly string[] {

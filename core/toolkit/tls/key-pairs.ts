@@ -1,4 +1,4 @@
-import { certificatesIn, keyKindOf, type KeyKind } from '../certificates.js';
+import { certificatesIn, keyKindOf, type KeyKind } from '../../contract/certificates.js';
 
 /** A certificate chain and its key, both in PEM. */
 export interface KeyPair {
@@ -8,7 +8,7 @@ export interface KeyPair {
   readonly dynamicKind: KeyKind | undefined;
 }
 
-/** What a server shows: of each kind the one that came by API, else that of the file. */
+/** Certificates of a server: for each kind the one set by the API, else that of the file. */
 export function pairsInForce(ofFile: readonly KeyPair[], dynamic: readonly KeyPair[]): readonly KeyPair[] {
   if (dynamic.length === 0) return ofFile;
   const kinds = new Set(dynamic.map(({ dynamicKind }) => dynamicKind));

@@ -1,14 +1,15 @@
 /** TLS with clients: what `ssl_*` directives say, for the servers of either traffic engine. */
-import { argType } from '../arg-type.js';
-import { choice, flag, rest, text, time } from '../args.js';
-import { DYNAMIC_CERTIFICATE, KEY_KINDS } from '../certificates.js';
-import { file } from '../file.js';
-import type { InputFile } from '../resource.js';
-import { ArgError, directive, type ArgType, type ContextName } from '../spec.js';
+import { argType } from '../../contract/arg-type.js';
+import { choice, flag, path, rest, text, time } from '../../contract/args.js';
+import { DYNAMIC_CERTIFICATE, KEY_KINDS } from '../../contract/certificates.js';
+import { file } from '../../contract/file.js';
+import type { InputFile } from '../../contract/resource.js';
+import { ArgError, directive, type ArgType, type ContextName } from '../../contract/spec.js';
+import { CACHE_ARGUMENTS } from './certificate-cache.js';
 import { clientDirectives } from './client-verification.js';
 import { VERSIONS } from './conf-commands.js';
 import { passwordsIn } from './encrypted-keys.js';
-import { pem } from './pem.js';
+import { pem, pemSource } from './pem.js';
 
 /** Smaller ones hold no session: eight pages of memory. */
 const LEAST_CACHE = 32 * 1024;
@@ -42,22 +43,27 @@ function sessionCache(): ArgType<CacheWord> {
 const bytesOf = ({ bytes }: InputFile): Buffer => bytes;
 
 /**
- * @param contexts where they may stand
- * @param server the innermost of them
+ * @param contexts where they are allowed @param server the innermost of them
  */
-export function serverTlsDirectives(contexts: readonly ContextName[], server: ContextName) {
+export function serverTlsDirectives<R>(contexts: readonly ContextName[], server: ContextName) {
   return {
     ssl_certificate: directive({
       in: contexts,
-      args: pem(),
+      args: pemSource<R>(),
       many: true,
-      doc: 'Certificate chain in PEM; several for keys of different kinds.',
+      doc: 'Certificate chain in PEM; several for keys of different kinds. With variables it is loaded with each handshake.',
     }),
     ssl_certificate_key: directive({
       in: contexts,
-      args: pem(),
+      args: pemSource<R>(),
       many: true,
-      doc: 'Private key in PEM, in the order of the certificates.',
+      doc: 'Private key in PEM, in the order of the certificates. With variables it is loaded with each handshake.',
+    }),
+    ssl_certificate_cache: directive({
+      in: contexts,
+      args: CACHE_ARGUMENTS,
+      default: 'off',
+      doc: 'Caches certificates and keys whose names have variables.',
     }),
     [DYNAMIC_CERTIFICATE]: directive({
       in: [server],
@@ -115,7 +121,7 @@ export function serverTlsDirectives(contexts: readonly ContextName[], server: Co
       in: contexts,
       args: time({ calendar: true }),
       default: '30d',
-      doc: 'Time before the end of a certificate from which on the event certificate.expiring tells of it, once a day; 0: never.',
+      doc: 'Time before the end of a certificate from which the event certificate.expiring is published once a day; 0: never.',
     }),
     ssl_password_file: directive({
       in: contexts,
@@ -134,12 +140,29 @@ export function serverTlsDirectives(contexts: readonly ContextName[], server: Co
       many: true,
       doc: 'Sets an option of OpenSSL: Options, CipherString, Ciphersuites, MinProtocol, MaxProtocol, Groups, Curves or SignatureAlgorithms.',
     }),
+    ssl_key_log: directive({
+      in: contexts,
+      args: path(),
+      doc: 'File that gets the secrets of each connection in the format SSLKEYLOGFILE, with which Wireshark decrypts what was captured: for debugging only. It has the mode 0600.',
+    }),
+    ssl_certificate_compression: directive({
+      in: contexts,
+      args: flag(),
+      default: 'off',
+      doc: 'Compression of certificates (RFC 8879) is not supported by Node.js: "on" has no effect, and is warned of. Clients get them uncompressed.',
+    }),
+    ssl_ech_file: directive({
+      in: contexts,
+      args: text('file'),
+      many: true,
+      doc: 'Encrypted Client Hello is not supported by Node.js: the directive is rejected, because clients with its key could not connect.',
+    }),
     ...ocspDirectives(contexts),
     ...clientDirectives(contexts),
   };
 }
 
-/** What Node has nothing for; `off` is what it does. */
+/** Features that Node.js does not have: only `off` works. */
 function ocspDirectives(contexts: readonly ContextName[]) {
   return {
     ssl_stapling: directive({

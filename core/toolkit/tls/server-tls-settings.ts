@@ -1,25 +1,34 @@
 import type { SecureVersion } from 'node:tls';
-import { DYNAMIC_CERTIFICATE, type ServedCertificate } from '../certificates.js';
-import type { Events } from '../events.js';
-import type { ConfFile } from '../file.js';
-import type { TlsSessions, TlsSettings } from '../manifest.js';
-import type { BlockScope } from '../scope.js';
-import type { ServerInfo, Tasks } from '../services.js';
-import type { Conf, Directives } from '../spec.js';
-import type { Directive } from '../tree.js';
+import { DYNAMIC_CERTIFICATE, type ServedCertificate } from '../../contract/certificates.js';
+import type { Events } from '../../contract/events.js';
+import type { ConfFile } from '../../contract/file.js';
+import type { TlsSessions, TlsSettings } from '../../contract/manifest.js';
+import type { BlockScope } from '../../contract/scope.js';
+import type { LogFiles } from '../../contract/log-files.js';
+import type { ServerInfo } from '../../contract/server-info.js';
+import type { Tasks } from '../../contract/tasks.js';
+import type { Conf, Directives } from '../../contract/spec.js';
+import type { Directive } from '../../contract/tree.js';
+import { CertificateCache, cacheOptions } from './certificate-cache.js';
 import { CertificateWatch } from './certificate-watch.js';
 import { clientTls } from './client-verification.js';
 import { commanded, VERSIONS, type CommandOptions } from './conf-commands.js';
+import { digestOf } from './digest.js';
 import { unlocked, type LockedKey } from './encrypted-keys.js';
+import { openKeyLog } from './key-log-file.js';
 import { pairsInForce, type KeyPair } from './key-pairs.js';
-import { EqualTexts } from './pem.js';
+import { EqualTexts, isVariable } from './pem.js';
 import { TICKET_KEYS, type CacheWord, type serverTlsDirectives } from './server-directives.js';
 import { besideTickets } from './session-cache.js';
 import { SessionCaches } from './session-caches.js';
+import { VariableCertificates, type SourcePair } from './variable-certificates.js';
 
 /** The scope of a server. */
-export type TlsScope = Pick<BlockScope<Directives, string, never>, 'directive' | 'fail' | 'advise' | 'each' | 'file' | 'register'> & {
-  readonly conf: Conf<ReturnType<typeof serverTlsDirectives>>;
+export type TlsScope<R> = Pick<
+  BlockScope<Directives, string, never>,
+  'directive' | 'fail' | 'advise' | 'each' | 'file' | 'register' | 'args'
+> & {
+  readonly conf: Conf<ReturnType<typeof serverTlsDirectives<R>>>;
 };
 
 /** How often certificates are looked at that were not for a day, in milliseconds. */
@@ -28,13 +37,16 @@ const CHECK_EVERY = 3_600_000;
 /** SSL_OP_CIPHER_SERVER_PREFERENCE is an option of its own in Node; this one is SSL_OP_NO_TICKET of OpenSSL. */
 const NO_TICKET = 0x4000;
 
+/** The cache in the place of tickets for servers that verify clients: its name, which no configuration can have, and its bytes. */
+const OF_CLIENTS = [':verified clients', 4 * 1024 ** 2] as const;
+
 /** The TLS settings of the servers of one traffic engine in one thread. */
-export class ServerTlsSettings {
+export class ServerTlsSettings<R extends object> {
   readonly #caches = new SessionCaches();
   /** Made ones by the certificates they are for: with the same keys servers share their TLS context. */
   readonly #ticketKeysMade = new Map<string, Buffer>();
   readonly #texts = new EqualTexts();
-  /** Of the servers in force, by the id of their directive. */
+  /** Of the current servers, by the id of their directive. */
   readonly #served = new Map<number, readonly ServedCertificate[]>();
   #isStarted = false;
   #checkIsDue = false;
@@ -47,6 +59,7 @@ export class ServerTlsSettings {
     private readonly info: ServerInfo,
     private readonly tasks: Tasks,
     events: Events,
+    private readonly files: LogFiles,
   ) {
     this.#watch = new CertificateWatch(events);
   }
@@ -65,7 +78,7 @@ export class ServerTlsSettings {
     this.#caches.close();
   }
 
-  /** Looks at certificates when those of a change are in force. */
+  /** Looks at certificates when those of a change are active. */
   #checkSoon(): void {
     if (!this.#isStarted || this.#checkIsDue) return;
     this.#checkIsDue = true;
@@ -79,14 +92,14 @@ export class ServerTlsSettings {
     return this.#served.get(id) ?? [];
   }
 
-  #pairs(scope: TlsScope): readonly KeyPair[] {
+  #pairs(scope: TlsScope<R>): readonly KeyPair[] {
     const { ssl_certificate: certificates, ssl_certificate_key: keys, [DYNAMIC_CERTIFICATE]: dynamic } = scope.conf;
-    const chains = certificates.map((certificate) => this.#read(scope, certificate, 'ssl_certificate'));
-    const ofFile = keys.map((key, at) => ({
-      cert: chains[at] ?? Buffer.alloc(0),
-      key: this.#read(scope, key, 'ssl_certificate_key'),
-      dynamicKind: undefined,
-    }));
+    const ofFile = keys.flatMap((key, at) => {
+      const certificate = certificates[at];
+      if (certificate === undefined || isVariable(certificate, key)) return [];
+      const chain = this.#read(scope, certificate, 'ssl_certificate');
+      return [{ cert: chain, key: this.#read(scope, key, 'ssl_certificate_key'), dynamicKind: undefined }];
+    });
     const byApi = dynamic.map(({ kind, certificate, key }) => ({
       cert: this.#read(scope, certificate, DYNAMIC_CERTIFICATE),
       key: this.#read(scope, key, DYNAMIC_CERTIFICATE),
@@ -95,13 +108,37 @@ export class ServerTlsSettings {
     return pairsInForce(ofFile, byApi);
   }
 
-  #read(scope: TlsScope, pem: ConfFile<Buffer>, name: string): Buffer {
+  #read(scope: TlsScope<R>, pem: ConfFile<Buffer>, name: string): Buffer {
     const what = name === 'ssl_certificate_key' ? 'certificate key' : 'certificate';
     const bytes = pem.in(scope, name, (reason) => `cannot load ${what} "${pem.path}": ${reason}`);
-    return this.#texts.one(bytes, fingerprint([bytes]));
+    return this.#texts.one(bytes, digestOf([bytes]));
   }
 
-  #watchCertificates(scope: TlsScope, pairs: readonly KeyPair[]): void {
+  /** Undefined: no variables name certificates, or those of the API take their place. */
+  #chooser(scope: TlsScope<R>): VariableCertificates<R> | undefined {
+    const { ssl_certificate: certificates, ssl_certificate_key: keys, [DYNAMIC_CERTIFICATE]: dynamic } = scope.conf;
+    const options = cacheOptions(scope.conf.ssl_certificate_cache, (message) =>
+      scope.fail(`"ssl_certificate_cache" ${message}`, 'ssl_certificate_cache'),
+    );
+    if (dynamic.length > 0 || !certificates.some((certificate, at) => isVariable(certificate, keys[at]))) return undefined;
+    const pairs = certificates.flatMap((certificate, at): SourcePair<R>[] => {
+      const key = keys[at];
+      if (key === undefined) return [];
+      return [
+        {
+          cert: certificate.variable ?? this.#read(scope, certificate, 'ssl_certificate'),
+          key: key.variable ?? this.#read(scope, key, 'ssl_certificate_key'),
+        },
+      ];
+    });
+    return new VariableCertificates(pairs, new CertificateCache(options), this.#texts, this.#passwords(scope));
+  }
+
+  #passwords(scope: TlsScope<R>): readonly string[] {
+    return scope.conf.ssl_password_file?.in(scope, 'ssl_password_file') ?? [];
+  }
+
+  #watchCertificates(scope: TlsScope<R>, pairs: readonly KeyPair[]): void {
     const { directive: server } = scope;
     if (this.info.role !== 'master' || server === undefined) return;
     const chains = pairs.map(({ cert }) => cert);
@@ -122,11 +159,11 @@ export class ServerTlsSettings {
   }
 
   /** @returns undefined for a server without a certificate */
-  compile(scope: TlsScope): TlsSettings | undefined {
+  compile(scope: TlsScope<R>): TlsSettings | undefined {
     const { conf } = scope;
     rejectUnsupported(scope);
-    if (conf.ssl_certificate.length + conf[DYNAMIC_CERTIFICATE].length === 0) {
-      // Nobody sees a certificate of it.
+    if (!hasCertificates(scope)) {
+      // Its certificate is never sent.
       return conf.ssl_reject_handshake ? { rejectsHandshake: true, ca: [] } : undefined;
     }
     if (conf.ssl_certificate_key.length !== conf.ssl_certificate.length) {
@@ -137,34 +174,40 @@ export class ServerTlsSettings {
         'every ssl_certificate needs its ssl_certificate_key',
       );
     }
-    const pairs = this.#pairs(scope);
+    const certificates = this.#chooser(scope);
+    const pairs = certificates === undefined ? this.#pairs(scope) : [];
     const cert = pairs.map((pair) => pair.cert);
+    // Of certificates by variables: each has sessions of its own.
+    const sources = certificates === undefined ? [] : conf.ssl_certificate.map(({ path }) => Buffer.from(path));
     this.#watchCertificates(scope, pairs);
-    const clients = clientTls(scope, fingerprint);
-    const sessions = this.#sessions(conf.ssl_session_cache.words);
-    const [ticketKeys = this.#madeTicketKeys(fingerprint(cert)), ...formerKeys] = this.#ticketKeysOf(scope);
+    const clients = clientTls(scope, digestOf);
+    // A ticket has the certificate of the client and not its chain, so the length of the chain would be unknown later.
+    const givesTickets = conf.ssl_session_tickets && clients.clientAuthority === undefined;
+    const configured = this.#sessions(conf.ssl_session_cache.words);
+    const sessions = configured ?? (conf.ssl_session_tickets && !givesTickets ? this.#caches.shared(...OF_CLIENTS) : undefined);
+    const [ticketKeys = this.#madeTicketKeys(digestOf([...cert, ...sources])), ...formerKeys] = this.#ticketKeysOf(scope);
     const settings: TlsSettings = {
-      cert,
-      key: this.#keys(scope, pairs),
-      ...this.#negotiation(scope),
+      ...(certificates === undefined ? { cert, key: this.#keys(scope, pairs) } : { certificates }),
+      ...this.#negotiation(scope, givesTickets),
       honorCipherOrder: conf.ssl_prefer_server_ciphers,
       ...(conf.ssl_dhparam && { dhparam: this.#dhparam(scope, conf.ssl_dhparam) }),
       sessionTimeout: Math.ceil(conf.ssl_session_timeout / 1000),
       ...clients,
       // A session is good for the certificate that it was made with, and for what the client was asked for.
-      sessionIdContext: fingerprint([...cert, Buffer.from(clients.clientAuthority ?? '')]).slice(0, 32),
+      sessionIdContext: digestOf([...cert, ...sources, Buffer.from(clients.clientAuthority ?? '')]).slice(0, 32),
       ticketKeys,
       ...(formerKeys.length > 0 && { formerTicketKeys: formerKeys }),
       ...(conf.ssl_reject_handshake && { rejectsHandshake: true }),
-      ...(sessions && { sessions: conf.ssl_session_tickets ? besideTickets(sessions) : sessions }),
+      ...(conf.ssl_key_log !== undefined && { keyLog: openKeyLog(scope, this.files, conf.ssl_key_log, 'ssl_key_log') }),
+      ...(sessions && { sessions: givesTickets ? besideTickets(sessions) : sessions }),
     };
     return settings;
   }
 
   /** Encrypted ones with their passwords. */
-  #keys(scope: TlsScope, pairs: readonly KeyPair[]): (Buffer | LockedKey)[] {
-    const { ssl_password_file: file, ssl_certificate_key: named } = scope.conf;
-    const passwords = file?.in(scope, 'ssl_password_file') ?? [];
+  #keys(scope: TlsScope<R>, pairs: readonly KeyPair[]): (Buffer | LockedKey)[] {
+    const { ssl_certificate_key: named } = scope.conf;
+    const passwords = this.#passwords(scope);
     return pairs.map(({ key }, at) => {
       try {
         return unlocked(key, passwords);
@@ -179,18 +222,18 @@ export class ServerTlsSettings {
     });
   }
 
-  #negotiation(scope: TlsScope): CommandOptions {
+  #negotiation(scope: TlsScope<R>, givesTickets: boolean): CommandOptions {
     const { conf } = scope;
     const options: CommandOptions = {
       ecdhCurve: conf.ssl_ecdh_curve,
       ...versions(conf.ssl_protocols.versions),
-      ...(!conf.ssl_session_tickets && { secureOptions: NO_TICKET }),
+      ...(!givesTickets && { secureOptions: NO_TICKET }),
     };
     const said = { suites: SUITES, list: conf.ssl_ciphers };
     return commanded(options, said, conf.ssl_conf_command, (message) => scope.fail(message, 'ssl_conf_command'));
   }
 
-  #dhparam(scope: TlsScope, parameters: ConfFile<Buffer>): Buffer {
+  #dhparam(scope: TlsScope<R>, parameters: ConfFile<Buffer>): Buffer {
     return parameters.in(scope, 'ssl_dhparam', (reason) => `cannot load "ssl_dhparam" "${parameters.path}": ${reason}`);
   }
 
@@ -202,7 +245,7 @@ export class ServerTlsSettings {
   }
 
   /** In the form of Node: 16 bytes each of name, HMAC key, AES key. */
-  #ticketKeysOf(scope: TlsScope): readonly Buffer[] {
+  #ticketKeysOf(scope: TlsScope<R>): readonly Buffer[] {
     return scope.each(scope.conf.ssl_session_ticket_key, (key) => {
       const name = 'ssl_session_ticket_key';
       const keys = key.in(scope, name, (reason) => `cannot load session ticket key "${key.path}": ${reason}`);
@@ -223,8 +266,21 @@ export class ServerTlsSettings {
 const SUITES = 'TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256';
 
 /** nginx says the same where OpenSSL was built without. */
-function rejectUnsupported(scope: TlsScope): void {
+/** False: handshakes for this server are made with the certificates of another one, the default server of the address. */
+export function hasCertificates<R>({ conf }: Pick<TlsScope<R>, 'conf'>): boolean {
+  return conf.ssl_certificate.length + conf[DYNAMIC_CERTIFICATE].length > 0;
+}
+
+function rejectUnsupported(scope: TlsScope<never>): void {
   const { ssl_stapling: staples, ssl_ocsp: ocsp } = scope.conf;
+  if (scope.conf.ssl_certificate_compression)
+    scope.advise('"ssl_certificate_compression" is not supported on this platform, ignored', 'ssl_certificate_compression');
+  if (scope.conf.ssl_ech_file.length > 0)
+    scope.fail(
+      '"ssl_ech_file" is not supported on this platform',
+      'ssl_ech_file',
+      'Node.js has no Encrypted Client Hello: remove it, here and the "ech" parameter of HTTPS records in DNS',
+    );
   if (staples) scope.advise('"ssl_stapling" ignored, not supported', 'ssl_stapling');
   if (ocsp !== 'off')
     scope.fail('"ssl_ocsp" is not supported on this platform', 'ssl_ocsp', 'Node.js has no OCSP for certificates of clients');
@@ -233,12 +289,4 @@ function rejectUnsupported(scope: TlsScope): void {
 function versions(wanted: readonly string[]): { minVersion: SecureVersion; maxVersion: SecureVersion } {
   const spoken = VERSIONS.filter((version) => wanted.includes(version));
   return { minVersion: spoken[0] ?? 'TLSv1.2', maxVersion: spoken.at(-1) ?? 'TLSv1.3' };
-}
-
-/** In hexadecimal digits. */
-export function fingerprint(certificates: readonly Buffer[]): string {
-  // Loaded when it is used: servers without TLS need none.
-  const hash = process.getBuiltinModule('node:crypto').createHash('sha256');
-  for (const certificate of certificates) hash.update(certificate);
-  return hash.digest('hex');
 }

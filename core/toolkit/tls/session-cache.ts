@@ -1,6 +1,6 @@
-import type { TlsSessions } from '../manifest.js';
+import type { TlsSessions } from '../../contract/manifest.js';
 
-/** What an entry costs besides its bytes. */
+/** Memory of an entry besides its bytes. */
 const OVERHEAD = 100;
 
 interface Entry {
@@ -16,7 +16,7 @@ export class SessionCache implements TlsSessions {
 
   /**
    * @param size bytes
-   * @param onStored tells the other workers
+   * @param onStored notifies the other workers
    */
   constructor(
     private readonly size: number,
@@ -55,7 +55,7 @@ export class SessionCache implements TlsSessions {
 
 const cost = (id: string, session: Buffer): number => id.length + session.length + OVERHEAD;
 
-/** The cache for servers with tickets: clients have their sessions of TLS 1.3 in tickets, and nobody would look for them here. */
+/** The cache for servers with tickets: clients have their sessions of TLS 1.3 in tickets, and would not look for them here. */
 export function besideTickets(cache: TlsSessions): TlsSessions {
   return {
     store(id, session, timeout) {

@@ -1,7 +1,7 @@
 import { BroadcastChannel } from 'node:worker_threads';
 import { SessionCache } from './session-cache.js';
 
-/** What a worker tells the others. */
+/** Message from a worker to the others. */
 interface Stored {
   readonly cache: string;
   readonly id: string;
@@ -9,7 +9,7 @@ interface Stored {
   readonly expires: number;
 }
 
-/** The session caches of one thread by name. Each worker has a copy of the shared ones and tells the others what it adds. */
+/** The session caches of one thread by name. Each worker has a copy of the shared ones and sends its additions to the others. */
 export class SessionCaches {
   readonly #caches = new Map<string, WeakRef<SessionCache>>();
   #channel: BroadcastChannel | undefined;

@@ -1,0 +1,92 @@
+import { parseSource } from '../../contract/address.js';
+import type { ExchangePlan } from '../../contract/exchanges.js';
+import type { Scope, Template } from '../../contract/http.js';
+import type { Conf } from '../../contract/spec.js';
+import { assertSizes, responseBuffering } from './buffering.js';
+import { EXCHANGE_NAMES, type ExchangeConf, type exchangeDirectives } from './directives.js';
+import { unprefixed } from './prefix.js';
+import { SharedSettings } from './shared-settings.js';
+
+/** Parts of a plan that do not depend on the protocol. */
+export type CommonPlan = Pick<
+  ExchangePlan,
+  | 'bind'
+  | 'passFields'
+  | 'passBody'
+  | 'connectTimeout'
+  | 'sendTimeout'
+  | 'readTimeout'
+  | 'next'
+  | 'hidden'
+  | 'ignored'
+  | 'forceRanges'
+  | 'interceptErrors'
+  | 'buffering'
+  | 'ignoreClientAbort'
+  | 'requestBuffering'
+  | 'scope'
+  | 'fail'
+>;
+
+/** A scope of a module that has the directives. */
+export interface ExchangeScope<P extends string> extends Pick<Scope, 'directive' | 'fail' | 'lines'> {
+  readonly conf: Conf<ReturnType<typeof exchangeDirectives<P>>>;
+}
+
+/** Settings of {@link exchangeDirectives} for the locations of one module. */
+export class ExchangeSettings<const P extends string> {
+  readonly #shared: SharedSettings;
+
+  /**
+   * @param prefix of the names of its directives
+   * @param hidden fields of a response that are not passed on, see {@link SharedSettings}
+   */
+  constructor(
+    private readonly prefix: P,
+    hidden: readonly string[],
+  ) {
+    this.#shared = new SharedSettings(hidden);
+  }
+
+  /** Rejects values that do not fit to each other, in all places. */
+  assert(scope: ExchangeScope<P>): void {
+    assertSizes(this.prefix, this.#confOf(scope), scope);
+  }
+
+  /** @param pass the directive that names the target, for errors */
+  plan(scope: ExchangeScope<P>, pass: string): CommonPlan {
+    const conf = this.#confOf(scope);
+    return {
+      bind: this.#source(conf, scope),
+      passFields: conf.pass_request_headers,
+      passBody: conf.pass_request_body,
+      connectTimeout: conf.connect_timeout,
+      sendTimeout: conf.send_timeout,
+      readTimeout: conf.read_timeout,
+      next: this.#shared.nextUpstream(conf),
+      hidden: this.#shared.hidden(conf),
+      ignored: new Set(conf.ignore_headers.flatMap(({ names }) => names.map((name) => name.toLowerCase()))),
+      forceRanges: conf.force_ranges,
+      interceptErrors: conf.intercept_errors,
+      buffering: responseBuffering(conf),
+      ignoreClientAbort: conf.ignore_client_abort,
+      requestBuffering: conf.request_buffering,
+      scope: scope.directive ?? scope,
+      fail: (message, hint) => scope.fail(message, pass, hint),
+    };
+  }
+
+  #confOf({ conf }: ExchangeScope<P>): ExchangeConf {
+    return unprefixed(this.prefix, EXCHANGE_NAMES, conf);
+  }
+
+  #source({ bind }: ExchangeConf, scope: ExchangeScope<P>): Template | undefined {
+    const name = `${this.prefix}_bind`;
+    if (bind?.transparent !== undefined)
+      scope.fail('"transparent" is not supported', name, 'Node.js cannot set the option IP_TRANSPARENT of a socket');
+    if (bind === undefined || bind.address.constant === 'off') return undefined;
+    const { constant } = bind.address;
+    if (constant !== undefined && parseSource(constant) === undefined) scope.fail(`invalid address "${constant}"`, name);
+    return bind.address;
+  }
+}

@@ -1,0 +1,130 @@
+/** Names of the numbers in a ClientHello, as OpenSSL has them. Others are shown in hexadecimal digits, as nginx shows them. */
+
+const CIPHERS: Readonly<Record<number, string>> = {
+  0x00ff: 'TLS_EMPTY_RENEGOTIATION_INFO_SCSV',
+  0x002f: 'AES128-SHA',
+  0x0032: 'DHE-DSS-AES128-SHA',
+  0x0033: 'DHE-RSA-AES128-SHA',
+  0x0035: 'AES256-SHA',
+  0x0038: 'DHE-DSS-AES256-SHA',
+  0x0039: 'DHE-RSA-AES256-SHA',
+  0x003c: 'AES128-SHA256',
+  0x003d: 'AES256-SHA256',
+  0x0040: 'DHE-DSS-AES128-SHA256',
+  0x0041: 'CAMELLIA128-SHA',
+  0x0044: 'DHE-DSS-CAMELLIA128-SHA',
+  0x0045: 'DHE-RSA-CAMELLIA128-SHA',
+  0x0067: 'DHE-RSA-AES128-SHA256',
+  0x006a: 'DHE-DSS-AES256-SHA256',
+  0x006b: 'DHE-RSA-AES256-SHA256',
+  0x0084: 'CAMELLIA256-SHA',
+  0x0087: 'DHE-DSS-CAMELLIA256-SHA',
+  0x0088: 'DHE-RSA-CAMELLIA256-SHA',
+  0x009c: 'AES128-GCM-SHA256',
+  0x009d: 'AES256-GCM-SHA384',
+  0x009e: 'DHE-RSA-AES128-GCM-SHA256',
+  0x009f: 'DHE-RSA-AES256-GCM-SHA384',
+  0x00a2: 'DHE-DSS-AES128-GCM-SHA256',
+  0x00a3: 'DHE-DSS-AES256-GCM-SHA384',
+  0x00ba: 'CAMELLIA128-SHA256',
+  0x00bd: 'DHE-DSS-CAMELLIA128-SHA256',
+  0x00be: 'DHE-RSA-CAMELLIA128-SHA256',
+  0x00c0: 'CAMELLIA256-SHA256',
+  0x00c3: 'DHE-DSS-CAMELLIA256-SHA256',
+  0x00c4: 'DHE-RSA-CAMELLIA256-SHA256',
+  0x1301: 'TLS_AES_128_GCM_SHA256',
+  0x1302: 'TLS_AES_256_GCM_SHA384',
+  0x1303: 'TLS_CHACHA20_POLY1305_SHA256',
+  0xc009: 'ECDHE-ECDSA-AES128-SHA',
+  0xc00a: 'ECDHE-ECDSA-AES256-SHA',
+  0xc013: 'ECDHE-RSA-AES128-SHA',
+  0xc014: 'ECDHE-RSA-AES256-SHA',
+  0xc023: 'ECDHE-ECDSA-AES128-SHA256',
+  0xc024: 'ECDHE-ECDSA-AES256-SHA384',
+  0xc027: 'ECDHE-RSA-AES128-SHA256',
+  0xc028: 'ECDHE-RSA-AES256-SHA384',
+  0xc02b: 'ECDHE-ECDSA-AES128-GCM-SHA256',
+  0xc02c: 'ECDHE-ECDSA-AES256-GCM-SHA384',
+  0xc02f: 'ECDHE-RSA-AES128-GCM-SHA256',
+  0xc030: 'ECDHE-RSA-AES256-GCM-SHA384',
+  0xc072: 'ECDHE-ECDSA-CAMELLIA128-SHA256',
+  0xc073: 'ECDHE-ECDSA-CAMELLIA256-SHA384',
+  0xc076: 'ECDHE-RSA-CAMELLIA128-SHA256',
+  0xc077: 'ECDHE-RSA-CAMELLIA256-SHA384',
+  0xc09c: 'AES128-CCM',
+  0xc09d: 'AES256-CCM',
+  0xc09e: 'DHE-RSA-AES128-CCM',
+  0xc09f: 'DHE-RSA-AES256-CCM',
+  0xc0a0: 'AES128-CCM8',
+  0xc0a1: 'AES256-CCM8',
+  0xc0a2: 'DHE-RSA-AES128-CCM8',
+  0xc0a3: 'DHE-RSA-AES256-CCM8',
+  0xc0ac: 'ECDHE-ECDSA-AES128-CCM',
+  0xc0ad: 'ECDHE-ECDSA-AES256-CCM',
+  0xc0ae: 'ECDHE-ECDSA-AES128-CCM8',
+  0xc0af: 'ECDHE-ECDSA-AES256-CCM8',
+  0xcca8: 'ECDHE-RSA-CHACHA20-POLY1305',
+  0xcca9: 'ECDHE-ECDSA-CHACHA20-POLY1305',
+  0xccaa: 'DHE-RSA-CHACHA20-POLY1305',
+};
+
+const GROUPS: Readonly<Record<number, string>> = {
+  0x0015: 'secp224r1',
+  0x0016: 'secp256k1',
+  0x0017: 'prime256v1',
+  0x0018: 'secp384r1',
+  0x0019: 'secp521r1',
+  0x001a: 'brainpoolP256r1',
+  0x001b: 'brainpoolP384r1',
+  0x001c: 'brainpoolP512r1',
+  0x001d: 'X25519',
+  0x001e: 'X448',
+  0x0100: 'ffdhe2048',
+  0x0101: 'ffdhe3072',
+  0x0102: 'ffdhe4096',
+  0x0103: 'ffdhe6144',
+  0x0104: 'ffdhe8192',
+  0x0200: 'MLKEM512',
+  0x0201: 'MLKEM768',
+  0x0202: 'MLKEM1024',
+  0x11eb: 'SecP256r1MLKEM768',
+  0x11ec: 'X25519MLKEM768',
+  0x11ed: 'SecP384r1MLKEM1024',
+};
+
+/** SignatureScheme (RFC 8446, 4.2.3). */
+const SIGNATURES: Readonly<Record<number, string>> = {
+  0x0201: 'rsa_pkcs1_sha1',
+  0x0203: 'ecdsa_sha1',
+  0x0401: 'rsa_pkcs1_sha256',
+  0x0403: 'ecdsa_secp256r1_sha256',
+  0x0501: 'rsa_pkcs1_sha384',
+  0x0503: 'ecdsa_secp384r1_sha384',
+  0x0601: 'rsa_pkcs1_sha512',
+  0x0603: 'ecdsa_secp521r1_sha512',
+  0x0804: 'rsa_pss_rsae_sha256',
+  0x0805: 'rsa_pss_rsae_sha384',
+  0x0806: 'rsa_pss_rsae_sha512',
+  0x0807: 'ed25519',
+  0x0808: 'ed448',
+  0x0809: 'rsa_pss_pss_sha256',
+  0x080a: 'rsa_pss_pss_sha384',
+  0x080b: 'rsa_pss_pss_sha512',
+  0x0904: 'mldsa44',
+  0x0905: 'mldsa65',
+  0x0906: 'mldsa87',
+};
+
+export const cipherNames = (list: string): string => namesOf(list, CIPHERS);
+export const groupNames = (list: string): string => namesOf(list, GROUPS);
+export const signatureNames = (list: string): string => namesOf(list, SIGNATURES);
+
+/** @param list numbers of two bytes each, as a string of bytes; an odd byte at the end is left out */
+function namesOf(list: string, known: Readonly<Record<number, string>>): string {
+  let text = '';
+  for (let at = 0; at + 1 < list.length; at += 2) {
+    const number = list.charCodeAt(at) * 256 + list.charCodeAt(at + 1);
+    text += `${at === 0 ? '' : ':'}${known[number] ?? `0x${number.toString(16).padStart(4, '0')}`}`;
+  }
+  return text;
+}
