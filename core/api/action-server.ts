@@ -1,5 +1,5 @@
-import { actionsOf, ApiError, type ActionContext, type AppliedChange } from '../module/control.js';
-import type { Log } from '../module/services.js';
+import { actionsOf, transactionalActionsOf, ApiError, type ActionContext, type AppliedChange } from '../contract/control.js';
+import type { Log } from '../contract/log.js';
 import { REPLY_TOPIC, CALL_TOPIC } from './bus-endpoint.js';
 import type { BusClient } from './bus.js';
 import { Assembler, MessageTooLong, split, type Message } from './frames.js';
@@ -15,9 +15,11 @@ import {
   type TransactionParams,
   type TransactionReply,
 } from './rpc-messages.js';
-import type { Outcome, StagedCall, Together } from './staged-calls.js';
+import { notTransactional } from '../changes/staging.js';
+import type { Outcome, StagedCall, Together } from '../changes/staged-calls.js';
+import { errorOf, stackOf } from '../contract/thrown.js';
 
-/** What a call by name carries out. */
+/** Implementation of a call by name. */
 export type Action = (params: unknown, context: ActionContext) => unknown;
 
 /** Carries out several calls as one change. */
@@ -37,6 +39,8 @@ interface ServedAction {
   /** For messages: ` of module "srv_x_module"`, or nothing. */
   readonly owner: string;
   readonly carryOut: Action;
+  /** See {@link ActionOptions.transactional}. */
+  readonly isTransactional: boolean;
 }
 
 const INTERNAL_ERROR = {
@@ -58,14 +62,17 @@ export class ActionServer {
   serve(modules: Iterable<ActionModule>): void {
     this.#actions.clear();
     for (const { name: module, instance, more = [], call = callDirectly } of modules) {
-      for (const [name, action] of [...methodsOf(instance), ...more]) {
+      const transactional = transactionalActionsOf(instance);
+      const ofSettings = Array.from(more, ([name, action]) => [name, action, true] as const);
+      const ofMethods = Array.from(methodsOf(instance), ([name, action]) => [name, action, transactional.has(name)] as const);
+      for (const [name, action, isTransactional] of [...ofMethods, ...ofSettings]) {
         const carryOut: Action = (params, context) => call((limits) => action(params, limits), context);
-        this.#actions.set(name, { owner: ` of module "${module}"`, carryOut });
+        this.#actions.set(name, { owner: ` of module "${module}"`, carryOut, isTransactional });
       }
     }
   }
 
-  /** @param connected called when the bus is there, and again after every loss */
+  /** @param connected called when the bus is connected, and again after every loss */
   start(connected: () => void = () => undefined): void {
     this.client.start(`${CALL_TOPIC}/+`, {
       // The broker lets a client publish calls under its own id only.
@@ -93,25 +100,36 @@ export class ActionServer {
     if (served === undefined) return { error: notLoaded(action) };
     try {
       return { value: await served.carryOut(params, context) };
-    } catch (error) {
+    } catch (thrown) {
+      const error = errorOf(thrown);
       if (error instanceof ApiError) return { error };
-      const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      const reason = stackOf(error);
       this.log.write('error', `action ${action}${served.owner} failed, request_id: ${context.requestId}: ${reason}`);
       return { error: new ApiError(500, 'InternalError', 'unexpected internal error, see the error log') };
     }
   }
 
-  readonly #transaction: ServedAction = { owner: '', carryOut: (params, context) => this.#transact(params as TransactionParams, context) };
+  readonly #transaction: ServedAction = {
+    owner: '',
+    carryOut: (params, context) => this.#transact(params as TransactionParams, context),
+    isTransactional: false,
+  };
 
   async #transact(params: TransactionParams, context: ActionContext): Promise<TransactionReply> {
     const { requestId } = context;
     const calls = params.calls.map(
       ({ action, params: own, ...conditions }): StagedCall =>
         (time) =>
-          this.#outcome(action, own, { ...conditions, ...time, requestId, dryRun: false }),
+          this.#partOf(action) ?? this.#outcome(action, own, { ...conditions, ...time, requestId, dryRun: false }),
     );
     const { outcomes, ...rest } = await this.transact(calls, context);
     return { ...rest, outcomes: outcomes.map((outcome) => ('error' in outcome ? { error: toMessage(outcome.error) } : outcome)) };
+  }
+
+  /** Why an action cannot be part of a transaction: what it did would stay if the transaction failed. */
+  #partOf(action: string): Promise<Outcome> | undefined {
+    const served = this.#actions.get(action);
+    return served === undefined || served.isTransactional ? undefined : Promise.resolve({ error: notTransactional() });
   }
 
   async #take(caller: string, message: Message): Promise<void> {
@@ -132,7 +150,7 @@ export class ActionServer {
     this.#reply(caller, message.id, call, change === undefined ? reply : { ...reply, applied: change });
   }
 
-  /** What an action has returned may be something that JSON cannot carry: a BigInt, a circle. */
+  /** The result of an action may be something that JSON cannot carry: a BigInt, a circle. */
   #reply(caller: string, id: string, { action, context }: CallMessage, reply: ReplyMessage): void {
     try {
       this.#send(caller, id, reply);

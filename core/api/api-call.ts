@@ -1,4 +1,4 @@
-import type { AppliedChange } from '../module/control.js';
+import type { AppliedChange } from '../contract/control.js';
 import type { Caller } from './access/caller.js';
 
 /** One call of the API as it comes, and the response as it goes. */
@@ -23,12 +23,16 @@ export interface ApiCall {
   body(limit: number): Promise<Buffer>;
 }
 
-/** What the router finds out about a call, for the audit log. */
+/** Facts of the router about a call, for the audit log. */
 export class CallTrail {
   /** The path of its route: `/v1/kv/keys/:key`. Undefined: it has none. */
   route: string | undefined = undefined;
+  /** Name of the module whose route it is. */
+  module: string | undefined = undefined;
   isDryRun = false;
-  /** What it has changed in the configuration. */
+  /** Why it was made, in the words of the caller. */
+  message: string | undefined = undefined;
+  /** Its changes of the configuration. */
   change: AppliedChange | undefined = undefined;
   /** The code of the error that it ended with. */
   code: string | undefined = undefined;

@@ -1,10 +1,10 @@
-import { ApiError } from '../module/control.js';
-import type { ErrorBody, HttpRequest } from '../module/http.js';
-import type { ApiPlace } from '../module/services.js';
+import { ApiError } from '../contract/control.js';
+import type { ErrorBody, HttpRequest } from '../contract/http.js';
+import type { ApiPlace } from '../contract/api-routes.js';
 import { basePath, pathOf, stepsBelow } from './api-path.js';
 import { errorResponse } from './api-response.js';
 
-/** What the server itself rejects, before or instead of a call. */
+/** Errors of the server itself, before or instead of a call. */
 const REJECTIONS: readonly { readonly status: number; readonly code: string; readonly text: string }[] = [
   { status: 400, code: 'BadRequest', text: 'malformed request' },
   { status: 401, code: 'Unauthorized', text: 'a user name and a password are required' },
@@ -30,7 +30,7 @@ const SHOWN_AS_400 = new Map([
   [497, 'a plain HTTP request was sent to an HTTPS port'],
 ]);
 
-/** What knows the methods of a path. */
+/** Finds the methods of a path. */
 interface Paths {
   allowed(steps: readonly string[]): string | undefined;
 }

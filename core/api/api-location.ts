@@ -1,7 +1,7 @@
 import type { Request } from '../http/request/request.js';
-import { ApiError } from '../module/control.js';
-import { DECLINED, type Handler, type HttpHandlers, type HttpRequest, type Result, type Scope } from '../module/http.js';
-import type { ApiPlace } from '../module/services.js';
+import { ApiError } from '../contract/control.js';
+import { DECLINED, type Handler, type HttpHandlers, type HttpRequest, type Result, type Scope } from '../contract/http.js';
+import type { ApiPlace } from '../contract/api-routes.js';
 import { auditLine } from './access/audit-line.js';
 import { NOBODY, type Caller } from './access/caller.js';
 import type { FailedAttempts } from './access/failed-attempts.js';
@@ -18,7 +18,7 @@ export interface Router {
   reject(call: ApiCall, failure: ApiError): ApiResponse;
 }
 
-/** What the handlers of one location have. */
+/** State of the handlers of one location. */
 interface LocationOptions {
   readonly router: Router;
   readonly place: ApiPlace;
@@ -77,7 +77,7 @@ function contentHandler({ router, place, access }: LocationOptions): Handler {
   };
 }
 
-/** Who makes the call, and why he may make none. */
+/** The caller, or why it may make no call. */
 function callerOf(request: HttpRequest, guard: BrowserGuard, access: LocationAccess): [Caller, ApiError | undefined] {
   const { localAddress } = request.connection;
   const rejection = guard.refusal({ header: (name) => request.header(name), localAddress });
@@ -109,7 +109,7 @@ function callOf(request: HttpRequest, base: string, { root }: ApiPlace, caller: 
   };
 }
 
-/** Whether a path leads to the location that the request is in. */
+/** True if a path leads to the location that the request is in. */
 function isPlaceOf({ server, location, wholeLocation = location }: Request, path: string): boolean {
   return server.locations.find(path).location === wholeLocation;
 }

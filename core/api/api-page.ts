@@ -21,7 +21,7 @@ interface Operation {
   readonly requestBody?: Content;
   readonly responses: Readonly<Record<string, Content & { readonly description: string }>>;
 }
-/** What the page shows of a document. */
+/** Parts of a document on the page. */
 export interface ApiDocument {
   readonly info: { readonly title: string; readonly version: string };
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;

@@ -1,5 +1,5 @@
 /** Paths of the API: split before they are decoded, so that a name may hold a slash (`%2F`). */
-import type { Directive } from '../module/tree.js';
+import type { Directive } from '../contract/tree.js';
 import { normalizePath } from '../net/http1/uri.js';
 
 /** The path of a prefix location, without a slash at the end. */

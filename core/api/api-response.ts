@@ -1,5 +1,5 @@
-/** What the outcome of a call looks like on the wire. */
-import type { ApiError, Reply } from '../module/control.js';
+/** Response of HTTP for the outcome of a call. */
+import type { ApiError, Reply } from '../contract/control.js';
 import { AccessError } from './access/access-error.js';
 import type { ApiCall, ApiResponse } from './api-call.js';
 

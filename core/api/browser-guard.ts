@@ -1,7 +1,7 @@
 import { isIPv4 } from 'node:net';
-import { ApiError } from '../module/control.js';
+import { ApiError } from '../contract/control.js';
 
-/** What the guard looks at. */
+/** Fields that the guard checks. */
 export interface GuardedRequest {
   header(lowerName: string): string | undefined;
   /** Address the request came in on. */
@@ -9,14 +9,14 @@ export interface GuardedRequest {
 }
 
 /**
- * Keeps web pages in an operator's browser from driving the API. Without it a page could send requests to 127.0.0.1 by itself (told by
- * `Origin` and `Sec-Fetch-Site`), or have a name of its own resolve to 127.0.0.1 (DNS rebinding, told by `Host`).
+ * Keeps web pages in an operator's browser from driving the API. Without it a page could send requests to 127.0.0.1 by itself (visible in
+ * `Origin` and `Sec-Fetch-Site`), or have a name of its own resolve to 127.0.0.1 (DNS rebinding, visible in `Host`).
  */
 export class BrowserGuard {
   /** @param names what the server is called besides localhost: its `server_name` words */
   constructor(private readonly names: readonly string[]) {}
 
-  /** Why the request is refused; undefined: it may go on. */
+  /** Why the request is rejected; undefined: it may go on. */
   refusal(request: GuardedRequest): ApiError | undefined {
     const host = request.header('host')?.toLowerCase();
     if (host !== undefined && !this.#isOurs(hostName(host), request.localAddress)) {
@@ -33,7 +33,7 @@ export class BrowserGuard {
 
   #isOurs(name: string, localAddress: string): boolean {
     if (name === 'localhost' || name === '[::1]' || (isIPv4(name) && name.startsWith('127.'))) return true;
-    // An address in the place of a name cannot be rebound: it is the listener itself or somebody else's business.
+    // An address in the place of a name cannot be rebound: it is the listener itself, or not of this server.
     const local = plainAddress(localAddress);
     if (name === local || name === `[${local}]`) return true;
     return this.names.some((own) => matches(own.toLowerCase(), name));

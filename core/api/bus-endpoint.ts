@@ -2,10 +2,10 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { BusAccess } from '../module/services.js';
+import { BusAccess } from '../contract/bus-access.js';
 import { EVENT_TOPIC } from './event-message.js';
 
-/** Who speaks on the bus. A client's id starts with its role: `ctrl-5f3a…`. */
+/** Role of a client on the bus. A client's id starts with its role: `ctrl-5f3a…`. */
 export type BusRole = 'master' | 'ctrl';
 /** User of programs that read events, and write nothing. Their ids are up to them. */
 const READER = 'events';
@@ -55,7 +55,7 @@ export class BusEndpoint extends BusAccess {
 
   authenticate(clientId: string, user: string | undefined, password: Buffer | undefined): boolean {
     if (password === undefined || (user !== READER && !isRole(user))) return false;
-    // Nobody takes the id of one of the server's own processes, which would end that one's connection.
+    // No client may use the id of one of the server's own processes, which would end the connection of that process.
     if (user === READER ? isRole(roleOf(clientId)) : roleOf(clientId) !== user) return false;
     return timingSafeEqual(digest(password), digest(Buffer.from(this.data.passwords[user])));
   }
@@ -93,8 +93,8 @@ const roleOf = (clientId: string): string => clientId.slice(0, clientId.indexOf(
 const isBelow = (topic: string, parent: string): boolean => topic.startsWith(`${parent}/`) && !/[+#]/.test(topic);
 
 /**
- * Makes fresh credentials in `folder`, which is private to this user (the data folder). The socket lies beside them; where that path would be
- * longer than the system allows, in a private temporary folder. On a full disk both are there.
+ * Makes fresh credentials in `folder`, which is private to this user (the data folder). The socket is beside them; where that path would be
+ * longer than the system allows, in a private temporary folder. On a full disk both are in the latter.
  */
 export function createBusEndpoint(folder: string): BusEndpoint {
   const passwords = { master: newPassword(), ctrl: newPassword(), [READER]: lastingPassword(folder) };
@@ -128,7 +128,7 @@ function contentOf(path: string): string {
   }
 }
 
-/** What a program needs to read events: options in the form of mosquitto_sub. */
+/** Settings of a program that reads events: options in the form of mosquitto_sub. */
 function writeReaderFile(folder: string, { socket, passwords }: EndpointData): void {
   const file = join(folder, READER_FOLDER, READER_FILE);
   const text = `--unix ${socket}\n-u ${READER}\n-P ${passwords[READER]}\n`;
@@ -141,7 +141,7 @@ function writeReaderFile(folder: string, { socket, passwords }: EndpointData): v
 const temporaryFolder = (): string => mkdtempSync(join(tmpdir(), 'srv-'));
 
 function write(file: string, data: EndpointData): BusEndpoint {
-  // A file that a killed server left behind keeps the mode it had: make it anew.
+  // A file that a killed server left behind keeps the mode it had: make it again.
   rmSync(file, { force: true });
   writeFileSync(file, JSON.stringify(data), { mode: 0o600, flag: 'wx' });
   return new BusEndpoint(file, data);
@@ -151,7 +151,7 @@ function isDiskFull(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
 }
 
-/** What a helper process does with the path it was given. */
+/** Reads the endpoint from the path that a helper process was given. */
 export function readBusEndpoint(file: string): BusEndpoint {
   return new BusEndpoint(file, JSON.parse(readFileSync(file, 'utf8')) as EndpointData);
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import mqtt from 'mqtt';
-import type { Log } from '../module/services.js';
+import type { Log } from '../contract/log.js';
 import type { BusEndpoint, BusRole } from './bus-endpoint.js';
 import { packetsOf } from './frames.js';
 
@@ -11,14 +11,14 @@ const LONGEST_PAYLOAD = 500 * 1024;
 
 export interface BusListener {
   message(topic: string, payload: Buffer): void;
-  /** The subscription is in force; again after every loss. */
+  /** The subscription is active; again after every loss. */
   connected?(): void;
   lost?(): void;
 }
 
 /**
- * One process's connection to the bus: MQTT 3.1.1 over the unix socket, QoS 0, nothing but events kept for later. While the broker is away, messages
- * are refused rather than queued, and the connection is tried again several times a second.
+ * One process's connection to the bus: MQTT 3.1.1 over the unix socket, QoS 0, nothing but events kept for later. While the broker is away,
+ * messages are rejected rather than queued, and the connection is tried again several times a second.
  */
 export class BusClient {
   readonly id: string;
@@ -26,7 +26,7 @@ export class BusClient {
   #client: mqtt.MqttClient | undefined;
   #listener: BusListener | undefined;
   #ready = false;
-  /** What was sent in this turn of the event loop, by topic. */
+  /** Messages of this turn of the event loop, by topic. */
   #unsent = new Map<string, Buffer[]>();
   #sending: NodeJS.Immediate | undefined;
 
@@ -63,7 +63,7 @@ export class BusClient {
     client.on('connect', () => this.#subscribe(client, topic));
     client.on('message', (from, payload) => listener.message(from, payload));
     client.on('close', () => this.#lost());
-    // Refused or no such socket: the broker is not up yet. `close` follows, and the next attempt.
+    // Connection refused or no such socket: the broker is not up yet. `close` follows, and the next attempt.
     client.on('error', (error) => this.log.write('debug', `bus: ${error.message}`));
   }
 
@@ -89,7 +89,7 @@ export class BusClient {
     return true;
   }
 
-  /** Has the broker keep a message for those who subscribe later; an empty one is the end of it (MQTT 3.1.1, 3.3.1.3). */
+  /** Has the broker keep a message for later subscribers; an empty one is the end of it (MQTT 3.1.1, 3.3.1.3). */
   retain(topic: string, payload: string): void {
     if (this.#ready) this.#client?.publish(topic, payload, { retain: true });
   }

@@ -1,9 +1,11 @@
-import type { ActionContext, ApiError, AppliedChange } from '../module/control.js';
-import { DataPlane, type Log } from '../module/services.js';
+import type { ActionContext, ApiError, AppliedChange } from '../contract/control.js';
+import { DataPlane } from '../contract/data-plane.js';
+import type { Log } from '../contract/log.js';
 import { REPLY_TOPIC, CALL_TOPIC } from './bus-endpoint.js';
 import type { BusClient } from './bus.js';
 import { Assembler, MessageTooLong, split, type Message } from './frames.js';
-import { CALL_LIMIT, decode, encodeCall, HELLO, toError, unavailable, type ReturnMessage } from './rpc-messages.js';
+import { unavailable } from '../changes/unavailable.js';
+import { CALL_LIMIT, decode, encodeCall, HELLO, toError, type ReturnMessage } from './rpc-messages.js';
 
 /** How often the control process asks whether the master is on the bus as well (ms). */
 const HELLO_EVERY = 50;
@@ -57,11 +59,11 @@ export class BusDataPlane extends DataPlane {
   async call<T>(action: string, params: unknown, context: ActionContext): Promise<T> {
     const called = Date.now();
     if (!(await this.#whenPresent(this.limit))) throw unavailable('is not connected');
-    const { dryRun, ifMatch, ifNoneMatch, requestId, actor = '' } = context;
+    const { dryRun, ifMatch, ifNoneMatch, requestId, actor = '', message = '' } = context;
     const id = `${this.client.id}.${++this.#calls}`;
     const body = JSON.stringify(params ?? null);
     const deadline = called + this.limit + body.length / BYTES_PER_MS;
-    const frames = splitCall(id, encodeCall(action, body, { dryRun, ifMatch, ifNoneMatch, requestId, actor, deadline }));
+    const frames = splitCall(id, encodeCall(action, body, { dryRun, ifMatch, ifNoneMatch, requestId, actor, message, deadline }));
     const reply = this.#expect(id, Math.max(0, deadline - Date.now()), context.applied);
     for (const frame of frames) {
       if (!this.client.send(`${CALL_TOPIC}/${this.client.id}`, frame)) this.#settle(id)?.reject(unavailable('is not connected'));
@@ -125,7 +127,7 @@ export class BusDataPlane extends DataPlane {
   #lost(): void {
     clearInterval(this.#hello);
     this.#present = false;
-    // Their replies cannot arrive any more; whether they were carried out, a later GET tells.
+    // Their replies cannot arrive any more; a later GET shows if they were carried out.
     for (const id of this.#pending.keys())
       this.#settle(id)?.reject(unavailable('was disconnected before it responded: GET shows whether a change was made'));
   }
@@ -146,7 +148,7 @@ export class BusDataPlane extends DataPlane {
       return;
     }
     const pending = this.#settle(message.id);
-    // None: the caller has been told that it came too late.
+    // None: the caller was notified that it came too late.
     if (pending === undefined) return;
     if (reply === undefined) {
       this.log.write('error', `bus: unreadable response ${message.id}`);

@@ -6,7 +6,7 @@ export interface ErrorCode {
   /** The status when what the call is about is of the configuration file. */
   readonly fileStatus?: number;
   readonly meaning: string;
-  /** What the caller can do. */
+  /** Remedy for the caller. */
   readonly remedy: string;
 }
 
@@ -70,13 +70,14 @@ export const ERROR_CODES = {
   },
   NotTransactional: {
     status: 400,
-    meaning: 'The call does not change the configuration (keys and values), or is a transaction itself, and cannot be part of one.',
+    meaning:
+      'The call cannot be part of a transaction: it changes more than the configuration (keys and values, actions of modules that do not declare it), or is a transaction itself.',
     remedy: 'Send it alone.',
   },
   Unauthorized: {
     status: 401,
     meaning: 'The client has not authenticated, or its token or password is not valid.',
-    remedy: 'Send `Authorization: Bearer TOKEN`; `srv token add` makes a token, and a reload brings it into force.',
+    remedy: 'Send `Authorization: Bearer TOKEN`; `srv token add` creates a token, which is valid after a reload.',
   },
   AccessDenied: {
     status: 403,
@@ -86,7 +87,7 @@ export const ERROR_CODES = {
   InsufficientScope: {
     status: 403,
     meaning: 'The token or certificate is not allowed to make this call.',
-    remedy: '`details` has the scope that is `needed`, and those that are `granted`.',
+    remedy: '`details` has the scope that is `needed`, and the scopes that are `granted`.',
   },
   ReadOnly: {
     status: 403,
@@ -178,7 +179,7 @@ export const ERROR_CODES = {
   },
   RollbackImpossible: {
     status: 409,
-    meaning: 'A change since that version cannot be taken back.',
+    meaning: 'A change since that version cannot be reverted.',
     remedy: '`text` has the reason; roll back to a later version, or change the configuration by hand.',
   },
   FileEdited: {
@@ -194,7 +195,7 @@ export const ERROR_CODES = {
   SaveImpossible: {
     status: 409,
     meaning: 'A change cannot be written into the files, or srv could not be started with them; nothing was saved.',
-    remedy: '`text` has the reason: make this change in the file by hand and reload, or put right what a start would refuse.',
+    remedy: '`text` has the reason: make this change in the file by hand and reload, or correct what a start would reject.',
   },
   ChangedMeanwhile: {
     status: 409,
@@ -208,7 +209,7 @@ export const ERROR_CODES = {
   },
   BodyTooLarge: {
     status: 413,
-    meaning: 'The body is too long: 5 MiB, 32 MiB for PUT of all members and for transactions.',
+    meaning: 'The body is too long: 5 MiB, 32 MiB for PUT of all members, for settings and for transactions.',
     remedy: 'Split the change.',
   },
   KeyTooLong: { status: 413, meaning: 'The key is too long.', remedy: 'Use a shorter key, or raise `max_key`.' },
@@ -246,7 +247,7 @@ export const ERROR_CODES = {
   NotLoaded: {
     status: 501,
     meaning: 'The module that serves this call is not loaded in the data plane.',
-    remedy: 'Add its `load_module` line to the configuration of the data plane.',
+    remedy: '`details` has the `load_module` line for the configuration of the data plane; `srv -t` warns of it as well.',
   },
   DataPlaneUnavailable: {
     status: 503,

@@ -4,18 +4,18 @@ const RATE = 1000;
 const SECOND = 1000;
 
 /**
- * How many events a thread may tell of: a change of 100,000 members is no reason to be busy with their events for seconds. What is too much is
- * left out, and counted.
+ * Limit of events of a thread: a change of 100,000 members must not keep it busy with their events for seconds. Further ones are left out,
+ * and counted.
  */
 export class EventBudget {
   #left = BURST;
   #filledAt = performance.now();
   #dropped = 0;
 
-  /** @param onDropped told a moment later how many were left out since it was told last */
+  /** @param onDropped called a moment later with the number left out since its last call */
   constructor(private readonly onDropped: (count: number) => void) {}
 
-  /** Whether one more may be told of. */
+  /** True if one more may be published. */
   admits(): boolean {
     const now = performance.now();
     this.#left = Math.min(BURST, this.#left + ((now - this.#filledAt) / SECOND) * RATE);

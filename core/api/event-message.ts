@@ -1,6 +1,6 @@
-import type { Events } from '../module/events.js';
+import type { Events } from '../contract/events.js';
 
-/** An event before it has its id: what a worker tells the master. */
+/** An event before it has its id, from a worker to the master. */
 export interface EventMessage {
   readonly type: string;
   readonly subject: readonly string[];
@@ -26,12 +26,12 @@ export function eventMessage(type: Published[0], data: Published[1], subject: Pu
   return { type, subject, data: text };
 }
 
-/** Tells that so many events were left out. */
+/** Says that so many events were left out. */
 export function droppedEvents(count: number): EventMessage {
   return eventMessage('events.dropped', { count });
 }
 
-/** `srv/events/member.state/shop/10.0.0.1:80`. What has a meaning in topics is percent-encoded. */
+/** `srv/events/member.state/shop/10.0.0.1:80`. Characters with a meaning in topics are percent-encoded. */
 export function topicOf({ type, subject }: Pick<EventMessage, 'type' | 'subject'>): string {
   return [EVENT_TOPIC, type, ...subject.map(topicLevel)].join('/');
 }

@@ -1,4 +1,5 @@
-import { EventLog, type EventPage, type ServerEvent } from '../module/events.js';
+import { EventLog, type EventPage, type ServerEvent } from '../contract/events.js';
+import type { CarriedState } from '../zone/carried-state.js';
 import { EventBudget } from './event-budget.js';
 import { droppedEvents, eventMessage, topicOf, type EventMessage } from './event-message.js';
 
@@ -13,17 +14,24 @@ export interface EventSink {
   keep(topic: string, text: string | undefined): void;
 }
 
+interface EventData {
+  readonly start: string;
+  readonly last: number;
+  readonly events: readonly ServerEvent[];
+  readonly topics: readonly (readonly [topic: string, text: string])[];
+}
+
 /**
  * The events of this node, in the memory of the master: each has a number, one more than the one before it. An id is the start of the server
- * and that number, so that nobody takes the events of another start for those that follow.
+ * and that number, so that events of another start are not mistaken for later ones.
  */
 export class EventRecord extends EventLog {
-  readonly #start = Date.now().toString(36);
+  #start = Date.now().toString(36);
   #events: ServerEvent[] = [];
   /** Number of the newest event. */
   #last = 0;
   readonly #waiting = new Set<() => void>();
-  /** The last event of each type and subject, the one told longest ago first. */
+  /** The last event of each type and subject, the oldest first. */
   readonly #topics = new Map<string, string>();
   #sink: EventSink | undefined;
   readonly #budget = new EventBudget((count) => this.record(droppedEvents(count)));
@@ -37,7 +45,7 @@ export class EventRecord extends EventLog {
     this.record({ type, subject, data: undefined });
   }
 
-  /** Takes in what this thread or a worker tells. */
+  /** Adds an event of this thread or a worker. */
   record(message: EventMessage): void {
     const topic = topicOf(message);
     if (message.data === undefined) this.#dropTopic(topic);
@@ -76,7 +84,31 @@ export class EventRecord extends EventLog {
     });
   }
 
-  /** Releases those who wait: the server ends. */
+  /** Events so far and their numbers, for the program that takes over: readers go on where they were. */
+  get carried(): CarriedState {
+    return {
+      form: 'events 1',
+      give: () => {
+        let isGiven = false;
+        return () => {
+          if (isGiven) return undefined;
+          isGiven = true;
+          return { start: this.#start, last: this.#last, events: this.#events, topics: [...this.#topics] } satisfies EventData;
+        };
+      },
+      // Before the first event of this program.
+      expect: (data) => {
+        const { start, last, events, topics } = data as EventData;
+        this.#start = start;
+        this.#last = last;
+        this.#events = [...events];
+        for (const [topic, text] of topics) this.#topics.set(topic, text);
+      },
+      take: () => undefined,
+    };
+  }
+
+  /** Releases waiting readers: the server ends. */
   close(): void {
     this.#sink = undefined;
     this.#release();
@@ -110,7 +142,7 @@ export class EventRecord extends EventLog {
     return `${this.#start}-${number}`;
   }
 
-  /** Undefined for what is no event of this start. */
+  /** Undefined for other texts than an event of this start. */
   #numberOf(id: string): number | undefined {
     const [start, digits = ''] = id.split('-', 2);
     const number = Number(digits);

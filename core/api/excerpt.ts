@@ -4,8 +4,8 @@ import { Compile } from 'typebox/compile';
 export type Json = Readonly<Record<string, unknown>>;
 
 /**
- * What is left of a value with errors for the search that finds all of them, which is a hundred times as slow as the check that finds one: of
- * long arrays the first entries and those with errors, of objects the fields they may have and some of the others.
+ * Excerpt of a value with errors for the search for all of them, which is a hundred times as slow as the check that finds one: of long
+ * arrays the first entries and the ones with errors, of objects the fields they may have and some of the others.
  */
 export class Excerpt {
   readonly value: unknown;

@@ -60,7 +60,10 @@ export interface Message {
 export class Assembler {
   readonly #partial = new Map<string, Partial>();
 
-  /** For each frame of a packet the message that it completes, or `pending` with its id if some are missing. What is no frame ends the packet. */
+  /**
+   * For each frame of a packet the message that it completes, or `pending` with its id if some are missing. Bytes other than a frame end
+   * the packet.
+   */
   *add(packet: Buffer): Generator<Message | { readonly pending: string }> {
     for (let at = 0; at < packet.length;) {
       const end = packet.indexOf(10, at);

@@ -1,7 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { ActionContext } from '../module/control.js';
-import { DataPlane } from '../module/services.js';
-import { toError, unavailable, type ReplyMessage, type TransactionParams } from './rpc-messages.js';
+import type { ActionContext } from '../contract/control.js';
+import { DataPlane } from '../contract/data-plane.js';
+import { unavailable } from '../changes/unavailable.js';
+import { toError, type ReplyMessage, type TransactionParams } from './rpc-messages.js';
 
 type SentCall = TransactionParams['calls'][number];
 

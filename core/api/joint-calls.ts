@@ -1,6 +1,6 @@
 /** The calls of a transaction in the control plane: each goes through its own route, and all reach the data plane as one. */
-import { ApiError, type ActionContext } from '../module/control.js';
-import type { CarriedCall, CarriedOut, CarriedResponse } from '../module/services.js';
+import { ApiError, type ActionContext } from '../contract/control.js';
+import type { CarriedCall, CarriedOut, CarriedResponse } from '../contract/api-routes.js';
 import { withinTransaction } from './access/caller.js';
 import { CallTrail, type ApiCall, type ApiResponse } from './api-call.js';
 import { stepsOf } from './api-path.js';
@@ -10,7 +10,7 @@ import { toMessage, TRANSACTION, type ReplyMessage, type TransactionReply } from
 /** The header fields of a response that say something of the change. */
 const SHOWN_FIELDS = new Set(['ETag', 'Location']);
 
-/** What became of calls that were not wrong themselves. */
+/** Result of calls that were valid themselves. */
 const NOT_APPLIED: ReplyMessage = {
   error: toMessage(new ApiError(424, 'NotApplied', 'another call of the transaction failed; nothing was changed')),
 };

@@ -1,18 +1,16 @@
-import { ApiError } from '../module/control.js';
+import { isUtf8 } from 'node:buffer';
+import { ApiError } from '../contract/control.js';
 import { firstDuplicate, jsonErrorAt } from './json-position.js';
 
 /** Keys of one object, and values in one another: no route has a use for more, and they would take seconds. */
 const MOST_KEYS = 10_000;
 const DEEPEST = 100;
+/** Bytes of a character in UTF-8. */
+const LONGEST_CHARACTER = 4;
 
 /** @throws ApiError 400 `JsonError` with the position of the error; also for an object that has a key twice, or too many keys */
 export function parseJson(bytes: Buffer): unknown {
-  let text: string;
-  try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    throw new ApiError(400, 'JsonError', 'the body is not valid UTF-8');
-  }
+  const text = textOf(bytes);
   const written = keysWritten(text);
   let value: unknown;
   try {
@@ -23,6 +21,41 @@ export function parseJson(bytes: Buffer): unknown {
   const duplicate = keysIn(value) === written ? undefined : firstDuplicate(text);
   if (duplicate !== undefined) throw jsonError(text, duplicate.position, `duplicate key "${duplicate.key}"`);
   return value;
+}
+
+/** @throws ApiError 400 `JsonError` for bytes that are not UTF-8 */
+function textOf(bytes: Buffer): string {
+  // It leaves out a byte order mark.
+  if (isUtf8(bytes)) return new TextDecoder().decode(bytes);
+  const before = new TextDecoder().decode(bytes.subarray(0, firstInvalid(bytes)));
+  throw jsonError(before, before.length, 'invalid UTF-8');
+}
+
+/** Offset of the first character that is not UTF-8. Halves what is left: a body may be long. */
+function firstInvalid(bytes: Buffer): number {
+  let [valid, invalid] = [0, bytes.length];
+  while (invalid - valid > 4 * LONGEST_CHARACTER) {
+    const middle = startOfCharacter(bytes, Math.floor((valid + invalid) / 2));
+    if (isUtf8(bytes.subarray(valid, middle))) valid = middle;
+    else invalid = middle;
+  }
+  for (let length = lengthOfCharacter(bytes, valid); length > 0; length = lengthOfCharacter(bytes, valid)) valid += length;
+  return valid;
+}
+
+/** The last offset up to `at` where a character may begin; a run of continuation bytes that no character has may be split. */
+function startOfCharacter(bytes: Buffer, at: number): number {
+  const isContinuation = (offset: number): boolean => ((bytes[offset] ?? 0) & 0xc0) === 0x80;
+  let start = at;
+  while (start > at - LONGEST_CHARACTER && isContinuation(start)) start--;
+  return start;
+}
+
+/** Bytes of the character at an offset; 0: it is not UTF-8, or the end. */
+function lengthOfCharacter(bytes: Buffer, at: number): number {
+  for (let length = 1; length <= Math.min(LONGEST_CHARACTER, bytes.length - at); length++)
+    if (isUtf8(bytes.subarray(at, at + length))) return length;
+  return 0;
 }
 
 function jsonError(text: string, position: number, what: string): ApiError {
@@ -72,7 +105,7 @@ function keysWritten(text: string): number {
   return count;
 }
 
-/** Offset behind the quote that closes the string at `start`; 0: none does. */
+/** Offset after the quote that closes the string at `start`; 0: none does. */
 function endOfString(text: string, start: number): number {
   let end = text.indexOf('"', start + 1);
   while (isEscaped(text, end)) end = text.indexOf('"', end + 1);

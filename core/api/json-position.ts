@@ -17,7 +17,7 @@ const BLANK = /[ \t\n\r]*/y;
 const SCALAR = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const STRING_PART = /(?:[^"\\\u0000-\u001f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*/y;
 
-/** What may come next. */
+/** Expected next token. */
 type Expect = 'value' | 'value or end' | 'name' | 'name or end' | 'colon' | 'comma or end';
 
 class Scan {

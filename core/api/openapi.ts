@@ -1,5 +1,5 @@
 /** The OpenAPI 3.1 document of all routes, made of their schemas. */
-import { RESPONSE_HEADERS, type OwnErrorCode, type RouteSchemas } from '../module/control.js';
+import { RESPONSE_HEADERS, type OwnErrorCode, type RouteSchemas } from '../contract/control.js';
 import { ERROR_CODES, type ErrorCode } from './error-codes.js';
 import { NamedSchemas } from './openapi-schemas.js';
 import { FLAG_VALUES } from './request-input.js';
@@ -73,6 +73,7 @@ function commonParameters(verb: string, { creates = false, dryRun = false }: Rou
     ...(dryRun ? [DRY_RUN_PARAMETER] : []),
     header('If-Match', 'The ETag that must still be current.'),
     header('If-None-Match', `The ETag that must not be current${creates ? '; *: the entry must not exist' : ''}.`),
+    header('Change-Message', 'Why the change is made: up to 200 characters in UTF-8, for the history, events and the audit log.'),
     header('Prefer', '`return=minimal`: a successful response is 204 without a body.'),
   ];
 }
@@ -121,7 +122,7 @@ function successesOf({ verb, schemas: { responses: declared, dryRun } }: Route, 
   return found.set(status, [...(found.get(status) ?? []), DRY_RUN_REFERENCE]);
 }
 
-/** What the route declares, and what is checked before it is called. */
+/** Declaration of the route, and checks before it is called. */
 function errorsOf({ verb, body, schemas: { errors = [] } }: Route): OwnErrorCode[] {
   const ofBody = body ? ['JsonError', 'BodyTooLarge', 'UnsupportedMediaType'] : [];
   const ofConditions = verb === 'GET' ? [] : ['VersionMismatch'];

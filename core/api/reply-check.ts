@@ -1,12 +1,13 @@
 import { inspect } from 'node:util';
-import type { Reply } from '../module/control.js';
-import { fieldLine } from '../module/message-text.js';
+import type { Reply } from '../contract/control.js';
+import { fieldLine } from '../contract/message-text.js';
 import type { ApiCall, ApiResponse } from './api-call.js';
 import { responseOf } from './api-response.js';
+import { NamedStream } from './named-stream.js';
 import type { Route } from './route-table.js';
 
 /**
- * As {@link responseOf}. Nobody checks the types of a module that is written in JavaScript.
+ * As {@link responseOf}. The types of a module written in JavaScript are not checked.
  * @throws TypeError with the route and its module
  */
 export function responseOfRoute(call: ApiCall, { verb, path, module }: Pick<Route, 'verb' | 'path' | 'module'>, reply: Reply): ApiResponse {
@@ -14,14 +15,16 @@ export function responseOfRoute(call: ApiCall, { verb, path, module }: Pick<Rout
   const what = `route ${verb} ${path} of module "${module}"`;
   if (error !== undefined) throw new TypeError(`${what} ${error}`);
   try {
-    return responseOf(call, reply);
+    const response = responseOf(call, reply);
+    const { stream } = response;
+    return stream === undefined ? response : { ...response, stream: new NamedStream(stream, what) };
   } catch (failure) {
     const [reason = ''] = (failure as Error).message.split('\n', 1);
     throw new TypeError(`${what} returned a body that JSON cannot carry: ${reason}`, { cause: failure });
   }
 }
 
-/** What is wrong with what a route has returned. */
+/** Error in the result of a route. */
 export function replyError(reply: unknown): string | undefined {
   if (typeof reply !== 'object' || reply === null) return `must return { status, body }, not ${inspect(reply, { depth: 0 })}`;
   const { status } = reply as { readonly status?: unknown };

@@ -1,6 +1,7 @@
 /** Reads the input of a call: body, query, headers. All errors are reported at once. */
-import { ApiError, type RouteSchemas } from '../module/control.js';
+import { ApiError, type RouteSchemas } from '../contract/control.js';
 import type { ApiCall } from './api-call.js';
+import { readChangeMessage } from './change-message.js';
 import { parseJson } from './json-body.js';
 import { parseQuery } from './query.js';
 import type { Route } from './route-table.js';
@@ -24,6 +25,8 @@ export interface Input {
   readonly minimal: boolean;
   /** Fields of the response; undefined: all. */
   readonly fields: readonly string[] | undefined;
+  /** `Change-Message` of a write. */
+  readonly message: string | undefined;
 }
 
 /** @throws ApiError 400, 413, 415 */
@@ -34,10 +37,11 @@ export async function readInput(call: ApiCall, route: Route): Promise<Input> {
   const dryRun = isWrite && takeDryRun(parameters, route, errors);
   const fields = isWrite || route.schemas.selects === true ? undefined : takeFields(parameters, route, errors);
   const query = readQuery(parameters, route, errors);
+  const message = isWrite ? readChangeMessage(call.header('change-message'), errors) : undefined;
   const sent = route.body && (await receiveBody(call, route.schemas));
   const body = route.body && readBody(route.body, sent, errors);
   throwIfAny(errors, sent === undefined ? [] : (route.schemas.check?.(sent) ?? []));
-  return { body, query, dryRun, minimal: isWrite && prefersMinimal(call.header('prefer')), fields };
+  return { body, query, dryRun, minimal: isWrite && prefersMinimal(call.header('prefer')), fields, message };
 }
 
 /** @param more errors of the body that its schema cannot name */
@@ -76,7 +80,7 @@ function takeFields(parameters: Parameters, route: Route, errors: FieldError[]):
   return fields;
 }
 
-/** A parameter that is no list. */
+/** A parameter other than a list. */
 function wordOf(parameters: Parameters, name: string): string | undefined {
   const value = parameters.get(name);
   return typeof value === 'string' ? value : undefined;

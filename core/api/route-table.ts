@@ -1,12 +1,13 @@
-import type { Call, Reply, RouteDeclaration, RouteSchemas, Verb } from '../module/control.js';
+import type { Call, Reply, RouteDeclaration, RouteSchemas, Verb } from '../contract/control.js';
 import { StrictSchema } from './schema.js';
 
-/** What a module with routes says of itself. */
+/** Manifest of a module with routes. */
 export interface RoutedManifest {
   readonly name: string;
   /** First part of its paths below `/v1/`. */
   readonly key: string;
   readonly root?: string | undefined;
+  readonly dataModule?: string | undefined;
 }
 
 type Handler = (call: Call) => Reply | Promise<Reply>;
@@ -15,6 +16,8 @@ type Handler = (call: Call) => Reply | Promise<Reply>;
 export interface Route {
   /** Name of the module, for the log. */
   readonly module: string;
+  /** The module of the data plane that carries its calls out, as far as known. */
+  readonly dataModule: string | undefined;
   readonly verb: Verb;
   /** Below the base: `/v1/upstream_api/http/upstreams/:upstream`. */
   readonly path: string;
@@ -28,9 +31,14 @@ export interface Route {
 }
 
 /** @param module its object, whose declarations were checked */
-export function makeRoute(module: object, { key, name, root }: RoutedManifest, { verb, path, schemas, method }: RouteDeclaration): Route {
+export function makeRoute(
+  module: object,
+  { key, name, root, dataModule }: RoutedManifest,
+  { verb, path, schemas, method }: RouteDeclaration,
+): Route {
   return {
     module: name,
+    dataModule,
     verb,
     path: `${root ?? `/v1/${key}`}${path}`,
     key,

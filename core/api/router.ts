@@ -1,11 +1,12 @@
-import type { ApiAccessSettings } from '../module/api-access.js';
-import { ApiError, routesOf, type Call, type Reply } from '../module/control.js';
-import type { ErrorBody, HttpHandlers, HttpRequest, Scope } from '../module/http.js';
-import { ApiRoutes, type ApiPlace, type CarriedCall, type CarriedOut, type Log } from '../module/services.js';
-import type { Setting } from '../module/setting.js';
-import type { Directive } from '../module/tree.js';
+import type { ApiAccessSettings } from '../contract/api-access.js';
+import { ApiError, routesOf, type Call, type Reply } from '../contract/control.js';
+import type { ErrorBody, HttpHandlers, HttpRequest, Scope } from '../contract/http.js';
+import { ApiRoutes, type ApiPlace, type CarriedCall, type CarriedOut } from '../contract/api-routes.js';
+import type { Log } from '../contract/log.js';
+import type { Setting } from '../contract/setting.js';
+import type { Directive } from '../contract/tree.js';
 import { FailedAttempts } from './access/failed-attempts.js';
-import { assertNotExposed } from './access/exposed-address.js';
+import { assertNotExposed, isOpenToUsers } from './access/exposed-address.js';
 import { LocationAccess } from './access/location-access.js';
 import { assertMayApply, assertMayUse } from './access/route-access.js';
 import type { ApiCall, ApiResponse } from './api-call.js';
@@ -21,8 +22,9 @@ import { readInput } from './request-input.js';
 import { settingRoutes } from './settings/setting-routes.js';
 import { makeRoute, RouteTable, type Match, type Route } from './route-table.js';
 import { invalidFields } from './schema.js';
+import { errorOf, stackOf } from '../contract/thrown.js';
 
-/** The part of the path that the OpenAPI document has behind `/v1/`, and its key in `api_limit_except`. */
+/** The part of the path that the OpenAPI document has after `/v1/`, and its key in `api_limit_except`. */
 const DOCUMENT = 'openapi.json';
 /** The same for people. */
 const PAGE = 'openapi.html';
@@ -35,7 +37,13 @@ interface RoutedModule {
   readonly instance: object;
   /** `key`: first part of its paths below `/v1/`. Undefined: it has no routes of its own. */
   readonly declaration: {
-    readonly manifest: { readonly name: string; readonly key?: string; readonly root?: string; readonly settings?: readonly Setting[] };
+    readonly manifest: {
+      readonly name: string;
+      readonly key?: string;
+      readonly root?: string;
+      readonly dataModule?: string;
+      readonly settings?: readonly Setting[];
+    };
   };
 }
 
@@ -49,6 +57,7 @@ export class ControlRouter extends ApiRoutes {
   /** Of the locations that are being compiled, or were. */
   readonly #access = new WeakMap<Directive, () => ApiAccessSettings>();
   readonly #failures = new FailedAttempts();
+  #isOpenToUsers = false;
 
   /**
    * @param version of the server, for the OpenAPI document
@@ -68,7 +77,7 @@ export class ControlRouter extends ApiRoutes {
     const keys = new Set([DOCUMENT]);
     const settings: string[] = [];
     for (const { instance, declaration } of modules) {
-      const { name, key, root, settings: declared = [] } = declaration.manifest;
+      const { name, key, root, dataModule, settings: declared = [] } = declaration.manifest;
       for (const setting of declared) {
         settings.push(setting.key);
         keys.add(setting.key);
@@ -76,7 +85,7 @@ export class ControlRouter extends ApiRoutes {
       }
       if (key === undefined) continue;
       keys.add(key);
-      for (const declaration of routesOf(instance)) routes.add(makeRoute(instance, { name, key, root }, declaration));
+      for (const declaration of routesOf(instance)) routes.add(makeRoute(instance, { name, key, root, dataModule }, declaration));
     }
     this.#preparedKeys = keys;
     return {
@@ -88,6 +97,11 @@ export class ControlRouter extends ApiRoutes {
       },
       abort: () => void (this.#preparedKeys = undefined),
     };
+  }
+
+  /** A location lets every user of this machine change the configuration. For a router that checks one configuration. */
+  get isOpenToUsers(): boolean {
+    return this.#isOpenToUsers;
   }
 
   get keys(): ReadonlySet<string> {
@@ -108,6 +122,7 @@ export class ControlRouter extends ApiRoutes {
     if (settings === undefined) return scope.fail('the API requires the module "srv_http_api_module"');
     const access = new LocationAccess(scope, settings(), this.keys);
     assertNotExposed(scope, access);
+    this.#isOpenToUsers ||= isOpenToUsers(scope, access);
     return { ...apiLocation({ router: this, place, access, failures: this.#failures }), error: this.errors([place]) };
   }
 
@@ -146,19 +161,23 @@ export class ControlRouter extends ApiRoutes {
     if (match === undefined) throw new ApiError(404, 'PathNotFound', `path "${call.href}" not found`);
     const route = routeFor(call.method, match);
     call.trail.route = route?.path;
+    call.trail.module = route?.module;
     await assertMayUse(call, match, route);
     if (route === undefined) return this.#notAllowed(call, methodsOf(match));
     try {
       return await this.#call(call, route, match);
     } catch (error) {
-      throw error instanceof ApiError ? (route.schemas.failure?.(error) ?? error) : error;
+      if (!(error instanceof ApiError)) throw error;
+      const told = withLoadLine(error, route);
+      throw route.schemas.failure?.(told) ?? told;
     }
   }
 
   async #call(call: ApiCall, route: Route, match: Match): Promise<ApiResponse> {
     const { params } = match;
-    const { body, query, dryRun, minimal, fields } = await readInput(call, route);
+    const { body, query, dryRun, minimal, fields, message } = await readInput(call, route);
     call.trail.isDryRun = dryRun;
+    call.trail.message = message;
     assertMayApply(call, match, route, { body, dryRun });
     const reply = await route.handle({
       base: call.base,
@@ -172,10 +191,11 @@ export class ControlRouter extends ApiRoutes {
       requestId: call.requestId,
       lastEventId: call.header('last-event-id'),
       actor: call.caller.actor,
+      message,
       applied: (change) => void (call.trail.change = change),
       request: call,
     });
-    // What is wrong with the reply as a whole is told below.
+    // Errors of the reply as a whole are reported below.
     if (replyError(reply) !== undefined) return responseOfRoute(call, route, reply);
     if (fields === undefined) return responseOfRoute(call, route, minimal && !dryRun ? unlessUnwanted(reply) : reply);
     if (reply.type !== undefined) throw invalidFields([{ pointer: '?fields', message: 'requires a JSON response' }]);
@@ -199,18 +219,28 @@ export class ControlRouter extends ApiRoutes {
     return { ...response, headers: { ...response.headers, Allow: allow } };
   }
 
-  #failure(call: ApiCall, error: unknown): ApiResponse {
+  #failure(call: ApiCall, thrown: unknown): ApiResponse {
+    const error = errorOf(thrown);
     const known = error instanceof ApiError;
     const failure = known ? error : new ApiError(500, 'InternalError', 'unexpected internal error, see the error log');
-    const reason = known ? failure.message : error instanceof Error ? (error.stack ?? error.message) : String(error);
-    const { method, href, requestId, client } = call;
-    call.trail.code = failure.code;
+    const { method, href, requestId, client, trail } = call;
+    const reason = known ? failure.message : `${trail.module === undefined ? '' : `module "${trail.module}": `}${stackOf(error)}`;
+    trail.code = failure.code;
     this.log.write(
       failure.status >= 500 ? 'error' : REJECTED.has(failure.status) ? 'warn' : 'info',
       `api: ${method} ${href}: ${failure.status} ${failure.code}, request_id: ${requestId}: ${reason}, client: ${client}`,
     );
     return errorResponse(call, failure);
   }
+}
+
+/** Error of the data plane for an unknown action, with the `load_module` line. */
+function withLoadLine(error: ApiError, { dataModule }: Route): ApiError {
+  if (error.code !== 'NotLoaded' || dataModule === undefined) return error;
+  const line = `load_module modules/${dataModule}.so;`;
+  return new ApiError(error.status, error.code, `${error.message}: add "${line}" to its configuration and reload`, [
+    { module: dataModule, line },
+  ]);
 }
 
 function isDocument(steps: readonly string[]): boolean {

@@ -1,6 +1,6 @@
-import { ApiError, type ActionContext, type AppliedChange, type Preconditions } from '../module/control.js';
+import { ApiError, type ActionContext, type AppliedChange, type Preconditions } from '../contract/control.js';
 
-/** What travels from the control plane to the master. */
+/** Messages from the control plane to the master. */
 export interface CallMessage {
   readonly action: string;
   readonly params: unknown;
@@ -9,7 +9,7 @@ export interface CallMessage {
 
 /** And back: one reply, and before it, if it takes longer, for how many milliseconds from now to wait. */
 export type ReplyMessage = ({ readonly value: unknown } | { readonly error: ErrorMessage }) & {
-  /** What the call has changed in the configuration; an error may follow a change that a worker was too busy for. */
+  /** Changes of the call to the configuration; an error may follow a change that a worker was too busy for. */
   readonly applied?: AppliedChange;
 };
 export type ReturnMessage = ReplyMessage | { readonly wait: number };
@@ -20,7 +20,7 @@ export const TRANSACTION = 'transaction';
 export interface TransactionParams {
   readonly calls: readonly (Preconditions & { readonly action: string; readonly params: unknown })[];
 }
-/** Nothing is in force if one of the outcomes is an error, and in a dry run. */
+/** Nothing is active if one of the outcomes is an error, and in a dry run. */
 export interface TransactionReply {
   readonly version: number;
   readonly outcomes: readonly ReplyMessage[];
@@ -37,7 +37,7 @@ export interface ErrorMessage {
 /** How long the control plane waits for a sign of life from the data plane (ms). */
 export const CALL_LIMIT = 2000;
 
-/** Id of the message with which a control process asks whether the master is there, and of its reply. */
+/** Id of the message with which a control process checks the connection to the master, and of its reply. */
 export const HELLO = 'hello';
 
 /** A {@link CallMessage}. @param params as JSON */
@@ -49,7 +49,7 @@ export function encode(message: ReturnMessage): Buffer {
   return Buffer.from(JSON.stringify(message));
 }
 
-/** Undefined if it is no message at all: the peer is this program, but the bus is a boundary. */
+/** Undefined if it is not a message at all: the peer is this program, but the bus is a boundary. */
 export function decode(bytes: Buffer): unknown {
   try {
     return JSON.parse(bytes.toString());
@@ -64,8 +64,4 @@ export function toMessage(error: ApiError): ErrorMessage {
 
 export function toError({ status, code, text, details }: ErrorMessage): ApiError {
   return new ApiError(status, code, text, details);
-}
-
-export function unavailable(reason: string): ApiError {
-  return new ApiError(503, 'DataPlaneUnavailable', `the data plane ${reason}`);
 }

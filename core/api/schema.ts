@@ -3,7 +3,7 @@ import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { TLocalizedValidationError } from 'typebox/error';
 import { Settings } from 'typebox/system';
-import { ApiError } from '../module/control.js';
+import { ApiError } from '../contract/control.js';
 import { Excerpt, isObject, type Json } from './excerpt.js';
 
 /** One error: a JSON pointer into the body, or `?name` for a query parameter. */
@@ -51,7 +51,7 @@ export class StrictSchema {
     if (keyword === 'enum')
       return [{ pointer: instancePath, message: `must be one of ${error.params.allowedValues.map(String).join(', ')}` }];
     const { description, pattern, 'x-form': form = description } = at(this.json, schemaPath);
-    // What has a form says what that is in words that follow "must be": in a field of its own, where the description is something else.
+    // A type with a form describes it in words that follow "must be": in a field of its own, where the description differs.
     const told = pattern !== undefined && typeof form === 'string' ? `must be ${form}` : message;
     return [{ pointer: instancePath, message: told }];
   }

@@ -1,22 +1,22 @@
 /**
- * Where a directive stands, independent of process, file position and order: what the journal goes by. An address is the list of steps from
+ * Place of a directive, independent of process, file position and order, as the journal has it. An address is the list of steps from
  * the main level, written as the inside of a JSON array (`"http","upstream demo","server@7"`), so that everything below one address is one
  * range of the sorted addresses.
  */
 import { ConfigBlock } from '../config/block.js';
 import type { SpecRegistry } from '../config/registry.js';
 import { ConfigTree, ROOT_ID, type Tree } from '../config/tree.js';
-import { shownText } from '../module/secrets.js';
-import type { ContextName } from '../module/spec.js';
-import type { Block, Directive } from '../module/tree.js';
+import { shownText } from '../contract/secrets.js';
+import type { ContextName } from '../contract/spec.js';
+import type { Block, Directive } from '../contract/tree.js';
 
 export const ROOT_ADDRESS = '';
 const NO_BLOCK: Block = ConfigTree.empty.root;
 
-/** What a directive is called in its block. */
+/** Name of a directive in its block. */
 export interface Step {
   readonly text: string;
-  /** Several in one block may be called the same: they are told apart by their number. */
+  /** Several in one block may be called the same: they are distinguished by their number. */
   readonly counted: boolean;
 }
 
@@ -29,7 +29,7 @@ export function stepOf(directive: Directive, context: ContextName, registry: Spe
   return { text: `${directive.name} ${textIdentity(directive)}`, counted: true };
 }
 
-/** What a directive without a key is known by from one reading of its file to the next. */
+/** Identity of a directive without a key from one reading of its file to the next. */
 export function keyIdentity(directive: Directive, context: ContextName, registry: SpecRegistry): string {
   const spec = registry.find(context, directive.name)?.spec;
   return `${directive.name} ${spec?.identity?.(directive) ?? directive.args[0]?.text ?? ''}`;
@@ -39,7 +39,7 @@ function textIdentity({ args }: Directive): string {
   return args.map((word) => word.text).join(' ');
 }
 
-/** Address of a step inside `parent`. `occurrence`: how many of the same step stand before it. */
+/** Address of a step inside `parent`. `occurrence`: number of equal steps before it. */
 export function addressIn(parent: string, step: string, occurrence = 0): string {
   return addressOf(parent, occurrence > 0 || /^\d+:/.test(step) ? `${occurrence}:${step}` : step);
 }
@@ -66,12 +66,48 @@ export function numberedStep(address: string): { readonly number: number; readon
   return text === undefined ? { number: 0, text: step } : { number: Number(number), text };
 }
 
-/** Whether a block has another directive that is called the same, so that the two are told apart by their number. */
+/** True if a block has another directive that is called the same, so that the two are distinguished by their number. */
 export function hasEqual(directive: Directive, siblings: Block, context: ContextName, registry: SpecRegistry): boolean {
   const { text, counted } = stepOf(directive, context, registry);
   if (!counted) return false;
   for (const ids of equals(directive.name, text, siblings, context, registry)) if (ids.some((id) => id !== directive.id)) return true;
   return false;
+}
+
+/**
+ * The directive that has an address. Looks only at directives of the same name.
+ * @param block that it is to be in, of `tree`
+ * @param removed as for {@link Addresses}
+ */
+export function childAt(
+  address: string,
+  { block, context }: { readonly block: Block; readonly context: ContextName },
+  { tree, registry, removed }: { readonly tree: Tree; readonly registry: SpecRegistry; readonly removed: (address: string) => boolean },
+): Directive | undefined {
+  const { number, text } = numberedStep(address);
+  const [name = ''] = text.split(/[ @]/, 1);
+  const nth = (wanted: number): Directive | undefined => {
+    let left = wanted;
+    for (const ids of equals(name, text, block, context, registry)) {
+      const id = ids[left];
+      if (id !== undefined) return tree.byId(id);
+      left -= ids.length;
+    }
+    return undefined;
+  };
+  const first = nth(0);
+  if (first === undefined) return undefined;
+  if (!stepOf(first, context, registry).counted) return number === 0 ? first : undefined;
+  if (removed(address)) return undefined;
+  const parent = parentAddress(address);
+  let before = number;
+  for (let occurrence = 0; occurrence < number; occurrence++) if (removed(addressIn(parent, text, occurrence))) before--;
+  return nth(before);
+}
+
+/** The address of the block that something is in. */
+export function parentAddress(address: string): string {
+  return JSON.stringify(stepsIn(address).slice(0, -1)).slice(1, -1);
 }
 
 /** For people: `http / upstream demo / server@7`; `main` for the main level. */
@@ -83,7 +119,7 @@ export function readable(address: string): string {
 /** A block on the way to a directive. */
 interface Place {
   readonly address: string;
-  /** What the directives in it stand in. */
+  /** Context of the directives in it. */
   readonly context: ContextName | undefined;
   readonly block: Block;
 }
@@ -105,7 +141,7 @@ export class Addresses {
     return directive === undefined ? ROOT_ADDRESS : this.#addressIn(this.#around(id), directive);
   }
 
-  /** Of the block that a directive of the tree stands in. */
+  /** Of the block that a directive of the tree is in. */
   around(id: number): string {
     return this.#around(id).address;
   }
@@ -119,7 +155,7 @@ export class Addresses {
     return countedAddress(address, step.text, equalsBefore(directive, step.text, block, context, this.registry), this.removed);
   }
 
-  /** What the journal says of blocks has changed. */
+  /** Entries of the journal for blocks have changed. */
   forget(): void {
     this.#places.clear();
   }
@@ -141,7 +177,7 @@ export class Addresses {
   }
 
   #addressIn({ address, context, block }: Place, directive: Directive): string {
-    if (context === undefined) throw new Error(`directive "${directive.name}" stands in an unknown context`);
+    if (context === undefined) throw new Error(`directive "${directive.name}" is in an unknown context`);
     const step = stepOf(directive, context, this.registry);
     if (!step.counted) return addressIn(address, step.text);
     return countedAddress(address, step.text, equalsBefore(directive, step.text, block, context, this.registry), this.removed);

@@ -1,7 +1,7 @@
 import type { ConfigError } from '../config/errors.js';
 import { configErrorsOf } from '../config/errors.js';
-import { ApiError } from '../module/control.js';
-import type { Source } from '../module/tree.js';
+import { ApiError } from '../contract/control.js';
+import type { Source } from '../contract/tree.js';
 import { ListenError } from '../net/listen-error.js';
 import { ZoneFullError } from '../upstream/zone-full-error.js';
 import { placeInCall, type CallPlace } from './parse-directive.js';

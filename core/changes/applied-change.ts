@@ -1,13 +1,13 @@
 import type { SpecRegistry } from '../config/registry.js';
-import type { AppliedChange } from '../module/control.js';
-import type { ContextName } from '../module/spec.js';
+import type { AppliedChange } from '../contract/control.js';
+import type { ContextName } from '../contract/spec.js';
 import { stepsIn } from './address.js';
 import type { AddressChange } from './journal-entry.js';
 
 /** Places of a long change that are named. */
 const MOST_PLACES = 20;
 
-/** What the audit log says of a change: where, not what. Arguments of directives, conditions and entries of maps may be secrets. */
+/** A change in the audit log: where, not what. Arguments of directives, conditions and entries of maps may be secrets. */
 export function appliedChange(version: number, changes: readonly AddressChange[], registry: SpecRegistry): AppliedChange {
   const summary = changes.slice(0, MOST_PLACES).map((change) => `${signOf(change)} ${placeOf(change, registry)}`);
   return { version, count: changes.length, summary };

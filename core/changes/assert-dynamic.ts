@@ -1,8 +1,8 @@
 import { ConfigError, errorAt } from '../config/errors.js';
 import type { SpecRegistry } from '../config/registry.js';
-import { readPlain } from '../module/directive-codec.js';
-import type { ContextName, DirectiveSpec } from '../module/spec.js';
-import type { Written } from '../module/tree.js';
+import { readPlain } from '../contract/directive-codec.js';
+import type { ContextName, DirectiveSpec } from '../contract/spec.js';
+import type { Written } from '../contract/tree.js';
 
 const HINT = 'change the configuration file and reload';
 

@@ -1,7 +1,7 @@
-/** Which calls of a transaction are to blame when all of them together cannot come into force. */
+/** Which calls of a transaction are to blame when all of them together cannot take effect. */
 import { ConfigErrors, configErrorsOf, type ConfigError } from '../config/errors.js';
 import type { SpecRegistry } from '../config/registry.js';
-import type { ApiError } from '../module/control.js';
+import type { ApiError } from '../contract/control.js';
 import { asApiError } from './api-errors.js';
 import { EarlierText } from './earlier-text.js';
 import { callOf } from './parse-directive.js';
@@ -14,12 +14,12 @@ export interface JointChange {
   readonly registry: SpecRegistry;
   /** See {@link asApiError}. */
   readonly folders: readonly string[] | undefined;
-  /** Whether a part of the change could come into force. */
+  /** True if a part of the change could take effect. */
   readonly isPossible: (part: ReturnType<StagedChange['upTo']>) => Promise<boolean>;
 }
 
 /**
- * Errors of the configuration by call: that of the text they are in; for those in other text the first call that cannot come into force
+ * Errors of the configuration by call: that of the text they are in; for those in other text the first call that cannot take effect
  * together with those before it.
  * @throws what was thrown, if it is about no call: a worker that does not respond, a full disk
  */

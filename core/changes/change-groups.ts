@@ -1,8 +1,8 @@
-/** Changes that wait while another one is on its way come into force together: one round through the workers and one write to the disk for all. */
-import type { ActionContext } from '../module/control.js';
-import type { Applied } from '../module/services.js';
+/** Changes that wait while another one is on its way take effect together: one round through the workers and one write to the disk for all. */
+import type { ActionContext } from '../contract/control.js';
+import type { Applied } from '../contract/transactions.js';
 
-/** Changes of one group: a change waits for all that are in force with it. */
+/** Changes of one group: a change waits for all that are active with it. */
 const MOST_CHANGES = 128;
 
 /** A change that waits for its turn. */
@@ -15,7 +15,7 @@ export interface WaitingChange<Build> {
 
 /** Gathers changes, in their order, while those before them are on their way. */
 export class ChangeGroups<Build> {
-  /** The group that has not begun, if nothing was queued behind it. */
+  /** The group that has not begun, if nothing was queued after it. */
   #open: WaitingChange<Build>[] | undefined;
 
   /** @param queue lets a group have its turn; rejects if there is none any more */
@@ -24,7 +24,7 @@ export class ChangeGroups<Build> {
     private readonly carryOut: (group: readonly WaitingChange<Build>[]) => Promise<void>,
   ) {}
 
-  /** Settles when the change is in force, or cannot be. */
+  /** Settles when the change is active, or cannot be. */
   add(build: Build, context: Partial<ActionContext>): Promise<Applied> {
     return new Promise((resolve, reject) => {
       const change = { build, context, resolve, reject };
@@ -34,7 +34,7 @@ export class ChangeGroups<Build> {
     });
   }
 
-  /** What comes from now on is behind something else. */
+  /** Later changes follow another kind of change. */
   close(): void {
     this.#open = undefined;
   }
@@ -46,6 +46,8 @@ export class ChangeGroups<Build> {
       await this.carryOut(group);
     };
     this.queue(turn).catch((error: unknown) => {
+      // It may not have had its turn: later changes must not wait for it.
+      if (this.#open === group) this.#open = undefined;
       for (const { reject } of group) reject(error);
     });
     this.#open = group;

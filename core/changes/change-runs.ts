@@ -1,6 +1,6 @@
 import { describeChange } from '../config/describe-change.js';
-import { ApiError, type ActionContext } from '../module/control.js';
-import type { Applied } from '../module/services.js';
+import { ApiError, type ActionContext } from '../contract/control.js';
+import type { Applied } from '../contract/transactions.js';
 import { asApiError } from './api-errors.js';
 import type { WaitingChange } from './change-groups.js';
 import type { Committer, PlannedVersion } from './committer.js';
@@ -9,11 +9,11 @@ import type { StagedChange } from './staged-change.js';
 import type { Build, Staged, Stager } from './stager.js';
 import type { TransactionOptions } from './transaction-options.js';
 
-/** Edits of one group. A change of more is made alone: nobody else is to wait for it. */
+/** Edits of one group. A larger change is made alone: no other one should wait for it. */
 const MOST_EDITS = 256;
 
 type Waiting = WaitingChange<Build>;
-/** What a change of the group became as a part of it. */
+/** Result of a change as a part of its group. */
 type Outcome = { readonly staged: Staged; readonly planned: PlannedVersion } | { readonly error: unknown };
 
 export interface ChangeRunsOptions extends Pick<TransactionOptions, 'instance' | 'staging' | 'folders'> {
@@ -27,7 +27,7 @@ export interface ChangeRunsOptions extends Pick<TransactionOptions, 'instance' |
 export class ChangeRuns {
   constructor(private readonly options: ChangeRunsOptions) {}
 
-  /** @throws ApiError, or what else the change is refused with */
+  /** @throws ApiError, or another error that the change is rejected with */
   async alone(build: Build, context: Partial<ActionContext>): Promise<Applied> {
     const { stager, committer, instance, folders } = this.options;
     const change = stager.begin(committer.version, false);
@@ -43,7 +43,7 @@ export class ChangeRuns {
     }
   }
 
-  /** A dry run. @throws what a change would be refused with */
+  /** A dry run. @throws the error that a change would be rejected with */
   async tryOut({ before, after, operations }: PlannedVersion): Promise<Pick<Applied, 'version' | 'diff'>> {
     const { committer, instance } = this.options;
     await committer.check({ operations, after });
@@ -51,8 +51,8 @@ export class ChangeRuns {
   }
 
   /**
-   * Brings changes into force at once, each all or nothing for itself and with a version of its own. What cannot come into force with the others
-   * does not hold them up: the halves of such a group are tried on their own, down to a single change. Never rejects.
+   * Applies changes at once, each all or nothing for itself and with a version of its own. A change that cannot take effect does not delay
+   * the others: the halves of such a group are tried on their own, down to a single change. Never rejects.
    */
   async together(group: readonly Waiting[]): Promise<void> {
     const [first, ...others] = group;
@@ -67,7 +67,7 @@ export class ChangeRuns {
       settle(members, outcomes, await this.#commit(change, outcomes));
     } catch (error) {
       if (committer.version !== before) settle(members, outcomes, error);
-      // One that a worker died of, or hangs in, is not to reach the next worker because of those that came with it.
+      // A change that a worker died of, or hangs in, must not reach the next worker because of the other ones of its group.
       else if (error instanceof ApiError && error.status === 503) for (const { reject } of members) reject(error);
       else {
         const half = Math.ceil(members.length / 2);
@@ -119,7 +119,7 @@ export class ChangeRuns {
   }
 }
 
-/** Tells the callers. @param result versions of those that are in force, or why they are not everywhere yet */
+/** Notifies the callers. @param result versions of the active changes, or why they are not active everywhere yet */
 function settle(members: readonly Waiting[], outcomes: readonly Outcome[], result: unknown): void {
   const versions = Array.isArray(result) ? (result as readonly number[]).values() : undefined;
   for (const [at, outcome] of outcomes.entries()) {

@@ -1,12 +1,12 @@
 /** How long a change of the API may take: what every call has, and more for each edit of a large one. */
-import { moreTime, type ActionContext } from '../module/control.js';
-import { unavailable } from './rpc-messages.js';
+import { moreTime, type ActionContext } from '../contract/control.js';
+import { unavailable } from './unavailable.js';
 
-/** What one edit more may take in each of the steps (ms), many times of what it should take. */
-const PER_EDIT = 0.2;
+/** Time for one more edit in each of the steps (ms), many times its usual cost. */
+const PER_EDIT = 1;
 /** Parsing and compiling in the master, preparing in the workers, committing there. */
 const STEPS = 3;
-/** Less (ms) is within the time that every call has: the caller of so few edits is not told. */
+/** Less (ms) is within the time that every call has: the caller of so few edits is not notified. */
 const WORTH_TELLING = 200;
 
 export interface ChangeTime {
@@ -16,7 +16,7 @@ export interface ChangeTime {
   readonly deadline: number;
 }
 
-/** The time for a change of so many edits, of which the caller is told. @param limit of a small one */
+/** The time for a change of so many edits, of which the caller is notified. @param limit of a small one */
 export async function timeFor(edits: number, limit: number, context: Partial<ActionContext>): Promise<ChangeTime> {
   const { deadline = Infinity, extendDeadline } = context;
   const extra = edits * PER_EDIT;

@@ -1,19 +1,13 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
+import { DamagedRow } from './damaged-row.js';
 
 /** Name of the last column of every table of the store. */
 const SUM = 'sum';
 
-/** A row of the store is not what was written into it. */
-export class DamagedRow extends Error {
-  constructor(table: string) {
-    super(`a row of table "${table}" does not have its checksum`);
-  }
-}
-
 /**
  * A table whose rows carry a checksum: SQLite checks the structure of its file, but not the content. A flipped bit in an address or in a
- * weight would be served as if somebody had configured it.
+ * weight would be served as if it had been configured.
  */
 export class CheckedTable {
   readonly #put: StatementSync;

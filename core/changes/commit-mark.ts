@@ -8,8 +8,7 @@ const DIGITS = 16;
  * The number of the last commit, in a file beside the database. A log (`-wal`) that was removed, cut short, or damaged in its last transaction
  * looks to SQLite as if that transaction had never been made; this file says that it was.
  *
- * It is written after the commit is on disk and not synced itself, so it can be behind after a power cut, and never ahead: what it says was
- * made was made.
+ * It is written after the commit is on disk and not synced itself, so after a power cut it can lack commits, but never has one that was not made.
  */
 export class CommitMark {
   readonly #file: number;
@@ -28,7 +27,7 @@ export class CommitMark {
     try {
       writeSync(this.#file, textOf(this.id, commits), 0);
     } catch {
-      // Then it is behind, as after a power cut.
+      // Then it lacks commits, as after a power cut.
     }
   }
 

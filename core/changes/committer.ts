@@ -1,9 +1,9 @@
-import type { FileContents } from '../config/input-files.js';
 import type { ConfigTree, TreeOperation } from '../config/tree.js';
 import { storeApiError } from './api-errors.js';
 import { assertInTime, type ChangeTime } from './change-time.js';
 import { assertHeapRoom } from './heap-room.js';
 import type { TransactionOptions } from './transaction-options.js';
+import type { ChangeInputs } from './participant.js';
 import { WorkerRound } from './worker-round.js';
 
 /** Who brings another file into force. */
@@ -18,15 +18,17 @@ export interface PlannedVersion {
   readonly origin: string;
   /** Who has made the call; empty: the server itself. */
   readonly actor: string;
-  /** It has to be on disk before it is in force. The rest of a reload is read from its files by the next start as well. */
+  /** Why, in the words of the caller; empty: nothing was said. */
+  readonly message: string;
+  /** It has to be on disk before it is active. The rest of a reload is read from its files by the next start as well. */
   readonly keeps: boolean;
   /** Writes it down, inside a store transaction; returns what goes into the history. */
   readonly record: (version: number) => unknown;
-  /** What follows in the master once it is in force there. */
+  /** What follows in the master once it is active there. */
   readonly followUp: () => void;
 }
 
-/** What comes into force at once. */
+/** What takes effect at once. */
 export interface Plan {
   /** What all versions come to. */
   readonly operations: readonly TreeOperation[];
@@ -36,7 +38,7 @@ export interface Plan {
   readonly versions: readonly PlannedVersion[];
 }
 
-/** Brings changes into force: prepare in every thread, write down, commit everywhere. One after the other. */
+/** Applies changes: prepare in every thread, write down, commit everywhere. One after the other. */
 export class Committer {
   #version: number;
   #tx = 0;
@@ -45,7 +47,7 @@ export class Committer {
     this.#version = options.store.version;
   }
 
-  /** Of the configuration in force. */
+  /** Of the current configuration. */
   get version(): number {
     return this.#version;
   }
@@ -71,12 +73,13 @@ export class Committer {
     this.#assertRoom(plan);
     // A reload reads what directives name again, also where the tree stays as it is: a certificate may have been renewed.
     const rereads = versions.some(({ origin }) => origin === RELOAD);
-    const prepared = await instance.prepare(operations, { rereads, after });
+    const prepared = await instance.prepare(operations, { rereads, after, isChecked: rereads });
     const participants = operations.length === 0 && !rereads ? [] : [...this.options.participants()];
     const round = new WorkerRound(++this.#tx, participants, log);
     let numbers: readonly number[];
     try {
-      await this.#prepareWorkers(round, plan, { rereads, files: prepared.files });
+      const { files = new Map(), modules } = prepared;
+      await this.#prepareWorkers(round, plan, { rereads, files, modules });
       numbers = this.#write(versions);
     } catch (error) {
       round.abort();
@@ -90,12 +93,8 @@ export class Committer {
     return numbers;
   }
 
-  async #prepareWorkers(
-    round: WorkerRound,
-    { operations, time }: Plan,
-    { rereads, files }: { readonly rereads: boolean; readonly files: FileContents | undefined },
-  ): Promise<void> {
-    await round.prepare(operations, Math.min(time.limit, time.deadline - Date.now()), rereads, files);
+  async #prepareWorkers(round: WorkerRound, { operations, time }: Plan, inputs: ChangeInputs): Promise<void> {
+    await round.prepare(operations, Math.min(time.limit, time.deadline - Date.now()), inputs);
     assertInTime(time.deadline);
   }
 
@@ -115,9 +114,9 @@ export class Committer {
       if (versions.some(({ origin }) => origin !== RELOAD)) store.keep();
       store.transaction(() => {
         for (const { version, number } of changes) {
-          const { origin, actor } = version;
+          const { origin, actor, message } = version;
           const text = JSON.stringify(version.record(number));
-          store.history.add({ version: number, at: Date.now(), origin, actor, changes: text });
+          store.history.add({ version: number, at: Date.now(), origin, actor, message, changes: text });
         }
         store.version = last;
       });
@@ -131,9 +130,9 @@ export class Committer {
     return numbers;
   }
 
-  #tell({ origin, actor, before, after, operations }: PlannedVersion, version: number): void {
+  #tell({ origin, actor, message, before, after, operations }: PlannedVersion, version: number): void {
     const { registry } = this.options.instance.modules;
-    if (operations.length > 0) this.options.onCommitted?.({ version, origin, actor, before, after, operations, registry });
+    if (operations.length > 0) this.options.onCommitted?.({ version, origin, actor, message, before, after, operations, registry });
   }
 }
 

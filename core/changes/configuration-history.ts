@@ -1,6 +1,7 @@
-import { ApiError, assertPreconditions, type ActionContext } from '../module/control.js';
-import { ConfigurationHistory, type HistoryView, type Saved } from '../module/history.js';
-import { shownText } from '../module/secrets.js';
+import { withShortCertificates } from '../config/shown-certificates.js';
+import { ApiError, assertPreconditions, type ActionContext } from '../contract/control.js';
+import { ConfigurationHistory, type HistoryView, type Saved } from '../contract/history.js';
+import { shownText } from '../contract/secrets.js';
 import { readable } from './address.js';
 import { driftLines } from './drift.js';
 import type { AddressChange } from './journal-entry.js';
@@ -41,7 +42,7 @@ export class StoredHistory extends ConfigurationHistory {
   #changesAfter(version: number): AddressChange[] {
     const { history } = this.store;
     const [newest] = history.last(1);
-    const isKnown = version <= this.queue.version && version >= (newest?.version ?? 0) - HISTORY_LENGTH;
+    const isKnown = version >= 1 && version <= this.queue.version && version >= (newest?.version ?? 0) - HISTORY_LENGTH;
     if (!isKnown) throw new ApiError(404, 'VersionNotFound', `version ${version} is not in the history`);
     return history.after(version).flatMap((entry) => {
       const changes: unknown = JSON.parse(entry.changes);
@@ -55,13 +56,13 @@ export class StoredHistory extends ConfigurationHistory {
 const isReload = ({ origin }: HistoryEntry): boolean => origin === 'reload';
 
 function viewOf(entry: HistoryEntry): HistoryView {
-  const { version, at, origin, actor } = entry;
+  const { version, at, origin, actor, message } = entry;
   const kept = JSON.parse(entry.changes) as readonly unknown[] | null;
-  if (isReload(entry)) return { version, at, origin, actor, changes: undefined, diff: (kept ?? []) as readonly string[] };
+  if (isReload(entry)) return { version, at, origin, actor, message, changes: undefined, diff: (kept ?? []) as readonly string[] };
   const changes = (kept as readonly AddressChange[] | null)?.map(({ address, before, after }) => ({
     place: readable(address),
-    ...(before !== undefined && { before: shownText(before) }),
-    ...(after !== undefined && { after: shownText(after) }),
+    ...(before !== undefined && { before: withShortCertificates(shownText(before)) }),
+    ...(after !== undefined && { after: withShortCertificates(shownText(after)) }),
   }));
-  return { version, at, origin, actor, changes, diff: [] };
+  return { version, at, origin, actor, message, changes, diff: [] };
 }

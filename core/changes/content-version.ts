@@ -1,5 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
-import type { Directive } from '../module/tree.js';
+import type { Directive } from '../contract/tree.js';
 
 /**
  * The version of a directive, made of what it says, what is in it and their lasting keys: another one as soon as any of that has changed,

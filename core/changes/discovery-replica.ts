@@ -2,13 +2,13 @@ import { DISCOVERY_CHANNEL, type DiscoveryMessage } from '../upstream/discovery/
 import type { MemberReplica } from '../upstream/discovery/member-replica.js';
 import type { Replica } from './participant.js';
 
-/** Tells the upstreams of a worker, of all engines, what the master has found. */
+/** Passes the results of the master's discovery to the upstreams of a worker, of all engines. */
 export class DiscoveryReplica implements Replica {
   readonly channel = DISCOVERY_CHANNEL;
 
   constructor(private readonly members: readonly MemberReplica[]) {}
 
-  /** What was found before the worker joined is in the zones. */
+  /** Members found before the worker joined are in the zones. */
   load(): void {}
 
   take(data: unknown): void {

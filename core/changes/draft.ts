@@ -1,8 +1,8 @@
 import type { SpecRegistry } from '../config/registry.js';
 import { directiveData } from '../config/operations.js';
 import { type DirectiveData, type TreeOperation } from '../config/tree.js';
-import type { ContextName } from '../module/spec.js';
-import type { Block, Directive } from '../module/tree.js';
+import type { ContextName } from '../contract/spec.js';
+import type { Block, Directive } from '../contract/tree.js';
 import { addressIn, ROOT_ADDRESS, stepOf } from './address.js';
 
 /** With more of them in one block, the block is replaced. */
@@ -78,12 +78,12 @@ export class Draft {
     this.children?.push(child);
   }
 
-  /** What it was read from, with the lasting keys that were found for it; undefined: it has none that were not there. */
+  /** Its source, with the lasting keys that were found for it; undefined: there are no new ones. */
   keyedData(): DirectiveData[] | undefined {
     return this.#hasNewKeys ? this.#fileData() : undefined;
   }
 
-  /** What makes the block of {@link keyedData} the one that it is now. */
+  /** Turns the block of {@link keyedData} into the current one. */
   operations(): TreeOperation[] {
     const { children = [] } = this;
     const changed = children.filter((child) => child.#isChanged);
@@ -131,7 +131,7 @@ export class Draft {
     return this.parent === undefined ? { op: 'root', block: this.blockData() } : { op: 'replace', directive: this.toData() };
   }
 
-  /** @param before id of the directive behind it in the block */
+  /** @param before id of the directive after it in the block */
   #ownOperations(parent: number, before: number | undefined): TreeOperation[] {
     const old = this.#isNew ? undefined : (this.#replaced ?? this.directive);
     const remove: TreeOperation[] = old === undefined ? [] : [{ op: 'remove', id: old.id }];

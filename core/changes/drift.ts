@@ -1,16 +1,17 @@
-import { shownText } from '../module/secrets.js';
+import { withShortCertificates } from '../config/shown-certificates.js';
+import { shownText } from '../contract/secrets.js';
 import { readable } from './address.js';
 import type { OverlayRow } from './store-tables.js';
 
 /**
- * What the API changed, against the files, as lines such as
+ * Changes of the API compared with the files, as lines such as
  *
  *     http / upstream demo
  *     + server 10.0.0.1:80;
  *     - server 10.0.0.2:80;
  *
- * A line without a sign names the block that the following ones are in. Lines with `!` say what was dropped, because the file has no place
- * for it any more.
+ * A line without a sign names the block that the following ones are in. Lines with `!` name dropped changes, for which the file has no
+ * place any more.
  */
 export function driftLines(rows: Iterable<OverlayRow>, dropped: readonly string[] = []): string[] {
   const lines: string[] = [];
@@ -21,7 +22,7 @@ export function driftLines(rows: Iterable<OverlayRow>, dropped: readonly string[
   return [...lines, ...dropped.map((line) => `! ${line}`)];
 }
 
-/** What was removed and added again as the file has it is no difference, though it is another one by its key. */
+/** A directive that was removed and added again as in the file is not a difference, although its key is new. */
 function withoutRestored(rows: readonly OverlayRow[]): readonly OverlayRow[] {
   const removals = Map.groupBy(
     rows.filter(({ op }) => op === 'remove'),
@@ -41,7 +42,7 @@ function changeLines({ op, text, was }: OverlayRow): string[] {
 }
 
 function signed(sign: '+' | '-', text: string): string[] {
-  return shownText(text)
+  return withShortCertificates(shownText(text))
     .trimEnd()
     .split('\n')
     .map((line) => `${sign} ${line}`);

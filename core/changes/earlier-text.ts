@@ -1,6 +1,6 @@
 import type { SpecRegistry } from '../config/registry.js';
 import type { ConfigTree } from '../config/tree.js';
-import type { Block, Directive, Source } from '../module/tree.js';
+import type { Block, Directive, Source } from '../contract/tree.js';
 import { Addresses, readable } from './address.js';
 import { callOf, placeInCall, type CallPlace } from './parse-directive.js';
 

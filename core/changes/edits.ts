@@ -2,10 +2,10 @@ import { diffDirective } from '../config/diff.js';
 import type { SpecRegistry } from '../config/registry.js';
 import type { ConfigTree, DirectiveData, IdSource, TreeOperation } from '../config/tree.js';
 import { toDirectives } from '../config/tree-draft.js';
-import { ApiError } from '../module/control.js';
-import type { Edit } from '../module/services.js';
-import { blockContext, type ContextName } from '../module/spec.js';
-import type { Directive } from '../module/tree.js';
+import { ApiError } from '../contract/control.js';
+import type { Edit } from '../contract/transactions.js';
+import { blockContext, type ContextName } from '../contract/spec.js';
+import type { Directive } from '../contract/tree.js';
 import { addressIn, stepOf, type Addresses } from './address.js';
 import { assertChangeable, assertDynamic } from './assert-dynamic.js';
 import { editedDirective } from './parse-directive.js';
@@ -28,14 +28,16 @@ export interface EditSurroundings {
   nextKey(block: string): number;
   /** In this tree. */
   readonly addresses: Addresses;
-  /** What errors call text that comes with the change. */
+  /** Name of the change's text in errors. */
   readonly file: string;
+  /** Asserts that new directives name no files that the API may not name. @throws ConfigErrors */
+  assertFiles?(operations: readonly TreeOperation[], tree: ConfigTree): void;
 }
 
 /**
  * @throws ConfigErrors when its text is not one directive
  * @throws ConfigError when the spec of its directive does not say that it is `dynamic`
- * @throws ApiError 409 when its directive is not in the tree in force
+ * @throws ApiError 409 when its directive is not in the current tree
  */
 export function resolveEdit(edit: Edit, around: EditSurroundings): ResolvedEdit {
   if (edit.op === 'add') return resolveAdd(edit, around);
@@ -46,7 +48,7 @@ export function resolveEdit(edit: Edit, around: EditSurroundings): ResolvedEdit 
   return { op: 'remove', id, operations: [{ op: 'remove', id }] };
 }
 
-function resolveAdd({ parent, text, before }: Edit & { op: 'add' }, around: EditSurroundings): ResolvedEdit {
+function resolveAdd({ parent, text, before, areFilesChecked }: Edit & { op: 'add' }, around: EditSurroundings): ResolvedEdit {
   assertInForce(parent.id, around);
   if (before !== undefined) assertInForce(before.id, around);
   const { tree, registry } = around;
@@ -55,10 +57,12 @@ function resolveAdd({ parent, text, before }: Edit & { op: 'add' }, around: Edit
   assertDynamic(parsed, context, registry);
   const inside = (): string => around.addresses.ofNew(directiveOf(parsed), parent.id);
   const directive = withKeys(parsed, context, around, () => around.addresses.of(parent.id), inside);
-  return { op: 'add', id: directive.id, operations: [{ op: 'add', parent: parent.id, directive, ...(before && { before: before.id }) }] };
+  const operations = [{ op: 'add', parent: parent.id, directive, ...(before && { before: before.id }) } as const];
+  if (areFilesChecked !== true) around.assertFiles?.(operations, tree);
+  return { op: 'add', id: directive.id, operations };
 }
 
-function resolveReplace({ target, text }: Edit & { op: 'replace' }, around: EditSurroundings): ResolvedEdit {
+function resolveReplace({ target, text, areFilesChecked }: Edit & { op: 'replace' }, around: EditSurroundings): ResolvedEdit {
   assertInForce(target.id, around);
   const { tree, registry } = around;
   const old = tree.byId(target.id) ?? target;
@@ -66,6 +70,7 @@ function resolveReplace({ target, text }: Edit & { op: 'replace' }, around: Edit
   const context = registry.contextOf(tree, target.id);
   assertChangeable(old, now, context, registry);
   const operations = diffDirective(old, now, context, registry).map((operation) => keyedOperation(operation, around));
+  if (areFilesChecked !== true) around.assertFiles?.(operations, tree);
   return { op: 'replace', id: target.id, operations };
 }
 

@@ -3,13 +3,13 @@
  * reload; changes to directives that the file no longer has are dropped and named.
  */
 import { ConfigErrors } from '../config/errors.js';
-import { exactDirective } from '../module/print.js';
+import { exactDirective } from '../contract/print.js';
 import type { SpecRegistry } from '../config/registry.js';
 import type { ConfigTree, Tree, TreeOperation } from '../config/tree.js';
 import { toDirectives } from '../config/tree-draft.js';
-import type { Directive } from '../module/tree.js';
-import { shownText } from '../module/secrets.js';
-import { directiveText } from '../module/words.js';
+import type { Directive } from '../contract/tree.js';
+import { shownText } from '../contract/secrets.js';
+import { directiveText } from '../contract/words.js';
 import { keyIdentity, numberedStep, readable, stepsIn } from './address.js';
 import { Draft } from './draft.js';
 import { driftLines } from './drift.js';
@@ -22,7 +22,7 @@ import type { OverlayRow } from './store-tables.js';
 
 export interface Effective {
   readonly tree: ConfigTree;
-  /** What makes it of the file, besides lasting keys. */
+  /** Operations that make it of the file, besides lasting keys. */
   readonly operations: readonly TreeOperation[];
   /** Lines for the log: what the journal said about something that is not in the file any more. */
   readonly dropped: readonly string[];
@@ -32,10 +32,10 @@ export interface Effective {
   readonly drift: readonly string[];
   /** The state files as they were when they were read. */
   readonly stateFiles: FileMarks;
-  /** Whether {@link save} writes anything: a start and a reload that only read work on a full disk. */
+  /** True if {@link save} writes anything: a start and a reload that only read work on a full disk. */
   readonly hasChanges: boolean;
   /**
-   * Writes into the store what was found out. Call it inside a store transaction, when the tree comes into force.
+   * Writes into the store what was found out. Call it inside a store transaction, when the tree takes effect.
    * @param version of the configuration from then on
    */
   save(version: number): void;
@@ -131,7 +131,7 @@ class Composition {
       const block = this.#find(stepsIn(address));
       if (block?.inside !== 'upstream' || block.children?.some(({ directive }) => directive.name === 'zone') === true) return [];
       return [
-        `${readable(address)} has no zone any more, and API changes in it stay in force: add a zone to revert them by API, or write what is in ` +
+        `${readable(address)} has no zone any more, and API changes in it stay active: add a zone to revert them by API, or write what is in ` +
           'force into the file ("srv -T" prints it)',
       ];
     });
@@ -152,7 +152,7 @@ class Composition {
     this.states.save(store, version);
   }
 
-  /** Those of the rows that are not forgotten, as they are now. */
+  /** The rows that are not forgotten, as they are now. */
   #left(rows: readonly OverlayRow[]): OverlayRow[] {
     const changed = new Map(this.#changed.map((row) => [row.address, row]));
     const forgotten = new Set(this.#forgotten);
@@ -164,7 +164,7 @@ class Composition {
     this.prepareBlocks(draft);
   }
 
-  /** In front of its sibling; where the file has lost that, behind what it was behind. Undefined: the end. */
+  /** In front of its sibling; if the file has lost that, after its former predecessor. Undefined: the end. */
   #positionOf({ sibling, previous }: OverlayRow, { children = [] }: Draft): number | undefined {
     if (sibling === undefined) return undefined;
     const at = this.#positionIn(children, sibling);
@@ -193,7 +193,7 @@ class Composition {
   }
 
   #remove(row: OverlayRow, target: Draft | undefined): void {
-    // Without text of the file it was an addition, and what stands there now is something else.
+    // Without text of the file it was an addition, and what is there now is something else.
     if (target === undefined || row.was === undefined) {
       if (target !== undefined || !this.#isCountedOn(row)) this.#forgotten.push(row.address);
       // The file has it no more: what is left is its number.
@@ -205,7 +205,7 @@ class Composition {
     if (row.was !== was) this.#changed.push({ ...row, was });
   }
 
-  /** Whether equal directives behind it are there, whose numbers count it. */
+  /** True if there are equal directives after it, whose numbers count it. */
   #isCountedOn({ address, parent }: OverlayRow): boolean {
     const place = numberedStep(address);
     return [...this.#rows, ...this.#released].some((row) => {
@@ -238,7 +238,7 @@ class Composition {
   }
 }
 
-/** Whether a line with a lasting key says the same, though it may name what it is about in another form (`10.0.0.1`, `10.0.0.1:80`). */
+/** True if a line with a lasting key says the same, though it may name what it is about in another form (`10.0.0.1`, `10.0.0.1:80`). */
 function isSameLine({ key, parent, directive }: Draft, other: Directive, registry: SpecRegistry): boolean {
   const context = parent?.inside;
   if (key === undefined || context === undefined || directive.block !== undefined || other.block !== undefined) return false;

@@ -1,12 +1,12 @@
 import { totalmem } from 'node:os';
 import type { ConfigTree, TreeOperation } from '../config/tree.js';
-import { ApiError } from '../module/control.js';
+import { ApiError } from '../contract/control.js';
 
 /** A worker's heap may take half of the machine's memory, but no more than V8 works well with. */
 const MOST = 4096 * 1024 * 1024;
-/** What a worker takes without any configuration, in bytes, with room for its requests. */
+/** Memory of a worker without any configuration, in bytes, with room for its requests. */
 const BASE = 24 * 1024 * 1024;
-/** What a directive takes in the tree of a worker, and as much again while it comes into force. Measured with `server` lines, rounded up. */
+/** Memory of a directive in the tree of a worker, and as much again while it takes effect. Measured with `server` lines, rounded up. */
 const DIRECTIVE = 700;
 
 /** Bytes of heap that a worker gets. @param configured what `worker_heap_size` says */
@@ -15,8 +15,8 @@ export function workerHeapSize(configured: number | undefined): number {
 }
 
 /**
- * Refuses what would make every worker run out of memory, one replacement after the other: such a change could not even be taken back.
- * What makes the configuration no larger is always taken.
+ * Rejects a change that would make every worker run out of memory, one replacement after the other: it could not even be reverted. A change
+ * that does not enlarge the configuration is always accepted.
  *
  * @param before an empty tree at a start
  * @param heapSize bytes that each worker has

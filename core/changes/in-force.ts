@@ -1,12 +1,12 @@
-import type { ApiError } from '../module/control.js';
+import type { ApiError } from '../contract/control.js';
 import { ParticipantGone, type Participant } from './participant.js';
-import { unavailable } from './rpc-messages.js';
+import { unavailable } from './unavailable.js';
 import { TimeIsOver, within } from './time-limit.js';
 
 /**
- * Tells every worker what is decided, and resolves when it is in force in all of them. A worker does what it is told in the order of the
- * calls, so one that is merely busy follows as soon as it can; one that hangs is replaced, and its replacement starts from what was
- * decided. One that died does not count.
+ * Sends a decision to every worker, and resolves when it is active in all of them. A worker follows in the order of the calls, so one that
+ * is merely busy follows as soon as it can; one that hangs is replaced, and its replacement starts with the decision. One that died
+ * does not count.
  * @throws ApiError 503 when one has not followed after `ms` milliseconds
  */
 export async function inForceEverywhere(
@@ -18,10 +18,10 @@ export async function inForceEverywhere(
   if (followed.includes(false)) throw inDoubt();
 }
 
-/** How long a worker that is told of something is waited for. Milliseconds. */
+/** How long the response of a worker is waited for. Milliseconds. */
 const TOLD_LIMIT = 1500;
 
-/** Tells every worker what nobody waits for a response to. One that is busy follows when it can. */
+/** Sends a message to every worker without waiting for responses. A busy one follows when it can. */
 export async function toldEverywhere(
   participants: Iterable<Participant>,
   tell: (participant: Participant) => Promise<void>,
@@ -42,7 +42,5 @@ async function follows(participant: Participant, ms: number, tell: (participant:
 }
 
 function inDoubt(): ApiError {
-  return unavailable(
-    'has made the change, but a worker is busy: it is not in force there yet, and will be as soon as that worker responds',
-  );
+  return unavailable('has made the change, but a worker is busy: there it takes effect as soon as that worker responds');
 }

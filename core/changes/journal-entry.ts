@@ -1,10 +1,11 @@
-import { exactDirective } from '../module/print.js';
+import { exactDirective } from '../contract/print.js';
 import type { SpecRegistry } from '../config/registry.js';
 import type { ConfigTree } from '../config/tree.js';
-import type { ArgContext } from '../module/spec.js';
-import type { Directive } from '../module/tree.js';
+import type { ArgContext } from '../contract/spec.js';
+import type { Directive } from '../contract/tree.js';
 import { Addresses, addressIn, below, keyIdentity, numberedStep, stepOf, stepsIn } from './address.js';
 import type { ResolvedEdit } from './edits.js';
+import { saysTheSame, textWithout } from './file-text.js';
 import { isOrderedLine, notedLines, type NotedLine } from './ordered-lines.js';
 import { placeOfLine } from './state-line-place.js';
 import { stateFileOf } from './state-files.js';
@@ -17,6 +18,8 @@ export interface JournalChange {
   readonly edits: readonly ResolvedEdit[];
   readonly registry: SpecRegistry;
   readonly args: ArgContext;
+  /** Ids of blocks whose lines an earlier part of the same transaction has noted; adds the ones that are noted now. */
+  readonly noted: Set<number>;
 }
 
 /** For the history: one address before and after. */
@@ -29,7 +32,7 @@ export interface AddressChange {
    * the transaction has them.
    */
   readonly lines?: readonly NotedLine[] | true;
-  /** Of what went: the last step of the address of what stood behind it; absent: it was the last one. */
+  /** Of what went: the last step of the address of what stood after it; absent: it was the last one. */
   readonly next?: string;
 }
 
@@ -40,11 +43,9 @@ export class JournalEntry {
   /** In the tree before, addresses count as they did before. */
   readonly #before: Addresses;
   readonly #after: Addresses;
-  /** Blocks whose lines are noted, by id. */
-  readonly #noted = new Set<number>();
   /** By the id of what has the block: the directives that a state file holds of it. */
   readonly #held = new Map<number, string | undefined>();
-  /** Whether an address that this transaction wrote was removed before it. */
+  /** True if an address that this transaction wrote was removed before it. */
   readonly #removedBefore = new Map<string, boolean>();
 
   constructor(
@@ -90,8 +91,8 @@ export class JournalEntry {
     if (block === undefined || context === undefined) return;
     for (const [at, change] of this.changes.entries()) {
       if (at < first) continue;
-      const isNoted = this.#noted.has(parent);
-      this.#noted.add(parent);
+      const isNoted = this.change.noted.has(parent);
+      this.change.noted.add(parent);
       const lines = isNoted ? true : notedLines(block, context, registry, ({ id }) => stepsIn(this.#before.of(id)).at(-1) ?? '');
       this.changes[at] = { ...change, lines };
     }
@@ -142,7 +143,7 @@ export class JournalEntry {
     this.changes.push({ address, after: text });
   }
 
-  /** What the file has is there again: the journal has nothing to say about it. */
+  /** The directive is as in the file again: the journal needs no row for it. */
   #restored(address: string, text: string): void {
     this.store.overlay.delete(address);
     this.changes.push({ address, after: text });
@@ -152,9 +153,9 @@ export class JournalEntry {
     const address = this.#before.of(old.id);
     const known = this.store.overlay.get(address);
     const text = exactDirective(now);
-    const wasChanged = this.#forgetBelow(old, address);
-    const was = known === undefined ? textOfFile(old, wasChanged) : known.was;
-    if (text === was) this.store.overlay.delete(address);
+    const was = known === undefined ? this.#textOfFile(old, address) : known.was;
+    this.#forgetBelow(old, address);
+    if (was !== undefined && saysTheSame(text, was, now)) this.store.overlay.delete(address);
     else {
       // An addition keeps its place among the additions.
       const row = {
@@ -178,23 +179,24 @@ export class JournalEntry {
     const text = exactDirective(old);
     const next = this.#nextStep(old);
     this.#keepPlaces(old, address);
-    const wasChanged = this.#forgetBelow(old, address);
+    const textOfFile = this.#textOfFile(old, address);
+    this.#forgetBelow(old, address);
     if (known?.op === 'add' && !this.#isCountedOn(old, known)) this.#forgetAddition(known);
     else {
-      const was = known === undefined ? textOfFile(old, wasChanged) : known.was;
+      const was = known === undefined ? textOfFile : known.was;
       this.#put({ address, op: 'remove', parent: this.#before.around(old.id), text, was, key: old.key }, known);
     }
     this.changes.push({ address, before: text, ...next });
   }
 
-  /** What stood behind something that goes. */
+  /** Directive after a removed one. */
   #nextStep(old: Directive): Pick<AddressChange, 'next'> {
     const next = this.change.before.beside(old.id, 1);
     const step = next && stepsIn(this.#before.of(next.id)).at(-1);
     return step === undefined ? {} : { next: step };
   }
 
-  /** What was put in front of a directive that goes is in front of the next one then. */
+  /** Directives placed in front of a removed one are in front of the next one then. */
   #keepPlaces(old: Directive, address: string): void {
     const additions = this.store.overlay.inFrontOf(address);
     if (additions.length === 0) return;
@@ -210,7 +212,7 @@ export class JournalEntry {
     }
   }
 
-  /** What it was put in front of may have gone since. */
+  /** The directive that it was placed in front of may have been removed since. */
   #siblingAfter(now: Directive, sibling: number | undefined): number | undefined {
     const isThere = sibling === undefined || this.change.after.byId(sibling) !== undefined;
     return isThere ? sibling : this.change.after.beside(now.id, 1)?.id;
@@ -236,12 +238,22 @@ export class JournalEntry {
     this.store.overlay.put({ ...row, seq });
   }
 
-  /** @returns whether the journal had anything to say there */
-  #forgetBelow({ block }: Directive, address: string): boolean {
-    return block !== undefined && this.store.overlay.deleteBetween(...below(address));
+  #forgetBelow({ block }: Directive, address: string): void {
+    if (block !== undefined) this.store.overlay.deleteBetween(...below(address));
   }
 
-  /** Whether a state file holds it: the store has it among the lines of its block then, with all others of the file. */
+  /**
+   * Text of the file where the API changes a directive for the first time. If it changed the content of the block before, in a way that
+   * does not keep the former block, it is unknown until the next start: the line end makes it equal to no directive, so that a restored one
+   * is not mistaken for that of the file.
+   */
+  #textOfFile(old: Directive, address: string): string {
+    const text = exactDirective(old);
+    const rows = old.block === undefined ? [] : this.store.overlay.between(...below(address));
+    return rows.length === 0 ? text : (textWithout(rows, old, address) ?? `${text}\n`);
+  }
+
+  /** True if a state file holds it: the store has it among the lines of its block then, with all others of the file. */
   #isStateLine(directive: Directive): boolean {
     const { before, after } = this.change;
     const tree = after.byId(directive.id) === undefined ? before : after;
@@ -280,7 +292,7 @@ export class JournalEntry {
     return Array.from(lines, ({ key = -1 }) => key);
   }
 
-  /** Whether equal directives stand behind an addition that goes: their numbers count it, so its row stays. */
+  /** True if equal directives are after an addition that goes: their numbers count it, so its row stays. */
   #isCountedOn(old: Directive, { address, parent, sibling }: OverlayRow): boolean {
     if (!this.#isCounted(old)) return false;
     const { number, text } = numberedStep(address);
@@ -324,14 +336,6 @@ export class JournalEntry {
       this.store.keys.put(address, { identity, occurrence, key: child.key });
     }
   }
-}
-
-/**
- * What the file has where the API changes something for the first time. If it changed what is in the block before, that is not known before
- * the next start: the line end makes it equal to no directive, so that what comes back is not taken for what the file has.
- */
-function textOfFile(old: Directive, wasChanged: boolean): string {
-  return wasChanged ? `${exactDirective(old)}\n` : exactDirective(old);
 }
 
 function siblingOf({ operations }: ResolvedEdit): number | undefined {

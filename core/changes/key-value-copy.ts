@@ -1,7 +1,9 @@
-import { KeyValue } from '../module/services.js';
+import { KeyValue, type PairListener, type PairWatch } from '../contract/key-value.js';
+import { KeyValueSpace } from './key-value-space.js';
+import { PairWatches } from './pair-watches.js';
 import type { Replica } from './participant.js';
 
-/** Channel on which the master tells the workers what changed. */
+/** Channel for changes from the master to the workers. */
 export const PAIR_CHANNEL = 'kv';
 
 export interface PairData {
@@ -12,7 +14,7 @@ export interface PairData {
   readonly expires: number;
 }
 
-/** What changed: pairs that are new or different, and keys that are gone. */
+/** Changes: new or different pairs, and removed keys. */
 export interface PairChange {
   readonly set: readonly PairData[];
   readonly deleted: readonly string[];
@@ -28,10 +30,11 @@ export function ttlOf({ expires }: PairData): number {
   return expires === 0 ? 0 : Math.max(1, expires - Date.now());
 }
 
-/** A worker's own copy of all pairs: reading one costs one look-up and asks nobody. */
+/** A worker's own copy of all pairs: reading one costs one look-up. */
 export class KeyValueCopy extends KeyValue implements Replica {
   readonly channel = PAIR_CHANNEL;
   readonly #pairs = new Map<string, PairData>();
+  readonly #watches = new PairWatches();
 
   load(snapshot: unknown): void {
     this.#pairs.clear();
@@ -42,6 +45,16 @@ export class KeyValueCopy extends KeyValue implements Replica {
     const { set, deleted } = data as PairChange;
     for (const pair of set) this.#pairs.set(pair.key, pair);
     for (const key of deleted) this.#pairs.delete(key);
+    for (const { key, value } of set) this.#watches.tell(key, value);
+    for (const key of deleted) this.#watches.tell(key, undefined);
+  }
+
+  watch(prefix: string, changed: PairListener): PairWatch {
+    return this.#watches.watch(prefix, changed);
+  }
+
+  space(name: string): KeyValue {
+    return new KeyValueSpace(this, name);
   }
 
   get(key: string): string | undefined {

@@ -1,11 +1,22 @@
-import { ApiError, assertPreconditions } from '../module/control.js';
-import { KeyValue, type KeyValuePage, type KeyValueSettings, type PairWrite, type Log } from '../module/services.js';
+import { ApiError, assertPreconditions, type Preconditions } from '../contract/control.js';
+import {
+  KeyValue,
+  type KeyValuePage,
+  type KeyValueSettings,
+  type PairListener,
+  type PairWatch,
+  type PairWrite,
+} from '../contract/key-value.js';
+import { KeyValueSpace } from './key-value-space.js';
+import { PairWatches } from './pair-watches.js';
+import type { Log } from '../contract/log.js';
 import { storeApiError } from './api-errors.js';
 import { inForceEverywhere } from './in-force.js';
 import { isAlive, PAIR_CHANNEL, ttlOf, type PairChange, type PairData } from './key-value-copy.js';
 import type { Participant, Replicated } from './participant.js';
 import { assertAlone, type Staging } from './staging.js';
 import { Store } from './store.js';
+import { StoreReleased } from './store-error.js';
 
 const PUBLISH_LIMIT = 1500;
 const EXPIRY_EVERY = 1000;
@@ -25,6 +36,7 @@ export class MasterKeyValue extends KeyValue implements Replicated {
   #pairs: Map<string, PairData> | undefined;
   /** Keys whose time will be over. */
   readonly #expiring = new Set<string>();
+  readonly #watches = new PairWatches();
   #size = 0;
   #timer: NodeJS.Timeout | undefined;
   #ownStore: Store | undefined;
@@ -63,7 +75,7 @@ export class MasterKeyValue extends KeyValue implements Replicated {
   async set(key: string, value: string, { ttl = 0, dryRun = false, ...conditions }: PairWrite & { ttl?: number } = {}): Promise<void> {
     assertAlone(this.staging);
     const pairs = this.#open();
-    assertPreconditions(conditions, () => this.version(key));
+    this.#assertPreconditions(key, conditions);
     const size = this.#sizeAfter(key, value);
     if (dryRun) return;
     const pair: PairData = { key, value, version: this.#store.pairVersion + 1, expires: ttl === 0 ? 0 : Date.now() + ttl };
@@ -80,7 +92,7 @@ export class MasterKeyValue extends KeyValue implements Replicated {
   async delete(key: string, { dryRun = false, ...conditions }: PairWrite = {}): Promise<boolean> {
     assertAlone(this.staging);
     const found = this.#alive(key) !== undefined;
-    assertPreconditions(conditions, () => this.version(key));
+    this.#assertPreconditions(key, conditions);
     if (found && !dryRun) await this.#forget([key]);
     return found;
   }
@@ -104,10 +116,28 @@ export class MasterKeyValue extends KeyValue implements Replicated {
       if (!pair.key.startsWith(prefix)) break;
       if (!isAlive(pair)) continue;
       bytes += sizeOf(pair.key, pair.value);
-      if (pairs.length >= limit || (bytes > maxBytes && pairs.length > 0)) return { pairs, more: true };
+      if (pairs.length >= limit || (bytes > maxBytes && pairs.length > 0)) return { pairs, more: true, version: this.#listVersion() };
       pairs.push({ key: pair.key, value: pair.value });
     }
-    return { pairs, more: false };
+    return { pairs, more: false, version: this.#listVersion() };
+  }
+
+  watch(prefix: string, changed: PairListener): PairWatch {
+    return this.#watches.watch(prefix, changed);
+  }
+
+  space(name: string): KeyValue {
+    return new KeyValueSpace(this, name);
+  }
+
+  /** Closes the files, for another program. Calls are rejected until {@link reopen}; workers have their copies. */
+  release(): void {
+    this.#ownStore?.release();
+  }
+
+  /** @throws StoreError */
+  reopen(): void {
+    this.#ownStore?.reopen();
   }
 
   close(): void {
@@ -132,6 +162,21 @@ export class MasterKeyValue extends KeyValue implements Replicated {
       this.#watch(pair);
     }
     return pairs;
+  }
+
+  /** @throws ApiError 412 */
+  #assertPreconditions(key: string, conditions: Preconditions): void {
+    assertPreconditions(
+      conditions,
+      () => this.version(key),
+      () => [this.#listVersion()],
+    );
+  }
+
+  /** In a form that the version of no key has: one may be sent for the other. */
+  #listVersion(): string {
+    this.#open();
+    return `kv-${this.#store.pairVersion}`;
   }
 
   #alive(key: string): PairData | undefined {
@@ -159,6 +204,7 @@ export class MasterKeyValue extends KeyValue implements Replicated {
       store.keep();
       store.transaction(() => work(store));
     } catch (error) {
+      if (error instanceof StoreReleased) throw error;
       this.log.write('error', `cannot store a key-value change: ${error instanceof Error ? error.message : String(error)}`);
       throw storeApiError(error);
     }
@@ -168,6 +214,7 @@ export class MasterKeyValue extends KeyValue implements Replicated {
     const pairs = this.#open();
     this.#write((store) => {
       for (const key of keys) store.pairs.delete(key);
+      store.pairVersion++;
     });
     for (const key of keys) {
       this.#size -= sizeOf(key, pairs.get(key)?.value ?? '');
@@ -178,6 +225,8 @@ export class MasterKeyValue extends KeyValue implements Replicated {
   }
 
   async #publish(change: PairChange): Promise<void> {
+    for (const { key, value } of change.set) this.#watches.tell(key, value);
+    for (const key of change.deleted) this.#watches.tell(key, undefined);
     await inForceEverywhere(this.participants(), PUBLISH_LIMIT, (participant) => participant.publish(this.channel, change));
   }
 
@@ -200,6 +249,7 @@ export class MasterKeyValue extends KeyValue implements Replicated {
     try {
       if (over.length > 0) await this.#forget(over);
     } catch (error) {
+      if (error instanceof StoreReleased) return;
       this.log.write('error', `removing expired key-value pairs failed: ${(error as Error).message}`);
     }
     if (this.#expiring.size > 0) return;

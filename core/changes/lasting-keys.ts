@@ -1,6 +1,6 @@
 import type { SpecRegistry } from '../config/registry.js';
-import type { ContextName } from '../module/spec.js';
-import type { Directive } from '../module/tree.js';
+import type { ContextName } from '../contract/spec.js';
+import type { Directive } from '../contract/tree.js';
 import { keyIdentity } from './address.js';
 import type { Draft } from './draft.js';
 import type { Store } from './store.js';
@@ -59,7 +59,7 @@ export class KeyRing {
     if (state.put.length > 0 || state.forget.length > 0) this.#blocks.set(address, state);
   }
 
-  /** Whether {@link save} writes anything. */
+  /** True if {@link save} writes anything. */
   get hasChanges(): boolean {
     return this.#blocks.size > 0;
   }
@@ -84,7 +84,7 @@ export class KeyRing {
   }
 }
 
-/** What lines of one block are known by from one reading of their file to the next, in order. */
+/** Identities of lines of one block from one reading of their file to the next, in order. */
 export function keyRows(
   lines: readonly { readonly key: number; readonly directive: Directive }[],
   context: ContextName,

@@ -1,9 +1,9 @@
 /** Lines that a block may have several of, and whose order may matter: access rules, fields, rewrites. */
 import { longestIncreasing } from '../config/increasing.js';
 import type { SpecRegistry } from '../config/registry.js';
-import { exactDirective } from '../module/print.js';
-import type { ContextName } from '../module/spec.js';
-import type { Block, Directive } from '../module/tree.js';
+import { exactDirective } from '../contract/print.js';
+import type { ContextName } from '../contract/spec.js';
+import type { Block, Directive } from '../contract/tree.js';
 
 /** Others have a name, a key or a block that they are known by. */
 export function isOrderedLine({ name, key, block }: Directive, context: ContextName | undefined, registry: SpecRegistry): boolean {
@@ -16,7 +16,7 @@ export function orderedLines(block: Block, context: ContextName, registry: SpecR
   return [...block].filter((directive) => isOrderedLine(directive, context, registry));
 }
 
-/** A line as the history has it, with the step of what stood behind it where that is no such line. */
+/** A line as the history has it, with the step of what stood after it where that is no such line. */
 export type NotedLine = string | readonly [text: string, next: string];
 
 export const textOf = (line: NotedLine): string => (typeof line === 'string' ? line : line[0]);
@@ -39,7 +39,7 @@ export function notedLines(
 }
 
 /**
- * What of the lines of a block goes, and for each wanted line the one that stays for it; undefined: it is to be added. As many lines as
+ * Lines of a block to remove, and for each wanted line the one that stays for it; undefined: it is to be added. As many lines as
  * possible stay where they are.
  */
 export function lineChanges(

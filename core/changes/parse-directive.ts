@@ -2,9 +2,9 @@ import { ErrorCollector } from '../config/error-collector.js';
 import { ConfigError, ConfigErrors } from '../config/errors.js';
 import { parseText } from '../config/parser.js';
 import type { DirectiveData, IdSource } from '../config/tree.js';
-import type { NewDirective, SentText, Source } from '../module/tree.js';
+import type { NewDirective, SentText, Source } from '../contract/tree.js';
 
-/** What errors call text that came through the API; the JSON pointer of its field may follow. */
+/** Name in errors of text that came through the API; the JSON pointer of its field may follow. */
 export const API_TEXT = '(api)';
 
 /** The same for text of one call of a transaction with several. @param transaction a number that no other one has in this process */
@@ -48,7 +48,7 @@ interface Making {
   readonly errors: ErrorCollector;
 }
 
-/** Nobody wrote it, so it has no line. */
+/** It was not written by anyone, so it has no line. */
 function madeDirective({ name, words, block, pointer = '' }: NewDirective, making: Making): DirectiveData {
   const args = words.map((text) => ({ text, line: 0, column: 0 }));
   const children = block?.flatMap((part) => ('text' in part ? sentDirectives(part, making) : madeDirective(part, making)));

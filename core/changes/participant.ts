@@ -1,4 +1,15 @@
-import type { FileContents } from '../config/input-files.js';
+import type { FileContents } from '../config/granted-files.js';
+import type { ModuleShare } from '../config/module-share.js';
+
+/** Parts of a change beside its operations. */
+export interface ChangeInputs {
+  /** Files that directives name may have changed. */
+  readonly rereads: boolean;
+  /** Files that the master has read for this change. */
+  readonly files: FileContents;
+  /** The modules of the change; undefined: they stay as they are. */
+  readonly modules: ModuleShare | undefined;
+}
 
 /**
  * A thread that follows the configuration: one worker as the master sees it. Messages to it arrive in the order of the calls.
@@ -6,17 +17,16 @@ import type { FileContents } from '../config/input-files.js';
 export interface Participant {
   /** For the log: `worker 2`. */
   readonly name: string;
-  /** It was told to end, and does so when its last requests are over. */
+  /** It has to end, and does so when its last requests are over. */
   readonly leaving: boolean;
   /**
    * Makes everything ready for the change without any effect on traffic.
    * @param operations in JSON: the same text for all is made once and copied as it is, which objects are not
-   * @param rereads files that directives name may have changed
-   * @param files those that the master has read for this change
+   * @param inputs what the master has made the change of
    * @throws ConfigErrors (or any error with its reasons) when the thread cannot; {@link ParticipantGone} when it died.
    */
-  prepare(tx: number, operations: string, rereads?: boolean, files?: FileContents): Promise<void>;
-  /** Puts the prepared change in force. Rejects only with {@link ParticipantGone}. */
+  prepare(tx: number, operations: string, inputs: ChangeInputs): Promise<void>;
+  /** Commits the prepared change. Rejects only with {@link ParticipantGone}. */
   commit(tx: number): Promise<void>;
   /** Forgets the change. Needs no response; also called while `prepare` is still under way. */
   abort(tx: number): void;
@@ -26,13 +36,13 @@ export interface Participant {
   suspect(): void;
 }
 
-/** The thread ended. Its replacement starts from the tree then in force, so for a transaction it does not count any more. */
+/** The thread ended. Its replacement starts from the tree then active, so for a transaction it does not count any more. */
 export class ParticipantGone extends Error {
-  /** @param cutOff it hung, and was ended from outside */
+  /** @param byChange it hung, or it died while it prepared a change */
   constructor(
     name: string,
     reason?: string,
-    readonly cutOff = false,
+    readonly byChange = false,
   ) {
     super(reason === undefined ? `${name} is gone` : `${name} is gone: ${reason}`);
   }

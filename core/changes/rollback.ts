@@ -1,19 +1,19 @@
 /** The way back to an earlier version: what transactions wrote into the history, turned around. */
 import { diffDirective } from '../config/diff.js';
-import { ROOT_ID, type ConfigTree, type DirectiveData } from '../config/tree.js';
+import { ROOT_ID, type ConfigTree, type DirectiveData, type TreeOperation } from '../config/tree.js';
 import { toDirectives } from '../config/tree-draft.js';
-import { ApiError } from '../module/control.js';
-import { exactDirective } from '../module/print.js';
-import type { ContextName } from '../module/spec.js';
-import type { Block, Directive } from '../module/tree.js';
-import { Addresses, readable, ROOT_ADDRESS, stepsIn, addressOf } from './address.js';
+import { ApiError } from '../contract/control.js';
+import { exactDirective } from '../contract/print.js';
+import type { ContextName } from '../contract/spec.js';
+import type { Block, Directive } from '../contract/tree.js';
+import { Addresses, addressOf, childAt, parentAddress, readable, ROOT_ADDRESS, stepsIn } from './address.js';
 import { keyedOperation, withKeys, type EditSurroundings, type ResolvedEdit } from './edits.js';
 import type { AddressChange } from './journal-entry.js';
 import { lineChanges, orderedLines, textOf, type NotedLine } from './ordered-lines.js';
 import { parseDirective } from './parse-directive.js';
 
 export interface RollbackSurroundings extends EditSurroundings {
-  /** Whether the journal says that what the file has at an address was removed. */
+  /** True if the journal says that what the file has at an address was removed. */
   readonly removed: (address: string) => boolean;
 }
 
@@ -25,7 +25,7 @@ export interface RollbackSurroundings extends EditSurroundings {
 export function rollbackEdits(changes: Iterable<AddressChange>, around: RollbackSurroundings): ResolvedEdit[] {
   const { places, lists } = wantedPlaces([...changes].toReversed());
   const rollback = new Rollback(around);
-  // What is in a block that comes back is put right after it.
+  // The content of a restored block is corrected after it.
   const levels = Map.groupBy(places.values(), ({ steps }) => steps.length);
   for (const [, level] of [...levels].toSorted(([a], [b]) => a - b)) rollback.restore(level);
   for (const [block, lines] of lists) rollback.restoreLines(block, lines);
@@ -45,35 +45,30 @@ function wantedPlaces(changes: readonly AddressChange[]) {
     } else if (lines === undefined) {
       places.set(address, { address, text: before, steps: stepsIn(address) });
       if (after === undefined) nexts.set(address, next ?? '');
-    } else if (lines !== true && !lists.has(blockOf(address))) lists.set(blockOf(address), lines);
+    } else if (lines !== true && !lists.has(parentAddress(address))) lists.set(parentAddress(address), lines);
   }
-  // What went last comes back first: then all is there that something was put in front of.
+  // The last removal is restored first: then each line that another one is placed in front of exists.
   for (const [address, next] of [...nexts].toReversed()) {
     const place = places.get(address);
     if (place === undefined) continue;
     places.delete(address);
-    places.set(address, next === '' ? place : { ...place, next: addressOf(blockOf(address), next) });
+    places.set(address, next === '' ? place : { ...place, next: addressOf(parentAddress(address), next) });
   }
   return { places, lists };
 }
 
-/** Whether it is one of the addresses, or below one. */
+/** True if it is one of the addresses, or below one. */
 function isWithinAny(address: string, places: ReadonlyMap<string, unknown>): boolean {
   let block = ROOT_ADDRESS;
   return stepsIn(address).some((step) => places.has((block = addressOf(block, step))));
 }
 
-/** The address of the block that something stands in. */
-function blockOf(address: string): string {
-  return JSON.stringify(stepsIn(address).slice(0, -1)).slice(1, -1);
-}
-
 interface WantedPlace {
   readonly address: string;
-  /** Undefined: nothing was there. */
+  /** Undefined: there was nothing. */
   readonly text: string | undefined;
   readonly steps: readonly string[];
-  /** Address of what stood behind it; undefined: it was the last one, or did not go. */
+  /** Address of what stood after it; undefined: it was the last one, or did not go. */
   readonly next?: string;
 }
 
@@ -85,9 +80,33 @@ interface BlockAt {
   readonly context: ContextName;
 }
 
+/** Place of a line. */
+interface LinePlace {
+  /** By id: the order of the block. */
+  readonly places: ReadonlyMap<number, number>;
+  /** Ids of the lines around it; undefined: it is the first or the last one. */
+  readonly previous: number | undefined;
+  readonly following: number | undefined;
+}
+
+/** For each line the id of the last one before it that stays. */
+function previousOf(kept: readonly (Directive | undefined)[]): readonly (number | undefined)[] {
+  let last: number | undefined;
+  return kept.map((line) => {
+    const previous = last;
+    last = line?.id ?? last;
+    return previous;
+  });
+}
+
+/** The place of a line in front of one with a place; existing lines have whole numbers. @param place undefined: at the end */
+function inFrontOf(place = Infinity): number {
+  return Number.isInteger(place) ? place - 0.5 : place;
+}
+
 /** Goes back address by address, on trees that have what came before. */
 class Rollback {
-  readonly edits: ResolvedEdit[] = [];
+  readonly edits: (ResolvedEdit & { readonly operations: TreeOperation[] })[] = [];
   /** By the id of what comes back or changes: where its edit is. */
   readonly #owners = new Map<number, number>();
   readonly #restored = new Set<string>();
@@ -98,12 +117,12 @@ class Rollback {
   }
 
   /**
-   * What stands equally deep. What is to go does so at last: something may have stood in front of it, and comes back there.
+   * Directives of one depth. Removals come last: a directive that is restored may belong in front of one.
    * @throws ApiError 409 `RollbackImpossible`
    */
   restore(places: readonly WantedPlace[]): void {
     const level = new Map(places.map((place) => [place.address, place]));
-    // What comes back changes the numbers in addresses of its equals: all are looked up before.
+    // A restored directive changes the numbers in addresses of its equals: all are looked up before.
     const ids = this.#idsOf(places);
     const done = new Set<WantedPlace>();
     for (const place of places) {
@@ -120,7 +139,7 @@ class Rollback {
     }
   }
 
-  /** By address: what stands there, and what stands behind it. */
+  /** By address: the directive there, and the one after it. */
   #idsOf(places: readonly WantedPlace[]): Map<string, number> {
     const ids = new Map<string, number>();
     for (const { address, steps, next } of places) {
@@ -149,32 +168,32 @@ class Rollback {
     const { ids, file, registry } = this.around;
     const { removed, kept } = lineChanges(orderedLines(parent.block, parent.context, registry), lines);
     for (const line of removed) this.#remove(line);
+    const places = new Map(Array.from(parent.block, ({ id }, place) => [id, place]));
+    const previous = previousOf(kept);
     let following: number | undefined;
     // From the last one on: what a line is put in front of is there then.
     for (const [at, line] of [...lines.entries()].toReversed()) {
       const known = kept[at];
       if (known === undefined) {
         const directive = parseDirective(textOf(line), ids, file);
-        const previous = kept.slice(0, at).findLast((one) => one !== undefined);
-        const before = this.#besideOthers(address, line, previous?.id, following) ?? following;
+        const before = this.#besideOthers(address, line, { places, previous: previous[at], following }) ?? following;
         const operation = { op: 'add', parent: parent.id, directive, ...(before !== undefined && { before }) } as const;
         this.#push({ op: 'add', id: directive.id, operations: [operation] });
+        places.set(directive.id, inFrontOf(places.get(before ?? ROOT_ID)));
         following = directive.id;
       } else following = known.id;
     }
   }
 
   /** The directive of another kind that the line stood in front of, if that is between the lines around it. */
-  #besideOthers(address: string, line: NotedLine, previous: number | undefined, following: number | undefined): number | undefined {
+  #besideOthers(address: string, line: NotedLine, { places, previous, following }: LinePlace): number | undefined {
     if (typeof line === 'string') return undefined;
     const parent = this.#blockAt(stepsIn(address));
     const other = parent && this.#childAt(parent, addressOf(address, line[1]));
-    if (parent === undefined || other === undefined) return undefined;
-    const order = Array.from(parent.block, ({ id }) => id);
-    const at = order.indexOf(other.id);
-    const isBetween =
-      (previous === undefined || order.indexOf(previous) < at) && (following === undefined || at < order.indexOf(following));
-    return isBetween ? other.id : undefined;
+    if (other === undefined) return undefined;
+    const placeOf = (id: number | undefined, none: number): number => (id === undefined ? none : (places.get(id) ?? none));
+    const at = placeOf(other.id, -1);
+    return placeOf(previous, -1) < at && at < placeOf(following, Infinity) ? other.id : undefined;
   }
 
   #remove({ id }: Directive): void {
@@ -198,23 +217,22 @@ class Rollback {
   #replace(target: Directive, context: ContextName, text: string): void {
     const [now] = toDirectives([parseDirective(text, this.around.ids, this.around.file)]);
     if (now === undefined) throw new Error('a directive of the history was parsed to nothing');
-    const around = { ...this.around, tree: this.#tree, addresses: this.#addresses() };
+    const around = { ...this.around, tree: this.#tree, addresses: new Addresses(this.#tree, this.around.registry, this.#removed) };
     const operations = diffDirective(target, now, context, this.around.registry).map((operation) => keyedOperation(operation, around));
     this.#push({ op: 'replace', id: target.id, operations });
   }
 
-  /** What happens in something that comes back or changes itself is part of that edit, so that it is written down once. */
+  /** Changes inside a directive that is restored or changed itself are part of that edit, so that they are recorded once. */
   #push(edit: ResolvedEdit): void {
     const after = this.#tree.apply(edit.operations);
     const path = (edit.op === 'add' ? after : this.#tree).pathOf(edit.id);
     this.#tree = after;
-    const at = path.map(({ id }) => this.#owners.get(id)).find((owner) => owner !== undefined);
+    const at = path.map(({ id }) => this.#owners.get(id)).find((place) => place !== undefined);
     const owner = this.edits[at ?? -1];
-    if (at !== undefined && owner !== undefined) {
-      this.edits[at] = { ...owner, operations: [...owner.operations, ...edit.operations] };
-    } else {
+    if (owner !== undefined) for (const operation of edit.operations) owner.operations.push(operation);
+    else {
       if (edit.op !== 'remove') this.#owners.set(edit.id, this.edits.length);
-      this.edits.push(edit);
+      this.edits.push({ ...edit, operations: [...edit.operations] });
     }
   }
 
@@ -230,15 +248,9 @@ class Rollback {
     return at;
   }
 
-  #childAt({ block }: BlockAt, address: string): Directive | undefined {
-    const step = stepsIn(address).at(-1) ?? '';
-    const [name = ''] = step.replace(/^\d+:/, '').split(/[ @]/, 1);
-    const addresses = this.#addresses();
-    for (const child of block.named(name)) if (addresses.of(child.id) === address) return child;
-    return undefined;
+  #childAt(block: BlockAt, address: string): Directive | undefined {
+    return childAt(address, block, { tree: this.#tree, registry: this.around.registry, removed: this.#removed });
   }
 
-  #addresses(): Addresses {
-    return new Addresses(this.#tree, this.around.registry, (address) => !this.#restored.has(address) && this.around.removed(address));
-  }
+  readonly #removed = (address: string): boolean => !this.#restored.has(address) && this.around.removed(address);
 }

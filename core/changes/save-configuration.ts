@@ -1,4 +1,4 @@
-/** Writes what the API changed into the configuration files, so that they say what is in force. */
+/** Writes what the API changed into the configuration files, so that they say the current configuration. */
 import { readFileSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { diffTrees } from '../config/diff.js';
@@ -8,10 +8,10 @@ import { editFiles, FileEditError, type EditedText } from '../config/file-edits.
 import { decode, type Parsed } from '../config/parser.js';
 import { ConfigTree, type DirectiveData, type IdSource } from '../config/tree.js';
 import { toDirectives } from '../config/tree-draft.js';
-import { ApiError } from '../module/control.js';
-import { blockContext, type ContextName } from '../module/spec.js';
-import { shownText } from '../module/secrets.js';
-import { systemErrorText } from '../module/system-error.js';
+import { ApiError } from '../contract/control.js';
+import { blockContext, type ContextName } from '../contract/spec.js';
+import { shownText } from '../contract/secrets.js';
+import { systemErrorText } from '../contract/system-error.js';
 import { withoutFolders } from './api-errors.js';
 import { backupsAlone } from '../upstream/assert-servers.js';
 import { effectiveTree } from './effective-tree.js';
@@ -30,7 +30,7 @@ export interface ConfigurationFiles {
 
 export interface Saving {
   readonly files: ConfigurationFiles;
-  /** The tree in force. */
+  /** The current tree. */
   readonly tree: ConfigTree;
   readonly modules: ModuleSpecs;
   readonly store: Store;
@@ -42,7 +42,7 @@ export interface Saving {
 /** The files as they should be. */
 export interface SavePlan {
   readonly texts: ReadonlyMap<string, EditedText>;
-  /** What a start with them would have in force. */
+  /** The configuration of a start with them. */
   readonly tree: ConfigTree;
   /** By file what changes in it, after a line with its name. */
   readonly diff: readonly string[];
@@ -61,7 +61,7 @@ export function planSave(saving: Saving): SavePlan {
     const texts = editFiles(operations, { tree: file, main: files.conf, read: (path) => decode(readFileSync(path)).text });
     const result = files.read(new Map(Array.from(texts, ([path, { text }]) => [path, text])));
     const after = ConfigTree.fromData(result.directives);
-    if (result.errors.length > 0 || !isSame(after)) throw new FileEditError('the files would not say what is in force');
+    if (result.errors.length > 0 || !isSame(after)) throw new FileEditError('the files would not have the current configuration');
     const rejected = backupsAlone(after);
     if (rejected.length > 0) throw new ConfigErrors(rejected);
     return {
@@ -75,7 +75,7 @@ export function planSave(saving: Saving): SavePlan {
   }
 }
 
-/** What `-t` would say of the files after the save, as the reason why they are not saved; everything else as it is. */
+/** Errors of `-t` for the files after the save become the reason why they are not saved; other errors stay. */
 export function asSaveError(error: unknown, folders: readonly string[]): unknown {
   const errors = configErrorsOf(error);
   if (errors === undefined) return error;
@@ -162,7 +162,7 @@ const edited = (): ApiError =>
     'the configuration files were edited since they were read; nothing was saved: reload first, or undo the edit',
   );
 
-/** What files say of a tree: no lasting keys, and nothing that state files hold. */
+/** A tree as files have it: without lasting keys, and without the content of state files. */
 export function plainTree(tree: ConfigTree, modules: ModuleSpecs): ConfigTree {
   return ConfigTree.fromData(plainBlock(tree.toData(), 'main', undefined, modules));
 }

@@ -1,7 +1,7 @@
 import type { SpecRegistry } from '../config/registry.js';
 import type { ConfigTree } from '../config/tree.js';
-import { blockContext, type ContextName } from '../module/spec.js';
-import type { Directive } from '../module/tree.js';
+import { blockContext, type ContextName } from '../contract/spec.js';
+import type { Directive } from '../contract/tree.js';
 import { Addresses } from './address.js';
 import { keyRows } from './lasting-keys.js';
 import { stateFileOf } from './state-files.js';
@@ -10,9 +10,9 @@ import type { KeyRow } from './store-tables.js';
 import type { ModuleSpecs } from './transaction-options.js';
 
 /**
- * Makes the store say what a start with these files says: the journal has nothing left, and what has a lasting key is found by what it is in
- * its file. Called inside a store transaction.
- * @param tree in force; the files say the same
+ * Gives the store the content that a start with these files would give it: the journal is empty, and directives with lasting keys are found
+ * by their identity in the file. Called inside a store transaction.
+ * @param tree the current one, as in the files
  */
 export function forgetJournal(store: Store, tree: ConfigTree, modules: ModuleSpecs): void {
   const { registry } = modules;

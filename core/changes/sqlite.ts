@@ -36,6 +36,6 @@ export const isSqliteError = (error: unknown): error is Error => codeOf(error) !
 export const isBusy = (error: unknown): boolean => codeOf(error) === BUSY;
 export const isFull = (error: unknown): boolean => codeOf(error) === FULL;
 export const isDamaged = (error: unknown): boolean => [ERROR, CORRUPT, NOT_A_DATABASE].includes(codeOf(error) ?? -1);
-/** Whether a database could be used without shared memory, which a full disk has no room for. */
+/** True if a database could be used without shared memory, which a full disk has no room for. */
 export const lacksSharedMemory = (error: unknown): boolean =>
   isFull(error) || (error instanceof Error && 'errcode' in error && error.errcode === NO_SHARED_MEMORY);

@@ -1,11 +1,11 @@
-/** The calls of a transaction with several, one after the other, before any of them is in force. */
-import { type ActionContext, type ApiError } from '../module/control.js';
+/** The calls of a transaction with several, one after the other, before any of them is active. */
+import { type ActionContext, type ApiError } from '../contract/control.js';
 import type { StagedChange } from './staged-change.js';
 
 /** Milliseconds that a call more may take, many times of what it should take. */
-export const PER_CALL = 2;
+export const PER_CALL = 10;
 
-/** What a call returned, or why it cannot be made. */
+/** Result of a call, or why it cannot be made. */
 export type Outcome = { readonly value: unknown } | { readonly error: ApiError };
 
 /** Never rejects. */

@@ -1,33 +1,33 @@
 import { netOperations } from '../config/net-operations.js';
 import type { SpecRegistry } from '../config/registry.js';
 import type { ConfigTree, TreeOperation } from '../config/tree.js';
-import type { Directive } from '../module/tree.js';
+import type { Directive } from '../contract/tree.js';
 import { Addresses, hasEqual } from './address.js';
 import type { ResolvedEdit } from './edits.js';
 import type { NewKeys } from './new-keys.js';
 import { textOfCall } from './parse-directive.js';
 
-/** What one call does to the tree that the calls before it leave. */
+/** Effect of one call on the tree after the calls before it. */
 export interface StagedStep {
   readonly before: ConfigTree;
   readonly after: ConfigTree;
   readonly edits: readonly ResolvedEdit[];
   /** The call it came with. */
   readonly call: number;
-  /** Whether its edits may be about what others of them bring. */
+  /** True if its edits may be about what others of them bring. */
   readonly isChain: boolean;
 }
 
 export interface StagedSurroundings {
-  /** The tree in force. */
+  /** The current tree. */
   readonly base: ConfigTree;
-  /** Of the configuration in force. */
+  /** Of the current configuration. */
   readonly version: number;
   readonly registry: SpecRegistry;
   readonly keys: NewKeys;
-  /** Whether the journal says that what the file has at an address was removed. */
+  /** True if the journal says that what the file has at an address was removed. */
   readonly removed: (address: string) => boolean;
-  /** Whether the journal says that the API added what is at an address. */
+  /** True if the journal says that the API added what is at an address. */
   readonly added: (address: string) => boolean;
   /** A number that no other change has. */
   readonly number: number;
@@ -35,11 +35,11 @@ export interface StagedSurroundings {
   readonly isJoint: boolean;
 }
 
-/** A change that is being put together, of one call or of several that come into force together: the tree as it would be. */
+/** A change that is being put together, of one call or of several that take effect together: the tree as it would be. */
 export class StagedChange {
   readonly base: ConfigTree;
   readonly keys: NewKeys;
-  /** Of the configuration that the next call sees: changes that come into force together have one each. */
+  /** Of the configuration that the next call sees: changes that take effect together have one each. */
   version: number;
   /** The call that is being carried out. */
   call = 0;
@@ -47,7 +47,7 @@ export class StagedChange {
   #undo: () => void = () => undefined;
   /** False when its calls are over: what they left running is none of it any more. */
   isOpen = true;
-  /** What follows, beside the configuration, once it is in force. */
+  /** Further effects, beside the configuration, once it is active. */
   readonly followUps: (() => void)[] = [];
   /** Milliseconds that it may take beyond what every change may. */
   extraTime = 0;
@@ -75,7 +75,7 @@ export class StagedChange {
     return this.#steps;
   }
 
-  /** What errors call text of the call. */
+  /** Name of the call's text in errors. */
   get file(): string {
     return textOfCall(this.around.number, this.call);
   }
@@ -128,7 +128,7 @@ export class StagedChange {
     this.#undo();
   }
 
-  /** What was done last, as if it were a change of its own. */
+  /** The last step, as if it were a change of its own. */
   lastStep() {
     const step = this.#steps.at(-1);
     if (step === undefined) throw new Error('nothing was done yet');
@@ -158,7 +158,7 @@ export class StagedChange {
     }
   }
 
-  /** Whether the journal will have a row for what was removed: as in `JournalEntry`. */
+  /** True if the journal will have a row for what was removed: as in `JournalEntry`. */
   #leavesNumber(id: number, address: string, before: ConfigTree, after: ConfigTree): boolean {
     if (!this.isAdded(id) && !this.around.added(address)) return true;
     const { registry } = this.around;

@@ -1,9 +1,9 @@
-import type { ArgContext } from '../module/spec.js';
+import type { ArgContext } from '../contract/spec.js';
 import { parseServerName, type ServerName } from '../net/server-names.js';
 import type { ListenOptions } from '../net/listen-options.js';
 import type { ServerDialect } from '../net/server-dialect.js';
-import type { Directive } from '../module/tree.js';
-import { VirtualServers, type VirtualServerView } from '../module/virtual-servers.js';
+import type { Directive } from '../contract/tree.js';
+import { VirtualServers, type VirtualServerView } from '../contract/virtual-servers.js';
 import type { StagedChange } from './staged-change.js';
 import type { Staging } from './staging.js';
 
@@ -12,7 +12,7 @@ interface StagedServer extends VirtualServerView {
   readonly listens: readonly ListenOptions[];
 }
 
-/** The virtual servers that the caller is to see: those in force, or in a transaction those that its calls have made of them. */
+/** The virtual servers for the caller: the current ones, or in a transaction the ones changed by its calls. */
 export class StagedServers extends VirtualServers {
   /** A directive never changes. */
   readonly #read = new WeakMap<Directive, StagedServer>();
@@ -74,7 +74,7 @@ export class StagedServers extends VirtualServers {
     }
   }
 
-  /** Whether the change has touched a server of an address. */
+  /** True if the change has touched a server of an address. */
   #isConcerned(change: StagedChange, address: string): boolean {
     for (const id of change.touched) {
       for (const directive of [change.base.byId(id), change.tree.byId(id)])
@@ -102,7 +102,7 @@ export class StagedServers extends VirtualServers {
     return view;
   }
 
-  /** None where they are wrong: the change as a whole is refused for it. */
+  /** None if they are invalid: the change as a whole is rejected for it. */
   #listensOf({ block }: Directive): readonly ListenOptions[] {
     try {
       return this.dialect.listens([...(block?.named('listen') ?? [])], (text) => this.args().path(text));
@@ -125,7 +125,7 @@ function formsOf(name: string): readonly ServerName[] {
   }
 }
 
-/** What passes requests to an upstream in a block, told by its text: it was not compiled yet. @param path to the block */
+/** Directives that pass requests to an upstream in a block, found by its text: it was not compiled yet. @param path to the block */
 function* usersIn(block: Directive, path: readonly Directive[], upstream: string): Generator<readonly Directive[]> {
   let isUser = false;
   for (const directive of block.block ?? []) {

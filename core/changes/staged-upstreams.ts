@@ -1,10 +1,10 @@
-import { Upstreams, type PeerView, type QueueView, type UpstreamView } from '../module/services.js';
-import type { EngineName } from '../module/spec.js';
-import type { Block, Directive } from '../module/tree.js';
+import { Upstreams, type PeerView, type QueueView, type UpstreamView } from '../contract/upstreams.js';
+import type { EngineName } from '../contract/spec.js';
+import type { Block, Directive } from '../contract/tree.js';
 import type { StagedChange } from './staged-change.js';
 import type { Staging } from './staging.js';
 
-/** The upstreams that the caller is to see: those in force, or in a transaction those that its calls have made of them. */
+/** The upstreams for the caller: the current ones, or in a transaction the ones changed by its calls. */
 export class StagedUpstreams extends Upstreams {
   constructor(
     private readonly inForce: Upstreams,
@@ -35,7 +35,7 @@ export class StagedUpstreams extends Upstreams {
   }
 }
 
-/** Its directives are those of the transaction; what its members do is known of those in force. */
+/** Its directives are those of the transaction; the state of its members is that of the current ones. */
 class StagedUpstream implements UpstreamView {
   constructor(
     private readonly change: StagedChange,

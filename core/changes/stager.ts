@@ -1,7 +1,9 @@
-import type { ConfigTree } from '../config/tree.js';
-import type { ActionContext, AppliedChange } from '../module/control.js';
-import type { Directive } from '../module/tree.js';
+import { ErrorCollector } from '../config/error-collector.js';
+import type { ConfigTree, TreeOperation } from '../config/tree.js';
+import type { ActionContext, AppliedChange } from '../contract/control.js';
+import type { Directive } from '../contract/tree.js';
 import { Addresses } from './address.js';
+import { assertFilesAllowed } from './api-files.js';
 import { asApiError } from './api-errors.js';
 import { appliedChange } from './applied-change.js';
 import { assertInTime, timeFor, type ChangeTime } from './change-time.js';
@@ -13,26 +15,26 @@ import type { RollbackSurroundings } from './rollback.js';
 import { StagedChange, type StagedStep } from './staged-change.js';
 import type { TransactionOptions } from './transaction-options.js';
 
-/** What a caller wants changed. */
+/** A requested change. */
 export interface Wanted {
   /** How many edits it takes: long lists get more time. */
   readonly size: number;
-  /** Whether edits may be about what others of them bring. */
+  /** True if edits may be about what others of them bring. */
   readonly isChain: boolean;
   readonly resolve: () => readonly ResolvedEdit[];
 }
 
-/** Says in its turn what is wanted. Called again if what it was tried with cannot come into force. */
+/** Says in its turn what is wanted. Called again if what it was tried with cannot take effect. */
 export type Build = (around: RollbackSurroundings) => Wanted;
 
-/** What a call became. */
+/** Result of a call. */
 export interface Staged {
   readonly size: number;
   readonly time: ChangeTime;
   readonly directives: readonly Directive[];
 }
 
-export interface StagerOptions extends Pick<TransactionOptions, 'instance' | 'store' | 'ids' | 'folders'> {
+export interface StagerOptions extends Pick<TransactionOptions, 'instance' | 'store' | 'ids' | 'folders' | 'apiFolders'> {
   readonly journal: Journal;
   /** Milliseconds that a small change may take in the workers. */
   readonly limit: number;
@@ -55,7 +57,7 @@ export class Stager {
     return this.#changes;
   }
 
-  /** @param version of the configuration in force @param isJoint of several calls */
+  /** @param version of the current configuration @param isJoint of several calls */
   begin(version: number, isJoint: boolean): StagedChange {
     const { instance, store, journal } = this.options;
     const { removed, added } = journal;
@@ -64,7 +66,7 @@ export class Stager {
     return new StagedChange({ base: instance.tree, version, registry, removed, added, keys, number: ++this.#changes, isJoint });
   }
 
-  /** Adds what a call does to the change: nobody else sees it. @throws what the call is refused with */
+  /** Adds the effect of a call to the change, which stays invisible to others. @throws the error that the call is rejected with */
   async stage(change: StagedChange, build: Build, context: Partial<ActionContext>): Promise<Staged> {
     try {
       assertInTime(context.deadline ?? Infinity);
@@ -72,7 +74,16 @@ export class Stager {
       const { tree, keys, removed, file } = change;
       const { registry } = instance.modules;
       const addresses = new Addresses(tree, registry, removed);
-      const { size, isChain, resolve } = build({ tree, registry, ids, addresses, removed, file, nextKey: (block) => keys.next(block) });
+      const { size, isChain, resolve } = build({
+        tree,
+        registry,
+        ids,
+        addresses,
+        removed,
+        file,
+        nextKey: (block) => keys.next(block),
+        assertFiles: (operations, before) => this.#assertFiles(operations, before),
+      });
       const time = await timeFor(size, limit, context);
       const edits = resolve();
       const after = change.take(edits, isChain);
@@ -81,6 +92,16 @@ export class Stager {
     } catch (error) {
       throw asApiError(error, this.options.folders);
     }
+  }
+
+  /** @throws ConfigErrors */
+  #assertFiles(operations: readonly TreeOperation[], tree: ConfigTree): void {
+    const { instance, apiFolders } = this.options;
+    if (apiFolders === undefined) return;
+    const { registry, args } = instance.modules;
+    const errors = new ErrorCollector();
+    assertFilesAllowed(operations, tree, { registry, args, folders: apiFolders, errors });
+    errors.throwIfAny();
   }
 
   /** All of a change as one version. */
@@ -95,13 +116,14 @@ export class Stager {
   }
 
   #planned(part: Part, { keys, followUps }: StagedChange, context: Partial<ActionContext>): PlannedVersion {
-    const { requestId: origin = '', actor = '' } = context;
+    const { requestId: origin = '', actor = '', message = '' } = context;
     const { registry, args } = this.options.instance.modules;
     const { steps, ...trees } = part;
     let made: AppliedChange | undefined;
     const record = (version: number): unknown => {
       keys.save();
-      const changes = steps.flatMap((step) => this.options.journal.record({ ...step, registry, args }, version));
+      const noted = new Set<number>();
+      const changes = steps.flatMap((step) => this.options.journal.record({ ...step, registry, args, noted }, version));
       made = appliedChange(version, changes, registry);
       return changes;
     };
@@ -111,7 +133,7 @@ export class Stager {
       if (made !== undefined) context.applied?.(made);
     };
     const keeps = steps.some(({ edits }) => edits.some((edit) => edit.operations.length > 0));
-    return { ...trees, origin, actor, keeps, record, followUp };
+    return { ...trees, origin, actor, message, keeps, record, followUp };
   }
 
   #touch(edits: readonly ResolvedEdit[], before: ConfigTree): void {

@@ -1,4 +1,4 @@
-import { exactDirective } from '../module/print.js';
+import { exactDirective } from '../contract/print.js';
 import { addressIn } from './address.js';
 import type { Draft } from './draft.js';
 import { textIn, type StateFileInput } from './state-file-join.js';
@@ -7,11 +7,11 @@ import type { Store } from './store.js';
 import type { KeyRow, OverlayRow } from './store-tables.js';
 import type { StateFileRow, StateLine } from './state-tables.js';
 
-/** A line in force, and what the file says of it. */
+/** An active line, and what the file says of it. */
 interface LineState {
   readonly text: string | undefined;
   readonly written: string | undefined;
-  /** Undefined: it is not in force. */
+  /** Undefined: it is not active. */
   readonly place: number | undefined;
 }
 
@@ -21,11 +21,11 @@ export interface StateBlockOptions {
   readonly input: StateFileInput;
   /** The file has every change of the API up to this one. */
   readonly version: number;
-  /** What an edited file says, by key; undefined: the file is as srv wrote it. */
+  /** Content of an edited file, by key; undefined: the file is as srv wrote it. */
   readonly edited: ReadonlyMap<number, string> | undefined;
   /** The first key that was never used. */
   readonly nextKey: number;
-  /** How lines of the file are found again when it is back; empty: it is there. */
+  /** How lines of the file are found again when it is restored; empty: it exists. */
   readonly missing: readonly KeyRow[];
 }
 
@@ -35,27 +35,27 @@ export class StateBlock {
 
   constructor(private readonly options: StateBlockOptions) {}
 
-  /** Whether a row of the journal, of a time when the block had no state file, is about a line of it. From now on the line is kept here. */
+  /** True if a row of the journal, of a time when the block had no state file, is about a line of it. From now on the line is kept here. */
   takes(row: OverlayRow): boolean {
     const isLine = row.address.startsWith(addressIn(row.parent, `${this.options.file.holds}@`).slice(0, -1));
     this.#hasJournalRows ||= isLine;
     return isLine;
   }
 
-  /** Whether {@link save} writes anything. */
+  /** True if {@link save} writes anything. */
   get hasChanges(): boolean {
     if (this.options.edited === undefined && !this.#hasJournalRows) return false;
     return this.#hasJournalRows || this.#changedRow() !== undefined || this.#changedLines(0).length + this.#goneLines().length > 0;
   }
 
-  /** What the file does not have yet, in the form of rows of the journal. */
+  /** Changes that the file does not have yet, as rows of the journal. */
   pending(): OverlayRow[] {
     const { draft, file } = this.options;
     const rows = Array.from(this.#lines(), ([key, state]) => pendingRow(draft.address, file.holds, key, state));
     return rows.filter((row) => row !== undefined);
   }
 
-  /** @param version of the configuration that comes into force */
+  /** @param version of the configuration that takes effect */
   save(store: Store, version: number): void {
     const { draft, input, nextKey, edited, missing } = this.options;
     for (const line of this.#changedLines(version)) store.stateLines.put(line);
@@ -82,7 +82,7 @@ export class StateBlock {
     return lines.filter((line) => !isSame(line, old.get(line.key)));
   }
 
-  /** Lines of the store that are neither in force nor in the file. */
+  /** Lines of the store that are neither active nor in the file. */
   #goneLines(): StateLine[] {
     const lines = this.#lines();
     return this.options.input.lines.filter(({ key, text, written }) => !lines.has(key) && (text !== undefined || written !== undefined));
@@ -105,7 +105,7 @@ export class StateBlock {
     };
   }
 
-  /** By key: every line that is in force or in the file. */
+  /** By key: every line that is active or in the file. */
   #lines(): Map<number, LineState> {
     const { draft, file } = this.options;
     const lines = new Map<number, LineState>();
@@ -137,14 +137,14 @@ function forget(store: Store, line: StateLine): void {
   else store.stateLines.put({ ...line, written: undefined, next: undefined });
 }
 
-/** `next` says nothing about the line that is in force. */
+/** `next` says nothing about the line that is active. */
 function isSame(line: StateLine, old: StateLine | undefined): boolean {
   if (old === undefined) return false;
   const { text, written, place, born, changed } = line;
   return text === old.text && written === old.written && place === old.place && born === old.born && changed === old.changed;
 }
 
-/** The difference between a line in force and what the file says of it, as a row of the journal; undefined if there is none. */
+/** The difference between an active line and what the file says of it, as a row of the journal; undefined if there is none. */
 export function pendingRow(
   block: string,
   name: string,

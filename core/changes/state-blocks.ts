@@ -1,11 +1,11 @@
 /** Blocks whose lines a state file holds, while the effective tree is put together. */
 import { ConfigErrors, configErrorsOf, errorAt, type ConfigError } from '../config/errors.js';
 import { parseText } from '../config/parser.js';
-import { exactDirective } from '../module/print.js';
+import { exactDirective } from '../contract/print.js';
 import { validate } from '../config/validate.js';
 import { toDirectives } from '../config/tree-draft.js';
-import type { ContextName } from '../module/spec.js';
-import type { Directive } from '../module/tree.js';
+import type { ContextName } from '../contract/spec.js';
+import type { Directive } from '../contract/tree.js';
 import { readable } from './address.js';
 import type { Draft } from './draft.js';
 import { keyRows } from './lasting-keys.js';
@@ -78,22 +78,22 @@ export class StateBlocks {
     });
   }
 
-  /** Whether a row of the journal is about a line that a state file holds: then it is kept there from now on. */
+  /** True if a row of the journal is about a line that a state file holds: then it is kept there from now on. */
   takes(row: OverlayRow): boolean {
     return this.#blocks.get(row.parent)?.takes(row) === true;
   }
 
-  /** What files do not have yet, in the form of rows of the journal. */
+  /** Changes that files do not have yet, as rows of the journal. */
   pending(): OverlayRow[] {
     return Array.from(this.#blocks.values(), (block) => block.pending()).flat();
   }
 
-  /** Whether {@link save} writes anything. */
+  /** True if {@link save} writes anything. */
   get hasChanges(): boolean {
     return this.#releasedLines().length > 0 || [...this.#blocks.values()].some((block) => block.hasChanges);
   }
 
-  /** @param version of the configuration that comes into force */
+  /** @param version of the configuration that takes effect */
   save(store: Store, version: number): void {
     for (const block of this.#blocks.values()) if (block.hasChanges) block.save(store, version);
     // The file has them as they were written, for the case that the block gets it back.

@@ -1,12 +1,12 @@
 /**
- * The text of a state file. Its first line says which version of the configuration it was written from, and has a digest of what follows:
- * whether somebody edited it since, and what the API changed since, is known from the file alone.
+ * The text of a state file. Its first line has the version of the configuration it was written from, and a digest of the other lines: an
+ * edit since, and changes of the API since, are known from the file alone.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
-import { exactDirective } from '../module/print.js';
-import type { Block } from '../module/tree.js';
+import { exactDirective } from '../contract/print.js';
+import type { Block } from '../contract/tree.js';
 import { fileMark } from './replace-file.js';
 import type { FileMarks } from './state-files.js';
 import type { FileVersion } from './state-tables.js';
@@ -20,7 +20,7 @@ export interface StateFileContent {
   readonly exists: boolean;
   /** Of everything but the line that says it; empty if there is no file. */
   readonly digest: string;
-  /** What the first line says, if it is one of ours. */
+  /** Content of the first line, if srv wrote it. */
   readonly header: FileVersion | undefined;
 }
 

@@ -1,10 +1,10 @@
 /**
- * Joins a state file with what the store knows of its lines. The store is the truth: a file that is as srv wrote it brings nothing. One that
- * somebody edited counts, and what the API changed since the version it was edited from is put on top of it.
+ * Joins a state file with the store's knowledge of its lines. The store has precedence: a file as srv wrote it adds nothing. An edited file
+ * is used, with the changes of the API since the version it was edited from on top of it.
  */
 import type { SpecRegistry } from '../config/registry.js';
-import type { ContextName } from '../module/spec.js';
-import type { Directive } from '../module/tree.js';
+import type { ContextName } from '../contract/spec.js';
+import type { Directive } from '../contract/tree.js';
 import { keyRows } from './lasting-keys.js';
 import type { StateFileContent } from './state-file-content.js';
 import type { KeyRow } from './store-tables.js';
@@ -17,18 +17,18 @@ export interface StateFileInput {
   readonly row: StateFileRow | undefined;
 }
 
-/** The version that a file has everything of, and whether somebody wrote into it. */
+/** The version that a file has completely, and whether it was edited. */
 export function versionOf({ content: { header, digest }, row }: StateFileInput): { readonly version: number; readonly edited: boolean } {
   const isOurs = (known: FileVersion | undefined): boolean => known?.version === header?.version && known?.digest === digest;
   if (header !== undefined && header.digest === digest && (isOurs(row?.written) || isOurs(row?.next)))
     return { version: header.version, edited: false };
   const last = Math.max(row?.written.version ?? 0, row?.next?.version ?? 0);
-  // A copy that was put there as a whole counts as it is, and a later version than we ever wrote is somebody else's.
+  // A copy of a whole file is used unchanged, and a later version than we ever wrote is from another server.
   const isKnown = header !== undefined && header.digest !== digest && header.version <= last;
   return { version: isKnown ? header.version : (row?.written.version ?? 0), edited: true };
 }
 
-/** What a file of this version says of a line; undefined: nothing, or it {@link isKnownIn is not known} any more. */
+/** Content of a line in a file of this version; undefined: nothing, or it {@link isKnownIn is not known} any more. */
 export function textIn(line: StateLine, version: number): string | undefined {
   if (line.next?.version === version) return line.next.text;
   if (line.changed <= version) return line.text;
@@ -36,12 +36,12 @@ export function textIn(line: StateLine, version: number): string | undefined {
   return line.old !== undefined && line.old.since <= version ? line.old.text : undefined;
 }
 
-/** Whether it is known what a file of this version says of a line: it was not changed too often since. */
+/** True if it is known what a file of this version says of a line: it was not changed too often since. */
 function isKnownIn({ next, changed, since, old }: StateLine, version: number): boolean {
   return next?.version === version || Math.min(changed, since, old?.since ?? Infinity) <= version;
 }
 
-/** One line of the block as it comes into force. */
+/** One line of the block as it takes effect. */
 export interface JoinedLine {
   readonly key: number;
   readonly directive: Directive;
@@ -108,8 +108,8 @@ function inOrder(
 }
 
 /**
- * Tells which lines of the file are which: by what they are and which of their equals. One that is not known is a line of the API that
- * somebody wrote into the file, or a new one.
+ * Says which lines of the file are which: by their content and their number among equals. An unknown one is a line of the API that was
+ * written into the file, or a new one.
  */
 function assignKeys(
   directives: readonly Directive[],

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { errorAt } from '../config/errors.js';
-import type { Directive } from '../module/tree.js';
+import type { Directive } from '../contract/tree.js';
 import type { StateFile } from './state-files.js';
 
 /** Where the state files of one configuration are. */
@@ -9,7 +9,7 @@ export class StateFilePlaces {
   /** By path: the directive that names it. */
   readonly #users = new Map<string, Directive>();
 
-  /** @param dataFolder made by a start, if it is not there yet */
+  /** @param dataFolder created by a start, if it does not exist yet */
   constructor(private readonly dataFolder: string | undefined) {}
 
   /** @throws ConfigError when the file cannot be written, or is written by another block: it would lose what it is to keep */

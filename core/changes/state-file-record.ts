@@ -1,6 +1,6 @@
 /**
- * What the store knows of a state file: the version that was written last, and the one that is being written. The file gets its name between
- * two transactions; a kill between them leaves either of the two versions, and for both the store knows what the file says of each line.
+ * Knowledge of the store about a state file: the version that was written last, and the one that is being written. The file gets its name between
+ * two transactions; a kill between them leaves either of the two versions, and for both the store knows the file's text of each line.
  */
 import type { StateFileContent } from './state-file-content.js';
 import { textIn } from './state-file-join.js';

@@ -1,14 +1,14 @@
 /**
  * Writes state files. The store is the truth and a file is a copy of it, so this can wait, join what comes in a row, and fail: whatever the
- * file says after a kill, its first line tells which version of the lines it is.
+ * content of the file after a kill, its first line has the version of its lines.
  *
- * A file that somebody edited is not written: the next reload or start reads it, and puts on top what the API changed since.
+ * An edited file is not written: the next reload or start reads it, and adds the later changes of the API.
  */
 import type { SpecRegistry } from '../config/registry.js';
 import type { ConfigTree } from '../config/tree.js';
-import type { Log } from '../module/services.js';
-import type { ArgContext, ContextName } from '../module/spec.js';
-import type { Block } from '../module/tree.js';
+import type { Log } from '../contract/log.js';
+import type { ArgContext, ContextName } from '../contract/spec.js';
+import type { Block } from '../contract/tree.js';
 import { Addresses } from './address.js';
 import type { Journal } from './journal.js';
 import { fileMark, removeUnfinished, replaceFile } from './replace-file.js';
@@ -20,7 +20,7 @@ import type { Store } from './store.js';
 const DELAY_MS = 100;
 /** After a write that took long, the next one waits this many times as long. */
 const REST = 5;
-/** What failed is tried again after this time, which doubles with every failure up to the longest. */
+/** A failed write is tried again after this time, which doubles with every failure up to the longest. */
 const RETRY_MS = 1000;
 const LONGEST_RETRY_MS = 60_000;
 
@@ -28,7 +28,7 @@ export interface StateFileWriterOptions {
   readonly store: Store;
   readonly journal: Journal;
   readonly log: Log;
-  /** The configuration in force. */
+  /** The current configuration. */
   readonly current: () => {
     readonly tree: ConfigTree;
     readonly registry: SpecRegistry;
@@ -42,14 +42,14 @@ export class StateFileWriter {
   readonly #dirty = new Set<number>();
   #timer: NodeJS.Timeout | undefined;
   #delay = DELAY_MS;
-  /** Those of the dirty ones that could not be written; it has been logged. */
+  /** Dirty files that could not be written; it has been logged. */
   readonly #failing = new Set<number>();
   #retryTimer: NodeJS.Timeout | undefined;
   #retryDelay = RETRY_MS;
   #running: Promise<void> = Promise.resolve();
   /** The files as this process read or wrote them last. */
   #marks: FileMarks = new Map();
-  /** Paths of those that somebody else wrote since; it has been logged. */
+  /** Paths of files that were edited since; it has been logged. */
   readonly #edited = new Set<string>();
 
   constructor(private readonly options: StateFileWriterOptions) {}
@@ -145,7 +145,7 @@ export class StateFileWriter {
     if (store.stateFiles.get(address)?.next !== undefined) concludeInterrupted(store, address, readStateFile(file.path, new Map()));
     const pending = store.stateLines.pending(address);
     if (pending.length === 0 && store.stateFiles.get(address)?.next === undefined) {
-      // The file has everything. What lies beside it is of a process that was killed while it wrote.
+      // The file is complete. A temporary file beside it is of a process that was killed while it wrote.
       await removeUnfinished(file.path);
       return;
     }
@@ -165,7 +165,7 @@ export class StateFileWriter {
     if (this.#failing.delete(id)) log.write('notice', `state file "${file.path}" is written again`);
   }
 
-  /** One that is gone is made anew: what it held is in force. */
+  /** One that is gone is made again: what it held is active. */
   #isEdited({ path }: StateFile): boolean {
     const mark = fileMark(path);
     return mark !== undefined && mark !== this.#marks.get(path);

@@ -1,10 +1,10 @@
 /** Files that hold a part of the configuration: the `state` file of an upstream holds its `server` lines. */
 import type { SpecRegistry } from '../config/registry.js';
 import type { IdSource } from '../config/tree.js';
-import type { ArgContext, ContextName } from '../module/spec.js';
-import type { Block, Directive } from '../module/tree.js';
+import type { ArgContext, ContextName } from '../contract/spec.js';
+import type { Block, Directive } from '../contract/tree.js';
 
-/** A directive such as `state` of an upstream: its file holds the directives called `holds` of the block it stands in. */
+/** A directive such as `state` of an upstream: its file holds the directives called `holds` of the block it is in. */
 export interface StateFile {
   readonly directive: Directive;
   readonly holds: string;
@@ -19,7 +19,7 @@ export interface StateFileOptions {
   readonly registry: SpecRegistry;
   readonly args: ArgContext;
   readonly ids: IdSource;
-  /** Made by a start, if it is not there yet. */
+  /** Created by a start, if it does not exist yet. */
   readonly dataFolder?: string;
 }
 

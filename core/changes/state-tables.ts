@@ -12,13 +12,13 @@ export interface StateLine {
   readonly key: number;
   /** The directive as text; undefined: it was removed. */
   readonly text: string | undefined;
-  /** What the file says of it, as far as known; undefined: nothing. */
+  /** Its text in the file, as far as known; undefined: none. */
   readonly written: string | undefined;
   /** The first version of the file that says so. */
   readonly since: number;
-  /** What the file said before that. */
+  /** Its previous text in the file. */
   readonly old: FormerText | undefined;
-  /** What the version of the file that was being written last says of it; undefined: the same as before, or as now. */
+  /** Its text in the version of the file that was being written last; undefined: the same as before, or as now. */
   readonly next: NextText | undefined;
   /** Order in the block. */
   readonly place: number;
@@ -122,7 +122,7 @@ function stateLine(stored: StoredStateLine): StateLine {
   };
 }
 
-/** What a state file says of itself. */
+/** Version and digest of a state file. */
 export interface FileVersion {
   readonly version: number;
   /** Of its content. */

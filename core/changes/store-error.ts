@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { DamagedRow } from './checked-table.js';
+import { ApiError } from '../contract/control.js';
+import { DamagedRow } from './damaged-row.js';
 import { isBusy, isDamaged, isFull } from './sqlite.js';
 
 export const STORE_FILE = 'srv.db';
@@ -14,6 +15,13 @@ export class FolderUnusable extends StoreError {}
 export class StoreGone extends StoreError {
   constructor(path: string) {
     super(`"${path}" was removed or replaced while srv uses it: put it back as it was, or restart srv; until then no change is accepted`);
+  }
+}
+
+/** Another program has the data folder, or is about to: what would be read may be old, and nothing may be written. */
+export class StoreReleased extends ApiError {
+  constructor() {
+    super(503, 'DataPlaneUnavailable', 'the data plane is being upgraded; nothing was changed: repeat the call');
   }
 }
 

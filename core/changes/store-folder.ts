@@ -117,15 +117,15 @@ function closeToOthers(path: string): void {
 function assertNotMissing(path: string): void {
   if (existsSync(path) || !existsSync(`${path}-wal`)) return;
   throw new StoreError(
-    `"${path}" is missing, and its "${path}-wal" is there: restore both from a backup, or move the -wal and -shm files away as well; ${WITHOUT_IT}`,
+    `"${path}" is missing, and its "${path}-wal" exists: restore both from a backup, or move the -wal and -shm files away as well; ${WITHOUT_IT}`,
   );
 }
 
-/** SQLite would start from what stands before the damage, without a word about changes that were acknowledged after it. */
+/** SQLite would start from what is before the damage, without a word about changes that were acknowledged after it. */
 function assertWholeLog(path: string): void {
   if (!isWalDamaged(`${path}-wal`)) return;
   throw new StoreError(
-    `"${path}-wal" is damaged, changes that were made through the API stand behind the damage: restore it and "${path}" from a backup; or start ` +
+    `"${path}-wal" is damaged, changes that were made through the API follow the damage: restore it and "${path}" from a backup; or start ` +
       `without those changes, after sqlite3 "${path}" "PRAGMA wal_checkpoint(TRUNCATE)"`,
   );
 }

@@ -3,15 +3,16 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { CheckedTable } from './checked-table.js';
 import { CommitMark, markedCommits } from './commit-mark.js';
 import { FoundTable } from './found-table.js';
+import { ModuleTable } from './module-table.js';
 import { StateFileTable, StateLineTable } from './state-tables.js';
 import { explained, STORE_FILE, StoreError } from './store-error.js';
 import { FolderWatch, keepDatabase, makePrivate, openDatabase, takeLock } from './store-folder.js';
-import { countersOf } from './store-schema.js';
+import { assertSchema, countersOf } from './store-schema.js';
 import { HistoryTable, KeyTable, OverlayTable, PairTable } from './store-tables.js';
 
 const MARK_FILE = 'srv.commit';
 
-/** What a store that is open for writing has beside its database. */
+/** Further parts of a store that is open for writing, beside its database. */
 export interface Guards {
   readonly lock: DatabaseSync;
   readonly watch: FolderWatch;
@@ -24,6 +25,7 @@ export class Tables {
   readonly history: HistoryTable;
   readonly keys: KeyTable;
   readonly pairs: PairTable;
+  readonly moduleData: ModuleTable;
   readonly found: FoundTable;
   readonly stateLines: StateLineTable;
   readonly stateFiles: StateFileTable;
@@ -35,6 +37,7 @@ export class Tables {
     this.history = new HistoryTable(database);
     this.keys = new KeyTable(database);
     this.pairs = new PairTable(database);
+    this.moduleData = new ModuleTable(database);
     this.found = new FoundTable(database);
     this.stateLines = new StateLineTable(database);
     this.stateFiles = new StateFileTable(database);
@@ -42,7 +45,7 @@ export class Tables {
     this.#readCounter = database.prepare('SELECT value FROM counters WHERE name = ?');
   }
 
-  /** Random; tells this database from others. */
+  /** Random; distinguishes this database from others. */
   get id(): number {
     return this.counter('id');
   }
@@ -58,8 +61,8 @@ export class Tables {
 
   /** @throws DamagedRow */
   assertSound(): void {
-    const { overlay, history, keys, pairs, found, stateLines, stateFiles, counters } = this;
-    const tables = [overlay, history, keys, pairs, found, stateLines, stateFiles].map(({ table }) => table);
+    const { overlay, history, keys, pairs, moduleData, found, stateLines, stateFiles, counters } = this;
+    const tables = [overlay, history, keys, pairs, moduleData, found, stateLines, stateFiles].map(({ table }) => table);
     for (const table of [...tables, keys.nextTable, counters]) table.assertSound();
   }
 }
@@ -89,6 +92,7 @@ export function openGuarded(folder: string, volatile?: DatabaseSync): [DatabaseS
 
 /** Compares every row with its checksum, and the last commit with the mark. @throws DamagedRow, StoreError */
 export function assertSound(database: DatabaseSync, folder: string): Tables {
+  assertSchema(database);
   const tables = new Tables(database);
   tables.assertSound();
   const mark = join(folder, MARK_FILE);

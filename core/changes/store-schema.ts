@@ -2,12 +2,13 @@ import { randomInt } from 'node:crypto';
 import { closeSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { CheckedTable } from './checked-table.js';
+import { DamagedRow } from './damaged-row.js';
 import { loadSqlite } from './sqlite.js';
 import { damageText, StoreError } from './store-error.js';
 
 /** Marks the file as ours (`PRAGMA application_id`): "srv1". */
 const APPLICATION_ID = 0x73727631;
-const SCHEMA_VERSION = 6;
+const SCHEMA_VERSION = 8;
 /** Every row ends with its checksum, see checked-table.ts. */
 const SCHEMA = `
   CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL, sum INTEGER NOT NULL) WITHOUT ROWID;
@@ -24,7 +25,8 @@ const SCHEMA = `
     block TEXT PRIMARY KEY, version INTEGER NOT NULL, digest TEXT NOT NULL, next_version INTEGER, next_digest TEXT, sum INTEGER NOT NULL
   ) WITHOUT ROWID;
   CREATE TABLE history (
-    version INTEGER PRIMARY KEY, at INTEGER NOT NULL, origin TEXT NOT NULL, actor TEXT NOT NULL, changes TEXT NOT NULL, sum INTEGER NOT NULL
+    version INTEGER PRIMARY KEY, at INTEGER NOT NULL, origin TEXT NOT NULL, actor TEXT NOT NULL, message TEXT NOT NULL, changes TEXT NOT NULL,
+    sum INTEGER NOT NULL
   );
   CREATE TABLE keys (
     block TEXT NOT NULL, identity TEXT NOT NULL, occurrence INTEGER NOT NULL, key INTEGER NOT NULL, sum INTEGER NOT NULL,
@@ -33,6 +35,9 @@ const SCHEMA = `
   CREATE TABLE next_keys (block TEXT PRIMARY KEY, next INTEGER NOT NULL, sum INTEGER NOT NULL) WITHOUT ROWID;
   CREATE TABLE found (
     upstream TEXT NOT NULL, key INTEGER NOT NULL, text TEXT NOT NULL, sum INTEGER NOT NULL, PRIMARY KEY (upstream, key)
+  ) WITHOUT ROWID;
+  CREATE TABLE module_data (
+    module TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, sum INTEGER NOT NULL, PRIMARY KEY (module, key)
   ) WITHOUT ROWID;
   CREATE TABLE pairs (
     key TEXT PRIMARY KEY, value TEXT NOT NULL, version INTEGER NOT NULL, expires INTEGER NOT NULL, sum INTEGER NOT NULL
@@ -46,7 +51,10 @@ export function touchPrivate(path: string): void {
 
 export const countersOf = (database: DatabaseSync): CheckedTable => new CheckedTable(database, 'counters', ['name', 'value']);
 
-/** Makes a database. It gets its name when it is complete: an empty one was emptied by somebody, and is no reason to start without what it held. */
+/**
+ * Makes a database. It gets its name when it is complete: an empty one was emptied from outside, and srv must not start without its former
+ * content.
+ */
 export function makeDatabase(path: string): void {
   const unfinished = `${path}.new`;
   rmSync(unfinished, { force: true });
@@ -66,6 +74,25 @@ export function fillDatabase(database: DatabaseSync): void {
   database.exec(`BEGIN; ${SCHEMA} PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}`);
   countersOf(database).put('id', randomInt(2 ** 48 - 1));
   database.exec('COMMIT');
+}
+
+/**
+ * Compares the definitions of the tables with ours: SQLite keeps them as text, where a flipped bit makes another column of one.
+ * @throws DamagedRow
+ */
+export function assertSchema(database: DatabaseSync): void {
+  const { DatabaseSync } = loadSqlite();
+  const ours = new DatabaseSync(':memory:');
+  try {
+    ours.exec(SCHEMA);
+    if (definitionsOf(database) !== definitionsOf(ours)) throw new DamagedRow('sqlite_schema');
+  } finally {
+    ours.close();
+  }
+}
+
+function definitionsOf(database: DatabaseSync): string {
+  return JSON.stringify(database.prepare('SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name').all());
 }
 
 /** @throws StoreError when the file is not a sound database of this version */

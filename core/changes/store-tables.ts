@@ -1,16 +1,17 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { CheckedTable } from './checked-table.js';
+import { SiblingIndex } from './sibling-index.js';
 
 /** The latest state of one address that the API changed. Together the rows are the difference between file and effective configuration. */
 export interface OverlayRow {
   /** Where, independent of process and file position (see address.ts). */
   readonly address: string;
   readonly op: 'add' | 'replace' | 'remove';
-  /** Address of the block it stands in. */
+  /** Address of the block it is in. */
   readonly parent: string;
   /** The directive as text; for `remove` what was removed. */
   readonly text: string;
-  /** What the file has in its place, as far as known: for showing the difference. */
+  /** Text of the file in its place, as far as known: for showing the difference. */
   readonly was: string | undefined;
   /** Its lasting key, if directives of its kind have one. */
   readonly key: number | undefined;
@@ -18,7 +19,7 @@ export interface OverlayRow {
   readonly seq: number;
   /** Address of the directive in front of which an addition was put; undefined: the end of the block. */
   readonly sibling?: string | undefined;
-  /** Address of the directive that such an addition was put behind, for a file that loses the sibling; undefined: it was the first one. */
+  /** Address of the directive that precedes such an addition, for a file that loses the sibling; undefined: it was the first one. */
   readonly previous?: string | undefined;
 }
 
@@ -36,12 +37,11 @@ export class OverlayTable {
   readonly table: CheckedTable;
   readonly #all: StatementSync;
   readonly #get: StatementSync;
-  readonly #inFrontOf: StatementSync;
-  /** Addresses that something was put in front of, and perhaps some that have nothing in front of them any more. */
-  #siblings: Set<string> | undefined = undefined;
-  /** Addresses of all rows: most of those that are asked for have none. */
+  #siblings: SiblingIndex | undefined = undefined;
+  /** Addresses of all rows: most addresses that are looked up have none. */
   #addresses: Set<string> | undefined = undefined;
   readonly #delete: StatementSync;
+  readonly #below: StatementSync;
   readonly #deleteBelow: StatementSync;
   readonly #lastSeq: StatementSync;
 
@@ -50,8 +50,8 @@ export class OverlayTable {
     this.#all = database.prepare(`SELECT ${OVERLAY_COLUMNS.join(', ')} FROM overlay ORDER BY seq`);
     this.#lastSeq = database.prepare('SELECT max(seq) AS seq FROM overlay');
     this.#get = database.prepare(`SELECT ${OVERLAY_COLUMNS.join(', ')} FROM overlay WHERE address = ?`);
-    this.#inFrontOf = database.prepare(`SELECT ${OVERLAY_COLUMNS.join(', ')} FROM overlay WHERE sibling = ? ORDER BY seq`);
     this.#delete = database.prepare('DELETE FROM overlay WHERE address = ?');
+    this.#below = database.prepare(`SELECT ${OVERLAY_COLUMNS.join(', ')} FROM overlay WHERE address > ? AND address < ?`);
     this.#deleteBelow = database.prepare('DELETE FROM overlay WHERE address > ? AND address < ? RETURNING address');
   }
 
@@ -67,25 +67,31 @@ export class OverlayTable {
     return found && overlayRow(found);
   }
 
-  /** The additions that were put in front of the directive at an address. Most have none, and those cost no look into the table. */
+  /** The additions that were put in front of the directive at an address, in the order of the changes. Most have none. */
   inFrontOf(address: string): OverlayRow[] {
-    this.#siblings ??= new Set(this.all().flatMap(({ sibling }) => sibling ?? []));
-    if (!this.#siblings.has(address)) return [];
-    return (this.#inFrontOf.all(address) as unknown as StoredOverlayRow[]).map(overlayRow);
+    this.#siblings ??= this.#indexSiblings();
+    const rows = [...this.#siblings.inFrontOf(address)].flatMap((other) => this.get(other) ?? []);
+    return rows.sort((a, b) => a.seq - b.seq);
+  }
+
+  #indexSiblings(): SiblingIndex {
+    const index = new SiblingIndex();
+    for (const { address, sibling } of this.all()) index.put(address, sibling);
+    return index;
   }
 
   put({ address, op, parent, text, was, key, seq, sibling, previous }: OverlayRow): void {
-    if (sibling !== undefined) this.#siblings?.add(sibling);
+    this.#siblings?.put(address, sibling);
     this.#addresses?.add(address);
     this.table.put(address, op, parent, text, was ?? null, key ?? null, seq, sibling ?? null, previous ?? null);
   }
 
   delete(address: string): void {
     this.#delete.run(address);
-    this.#addresses?.delete(address);
+    this.#forget(address);
   }
 
-  /** What was written is not there: a transaction has failed. */
+  /** Written rows are missing: a transaction has failed. */
   reread(): void {
     this.#siblings = this.#addresses = undefined;
   }
@@ -95,11 +101,19 @@ export class OverlayTable {
     return Number(this.#lastSeq.get()?.['seq'] ?? 0);
   }
 
-  /** @returns whether there were any */
-  deleteBetween(from: string, to: string): boolean {
+  /** The rows of addresses between two. */
+  between(from: string, to: string): OverlayRow[] {
+    return (this.#below.all(from, to) as unknown as readonly StoredOverlayRow[]).map(overlayRow);
+  }
+
+  deleteBetween(from: string, to: string): void {
     const deleted = this.#deleteBelow.all(from, to) as unknown as readonly Pick<OverlayRow, 'address'>[];
-    for (const { address } of deleted) this.#addresses?.delete(address);
-    return deleted.length > 0;
+    for (const { address } of deleted) this.#forget(address);
+  }
+
+  #forget(address: string): void {
+    this.#addresses?.delete(address);
+    this.#siblings?.delete(address);
   }
 }
 
@@ -118,15 +132,19 @@ export interface HistoryEntry {
   readonly at: number;
   /** Request id of the API call, or `reload`. */
   readonly origin: string;
-  /** Who has made the call; empty: the server itself. */
+  /** The caller; empty: the server itself. */
   readonly actor: string;
+  /** Why, in the words of the caller; empty: nothing was said. */
+  readonly message: string;
   /** JSON: `[{ address, op, before?, after? }]`, or `null` when it was too long to keep. */
   readonly changes: string;
 }
 
 /** Transactions kept, and the longest one that is kept whole (characters). */
 export const HISTORY_LENGTH = 1000;
-const HISTORY_LIMIT = 64 * 1024;
+const HISTORY_LIMIT = 512 * 1024;
+
+const HISTORY_COLUMNS = ['version', 'at', 'origin', 'actor', 'message', 'changes'];
 
 /** A bounded record of the last transactions, for looking back and rolling back. */
 export class HistoryTable {
@@ -136,16 +154,16 @@ export class HistoryTable {
   readonly #after: StatementSync;
 
   constructor(database: DatabaseSync) {
-    this.table = new CheckedTable(database, 'history', ['version', 'at', 'origin', 'actor', 'changes']);
+    this.table = new CheckedTable(database, 'history', HISTORY_COLUMNS);
     this.#trim = database.prepare('DELETE FROM history WHERE version <= ?');
-    const select = 'SELECT version, at, origin, actor, changes FROM history';
+    const select = `SELECT ${HISTORY_COLUMNS.join(', ')} FROM history`;
     this.#before = database.prepare(`${select} WHERE version < ? ORDER BY version DESC LIMIT ?`);
     this.#after = database.prepare(`${select} WHERE version > ? ORDER BY version DESC`);
   }
 
   add(entry: HistoryEntry): void {
     const changes = entry.changes.length > HISTORY_LIMIT ? 'null' : entry.changes;
-    this.table.put(entry.version, entry.at, entry.origin, entry.actor, changes);
+    this.table.put(entry.version, entry.at, entry.origin, entry.actor, entry.message, changes);
     this.#trim.run(entry.version - HISTORY_LENGTH);
   }
 
@@ -154,7 +172,7 @@ export class HistoryTable {
     return this.before(Number.MAX_SAFE_INTEGER, count);
   }
 
-  /** Those before a version, newest first. */
+  /** Entries before a version, newest first. */
   before(version: number, count: number): HistoryEntry[] {
     return this.#before.all(version, count) as unknown as HistoryEntry[];
   }
@@ -171,7 +189,7 @@ export interface KeyRow {
   readonly key: number;
 }
 
-/** Lasting numbers of directives that a file holds, by the block they stand in and what they are there. */
+/** Lasting numbers of directives that a file holds, by their block and their identity in it. */
 export class KeyTable {
   readonly table: CheckedTable;
   readonly nextTable: CheckedTable;

@@ -2,24 +2,28 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { FoundTable } from './found-table.js';
+import type { ModuleTable } from './module-table.js';
 import type { StateFileTable, StateLineTable } from './state-tables.js';
-import { explained, FolderUnusable, STORE_FILE } from './store-error.js';
+import { explained, FolderUnusable, STORE_FILE, StoreReleased } from './store-error.js';
 import { assertUsable, openReadOnlyDatabase, openVolatileDatabase } from './store-folder.js';
 import { assertSound, openGuarded, Tables, type Guards } from './store-open.js';
 import type { HistoryTable, KeyTable, OverlayTable, PairTable } from './store-tables.js';
 
 /**
- * What outlives the process: the journal of API changes as an overlay over the file, the lines of state files, the lasting keys of members,
- * the key-value pairs, the last addresses of names. One SQLite file in the data folder, in WAL mode, synced at every commit. Only the master opens it.
+ * Data that outlives the process: the journal of API changes as an overlay over the file, the lines of state files, the lasting keys of
+ * members, the key-value pairs, the last addresses of names, storage of modules. One SQLite file in the data folder, in WAL mode, synced at
+ * every commit. Only the master opens it.
  */
 export class Store {
-  #tables: Tables;
+  #opened: Tables | undefined;
   #guards: Guards | undefined;
+  /** Undefined: there are no files. */
+  #folder: string | undefined;
   /** Where a store would be kept that goes away with this process. */
   #keepIn: string | undefined;
 
   private constructor(database: DatabaseSync) {
-    this.#tables = new Tables(database);
+    this.#opened = new Tables(database);
   }
 
   /**
@@ -30,12 +34,13 @@ export class Store {
     const [database, guards] = openGuarded(folder);
     const store = new Store(database);
     store.#guards = guards;
+    store.#folder = folder;
     return store;
   }
 
   /**
-   * The store of a server that keeps nothing: where none is there and none can be made, it goes away with the process.
-   * @param unusable is told why
+   * The store of a server that keeps nothing: if there is none and none can be made, it ends with the process.
+   * @param unusable called with the reason
    * @throws StoreError as {@link open} does
    */
   static openIfUsable(folder: string, unusable: (reason: string) => void): Store {
@@ -50,7 +55,7 @@ export class Store {
     }
   }
 
-  /** What {@link open} needs of a folder, without making anything. @throws StoreError */
+  /** Checks the needs of {@link open} in a folder, without creating anything. @throws StoreError */
   static assertUsable(folder: string): void {
     try {
       assertUsable(folder);
@@ -78,9 +83,29 @@ export class Store {
     const volatile = this.#tables.database;
     const [database, guards] = openGuarded(folder, volatile);
     this.#keepIn = undefined;
-    this.#tables = new Tables(database);
+    this.#opened = new Tables(database);
     this.#guards = guards;
+    this.#folder = folder;
     volatile.close();
+  }
+
+  /** Closes the files, for another program. Until {@link reopen} whatever is read or written throws {@link StoreReleased}. */
+  release(): void {
+    if (this.#folder === undefined) return;
+    this.close();
+  }
+
+  /** The other program has not kept the folder. @throws StoreError as {@link open} does */
+  reopen(): void {
+    if (this.#folder === undefined || this.#opened !== undefined) return;
+    const [database, guards] = openGuarded(this.#folder);
+    this.#opened = new Tables(database);
+    this.#guards = guards;
+  }
+
+  get #tables(): Tables {
+    if (this.#opened === undefined) throw new StoreReleased();
+    return this.#opened;
   }
 
   get overlay(): OverlayTable {
@@ -97,6 +122,10 @@ export class Store {
 
   get pairs(): PairTable {
     return this.#tables.pairs;
+  }
+
+  get moduleData(): ModuleTable {
+    return this.#tables.moduleData;
   }
 
   get found(): FoundTable {
@@ -120,7 +149,7 @@ export class Store {
     this.#tables.counters.put('version', value);
   }
 
-  /** Version of the key-value pair that was written last. */
+  /** Version of the key-value pairs: that of the pair that was written last, or later if pairs were deleted since. */
   get pairVersion(): number {
     return this.#tables.counter('pair_version');
   }
@@ -154,8 +183,10 @@ export class Store {
   }
 
   close(): void {
-    this.#tables.database.close();
+    this.#opened?.database.close();
+    this.#opened = undefined;
     this.#guards?.mark.close();
     this.#guards?.lock.close();
+    this.#guards = undefined;
   }
 }

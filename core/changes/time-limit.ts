@@ -1,7 +1,7 @@
 /** Thrown by {@link within} when the time is over. */
 export class TimeIsOver extends Error {}
 
-/** What `work` settles to, or a {@link TimeIsOver} rejection after `ms` milliseconds. The work itself goes on. */
+/** Settles as `work` does, or with a {@link TimeIsOver} rejection after `ms` milliseconds. The work itself goes on. */
 export async function within<T>(ms: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<never>((_, reject) => {

@@ -1,15 +1,17 @@
-import type { FileContents } from '../config/input-files.js';
+import type { FileContents } from '../config/granted-files.js';
+import type { ModuleShare } from '../config/module-share.js';
 import type { SpecRegistry } from '../config/registry.js';
 import type { ConfigTree, IdSource, TreeOperation } from '../config/tree.js';
-import type { Log } from '../module/services.js';
-import type { ArgContext } from '../module/spec.js';
+import type { Log } from '../contract/log.js';
+import type { ArgContext } from '../contract/spec.js';
+import type { FileFolders } from './api-files.js';
 import type { CommittedChange } from './change-event.js';
 import type { Participant } from './participant.js';
 import type { ConfigurationFiles } from './save-configuration.js';
 import type { Staging } from './staging.js';
 import type { Store } from './store.js';
 
-/** What the transactions need of the server in the master. */
+/** Parts of the server in the master that transactions need. */
 export interface MasterInstance {
   readonly tree: ConfigTree;
   readonly modules: ModuleSpecs;
@@ -17,15 +19,16 @@ export interface MasterInstance {
   limited?<T>(call: () => T): T;
   /**
    * Validates and compiles without any effect. Exactly one of `commit` and `abort` follows.
-   * @param known rereads: files that directives name may have changed; after: the tree after the operations
+   * @param known rereads: files that directives name may have changed; after: the tree after the operations; isChecked: the modules are those
+   * that the check of the configuration has loaded
    * @throws ConfigErrors
    */
   prepare(
     operations: readonly TreeOperation[],
-    known?: { readonly rereads?: boolean; readonly after?: ConfigTree },
-  ): Promise<{ readonly files?: FileContents; commit(): void; abort(): void }>;
+    known?: { readonly rereads?: boolean; readonly after?: ConfigTree; readonly isChecked?: boolean },
+  ): Promise<{ readonly files?: FileContents; readonly modules?: ModuleShare | undefined; commit(): void; abort(): void }>;
 }
-/** A configuration as it stands in its files, checked, and the modules it asks for. */
+/** A configuration as it is in its files, checked, and the modules it asks for. */
 export interface LoadedConfiguration {
   readonly tree: ConfigTree;
   readonly modules: ModuleSpecs;
@@ -43,18 +46,20 @@ export interface TransactionOptions {
   readonly ids: IdSource;
   readonly log: Log;
   readonly staging: Staging;
-  /** Those that the configuration was read from. */
+  /** Files that the configuration was read from. */
   readonly files: ConfigurationFiles;
   /** Bytes of heap that a worker has. */
   readonly heapSize: () => number;
-  /** Called when a change is on disk and workers are told to put it in force. */
+  /** Called when a change is on disk and workers are about to commit it. */
   readonly onCommitted?: (change: CommittedChange) => void;
   readonly limits?: Partial<TransactionLimits>;
+  /** Folders whose files the API may name; absent: all. */
+  readonly apiFolders?: () => FileFolders;
   /** Folders of the server: callers see paths in them without their names. */
   readonly folders?: readonly string[];
 }
 export interface TransactionLimits {
-  /** How long workers may take to prepare a change of the API, and then to put it in force; and the same for a reload (ms). */
+  /** How long workers may take to prepare a change of the API, and then to commit it; and the same for a reload (ms). */
   readonly api: number;
   readonly reload: number;
 }

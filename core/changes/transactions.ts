@@ -4,14 +4,14 @@
  *     parse → validate and compile in the master → prepare in every worker → journal → commit everywhere → respond
  *
  * The journal is the commit point, and it comes after every worker is ready. A process that is killed
- * - before it has changed nothing: workers die with the master, and what they had prepared was never in force;
- * - after it keeps the change whole: the next start applies the journal, whether the caller got its response or not.
- * Nothing after the journal can fail: preparing has opened and compiled everything, committing only puts it in force. A worker that dies is
- * not waited for, its replacement starts from the tree then in force; one that is too busy to commit in time makes the response a 503 that says
- * so, and commits when it comes to it.
+ * - before it has changed nothing: workers die with the master, and their preparations were never active;
+ * - after it keeps the change whole: the next start applies the journal, whether the caller got its response or not. Nothing after the
+ * journal can fail: preparing has opened and compiled everything, committing only activates it. A worker that dies is not waited for, its
+ * replacement starts from the tree then active; one that is too busy to commit in time makes the response a 503 that says so, and commits
+ * when it comes to it.
  *
- * Changes that wait while another one is on its way take these steps together (`change-runs`): each is all or nothing for itself and has a version
- * of its own, but the workers are asked once, and the disk is written to once.
+ * Changes that wait while another one is on its way take these steps together (`change-runs`): each is all or nothing for itself and has a
+ * version of its own, but the workers are asked once, and the disk is written to once.
  *
  * The cost of a transaction grows with the change: no step looks at what the change leaves alone.
  */
@@ -20,9 +20,9 @@ import { describeChange } from '../config/describe-change.js';
 import { diffTrees } from '../config/diff.js';
 import type { ConfigTree } from '../config/tree.js';
 import { toDirectives } from '../config/tree-draft.js';
-import { assertPreconditions, moreTime, type ActionContext } from '../module/control.js';
-import { Transactions, type Applied, type Edit } from '../module/services.js';
-import type { Block, Directive, NewDirective } from '../module/tree.js';
+import { assertPreconditions, moreTime, type ActionContext, type ApiError } from '../contract/control.js';
+import { Transactions, type Applied, type Edit } from '../contract/transactions.js';
+import type { Block, Directive, NewDirective } from '../contract/tree.js';
 import { Addresses } from './address.js';
 import { asApiError, storeApiError } from './api-errors.js';
 import { failuresByCall } from './call-failures.js';
@@ -36,12 +36,13 @@ import { resolveEdit, type ResolvedEdit } from './edits.js';
 import { Journal } from './journal.js';
 import type { AddressChange } from './journal-entry.js';
 import { editedDirective, placeInCall } from './parse-directive.js';
-import type { Saved } from '../module/history.js';
+import type { Saved } from '../contract/history.js';
 import { rollbackEdits } from './rollback.js';
-import { unavailable } from './rpc-messages.js';
+import { unavailable } from './unavailable.js';
 import { asSaveError, planSave, writePlan } from './save-configuration.js';
 import { forgetJournal } from './saved-keys.js';
 import { isFull } from './sqlite.js';
+import { StoreReleased } from './store-error.js';
 import type { StagedChange } from './staged-change.js';
 import { hasFailed, PER_CALL, SharedDeadline, stageCalls, type StagedCall, type Together } from './staged-calls.js';
 import { Stager, type Build, type Staged } from './stager.js';
@@ -49,7 +50,7 @@ import { assertAlone } from './staging.js';
 import { StateFileWriter } from './state-file-writer.js';
 import type { LoadedConfiguration, ModuleSpecs, TransactionLimits, TransactionOptions } from './transaction-options.js';
 
-/** The control plane waits for 2 s: what cannot be had in time is refused before. */
+/** The control plane waits for 2 s: a change that takes longer is rejected before. */
 const LIMITS: TransactionLimits = { api: 1500, reload: 60_000 };
 
 export class TransactionQueue extends Transactions {
@@ -61,10 +62,11 @@ export class TransactionQueue extends Transactions {
   readonly #groups: ChangeGroups<Build>;
   readonly #limits: TransactionLimits;
   readonly #versions = new WeakMap<Directive, string>();
-  /** Addresses in the tree in force. */
+  /** Addresses in the current tree. */
   #places: { readonly tree: ConfigTree; readonly addresses: Addresses } | undefined;
   #tail: Promise<unknown> = Promise.resolve();
-  #closed = false;
+  /** Why changes are rejected from now on. */
+  #closed: ApiError | undefined;
 
   constructor(private readonly options: TransactionOptions) {
     super();
@@ -120,11 +122,11 @@ export class TransactionQueue extends Transactions {
     const staged = staging.current;
     const wasAdded = ({ id, source }: Directive): boolean =>
       placeInCall(source) !== undefined && (staged?.isAdded(id) === true || this.#journal.added(addresses.of(id)));
-    // What stands in an addition was added with it.
+    // The content of an addition was added with it.
     return (staged?.tree ?? instance.tree).pathOf(directive.id).some(wasAdded);
   }
 
-  /** Once the tree of the start is in force: keeps what was found out when it was made. */
+  /** Once the tree of the start is active: keeps what was found out when it was made. */
   started(effective: Effective): void {
     const { store } = this.options;
     const version = this.#committer.begin();
@@ -152,6 +154,12 @@ export class TransactionQueue extends Transactions {
     return this.#change(wanted, context);
   }
 
+  whenInForce(step: () => void): void {
+    const { current } = this.options.staging;
+    if (current === undefined) step();
+    else current.followUps.push(step);
+  }
+
   /**
    * Takes changes of earlier transactions back.
    * @param changes gives them when it has its turn, the newest first; what it throws is thrown on
@@ -174,8 +182,7 @@ export class TransactionQueue extends Transactions {
   }
 
   /**
-   * Puts another file in force, with the journal on top of it.
-   * @param load reads and checks it; what it throws is thrown on
+   * Switches to another file, with the journal on top of it. @param load reads and checks it; its exceptions are thrown on
    * @throws ConfigErrors with every reason; nothing has changed then
    */
   reload(load: () => LoadedConfiguration | Promise<LoadedConfiguration>): Promise<Applied> {
@@ -203,7 +210,17 @@ export class TransactionQueue extends Transactions {
       this.#stateFiles.catchUp(effective.stateFiles);
     };
     const time = { limit: this.#limits.reload, deadline: Infinity };
-    const planned = { before: instance.tree, after, operations, origin: RELOAD, actor: '', keeps: effective.hasChanges, record, followUp };
+    const planned = {
+      before: instance.tree,
+      after,
+      operations,
+      origin: RELOAD,
+      actor: '',
+      message: '',
+      keeps: effective.hasChanges,
+      record,
+      followUp,
+    };
     const [version = 0] = await this.#committer.carryOut({ operations, after, time, versions: [planned] });
     return { version, diff, directives: [] };
   }
@@ -251,9 +268,27 @@ export class TransactionQueue extends Transactions {
     await this.#inTurn(step);
   }
 
-  /** Waits for the transaction under way and writes the state files; later transactions are refused. */
+  /**
+   * Lets another program have the store, when no transaction is under way and the state files are written. Changes wait meanwhile.
+   * @param work resolves when the other program serves: later transactions are rejected. Rejects: this one goes on, with the store
+   */
+  handOver(work: () => Promise<void>): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#stateFiles.settle();
+      try {
+        await work();
+        this.#closed = new StoreReleased();
+      } catch (error) {
+        this.#journal.reread();
+        this.#stateFiles.catchUp();
+        throw error;
+      }
+    });
+  }
+
+  /** Waits for the transaction under way and writes the state files; later transactions are rejected. */
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#closed ??= unavailable('is shutting down');
     await this.#tail;
     await this.#stateFiles.settle();
   }
@@ -265,7 +300,7 @@ export class TransactionQueue extends Transactions {
 
   #queued<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#tail.then(() => {
-      if (this.#closed) throw unavailable('is shutting down');
+      if (this.#closed !== undefined) throw this.#closed;
       return work();
     });
     this.#tail = turn.catch(() => undefined);
@@ -311,7 +346,7 @@ export class TransactionQueue extends Transactions {
     }
   }
 
-  /** To the caller it is as if the change were in force. */
+  /** To the caller it is as if the change were active. */
   #staged({ directives }: Staged): Applied {
     return { version: this.#committer.version + 1, diff: [], directives };
   }

@@ -1,7 +1,7 @@
 /**
  * Looks for damage in a write-ahead log of SQLite (sqlite.org/fileformat2.html#walformat). SQLite takes a frame with a wrong checksum for the
  * end of the log: that is right for the last transaction, which a power cut may have torn, and which was not acknowledged then. But it drops
- * whatever stands behind a frame that went bad later, and says nothing.
+ * whatever is after a frame that went bad later, and says nothing.
  */
 import { existsSync, readFileSync } from 'node:fs';
 
@@ -10,7 +10,7 @@ const FRAME_HEADER = 24;
 /** The lowest bit says in which order the bytes of a word are added up. */
 const MAGIC = 0x377f0682;
 
-/** True if a later transaction begins behind a bad frame: each is synced before the next one begins, so the bad one was whole once. */
+/** True if a later transaction begins after a bad frame: each is synced before the next one begins, so the bad one was whole once. */
 export function isWalDamaged(path: string): boolean {
   if (!existsSync(path)) return false;
   const log = readFileSync(path);
@@ -37,7 +37,7 @@ class WalFrames {
     const { log } = this;
     let before = this.#sumsAt(24);
     let bad = !isSame(this.#sum([0, 0], 0, 24), before);
-    // A transaction has ended at a bad frame or behind it.
+    // A transaction has ended at a bad frame or after it.
     let ended = bad;
     for (let at = HEADER; at + this.#frameSize <= log.length; at += this.#frameSize) {
       // Frames of a log that was here before have other salts.

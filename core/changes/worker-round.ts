@@ -1,10 +1,9 @@
-import type { FileContents } from '../config/input-files.js';
 import { ConfigErrors, configErrorsOf, type ConfigError } from '../config/errors.js';
 import type { TreeOperation } from '../config/tree.js';
-import type { Log } from '../module/services.js';
+import type { Log } from '../contract/log.js';
 import { inForceEverywhere } from './in-force.js';
-import { ParticipantGone, type Participant } from './participant.js';
-import { unavailable } from './rpc-messages.js';
+import { ParticipantGone, type ChangeInputs, type Participant } from './participant.js';
+import { unavailable } from './unavailable.js';
 import { TimeIsOver, within } from './time-limit.js';
 
 interface Failure {
@@ -15,7 +14,7 @@ interface Failure {
 /** What one worker made of the change. */
 type Outcome = 'ready' | Failure;
 
-/** Workers that may die of something else while they are the first to prepare a change. */
+/** Workers that may die before they begin to prepare a change which they are the first to be told of. */
 const CHANCE_DEATHS = 1;
 
 /**
@@ -34,11 +33,11 @@ export class WorkerRound {
   ) {}
 
   /** @throws ConfigErrors with the reasons of all workers; ApiError 503 when one did not respond within `ms` milliseconds */
-  async prepare(operations: readonly TreeOperation[], ms: number, rereads: boolean, files?: FileContents): Promise<void> {
+  async prepare(operations: readonly TreeOperation[], ms: number, inputs: ChangeInputs): Promise<void> {
     const text = this.participants.length > 0 ? JSON.stringify(operations) : '';
     const until = performance.now() + ms;
     const prepare = (participant: Participant): Promise<Outcome> =>
-      within(until - performance.now(), participant.prepare(this.tx, text, rereads, files)).then(
+      within(until - performance.now(), participant.prepare(this.tx, text, inputs)).then(
         () => 'ready',
         (error: unknown) => ({ participant, error }),
       );
@@ -64,8 +63,8 @@ export class WorkerRound {
       const { error } = outcome;
       if (!(error instanceof ParticipantGone)) throw this.#refusal([outcome]);
       // It was told to end, and has just done so.
-      if (participant.leaving && !error.cutOff) continue;
-      if (!error.cutOff && ++deaths <= CHANCE_DEATHS && others.length > 0) continue;
+      if (participant.leaving && !error.byChange) continue;
+      if (!error.byChange && ++deaths <= CHANCE_DEATHS && others.length > 0) continue;
       throw unavailable(`lost ${participant.name} while it prepared the change (${error.message}); nothing was changed`);
     }
   }

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { access, copyFile, link, open, readFile, realpath, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { hasKey } from '../module/secrets.js';
+import { hasKey } from '../contract/secrets.js';
 import { fileMark } from './replace-file.js';
 
 /**
@@ -33,7 +33,7 @@ export class WrittenFile {
     return file;
   }
 
-  /** Nobody has changed it since it was prepared. */
+  /** It has not changed since it was prepared. */
   get isAsItWas(): boolean {
     return fileMark(this.real) === this.mark;
   }
@@ -79,7 +79,7 @@ export class WrittenFile {
   }
 }
 
-/** Whether a file gets a private key: others may read it, and would read the key from now on. */
+/** True if a file gets a private key: others may read it, and would read the key from now on. */
 export function bringsKey(text: string, before: string): boolean {
   return hasKey(text) && !hasKey(before);
 }

@@ -2,7 +2,7 @@
  * The directives of one block as a persistent list. They stand in chunks of about √n; a change copies one chunk and the list of
  * chunks, so that adding one line to 100,000 costs microseconds and the version before it stays as it was.
  */
-import type { Block, BlockChanges, Directive } from '../module/tree.js';
+import type { Block, BlockChanges, Directive } from '../contract/tree.js';
 
 const SMALL = 32;
 const NONE: readonly Directive[] = [];
@@ -85,7 +85,7 @@ export class ConfigBlock implements Block {
     return this.chunks.length === 1 ? only.named(name) : this.namedInAll(name);
   }
 
-  /** The same in pieces. Versions of a block share those that are the same, so what is found out about a piece can be kept by it. */
+  /** The same in pieces. Versions of a block share equal pieces, so facts about a piece can be cached by it. */
   *runs(name: string): Iterable<readonly Directive[]> {
     for (const chunk of this.chunks) {
       const run = chunk.named(name);
@@ -109,7 +109,7 @@ export class ConfigBlock implements Block {
     return undefined;
   }
 
-  /** All directives with the number of the chunk they stand in. */
+  /** All directives with the number of the chunk they are in. */
   *located(): Iterable<Located> {
     for (const chunk of this.chunks) for (const item of chunk.items) yield [item, chunk.number];
   }
@@ -146,7 +146,7 @@ export class ConfigBlock implements Block {
     return new ConfigBlock(this.chunks.with(position, new Chunk(number, items)), this.size);
   }
 
-  /** The directive behind (1) or in front of (-1) the one with the id `id`, which is in chunk `number`. */
+  /** The directive after (1) or before (-1) the one with the id `id`, which is in chunk `number`. */
   beside(number: number, id: number, distance: 1 | -1): Directive | undefined {
     const [position, chunk, at] = this.find(number, id);
     return chunk.items[at + distance] ?? this.chunks[position + distance]?.items.at(distance === 1 ? 0 : -1);
@@ -167,7 +167,7 @@ export class ConfigBlock implements Block {
     return { block: new ConfigBlock(this.chunks.with(position, new Chunk(number, items)), size), moved: NONE_MOVED };
   }
 
-  /** What is in pieces that another version does not share. */
+  /** Content of pieces that another version does not share. */
   private without(other: ConfigBlock): Set<Directive> {
     const shared = new Set(other.chunks);
     return new Set(this.chunks.filter((chunk) => !shared.has(chunk)).flatMap((chunk) => chunk.items));

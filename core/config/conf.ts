@@ -1,7 +1,7 @@
 /** The typed configuration of a module in one scope, with nginx's inheritance, all of it derived from the module's specs. */
-import type { AnyArgContext, Conf, ContextName, DirectiveSpec, Directives } from '../module/spec.js';
-import type { Block, Directive, Written } from '../module/tree.js';
-import { readArguments, Signature } from '../module/arguments.js';
+import type { AnyArgContext, Conf, ContextName, DirectiveSpec, Directives } from '../contract/spec.js';
+import type { Block, Directive, Written } from '../contract/tree.js';
+import { readArguments, Signature } from '../contract/arguments.js';
 import { errorAt } from './errors.js';
 import { Lexer } from './lexer.js';
 
@@ -18,13 +18,13 @@ interface Slot {
   readonly name: string;
   readonly spec: DirectiveSpec;
   readonly signature: Signature;
-  /** What reads the directives of its typed block. */
+  /** Reader of the directives of its typed block. */
   readonly inside: { readonly context: ContextName; readonly reader: ConfReader<Directives> } | undefined;
 }
 
 type LevelClass = new (scope: ConfScope, parent: Level | undefined, args: AnyArgContext) => Level;
 
-/** Memo of a directive that stands nowhere. */
+/** Memo of an absent directive. */
 const ABSENT = Symbol('absent');
 const NONE: readonly unknown[] = [];
 
@@ -50,10 +50,10 @@ export class ConfReader<D extends Directives> {
   }
 
   /**
-   * The configuration in force in `scope`. Values are parsed when they are first asked for and kept; what is inherited is the very object
-   * of the parent. A scope that changes nothing gets the parent's configuration itself.
-   * @param parent what this method gave for the scope around
-   * @throws ConfigError (when a value is asked for) if an argument is refused; never for a validated tree
+   * The current configuration in `scope`. Values are parsed at first use and kept; inherited values are the very objects of the parent. A
+   * scope that changes nothing gets the parent's configuration itself.
+   * @param parent result of this method for the scope around
+   * @throws ConfigError (when a value is used) if an argument is rejected; never for a validated tree
    */
   read(scope: ConfScope, parent: Conf<D> | undefined, args: AnyArgContext): Conf<D> {
     const outer = parent as Level | undefined;
@@ -75,7 +75,7 @@ export class ConfReader<D extends Directives> {
  * the methods are static.
  */
 class Level {
-  /** Those of its own directives, of defaults, and what inner scopes have asked for, by slot. */
+  /** Values of its own directives, of defaults, and of directives that inner scopes have used, by slot. */
   #values: Map<number, unknown> | undefined;
   readonly #scope: ConfScope;
   readonly #parent: Level | undefined;
@@ -143,7 +143,7 @@ function levelClass(slots: readonly Slot[]): LevelClass {
   return ModuleLevel;
 }
 
-/** The value of a directive that stands nowhere. */
+/** The value of an absent directive. */
 function fallback(slot: Slot, args: AnyArgContext): unknown {
   const { spec, name } = slot;
   if (spec.default === undefined) return spec.many === undefined ? undefined : NONE;

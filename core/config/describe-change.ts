@@ -1,9 +1,10 @@
 /** A change of the tree as text for people, without private keys: dry runs, events, reload logs. */
-import type { Directive } from '../module/tree.js';
-import { exactDirective, shownDirective, shownHead } from '../module/print.js';
+import type { Directive } from '../contract/tree.js';
+import { exactDirective, shownDirective, shownHead } from '../contract/print.js';
 import { ROOT_ID, sameHead, type DirectiveData, type TreeOperation } from './operations.js';
-import { shownText } from '../module/secrets.js';
-import type { ContextName } from '../module/spec.js';
+import { shownText } from '../contract/secrets.js';
+import { withShortCertificates } from './shown-certificates.js';
+import type { ContextName } from '../contract/spec.js';
 import type { SpecRegistry } from './registry.js';
 import type { Tree } from './tree.js';
 
@@ -103,7 +104,7 @@ class ChangeText {
   }
 
   private part(sign: '+' | '-', part: Part, path: readonly string[]): void {
-    for (const line of shownDirective(part).trimEnd().split('\n')) this.line(`${sign} ${line}`, path);
+    for (const line of withShortCertificates(shownDirective(part)).trimEnd().split('\n')) this.line(`${sign} ${line}`, path);
   }
 
   private line(line: string, path: readonly string[]): void {

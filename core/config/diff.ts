@@ -2,10 +2,10 @@
  * Finds what turns one tree into another. Directives that mean the same thing keep their id and key, so that what hangs on them (open
  * connections, counters, member ids) stays.
  */
-import { blockContext, type ContextName } from '../module/spec.js';
-import type { Directive } from '../module/tree.js';
+import { blockContext, type ContextName } from '../contract/spec.js';
+import type { Directive } from '../contract/tree.js';
 import { longestIncreasing } from './increasing.js';
-import { exactDirective } from '../module/print.js';
+import { exactDirective } from '../contract/print.js';
 import type { SpecRegistry } from './registry.js';
 import { ROOT_ID, directiveData, sameHead, type DirectiveData, type TreeOperation } from './operations.js';
 import type { Tree } from './tree.js';
@@ -22,8 +22,8 @@ export function diffTrees(before: Tree, after: Tree, specs: Specs): TreeOperatio
 }
 
 /**
- * Operations that put `now` in the place of `old`, a directive of the tree in force in a block of `context`. What means the same inside both
- * keeps its id and key.
+ * Operations that put `now` in the place of `old`, a directive of the current tree in a block of `context`. Directives with the same
+ * meaning in both keep their id and key.
  */
 export function diffDirective(old: Directive, now: Directive, context: ContextName | undefined, specs: Specs): readonly TreeOperation[] {
   return pairOperations(new Pairing(specs).pair(now, old, context), old);
@@ -40,7 +40,7 @@ interface PairedBlock {
   /** In the order of the new tree. */
   readonly pairs: readonly Pair[];
   readonly removed: readonly Directive[];
-  /** Those that stay where they are. */
+  /** Directives that stay where they are. */
   readonly stationary: ReadonlySet<Pair>;
 }
 
@@ -103,7 +103,7 @@ function pairByKey(old: readonly Directive[], now: readonly Directive[]): Map<Di
   return continued;
 }
 
-/** Pairs directives of one identity: first those that are equal as a whole, then the others in order. */
+/** Pairs directives of one identity: first the ones that are equal as a whole, then the others in order. */
 function pairUp(old: readonly Directive[], now: readonly Directive[], continued: Map<Directive, Directive>): void {
   let free = old;
   if (old.length > 1 || now.length > 1) {
@@ -142,7 +142,7 @@ function stationaryOf(old: readonly Directive[], pairs: readonly Pair[]): Readon
   return new Set(longestIncreasing(order).map((place) => continued[place] as Pair));
 }
 
-/** What comes or moves is put in front of the next one that stays where it is. */
+/** Added and moved directives are put in front of the next one that stays. */
 function blockOperations({ pairs, removed, stationary }: PairedBlock, parent: number): TreeOperation[] {
   const operations: TreeOperation[] = removed.map(({ id }) => ({ op: 'remove', id }));
   const following = followers(pairs, stationary);

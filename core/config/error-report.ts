@@ -1,6 +1,6 @@
 /** The text of configuration errors for people and for tools that read nginx's. */
-import { shownText } from '../module/secrets.js';
-import type { Source } from '../module/tree.js';
+import { shownText } from '../contract/secrets.js';
+import type { Source } from '../contract/tree.js';
 import { COMMAND_LINE, type ConfigError } from './errors.js';
 
 export interface ReportOptions {

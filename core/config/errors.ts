@@ -1,6 +1,6 @@
-/** What is wrong with a configuration: where, in nginx's words, and what would be right. */
-import { shownText } from '../module/secrets.js';
-import type { Source, Word, Written } from '../module/tree.js';
+/** Errors of a configuration: place, nginx's text, and a hint. */
+import { shownText } from '../contract/secrets.js';
+import type { Source, Word, Written } from '../contract/tree.js';
 
 /** The file name of text that came with `-g`. Errors in it have no line. */
 export const COMMAND_LINE = 'command line';
@@ -13,7 +13,7 @@ export class ConfigError extends Error {
     readonly source: Source | undefined,
     /** Characters of that word as it is written. */
     readonly length = 1,
-    /** What is accepted, or what was probably meant. */
+    /** Accepted values, or the one that was probably meant. */
     readonly hint?: string,
   ) {
     super(shownText(message));
@@ -58,7 +58,7 @@ export function errorAt(directive: Written, message: string, word?: Word, hint?:
   return new ConfigError(message, source, word.text.length + (word.quote === undefined ? 0 : 2), hint);
 }
 
-/** Order of two errors in the configuration as it is read: an included file stands where its `include` line stands. */
+/** Order of two errors in the configuration as it is read: an included file is at the place of its `include` line. */
 export function byPosition(a: ConfigError, b: ConfigError): number {
   const left = includeChain(a.source);
   const right = includeChain(b.source);

@@ -1,6 +1,6 @@
 /** Carries changes of the tree out in the text of the files it was read from: what does not change keeps its comments and its layout. */
-import type { Directive, Source } from '../module/tree.js';
-import { exactDirective, exactHead } from '../module/print.js';
+import type { Directive, Source } from '../contract/tree.js';
+import { exactDirective, exactHead } from '../contract/print.js';
 import { FileSpans, type Span } from './file-spans.js';
 import { ROOT_ID, sameHead, type DirectiveData, type TreeOperation } from './operations.js';
 import type { Tree } from './tree.js';
@@ -49,7 +49,7 @@ export interface EditedText {
 }
 
 /**
- * The files after the operations, by path; only those that change.
+ * The files after the operations, by path; only the ones that change.
  * @param operations from {@link diffTrees}
  * @throws FileEditError where the text is used at several places, or is not of a file
  */
@@ -72,7 +72,7 @@ class FileEdits {
 
   texts(): ReadonlyMap<string, EditedText> {
     const size = ({ directive }: Move): number => this.#place(directive).span.end - this.#place(directive).span.start;
-    // What is in one that moves itself first.
+    // First the content of one that is moved itself.
     for (const move of this.#moves.toSorted((a, b) => size(a) - size(b))) this.#move(move);
     const changed = [...this.#files].filter(([, { edits }]) => edits.length > 0);
     return new Map(changed.map(([path, file]) => [path, applied(file)]));
@@ -98,7 +98,7 @@ class FileEdits {
   #move({ directive, parent, before, order }: Move): void {
     this.#order = order;
     const { file, span } = this.#place(directive);
-    // A text that is put in, without another one going, may be in front of the directive or behind it.
+    // A text that is put in, without another one going, may be in front of the directive or after it.
     const isInside = ({ start, end }: TextEdit): boolean =>
       start === end ? start > span.start && end < span.end : start >= span.start && end <= span.end;
     const inside = file.edits.filter(isInside);
@@ -147,7 +147,7 @@ class FileEdits {
     const { text } = file;
     const line = startOfLine(text, span.start);
     const next = endOfLine(text, span.end);
-    // A comment behind it on its line is about it.
+    // A comment after it on its line is about it.
     const isAlone = text.slice(line, span.start).trim() === '' && /^\s*(?:#.*)?$/.test(text.slice(span.end, next).trimEnd());
     this.#edit(file, isAlone ? { start: line, end: next, text: '' } : { start: span.start, end: span.end, text: '' });
   }
@@ -264,7 +264,7 @@ function withEnds(text: string, of: string): string {
 
 const startOfLine = (text: string, at: number): number => text.lastIndexOf('\n', at - 1) + 1;
 
-/** Behind the line end; the end of the text where there is none. */
+/** After the line end; the end of the text if there is none. */
 function endOfLine(text: string, at: number): number {
   const end = text.indexOf('\n', at);
   return end < 0 ? text.length : end + 1;
@@ -285,7 +285,7 @@ function indentInside({ text, spans }: EditedFile, { block, source }: Directive)
   return indent;
 }
 
-/** Whether only the words in front of the blocks differ. */
+/** True if only the words in front of the blocks differ. */
 function sameBlocks(old: Directive, now: DirectiveData): boolean {
   const [before, after] = [[...(old.block ?? [])], now.block ?? []];
   return before.length === after.length && before.every((child, at) => isSame(child, after[at]));

@@ -1,11 +1,11 @@
 import { Lexer } from './lexer.js';
 
-/** Where a directive stands in the text of a file: offsets, the end excluded. */
+/** Where a directive is in the text of a file: offsets, the end excluded. */
 export interface Span {
   readonly start: number;
-  /** Behind its `;` or `}`. */
+  /** After its `;` or `}`. */
   readonly end: number;
-  /** Of its block: behind the `{`, and at the `}`. */
+  /** Of its block: after the `{`, and at the `}`. */
   readonly block?: { readonly start: number; readonly end: number };
 }
 
@@ -49,7 +49,7 @@ export class FileSpans {
   }
 }
 
-/** A byte order mark is no part of the first line. */
+/** A byte order mark is not a part of the first line. */
 function lineStartsOf(text: string): number[] {
   const starts = [text.startsWith('\uFEFF') ? 1 : 0];
   for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) starts.push(at + 1);

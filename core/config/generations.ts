@@ -1,4 +1,4 @@
-import type { Resource } from '../module/resource.js';
+import type { Resource } from '../contract/resource.js';
 
 /** The requests, or sessions, that began under one configuration. */
 export class Generation {
@@ -26,11 +26,13 @@ function isUnused({ users }: Retired): boolean {
 
 /** Releases what a configuration held open when the last request that may use it is over. */
 export class Generations {
-  #current = new Generation(0, () => this.#releaseUnused());
+  /** One for all: a function made in {@link begin} would hold what is local there, and so all generations before. */
+  readonly #onEmpty = (): void => this.#releaseUnused();
+  #current = new Generation(0, this.#onEmpty);
   /** With requests under way, and the current one. */
   #live: Generation[] = [this.#current];
   #retired: Retired[] = [];
-  /** The generation in which a resource came into force. */
+  /** The generation in which a resource took effect. */
   readonly #since = new WeakMap<Resource, number>();
 
   /** A request begins. {@link Generation.leave} has to follow. */
@@ -39,16 +41,17 @@ export class Generations {
     return this.#current;
   }
 
-  /** A configuration is in force from now on, with these resources of its own. */
+  /** A configuration is active from now on, with these resources of its own. */
   begin(resources: readonly Resource[], retired: readonly Resource[]): void {
     const before = this.#current;
-    this.#current = new Generation(before.number + 1, () => this.#releaseUnused());
+    this.#current = new Generation(before.number + 1, this.#onEmpty);
     for (const resource of resources) {
       this.#since.set(resource, this.#current.number);
       resource.commit?.();
     }
     this.#live = [...this.#live.filter(({ requests }) => requests > 0), this.#current];
     for (const resource of retired) {
+      resource.retire?.();
       const since = this.#since.get(resource) ?? 0;
       const users = this.#live.filter(({ number }) => number >= since && number <= before.number);
       this.#retired.push({ resource, users });
@@ -56,10 +59,18 @@ export class Generations {
     this.#releaseUnused();
   }
 
-  /** Releases everything: nobody serves requests any more. */
+  /** Calls `step` when the requests are over that began before the last {@link begin}; at once if there are none. */
+  whenOver(step: () => void): void {
+    const users = this.#live.filter((generation) => generation !== this.#current);
+    this.#retired.push({ resource: { release: step }, users });
+    this.#releaseUnused();
+  }
+
+  /** Releases everything: no requests are served any more. */
   stop(resources: Iterable<Resource>): void {
     const retired = this.#retired.map(({ resource }) => resource);
     this.#retired = [];
+    for (const resource of resources) resource.retire?.();
     for (const resource of [...retired, ...resources]) resource.release?.();
   }
 

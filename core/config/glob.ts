@@ -1,6 +1,9 @@
 /** File name patterns as `glob(3)` has them: `*`, `?` and `[a-z]` within one part of a path, hidden files only by a literal dot. */
-import { readdirSync, existsSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+
+/** Takes the error of the system. */
+type OnForbidden = (folder: string, error: unknown) => void;
 
 const MAGIC = /[*?[]/;
 
@@ -9,34 +12,44 @@ export function isPattern(path: string): boolean {
 }
 
 /**
- * Existing paths that match, sorted by character codes. Folders that cannot be read match nothing, as in nginx.
+ * Existing paths that match, sorted by character codes.
  * @param folder where a relative pattern starts; taken literally
+ * @param onForbidden is called with each folder that this process may not read: it matches nothing, as in nginx
  */
-export function expandPattern(pattern: string, folder: string): readonly string[] {
+export function expandPattern(pattern: string, folder: string, onForbidden: OnForbidden = () => undefined): readonly string[] {
   let paths: readonly string[] = [pattern.startsWith('/') ? '/' : folder];
   for (const part of pattern.split('/').filter((part) => part !== '')) {
-    paths = paths.flatMap((folder) => (isPattern(part) ? matching(folder, part) : existing(join(folder, unescape(part)))));
+    paths = paths.flatMap((folder) =>
+      isPattern(part) ? matching(folder, part, onForbidden) : existing(folder, unescape(part), onForbidden),
+    );
   }
   return paths.toSorted();
 }
 
-function matching(folder: string, part: string): readonly string[] {
+function matching(folder: string, part: string, onForbidden: OnForbidden): readonly string[] {
   const expression = partExpression(part);
-  return entriesOf(folder)
+  return entriesOf(folder, onForbidden)
     .filter((name) => expression.test(name) && (part.startsWith('.') || !name.startsWith('.')))
     .map((name) => join(folder, name));
 }
 
-function entriesOf(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
+function entriesOf(folder: string, onForbidden: OnForbidden): readonly string[] {
+  return lookedInto(folder, onForbidden, () => readdirSync(folder));
 }
 
-function existing(path: string): readonly string[] {
-  return existsSync(path) ? [path] : [];
+function existing(folder: string, name: string, onForbidden: OnForbidden): readonly string[] {
+  const path = join(folder, name);
+  return lookedInto(folder, onForbidden, () => (statSync(path, { throwIfNoEntry: false }) === undefined ? [] : [path]));
+}
+
+function lookedInto(folder: string, onForbidden: OnForbidden, look: () => readonly string[]): readonly string[] {
+  try {
+    return look();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EACCES' || code === 'EPERM') onForbidden(folder, error);
+    return [];
+  }
 }
 
 function unescape(part: string): string {

@@ -1,8 +1,9 @@
+import type { ErrorCollector } from './error-collector.js';
 import { inputFile } from './input-file.js';
-import type { InputFile, Resource } from '../module/resource.js';
-import type { Log } from '../module/services.js';
+import type { InputFile, Resource } from '../contract/resource.js';
+import type { Log } from '../contract/log.js';
 
-/** What one compiled server or location depends on and holds open, beside its handlers. */
+/** Dependencies and open resources of one compiled server or location, beside its handlers. */
 export interface Holdings {
   /** Keys of what it was made of that is not in its block: `file /etc/keys`, `upstream backend`. */
   readonly inputs: readonly string[];
@@ -31,13 +32,27 @@ export interface FileSource {
   read(path: string): Buffer;
 }
 
+/** How resources of a module are called and waited for: code of others is limited in time, since all threads call it at the same moment. */
+export interface ResourceLimits {
+  readonly call: (step: () => void) => void;
+  readonly ready: (ready: Promise<void>) => Promise<void>;
+}
+
+/** Resources of shipped modules. */
+export const NO_LIMITS: ResourceLimits = { call: (step) => step(), ready: (ready) => ready };
+
 /** Notes what modules use and open while one server or location is compiled. */
 export class UnitRecorder {
   /** All that was opened since the last {@link takeOpened}: to be committed or aborted with the change. */
   #opened: Resource[] = [];
   #inputs = new Set<string>();
   #resources: Resource[] = [];
-  /** What was made of a file. A file that changes has other bytes, so nothing is ever out of date. */
+  /** See {@link signal}. */
+  #retiring: AbortController | undefined;
+  #isRecording = false;
+  /** Promises that the change waits for. */
+  #waits: Promise<void>[] = [];
+  /** Results of parsing a file. A file that changes has other bytes, so nothing is ever out of date. */
   readonly #parsed = new WeakMap<Buffer, Map<unknown, unknown>>();
 
   /** Takes warnings about the configuration that is being compiled. */
@@ -52,32 +67,70 @@ export class UnitRecorder {
   record<T>(step: () => T): readonly [result: T, holdings: Holdings] {
     this.#inputs = new Set();
     this.#resources = [];
-    const result = step();
+    this.#retiring = undefined;
+    this.#isRecording = true;
+    const result = this.#recorded(step);
     const isEmpty = this.#inputs.size === 0 && this.#resources.length === 0;
     return [result, isEmpty ? NO_HOLDINGS : { inputs: [...this.#inputs], resources: this.#resources }];
+  }
+
+  #recorded<T>(step: () => T): T {
+    try {
+      return step();
+    } finally {
+      this.#isRecording = false;
+    }
+  }
+
+  /**
+   * Aborted when what is being compiled is not active any more. One for all modules of the server or location.
+   * @throws Error where nothing is being compiled
+   */
+  signal(limits: ResourceLimits): AbortSignal {
+    if (!this.#isRecording) throw new Error('"signal" of a scope must be read in "compile" or "compileServer"');
+    if (this.#retiring === undefined) {
+      const retiring = new AbortController();
+      const end = (): void => retiring.abort();
+      this.register({ retire: end, abort: end }, limits);
+      this.#retiring = retiring;
+    }
+    return this.#retiring.signal;
   }
 
   use(input: string): void {
     this.#inputs.add(input);
   }
 
-  register(resource: Resource): void {
+  register(resource: Resource, limits: ResourceLimits): void {
+    const ready = resource.ready && limits.ready(resource.ready);
+    // True if it failed is asked for when all are compiled, which may be long after.
+    ready?.catch(() => undefined);
+    if (ready !== undefined) this.#waits.push(ready);
     const guarded = {
-      commit: () => this.#attempt('commit', resource),
-      abort: () => this.#attempt('abort', resource),
-      release: () => this.#attempt('release', resource),
+      commit: () => this.#attempt('commit', resource, limits),
+      abort: () => this.#attempt('abort', resource, limits),
+      retire: () => this.#attempt('retire', resource, limits),
+      release: () => this.#attempt('release', resource, limits),
     };
     this.#resources.push(guarded);
     this.#opened.push(guarded);
   }
 
-  /** Nothing may stop a change on its way into force. */
-  #attempt(step: keyof Resource, resource: Resource): void {
+  /** Nothing may stop a change from taking effect. */
+  #attempt(step: 'commit' | 'abort' | 'retire' | 'release', resource: Resource, limits: ResourceLimits): void {
+    if (resource[step] === undefined) return;
     try {
-      resource[step]?.();
+      limits.call(() => resource[step]?.());
     } catch (error) {
       this.log.write('alert', `"${step}" of a resource of the configuration failed: ${(error as Error).stack ?? String(error)}`);
     }
+  }
+
+  /** Resolves when all that was opened since the last call is ready. */
+  async settle(errors: ErrorCollector): Promise<void> {
+    const waits = this.#waits;
+    this.#waits = [];
+    for (const result of await Promise.allSettled(waits)) if (result.status === 'rejected') errors.add(result.reason);
   }
 
   /** Also for what was opened by a compilation that failed. */
@@ -87,7 +140,7 @@ export class UnitRecorder {
     return opened;
   }
 
-  /** What `parse` makes of a file: once for all scopes that ask with the same function. */
+  /** The result of `parse` for a file: called once for all scopes with the same function. */
   file<T>(path: string, parse: (file: InputFile) => T): T {
     this.use(fileInput(path));
     const bytes = this.files.read(path);

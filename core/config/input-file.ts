@@ -1,8 +1,8 @@
-import type { InputFile } from '../module/resource.js';
+import type { InputFile } from '../contract/resource.js';
 import { eachCollecting } from './error-collector.js';
 import { ConfigError } from './errors.js';
 
-/** A file that a directive names. What is wrong with it is reported at its own lines. */
+/** A file that a directive names. Its errors are reported at its own lines. */
 export function inputFile(path: string, bytes: Buffer): InputFile {
   return {
     path,

@@ -1,7 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
-
-/** Files that directives name, by path. */
-export type FileContents = ReadonlyMap<string, Uint8Array>;
+import { GrantedFiles, type FileContents } from './granted-files.js';
+import { readNamedPipe } from './named-pipe.js';
 
 const NONE: FileContents = new Map();
 
@@ -16,9 +15,11 @@ export class InputFiles {
   #given: FileContents | undefined;
   #rereads = false;
 
+  constructor(private readonly granted = new GrantedFiles()) {}
+
   /**
    * Begins a change.
-   * @param rereads files in force may have other contents by now
+   * @param rereads current files may have other contents by now
    * @param given what another thread has read for this change: nothing else is new
    */
   begin(rereads: boolean, given: FileContents | undefined): void {
@@ -34,13 +35,21 @@ export class InputFiles {
     const old = this.#inForce.get(path);
     const given = this.#given?.get(path);
     if (old !== undefined && given === undefined && !this.#rereads) return old;
-    const now = given ?? contentOf(path);
+    const now = given ?? this.#contentOf(path, old);
     const bytes = old?.equals(now) === true ? old : Buffer.from(now.buffer, now.byteOffset, now.byteLength);
     this.#coming.set(path, bytes);
     return bytes;
   }
 
-  /** Those of the files that have changed since they were read for the configuration in force, or cannot be read any more. */
+  #contentOf(path: string, old: Buffer | undefined): Buffer {
+    try {
+      return contentOf(path, old);
+    } catch (error) {
+      return this.granted.instead(path, error);
+    }
+  }
+
+  /** The files that have changed since they were read for the current configuration, or cannot be read any more. */
   changed(paths: Iterable<string>): string[] {
     const changed: string[] = [];
     for (const path of paths) {
@@ -53,12 +62,12 @@ export class InputFiles {
     return changed;
   }
 
-  /** What the change has brought: for other threads. */
+  /** Files that the change has read: for other threads. */
   get brought(): FileContents {
     return new Map([...this.#coming].filter(([path, bytes]) => this.#inForce.get(path) !== bytes));
   }
 
-  /** All that is in force: for a thread that starts. */
+  /** All that is active: for a thread that starts. */
   get inForce(): FileContents {
     return this.#inForce;
   }
@@ -81,9 +90,17 @@ export class InputFiles {
 /** An empty file, by custom. */
 const EMPTY = '/dev/null';
 
-/** What is no regular file may have no end, or wait for ever for somebody to write. */
-function contentOf(path: string): Buffer {
+/** The content of a pipe is kept until it is written again. */
+function pipeContent(path: string, old: Buffer | undefined): Buffer {
+  const content = readNamedPipe(path, old === undefined) ?? old;
+  if (content === undefined) throw Object.assign(new Error('no process writes to the named pipe'), { syscall: 'open', path });
+  return content;
+}
+
+/** A file that is not regular may have no end, or wait forever for a writer. */
+function contentOf(path: string, old: Buffer | undefined): Buffer {
   const found = statSync(path);
+  if (found.isFIFO()) return pipeContent(path, old);
   if (!found.isFile() && !found.isDirectory() && path !== EMPTY)
     throw Object.assign(new Error('not a regular file'), { syscall: 'open', path });
   return readFileSync(path);

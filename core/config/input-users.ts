@@ -1,5 +1,5 @@
-import type { Change } from '../kernel/follower.js';
-import type { EngineName } from '../module/spec.js';
+import type { Change } from './change.js';
+import type { EngineName } from '../contract/spec.js';
 import { fileInput, pathOfInput, upstreamInput, upstreamOfInput, type Holdings } from './holdings.js';
 import { IdMap } from './id-map.js';
 import type { InputFiles } from './input-files.js';
@@ -8,9 +8,9 @@ import { LayeredMap } from './layered-map.js';
 /** Servers and locations of one engine by what they were made of besides their blocks, see {@link Holdings.inputs}. */
 export type InputUsers = LayeredMap<string, IdMap<true>>;
 
-/** What one change does to the users of inputs, and to what they hold open. */
+/** Effect of one change on the users of inputs, and on their open resources. */
 export class InputUsersDraft {
-  /** What servers and locations held that are out of force now. */
+  /** Resources of servers and locations that are not active any more. */
   readonly retired: Holdings[] = [];
   /** By input, the ids that use it from now on (true) or no longer do (false). */
   readonly #uses = new Map<string, Map<number, boolean>>();

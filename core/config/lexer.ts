@@ -3,7 +3,7 @@
  * tokenizer, its odd ones included: `}` and quotes inside a bare word are text, `#` starts a comment only where a word may start, and a
  * closing quote must be followed by a blank, `;`, `{` or `)`.
  */
-import type { Word } from '../module/tree.js';
+import type { Word } from '../contract/tree.js';
 
 export type End = ';' | '{' | '}' | 'eof';
 
@@ -24,7 +24,7 @@ export interface LexerOptions {
   readonly report: LexReport;
   /** Longest word in characters. */
   readonly wordLength: number;
-  /** What nginx says when the text ends inside a statement; undefined: the last terminator may be left out. */
+  /** Text of nginx's error when the text ends inside a statement; undefined: the last terminator may be left out. */
   readonly unexpectedEnd: string | undefined;
 }
 
@@ -60,7 +60,7 @@ export class Lexer {
     this.lineStart = this.at;
   }
 
-  /** The next statement. After `eof` it is `eof` for ever. */
+  /** The next statement. After `eof` it is `eof` forever. */
   next(): Statement {
     const words: Word[] = [];
     this.garbled = false;
@@ -154,7 +154,7 @@ export class Lexer {
     return true;
   }
 
-  /** Takes a quote without an end for one that ends with its line, so that the lines behind it are looked at. */
+  /** Takes a quote without an end for one that ends with its line, so that the lines after it are looked at. */
   private restOfLine(): string {
     const start = this.at + 1;
     const lineEnd = this.text.indexOf('\n', start);

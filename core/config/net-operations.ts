@@ -1,9 +1,9 @@
-import type { Block } from '../module/tree.js';
+import type { Block } from '../contract/tree.js';
 import { longestIncreasing } from './increasing.js';
 import { directiveData, ROOT_ID, type TreeOperation } from './operations.js';
 import type { Tree } from './tree.js';
 
-/** What a chain of operations has touched in one block. */
+/** Changes of a chain of operations in one block. */
 interface TouchedBlock {
   /** In the order in which they were touched first. */
   readonly children: Set<number>;
@@ -12,9 +12,9 @@ interface TouchedBlock {
 }
 
 /**
- * What a chain of changes comes to: operations that make `before` into `after` at once, with the same ids. No operation is about what
- * another one brings, changes or removes, as that of a single change.
- * @param operations of all changes, in order. Costs what they are, and for a block whose order changed what that is
+ * Net effect of a chain of changes: operations that make `before` into `after` at once, with the same ids. As in a single change, no
+ * operation concerns a directive that another one adds, changes or removes.
+ * @param operations of all changes, in order. The cost follows their number, and the size of blocks whose order changed
  */
 export function netOperations(before: Tree, after: Tree, operations: readonly TreeOperation[]): TreeOperation[] {
   const net = new NetChange(before, after);
@@ -48,7 +48,7 @@ class NetChange {
     const operations: TreeOperation[] = [];
     for (const [parent, block] of this.#blocks) {
       // All of a block that is new, gone, or replaced as a whole goes with it.
-      if (parent !== ROOT_ID && (!this.#isInBoth(parent) || this.#isReplaced(parent))) continue;
+      if (parent !== ROOT_ID && (!this.#isInBoth(parent) || this.#waitsForIdle(parent))) continue;
       for (const id of block.children) operations.push(...this.#withoutPlace(id, block));
       if (block.isOrdered) operations.push(...this.#placed(parent));
     }
@@ -64,7 +64,7 @@ class NetChange {
     } else if (this.#replaced.has(id)) yield { op: 'replace', directive: directiveData(now) };
   }
 
-  /** What comes or moves in a block goes in front of the next one that stays where it is. */
+  /** Added and moved directives go in front of the next one that stays. */
   *#placed(parent: number): Generator<TreeOperation> {
     const children = [...this.#blockOf(this.after, parent)];
     const places = new Map(Array.from(this.#blockOf(this.before, parent), ({ id }, place) => [id, place]));
@@ -99,7 +99,7 @@ class NetChange {
   }
 
   /** Itself, or something around it. */
-  #isReplaced(id: number): boolean {
+  #waitsForIdle(id: number): boolean {
     return this.after.pathOf(id).some((outer) => this.#replaced.has(outer.id));
   }
 }

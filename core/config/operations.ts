@@ -1,5 +1,5 @@
 /** Directives and changes of the tree as plain data. */
-import type { Block, Directive } from '../module/tree.js';
+import type { Block, Directive } from '../contract/tree.js';
 
 /** A directive as plain data: what threads and processes send each other. */
 export interface DirectiveData {
@@ -16,9 +16,9 @@ export const ROOT_ID = 0;
 
 /**
  * One step of a change.
- * - `add` puts the directive into the parent's block: in front of the one whose id is `before`, which stands in that block, else at its end.
+ * - `add` puts the directive into the parent's block: in front of the one whose id is `before`, which is in that block, else at its end.
  * - `move` changes the place of a directive inside its block in the same way, and nothing else: it stays the same object.
- * - `replace` puts `directive` where the one of the same id stands; children that keep their id keep their identity.
+ * - `replace` puts `directive` in the place of the one with the same id; children that keep their id keep their identity.
  * - `root` replaces everything (the first configuration of a thread).
  */
 export type TreeOperation =

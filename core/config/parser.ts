@@ -2,12 +2,13 @@
  * Reads nginx-style configuration. Every error is reported and skipped, so that one run finds them all. Nothing here knows a
  * directive but `include`: blocks of free lines (`types`, `map`) parse like all others, a line being a directive named by its first word.
  */
-import { readFileSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import type { Source, Word } from '../module/tree.js';
+import type { Source, Word } from '../contract/tree.js';
 import { COMMAND_LINE, ConfigError, byPosition } from './errors.js';
+import { GrantedFiles } from './granted-files.js';
 import { expandPattern, isPattern } from './glob.js';
-import { systemErrorText } from '../module/system-error.js';
+import { systemErrorText } from '../contract/system-error.js';
 import { DEFAULT_LIMITS, TextParser, type ParseHost, type ParseLimits, type TextKind } from './text-parser.js';
 import type { DirectiveData, IdSource } from './tree.js';
 
@@ -15,11 +16,15 @@ export interface ParseOptions {
   readonly ids: IdSource;
   /** Texts that count in the place of what files hold, by path. */
   readonly texts?: ReadonlyMap<string, string>;
+  /** Folders where a relative `include` path is looked for, in this order, if there is no such file in the folder of the configuration. */
+  readonly shipped?: readonly string[];
+  /** Files that another process has read for this one. */
+  readonly granted?: GrantedFiles | undefined;
   readonly limits?: Partial<ParseLimits>;
 }
 
 export interface ParseTextOptions extends ParseOptions {
-  /** What error messages call the text: `(api)`. */
+  /** Name of the text in error messages: `(api)`. */
   readonly file: string;
 }
 
@@ -31,12 +36,13 @@ export interface Parsed {
   readonly files: readonly string[];
   /** Ids of directives with an error in their quotes or without an end: what else seems wrong with them follows from it. */
   readonly garbled: ReadonlySet<number>;
-  /** By errors: the id of a directive that they follow from if it is refused itself. */
+  /** By errors: the id of a directive that causes them if it is rejected itself. */
   readonly follows: ReadonlyMap<ConfigError, number>;
 }
 
 /**
- * Reads a configuration file and what it includes. Relative `include` paths are under the folder of this file.
+ * Reads a configuration file and what it includes. Relative `include` paths are under the folder of this file, else under those of
+ * `shipped`.
  * @param path absolute
  */
 export function parseFile(path: string, options: ParseOptions): Parsed {
@@ -67,6 +73,8 @@ class ParseRun implements ParseHost {
   readonly ids: IdSource;
   readonly limits: ParseLimits;
   private readonly texts: ParseOptions['texts'];
+  private readonly granted: GrantedFiles;
+  private readonly shipped: readonly string[];
   private readonly errors: ConfigError[] = [];
   private readonly files = new Set<string>();
   private readonly garbledIds = new Set<number>();
@@ -75,13 +83,15 @@ class ParseRun implements ParseHost {
   private readonly open: string[] = [];
 
   constructor(
-    { ids, limits, texts }: ParseOptions,
+    { ids, limits, texts, shipped = [], granted = new GrantedFiles() }: ParseOptions,
     /** Folder of relative `include` paths; undefined: nothing may be included. */
     private readonly folder: string | undefined,
   ) {
     this.ids = ids;
     this.limits = { ...DEFAULT_LIMITS, ...limits };
     this.texts = texts;
+    this.granted = granted;
+    this.shipped = shipped;
   }
 
   finish(directives: readonly DirectiveData[]): Parsed {
@@ -94,7 +104,7 @@ class ParseRun implements ParseHost {
     };
   }
 
-  /** @param from the word behind `include`, `length` characters long */
+  /** @param from the word after `include`, `length` characters long */
   file(path: string, from: Source | undefined, length: number): readonly DirectiveData[] {
     const text = this.read(path, from, length);
     if (text === undefined) return [];
@@ -112,8 +122,23 @@ class ParseRun implements ParseHost {
 
   include({ text, quote }: Word, source: Source): readonly DirectiveData[] | undefined {
     if (this.folder === undefined) return undefined;
-    const paths = isPattern(text) ? expandPattern(text, this.folder) : [resolve(this.folder, text)];
-    return paths.flatMap((path) => this.file(path, source, text.length + (quote === undefined ? 0 : 2)));
+    const length = text.length + (quote === undefined ? 0 : 2);
+    const paths = isPattern(text)
+      ? expandPattern(text, this.folder, (folder, error) => this.reportForbidden(folder, error, source, length))
+      : [this.pathOf(text, this.folder)];
+    return paths.flatMap((path) => this.file(path, source, length));
+  }
+
+  /** Without an error, whatever the folder has would be missing in the configuration. */
+  private reportForbidden(folder: string, error: unknown, source: Source, length: number): void {
+    const hint = 'let the user of the server read the folder';
+    this.report(new ConfigError(`opendir() "${folder}" failed (${systemErrorText(error)})`, source, length, hint));
+  }
+
+  private pathOf(name: string, folder: string): string {
+    const own = resolve(folder, name);
+    if (existsSync(own)) return own;
+    return this.shipped.map((other) => resolve(other, name)).find((path) => existsSync(path)) ?? own;
   }
 
   garbled(id: number): void {
@@ -128,9 +153,8 @@ class ParseRun implements ParseHost {
   /** The text of a file, which is then open until the caller takes it off the list; undefined if it cannot be read. */
   private read(path: string, from: Source | undefined, length: number): string | undefined {
     try {
-      const real = realpathSync(path);
-      this.assertAllowed(real);
-      const text = this.texts?.get(path) ?? decode(readFileSync(real)).text;
+      const { real, bytes } = this.bytesOf(path);
+      const text = this.texts?.get(path) ?? decode(bytes).text;
       this.files.add(path);
       this.open.push(real);
       return text;
@@ -140,9 +164,22 @@ class ParseRun implements ParseHost {
     }
   }
 
-  private assertAllowed(real: string): void {
+  private bytesOf(path: string): { readonly real: string; readonly bytes: Buffer } {
+    let real = path;
+    try {
+      real = realpathSync(path);
+      this.assertAllowed(real, statSync(real).size);
+      return { real, bytes: readFileSync(real) };
+    } catch (error) {
+      const bytes = this.granted.instead(path, error);
+      this.assertAllowed(real, bytes.length);
+      return { real, bytes };
+    }
+  }
+
+  private assertAllowed(real: string, length: number): void {
     const { size, includeDepth } = this.limits;
-    if (statSync(real).size > size) throw new Error(`longer than ${size} bytes`);
+    if (length > size) throw new Error(`longer than ${size} bytes`);
     if (this.open.includes(real)) throw new Error('it includes itself');
     if (this.open.length >= includeDepth) throw new Error(`more than ${includeDepth} files include one another`);
   }

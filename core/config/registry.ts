@@ -1,7 +1,7 @@
 /** All directives a server knows: those of its loaded modules, and the names that shipped modules would bring. */
-import { blockContext, type ContextName, type DirectiveSpec, type Directives } from '../module/spec.js';
-import type { Directive } from '../module/tree.js';
-import { Signature } from '../module/arguments.js';
+import { blockContext, type ContextName, type DirectiveSpec, type Directives } from '../contract/spec.js';
+import type { Directive } from '../contract/tree.js';
+import { Signature } from '../contract/arguments.js';
 import type { Tree } from './tree.js';
 
 export interface RegisteredSpec {
@@ -18,10 +18,10 @@ const NONE: readonly RegisteredSpec[] = [];
 
 export class SpecRegistry {
   private readonly contexts = new Map<ContextName, Map<string, RegisteredSpec>>();
-  /** Contexts that directives can stand in: those that some directive opens. */
+  /** Contexts that directives can be in: the ones that some directive opens. */
   private readonly opened = new Set<ContextName>(['main']);
   private readonly contextsByName = new Map<string, ContextName[]>();
-  /** Directives whose file holds a part of the block they stand in, by context. */
+  /** Directives whose file holds a part of the block they are in, by context. */
   private readonly holders = new Map<ContextName, RegisteredSpec[]>();
   private readonly shipped = new Map<string, string>();
   private readonly identities = new WeakMap<Directive, string>();
@@ -30,7 +30,7 @@ export class SpecRegistry {
 
   /**
    * Takes the directives of a loaded module.
-   * @returns a sentence for each directive that another module has declared for the same context; these are not taken
+   * @returns a sentence for each directive that another module has declared for the same context; these are left out
    */
   register(module: string, directives: Directives): string[] {
     const faults: string[] = [];
@@ -45,7 +45,7 @@ export class SpecRegistry {
     return faults;
   }
 
-  /** Remembers what a shipped module would bring if `load_module <file>;` were there. */
+  /** Remembers the directives of a shipped module for hints with its `load_module` line. */
   registerShipped(file: string, directives: Iterable<string>): void {
     for (const name of directives) if (!this.shipped.has(name)) this.shipped.set(name, file);
   }
@@ -54,7 +54,7 @@ export class SpecRegistry {
     return this.contexts.get(context)?.get(name);
   }
 
-  /** What a directive is known by, by the spec of its context. A directive never changes: thousands of servers are taken apart once. */
+  /** Identity of a directive, by the spec of its context. A directive never changes: thousands of servers are analysed once. */
   identityOf(directive: Directive, { identity }: DirectiveSpec): string {
     const known = this.identities.get(directive);
     if (known !== undefined) return known;
@@ -79,7 +79,7 @@ export class SpecRegistry {
     return groups;
   }
 
-  /** Contexts the directive may stand in, in the order they were declared; empty: nobody knows it. */
+  /** Contexts the directive may be in, in the order they were declared; empty: it is unknown. */
   contextsOf(name: string): readonly ContextName[] {
     return this.contextsByName.get(name) ?? [];
   }
@@ -89,7 +89,7 @@ export class SpecRegistry {
     return this.opened.has(context);
   }
 
-  /** Names that may stand in a context. */
+  /** Names that may be in a context. */
   namesIn(context: ContextName): Iterable<string> {
     return this.contexts.get(context)?.keys() ?? [];
   }
@@ -109,13 +109,18 @@ export class SpecRegistry {
     return this.shipped.get(name);
   }
 
+  /** All names that shipped modules would bring that are not loaded. */
+  shippedNames(): Iterable<string> {
+    return this.shipped.keys();
+  }
+
   /** The context that the children of a directive stand in; undefined if it is unknown there or opens no block. */
   contextInside(context: ContextName, name: string): ContextName | undefined {
     const found = this.find(context, name);
     return found && blockContext(found.spec);
   }
 
-  /** The context a directive of a tree stands in; undefined if something around it is unknown. */
+  /** The context a directive of a tree is in; undefined if something around it is unknown. */
   contextOf(tree: Tree, id: number): ContextName | undefined {
     return this.along(tree.pathOf(id).slice(0, -1));
   }

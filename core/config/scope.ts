@@ -3,12 +3,12 @@ import { eachCollecting } from './error-collector.js';
 import { messageWithPlace } from './error-report.js';
 import { errorAt } from './errors.js';
 import { sameHead } from './operations.js';
-import { systemErrorText } from '../module/system-error.js';
-import type { BlockScope } from '../module/scope.js';
-import type { InputFile, Resource } from '../module/resource.js';
-import type { ArgContext, Conf, ContextName, Directives } from '../module/spec.js';
-import type { Block, Directive } from '../module/tree.js';
-import type { UnitRecorder } from './holdings.js';
+import { systemErrorText } from '../contract/system-error.js';
+import type { BlockScope } from '../contract/scope.js';
+import type { InputFile, Resource } from '../contract/resource.js';
+import type { ArgContext, Conf, ContextName, Directives } from '../contract/spec.js';
+import type { Block, Directive } from '../contract/tree.js';
+import { NO_LIMITS, type ResourceLimits, type UnitRecorder } from './holdings.js';
 
 /** Reads the configuration of one module, in every scope of a traffic engine: `K` are its kinds of blocks, `R` is its kind of request. */
 export class ScopedReader<K extends string, R> {
@@ -20,6 +20,7 @@ export class ScopedReader<K extends string, R> {
     specs: Directives,
     readonly args: ArgContext<R>,
     readonly recorder: UnitRecorder,
+    readonly resourceLimits: ResourceLimits = NO_LIMITS,
   ) {
     this.#reader = new ConfReader(specs);
   }
@@ -43,7 +44,7 @@ export class ScopedReader<K extends string, R> {
   }
 }
 
-/** Which directives have no effect inside the blocks of the block they stand in. */
+/** Which directives have no effect inside the blocks of the block they are in. */
 export type StaysOutside = (name: string) => boolean;
 
 /** One block that settings are read for, with the blocks around it. The same for all modules. */
@@ -172,6 +173,10 @@ class ModuleScope<K extends string, R> implements BlockScope<Directives, K, R> {
     return this.#node.parent && this.#reader.view(this.#node.parent);
   }
 
+  get signal(): AbortSignal {
+    return this.#reader.recorder.signal(this.#reader.resourceLimits);
+  }
+
   own(name: string): boolean {
     return this.#node.owns(name);
   }
@@ -195,7 +200,7 @@ class ModuleScope<K extends string, R> implements BlockScope<Directives, K, R> {
   }
 
   register(resource: Resource): void {
-    this.#reader.recorder.register(resource);
+    this.#reader.recorder.register(resource, this.#reader.resourceLimits);
   }
 
   fail(message: string, place?: string | Directive, hint?: string): never {

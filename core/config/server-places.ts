@@ -1,5 +1,5 @@
-import type { EngineName } from '../module/spec.js';
-import type { Directive } from '../module/tree.js';
+import type { EngineName } from '../contract/spec.js';
+import type { Directive } from '../contract/tree.js';
 import type { Tree } from './tree.js';
 
 /** Servers of an engine in the order of the configuration. */
@@ -9,7 +9,7 @@ export function serverIds({ root }: Tree, engine: EngineName): number[] {
   return ids;
 }
 
-/** Tells the place of a server in the configuration. Looks at all servers when it is asked first. */
+/** Finds the place of a server in the configuration. Looks at all servers at the first call. */
 export function serverPlaces(tree: Tree, engine: EngineName): (server: { readonly directive: Directive }) => number {
   let places: ReadonlyMap<number, number> | undefined;
   return ({ directive }) => {

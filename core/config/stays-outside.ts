@@ -1,7 +1,7 @@
-import type { Directives } from '../module/spec.js';
+import type { Directives } from '../contract/spec.js';
 import type { StaysOutside } from './scope.js';
 
-/** Directives that inner blocks do not inherit, in any place they may stand in. */
+/** Directives that inner blocks do not inherit, in any place they may be in. */
 export function staysOutsideOf(specs: readonly Directives[]): StaysOutside {
   const inherited = new Map<string, boolean>();
   for (const [key, spec] of specs.flatMap((directives) => Object.entries(directives))) {

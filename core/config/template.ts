@@ -1,12 +1,16 @@
 /** Text with variables: `$name`, `${name}`, `$1`. Parsed as nginx parses its complex values, compiled once. */
-import { ArgError } from '../module/spec.js';
-import type { Getter, Template } from '../module/template.js';
+import { ArgError } from '../contract/spec.js';
+import type { Getter, Template } from '../contract/template.js';
 
 /** Constant text, or a variable's name. */
 export type TemplatePart = { readonly text: string } | { readonly variable: string };
 
 /** The getter of a variable by its name without the dollar; undefined: there is no such variable. */
 type Lookup<R> = (name: string) => Getter<R> | undefined;
+/** Hint for an unknown variable. */
+type HintFor = (name: string) => string | undefined;
+
+const noHint: HintFor = () => undefined;
 
 const PART = /\$(?:(?<capture>[1-9])|\{(?<braced>\w*)(?<closed>\}?)|(?<plain>\w*))|(?<text>[^$]+)/gy;
 
@@ -35,7 +39,7 @@ export function parseTemplate(source: string): TemplatePart[] {
  * The pieces of a text: constants, and the getters of its variables.
  * @throws ArgError as {@link compileTemplate}
  */
-export function templateParts<R>(source: string, lookup: Lookup<R>): (string | Getter<R>)[] {
+export function templateParts<R>(source: string, lookup: Lookup<R>, hintFor: HintFor = noHint): (string | Getter<R>)[] {
   const unknown = new Set<string>();
   const parts = parseTemplate(source).map((part) => {
     if ('text' in part) return part.text;
@@ -43,24 +47,26 @@ export function templateParts<R>(source: string, lookup: Lookup<R>): (string | G
     if (getter === undefined) unknown.add(part.variable.toLowerCase());
     return getter ?? '';
   });
-  const [first, ...others] = Array.from(unknown, (name) => `unknown "${name}" variable`);
+  const [first, ...others] = unknown;
   if (first === undefined) return parts;
   throw new ArgError(
-    first,
-    undefined,
-    others.map((message) => new ArgError(message)),
+    unknownVariable(first),
+    hintFor(first),
+    others.map((name) => new ArgError(unknownVariable(name), hintFor(name))),
   );
 }
 
+const unknownVariable = (name: string): string => `unknown "${name}" variable`;
+
 /**
  * Compiles a text for use with many requests.
- * @throws ArgError for unknown variables and for what {@link parseTemplate} refuses
+ * @throws ArgError for unknown variables and for what {@link parseTemplate} rejects
  */
-export function compileTemplate<R>(source: string, lookup: Lookup<R>): Template<R> {
+export function compileTemplate<R>(source: string, lookup: Lookup<R>, hintFor?: HintFor): Template<R> {
   if (!source.includes('$')) return new ConstantTemplate(source, source);
   const texts = [''];
   const getters: Getter<R>[] = [];
-  for (const part of templateParts(source, lookup)) {
+  for (const part of templateParts(source, lookup, hintFor)) {
     if (typeof part === 'string') texts[texts.length - 1] += part;
     else {
       getters.push(part);

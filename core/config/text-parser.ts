@@ -1,5 +1,5 @@
 /** Makes directives of the statements of one text. */
-import type { Source, Word } from '../module/tree.js';
+import type { Source, Word } from '../contract/tree.js';
 import { ConfigError } from './errors.js';
 import { Lexer, type Statement } from './lexer.js';
 import type { DirectiveData, IdSource } from './tree.js';
@@ -20,26 +20,26 @@ export interface ParseLimits {
 
 export const DEFAULT_LIMITS: ParseLimits = { size: 64 * 1024 ** 2, depth: 64, wordLength: 64 * 1024, includeDepth: 32, errors: 1000 };
 
-/** Where a text comes from and what may stand in it. */
+/** Where a text comes from and what may be in it. */
 export interface TextKind {
   readonly file: string;
   /** The `include` that brought it. */
   readonly from?: Source;
-  /** What nginx says when the text ends inside a statement; undefined: the last terminator may be left out. */
+  /** Text of nginx's error when the text ends inside a statement; undefined: the last terminator may be left out. */
   readonly unexpectedEnd: string | undefined;
-  /** False: blocks are refused, as in `-g`. */
+  /** False: blocks are rejected, as in `-g`. */
   readonly blocks: boolean;
 }
 
-/** What the parser of a text asks of the run it belongs to. */
+/** Callbacks of a text's parser to the run that it belongs to. */
 export interface ParseHost {
   readonly ids: IdSource;
   readonly limits: ParseLimits;
   /** @param after the directive that this may follow from, see {@link Parsed.follows} */
   report(error: ConfigError, after?: number): void;
-  /** Told about directives whose words are probably not the ones that were meant. */
+  /** Called for directives whose words were probably meant differently. */
   garbled(id: number): void;
-  /** The directives that an `include` brings; undefined: it may not stand here. */
+  /** The directives of an `include`; undefined: it is not allowed here. */
   include(file: Word, source: Source): readonly DirectiveData[] | undefined;
 }
 
@@ -48,7 +48,7 @@ interface Place {
   readonly column: number;
 }
 
-/** What is left of `a{2}` in a regular expression without quotes. */
+/** Rest of `a{2}` in a regular expression without quotes. */
 export const QUANTIFIER_REST = /^\d+(?:,\d*)?\}/;
 
 export class TextParser {

@@ -1,9 +1,9 @@
-import type { EngineName } from '../module/spec.js';
-import type { Directive } from '../module/tree.js';
+import type { EngineName } from '../contract/spec.js';
+import type { Directive } from '../contract/tree.js';
 import type { StaysOutside } from './scope.js';
 import type { Tree, TreeOperation } from './tree.js';
 
-/** What a change does to the tree. */
+/** Operations of a change and the trees. */
 export interface TreeChange {
   readonly before: Tree;
   readonly after: Tree;
@@ -30,9 +30,9 @@ export class TouchedBlock {
 }
 
 /**
- * What of the block of an engine a change concerns, found by its operations alone: it costs what the change is.
+ * Parts of an engine's block that a change concerns, found by its operations alone: the cost follows the change.
  * @param again ids of servers and locations to compile although their blocks are the same
- * @returns isEverything when settings change that all servers inherit: `engine` has those of `again` then, and the rest is to be found out
+ * @returns isEverything when settings change that all servers inherit: `engine` has the ones of `again` then, and the others must be searched
  */
 export function touchedBy(
   change: TreeChange,

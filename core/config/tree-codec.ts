@@ -2,7 +2,7 @@
  * A configuration on its way from one thread to others: numbers in memory that all of them see, and each text once. Objects would be copied one by
  * one for each thread, and each copy would have texts of its own.
  */
-import type { Block, Directive, Source, Word } from '../module/tree.js';
+import type { Block, Directive, Source, Word } from '../contract/tree.js';
 import type { DirectiveData } from './operations.js';
 
 export interface EncodedTree {

@@ -1,14 +1,14 @@
 /** The tree while the operations of one change are carried out. */
-import type { Block, Directive } from '../module/tree.js';
+import type { Block, Directive } from '../contract/tree.js';
 import { ConfigBlock, type Insertion } from './block.js';
 import { IdMap, type IdMapDraft } from './id-map.js';
 import { ROOT_ID, sameHead, type DirectiveData, type TreeOperation } from './operations.js';
 
-/** What the tree knows of an id. */
+/** Entry of the tree for an id. */
 export interface Entry {
   readonly directive: Directive;
   readonly parent: number;
-  /** Number of the chunk of the parent's block it stands in. */
+  /** Number of the chunk of the parent's block it is in. */
   readonly chunk: number;
 }
 

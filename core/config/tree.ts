@@ -2,7 +2,7 @@
  * The configuration tree: an immutable value. `apply` makes a new version that shares everything untouched with the old one, which
  * stays complete and readable: who prepares a change holds both, and dropping the new one undoes it.
  */
-import type { Block, Directive } from '../module/tree.js';
+import type { Block, Directive } from '../contract/tree.js';
 import { ConfigBlock } from './block.js';
 import { IdMap } from './id-map.js';
 import { blockData, ROOT_ID, type DirectiveData, type TreeOperation } from './operations.js';
@@ -66,7 +66,7 @@ export class ConfigTree implements Tree {
     return path.reverse();
   }
 
-  /** The directive behind (1) or in front of (-1) another one in its block. */
+  /** The directive after (1) or before (-1) another one in its block. */
   beside(id: number, distance: 1 | -1): Directive | undefined {
     const entry = this.index.get(id);
     const block = entry && (this.byId(entry.parent)?.block ?? this.root);
@@ -76,7 +76,7 @@ export class ConfigTree implements Tree {
   /**
    * The tree after all operations, in order. This version is not changed.
    * Directives that a `replace` or `root` brings back under the same id with the same content stay the same objects.
-   * @throws Error if an operation names an id that is not there, or brings one that is there already, or names a sibling in another block.
+   * @throws Error if an operation names an unknown id, adds an existing one, or names a sibling in another block.
    */
   apply(operations: readonly TreeOperation[]): ConfigTree {
     const draft = new TreeDraft(this.root, this.index);

@@ -1,12 +1,12 @@
 /** Checks directives against the specs of the loaded modules. Everything that is wrong is reported, in the order of the text. */
-import { blockContext, engineOf, type AnyArgContext, type ContextName } from '../module/spec.js';
-import type { Word, Written } from '../module/tree.js';
-import { readArguments, synopsis } from '../module/arguments.js';
+import { blockContext, engineOf, type AnyArgContext, type ContextName } from '../contract/spec.js';
+import type { Word, Written } from '../contract/tree.js';
+import { readArguments, synopsis } from '../contract/arguments.js';
 import { byPosition, errorAt, type ConfigError } from './errors.js';
-import { isOfNginx, NGINX_DIRECTIVES } from './nginx-directives.js';
+import { insteadOf, isOfNginx, missingNames } from './nginx-directives.js';
 import type { Parsed } from './parser.js';
 import type { RegisteredSpec, SpecRegistry } from './registry.js';
-import { nearest } from '../module/suggest.js';
+import { nearest } from '../contract/suggest.js';
 import { QUANTIFIER_REST } from './text-parser.js';
 
 /** A directive of a tree, or as it comes from the parser. */
@@ -14,15 +14,15 @@ export type Checked = Written & { readonly id: number; readonly block?: Iterable
 
 export interface ValidateOptions {
   readonly registry: SpecRegistry;
-  /** Compiles templates and resolves paths as they will be in force. */
+  /** Compiles templates and resolves paths as they will be active. */
   readonly args: AnyArgContext;
   /** The same for directives of the stream engine. Default: {@link args}. */
   readonly streamArgs?: AnyArgContext;
-  /** Where the directives stand. Default: `main`. */
+  /** Context of the directives. Default: `main`. */
   readonly context?: ContextName;
-  /** Directives that stand in the block already: a new one that may stand only once is a duplicate of them. */
+  /** Directives that are in the block already: a new one that is allowed only once is a duplicate of them. */
   readonly beside?: (name: string) => boolean;
-  /** Told of what is taken but probably not meant so. */
+  /** Called for valid directives that were probably meant differently. */
   readonly warn?: (warning: ConfigError) => void;
   /** Gets unknown names, where a module is missing that may declare them: only names that are probably misspelt are errors then. */
   readonly unchecked?: (name: string) => void;
@@ -50,7 +50,7 @@ function validated(directives: Iterable<Checked>, options: ValidateOptions): Val
 
 const NO_ID = -1;
 const MOST_ERRORS = 1000;
-const NOT_YET = 'not supported by this version: docs/configuration.md lists what is';
+const NOT_SUPPORTED = 'not supported by this version: ';
 
 class Validator {
   readonly errors: ConfigError[] = [];
@@ -99,7 +99,7 @@ class Validator {
     if (inner !== undefined && directive.block !== undefined) this.inside(directive.block, inner);
   }
 
-  /** The directive without what stands in its block. */
+  /** The directive without what is in its block. */
   private line(directive: Checked, known: RegisteredSpec, context: ContextName): void {
     const { name, block } = directive;
     const { spec, signature } = known;
@@ -163,24 +163,38 @@ class Validator {
 
   /** Whatever modules there may be, this is none of their names. */
   private isMisspelt(name: string): boolean {
-    const known = [...this.registry.names(), ...NGINX_DIRECTIVES];
+    const known = [...this.registry.names(), ...this.missing()];
     return isOfNginx(name) || QUANTIFIER_REST.test(name) || nearest(name, known, 1) !== undefined;
   }
 
   private hintForUnknown(name: string, context: ContextName): string | undefined {
     const file = this.registry.shippedIn(name);
     if (file !== undefined) return `add "load_module ${file};" at the top of the configuration`;
-    if (isOfNginx(name)) return NOT_YET;
-    if (QUANTIFIER_REST.test(name)) return 'a regular expression with "{" in it stands in quotes';
+    if (isOfNginx(name)) return notSupported(name);
+    if (QUANTIFIER_REST.test(name)) return 'put a regular expression with "{" in it into quotes';
     const possible = [...this.registry.namesIn(context)];
-    const meant = nearest(name, [...possible, ...NGINX_DIRECTIVES], 1) ?? nearest(name, possible);
-    if (meant !== undefined) return `did you mean "${meant}"?${isOfNginx(meant) ? ` ${NOT_YET}` : ''}`;
+    const meant = nearest(name, [...possible, ...this.missing()], 1) ?? nearest(name, possible);
+    if (meant !== undefined) return this.suggestion(meant, context);
     // Short names are soon like some other one.
-    const elsewhere = nearest(name, this.registry.names(), Math.floor(name.length / 4));
-    return elsewhere && `did you mean "${elsewhere}"? It may stand in: ${this.placesOf(elsewhere, context)}`;
+    const elsewhere = nearest(name, [...this.registry.names(), ...this.missing()], Math.floor(name.length / 4));
+    return elsewhere && this.suggestion(elsewhere, context);
   }
 
-  /** @param context where it stands: in `stream`, `server` and `upstream` alone would be its own blocks */
+  private suggestion(name: string, context: ContextName): string {
+    const meant = `did you mean "${name}"?`;
+    if (this.registry.find(context, name) !== undefined) return meant;
+    const file = this.registry.shippedIn(name);
+    if (file !== undefined) return `${meant} It needs "load_module ${file};" at the top of the configuration`;
+    const places = this.placesOf(name, context);
+    return places === '' ? `${meant} ${notSupported(name)}` : `${meant} It may stand in: ${places}`;
+  }
+
+  /** Directives of nginx that no loaded module has: also the ones of shipped modules. */
+  private missing(): readonly string[] {
+    return [...missingNames((name) => this.registry.contextsOf(name).length > 0), ...this.registry.shippedNames()];
+  }
+
+  /** @param context the context it is in: in `stream`, `server` and `upstream` alone would be its own blocks */
   private placesOf(name: string, context: ContextName): string {
     const { registry } = this;
     const isOfStream = engineOf(context) === 'stream';
@@ -201,4 +215,8 @@ class Validator {
     this.rejected.add(directive.id);
     if (this.errors.length < MOST_ERRORS) this.errors.push(errorAt(directive, message, word, hint));
   }
+}
+
+function notSupported(name: string): string {
+  return NOT_SUPPORTED + (insteadOf(name) ?? 'docs/configuration.md lists what is');
 }

@@ -1,5 +1,5 @@
-/** Variables that are evaluated by evaluating themselves: found when a configuration comes into force, so that others cost nothing. */
-import type { Getter } from '../module/template.js';
+/** Variables that are evaluated by evaluating themselves: found when a configuration takes effect, so that others cost nothing. */
+import type { Getter } from '../contract/template.js';
 
 /**
  * At least one name of each cycle that can be reached.
@@ -28,7 +28,7 @@ export function cyclesFrom(starts: Iterable<string>, usesOf: (name: string) => r
   return found;
 }
 
-/** A getter that has no value where it is asked for while it is asked. @param onCycle is told so */
+/** A getter without a value while it is being evaluated. @param onCycle called then */
 export function withoutCycle<R>(getter: Getter<R>, onCycle: (request: R) => void): Getter<R> {
   let isAsked = false;
   return (request) => {

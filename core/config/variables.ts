@@ -1,13 +1,13 @@
 /**
- * The named values of the requests of one traffic engine: those that the engine and its modules have, and those that the configuration
- * defines (`set`, `map`, named groups). The latter belong to the configuration: they come into force with it and end with it.
+ * The named values of the requests of one traffic engine: variables of the engine and its modules, and variables that the configuration
+ * defines (`set`, `map`, named groups). The latter belong to the configuration: they take effect with it and end with it.
  */
-import type { Getter, GetterFamily } from '../module/template.js';
+import type { Getter, GetterFamily } from '../contract/template.js';
 import { IdMap } from './id-map.js';
 import { LayeredMap } from './layered-map.js';
 import { cyclesFrom, withoutCycle } from './variable-cycles.js';
 
-/** What a directive has to do with variables. Names are without the dollar. */
+/** Relations of a directive to variables. Names are without the dollar. */
 export interface VariableMention {
   /** Id of the directive. */
   readonly id: number;
@@ -17,12 +17,14 @@ export interface VariableMention {
 
 /** A variable of the configuration. Templates keep its getter, so it is one object as long as a directive defines it. */
 class DefinedVariable<R> {
-  /** Gives the value where the request was assigned none, and neither the engine nor a module has a variable of the name: of a `map`. */
-  fallback: Getter<R> | undefined = undefined;
+  /** Gives the value where the request was assigned none: of a `map`. */
+  brought: Getter<R> | undefined = undefined;
+  /** The same where there is no such directive, and neither the engine nor a module has a variable of the name. */
+  initial: Getter<R> | undefined = undefined;
   readonly getter: Getter<R>;
 
   constructor(name: string, assigned: (request: R, name: string) => string | undefined, other: Getter<R> | undefined) {
-    this.getter = (request) => assigned(request, name) ?? (other === undefined ? this.fallback?.(request) : other(request));
+    this.getter = (request) => assigned(request, name) ?? (this.brought ?? other ?? this.initial)?.(request);
   }
 }
 
@@ -39,7 +41,7 @@ interface Definition<R> {
   readonly by: IdMap<true>;
   /** Getters that some of these directives bring: the last one counts. */
   readonly getters: ReadonlyMap<number, Brought<R>>;
-  /** Those for requests that were assigned none yet, which count where there are no others. */
+  /** Values for requests without an assignment, used where there are no others. */
   readonly initial: ReadonlyMap<number, Getter<R>>;
 }
 
@@ -64,12 +66,12 @@ export class Variables<R> {
   #touched: readonly string[] = NO_NAMES;
 
   /**
-   * @param assigned what a request was assigned for a name
+   * @param assigned value that a request was assigned for a name
    * @param capture the getter of `$1` … `$9`
    * @param isFixed true for the name of a variable that a configuration cannot define although no module has it by its full name
    * @param isChangeable true for the name of a variable of the engine or a module that a configuration may define as well
    * @param isOpen true for the name of a variable of a module whose value may be made of any other one: it may close a cycle
-   * @param onCycle is told of a variable that is evaluated to evaluate itself: it has no value there
+   * @param onCycle called for a variable whose evaluation needs itself: it has no value there
    */
   constructor(
     private readonly assigned: (request: R, name: string) => string | undefined,
@@ -93,7 +95,7 @@ export class Variables<R> {
     this.#families.set(key, make);
   }
 
-  /** Names are the same in any case. Undefined for a name that nobody defines. */
+  /** Names are the same in any case. Undefined for an unknown name. */
   getter(name: string): Getter<R> | undefined {
     const { definitions } = this.#coming ?? this.#inForce;
     if (definitions.size > 0) {
@@ -101,6 +103,12 @@ export class Variables<R> {
       if (defined !== undefined) return defined.variable.getter;
     }
     return this.#getters.get(name) ?? this.#made.get(name) ?? this.#find(name);
+  }
+
+  /** Variables of the engine, its modules and the configuration, without families. */
+  *names(): Iterable<string> {
+    yield* this.#getters.keys();
+    for (const [name] of (this.#coming ?? this.#inForce).definitions) yield name;
   }
 
   value(name: string, request: R): string | undefined {
@@ -114,8 +122,8 @@ export class Variables<R> {
   }
 
   /**
-   * Begins a change of the configuration: from now on {@link getter} knows the names that will be in force.
-   * @param removed what is in force now and goes; undefined: everything
+   * Begins a change of the configuration: from now on {@link getter} knows the names that will be active.
+   * @param removed the current configuration now and goes; undefined: everything
    */
   begin(removed: Iterable<VariableMention> | undefined, added: Iterable<VariableMention>): void {
     const before: Defined<R> = removed === undefined ? { definitions: LayeredMap.of([]), uses: LayeredMap.of([]) } : this.#inForce;
@@ -157,7 +165,9 @@ export class Variables<R> {
     if (coming === undefined) return;
     for (const name of this.#touched) {
       const definition = coming.definitions.get(name);
-      if (definition !== undefined) definition.variable.fallback = lastOf(definition.getters)?.getter ?? lastOf(definition.initial);
+      if (definition === undefined) continue;
+      definition.variable.brought = lastOf(definition.getters)?.getter;
+      definition.variable.initial = lastOf(definition.initial);
     }
     this.#guard(coming);
     this.#inForce = coming;
@@ -172,7 +182,7 @@ export class Variables<R> {
     for (const name of new Set([...cyclesFrom(this.#touched, usesOf), ...open])) {
       const [definition, brought] = [definitions.get(name), broughtFor(name)];
       if (definition !== undefined && brought !== undefined)
-        definition.variable.fallback = withoutCycle(brought.getter, (request) => this.onCycle(request, name));
+        definition.variable.brought = withoutCycle(brought.getter, (request) => this.onCycle(request, name));
     }
   }
 
@@ -197,7 +207,7 @@ export class Variables<R> {
   }
 
   #fromFamily(name: string): Getter<R> | undefined {
-    for (let underscore = name.lastIndexOf('_', name.length - 2); underscore > 0; underscore = name.lastIndexOf('_', underscore - 1)) {
+    for (let underscore = name.lastIndexOf('_'); underscore > 0; underscore = name.lastIndexOf('_', underscore - 1)) {
       const make = this.#families.get(name.slice(0, underscore + 1).toLowerCase());
       if (make !== undefined) return this.#remember(name, make(name.slice(underscore + 1)));
     }
@@ -250,7 +260,7 @@ class DefinedDraft<R> {
     }
   }
 
-  /** Those whose definitions have changed. */
+  /** Variables whose definitions have changed. */
   get names(): Iterable<string> {
     return this.#definitions.keys();
   }

@@ -1,4 +1,4 @@
-import { ApiError } from '../../module/control.js';
+import { ApiError } from '../../contract/control.js';
 
 /** A call that its client may not make, with the header fields that tell it why. */
 export class AccessError extends ApiError {

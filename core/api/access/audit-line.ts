@@ -1,12 +1,12 @@
 import type { ApiCall } from '../api-call.js';
 
-/** What the audit log says of a call. */
+/** Fields of a call in the audit log. */
 export type AuditedCall = Pick<ApiCall, 'method' | 'href' | 'requestId' | 'client'> &
   Pick<ApiCall['caller'], 'actor' | 'by'> & { readonly trail?: ApiCall['trail'] };
 
-/** A line of the audit log: JSON. What was sent in bodies and queries is not in it. */
+/** A line of the audit log: JSON, without the content of bodies and queries. */
 export function auditLine({ method, href, requestId, client, actor, by, trail }: AuditedCall, status: number, now = new Date()): string {
-  const { route, isDryRun = false, change, code } = trail ?? {};
+  const { route, isDryRun = false, message, change, code } = trail ?? {};
   return JSON.stringify({
     time: now.toISOString(),
     actor,
@@ -18,6 +18,7 @@ export function auditLine({ method, href, requestId, client, actor, by, trail }:
     route,
     status,
     code,
+    message,
     ...(isDryRun && { dry_run: true }),
     ...(change && { version: change.version, changes: change.summary, count: change.count }),
   });

@@ -1,14 +1,14 @@
-import { ApiError } from '../../module/control.js';
-import { DECLINED, OK, type HttpRequest } from '../../module/http.js';
-import type { ApiAccessSettings, ApiLimit } from '../../module/api-access.js';
-import { VERIFIED_USER } from '../../module/verified-user.js';
+import { ApiError } from '../../contract/control.js';
+import { DECLINED, OK, type HttpRequest } from '../../contract/http.js';
+import type { ApiAccessSettings, ApiLimit } from '../../contract/api-access.js';
+import { VERIFIED_USER } from '../../contract/verified-user.js';
 import { AccessError, insufficientScope } from './access-error.js';
 import { neededScopes, type RouteUse, type Scopes } from './scopes.js';
 
 /** How a client has said who it is. */
 export type Authentication = 'token' | 'certificate' | 'basic' | 'none';
 
-/** Who makes a call. */
+/** The caller of a call. */
 export interface Identity {
   readonly actor: string;
   readonly by: Authentication;
@@ -42,7 +42,7 @@ export const NOBODY: Caller = {
   },
 };
 
-/** A client whose calls come into force with a transaction, which may be a dry run. */
+/** A client whose calls take effect with a transaction, which may be a dry run. */
 export function withinTransaction(caller: Caller): Caller {
   return {
     actor: caller.actor,

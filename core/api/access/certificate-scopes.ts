@@ -1,5 +1,5 @@
-import type { CertificateScopes } from '../../module/api-access.js';
-import type { ClientCertificate, Scope } from '../../module/http.js';
+import type { CertificateScopes } from '../../contract/api-access.js';
+import type { ClientCertificate, Scope } from '../../contract/http.js';
 import { Scopes, ScopeError, SCOPES_HINT } from './scopes.js';
 
 const FINGERPRINT = 'sha256:';
@@ -11,7 +11,7 @@ interface Entry {
   readonly scopes: Scopes;
 }
 
-/** What the owners of client certificates may do. */
+/** Scopes of client certificates. */
 export class Certificates {
   readonly #entries: readonly Entry[];
 

@@ -1,6 +1,6 @@
-import { binaryAddress } from '../../module/binary-address.js';
-import type { Scope } from '../../module/http.js';
-import type { Directive } from '../../module/tree.js';
+import { binaryAddress } from '../../contract/binary-address.js';
+import type { Scope } from '../../contract/http.js';
+import type { Directive } from '../../contract/tree.js';
 import type { LocationAccess } from './location-access.js';
 import { parseListen, type ListenOptions } from '../../net/listen-options.js';
 
@@ -17,15 +17,19 @@ export interface ExposedAddress {
 
 /** The addresses of the server around a location that are neither loopback nor a unix socket. */
 export function exposedAddresses(scope: Scope): ExposedAddress[] {
-  let server: Scope | undefined = scope;
-  while (server !== undefined && server.kind !== 'server') server = server.parent;
-  const lines = [...(server?.directive?.block?.named('listen') ?? [])];
+  const lines = [...(serverOf(scope)?.directive?.block?.named('listen') ?? [])];
   if (lines.length === 0) return [{ address: '*', isEncrypted: false, line: undefined }];
   return lines.flatMap((line) =>
     listensOf(line, scope)
       .filter(isExposed)
       .map(({ address, secure }) => ({ address, isEncrypted: secure, line })),
   );
+}
+
+function serverOf(scope: Scope): Scope | undefined {
+  let server: Scope | undefined = scope;
+  while (server !== undefined && server.kind !== 'server') server = server.parent;
+  return server;
 }
 
 function listensOf(line: Directive, scope: Scope): ListenOptions[] {
@@ -60,6 +64,14 @@ export function assertNotExposed(scope: Scope, access: LocationAccess): void {
   const plain = exposed.find(({ isEncrypted }) => !isEncrypted);
   if (access.settings.tokenFile !== undefined && plain !== undefined)
     scope.advise(`tokens for the API on "${plain.address}" are sent unencrypted, use "listen ... ssl"`, plain.line);
+}
+
+/** True if every user of this machine may change the configuration: over TCP, without authentication. */
+export function isOpenToUsers(scope: Scope, access: LocationAccess): boolean {
+  if (access.settings.isReadOnly || hasAuthentication(scope)) return false;
+  const lines = [...(serverOf(scope)?.directive?.block?.named('listen') ?? [])];
+  const listens = lines.flatMap((line) => listensOf(line, scope)).filter(({ path }) => path === undefined);
+  return lines.length === 0 ? !access.isProtected(false) : listens.some(({ secure }) => !access.isProtected(secure));
 }
 
 /**

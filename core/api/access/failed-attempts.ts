@@ -1,4 +1,4 @@
-import { binaryAddress } from '../../module/binary-address.js';
+import { binaryAddress } from '../../contract/binary-address.js';
 import { isIPv6 } from 'node:net';
 
 /** Client addresses that are remembered; of more, the one that failed first is forgotten. */

@@ -1,5 +1,5 @@
-import type { ApiAccessSettings } from '../../module/api-access.js';
-import type { ClientCertificate, HttpRequest, Scope } from '../../module/http.js';
+import type { ApiAccessSettings } from '../../contract/api-access.js';
+import type { ClientCertificate, HttpRequest, Scope } from '../../contract/http.js';
 import { unauthorized } from './access-error.js';
 import { LocationCaller, type Caller, type Identity } from './caller.js';
 import { Certificates } from './certificate-scopes.js';
@@ -11,7 +11,7 @@ const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
 const identityOf = ({ subject: actor }: ClientCertificate, scopes?: Scopes): Identity => ({ actor, by: 'certificate', scopes });
 const EVERYBODY: Identity = { actor: 'anonymous', by: 'none', scopes: undefined };
 
-/** Who may use the API in one location. */
+/** Access to the API in one location. */
 export class LocationAccess {
   readonly #tokens: readonly Token[];
   readonly #certificates: Certificates;

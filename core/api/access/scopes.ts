@@ -3,7 +3,7 @@
  * upstream:shop` reads everything and changes one upstream.
  */
 
-/** What a call does, by the route that it matched. */
+/** Effect of a call, by the route that it matched. */
 export interface RouteUse {
   readonly isWrite: boolean;
   /** Key of the module. */

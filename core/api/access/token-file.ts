@@ -4,13 +4,13 @@
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { statSync } from 'node:fs';
-import type { InputFile } from '../../module/resource.js';
+import type { InputFile } from '../../contract/resource.js';
 import { ScopeError, Scopes, SCOPES_HINT } from './scopes.js';
 
-/** Starts every token, so that those who search for secrets in repositories find it. */
+/** Starts every token, so that scanners for secrets in repositories find it. */
 const PREFIX = 'srv_';
 const RANDOM_BYTES = 32;
-/** What is longer is no token. */
+/** A longer text is not a token. */
 const LONGEST_TOKEN = 200;
 /** Of a file that others may read or write. */
 const OTHERS = 0o077;
@@ -20,7 +20,7 @@ const HASH = /^sha256:([0-9a-f]{64})$/;
 const FORM_HINT = 'a line is NAME sha256:HASH [expires=TIME] SCOPE…, as "srv token add" writes it';
 
 export interface Token {
-  /** Who has it: the actor of history and audit log. */
+  /** Its owner: the actor of history and audit log. */
   readonly name: string;
   readonly hash: Buffer;
   /** Epoch milliseconds; undefined: it does not expire. */
@@ -79,7 +79,7 @@ export function parseTokenLine(line: string): Token {
   const [name = '', hashText = '', ...rest] = line.trim().split(/\s+/);
   assertTokenName(name);
   const [, hex] = HASH.exec(hashText) ?? [];
-  // The word may be a token that somebody has put there: it is not shown.
+  // The word may be a token in the wrong place: it is not shown.
   if (hex === undefined) throw new TokenLineError(`token "${name}" has no valid hash`, FORM_HINT);
   const expiry = rest[0]?.startsWith('expires=') === true ? rest.shift() : undefined;
   return {

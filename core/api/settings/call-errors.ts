@@ -1,4 +1,4 @@
-import { ApiError } from '../../module/control.js';
+import { ApiError } from '../../contract/control.js';
 
 interface CallError {
   readonly status: number;

@@ -1,8 +1,8 @@
 import { longestIncreasing } from '../../config/increasing.js';
-import { exactDirective } from '../../module/print.js';
-import type { Edit } from '../../module/services.js';
-import type { Replacement, SettingLine } from '../../module/setting.js';
-import type { BlockPart, Directive, NewDirective } from '../../module/tree.js';
+import { exactDirective } from '../../contract/print.js';
+import type { Edit } from '../../contract/transactions.js';
+import type { Replacement, SettingLine } from '../../contract/setting.js';
+import type { BlockPart, Directive, NewDirective } from '../../contract/tree.js';
 
 /** A wanted line: the one of the block that it continues, and what it is to say if that is something else. */
 interface Item {
@@ -11,7 +11,7 @@ interface Item {
 }
 
 /**
- * The edits that make `wanted` of the lines of a block: those that say the same stay what they are, also where they were written.
+ * The edits that make `wanted` of the lines of a block: lines with the same meaning stay unchanged, also where they were written.
  * @param current the lines that the setting owns, in order
  */
 export function lineEdits(parent: Directive, current: readonly Directive[], wanted: readonly SettingLine[]): Edit[] {

@@ -1,5 +1,5 @@
-import type { ActionContext } from '../../module/control.js';
-import type { Setting } from '../../module/setting.js';
+import type { ActionContext } from '../../contract/control.js';
+import type { Setting } from '../../contract/setting.js';
 import type { Action } from '../action-server.js';
 import type { SettingPage, SettingsInForce } from './settings-in-force.js';
 import type { SettingBody } from './setting-targets.js';

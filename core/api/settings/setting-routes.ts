@@ -1,7 +1,7 @@
-import type { Call } from '../../module/control.js';
-import type { DataPlane } from '../../module/services.js';
-import type { Setting } from '../../module/setting.js';
-import { readReply, writeReply, type Versioned } from '../../module/versioned.js';
+import type { Call } from '../../contract/control.js';
+import type { DataPlane } from '../../contract/data-plane.js';
+import type { Setting } from '../../contract/setting.js';
+import { readReply, writeReply, type Versioned } from '../../contract/versioned.js';
 import type { Route } from '../route-table.js';
 import { StrictSchema } from '../schema.js';
 import { changeAction, listAction } from './setting-actions.js';
@@ -16,7 +16,7 @@ const SETTINGS = 'config';
  */
 export function settingRoutes(setting: Setting, module: string, dataPlane: Pick<DataPlane, 'call'>): readonly Route[] {
   const { key } = setting;
-  const place = { module, key, path: `/v1/${SETTINGS}/${key}` };
+  const place = { module, dataModule: module, key, path: `/v1/${SETTINGS}/${key}` };
   const [list, change] = [listSchemas(setting), changeSchemas(setting)];
   return [
     {

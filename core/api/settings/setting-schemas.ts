@@ -1,8 +1,8 @@
 /** The schemas of a setting's calls, made of those of its fields. */
 import { Type, type TSchema } from 'typebox';
-import { DATA_PLANE_ERRORS, type RouteSchemas } from '../../module/control.js';
-import type { FieldSet, Setting } from '../../module/setting.js';
-import { Done } from '../../module/versioned.js';
+import { DATA_PLANE_ERRORS, type RouteSchemas } from '../../contract/control.js';
+import type { FieldSet, Setting } from '../../contract/setting.js';
+import { Done } from '../../contract/versioned.js';
 
 /** Locations in locations that a call may hold. */
 const DEPTH = 4;
@@ -15,7 +15,7 @@ export function listSchemas(setting: Setting): RouteSchemas {
   return {
     summary: `List the ${setting.summary}`,
     query: Type.Object({
-      after: Type.Optional(Type.Integer({ minimum: 0, description: 'What the page before ended with.' })),
+      after: Type.Optional(Type.Integer({ minimum: 0, description: 'Last entry of the previous page.' })),
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, description: 'Servers of the page.' })),
     }),
     responses: { 200: Type.Object(bodyFields(setting, Type.Optional), { title: titleOf(setting) }) },

@@ -1,9 +1,9 @@
-/** What a call of a setting names: the blocks to change, each with its fields. */
-import { ArgError } from '../../module/spec.js';
-import { locationName } from '../../module/location-name.js';
-import type { FieldSet, Setting } from '../../module/setting.js';
-import type { Directive } from '../../module/tree.js';
-import type { VirtualServers, VirtualServerView } from '../../module/virtual-servers.js';
+/** Targets of a call of a setting: the blocks to change, each with its fields. */
+import { ArgError } from '../../contract/spec.js';
+import { locationName } from '../../toolkit/location-name.js';
+import type { FieldSet, Setting } from '../../contract/setting.js';
+import type { Directive } from '../../contract/tree.js';
+import type { VirtualServers, VirtualServerView } from '../../contract/virtual-servers.js';
 import type { CallErrors } from './call-errors.js';
 
 export type Fields = Readonly<Record<string, unknown>>;
@@ -40,7 +40,7 @@ export interface TargetSurroundings {
   readonly errors: CallErrors;
 }
 
-/** Every block that a call names. What it names and what is not there, or is named twice, is added to the errors. */
+/** Every block that a call names. A block that does not exist, or is named twice, is added to the errors. */
 export function settingTargets(setting: Setting, body: SettingBody, around: TargetSurroundings): readonly Target[] {
   return new TargetFinder(setting, around).find(body);
 }
@@ -97,7 +97,7 @@ class TargetFinder {
     return false;
   }
 
-  /** Those that have one of the names at one of the addresses, of which each has to be there. */
+  /** Servers that have one of the names at one of the addresses, each of which must exist. */
   #serversNamed(listens: readonly string[], names: readonly string[] | undefined, pointer: string): Iterable<VirtualServerView> {
     const found = new Map<Directive, VirtualServerView>();
     for (const [i, address] of listens.entries())

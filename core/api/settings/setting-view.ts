@@ -1,8 +1,8 @@
-/** What the blocks of the configuration say, in the fields of a setting. */
-import { locationName } from '../../module/location-name.js';
-import type { FieldSet, Setting, SettingSurroundings } from '../../module/setting.js';
-import type { Directive } from '../../module/tree.js';
-import type { VirtualServerView } from '../../module/virtual-servers.js';
+/** Blocks of the configuration as fields of a setting. */
+import { locationName } from '../../toolkit/location-name.js';
+import type { FieldSet, Setting, SettingSurroundings } from '../../contract/setting.js';
+import type { Directive } from '../../contract/tree.js';
+import type { VirtualServerView } from '../../contract/virtual-servers.js';
 import type { Fields } from './setting-targets.js';
 
 /** The directives of a block that a set owns, in order. */

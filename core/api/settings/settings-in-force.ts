@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import { assertPreconditions, type ActionContext } from '../../module/control.js';
-import type { Edit, Transactions } from '../../module/services.js';
-import { sameJson } from '../../module/setting-fields.js';
-import type { Setting, SettingCall, SettingSurroundings } from '../../module/setting.js';
-import type { Directive } from '../../module/tree.js';
-import { DONE, type Versioned } from '../../module/versioned.js';
-import type { VirtualServers } from '../../module/virtual-servers.js';
+import { assertPreconditions, type ActionContext } from '../../contract/control.js';
+import type { Edit, Transactions } from '../../contract/transactions.js';
+import { sameJson } from '../../toolkit/setting-fields.js';
+import type { Setting, SettingCall, SettingSurroundings } from '../../contract/setting.js';
+import type { Directive } from '../../contract/tree.js';
+import { DONE, type Versioned } from '../../contract/versioned.js';
+import type { VirtualServers } from '../../contract/virtual-servers.js';
 import { CallErrors } from './call-errors.js';
 import { lineEdits } from './line-edits.js';
 import { settingTargets, type Fields, type SettingBody, type Target } from './setting-targets.js';
@@ -17,7 +17,7 @@ export interface SettingPage {
   readonly limit?: number;
 }
 
-/** What settings are read from and changed in. */
+/** Configuration that settings are read from and changed in. */
 export interface SettingServices {
   readonly transactions: Transactions;
   /** By the name of the block of their traffic engine. */
@@ -25,14 +25,14 @@ export interface SettingServices {
   readonly path: SettingSurroundings['path'];
 }
 
-/** What the servers of a setting say, in short: zero if it is nothing. */
+/** Digest of the servers of a setting: zero if they set nothing. */
 interface Digests {
-  /** What the directives said that the setting uses. */
+  /** Digest of the directives that the setting uses. */
   readonly used: string;
   readonly servers: WeakMap<Directive, bigint>;
 }
 
-/** The settings in force: what they show, and what a call of the API changes. Master only. */
+/** The current settings: what they show, and what a call of the API changes. Master only. */
 export class SettingsInForce {
   readonly #digests = new WeakMap<Setting, Digests>();
 
@@ -61,7 +61,9 @@ export class SettingsInForce {
   /** @throws ApiError 404 `ServerNotFound`, `LocationNotFound`; 400 `InvalidField`; 412; and what any change of the configuration throws */
   async change(setting: Setting, body: SettingBody, context: ActionContext): Promise<Versioned> {
     const { diff } = await this.services.transactions.apply(() => {
-      assertPreconditions(context, () => this.#version(setting));
+      // A file that cannot be read now could not be read either when the change is active, which is too late to reject it.
+      const version = this.#version(setting);
+      assertPreconditions(context, () => version);
       return this.#edits(setting, body);
     }, context);
     return { value: DONE, version: context.dryRun ? '' : this.#version(setting), diff };
@@ -73,7 +75,8 @@ export class SettingsInForce {
     const targets = settingTargets(setting, body, { servers: this.#servers(setting), engine: this.#engine(setting), errors });
     const edits = targets.flatMap((target) => targetEdits(target, around, errors));
     errors.throwIfAny();
-    return edits;
+    // A setting says with directives of its own which files there are.
+    return edits.map((edit) => (edit.op === 'remove' ? edit : { ...edit, areFilesChecked: true }));
   }
 
   /** Another one when what a setting says anywhere has changed; the same after a restart, whatever the order of the servers. */
@@ -124,7 +127,7 @@ export class SettingsInForce {
   }
 }
 
-/** What a field of the call says already changes nothing. */
+/** A field of the call with its current value changes nothing. */
 function targetEdits({ block, sets, fields, pointer }: Target, around: SettingSurroundings, errors: CallErrors): readonly Edit[] {
   const call: SettingCall = {
     ...around,
@@ -141,7 +144,7 @@ function targetEdits({ block, sets, fields, pointer }: Target, around: SettingSu
   });
 }
 
-/** Of one server. What did not change is not looked at again. */
+/** Of one server. Unchanged blocks are not read again. */
 function digest(server: Directive, setting: Setting, around: SettingSurroundings, { servers }: Digests): bigint {
   const known = servers.get(server);
   if (known !== undefined) return known;

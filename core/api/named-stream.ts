@@ -1,0 +1,35 @@
+import { NamedFailure } from '../contract/thrown.js';
+
+/** The stream of a reply. Its exceptions name the route that it belongs to: the location that sends it is that of the whole API. */
+export class NamedStream implements AsyncIterableIterator<string> {
+  #pieces: AsyncIterator<string> | undefined = undefined;
+
+  /** @param what for the log: `route GET /v1/acme of module "acme_http_x_module"` */
+  constructor(
+    private readonly stream: AsyncIterable<string>,
+    private readonly what: string,
+  ) {}
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<IteratorResult<string>> {
+    return this.#named(() => {
+      this.#pieces ??= this.stream[Symbol.asyncIterator]();
+      return this.#pieces.next();
+    });
+  }
+
+  return(): Promise<IteratorResult<string>> {
+    return this.#named(async () => (await this.#pieces?.return?.()) ?? { done: true, value: undefined });
+  }
+
+  async #named<T>(step: () => Promise<T>): Promise<T> {
+    try {
+      return await step();
+    } catch (error) {
+      throw new NamedFailure(`stream of ${this.what}`, error);
+    }
+  }
+}
