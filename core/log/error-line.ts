@@ -1,23 +1,23 @@
-import type { HttpRequest } from '../module/http.js';
-import type { LogLevel, SubjectDetail } from '../module/services.js';
-import type { StreamSession } from '../module/stream.js';
+import type { HttpRequest } from '../contract/http.js';
+import type { LogLevel, SubjectDetail } from '../contract/log.js';
+import type { StreamSession } from '../contract/stream.js';
 
-/** What the engine's requests know beyond the contract and the error log shows. */
+/** Data of the engine's requests for the error log, beyond the contract. */
 interface LoggedRequest extends HttpRequest {
   /** The request at the upstream member in use: `http://10.0.0.1:80/path`. */
   readonly upstreamUrl?: string | undefined;
-  /** The request line as it came, also of a request that was refused. */
+  /** The request line as received, also of a rejected request. */
   readonly requestLine?: string;
 }
 
-/** What the engine's sessions know beyond the contract. */
+/** Data of the engine's sessions beyond the contract. */
 interface LoggedSession extends StreamSession {
   /** The address it is served at: `0.0.0.0:53`. */
   readonly serverAddress?: string;
   readonly upstreamTrace?: { readonly address: string; readonly sent: number; readonly received: number } | undefined;
 }
 
-/** What a line may be about. */
+/** Subjects of a line. */
 export type LogSubject = HttpRequest | StreamSession;
 
 const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g;
@@ -30,7 +30,7 @@ export function escapeControls(text: string): string {
   });
 }
 
-/** What follows a message about a request: `, client: …, server: …, request: "…", host: "…", request_id: …`. */
+/** Text after a message about a request: `, client: …, server: …, request: "…", host: "…", request_id: …`. */
 export function requestSuffix(request: LoggedRequest): string {
   let suffix = `, client: ${request.connection.remoteAddress}, server: ${request.variable('server_name') ?? ''}`;
   const line = request.requestLine ?? requestLine(request);
@@ -42,7 +42,7 @@ export function requestSuffix(request: LoggedRequest): string {
   return `${suffix}, request_id: ${request.requestId}`;
 }
 
-/** What follows a message about a session: `, client: …, server: …, upstream: "…", bytes from/to client: …`. */
+/** Text after a message about a session: `, client: …, server: …, upstream: "…", bytes from/to client: …`. */
 export function sessionSuffix(session: LoggedSession): string {
   const { protocol, connection, serverAddress = '', bytesReceived, bytesSent, upstreamTrace } = session;
   const suffix = `,${protocol === 'UDP' ? ' udp' : ''} client: ${connection.remoteAddress}, server: ${serverAddress}`;

@@ -1,6 +1,7 @@
-import type { HttpRequest } from '../module/http.js';
-import type { StreamSession } from '../module/stream.js';
-import { Log, type LogFile, type LogLevel, type SubjectDetail } from '../module/services.js';
+import type { HttpRequest } from '../contract/http.js';
+import type { StreamSession } from '../contract/stream.js';
+import { Log, type LogLevel, type SubjectDetail } from '../contract/log.js';
+import type { LogFile } from '../contract/log-files.js';
 import { errorLine, isRequest, type LogSubject } from './error-line.js';
 import { severity } from './levels.js';
 import type { AppendedLogFiles } from './log-files.js';
@@ -22,7 +23,12 @@ export class ErrorLogSinks {
   /** The most talkative threshold among the sinks: everything above it is written nowhere. */
   readonly threshold: number;
 
+  /** Rejects with LogTargetError where one turns out not to be usable. */
+  readonly ready: Promise<unknown>;
+
   constructor(readonly sinks: readonly Sink[]) {
+    this.ready = Promise.all(sinks.flatMap(({ file }) => file.ready ?? []));
+    this.ready.catch(() => undefined);
     this.threshold = sinks.reduce((most, sink) => Math.max(most, sink.threshold), -1);
   }
 
@@ -40,7 +46,7 @@ export class ErrorLog extends Log {
   #scopeOf: ((request: HttpRequest) => ErrorLogSinks | undefined) | undefined;
   #scopeOfSession: ((session: StreamSession) => ErrorLogSinks | undefined) | undefined;
 
-  /** @param origin process and thread as they stand in each line: `4711#2`. */
+  /** @param origin process and thread as they are in each line: `4711#2`. */
   constructor(
     readonly files: AppendedLogFiles,
     private readonly origin: string,
@@ -50,7 +56,7 @@ export class ErrorLog extends Log {
     this.#main = this.open(targets);
   }
 
-  /** Opens targets for a scope. @throws LogFileError */
+  /** Opens targets for a scope. @throws LogTargetError */
   open(targets: readonly ErrorLogTarget[]): ErrorLogSinks {
     return new ErrorLogSinks(targets.map(({ path, level }) => ({ file: this.files.open(path), threshold: severity(level) })));
   }
@@ -62,7 +68,7 @@ export class ErrorLog extends Log {
     before.close();
   }
 
-  /** Tells which scope's `error_log` a request's lines go to; undefined means the main ones. */
+  /** Says which scope's `error_log` a request's lines go to; undefined means the main ones. */
   scopeBy(scopeOf: (request: HttpRequest) => ErrorLogSinks | undefined): void {
     this.#scopeOf = scopeOf;
   }
@@ -85,7 +91,7 @@ export class ErrorLog extends Log {
     const rank = severity(level);
     if (rank > threshold) return;
     const line = errorLine(level, text, this.origin, subject, new Date(), detail);
-    for (const sink of sinks) if (rank <= sink.threshold) sink.file.write(line);
+    for (const sink of sinks) if (rank <= sink.threshold) sink.file.write(line, level);
   }
 
   #sinksFor(subject: LogSubject | undefined): ErrorLogSinks | undefined {

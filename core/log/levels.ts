@@ -1,4 +1,4 @@
-import type { LogLevel } from '../module/services.js';
+import type { LogLevel } from '../contract/log.js';
 
 /** All levels, the most severe first: the order nginx compares them in. */
 export const LOG_LEVELS: readonly LogLevel[] = ['emerg', 'alert', 'crit', 'error', 'warn', 'notice', 'info', 'debug'];

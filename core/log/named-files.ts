@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, openSync, statSync, writeSync } from 'node:fs';
-import type { LogFileCache, NamedLogFiles } from '../module/services.js';
+import type { LogFileCache, NamedLogFiles } from '../contract/log-files.js';
 import { LogFileError } from './log-file-error.js';
 
 /** Files that are open at once in one turn of the event loop, whatever the cache allows. */
@@ -13,6 +13,8 @@ interface NamedFile {
   /** Device and number of the file, to notice that another one has its name. */
   identity: string;
   waiting: string;
+  /** A line has come in this turn. */
+  isDue: boolean;
   /** Since it was last inactive. */
   uses: number;
   usedAt: number;
@@ -20,8 +22,8 @@ interface NamedFile {
 }
 
 /**
- * Log files whose names requests make (`access_log logs/$host.log`). Lines wait until the turn of the event loop ends, then the file is
- * closed, unless the cache keeps it (open_log_file_cache).
+ * Log files whose names requests make (`access_log logs/$host.log`). The first line of a turn of the event loop is written at once, the
+ * others when it ends; then the file is closed, unless the cache keeps it (open_log_file_cache).
  */
 export class NamedFiles implements NamedLogFiles {
   /** The one used longest ago comes first. */
@@ -36,8 +38,11 @@ export class NamedFiles implements NamedLogFiles {
 
   write(path: string, line: string): void {
     const file = this.#use(path, Date.now());
-    if (file.waiting === '' && this.#due.push(file) === 1) setImmediate(() => this.flush());
     file.waiting += `${line}\n`;
+    if (file.isDue) return;
+    file.isDue = true;
+    drain(file);
+    if (this.#due.push(file) === 1) setImmediate(() => this.flush());
     if (this.#due.length >= OPEN_IN_TURN) this.flush();
   }
 
@@ -46,6 +51,7 @@ export class NamedFiles implements NamedLogFiles {
     const due = this.#due;
     this.#due = [];
     for (const file of due) {
+      file.isDue = false;
       drain(file);
       if (this.cache.max === 0) this.#forget(file);
       else if (file.uses < this.cache.minUses) shut(file);
@@ -58,7 +64,7 @@ export class NamedFiles implements NamedLogFiles {
     this.onClose();
   }
 
-  /** Closes all of them: each is opened anew for its next line. */
+  /** Closes all of them: each is opened again for its next line. */
   shut(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -69,9 +75,9 @@ export class NamedFiles implements NamedLogFiles {
   /** @throws LogFileError */
   #use(path: string, now: number): NamedFile {
     const known = this.#files.get(path);
-    const file = known ?? { path, descriptor: -1, identity: '', waiting: '', uses: 0, usedAt: now, checkedAt: now };
+    const file = known ?? { path, descriptor: -1, identity: '', waiting: '', isDue: false, uses: 0, usedAt: now, checkedAt: now };
     if (now - file.usedAt >= this.cache.inactiveMs) file.uses = 0;
-    if (file.descriptor >= 0 && file.waiting === '' && now - file.checkedAt >= this.cache.validMs) {
+    if (file.descriptor >= 0 && !file.isDue && now - file.checkedAt >= this.cache.validMs) {
       file.checkedAt = now;
       if (identityOf(path) !== file.identity) shut(file);
     }
@@ -84,7 +90,7 @@ export class NamedFiles implements NamedLogFiles {
     return file;
   }
 
-  /** Closes what nobody used. */
+  /** Closes unused files. */
   #expire(): void {
     this.#timer = undefined;
     const now = Date.now();
@@ -119,7 +125,7 @@ function identityOf(path: string): string | undefined {
   return found && `${found.dev}:${found.ino}`;
 }
 
-/** A full disk is no reason to fail a request: as in nginx, lines are lost then. */
+/** A full disk does not fail a request: as in nginx, lines are lost then. */
 function drain(file: NamedFile): void {
   if (file.waiting === '') return;
   const data = Buffer.from(file.waiting, 'utf8');

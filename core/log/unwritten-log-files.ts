@@ -1,4 +1,4 @@
-import type { LogFile, NamedLogFiles } from '../module/services.js';
+import type { LogFile, NamedLogFiles } from '../contract/log-files.js';
 import { AppendedLogFiles } from './log-files.js';
 
 const NOWHERE: LogFile & NamedLogFiles = { write: () => undefined, close: () => undefined };

@@ -10,11 +10,11 @@ export interface SocketReads {
   /** Gives the buffer of the next read; or the one buffer of all, which has to be used up, or copied, before `callback` returns. */
   readonly buffer: Buffer | (() => Buffer);
   readonly callback: ReadCallback;
-  /** What gives the buffers, if the socket has memory of its own. */
+  /** Source of buffers, if the socket has memory of its own. */
   readonly memory?: ReadMemory | undefined;
 }
 
-/** What of a server's inner workings is used here. */
+/** Internals of a server that are used here. */
 interface ServerInside {
   readonly _handle?: { onconnection?: (status: number, client?: ClientHandle) => void } | null;
 }

@@ -1,11 +1,11 @@
-import type { ClientCertificate, ConnectionEnd, ConnectionTls, ProxyHeader } from '../module/http.js';
+import type { ClientCertificate, ConnectionEnd, ConnectionTls, ProxyHeader } from '../contract/http.js';
 import type { ClientSocket } from './socket-user.js';
 
 /** A connection that a listener has accepted: its socket and what its preludes have found out, for the engine that serves it. */
 export class AcceptedConnection {
-  /** What came in front of it by the PROXY protocol, also if it names no addresses; undefined: the listener expects none. */
+  /** Header of the PROXY protocol, also without addresses; undefined: the listener expects none. */
   proxy: ProxyHeader | undefined = undefined;
-  /** It speaks TLS. On a TLS port all do but those that are told so. */
+  /** It uses TLS. On a TLS port all do, except connections that are marked. */
   secure = false;
   tls: ConnectionTls | undefined = undefined;
   /** The protocol chosen by ALPN (RFC 7301); undefined: the client offered none. */
@@ -14,19 +14,21 @@ export class AcceptedConnection {
   prefersHttp2 = false;
   /** The host name that the client asked for (SNI), in lower case. */
   serverName: string | undefined = undefined;
-  /** What the handshake asked for a certificate of, and the certificate. */
+  /** Authority of certificates that the handshake requested, and the certificate. */
   clientAuthority: string | undefined = undefined;
   certificate: ClientCertificate | undefined = undefined;
   /** How many preludes have begun. The listener's. */
   preludes = 0;
 
   constructor(
-    /** The socket to read from and write to: behind TLS it is another one. */
+    /** The socket to read from and write to: another one with TLS. */
     public socket: ClientSocket,
     /** As it was when the connection was accepted: the socket forgets it with a reset, and access rules depend on it. */
     readonly remoteAddress: string,
-    /** What the client connected to. The socket forgets that as well. */
+    /** Address that the client connected to. The socket forgets that as well. */
     private readonly local: ConnectionEnd,
+    /** Milliseconds since 1970. */
+    readonly acceptedAt: number,
   ) {}
 
   get remotePort(): number {

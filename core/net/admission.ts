@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { Log } from '../module/services.js';
+import type { Log } from '../contract/log.js';
 import type { Clock } from './clock.js';
 import { Descriptors } from './descriptors.js';
 import { IdleClients } from './idle-clients.js';
@@ -22,7 +22,7 @@ export interface ConnectionCounters {
 export class Admission {
   readonly idleClients = new IdleClients();
   readonly #descriptors: Descriptors;
-  /** When the log was last told that connections are short, by level. */
+  /** Time of the last log line about exhausted connections, by level. */
   readonly #warned = { warn: 0, alert: 0, crit: 0 };
 
   constructor(
@@ -48,7 +48,7 @@ export class Admission {
     return true;
   }
 
-  /** As {@link admit}, for a client whose datagrams come over a socket that is there already. */
+  /** As {@link admit}, for a client whose datagrams come over an existing socket. */
   admitSession(): boolean {
     const { counters } = this;
     counters.countAccepted();

@@ -1,8 +1,12 @@
-import { accessSync, constants, existsSync, unlinkSync } from 'node:fs';
+import { accessSync, constants, lstatSync, unlinkSync } from 'node:fs';
 import net from 'node:net';
 import { dirname } from 'node:path';
+import { systemError } from './socket-error.js';
 import type { ListenOptions } from './listen-options.js';
 import { UdpSocket } from './udp/udp-socket.js';
+
+/** Where to bind. */
+type Place = Pick<ListenOptions, 'host' | 'port' | 'path' | 'ipv6Only' | 'udp'>;
 
 /**
  * Binds an address alone, for a moment: fails like nginx's bind does when another program has it. For a unix socket it also removes the
@@ -10,7 +14,7 @@ import { UdpSocket } from './udp/udp-socket.js';
  * @param wasOurs sessions of this server may still use the address, which matters for UDP
  * @throws Error of the system: EADDRINUSE, EACCES …
  */
-export async function bindProbe(options: ListenOptions, wasOurs = false): Promise<void> {
+export async function bindProbe(options: Place, wasOurs = false): Promise<void> {
   const { host, port, path, ipv6Only, udp } = options;
   if (path !== undefined) {
     await clearSocketFile(path);
@@ -31,20 +35,22 @@ export async function bindProbe(options: ListenOptions, wasOurs = false): Promis
 }
 
 /**
- * As {@link bindProbe}, for a check of the configuration: the address may be in use, by the server that the check is for, and what lies in the
- * way of a unix socket stays.
+ * As {@link bindProbe}, for a check of the configuration: the address may be in use, by the server that the check is for, and an existing
+ * file in the place of a unix socket stays.
+ * @param isRootsMatter another process with the right to do so will bind it
  * @throws Error of the system: EADDRNOTAVAIL, EACCES …
  */
-export async function bindCheck(options: ListenOptions): Promise<void> {
+export async function bindCheck(options: Place, isRootsMatter = false): Promise<void> {
   try {
     if (options.path === undefined) await bindProbe(options);
     else accessSync(dirname(options.path), constants.W_OK);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'EADDRINUSE' && !(code === 'EACCES' && isRootsMatter)) throw error;
   }
 }
 
-function probeUdp({ host, port, ipv6Only }: ListenOptions, reusePort: boolean): void {
+function probeUdp({ host, port, ipv6Only }: Place, reusePort: boolean): void {
   const socket = new UdpSocket(host, { onDatagram: () => undefined, onSocketError: () => undefined }, { ipv6Only, reusePort });
   try {
     socket.bind(host, port);
@@ -54,7 +60,9 @@ function probeUdp({ host, port, ipv6Only }: ListenOptions, reusePort: boolean): 
 }
 
 async function clearSocketFile(path: string): Promise<void> {
-  if (!existsSync(path)) return;
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found === undefined) return;
+  if (!found.isSocket()) throw systemError('EADDRINUSE');
   const alive = await new Promise<boolean>((resolve) => {
     const socket = net.connect({ path });
     socket.once('connect', () => {
@@ -63,6 +71,6 @@ async function clearSocketFile(path: string): Promise<void> {
     });
     socket.once('error', () => resolve(false));
   });
-  if (alive) throw Object.assign(new Error('address in use'), { code: 'EADDRINUSE' });
+  if (alive) throw systemError('EADDRINUSE');
   unlinkSync(path);
 }

@@ -10,7 +10,7 @@ const LARGE = 16_384;
 /** Why nothing is read at the moment. */
 const enum Waits {
   No = 0,
-  /** The target has not taken what it was sent. */
+  /** The target has not sent all of its data yet. */
   ForTarget = 1,
   /** The rate allows nothing more for now. */
   ForRate = 2,
@@ -28,10 +28,13 @@ export class ByteFlow implements Timed {
   #waits: number = Waits.No;
   readonly #startedAt: number;
   #received = 0;
+  /** Read before the rate allows to send it: more than one read may bring, or before the flow began. */
+  #held: Buffer | undefined = undefined;
+  #onSent: (() => void) | undefined = undefined;
 
   constructor(
     private readonly source: Socket,
-    /** What the source reads into; undefined: each read has memory of its own. */
+    /** Memory of reads from the source; undefined: each read has memory of its own. */
     private readonly memory: ReadMemory | undefined,
     private readonly target: Socket,
     /** The target does not speak TLS. */
@@ -49,8 +52,26 @@ export class ByteFlow implements Timed {
     return (this.#waits & Waits.ForRate) !== 0;
   }
 
+  /** Calls back when what the rate does not allow yet is sent. False: there is nothing. */
+  whenSent(then: () => void): boolean {
+    if (this.#held === undefined) return false;
+    this.#onSent = then;
+    return true;
+  }
+
   /** @param borrowed the bytes are only valid during the call, unless they are in memory of the source's own */
   write(chunk: Buffer, borrowed: boolean): void {
+    const most = this.rate > 0 ? Math.max(this.#left, 1) : Infinity;
+    if (chunk.length <= most) {
+      this.#pass(chunk, borrowed);
+      return;
+    }
+    const rest = chunk.subarray(most);
+    this.#held = this.#held === undefined ? Buffer.from(rest) : Buffer.concat([this.#held, rest]);
+    this.#pass(chunk.subarray(0, most), borrowed);
+  }
+
+  #pass(chunk: Buffer, borrowed: boolean): void {
     const { target, memory } = this;
     if (this.#inFlight !== undefined && target.writableLength === 0) this.#giveBack();
     const taken = this.isPlain ? tryWrite(target, chunk) : 0;
@@ -74,15 +95,25 @@ export class ByteFlow implements Timed {
 
   /** The rate allows more. */
   onDeadline(): void {
-    this.#goOn(Waits.ForRate);
+    const held = this.#held;
+    if (held === undefined) {
+      this.#goOn(Waits.ForRate);
+      return;
+    }
+    this.#held = undefined;
+    this.write(held, false);
+    if (this.#held === undefined) this.#onSent?.();
   }
 
   /** Nothing is read any more. */
   stop(): void {
     this.context.timers.forget(this);
     this.source.pause();
+    // The end of a session waits for no rate.
+    if (this.#held !== undefined) this.target.write(this.#held);
+    this.#held = undefined;
     this.memory?.useOwn(false);
-    // What is not sent yet is left to the garbage collector.
+    for (const buffer of this.#inFlight ?? []) this.context.buffers.lose(buffer);
     this.#inFlight = undefined;
   }
 
@@ -101,13 +132,18 @@ export class ByteFlow implements Timed {
   #limit(length: number): void {
     const { rate, context, memory } = this;
     this.#received += length;
-    const elapsed = context.clock.now - this.#startedAt;
-    const left = Math.floor((rate * (elapsed + 1000)) / 1000) - this.#received;
+    const left = this.#left;
     memory?.limit(Math.max(left, 1));
     const wait = Math.ceil((Math.max(length, -left) * 1000) / rate);
     if (wait < 1) return;
     this.#wait(Waits.ForRate);
     context.timers.arm(this, wait);
+  }
+
+  /** Bytes that may pass now. */
+  get #left(): number {
+    const elapsed = this.context.clock.now - this.#startedAt;
+    return Math.floor((this.rate * (elapsed + 1000)) / 1000) - this.#received;
   }
 
   #keep(buffer: Buffer | undefined): void {

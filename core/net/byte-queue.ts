@@ -58,7 +58,7 @@ export class ByteQueue {
     return pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces, length);
   }
 
-  /** What is here, in pieces that stay. */
+  /** Its content, in pieces that stay. */
   pieces(): Buffer[] {
     this.#close();
     return [...this.#pieces];
@@ -77,7 +77,7 @@ export class ByteQueue {
     this.#block = Buffer.allocUnsafe(Math.max(length, Math.min(this.length, LARGEST_BLOCK)));
   }
 
-  /** The last piece does not grow any more. It leaves no large block behind for a few bytes. */
+  /** The last piece does not grow any more. It keeps no large block for a few bytes. */
   #close(): void {
     const block = this.#block;
     if (block === undefined) return;

@@ -1,18 +1,29 @@
 import type { X509Certificate } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
-import type { ClientCertificate } from '../module/http.js';
+import type { ClientCertificate } from '../contract/http.js';
+import { depthOf } from './certificate-depth.js';
 
-/** What Node has beneath a TLSSocket: the only way to the result without a tls.Server around it (lib/_tls_wrap.js, onServerSocketSecure). */
+/** Handle of Node beneath a TLSSocket: the only way to the result without a tls.Server around it (lib/_tls_wrap.js, onServerSocketSecure). */
 interface NativeTls {
   verifyError(): (Error & { readonly code?: string }) | null | undefined;
 }
 
-/** @returns undefined where the client has shown none @param authority see {@link ClientCertificate.authority} */
-export function clientCertificate(socket: TLSSocket, authority: string): ClientCertificate | undefined {
+/**
+ * @param authority see {@link ClientCertificate.authority}
+ * @param longest certificates between that of the client and the authority (ssl_verify_depth)
+ * @returns undefined where the client has shown none
+ */
+export function clientCertificate(socket: TLSSocket, authority: string, longest: number): ClientCertificate | undefined {
   const certificate = socket.getPeerX509Certificate();
   if (certificate === undefined) return undefined;
   const { ssl } = socket as unknown as { readonly ssl: NativeTls };
-  return new PeerCertificate(certificate, authority, withoutAdvice(ssl.verifyError()?.message));
+  const error = withoutAdvice(ssl.verifyError()?.message);
+  return new PeerCertificate(certificate, authority, error ?? (isTooLong(socket, longest) ? 'certificate chain too long' : undefined));
+}
+
+/** A session that is resumed has no chain: only those are kept whose chain was short enough, see {@link SessionKeeper}. */
+function isTooLong(socket: TLSSocket, longest: number): boolean {
+  return !socket.isSessionReused() && depthOf(socket.getPeerCertificate(true)) > longest;
 }
 
 /** Node adds advice for its own users to what OpenSSL says. */
@@ -51,9 +62,17 @@ class PeerCertificate implements ClientCertificate {
   get pem(): string {
     return this.certificate.toString();
   }
+  get subjectParts(): readonly string[] {
+    return partsOf(this.certificate.subject);
+  }
+  get issuerParts(): readonly string[] {
+    return partsOf(this.certificate.issuer);
+  }
 }
 
 /** Node has a name in lines, the first part first; its escapes are those of RFC 2253. */
-function rfc2253(lines: string | undefined): string {
-  return (lines ?? '').split('\n').reverse().join(',');
+function partsOf(lines: string | undefined): readonly string[] {
+  return (lines ?? '').split('\n');
 }
+
+const rfc2253 = (lines: string | undefined): string => partsOf(lines).toReversed().join(',');

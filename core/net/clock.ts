@@ -1,14 +1,12 @@
-/** The coarse clock of one thread: refreshed once per turn of work, read for free. */
-export class Clock {
+/** Gives the time in one thread. */
+export abstract class Clock {
   /** Milliseconds since the epoch. */
-  now = Date.now();
+  abstract readonly now: number;
   #second = 0;
   #httpDate = '';
 
   /** Call at the entry of every I/O callback that starts work; timers do it on every tick. */
-  refresh(): number {
-    return (this.now = Date.now());
-  }
+  abstract refresh(): number;
 
   /** The Date header's value (RFC 9110, 5.6.7), made once a second. */
   httpDate(): string {
@@ -18,5 +16,28 @@ export class Clock {
       this.#httpDate = new Date(second * 1000).toUTCString();
     }
     return this.#httpDate;
+  }
+}
+
+/**
+ * The clock of a thread that serves traffic: refreshed once per turn of work, read for free. Whatever begins work has to refresh it, which sockets
+ * and timers of the core do.
+ */
+export class CoarseClock extends Clock {
+  now = Date.now();
+
+  refresh(): number {
+    return (this.now = Date.now());
+  }
+}
+
+/** The clock of every other thread, where work begins in many places (checks, discovery, calls): it asks the system each time it is read. */
+export class ExactClock extends Clock {
+  get now(): number {
+    return Date.now();
+  }
+
+  refresh(): number {
+    return Date.now();
   }
 }

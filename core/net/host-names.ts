@@ -1,7 +1,7 @@
 import { Resolver as SystemResolver } from 'node:dns';
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
-import type { NameServer } from '../module/resolver.js';
+import type { NameServer } from '../toolkit/resolver.js';
 import type { Clock } from './clock.js';
 import type { AddressRecord, NameResolver } from './dns/resolution.js';
 import { notResolved } from './dns/resolve-error.js';
@@ -74,7 +74,7 @@ export class SystemHostNames {
   }
 }
 
-/** Those of resolv.conf, which may have changed. */
+/** Name servers of resolv.conf, which may have changed. */
 function systemServers(): readonly NameServer[] {
   return new SystemResolver().getServers().map((text) => {
     if (isIP(text) !== 0) return { address: text, port: 53 };

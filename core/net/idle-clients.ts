@@ -10,7 +10,7 @@ export interface IdleClient {
 
 /**
  * The connections of one thread in the order in which they became idle, so that the one idle longest can make room for a new client.
- * Whoever is busy stays where it was, and is passed over: a request costs no more than the one move at its end.
+ * A busy one stays where it was, and is passed over: a request costs no more than the one move at its end.
  */
 export class IdleClients {
   #oldest: IdleClient | undefined = undefined;

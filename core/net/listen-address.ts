@@ -1,7 +1,7 @@
-import { argType } from '../module/arg-type.js';
+import { argType } from '../contract/arg-type.js';
 import { isIP } from 'node:net';
-import { MAX_SOCKET_PATH } from '../module/address.js';
-import { ArgError, type ArgType } from '../module/spec.js';
+import { MAX_SOCKET_PATH } from '../contract/address.js';
+import { ArgError, type ArgType } from '../contract/spec.js';
 
 /** Where a server listens. */
 export interface ListenAddress {

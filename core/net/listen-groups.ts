@@ -1,7 +1,7 @@
 import { ErrorCollector } from '../config/error-collector.js';
 import { errorAt } from '../config/errors.js';
 import { LayeredMap } from '../config/layered-map.js';
-import type { Directive } from '../module/tree.js';
+import type { Directive } from '../contract/tree.js';
 import type { ListenOptions } from './listen-options.js';
 import { ServerNames, type NamedServer } from './server-names.js';
 
@@ -17,13 +17,13 @@ export interface ListeningServer extends NamedServer {
 export interface ServerChange<S> {
   readonly before: S | undefined;
   readonly after: S | undefined;
-  /** It is new, and stands behind all others. */
+  /** It is new, and is after all others. */
   readonly isLast: boolean;
 }
 
 /** One address and the servers that listen on it. */
 export interface ListenGroup<S extends ListeningServer> {
-  /** What makes two listeners the same socket. */
+  /** Identity of the socket of a listener. */
   readonly key: string;
   readonly options: ListenOptions;
   readonly names: ServerNames<S>;
@@ -39,7 +39,7 @@ interface ListenLine<S> {
 /** By address. Groups that a change does not concern stay the same objects. */
 export type ListenGroups<S extends ListeningServer> = LayeredMap<string, ListenGroup<S>>;
 
-/** The addresses after a change, and which of them it concerns: also those that are gone. */
+/** The addresses after a change, and which of them it concerns: also removed ones. */
 export interface ChangedGroups<S extends ListeningServer> {
   readonly groups: ListenGroups<S>;
   readonly addresses: ReadonlySet<string>;
@@ -88,7 +88,7 @@ function isFilled<S>(lines: readonly ListenLine<S>[]): lines is Lines<S> {
   return lines.length > 0;
 }
 
-/** What a change is to one address: a server may have begun or ceased to listen there. */
+/** Effect of a change on one address: a server may have begun or ceased to listen there. */
 function changeAt<S extends ListeningServer>(address: string, { before, after, isLast }: ServerChange<S>): ServerChange<S> | undefined {
   const listening = (server: S | undefined): S | undefined =>
     server?.listens.some((options) => options.address === address) === true ? server : undefined;
@@ -148,7 +148,7 @@ function groupOf<S extends ListeningServer>(
     lines[0].options,
   );
   const chosen = defaults[0] ?? lines[0];
-  // What the default server rejects, one without a certificate cannot accept.
+  // A server without a certificate cannot accept what the default server rejects.
   const bare = chosen.server.tls?.settings.rejectsHandshake === true ? lines.find(({ server }) => server.tls === undefined) : chosen;
   if (options.secure && bare !== undefined && bare.server.tls === undefined) {
     errors.add(

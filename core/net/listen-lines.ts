@@ -1,13 +1,13 @@
 import { ErrorCollector } from '../config/error-collector.js';
 import { errorAt } from '../config/errors.js';
-import { ArgError } from '../module/spec.js';
-import type { Directive } from '../module/tree.js';
+import { ArgError } from '../contract/spec.js';
+import type { Directive } from '../contract/tree.js';
 import type { ListenOptions } from './listen-options.js';
 
 /**
- * What the `listen` lines of a server say, whose words were checked with the tree.
+ * Values of the `listen` lines of a server, whose words were checked with the tree.
  * @param parse reads the words of a line
- * @throws ConfigErrors for addresses that stand twice, and for words that do not fit each other
+ * @throws ConfigErrors for duplicate addresses, and for contradictory words
  */
 export function listenOptions(lines: readonly Directive[], parse: (words: readonly string[]) => readonly ListenOptions[]): ListenOptions[] {
   const listens = new Map<string, ListenOptions>();

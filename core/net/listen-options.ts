@@ -1,16 +1,14 @@
-import { dirname } from 'node:path';
-import { MAX_SOCKET_PATH } from '../module/address.js';
-import { argType } from '../module/arg-type.js';
-import { sizeOf } from '../module/args.js';
-import { parseTime } from '../module/duration.js';
-import { ArgError, type ArgType } from '../module/spec.js';
-import type { Directive } from '../module/tree.js';
+import { argType } from '../contract/arg-type.js';
+import { sizeOf } from '../contract/args.js';
+import { parseTime } from '../contract/duration.js';
+import { ArgError, type ArgType } from '../contract/spec.js';
+import type { Directive } from '../contract/tree.js';
 import { parseListenAddress } from './listen-address.js';
-import { PRIVATE_PATH_LENGTH } from './socket-file.js';
+import { hasPrivatePath } from './socket-file.js';
 
 /** One `listen` line. */
 export interface ListenOptions {
-  /** What a socket is bound to, and what two lines share when it is the same: `0.0.0.0:80`, `[::]:80`, `unix:/run/x`, `0.0.0.0:53 udp`. */
+  /** Address that a socket is bound to, equal for two lines with the same socket: `0.0.0.0:80`, `[::]:80`, `unix:/run/x`, `0.0.0.0:53 udp`. */
   readonly address: string;
   readonly host: string;
   readonly port: number;
@@ -31,7 +29,7 @@ export interface ListenOptions {
   readonly proxyProtocol: boolean;
   /** Clients may speak HTTP/2, whatever the servers say: the form before the directive `http2`. */
   readonly http2: boolean;
-  /** Permissions of a unix socket; undefined: those that the umask leaves. */
+  /** Permissions of a unix socket; undefined: by the umask. */
   readonly mode: number | undefined;
   /** Options of the socket stand in this line. */
   readonly setsSocket: boolean;
@@ -49,13 +47,13 @@ export interface KeepAlive {
   readonly count: number | undefined;
 }
 
-/** Linux's values, for those that a line with others leaves out: Node sets all or none. */
+/** Linux's values for options that a line leaves out while it has others: Node sets all or none. */
 const SYSTEM_KEEP_ALIVE = { idle: 7_200_000, interval: 75_000, count: 9 };
 
-/** What follows `key=` of an option of the socket. */
+/** Type of the value after `key=` of an option of the socket. */
 type SocketOption = (parameter: string, value: string, options: Parameters) => void;
 
-/** Options of the socket: one line of an address may have them. Those that change nothing here are read all the same. */
+/** Options of the socket: one line of an address may have them. Options without an effect are read as well. */
 const SOCKET_OPTIONS: Readonly<Record<string, SocketOption>> = {
   backlog: (parameter, value, options) => (options.backlog = parseCount('backlog', parameter, value, 1)),
   ipv6only: (parameter, value, options) => (options.ipv6Only = parseOnOff(parameter, value)),
@@ -91,7 +89,7 @@ const STREAM: Dialect = {
   hint: `accepted: default_server, ssl, udp, ${SOCKET_HINT}`,
 };
 
-/** What may follow the address in `stream`: `udp`, `ssl`, `backlog=511`. */
+/** Options after the address in `stream`: `udp`, `ssl`, `backlog=511`. */
 export const streamListenParameter: ArgType<string> = argType({
   kind: 'text',
   form: 'parameter',
@@ -101,7 +99,7 @@ export const streamListenParameter: ArgType<string> = argType({
   },
 });
 
-/** What may follow the address: `ssl`, `backlog=511`. */
+/** Options after the address: `ssl`, `backlog=511`. */
 export const listenParameter: ArgType<string> = argType({
   kind: 'text',
   form: 'parameter',
@@ -190,7 +188,7 @@ function applyParameter(parameter: string, options: Parameters, dialect: Dialect
   }
 }
 
-/** What a socket without connections cannot have. */
+/** Options that a socket without connections cannot have. */
 const OF_CONNECTIONS = /^(?:ssl|proxy_protocol|backlog=|fastopen=|so_keepalive=|deferred|accept_filter=)/;
 
 function assertForDatagrams(parameters: readonly string[]): void {
@@ -235,7 +233,7 @@ function parseMode(parameter: string, value: string): number {
 
 function assertModeFits(socket: string | undefined, target: string): void {
   if (socket === undefined) throw new ArgError(`"mode" is for unix sockets, not for "${target}"`);
-  if (Buffer.byteLength(dirname(socket)) + PRIVATE_PATH_LENGTH > MAX_SOCKET_PATH)
+  if (!hasPrivatePath(socket))
     throw new ArgError(
       `too long path in the unix domain socket in "${target}" of the "listen" directive`,
       'use a shorter folder, or no "mode"',

@@ -1,8 +1,8 @@
-import { formatAddress, type Address } from '../module/address.js';
+import { formatAddress, type Address } from '../contract/address.js';
 import type { AcceptedConnection } from './accepted-connection.js';
 import type { EngineListener } from './listener-set.js';
 
-/** What takes over connections that others have accepted. */
+/** Receiver of connections that others have accepted. */
 export interface ConnectionTaker {
   /**
    * Takes over a connection as if it had accepted it.

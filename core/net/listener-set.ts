@@ -1,8 +1,10 @@
+import type { GracefulEnd } from '../config/change.js';
 import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
 import { ErrorCollector } from '../config/error-collector.js';
 import { LayeredMap } from '../config/layered-map.js';
-import { systemErrorText } from '../module/system-error.js';
+import { systemErrorText } from '../contract/system-error.js';
 import { bindCheck, bindProbe } from './bind-probe.js';
+import { bindWhenLeft, LEAVING_MS } from './left-address.js';
 import { ListenError } from './listen-error.js';
 import type { ConnectionTaker } from './listener-directory.js';
 import {
@@ -15,6 +17,7 @@ import {
   type ServerChange,
 } from './listen-groups.js';
 import type { ListenOptions } from './listen-options.js';
+import { ELSEWHERE, socketRequest, type SocketReservations, type SocketSource } from './socket-source.js';
 
 /**
  * Opening sockets is a worker's job; the master tries whether it can be done; a check (`srv -t`) only reads; to explain requests (`srv explain`)
@@ -22,11 +25,19 @@ import type { ListenOptions } from './listen-options.js';
  */
 export type EngineRole = 'master' | 'worker' | 'control' | 'check' | 'explain';
 
-/** What a thread does with listeners. */
+/** Role of a thread for listeners. */
 export interface ListenerRole {
   readonly role: EngineRole;
   /** Unix sockets can be bound by one thread only: the first worker. */
   readonly servesUnixSockets: boolean;
+  /** Called before a socket is opened, which waits for it. */
+  readonly announce?: (options: ListenOptions) => Promise<void>;
+  /** A process of root binds the sockets: what this one may do says nothing. */
+  readonly isRootsMatter?: boolean;
+  /** Absent: it binds its sockets itself. */
+  readonly sockets?: SocketSource | undefined;
+  /** Absent: only the listeners hold the addresses. */
+  readonly reservations?: SocketReservations | undefined;
 }
 
 /** A traffic engine at one address. */
@@ -36,21 +47,35 @@ export interface EngineListener extends Partial<ConnectionTaker> {
   /** It is closed, and so is every connection. */
   readonly isDone: boolean;
   readonly connections: { readonly size: number };
-  /** @param shared every worker has a socket of its own on this address */
-  open(shared: boolean): Promise<void>;
-  /** Accepts no more. Resolves when the socket is closed and the engine knows every connection that it had accepted. */
-  drain(): Promise<void>;
+  /**
+   * @param shared every worker has a socket of its own on this address
+   * @param descriptor of a socket that is bound there
+   */
+  open(shared: boolean, descriptor?: number): Promise<void>;
+  /** Number of the open socket; undefined: it is not open. */
+  readonly descriptor: number | undefined;
+  /** Its handle in Node.js. */
+  readonly handle?: unknown;
+  /** Another program listens on the same unix socket: its file stays. */
+  leaveFile?(): void;
+  /** Another program is about to read from the same socket for datagrams: sessions get sockets of their own. */
+  moveFlows?(): void;
+  /**
+   * Accepts no more. Resolves when the socket is closed and the engine knows every connection that it had accepted.
+   * @param waitsForIdle see {@link GracefulEnd}
+   */
+  drain(waitsForIdle?: boolean): Promise<void>;
   /** Closes the connections that have been at work since before `time` (epoch milliseconds). */
   cutOff(time: number): void;
   /** Ends everything at once. */
   destroy(): void;
 }
 
-/** What the servers of an engine are after a change. */
+/** The servers of an engine after a change. */
 interface ServersAfter<S> {
   /** All in the order of the configuration, where they were all looked at. */
   readonly all: readonly S[] | undefined;
-  /** Otherwise what became of those that the change concerns. */
+  /** Otherwise the new state of the servers that the change concerns. */
   readonly changes: readonly ServerChange<S>[];
 }
 
@@ -58,7 +83,10 @@ interface ServersAfter<S> {
 const CUT_OFF_MS = 1000;
 const QUIT_POLL = 20;
 
-/** The listeners of one traffic engine in one thread. They follow its configuration in two steps: opened while it is prepared, in use when it is in force. */
+/**
+ * The listeners of one traffic engine in one thread. They follow its configuration in two steps: opened while it is prepared, in use when
+ * it takes effect.
+ */
 export class ListenerSet<S extends ListeningServer, L extends EngineListener> {
   readonly #listeners = new Map<string, L>();
   /** Not in the configuration any more, but connections are still open. */
@@ -68,22 +96,24 @@ export class ListenerSet<S extends ListeningServer, L extends EngineListener> {
   #groups: ListenGroups<S> = LayeredMap.of([]);
   /** Addresses of UDP that were this server's. Sessions still use them, and no other program could have taken them unnoticed. */
   readonly #former = new Set<string>();
+  /** Addresses that this server has left: workers may still empty the queues of their sockets there. */
+  readonly #left = new Set<string>();
 
   constructor(private readonly options: ListenerRole) {
     this.#opens = options.role !== 'worker' && options.role !== 'explain';
   }
 
-  /** The servers in force by address. */
+  /** The current servers by address. */
   get groups(): ListenGroups<S> {
     return this.#groups;
   }
 
-  /** Addresses that are open, as `listen` names them. */
-  get addresses(): string[] {
-    return Array.from(this.#listeners.values(), ({ options }) => options.address);
+  /** Addresses that are open. */
+  get listens(): ListenOptions[] {
+    return Array.from(this.#listeners.values(), ({ options }) => options);
   }
 
-  /** The listener in force at an address. */
+  /** The current listener at an address. */
   at(address: string): L | undefined {
     const group = this.#groups.get(address);
     return group && this.#listeners.get(group.key);
@@ -108,6 +138,28 @@ export class ListenerSet<S extends ListeningServer, L extends EngineListener> {
     }
   }
 
+  /** Open sockets by key, which another program may take over. */
+  get descriptors(): (readonly [key: string, descriptor: number])[] {
+    return Array.from(this.#listeners, ([key, { descriptor }]) => [key, descriptor] as const).filter(isOpen);
+  }
+
+  /** As {@link descriptors}, for a process that gets them sent. */
+  get handles(): { readonly key: string; readonly handle: unknown }[] {
+    return Array.from(this.#listeners, ([key, { handle }]) => ({ key, handle })).filter(
+      ({ handle }) => handle !== undefined && handle !== null,
+    );
+  }
+
+  /** Another program listens on the same sockets. */
+  leaveFiles(): void {
+    for (const listener of this.#all()) listener.leaveFile?.();
+  }
+
+  /** Another program is about to listen on the same sockets. */
+  moveFlows(): void {
+    for (const listener of this.#all()) listener.moveFlows?.();
+  }
+
   /** Opens what is not open yet. On failure nothing of it stays open. @throws ConfigErrors with every address that cannot be opened */
   async open({ groups, addresses }: ChangedGroups<S>, make: (group: ListenGroup<S>) => L): Promise<Map<string, L>> {
     const opened = new Map<string, L>();
@@ -119,7 +171,7 @@ export class ListenerSet<S extends ListeningServer, L extends EngineListener> {
         const listener = make(group);
         const before = this.#groups.get(address);
         try {
-          await this.#bind(listener, before !== undefined && this.#listeners.has(before.key));
+          await this.#bind(listener, group.key, before !== undefined && this.#listeners.has(before.key));
           opened.set(group.key, listener);
         } catch (error) {
           errors.add(bindError(listener, error as NodeJS.ErrnoException));
@@ -128,12 +180,20 @@ export class ListenerSet<S extends ListeningServer, L extends EngineListener> {
       errors.throwIfAny();
       return opened;
     } catch (error) {
-      for (const listener of opened.values()) listener.destroy();
+      this.abandon(opened);
       throw error;
     }
   }
 
-  /** Opens the sockets of the configuration in force; from now on they follow it. @throws ConfigErrors with every one that cannot be opened */
+  /** Closes the listeners that {@link open} has opened: they do not take effect. */
+  abandon(opened: ReadonlyMap<string, L>): void {
+    for (const [key, listener] of opened) {
+      this.#release(key);
+      listener.destroy();
+    }
+  }
+
+  /** Opens the sockets of the current configuration; from now on they follow it. @throws ConfigErrors with every one that cannot be opened */
   async openAll(make: (group: ListenGroup<S>) => L): Promise<void> {
     this.#opens = true;
     const addresses = new Set(Array.from(this.#groups, ([address]) => address));
@@ -141,17 +201,19 @@ export class ListenerSet<S extends ListeningServer, L extends EngineListener> {
   }
 
   /**
-   * The change is in force.
-   * @param opened by {@link open}
-   * @param use gives a listener that stays what is behind its address now
+   * The change has taken effect. @param opened by {@link open} @param use gives a listener that stays the new servers of its address
    */
   commit({ groups, addresses }: ChangedGroups<S>, opened: ReadonlyMap<string, L>, use: (listener: L, group: ListenGroup<S>) => void): void {
     for (const address of addresses) {
       const [before, after] = [this.#groups.get(address), groups.get(address)];
       const old = before && this.#listeners.get(before.key);
       if (old !== undefined && before?.key !== after?.key) {
-        this.#listeners.delete(before?.key ?? '');
+        const key = before?.key ?? '';
+        this.#listeners.delete(key);
+        // First, so that nothing waits in a queue without a reader.
+        this.#release(key);
         if (old.options.udp) this.#former.add(address);
+        this.#left.add(old.options.address);
         void this.#retire(old);
       }
       const staying = after && this.#listeners.get(after.key);
@@ -160,7 +222,7 @@ export class ListenerSet<S extends ListeningServer, L extends EngineListener> {
     this.#groups = groups;
     for (const [key, listener] of opened) {
       this.#listeners.set(key, listener);
-      // It was told to end while this change was on its way.
+      // It had to end while this change was prepared.
       if (!this.#opens) void listener.drain();
     }
   }
@@ -169,12 +231,12 @@ export class ListenerSet<S extends ListeningServer, L extends EngineListener> {
     for (const listener of this.#all()) listener.cutOff(time);
   }
 
-  /** Accepts nothing more and lets connections end. Resolves when none is left, or after `timeout` ms. */
-  async quit(timeout: number | undefined): Promise<void> {
+  /** Accepts nothing more and lets connections end. Resolves when none is left, or when the time is over. */
+  async quit({ timeoutMs, waitsForIdle }: GracefulEnd): Promise<void> {
     this.#opens = false;
-    const until = timeout === undefined ? Infinity : Date.now() + timeout;
-    const closing = Promise.all([...this.#listeners.values()].map((listener) => listener.drain()));
-    await Promise.race([closing, timeout === undefined ? closing : sleep(timeout)]);
+    const until = timeoutMs === undefined ? Infinity : Date.now() + timeoutMs;
+    const closing = Promise.all([...this.#listeners.values()].map((listener) => listener.drain(waitsForIdle)));
+    await Promise.race([closing, timeoutMs === undefined ? closing : sleep(timeoutMs)]);
     while (this.#connections() > 0 && Date.now() < until) await sleep(QUIT_POLL);
     await this.#cutOffAll();
   }
@@ -204,21 +266,41 @@ export class ListenerSet<S extends ListeningServer, L extends EngineListener> {
   }
 
   /** @param held the same address is open already, in another form */
-  async #bind(listener: L, held: boolean): Promise<void> {
-    const { role, servesUnixSockets } = this.options;
+  async #bind(listener: L, key: string, held: boolean): Promise<void> {
+    const { role, servesUnixSockets, reservations, announce } = this.options;
+    await announce?.(listener.options);
     if (role === 'check') {
-      if (!held) await bindCheck(listener.options);
+      if (!held) await bindCheck(listener.options, this.options.isRootsMatter);
       return;
     }
     // SO_REUSEPORT lets a second server bind unnoticed: the master asks for the address alone first.
     if (role === 'master') {
-      if (!held) await bindProbe(listener.options, this.#former.has(listener.options.address));
-    } else if (!listener.isUnix) await listener.open(role === 'worker');
+      await this.#whenLeft(listener.options.address, async () => {
+        const isBound = await reservations?.reserve(socketRequest(listener.options, key, !listener.isUnix));
+        if (isBound !== true && !held) await bindProbe(listener.options, this.#former.has(listener.options.address));
+      });
+    } else if (!listener.isUnix) await this.#openSocket(listener, key, role === 'worker');
     else if (servesUnixSockets) {
-      // Nobody has looked at the address for the process of the control plane: a killed one leaves its file.
-      if (role === 'control' && !held) await bindProbe(listener.options);
-      await listener.open(false);
+      // The address was not checked for the process of the control plane: a killed one leaves its file.
+      if (role === 'control' && !held && this.options.sockets === undefined) await bindProbe(listener.options);
+      await this.#openSocket(listener, key, false);
     }
+  }
+
+  async #whenLeft(address: string, bind: () => Promise<void>): Promise<void> {
+    const until = Date.now() + LEAVING_MS;
+    await bindWhenLeft(bind, () => this.#left.has(address) && Date.now() < until);
+    this.#left.delete(address);
+  }
+
+  #release(key: string): void {
+    const { reservations, sockets } = this.options;
+    (reservations ?? sockets)?.release?.(key);
+  }
+
+  async #openSocket(listener: L, key: string, shared: boolean): Promise<void> {
+    const socket = await this.options.sockets?.open(socketRequest(listener.options, key, shared));
+    if (socket !== ELSEWHERE) await listener.open(shared, socket);
   }
 
   async #retire(listener: L): Promise<void> {
@@ -226,6 +308,10 @@ export class ListenerSet<S extends ListeningServer, L extends EngineListener> {
     this.#retired.add(listener);
     await listener.drain();
   }
+}
+
+function isOpen(entry: readonly [string, number | undefined]): entry is readonly [string, number] {
+  return entry[1] !== undefined;
 }
 
 const HINTS: Readonly<Record<string, string>> = {

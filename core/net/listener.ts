@@ -1,5 +1,5 @@
-import type { ConnectionEnd } from '../module/http.js';
-import { systemErrorText } from '../module/system-error.js';
+import type { ConnectionEnd } from '../contract/http.js';
+import { systemErrorText } from '../contract/system-error.js';
 import net, { isIPv4, type Server, type Socket } from 'node:net';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { acceptInto, type SocketReads } from './accept.js';
@@ -14,7 +14,7 @@ import { ProxyProtocol } from './prelude/proxy-protocol.js';
 import { TlsHandshake } from './prelude/tls-handshake.js';
 import { ReadMemory } from './read-memory.js';
 import { attach, onData, onRead, type ClientSocket, type SocketUser } from './socket-user.js';
-import { SocketFile } from './socket-file.js';
+import { hasPrivatePath, SocketFile } from './socket-file.js';
 import type { TlsIdentities } from './tls-identity.js';
 
 /** A turn of the event loop that took no longer left no time for a connection to come. Milliseconds. */
@@ -26,8 +26,10 @@ const PRELUDE_TIME = 1000;
 const PRELUDE_POLL = 20;
 /** Most bytes of a read before it is known what the connection is for. */
 const FIRST_READ = 16_384;
+/** Connections that may wait to be accepted, where `backlog` says nothing. */
+const BACKLOG = 511;
 
-/** The traffic engine behind a listener. */
+/** The traffic engine of a listener. */
 export interface ConnectionServer {
   /** A connection was accepted. False: there is no room for it, and it is closed. */
   admit(socket: Socket): boolean;
@@ -53,15 +55,17 @@ export class Listener implements PreludeEnd, ConnectionTaker {
   #accepted = 0;
   /** Connections that are not the engine's yet. */
   readonly #preludes = new Set<AcceptedConnection>();
-  /** What each connection goes through, in order. */
+  /** Preludes of each connection, in order. */
   #row: readonly ((connection: AcceptedConnection) => Prelude)[] = [];
   #options: ListenOptions;
   /** Where the reads of the next connection go. */
   readonly #reads: () => SocketReads;
   /** Where connections go to, if it is the same for all. */
   readonly #local: ConnectionEnd | undefined;
-  /** Of a unix socket with a mode. */
+  /** Of a unix socket. */
   #file: SocketFile | undefined;
+  /** The socket was bound here: its file goes with it. */
+  #isOwnFile = false;
 
   constructor(
     options: ListenOptions,
@@ -98,12 +102,14 @@ export class Listener implements PreludeEnd, ConnectionTaker {
   /**
    * Opens the socket.
    * @param shared SO_REUSEPORT: every worker has one of its own on this address.
+   * @param descriptor of a socket that is bound already; the file of a unix socket is not this listener's then
    * @throws Error of the system: EADDRINUSE, EACCES …
    */
-  open(shared: boolean): Promise<void> {
+  open(shared: boolean, descriptor?: number): Promise<void> {
     const server = this.#create();
-    const { address, host, port, path, mode, backlog, ipv6Only } = this.#options;
-    const file = path === undefined || mode === undefined ? undefined : new SocketFile(path);
+    const { address, host, port, path, mode, backlog = BACKLOG, ipv6Only } = this.#options;
+    const isOwn = path !== undefined && descriptor === undefined && (mode !== undefined || hasPrivatePath(path));
+    const file = isOwn ? SocketFile.make(path) : undefined;
     this.#server = server;
     return new Promise((resolve, reject) => {
       const fail = (error: Error): void => {
@@ -112,22 +118,38 @@ export class Listener implements PreludeEnd, ConnectionTaker {
       };
       server.once('error', fail);
       const socket = file?.privatePath ?? path;
-      server.listen(
-        socket === undefined ? { host, port, reusePort: shared, ipv6Only, backlog: backlog ?? 511, exclusive: true } : { path: socket },
-        () => {
-          server.off('error', fail);
-          server.on('error', (error) => this.context.log.write('alert', `accept() on ${address} failed: ${error.message}`));
-          try {
-            if (mode !== undefined) file?.publish(mode);
-            this.#file = file;
-            resolve();
-          } catch (error) {
-            this.close();
-            reject(error);
-          }
-        },
-      );
+      const listening = (): void => {
+        server.off('error', fail);
+        server.on('error', (error) => this.context.log.write('alert', `accept() on ${address} failed: ${error.message}`));
+        try {
+          file?.publish(mode);
+          this.#file = file ?? (path === undefined ? undefined : SocketFile.of(path));
+          this.#isOwnFile = file !== undefined;
+          resolve();
+        } catch (error) {
+          this.close();
+          reject(error);
+        }
+      };
+      if (descriptor !== undefined) listenOn(server, descriptor, backlog, listening);
+      else if (socket !== undefined) server.listen({ path: socket }, listening);
+      else server.listen({ host, port, reusePort: shared, ipv6Only, backlog, exclusive: true }, listening);
     });
+  }
+
+  /** Number of the open socket. */
+  get descriptor(): number | undefined {
+    return (this.#server as ServerInside | undefined)?._handle?.fd;
+  }
+
+  /** Handle of the open socket in Node.js: it can be sent to another process. */
+  get handle(): unknown {
+    return (this.#server as ServerInside | undefined)?._handle;
+  }
+
+  /** Another program listens on the same socket: its file stays when this one closes it. */
+  leaveFile(): void {
+    this.#isOwnFile = false;
   }
 
   /** Accepts no more. Connections live on. */
@@ -135,7 +157,7 @@ export class Listener implements PreludeEnd, ConnectionTaker {
     this.#server?.close();
     this.#server = undefined;
     try {
-      this.#file?.remove();
+      if (this.#isOwnFile) this.#file?.remove();
     } catch (error) {
       // The server may have become a user who may not.
       this.context.log.write('error', `unlink() "${this.#options.path}" failed (${systemErrorText(error)})`);
@@ -143,11 +165,15 @@ export class Listener implements PreludeEnd, ConnectionTaker {
     this.#file = undefined;
   }
 
-  /** Accepts no more. Resolves when the socket is closed and every accepted connection is the engine's, or has had its time. */
-  async drain(): Promise<void> {
+  /**
+   * Accepts no more. Resolves when the socket is closed and every accepted connection is the engine's, or has had its time.
+   * @param waitsForIdle preludes have all of their time
+   */
+  async drain(waitsForIdle = false): Promise<void> {
     await this.#closeWhenCalm();
     const { clock } = this.context;
-    for (const until = clock.refresh() + PRELUDE_TIME; this.#preludes.size > 0 && clock.refresh() < until;) await setTimeout(PRELUDE_POLL);
+    for (const until = clock.refresh() + (waitsForIdle ? Infinity : PRELUDE_TIME); this.#preludes.size > 0 && clock.refresh() < until;)
+      await setTimeout(PRELUDE_POLL);
   }
 
   /** Closes at once what is not the engine's yet. */
@@ -213,7 +239,7 @@ export class Listener implements PreludeEnd, ConnectionTaker {
       socket.on('data', onData);
       this.#accept(socket);
     });
-    // What TLS wraps reads into memory of its own.
+    // A socket below TLS reads into memory of its own.
     if (!this.#options.secure) server.once('listening', () => acceptInto(server, this.#reads, (socket) => this.#accept(socket)));
     return server;
   }
@@ -228,13 +254,13 @@ export class Listener implements PreludeEnd, ConnectionTaker {
     const { path, keepAlive } = this.#options;
     const remoteAddress = path === undefined ? socket.remoteAddress : 'unix:';
     if (remoteAddress === undefined) {
-      // Reset by now. What it sent must not be worked on: a rule for addresses would have nothing to go by.
+      // Reset by now. Its data must not be processed: access rules would not know its address.
       socket.destroy();
       this.engine.onPreludeFailed();
       return;
     }
     if (keepAlive !== undefined) socket.setKeepAlive(true, keepAlive.idle, keepAlive.interval, keepAlive.count);
-    const connection = new AcceptedConnection(socket, remoteAddress, this.#local ?? endOf(socket));
+    const connection = new AcceptedConnection(socket, remoteAddress, this.#local ?? endOf(socket), this.context.clock.now);
     attach(socket);
     if (this.#row.length === 0) {
       socket.client = this.engine.serve(connection);
@@ -253,7 +279,18 @@ export class Listener implements PreludeEnd, ConnectionTaker {
   }
 }
 
-/** What all connections of a listener are connected to. Undefined: each socket has to be asked. */
+/** Internals of a server that are used here. */
+interface ServerInside {
+  readonly _handle?: { readonly fd?: number } | null;
+}
+
+/** Node.js takes the backlog from its own argument here, which its types do not have. */
+function listenOn(server: Server, descriptor: number, backlog: number, listening: () => void): void {
+  const target = server as unknown as { listen(options: { fd: number }, backlog: number, listening: () => void): void };
+  target.listen({ fd: descriptor }, backlog, listening);
+}
+
+/** Address that all connections of a listener are connected to. Undefined: it differs by socket. */
 function localEnd({ address, host, port, path }: ListenOptions): ConnectionEnd | undefined {
   if (path !== undefined) return { address, port: 0 };
   return isIPv4(host) && host !== '0.0.0.0' ? { address: host, port } : undefined;

@@ -1,14 +1,17 @@
-import type { Log } from '../module/services.js';
+import type { Log } from '../contract/log.js';
 import type { ReadBuffers } from './buffers.js';
 import type { Clock } from './clock.js';
+import type { ControlListeners } from './control-listeners.js';
 import type { IdleClients } from './idle-clients.js';
 import type { TimerWheel } from './timers.js';
 
-/** What the connections of one thread share, whatever protocol they speak. */
+/** Shared parts of the connections of one thread, of any protocol. */
 export interface NetContext {
   readonly clock: Clock;
   readonly timers: TimerWheel;
   readonly buffers: ReadBuffers;
   readonly log: Log;
   readonly idleClients: IdleClients;
+  /** Addresses that members must not have. */
+  readonly controlListeners: ControlListeners;
 }

@@ -1,11 +1,11 @@
-import { formatAddress, type Address } from '../module/address.js';
+import { formatAddress, type Address } from '../contract/address.js';
 import { AcceptedConnection } from './accepted-connection.js';
 
 /** A connection that another listener has accepted, and its server has passed on. */
 export class PassedConnection extends AcceptedConnection {
   /** How often it was passed on. */
   readonly passes: number;
-  /** What is called when the connection is closed, one for each server that has passed it on: a socket has no place for that many listeners. */
+  /** Callbacks for the end of the connection, one for each server that has passed it on: a socket has no place for that many listeners. */
   readonly #ends: (() => void)[];
 
   /**
@@ -23,6 +23,7 @@ export class PassedConnection extends AcceptedConnection {
       from.socket,
       client.remoteAddress,
       'path' in address ? { address: formatAddress(address), port: 0 } : { address: address.host, port: address.port },
+      from.acceptedAt,
     );
     const isFirst = !(from instanceof PassedConnection);
     this.passes = isFirst ? 1 : from.passes + 1;

@@ -1,12 +1,14 @@
 import net, { type Socket } from 'node:net';
-import { systemErrorText } from '../module/system-error.js';
+import { parseSource } from '../contract/address.js';
+import { systemErrorText } from '../contract/system-error.js';
 import { isOutOfDescriptors } from './descriptors.js';
 import { ReadMemory } from './read-memory.js';
+import { fromSource } from './source-address.js';
 import type { ConnectTarget, TlsClient } from './tls-client.js';
 import type { Timed } from './timers.js';
 import type { NetContext } from './net-context.js';
 
-/** Whoever uses a connection to a member at the moment. */
+/** Current user of a connection to a member. */
 export interface PeerUser {
   onConnected(): void;
   /** @param borrowed the bytes are only valid during the call. */
@@ -14,7 +16,7 @@ export interface PeerUser {
   onUpstreamDrain(): void;
   /** The member sent FIN. */
   onUpstreamEnd(): void;
-  /** The connection is gone; `reason` as the system tells it, empty for an orderly close. */
+  /** The connection is gone; `reason` as reported by the system, empty for an orderly close. */
   onUpstreamClosed(reason: string): void;
   onUpstreamTimeout(): void;
 }
@@ -33,29 +35,37 @@ export class PeerConnection implements Timed {
   bytesSent = 0;
   readonly createdAt: number;
   connected = false;
-  /** There was no descriptor for it: the member has nothing to do with that. */
-  outOfDescriptors = false;
-  /** What it reads into, unless it speaks TLS. */
+  /** How bad it is that there was no descriptor for it, or not its source: the member has nothing to do with that. Undefined: it is not so. */
+  ownFailure: 'alert' | 'crit' | undefined = undefined;
+  /** Memory of reads, without TLS. */
   readonly memory: ReadMemory;
   #reason = '';
   #isReached = false;
-  #onIdleClosed: ((connection: PeerConnection) => void) | undefined = undefined;
+  /** Of the listeners of the control plane that it does not lead to. */
+  #checkedVersion: number;
 
   constructor(
     peer: { readonly address: ConnectTarget },
     readonly context: NetContext,
     /** Undefined: it does not speak TLS. */
     readonly tls: TlsClient | undefined,
-    /** What the certificate is for. */
+    /** Name that the certificate must have. */
     readonly tlsName: string,
     /** Sent in front of the handshake of TLS. */
     readonly preamble = '',
+    /** Most bytes of a read before the body is known to be large. */
+    firstRead = Infinity,
+    /** Where it comes from (proxy_bind); empty: the system chooses. */
+    readonly source = '',
   ) {
     this.createdAt = context.clock.now;
-    this.memory = new ReadMemory(context.buffers);
-    const { address } = peer;
+    this.memory = new ReadMemory(context.buffers, firstRead);
+    const address = fromSource(peer.address, source === '' ? undefined : parseSource(source));
     const target = 'path' in address ? { path: address.path } : targetOf(address);
-    if (tls !== undefined) this.socket = tls.connect(target, peer, tlsName, preamble, () => this.#ready());
+    this.#checkedVersion = context.controlListeners.version;
+    const rejection = context.controlListeners.rejection(target);
+    if (rejection !== undefined) this.socket = new net.Socket().destroy(new ControlPlaneError(rejection));
+    else if (tls !== undefined) this.socket = tls.connect(target, peer, tlsName, preamble, () => this.#ready());
     else
       this.socket = net.connect(
         {
@@ -70,8 +80,10 @@ export class PeerConnection implements Timed {
     if (tls !== undefined) this.socket.on('data', (chunk: Buffer) => this.#deliver(chunk, false));
     this.socket.on('end', () => this.#ended());
     this.socket.on('error', (error) => {
-      this.outOfDescriptors = isOutOfDescriptors(error);
+      this.ownFailure = ownFailureOf(error);
       this.#reason = this.#reasonOf(error);
+      // An error of TLS after the handshake is reported, and the socket stays open (Node's lib/_tls_wrap.js).
+      this.socket.destroy();
     });
     this.socket.on('close', () => this.#closed());
     this.socket.on('drain', () => {
@@ -82,6 +94,7 @@ export class PeerConnection implements Timed {
 
   /** The body that follows is large: reads get memory that may be kept. */
   wantOwnBuffers(): void {
+    this.memory.limit(Infinity);
     this.memory.useOwn(true);
   }
 
@@ -99,17 +112,22 @@ export class PeerConnection implements Timed {
     return this.memory.isOwn;
   }
 
-  /** Between two requests: back to the shared buffer. */
-  park(onClosed: (connection: PeerConnection) => void): void {
-    this.user = undefined;
-    // How long it may be idle is the pool's business.
+  /** Between two requests: back to the shared buffer. How long it may be idle is the business of its user. */
+  rest(): void {
     this.context.timers.disarm(this);
-    this.#onIdleClosed = onClosed;
     this.memory.useOwn(false);
   }
 
+  /** True if an idle connection may still be used: the control plane may have become what it must not lead to. */
+  isAllowed(address: ConnectTarget): boolean {
+    const { controlListeners } = this.context;
+    const { version } = controlListeners;
+    if (version === this.#checkedVersion) return true;
+    this.#checkedVersion = version;
+    return !controlListeners.isReachedBy(address);
+  }
+
   reuse(user: PeerUser): void {
-    this.#onIdleClosed = undefined;
     this.user = user;
     this.bytesSent = 0;
   }
@@ -129,8 +147,8 @@ export class PeerConnection implements Timed {
   /** Ends it without telling anyone. */
   close(): void {
     this.user = undefined;
-    this.#onIdleClosed = undefined;
     this.context.timers.forget(this);
+    this.memory.abandon();
     this.socket.destroy();
   }
 
@@ -163,11 +181,16 @@ export class PeerConnection implements Timed {
     else this.user.onUpstreamData(chunk, borrowed);
   }
 
-  /** Bytes, an end, or a deadline while nobody asked for anything: the connection cannot be used any more. */
+  /** Data that TLS has decrypted while reading was paused, and that Node keeps after the connection has failed. */
+  #deliverRest(): void {
+    if (this.tls === undefined || this.user === undefined || this.socket.readableLength === 0) return;
+    const rest = this.socket.read() as Buffer | null;
+    if (rest !== null) this.#deliver(rest, false);
+  }
+
+  /** Bytes, an end, or a deadline of a connection without a user: it cannot be used any more. */
   #unexpected(): void {
-    const notify = this.#onIdleClosed;
     this.close();
-    notify?.(this);
   }
 
   #ended(): void {
@@ -176,15 +199,19 @@ export class PeerConnection implements Timed {
     else this.user.onUpstreamEnd();
   }
 
-  #reasonOf(error: NodeJS.ErrnoException): string {
-    // TLS has failed, and the member is there.
+  #reasonOf(error: NodeJS.ErrnoException & { readonly address?: string }): string {
+    if (error instanceof ControlPlaneError) return error.message;
+    // TLS has failed, although the member is reachable.
     if (this.tls !== undefined && !this.connected && error.syscall === undefined) return handshakeFailure(error);
-    const call = this.outOfDescriptors ? 'socket()' : this.connected ? 'recv()' : 'connect()';
+    const own = error.syscall === 'bind' ? `bind(${error.address ?? ''})` : 'socket()';
+    const call = this.ownFailure !== undefined ? own : this.connected ? 'recv()' : 'connect()';
     return `${call} failed (${systemErrorText(error)})`;
   }
 
   #closed(): void {
+    this.#deliverRest();
     this.context.timers.forget(this);
+    this.memory.abandon();
     const { user } = this;
     this.user = undefined;
     if (user === undefined) this.#unexpected();
@@ -192,11 +219,19 @@ export class PeerConnection implements Timed {
   }
 }
 
+/** Of a connection that is not made; it fails as one to a member that does not listen. */
+class ControlPlaneError extends Error {}
+
 type TcpTarget = Exclude<ConnectTarget, { readonly path: string }>;
 
 /** Addresses have further properties in other places, which `net.connect` would understand in its own way. */
 function targetOf({ host, port, localAddress, localPort }: TcpTarget): TcpTarget {
   return localAddress === undefined ? { host, port } : { host, port, localAddress, ...(localPort !== undefined && { localPort }) };
+}
+
+function ownFailureOf(error: NodeJS.ErrnoException): 'alert' | 'crit' | undefined {
+  if (isOutOfDescriptors(error)) return 'alert';
+  return error.syscall === 'bind' ? 'crit' : undefined;
 }
 
 /** In nginx's words. */

@@ -1,8 +1,11 @@
 import type { ReadBuffers } from './buffers.js';
 
+/** Bytes of a read while memory is scarce: they are copied. */
+const SHORT_READ = 16_384;
+
 /**
  * The memory that one socket reads into: the thread's shared buffer, whose bytes have to be used up at once, or pooled buffers of its own,
- * which may be kept until somebody else has sent them.
+ * which may be kept until another socket has sent them.
  */
 export class ReadMemory {
   #own: Buffer | undefined = undefined;
@@ -27,11 +30,14 @@ export class ReadMemory {
 
   /** For the next read. */
   next(): Buffer {
-    const buffer = this.#wantsOwn ? (this.#own ??= this.buffers.take()) : this.buffers.shared;
-    return this.limitOfReads < buffer.length ? buffer.subarray(0, Math.max(this.limitOfReads, 1)) : buffer;
+    // A connection that waits holds its buffer: where memory is scarce there are too many of them.
+    if (this.#wantsOwn && this.#own === undefined && !this.buffers.isScarce) this.#own = this.buffers.take();
+    const buffer = this.#own ?? this.buffers.shared;
+    const most = this.#wantsOwn && this.#own === undefined ? Math.min(this.limitOfReads, SHORT_READ) : this.limitOfReads;
+    return most < buffer.length ? buffer.subarray(0, Math.max(most, 1)) : buffer;
   }
 
-  /** The bytes of the last read lie in memory of this socket alone. */
+  /** The bytes of the last read are in memory of this socket alone. */
   get isOwn(): boolean {
     return this.#own !== undefined;
   }
@@ -41,6 +47,13 @@ export class ReadMemory {
     const kept = this.#own;
     this.#own = undefined;
     return kept;
+  }
+
+  /** The socket is gone. */
+  abandon(): void {
+    if (this.#own !== undefined) this.buffers.lose(this.#own);
+    this.#own = undefined;
+    this.#wantsOwn = false;
   }
 
   /** Nothing is read any more for now. */

@@ -1,5 +1,5 @@
-import type { EngineName } from '../module/spec.js';
-import type { Directive } from '../module/tree.js';
+import type { EngineName } from '../contract/spec.js';
+import type { Directive } from '../contract/tree.js';
 import type { ListenOptions } from './listen-options.js';
 
 /** How the servers of a traffic engine say where they listen. Paths of unix sockets may be relative. */

@@ -5,10 +5,11 @@ import type { InputFiles } from '../config/input-files.js';
 import { concernedUsers, type InputUsers } from '../config/input-users.js';
 import { serverPlaces } from '../config/server-places.js';
 import { touchesEngine } from '../config/touched-blocks.js';
-import type { Change, Follower, Prepared } from '../kernel/follower.js';
-import type { Resource } from '../module/resource.js';
-import type { EngineName } from '../module/spec.js';
+import type { Change, Follower, GracefulEnd, Prepared } from '../config/change.js';
+import type { Resource } from '../contract/resource.js';
+import type { EngineName } from '../contract/spec.js';
 import type { ListenGroup, ListenGroups, ListeningServer, ServerChange } from './listen-groups.js';
+import type { ListenOptions } from './listen-options.js';
 import { ListenerSet, type EngineListener, type ListenerRole } from './listener-set.js';
 
 /** What became of the block of an engine. `C` is its configuration, `S` one of its servers. */
@@ -57,9 +58,29 @@ export abstract class ServerFollower<
     return this.listeners.groups;
   }
 
-  /** Addresses that are open, as `listen` names them. */
-  get addresses(): string[] {
-    return this.listeners.addresses;
+  /** Addresses that are open. */
+  get listens(): ListenOptions[] {
+    return this.listeners.listens;
+  }
+
+  /** See {@link ListenerSet.descriptors}. */
+  get descriptors(): ListenerSet<S, L>['descriptors'] {
+    return this.listeners.descriptors;
+  }
+
+  /** See {@link ListenerSet.handles}. */
+  get handles(): ListenerSet<S, L>['handles'] {
+    return this.listeners.handles;
+  }
+
+  /** See {@link ListenerSet.moveFlows}. */
+  moveFlows(): void {
+    this.listeners.moveFlows();
+  }
+
+  /** See {@link ListenerSet.leaveFiles}. */
+  leaveFiles(): void {
+    this.listeners.leaveFiles();
   }
 
   async prepare(change: Change): Promise<Prepared> {
@@ -88,7 +109,7 @@ export abstract class ServerFollower<
           this.listeners.commit(changed, opened, (listener, group) => this.renew(listener, group, modules));
         },
         abort: () => {
-          for (const listener of opened.values()) listener.destroy();
+          this.listeners.abandon(opened);
           abortAll(resources);
         },
       };
@@ -108,13 +129,17 @@ export abstract class ServerFollower<
     return this.#configuration?.users.get(input) !== undefined;
   }
 
+  whenOver(step: () => void): void {
+    this.parts.generations.whenOver(step);
+  }
+
   cutOff(time: number): void {
     this.listeners.cutOff(time);
   }
 
-  /** Accepts nothing more and lets what is under way end. Resolves when no connection is left, or after `timeout` ms. */
-  async quit(timeout: number | undefined): Promise<void> {
-    await this.listeners.quit(timeout);
+  /** Accepts nothing more and lets what is under way end. Resolves when no connection is left, or when the time is over. */
+  async quit(end: GracefulEnd): Promise<void> {
+    await this.listeners.quit(end);
     this.stop();
   }
 
@@ -171,6 +196,7 @@ export abstract class ServerFollower<
       compiled = errors.attempt(compile);
     } finally {
       await this.settle(errors);
+      await this.parts.recorder.settle(errors);
     }
     errors.throwIfAny();
     return compiled as CompiledServers<S, C>;

@@ -1,8 +1,8 @@
-import { argType } from '../module/arg-type.js';
+import { argType } from '../contract/arg-type.js';
 import { LayeredMap } from '../config/layered-map.js';
-import { compilePattern } from '../module/pattern.js';
-import { ArgError, type ArgType } from '../module/spec.js';
-import type { Directive } from '../module/tree.js';
+import { compilePattern } from '../toolkit/pattern.js';
+import { ArgError, type ArgType } from '../contract/spec.js';
+import type { Directive } from '../contract/tree.js';
 
 /** A virtual server of a traffic engine. */
 export interface NamedServer {
@@ -42,7 +42,7 @@ interface NamedByPattern<S> {
 }
 
 /**
- * The names of all servers behind one listening address, chosen as nginx does: exact, longest leading wildcard, longest trailing
+ * The names of all servers of one listening address, chosen as nginx does: exact, longest leading wildcard, longest trailing
  * wildcard, first regular expression, default server. It never changes: {@link change} makes another one that shares what is the same.
  */
 export class ServerNames<S extends NamedServer> {
@@ -209,12 +209,12 @@ export const serverName: ArgType<readonly ServerName[]> = argType({
   },
 });
 
-/** What the `server_name` lines of a server say, whose words were checked with the tree. */
+/** Values of the `server_name` lines of a server, whose words were checked with the tree. */
 export function serverNames(lines: readonly Directive[]): { name: string; names: ServerName[] } {
   const words = lines.flatMap((line) => line.args.map((word) => word.text));
   const names = words.flatMap((word) => parseServerName(word));
   if (names.length === 0) names.push({ kind: 'exact', name: '' });
-  // The dot of ".example.org" means a wildcard and is no part of the name.
+  // The dot of ".example.org" means a wildcard and is not a part of the name.
   return { name: (words[0] ?? '').replace(/^\./, ''), names };
 }
 

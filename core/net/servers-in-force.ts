@@ -1,19 +1,19 @@
 import { upstreamInput } from '../config/holdings.js';
 import type { InputUsers } from '../config/input-users.js';
 import type { Tree } from '../config/tree.js';
-import type { Directive } from '../module/tree.js';
-import { VirtualServers, type VirtualServerView } from '../module/virtual-servers.js';
+import type { Directive } from '../contract/tree.js';
+import { VirtualServers, type VirtualServerView } from '../contract/virtual-servers.js';
 import type { ListenGroups, ListeningServer } from './listen-groups.js';
 import type { ServerDialect } from './server-dialect.js';
 import { parseServerName } from './server-names.js';
 
-/** What a traffic engine serves. */
+/** Servers of a traffic engine. */
 interface ServingEngine<S extends ListeningServer> {
   readonly configuration: { readonly servers: { values(): Iterable<S> }; readonly users: InputUsers } | undefined;
   readonly groups: ListenGroups<S>;
 }
 
-/** What the configuration in force is looked up in. */
+/** Tables of the current configuration. */
 interface InForce {
   readonly tree: Tree;
   /** Absolute path of a unix socket that `listen` names. */

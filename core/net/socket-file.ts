@@ -1,24 +1,40 @@
 import { chmodSync, mkdtempSync, renameSync, rmdirSync, rmSync, statSync, unlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { MAX_SOCKET_PATH } from '../contract/address.js';
 
-/** What the name of the private folder adds to that of the folder it is in: `/.srvXXXXXX/s`. */
+/** Length that the name of the private folder adds to that of the folder it is in: `/.srvXXXXXX/s`. */
 const FOLDER_PREFIX = '.srv';
 const NAME = 's';
 /** Bytes by which the path of the bound socket can be longer than that of the folder of the final one. */
-export const PRIVATE_PATH_LENGTH = FOLDER_PREFIX.length + NAME.length + 8;
+const PRIVATE_PATH_LENGTH = FOLDER_PREFIX.length + NAME.length + 8;
+
+/** True if the path of a socket leaves room for the private one. */
+export const hasPrivatePath = (path: string): boolean => Buffer.byteLength(dirname(path)) + PRIVATE_PATH_LENGTH <= MAX_SOCKET_PATH;
 
 /**
- * The file of a unix socket with a mode of its own. It is bound in a folder that is open to this user alone, and gets its name when it has its
- * mode: at no moment can others connect to it who may not.
+ * The file of a unix socket. It is bound in a folder that is open to this user alone, and gets its name when it has its mode: at no moment
+ * can unauthorized users connect to it. A file that a dead worker has left at that name is replaced, and libuv, which removes the path that
+ * a socket was bound to, does not know the name: another program may listen on the socket.
  */
 export class SocketFile {
-  readonly #folder: string;
+  #folder = '';
   /** Of the file, once it has its name. */
   #inode: number | undefined;
 
-  /** @throws Error of the system */
-  constructor(private readonly path: string) {
-    this.#folder = mkdtempSync(join(dirname(path), FOLDER_PREFIX));
+  private constructor(private readonly path: string) {}
+
+  /** Makes the private folder. @throws Error of the system */
+  static make(path: string): SocketFile {
+    const file = new SocketFile(path);
+    file.#folder = mkdtempSync(join(dirname(path), FOLDER_PREFIX));
+    return file;
+  }
+
+  /** That of a socket which another process has bound. */
+  static of(path: string): SocketFile {
+    const file = new SocketFile(path);
+    file.#inode = statSync(path, { throwIfNoEntry: false })?.ino;
+    return file;
   }
 
   /** Where to bind it. */
@@ -26,10 +42,10 @@ export class SocketFile {
     return join(this.#folder, NAME);
   }
 
-  /** Gives the bound socket its mode, then its name. @throws Error of the system: the folder is gone then */
-  publish(mode: number): void {
+  /** Gives the bound socket its mode, then its name. @param mode undefined: as the system has made it @throws Error of the system: the folder is gone then */
+  publish(mode: number | undefined): void {
     try {
-      chmodSync(this.privatePath, mode);
+      if (mode !== undefined) chmodSync(this.privatePath, mode);
       this.#inode = statSync(this.privatePath).ino;
       renameSync(this.privatePath, this.path);
       rmdirSync(this.#folder);

@@ -14,7 +14,7 @@ export interface SocketUser {
 /** A socket that knows its user: the handlers below are shared by all sockets, so none costs a closure. */
 export interface ClientSocket extends Socket {
   client?: SocketUser | undefined;
-  /** What it reads into, if that is not the buffer that all sockets share. */
+  /** Memory of reads, if it is not the buffer that all sockets share. */
   memory?: ReadMemory | undefined;
 }
 
@@ -49,7 +49,7 @@ export function onRead(this: ClientSocket, length: number, buffer: Buffer): bool
 function onEnd(this: ClientSocket): void {
   this.client?.onEnd();
 }
-/** `close`, which always follows, tells the user. */
+/** `close`, which always follows, notifies the user. */
 function ignore(): void {}
 function onClose(this: ClientSocket): void {
   this.client?.onClose();

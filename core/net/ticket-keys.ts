@@ -3,7 +3,7 @@ import type { SecureContext } from 'node:tls';
 /** Bytes of each part of a key: its name, the key of the HMAC, the key of AES-128. */
 const PART = 16;
 
-/** What Node has beneath a SecureContext: the only way to several keys (src/crypto/crypto_context.cc, TicketKeyCallback). */
+/** Handle of Node beneath a SecureContext: the only way to several keys (src/crypto/crypto_context.cc, TicketKeyCallback). */
 interface NativeContext {
   enableTicketKeyCallback(): void;
   onticketkeycallback: (
@@ -13,7 +13,7 @@ interface NativeContext {
   ) => readonly [result: number, hmac: Buffer, aes: Buffer, name?: Buffer, iv?: Buffer];
 }
 
-/** What OpenSSL is told (SSL_CTX_set_tlsext_ticket_key_cb): unknown key, use it, use it and give the client another ticket. */
+/** Results for OpenSSL (SSL_CTX_set_tlsext_ticket_key_cb): unknown key, use it, use it and give the client another ticket. */
 const UNKNOWN = 0;
 const USE = 1;
 const RENEW = 2;

@@ -14,7 +14,8 @@ const SLOTS = 1024;
 
 /**
  * Coarse timers of one thread: a hashed wheel with one system timer, which sleeps until the next slot that holds something: a thread whose
- * connections are all idle does nothing. Resolution 100 ms, never early. What has arrived is worked on first (as in nginx): after a stall nobody is late who only was not read.
+ * connections are all idle does nothing. Resolution 100 ms, never early. Arrived data is processed first (as in nginx): after a stall, a
+ * client whose data was only not read yet is not late.
  */
 export class TimerWheel {
   readonly #slots: Set<Timed>[] = Array.from({ length: SLOTS }, () => new Set<Timed>());
@@ -63,7 +64,7 @@ export class TimerWheel {
 
   #enter(entry: Timed): void {
     this.#armed++;
-    // What lies before the planned tick is empty.
+    // Slots before the planned tick are empty.
     this.#tick = Math.max(this.#tick, Math.min(Math.floor(this.clock.now / TICK), this.#planned - 1));
     // Deadlines beyond one round wait in the slot that comes last and are looked at again there.
     const tick = Math.min(Math.max(Math.ceil(entry.deadline / TICK), this.#tick + 1), this.#tick + SLOTS - 1);
@@ -102,7 +103,7 @@ export class TimerWheel {
     const current = Math.floor(this.clock.refresh() / TICK);
     // A long stall needs one round at most: every slot is visited once.
     const from = Math.max(this.#tick + 1, current - SLOTS + 1);
-    // What is armed meanwhile is planned below.
+    // Timers set meanwhile are planned below.
     this.#planned = -Infinity;
     this.#tick = Math.max(this.#tick, current);
     for (let tick = from; tick <= current; tick++) this.#visit(tick % SLOTS);

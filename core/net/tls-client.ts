@@ -1,6 +1,8 @@
 import { connect, isIP, type Socket } from 'node:net';
 import type { ConnectionOptions, PeerCertificate, SecureContext, TLSSocket } from 'node:tls';
-import type { UpstreamTls } from '../module/tls/upstream-tls.js';
+import type { UpstreamTls } from '../contract/upstream-tls.js';
+import { depthOf } from './certificate-depth.js';
+import { logKeys } from './key-log.js';
 import { nodeTls } from './node-tls.js';
 
 /** Where to connect to. */
@@ -31,7 +33,7 @@ export class TlsClient {
 
   /** Certificates and keys as OpenSSL has read them. Without files of one's own it is made when it is first needed. @throws Error of OpenSSL */
   get context(): SecureContext {
-    // Without authorities of its own it verifies nothing, and needs none of those that Node brings.
+    // Without authorities of its own it verifies nothing, and needs none of the ones that Node brings.
     return (this.#context ??= nodeTls().createSecureContext({ ca: [], ...this.settings.context }));
   }
 
@@ -42,7 +44,7 @@ export class TlsClient {
    * @param preamble sent in front of the handshake; empty: nothing
    */
   connect(target: ConnectTarget, peer: object, name: string, preamble: string, onSecure: () => void): TLSSocket {
-    const { sendsName, verifies, reusesSessions, alpn = HTTP1 } = this.settings;
+    const { sendsName, verifies, reusesSessions, keyLog, alpn = HTTP1 } = this.settings;
     const known = reusesSessions ? this.#sessions.get(peer) : undefined;
     const options: ConnectionOptions & { readonly allowHalfOpen: true } = {
       ...(preamble === '' ? target : { socket: withPreamble(target, preamble) }),
@@ -57,6 +59,7 @@ export class TlsClient {
     if (known?.name === name) options.session = known.session;
     const socket = nodeTls().connect(options, onSecure);
     socket.setNoDelay(true);
+    if (keyLog !== undefined) logKeys(socket, keyLog);
     if (reusesSessions) socket.on('session', (session: Buffer) => this.#sessions.set(peer, { name, session }));
     return socket;
   }
@@ -69,22 +72,14 @@ export class TlsClient {
   }
 }
 
+/** Name for certificates by `proxy_ssl_name`, which may have a port, as `$proxy_host` has. */
+export function hostOfName(name: string): string {
+  return name.replace(/^\[([^\]]*)\].*$|^([^:]*):\d*$/s, '$1$2');
+}
+
 /** A connection that begins with some text. TLS, which is wrapped around it, begins when it is connected as well: after that. */
 function withPreamble(target: ConnectTarget, preamble: string): Socket {
   const socket = connect({ ...target, allowHalfOpen: true, noDelay: true });
   socket.once('connect', () => socket.write(preamble, 'latin1'));
   return socket;
-}
-
-/** Certificates between that of the server and the authority that is trusted. */
-function depthOf(certificate: PeerCertificate): number {
-  let depth = 0;
-  for (let issuer = issuerOf(certificate); issuer !== undefined; issuer = issuerOf(issuer)) depth++;
-  return Math.max(depth - 1, 0);
-}
-
-/** Undefined: it has signed itself, or nobody knows who did. */
-function issuerOf(certificate: PeerCertificate): PeerCertificate | undefined {
-  const { issuerCertificate } = certificate as { issuerCertificate?: PeerCertificate };
-  return issuerCertificate?.fingerprint256 === certificate.fingerprint256 ? undefined : issuerCertificate;
 }

@@ -1,33 +1,63 @@
 import type { EventEmitter } from 'node:events';
 import type { SecureContext } from 'node:tls';
+import type { KeyLog } from '../contract/manifest.js';
+import type { AcceptedConnection } from './accepted-connection.js';
 
 /** How a server presents itself in a handshake. */
 export interface TlsIdentity {
-  /** Certificates, versions, ciphers, ticket keys. */
+  /** Certificates, versions, ciphers, ticket keys; without certificates where {@link variable} has them. */
   readonly context: SecureContext;
+  /** Chooses the certificates of each handshake. */
+  readonly variable: VariableContexts | undefined;
   /** Protocols to choose from by ALPN, in the form of the wire (RFC 7301, 3.1); the first one that the client offers is spoken. */
   readonly alpn: Buffer;
   /** Clients are asked for a certificate; undefined: they are not. */
   readonly clientAuthority: string | undefined;
-  /** Handshakes are rejected. */
-  readonly rejects: boolean;
+  /** Certificates that may be between that of a client and its authority. */
+  readonly verifyDepth: number;
+  /** Handshakes are rejected; undefined: they are not. */
+  readonly rejection: HandshakeRejection | undefined;
+  /** Gets the secrets of each connection; undefined: they are not needed. */
+  readonly keyLog: KeyLog | undefined;
   /** Undefined: clients resume with tickets or not at all. */
   readonly sessions: SessionKeeper | undefined;
 }
 
-/** Keeps sessions under their ids. */
-export interface SessionKeeper {
-  /**
-   * Something with the events `newSession` and `resumeSession` of tls.Server, for one connection.
-   * @param offered the session of TLS 1.3 that the client offers: Node itself knows where TLS 1.2 has it
-   */
-  eventsFor(offered: string): EventEmitter;
+/** The contexts of a server whose certificates variables name. */
+export interface VariableContexts {
+  /** @param subject see {@link CertificateChooser} @returns undefined: there are no certificates @throws Error for the error log */
+  contextFor(subject: object): SecureContext | undefined;
 }
 
-/** Knows the servers behind one address. */
+/** How a handshake is rejected. */
+export interface HandshakeRejection {
+  readonly level: 'info' | 'error';
+  /** For the error log. */
+  readonly reason: string;
+  /** The description of a fatal alert (RFC 8446, 6). */
+  readonly alert: number;
+}
+
+/** Keeps sessions under their ids. */
+export interface SessionKeeper {
+  /** @param offered the session of TLS 1.3 that the client offers: Node itself knows where TLS 1.2 has it */
+  forConnection(offered: string): ConnectionSessions;
+}
+
+/** The sessions of one connection. */
+export interface ConnectionSessions {
+  /** Something with the events `newSession` and `resumeSession` of tls.Server. */
+  readonly events: EventEmitter;
+  /** The handshake is over. @param isTrusted false: the certificate of the client is not valid, and its sessions must not be resumed */
+  onHandshake(isTrusted: boolean): void;
+}
+
+/** Knows the servers of one address. */
 export interface TlsIdentities {
-  /** @param serverName what the client asked for, in lower case; empty: nothing. Undefined: nobody there has a certificate. */
+  /** @param serverName name that the client requested, in lower case; empty: none. Undefined: no server there has a certificate. */
   tlsFor(serverName: string): TlsIdentity | undefined;
+  /** The context of a handshake by variables, which have the values of this connection. @throws what `contextFor` throws */
+  variableContext(contexts: VariableContexts, connection: AcceptedConnection): SecureContext | undefined;
   /** @param isReused the client has resumed a session */
   onHandshake(isReused: boolean): void;
   onHandshakeFailed(): void;

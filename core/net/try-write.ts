@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import type { Socket } from 'node:net';
 
-/** What of a socket's inner workings is used here. */
+/** Internals of a socket that are used here. */
 interface SocketInside {
   readonly _handle?: { readonly fd?: number } | null;
 }
@@ -20,7 +20,7 @@ export function tryWrite(socket: Socket, bytes: Buffer): number {
   try {
     return writeSync(fd, bytes);
   } catch {
-    // EAGAIN waits; what is broken is found out, and told, by `write`.
+    // EAGAIN waits; other errors are found, and reported, by `write`.
     return 0;
   }
 }

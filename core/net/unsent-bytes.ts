@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 
-/** What of a socket's inner workings is used here. */
+/** Internals of a socket that are used here. */
 interface SocketInside {
   readonly _handle?: { readonly writeQueueSize?: number } | null;
 }

@@ -1,18 +1,18 @@
-/** What the low word holds before a carry. One bit is left free for additions that meet a carry. */
+/** Limit of the low word before a carry. One bit is left free for additions that meet a carry. */
 const CARRY = 2 ** 31;
-/** Where the low word begins anew, if a carry is late. */
+/** Where the low word begins again, if a carry is late. */
 const WRAP = 2 ** 32;
-/** What a carry adds to the high word in all, and what a wrap of the low word is worth there. */
+/** Total that a carry adds to the high word, and the worth of a wrap of the low word there. */
 const CARRIED = 2;
 const WRAPPED = (WRAP / CARRY) * CARRIED;
 
 /**
- * 64-bit counters in shared memory, two 32-bit words each, exact under contention and without a lock. The low word counts to 2^31;
- * the one thread whose addition crosses that line moves it to the high word. The high word grows by one before and after the move:
- * odd means "the move is under way", and half of it is the number of carries.
+ * 64-bit counters in shared memory, two 32-bit words each, exact under contention and without a lock. The low word counts to 2^31; the one
+ * thread whose addition crosses that line moves it to the high word. The high word grows by one before and after the move: odd means "the
+ * move is under way", and half of it is the number of carries.
  *
- * A thread that gets no processor in the middle of a move lets the low word grow until it wraps: whoever wraps it, upwards or downwards,
- * settles that in the high word. What is read in such a moment may be off by a carry; no addition is lost.
+ * A thread that gets no processor in the middle of a move lets the low word grow until it wraps: the thread that wraps it, upwards or
+ * downwards, settles that in the high word. A value read in such a moment may be off by a carry; no addition is lost.
  */
 export class Counters {
   /** Bytes of shared memory for one counter. */
@@ -57,7 +57,7 @@ export class Counters {
       const high = Atomics.load(words, low + 1);
       const rest = Atomics.load(words, low);
       if (Atomics.load(words, low + 1) !== high) continue;
-      // During a move the low word tells on which side of it we are.
+      // During a move the low word shows on which side of it we are.
       const carries = rest < CARRY ? (high + 1) >>> 1 : high >>> 1;
       return carries * CARRY + rest;
     }

@@ -19,6 +19,17 @@ export class Directory {
     return count;
   }
 
+  /** Content of the zone. Called with the lock held. */
+  get names(): string[] {
+    const { u32, bytes } = this.zone;
+    const names: string[] = [];
+    for (let entry = u32[Word.directory]!; entry !== 0; entry = u32[wordOf(entry) + NEXT]!) {
+      const start = entry + NAME * 4;
+      names.push(Buffer.from(bytes.slice(start, start + u32[wordOf(entry) + LENGTH]!)).toString());
+    }
+    return names;
+  }
+
   /** The offset kept under `name`, or 0. */
   find(name: string): number {
     const entry = this.#entry(name);

@@ -7,6 +7,9 @@ const Head = { buckets: 0, mask: 1, seed: 2, count: 3, newest: 4, oldest: 5, epo
 /** Words of an entry; its value follows, beginning at a multiple of 8, then its key. */
 const Entry = { next: 0, newer: 1, older: 2, hash: 3, keyLength: 4, valueLength: 5, BYTES: 24 } as const;
 
+/** Of the names of tables in the directory of a zone. */
+const PREFIX = 'hash:';
+
 export interface HashTableOptions {
   /** Expected number of entries: one bucket for each, rounded up to a power of two. Default: what fits the zone at 128 bytes an entry. */
   readonly entries?: number;
@@ -16,7 +19,7 @@ export interface HashTableOptions {
  * A hash table in a zone, with entries of any key and value size in order of use. All methods but `open` are called with the zone's lock
  * held, after {@link check}. Values are named by their offset in the zone (a multiple of 8) and written there by the caller.
  *
- * The buckets are the truth: an entry enters and leaves them by one store. The order of use is made anew from them after a thread died.
+ * The buckets are the truth: an entry enters and leaves them by one store. The order of use is made again from them after a thread died.
  */
 export class HashTable {
   readonly #key = new KeyBytes();
@@ -26,30 +29,38 @@ export class HashTable {
     private readonly head: number,
   ) {}
 
-  /** The table called `name` in the zone; made if it is not there. Takes the lock itself. Undefined when the zone is too small. */
+  /** The table called `name` in the zone; made if it does not exist. Takes the lock itself. Undefined when the zone is too small. */
   static open(zone: Zone, name: string, options: HashTableOptions = {}): HashTable | undefined {
     zone.enter();
     try {
-      const head = zone.directory.find(`hash:${name}`) || HashTable.#create(zone, name, options.entries ?? Math.floor(zone.size / 128));
+      const head = zone.directory.find(`${PREFIX}${name}`) || HashTable.#create(zone, name, options.entries ?? Math.floor(zone.size / 128));
       return head === 0 ? undefined : new HashTable(zone, head);
     } finally {
       zone.leave();
     }
   }
 
-  /** The table called `name`, undefined if nobody has made it. Takes the lock itself. */
+  /** The table called `name`, undefined if it does not exist. Takes the lock itself. */
   static find(zone: Zone, name: string): HashTable | undefined {
     zone.enter();
-    const head = zone.directory.find(`hash:${name}`);
+    const head = zone.directory.find(`${PREFIX}${name}`);
     zone.leave();
     return head === 0 ? undefined : new HashTable(zone, head);
+  }
+
+  /** Names of the tables in a zone. Takes the lock itself. */
+  static names(zone: Zone): string[] {
+    zone.enter();
+    const { names } = zone.directory;
+    zone.leave();
+    return names.filter((name) => name.startsWith(PREFIX)).map((name) => name.slice(PREFIX.length));
   }
 
   static #create(zone: Zone, name: string, entries: number): number {
     const buckets = 2 ** Math.ceil(Math.log2(Math.max(entries, 8)));
     const head = zone.slab.calloc(Head.BYTES);
     const table = head === 0 ? 0 : zone.slab.calloc(buckets * 4);
-    if (table === 0 || !zone.directory.add(`hash:${name}`, head)) {
+    if (table === 0 || !zone.directory.add(`${PREFIX}${name}`, head)) {
       if (table !== 0) zone.slab.release(table);
       if (head !== 0) zone.slab.release(head);
       return 0;
@@ -57,7 +68,7 @@ export class HashTable {
     const words = wordOf(head);
     zone.u32[words + Head.buckets] = table;
     zone.u32[words + Head.mask] = buckets - 1;
-    // So that nobody outside can choose keys that fall into one bucket.
+    // So that clients cannot choose keys that fall into one bucket.
     zone.u32[words + Head.seed] = Math.floor(Math.random() * 2 ** 32);
     zone.u32[words + Head.epoch] = zone.epoch;
     return head;
@@ -125,6 +136,11 @@ export class HashTable {
     return entry !== 0;
   }
 
+  /** Removes the entry with this value. */
+  removeAt(value: number): void {
+    this.#drop(value - Entry.BYTES);
+  }
+
   /** Removes the entry that was used longest ago for another one. False when the table is empty. */
   evict(): boolean {
     const evicted = this.dropOldest();
@@ -172,7 +188,7 @@ export class HashTable {
       for (let entry = u32[bucket]!; entry !== 0; entry = u32[wordOf(entry) + Entry.next]!) {
         if (found.has(entry)) yield `entry ${entry} stands twice`;
         found.add(entry);
-        if (this.#bucket(u32[wordOf(entry) + Entry.hash]!) !== bucket) yield `entry ${entry} stands in the wrong bucket`;
+        if (this.#bucket(u32[wordOf(entry) + Entry.hash]!) !== bucket) yield `entry ${entry} is in the wrong bucket`;
       }
     }
     let newer = 0;

@@ -1,6 +1,7 @@
-import type { Held, Holds } from '../module/zones.js';
+import type { Held, Holds } from '../contract/zones.js';
 import { HashTable } from './hash-table.js';
 import { wordOf } from './offsets.js';
+import { Waiters, type Wait } from './waiters.js';
 import type { Zone } from './zone.js';
 
 const tableName = (workers: number): string => `holds ${workers}`;
@@ -16,18 +17,19 @@ export class ZoneHolds implements Holds {
     /** 0-based; -1: a thread that carries no traffic. */
     private readonly worker: number,
     private readonly workers: number,
+    private readonly waiters: Waiters,
   ) {}
 
   /** The counts in a zone. Undefined: it is too small. @param workers that there are places for, the same in all threads */
   static open(zone: Zone, worker: number, workers: number): ZoneHolds | undefined {
     const table = HashTable.open(zone, tableName(workers));
-    return table && new ZoneHolds(zone, table, worker, workers);
+    return table && new ZoneHolds(zone, table, worker, workers, Waiters.open(zone));
   }
 
   /** The counts in a zone, if a worker has opened them: to drop what it held. */
   static find(zone: Zone, workers: number): ZoneHolds | undefined {
     const table = HashTable.find(zone, tableName(workers));
-    return table && new ZoneHolds(zone, table, -1, workers);
+    return table && new ZoneHolds(zone, table, -1, workers, Waiters.open(zone));
   }
 
   get size(): number {
@@ -61,6 +63,41 @@ export class ZoneHolds implements Holds {
     return count;
   }
 
+  async whenBelow(key: string, limit: number, ms: number, signal?: AbortSignal): Promise<boolean> {
+    const end = performance.now() + ms;
+    for (;;) {
+      const wait = this.#waitUnless(key, limit, () => end - performance.now());
+      if (wait === undefined) return true;
+      if (signal?.aborted === true || performance.now() >= end) return false;
+      await wait(signal);
+    }
+  }
+
+  /** Holds by key. */
+  get amounts(): [key: string, amounts: number[]][] {
+    this.#enter();
+    const { table, zone } = this;
+    const amounts = Array.from(table.values(), (record): [string, number[]] => [
+      table.keyOf(record).toString(),
+      [zone.u32[wordOf(record) + TOTAL]!],
+    ]);
+    zone.leave();
+    return amounts;
+  }
+
+  /** Holds more or less under a key, whatever its limit is: connections of a program that was replaced. Nothing is held where the zone is full. */
+  change(key: string, amount: number): void {
+    this.#enter();
+    const record = this.table.find(key) || (amount > 0 ? this.table.insert(key, (SHARES + this.workers) * 4) : 0);
+    if (record !== 0) {
+      const share = wordOf(record) + SHARES + this.worker;
+      const change = Math.max(amount, -this.zone.u32[share]!);
+      this.zone.u32[share]! += change;
+      this.#subtract(key, record, -change);
+    }
+    this.zone.leave();
+  }
+
   /** Releases what a worker held when it died. */
   dropWorker(worker: number): void {
     if (worker < 0 || worker >= this.workers) return;
@@ -89,6 +126,17 @@ export class ZoneHolds implements Holds {
   #subtract(key: string | Uint8Array, record: number, amount: number): void {
     const left = (this.zone.u32[wordOf(record) + TOTAL]! -= amount);
     if (left === 0) this.table.remove(key);
+    if (amount > 0) this.waiters.wake(key);
+  }
+
+  /** Undefined: fewer than `limit` are held. Otherwise waits from this moment on. */
+  #waitUnless(key: string, limit: number, ms: () => number): Wait | undefined {
+    this.#enter();
+    const record = this.table.find(key, false);
+    const isBelow = record === 0 || this.zone.u32[wordOf(record) + TOTAL]! < limit;
+    const wait = isBelow ? undefined : this.waiters.begin(key, ms());
+    this.zone.leave();
+    return wait;
   }
 
   get #hasShare(): boolean {
@@ -106,5 +154,6 @@ export class ZoneHolds implements Holds {
       u32[wordOf(record) + TOTAL] = total;
       if (total === 0) this.table.remove(this.table.keyOf(record));
     }
+    this.waiters.wakeAll();
   }
 }

@@ -67,7 +67,7 @@ export class Lock {
 
   #sleep(): boolean {
     const { words, index } = this;
-    // Others may sleep too and nobody counts them: whoever slept passes the mark on, so that its release wakes the next one.
+    // Others may sleep too and are not counted: a thread that slept passes the mark on, so that its release wakes the next one.
     const mine = this.#me | WAITERS;
     let patience = this.limit;
     let suspect = 0;

@@ -3,34 +3,22 @@ import {
   type Counter,
   type Gauge,
   type Histogram,
-  type HistogramValue,
   type Labels,
+  type MetricKinds,
+  type MetricScope,
   type MetricValue,
-} from '../module/metrics.js';
+} from '../contract/metrics.js';
+import { SentAmounts, unlessEmpty, type CarriedState, type Change } from './carried-state.js';
 import { Counters } from './counters.js';
-import { HashTable } from './hash-table.js';
+import { MetricGroup, type MetricIdentity, type MetricStore } from './metric-group.js';
+import { histogramOf, type MetricPlace } from './metric-kinds.js';
+import { MetricMemory, type MetricMemoryKind } from './metric-memory.js';
 import { wordOf } from './offsets.js';
-import { Zone } from './zone.js';
 import type { ZoneSet } from './zone-set.js';
 
 /** No directive can name this zone. */
 const ZONE = 'srv\0metrics';
 const SIZE = 1024 * 1024;
-const NAME = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/;
-
-/** What a metric is, as its key in the table says. */
-interface Identity {
-  readonly kind: MetricValue['kind'];
-  readonly name: string;
-  readonly labels: Labels;
-  readonly bounds: readonly number[];
-}
-
-/** Memory of a metric: shared, or of this thread alone when the zone is full. */
-interface Place {
-  readonly buffer: ArrayBufferLike;
-  readonly offset: number;
-}
 
 export interface ZoneMetricsOptions {
   readonly zones: ZoneSet;
@@ -42,13 +30,25 @@ export interface ZoneMetricsOptions {
   readonly onFull: (name: string) => void;
 }
 
-/** Metrics in a zone: counters of 64 bits for what grows, a word a thread for what rises and falls. */
-export class ZoneMetrics extends Metrics {
-  #zone: Zone | undefined;
-  #table: HashTable | undefined;
+/** A metric as it is now, in numbers: sums, or one sum of all shares. */
+interface Amounts {
+  readonly identity: MetricIdentity;
+  readonly amounts: readonly number[];
+}
+
+/** Metrics in a zone: counters of 64 bits for what grows, a word a thread for what rises and falls. Those without a group are the server's, and never end. */
+export class ZoneMetrics extends Metrics implements MetricStore {
+  readonly share: number;
+  readonly shares: number;
+  readonly #groups = new Map<string, MetricGroup>();
+  #memory: MetricMemory | undefined;
+  #isSweepPlanned = false;
 
   constructor(private readonly options: ZoneMetricsOptions) {
     super();
+    const { worker, workers } = options;
+    this.share = Math.min(worker, workers - 1) + 1;
+    this.shares = workers + 1;
   }
 
   /** Makes the memory, which others adopt. In the master. */
@@ -56,159 +56,122 @@ export class ZoneMetrics extends Metrics {
     this.#opened();
   }
 
-  counter(name: string, labels: Labels = {}): Counter {
-    return new ZoneCounter(this.#finder({ kind: 'counter', name, labels, bounds: [] }));
+  counter(name: string, labels?: Labels): Counter {
+    return this.groupOf('').counter(name, labels);
   }
 
-  gauge(name: string, labels: Labels = {}): Gauge {
-    const { worker, workers } = this.options;
-    return new ZoneGauge(this.#finder({ kind: 'gauge', name, labels, bounds: [] }), Math.min(worker, workers - 1) + 1, workers + 1);
+  gauge(name: string, labels?: Labels): Gauge {
+    return this.groupOf('').gauge(name, labels);
   }
 
-  histogram(name: string, bounds: readonly number[], labels: Labels = {}): Histogram {
-    return new ZoneHistogram(this.#finder({ kind: 'histogram', name, labels, bounds }), bounds);
+  histogram(name: string, bounds: readonly number[], labels?: Labels): Histogram {
+    return this.groupOf('').histogram(name, bounds, labels);
+  }
+
+  group(name: string, scope: MetricScope): MetricKinds {
+    const group = this.groupOf(name);
+    group.holdFor(scope);
+    return group;
+  }
+
+  /** The group of that name in this thread. It exists for others as long as it is held. */
+  groupOf(name: string): MetricGroup {
+    const known = this.#groups.get(name);
+    if (known?.hasEnded === false) return known;
+    const group = new MetricGroup(name, this);
+    this.#groups.set(name, group);
+    return group;
   }
 
   read(): MetricValue[] {
-    const { zone, table } = this.#opened();
-    zone.enter();
-    table.check();
-    const keys = Array.from(table.values(), (value) => table.keyOf(value).toString());
-    zone.leave();
-    return keys.map((key) => this.#valueOf(JSON.parse(key) as Identity)).sort((one, other) => (one.name < other.name ? -1 : 1));
-  }
-
-  /** Ends the share that a dead worker had in gauges. Master only, after `ZoneSet.releaseOf`. */
-  dropWorker(worker: number): void {
-    const { zone, table } = this.#opened();
-    zone.enter();
-    table.check();
-    for (const value of table.values()) {
-      const { kind } = JSON.parse(table.keyOf(value).toString()) as Identity;
-      if (kind === 'gauge' && worker < this.options.workers) Atomics.store(zone.i32, wordOf(value) + worker + 1, 0);
+    const all = new Map<string, Amounts>();
+    for (const one of this.#amounts()) {
+      const key = JSON.stringify({ ...one.identity, group: '' });
+      all.set(key, added(one, all.get(key)));
     }
-    zone.leave();
+    return Array.from(all.values(), valueOf).sort((one, other) => (one.name < other.name ? -1 : 1));
   }
 
-  #valueOf({ kind, name, labels, bounds }: Identity): MetricValue {
-    if (kind === 'histogram') return { kind, name, labels, value: this.histogram(name, bounds, labels).value };
-    return { kind, name, labels, value: kind === 'counter' ? this.counter(name, labels).value : this.gauge(name, labels).value };
+  hold(group: string): void {
+    if (!this.#opened().hold(group, this.share)) this.options.onFull(group);
   }
 
-  #finder(identity: Identity): () => Place {
-    if (!NAME.test(identity.name)) throw new RangeError(`invalid name of a metric: "${identity.name}"`);
-    const labels = Object.entries(identity.labels).sort(([one], [other]) => (one < other ? -1 : 1));
-    const key = JSON.stringify({ ...identity, labels: Object.fromEntries(labels) });
-    return () => this.#place(identity, key);
+  release(group: string): void {
+    this.#groups.delete(group);
+    if (!this.#opened().release(group, this.share) || this.#isSweepPlanned) return;
+    // A change ends many of them.
+    this.#isSweepPlanned = true;
+    queueMicrotask(() => {
+      this.#isSweepPlanned = false;
+      this.#opened().sweep();
+    });
   }
 
-  #place({ kind, name, bounds }: Identity, key: string): Place {
-    const bytes = { counter: Counters.BYTES, gauge: (this.options.workers + 1) * 4, histogram: (bounds.length + 2) * Counters.BYTES }[kind];
-    const { zone, table } = this.#opened();
-    zone.enter();
-    table.check();
-    const offset = table.find(key, false) || table.insert(key, bytes);
-    zone.leave();
-    if (offset !== 0) return { buffer: zone.buffer, offset };
+  place({ group, name }: MetricIdentity, key: string, kind: MetricMemoryKind, bytes: number): MetricPlace | undefined {
+    const memory = this.#opened();
+    const offset = memory.place(group, key, kind, bytes);
+    if (offset !== 0) return { buffer: memory.zone.buffer, offset: memory.zone.start + offset };
     this.options.onFull(name);
-    return { buffer: new ArrayBuffer(bytes), offset: 0 };
+    return undefined;
   }
 
-  #opened(): { zone: Zone; table: HashTable } {
-    const zone = (this.#zone ??= this.options.zones.open(ZONE, SIZE, 'metrics'));
-    const table = (this.#table ??= HashTable.open(zone, 'metrics', { entries: 4096 }));
-    if (table === undefined) throw new Error('no room for the table of metrics');
-    return { zone, table };
-  }
-}
-
-class ZoneCounter implements Counter {
-  #counters: Counters | undefined;
-
-  constructor(private readonly find: () => Place) {}
-
-  add(amount = 1): void {
-    if (!(Number.isSafeInteger(amount) && amount >= 0)) throw new RangeError(`a counter adds whole numbers from 0, not ${amount}`);
-    this.#place.add(0, amount);
-  }
-
-  get value(): number {
-    return this.#place.read(0);
+  /**
+   * All metrics, for the program that takes over.
+   * @param place of a worker that does not exist: it has the share of gauges of the program before, and holds the groups that this one had
+   */
+  carried(place: number): CarriedState {
+    return {
+      form: 'metrics 2',
+      give: () => {
+        const sent = new SentAmounts();
+        return () => unlessEmpty(sent.changes(this.#changes()));
+      },
+      take: (changes) => {
+        for (const [key, amounts] of changes as readonly Change[]) this.#add(key, amounts, place + 1);
+      },
+    };
   }
 
-  get #place(): Counters {
-    return (this.#counters ??= countersAt(this.find(), 1));
-  }
-}
-
-class ZoneGauge implements Gauge {
-  #words: Int32Array | undefined;
-
-  constructor(
-    private readonly find: () => Place,
-    private readonly share: number,
-    private readonly shares: number,
-  ) {}
-
-  set(value: number): void {
-    assertNumber(value);
-    Atomics.store(this.#place, this.share, Math.round(value));
+  /** Ends the share that a dead worker had in gauges, and the groups that it alone has held. Master only, after `ZoneSet.releaseOf`. */
+  dropWorker(worker: number): void {
+    if (worker < this.options.workers) this.#opened().drop(worker + 1);
   }
 
-  add(amount: number): void {
-    assertNumber(amount);
-    Atomics.add(this.#place, this.share, Math.round(amount));
+  *#changes(): Generator<Change> {
+    for (const [key, amounts] of this.#opened().read()) yield [key, amounts];
   }
 
-  get value(): number {
-    const words = this.#place;
-    let sum = 0;
-    for (let share = 0; share < this.shares; share++) sum += Atomics.load(words, share);
-    return sum;
+  *#amounts(): Generator<Amounts> {
+    for (const [key, amounts] of this.#opened().read()) yield { identity: JSON.parse(key) as MetricIdentity, amounts };
   }
 
-  get #place(): Int32Array {
-    if (this.#words === undefined) {
-      const { buffer, offset } = this.find();
-      this.#words = new Int32Array(buffer, offset, this.shares);
-    }
-    return this.#words;
+  #add(key: string, amounts: readonly number[], share: number): void {
+    const memory = this.#opened();
+    const { group, kind } = JSON.parse(key) as MetricIdentity;
+    memory.hold(group, share);
+    const bytes = kind === 'gauge' ? this.shares * 4 : amounts.length * Counters.BYTES;
+    const offset = memory.place(group, key, kind === 'gauge' ? 'shares' : 'sums', bytes);
+    if (offset === 0) return;
+    if (kind === 'gauge') Atomics.add(memory.zone.i32, wordOf(offset) + share, amounts[0] ?? 0);
+    else addTo(new Counters(memory.zone.buffer, memory.zone.start + offset, amounts.length), amounts);
+  }
+
+  #opened(): MetricMemory {
+    return (this.#memory ??= new MetricMemory(this.options.zones.open(ZONE, SIZE, 'metrics'), this.shares));
   }
 }
 
-class ZoneHistogram implements Histogram {
-  #counters: Counters | undefined;
-
-  constructor(
-    private readonly find: () => Place,
-    private readonly bounds: readonly number[],
-  ) {}
-
-  observe(value: number): void {
-    assertNumber(value);
-    const { bounds } = this;
-    let range = 0;
-    while (range < bounds.length && value > bounds[range]!) range++;
-    const counters = this.#place;
-    counters.add(range, 1);
-    counters.add(bounds.length + 1, Math.max(Math.round(value), 0));
-  }
-
-  get value(): HistogramValue {
-    const counters = this.#place;
-    let count = 0;
-    const buckets = this.bounds.map((bound, range) => ({ bound, count: (count += counters.read(range)) }));
-    return { count: count + counters.read(this.bounds.length), sum: counters.read(this.bounds.length + 1), buckets };
-  }
-
-  /** One for each range, one for what is above them, one for the sum. */
-  get #place(): Counters {
-    return (this.#counters ??= countersAt(this.find(), this.bounds.length + 2));
-  }
+function addTo(counters: Counters, amounts: readonly number[]): void {
+  for (const [at, amount] of amounts.entries()) if (amount > 0) counters.add(at, amount);
 }
 
-const countersAt = ({ buffer, offset }: Place, length: number): Counters => new Counters(buffer, offset, length);
+function added({ identity, amounts }: Amounts, other: Amounts | undefined): Amounts {
+  return other === undefined
+    ? { identity, amounts }
+    : { identity, amounts: amounts.map((amount, at) => amount + (other.amounts[at] ?? 0)) };
+}
 
-function assertNumber(value: number): void {
-  if (!Number.isFinite(value)) throw new RangeError(`the value of a metric must be a number, not ${value}`);
+function valueOf({ identity: { kind, name, labels, bounds }, amounts }: Amounts): MetricValue {
+  if (kind === 'histogram') return { kind, name, labels, value: histogramOf(bounds, amounts) };
+  return { kind, name, labels, value: amounts[0] ?? 0 };
 }

@@ -5,7 +5,7 @@ const LENGTH = 2;
 /** The most bytes of a string. */
 const LONGEST = 2 ** 16 - 1;
 
-/** The strings of bytes in the records of one table: each has a place of fixed size behind the numbers of the record. */
+/** The strings of bytes in the records of one table: each has a place of fixed size after the numbers of the record. */
 export class RecordStrings<S extends string> {
   readonly names: readonly S[];
   /** Bytes of a whole record. */

@@ -1,4 +1,5 @@
-import type { Change, Fields, RecordOptions, Records, Updated } from '../module/zones.js';
+import { inspect } from 'node:util';
+import type { Change, Fields, RecordOptions, Records, Updated } from '../contract/zones.js';
 import { HashTable } from './hash-table.js';
 import { numberOf } from './offsets.js';
 import { RecordStrings } from './record-strings.js';
@@ -10,7 +11,7 @@ const FIELDS = 1;
 /** Expired records that a new one looks for at most. */
 const SWEEP = 2;
 
-/** What tells the time. Epoch milliseconds. */
+/** The clock. Epoch milliseconds. */
 export interface Now {
   readonly now: number;
 }
@@ -27,9 +28,12 @@ export class ZoneRecords<F extends string, S extends string = never> implements 
   readonly #strings: RecordStrings<S>;
   readonly #ttl: number;
   readonly #evict: boolean;
-  /** The fields as they were copied last. Nothing else uses it between a copy and its comparison but a change that updates another record. */
-  #seen: Copy;
-  /** What is to be stored, taken out of what a module has made before the lock is held. */
+  readonly #evicted: RecordOptions<F, S>['evicted'];
+  /** Dropped records that are still to be reported. */
+  readonly #dropped: [key: string, fields: Fields<F, S>][] = [];
+  /** The fields as they were copied last. Nothing else uses it between a copy and its comparison. */
+  readonly #seen: Copy;
+  /** Values to be stored, read from the module's object before the lock is held. */
   readonly #next: Copy;
   #busy = false;
 
@@ -37,12 +41,13 @@ export class ZoneRecords<F extends string, S extends string = never> implements 
     private readonly zone: Zone,
     private readonly table: HashTable,
     private readonly clock: Now,
-    { fields, strings, ttl = 0, evict = true }: RecordOptions<F, S>,
+    { fields, strings, ttl = 0, evict = true, evicted }: RecordOptions<F, S>,
   ) {
     this.#fields = fields;
     this.#strings = new RecordStrings(strings, (FIELDS + fields.length) * 8);
     this.#ttl = ttl;
     this.#evict = evict;
+    this.#evicted = evicted;
     this.#seen = this.#newCopy();
     this.#next = this.#newCopy();
   }
@@ -75,10 +80,9 @@ export class ZoneRecords<F extends string, S extends string = never> implements 
   }
 
   update<C>(key: string, change: Change<F, C, S>, context: C): Updated {
-    // A change that changes another record of the same table: that one gets a memory of its own.
-    const seen = this.#busy ? this.#newCopy() : this.#seen;
-    const nested = this.#busy;
+    this.#assertOutsideOfChange();
     this.#busy = true;
+    const seen = this.#seen;
     try {
       for (;;) {
         const fields = this.#look(key, seen);
@@ -89,11 +93,13 @@ export class ZoneRecords<F extends string, S extends string = never> implements 
         if (stored !== 'unchanged') return stored;
       }
     } finally {
-      this.#busy = nested;
+      this.#busy = false;
+      this.#tellOfDropped();
     }
   }
 
   add(key: string, field: F, amount: number): number | undefined {
+    this.#assertOutsideOfChange();
     const at = this.#fields.indexOf(field);
     if (at < 0) throw new RangeError(`no field "${field}"`);
     if (!Number.isFinite(amount)) throw new RangeError(`the amount for field "${field}" must be a number, not ${amount}`);
@@ -106,10 +112,12 @@ export class ZoneRecords<F extends string, S extends string = never> implements 
       f64[numberOf(record) + EXPIRES] = this.#expiry();
     }
     this.zone.leave();
+    this.#tellOfDropped();
     return value;
   }
 
   delete(key: string): boolean {
+    this.#assertOutsideOfChange();
     this.#enter();
     const there = this.#find(key, false) !== 0;
     if (there) this.table.remove(key);
@@ -124,6 +132,11 @@ export class ZoneRecords<F extends string, S extends string = never> implements 
       if (!this.#isExpired(record)) entries.push([this.table.keyOf(record).toString(), this.#copy(record)]);
     this.zone.leave();
     return entries;
+  }
+
+  /** A change may be made again when another worker was faster: what it did to other records would be done twice. */
+  #assertOutsideOfChange(): void {
+    if (this.#busy) throw new Error('a change of a record must not change records');
   }
 
   /** A copy for a change, with zeros and empty strings if there is no record. */
@@ -141,7 +154,7 @@ export class ZoneRecords<F extends string, S extends string = never> implements 
   /** @throws RangeError for strings that cannot be kept */
   #taken(fields: Fields<F, S>): Copy {
     const { numbers, strings } = this.#next;
-    for (let at = 0; at < numbers.length; at++) numbers[at] = fields[this.#fields[at]!];
+    for (let at = 0; at < numbers.length; at++) numbers[at] = asNumber(this.#fields[at]!, fields[this.#fields[at]!]);
     for (let at = 0; at < strings.length; at++) strings[at] = this.#strings.checked(at, fields[this.#strings.names[at]!]);
     return this.#next;
   }
@@ -162,7 +175,7 @@ export class ZoneRecords<F extends string, S extends string = never> implements 
     const record = found || this.#insert(key);
     if (record === 0) return 'full';
     const number = numberOf(record);
-    // Whoever finds this after a death drops the record.
+    // A thread that finds this after a death drops the record.
     f64[number + EXPIRES] = 0;
     for (let at = 0; at < numbers.length; at++) f64[number + FIELDS + at] = numbers[at]!;
     for (let at = 0; at < strings.length; at++) this.#strings.write(zone, record, at, strings[at]!);
@@ -185,7 +198,22 @@ export class ZoneRecords<F extends string, S extends string = never> implements 
       if (oldest === 0 || !this.#isExpired(oldest)) break;
       this.table.dropOldest();
     }
-    return this.table.insert(key, this.#strings.end, this.#evict);
+    if (this.#evicted === undefined) return this.table.insert(key, this.#strings.end, this.#evict);
+    for (;;) {
+      const record = this.table.insert(key, this.#strings.end);
+      const oldest = record === 0 && this.#evict ? this.table.oldest() : 0;
+      if (oldest === 0) return record;
+      if (!this.#isExpired(oldest)) this.#dropped.push([this.table.keyOf(oldest).toString(), this.#copy(oldest)]);
+      this.table.evict();
+    }
+  }
+
+  /** Called without the lock. */
+  #tellOfDropped(): void {
+    while (this.#dropped.length > 0) {
+      const [key, fields] = this.#dropped.shift()!;
+      this.#evicted?.(key, fields);
+    }
   }
 
   /** The record of a key, 0: none. One that has expired is dropped. */
@@ -231,4 +259,10 @@ export class ZoneRecords<F extends string, S extends string = never> implements 
     for (const record of Array.from(this.table.values()))
       if (this.zone.f64[numberOf(record) + EXPIRES] === 0) this.table.remove(this.table.keyOf(record));
   }
+}
+
+/** @throws TypeError: a module in JavaScript may set anything */
+function asNumber(field: string, value: unknown): number {
+  if (typeof value === 'number') return value;
+  throw new TypeError(`field "${field}" of a record must be a number, not ${inspect(value, { depth: 0 })}`);
 }

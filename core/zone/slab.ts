@@ -17,11 +17,11 @@ const rowOf = (size: number) => (size < 64 ? 0 : 26 - Math.clz32(size));
 const columnOf = (size: number, row: number) => (row === 0 ? size >>> 3 : (size >>> (row + 2)) - COLUMNS);
 
 /**
- * The memory pool of a zone: blocks of any size by two-level size classes (TLSF), taken and given back in constant time; neighbours that
+ * The memory pool of a zone: blocks of any size by two-level size classes (TLSF), allocated and released in constant time; neighbours that
  * are free become one block at once. All methods are called with the zone's lock held. Offsets are those of the content, multiples of 8.
  *
  * The chain of block headers can be walked at any moment of any change, because each change of it is one store; so {@link repair} can make
- * everything else anew after a thread died half way through.
+ * everything else again after a thread died half way through.
  */
 export class Slab {
   constructor(private readonly zone: Zone) {}
@@ -114,7 +114,7 @@ export class Slab {
     this.release(last + HEADER);
   }
 
-  /** Makes the free lists anew from the chain of blocks. A block that a dead thread had taken and not yet linked stays taken. */
+  /** Makes the free lists again from the chain of blocks. A block that a dead thread had taken and not yet linked stays taken. */
   repair(): void {
     const { u32 } = this.zone;
     u32.fill(0, Word.rows, Word.heads + ROWS * COLUMNS);

@@ -1,4 +1,4 @@
-/** Where zones lie in memory that they share with others. */
+/** Where zones are in memory that they share with others. */
 export interface ZonePlace {
   readonly buffer: SharedArrayBuffer;
   readonly start: number;

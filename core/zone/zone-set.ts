@@ -9,7 +9,7 @@ export interface ZoneShare {
   readonly use: string;
   readonly identity: string;
   readonly buffer: SharedArrayBuffer;
-  /** Where in the buffer it lies. */
+  /** Its offset in the buffer. */
   readonly start: number;
   readonly size: number;
 }
@@ -27,7 +27,7 @@ interface Entry {
 
 /**
  * The zones of one thread by name. The master makes them and hands their memory on with every prepare (`shares`), before another thread
- * opens them (`adopt`). Two generations of a name stand beside each other while a change of its size is under way.
+ * opens them (`adopt`). Two generations of a name exist while a change of its size is under way.
  */
 export class ZoneSet {
   readonly #entries = new Map<string, Entry>();
@@ -64,7 +64,13 @@ export class ZoneSet {
     return false;
   }
 
-  /** What another thread needs that has adopted everything up to the id `after`; 0: all. */
+  /** Distinguishes a zone from others of its name, apart from its size: another program finds the same one by it. */
+  useOf(zone: Zone): string {
+    const entry = this.#byZone.get(zone);
+    return `${entry?.use} ${entry?.identity}`;
+  }
+
+  /** Zones for another thread that has adopted everything up to the id `after`; 0: all. */
   shares(after = 0): ZoneShare[] {
     if (after === this.#last) return [];
     const shares: ZoneShare[] = [];
@@ -124,7 +130,7 @@ export class ZoneSet {
   }
 }
 
-/** New zones that are at hand: threads that follow are behind by few. */
+/** New zones that are at hand: other threads lag by few. */
 const RECENT = 64;
 
 const keyOf = (name: string, size: number, use: string, identity: string): string => `${size - (size % 8)} ${name} ${use} ${identity}`;

@@ -78,7 +78,7 @@ export class Zone {
     return this.#size;
   }
 
-  /** Counts the times a thread died inside the lock. Whoever keeps a structure in the zone compares it after {@link enter} and repairs its own. */
+  /** Counts the times a thread died inside the lock. The owner of a structure in the zone compares it after {@link enter} and repairs its own. */
   get epoch(): number {
     return this.u32[Word.epoch]!;
   }

@@ -1,6 +1,6 @@
 import { createSocket, type Socket as DatagramSocket } from 'node:dgram';
 import { connect, isIPv6, type Socket } from 'node:net';
-import type { NameServer } from '../../module/resolver.js';
+import type { NameServer } from '../../toolkit/resolver.js';
 import { SentQuery, type ReplyCheck } from './message.js';
 import type { Question, Reply } from './records.js';
 
@@ -8,16 +8,16 @@ import type { Question, Reply } from './records.js';
 export type ExchangeEnd = Exclude<ReplyCheck, 'unrelated'> | 'unreachable';
 
 /** One question to one server. It ends once, and never while it is made. It has no time limit of its own. */
-export interface Exchange {
+export interface DnsExchange {
   /** Nothing is reported any more. */
   close(): void;
 }
 
 /**
- * Over UDP, from a socket of its own: the port is another one for each query, and only what comes from the server arrives. What is not the
- * reply is ignored. A server that is not there is reported by ICMP.
+ * Over UDP, from a socket of its own: the port is another one for each query, and only datagrams from the server arrive. Datagrams other
+ * than the reply are ignored. A missing server is reported by ICMP.
  */
-export class DatagramExchange implements Exchange {
+export class DatagramExchange implements DnsExchange {
   readonly #socket: DatagramSocket;
   readonly #query: SentQuery;
   #isOpen = true;
@@ -26,8 +26,9 @@ export class DatagramExchange implements Exchange {
     { address, port }: NameServer,
     question: Question,
     private readonly onEnd: (end: ExchangeEnd) => void,
+    spelling: 'as it is' | 'in mixed case' = 'in mixed case',
   ) {
-    this.#query = new SentQuery(question, 'in mixed case');
+    this.#query = new SentQuery(question, spelling);
     this.#socket = createSocket(isIPv6(address) ? 'udp6' : 'udp4');
     this.#socket.on('error', () => this.#end('unreachable'));
     this.#socket.on('message', (message) => {
@@ -58,11 +59,18 @@ export class DatagramExchange implements Exchange {
   }
 }
 
+/** In the spelling of the question, for a server that changes upper and lower case. */
+export class PlainExchange extends DatagramExchange {
+  constructor(server: NameServer, question: Question, onEnd: (end: ExchangeEnd) => void) {
+    super(server, question, onEnd, 'as it is');
+  }
+}
+
 /** Bytes of the length in front of a message (RFC 1035, 4.2.2). */
 const LENGTH = 2;
 
-/** Over TCP, for replies that do not fit into a datagram, and for servers that change upper and lower case. Nobody else can send one. */
-export class StreamExchange implements Exchange {
+/** Over TCP, for replies that do not fit into a datagram. */
+export class StreamExchange implements DnsExchange {
   readonly #socket: Socket;
   readonly #query: SentQuery;
   readonly #received: Buffer[] = [];

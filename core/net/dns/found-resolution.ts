@@ -7,7 +7,7 @@ const LEAST_TTL = 1;
 const MOST_TTL = 86_400;
 /** Seconds that it is remembered that there are none, at most (RFC 2308, 5). */
 const MOST_NEGATIVE_TTL = 300;
-/** Seconds that a failure is remembered: whoever asks meanwhile need not wait for the same one (RFC 2308, 7). */
+/** Seconds that a failure is remembered: the caller meanwhile need not wait for the same one (RFC 2308, 7). */
 const FAILURE_TTL = 1;
 /** Seconds that addresses of one family are relied on while those of the other cannot be found. */
 const PARTIAL_TTL = 30;
@@ -16,8 +16,7 @@ const PARTIAL_TTL = 30;
 const LATE: Found = { records: [], error: 'timedout', ttl: undefined };
 
 /**
- * What is known of the addresses of a name.
- * @param results for each of `families` what was found; undefined: too late
+ * Addresses of a name. @param results the result of each of `families`; undefined: too late
  * @param valid seconds; undefined: the TTL counts
  */
 export function addressResolution(
@@ -38,7 +37,7 @@ export function addressResolution(
   return { name, records: distinct(records), error, families: complete, ttl: error === undefined ? ttl : Math.min(ttl, PARTIAL_TTL) };
 }
 
-/** What is known of a service. */
+/** Servers of a service. */
 export function serviceResolution(name: string, found: Found, valid: number | undefined): Resolution<ServiceRecord> {
   const { error } = found;
   const records = found.records

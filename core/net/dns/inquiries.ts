@@ -1,5 +1,5 @@
 import { Inquiry, type ExchangeKinds, type InquiryEnd } from './inquiry.js';
-import type { NameServer } from '../../module/resolver.js';
+import type { NameServer } from '../../toolkit/resolver.js';
 import type { Question } from './records.js';
 import type { NameServers } from './name-servers.js';
 

@@ -1,5 +1,5 @@
-import type { NameServer } from '../../module/resolver.js';
-import type { Exchange, ExchangeEnd } from './exchange.js';
+import type { NameServer } from '../../toolkit/resolver.js';
+import type { DnsExchange, ExchangeEnd } from './exchange.js';
 import type { Question, Reply } from './records.js';
 import { codeOf, type ResolveErrorCode } from './resolve-error.js';
 
@@ -15,7 +15,7 @@ const MOST_OPEN = 3;
 export type InquiryEnd = Reply | ResolveErrorCode;
 
 /** The classes of exchanges, which are loaded when the first question is asked. */
-export type ExchangeKinds = Pick<typeof import('./exchange.js'), 'DatagramExchange' | 'StreamExchange'>;
+export type ExchangeKinds = Pick<typeof import('./exchange.js'), 'DatagramExchange' | 'PlainExchange' | 'StreamExchange'>;
 
 /** Receives which servers reply and which fail. */
 export interface ServerWatch {
@@ -24,15 +24,15 @@ export interface ServerWatch {
 }
 
 /**
- * One question, asked until a server has an answer: one server after the other, the next one at once when one fails, or when it is silent for
+ * One question, asked until a server replies: one server after the other, the next one at once when one fails, or when it is silent for
  * a while. A round asks each server once. When it is over and a server has said why it fails (SERVFAIL, REFUSED …), that is the end.
  * Ends once, and never while it is made.
  */
 export class Inquiry {
-  readonly #open = new Set<Exchange>();
+  readonly #open = new Set<DnsExchange>();
   /** Exchanges begun. */
   #asked = 0;
-  /** What a server of this round has failed with. */
+  /** Failure of a server of this round. */
   #failure: ResolveErrorCode | undefined;
   /** Servers of this round that are unreachable. */
   #unreachable = 0;
@@ -83,7 +83,7 @@ export class Inquiry {
       oldest.close();
       this.#open.delete(oldest);
     }
-    const exchange: Exchange = new this.kinds[kind](server, this.question, (end) => {
+    const exchange: DnsExchange = new this.kinds[kind](server, this.question, (end) => {
       this.#open.delete(exchange);
       this.#onExchangeEnd(end, server, number);
     });
@@ -103,7 +103,7 @@ export class Inquiry {
 
   #onExchangeEnd(end: ExchangeEnd, server: NameServer, number: number): void {
     if (end === 'truncated' || end === 'respelled') {
-      this.#begin('StreamExchange', server, number);
+      this.#begin(end === 'truncated' ? 'StreamExchange' : 'PlainExchange', server, number);
       if (number === this.#asked) this.#wait(() => this.#onSilence(server));
       return;
     }

@@ -7,10 +7,13 @@ const NXDOMAIN = 3;
 const SUCCESS = 0;
 
 /**
- * What a message is to a query: its reply; `unrelated`, which somebody else may have sent; `respelled`: its question differs in upper and
+ * Relation of a message to a query: its reply; `unrelated`, perhaps from another sender; `respelled`: its question differs in upper and
  * lower case; `truncated`: to be asked for over TCP.
  */
 export type ReplyCheck = Reply | 'unrelated' | 'respelled' | 'truncated' | 'malformed';
+
+/** A time to live with its highest bit set counts as none (RFC 2181, 8); dns2 reads it as this. Seconds. */
+const ENDLESS = 2 ** 31 - 1;
 
 /** Reads that decoding a message may cost: as many as 64 KB of addresses of the longest name. Compression pointers could make it cost seconds. */
 const FREE_READS = 1024;
@@ -35,10 +38,10 @@ class BoundedReader extends Packet.Reader {
 }
 
 /**
- * A query as it is sent. The format of messages is that of dns2; its clients are not used: they ask a public server unless told otherwise,
+ * A query as it is sent. The format of messages is that of dns2; its clients are not used: they ask a public server by default,
  * do not retry, send from one port, and take a reply whose question is another one.
  *
- * Who forges a reply has to guess the id, the port, and which letters of the name are capitals (RFC 5452; draft-vixie-dnsext-dns0x20).
+ * A forged reply has to guess the id, the port, and which letters of the name are capitals (RFC 5452; draft-vixie-dnsext-dns0x20).
  */
 export class SentQuery {
   readonly bytes: Buffer;
@@ -47,7 +50,7 @@ export class SentQuery {
 
   constructor(
     private readonly question: Question,
-    spelling: 'as it is' | 'in mixed case',
+    private readonly spelling: 'as it is' | 'in mixed case',
   ) {
     this.#name = spelling === 'as it is' ? question.name : inMixedCase(question.name);
     const packet = new Packet();
@@ -82,7 +85,8 @@ export class SentQuery {
   #compare(question: { readonly name: string; readonly type: number; readonly class: number }): 'unrelated' | 'respelled' | undefined {
     if (question.type !== this.question.type || question.class !== CLASS_IN) return 'unrelated';
     if (question.name === this.#name) return undefined;
-    return question.name.toLowerCase() === this.question.name ? 'respelled' : 'unrelated';
+    if (question.name.toLowerCase() !== this.question.name) return 'unrelated';
+    return this.spelling === 'as it is' ? undefined : 'respelled';
   }
 }
 
@@ -90,11 +94,12 @@ function failure(rcode: number): Reply {
   return { rcode, answers: [], negativeTtl: undefined };
 }
 
-/** Those of class IN. @throws Error for a malformed one */
+/** Records of class IN. @throws Error for a malformed one */
 function records(reader: BoundedReader, count: number): readonly Resource[] {
   const found: Resource[] = [];
   for (let i = 0; i < count; i++) {
     const record = Packet.Resource.parse(reader);
+    if (record.ttl >= ENDLESS) record.ttl = 0;
     if (record.class === CLASS_IN) found.push(record);
   }
   return found;

@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import type { Log } from '../../module/services.js';
-import type { NameServer } from '../../module/resolver.js';
+import type { Log } from '../../contract/log.js';
+import type { NameServer } from '../../toolkit/resolver.js';
 import type { ServerWatch } from './inquiry.js';
 
 /** Milliseconds for which a server that failed is asked after the others. */
@@ -37,11 +37,11 @@ export class NameServers implements ServerWatch {
   ready(): Promise<void> | undefined {
     if (this.now() < this.#until) return undefined;
     this.#lookups ??= this.#lookUp().finally(() => (this.#lookups = undefined));
-    // Those that were found before will do meanwhile.
+    // Servers found before are used meanwhile.
     return this.#addresses.length === 0 ? this.#lookups : undefined;
   }
 
-  /** In the order to ask them: each comes first in turn, those that failed lately come last. Empty: none of their names could be looked up. */
+  /** In the order to ask them: each comes first in turn, servers that failed lately come last. Empty: none of their names could be looked up. */
   inOrder(): readonly NameServer[] {
     const first = this.#turn++ % Math.max(this.#addresses.length, 1);
     const inTurn = [...this.#addresses.slice(first), ...this.#addresses.slice(0, first)];

@@ -10,7 +10,7 @@ const NXDOMAIN = 3;
 /** Questions that a search asks at most: a server that resolves aliases itself needs one. */
 const MOST_QUESTIONS = 8;
 
-/** What a search has found: records of one type. */
+/** Result of a search: records of one type. */
 export interface Found {
   /** Empty without an error: the name has none. */
   readonly records: readonly Resource[];

@@ -16,7 +16,7 @@ export interface ServiceRecord {
   readonly weight: number;
 }
 
-/** What is known of a name: immutable, and the same object for all who ask as long as it is cached. */
+/** Addresses of a name: immutable, and the same object for all users as long as it is cached. */
 export interface Resolution<R> {
   /** Lower case, without the final dot. */
   readonly name: string;

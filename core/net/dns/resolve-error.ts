@@ -1,7 +1,7 @@
 /** Why a name could not be resolved: the codes of DNS (RFC 1035, 4.1.1), and what happens on the way to a name server. */
 export type ResolveErrorCode = 'formerr' | 'servfail' | 'nxdomain' | 'notimp' | 'refused' | 'timedout' | 'unreachable' | 'closed';
 
-/** RCODE of a response that is neither a success nor NXDOMAIN. Those that are not listed are no less a failure of the server. */
+/** RCODE of a response that is neither a success nor NXDOMAIN. Others are failures of the server as well. */
 const CODES: ReadonlyMap<number, ResolveErrorCode> = new Map([
   [1, 'formerr'],
   [2, 'servfail'],

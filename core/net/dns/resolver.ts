@@ -1,6 +1,6 @@
 import { AddressSearch } from './address-search.js';
-import type { Log } from '../../module/services.js';
-import type { NameServer } from '../../module/resolver.js';
+import type { Log } from '../../contract/log.js';
+import type { NameServer } from '../../toolkit/resolver.js';
 import { addressResolution, serviceResolution } from './found-resolution.js';
 import { Inquiries } from './inquiries.js';
 import { RecordType } from './records.js';
@@ -19,12 +19,12 @@ import {
 export interface ResolverOptions {
   /** One at least. A name instead of an address is looked up by the system when it is needed. */
   readonly servers: readonly NameServer[];
-  /** Whether IPv4 addresses are looked up. Default: true. */
+  /** True if IPv4 addresses are looked up. Default: true. */
   readonly ipv4?: boolean;
   readonly ipv6?: boolean;
   /** Seconds that records are relied on, instead of their TTL. */
   readonly valid?: number | undefined;
-  /** Milliseconds for a name as a whole (resolver_timeout); as in nginx, 0 is no limit. */
+  /** Milliseconds for a name as a whole (resolver_timeout); as in nginx, 0 is not a limit. */
   readonly timeout?: number;
   /** Milliseconds that addresses of one family wait for those of the other. */
   readonly patience?: number;

@@ -1,8 +1,8 @@
 import { errorAt } from '../../config/errors.js';
-import { resolverSettings, type ResolverLine } from '../../module/resolver.js';
-import { ArgError } from '../../module/spec.js';
-import type { Directive } from '../../module/tree.js';
-import type { Log } from '../../module/services.js';
+import { resolverSettings, type ResolverLine } from '../../toolkit/resolver.js';
+import { ArgError } from '../../contract/spec.js';
+import type { Directive } from '../../contract/tree.js';
+import type { Log } from '../../contract/log.js';
 import { SharedByContent } from '../shared-by-content.js';
 import type { NameResolver } from './resolution.js';
 import { Resolver, type ResolverOptions } from './resolver.js';
@@ -25,7 +25,7 @@ export class SharedResolvers {
 
   /**
    * That of a scope; undefined: it has no `resolver`.
-   * @param line the `resolver` line in force @throws ConfigError at the line, for what makes no sense together
+   * @param line the current `resolver` line @throws ConfigError at the line, for contradictory parameters
    */
   of({ resolver, resolver_timeout: timeout }: ResolverConf, line: Directive | undefined): NameResolver | undefined {
     if (resolver === undefined) return undefined;

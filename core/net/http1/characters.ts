@@ -1,9 +1,9 @@
 /**
  * Lookup tables over byte values. A table gives in one load what takes a chain of comparisons several, and an index that is
- * out of range (the NaN of `charCodeAt` behind the end, or a character that is no byte) gives undefined, which is in no class.
+ * out of range (the NaN of `charCodeAt` after the end, or a character beyond a byte) gives undefined, which is in no class.
  */
 
-/** Characters with a meaning. Constants of the compiler: an imported one is read from memory each time, which tells in a loop over bytes. */
+/** Characters with a meaning. Constants of the compiler: an imported one is read from memory each time, which costs time in a loop over bytes. */
 export const enum Char {
   HTAB = 0x09,
   LF = 0x0a,
@@ -34,11 +34,11 @@ function printableFrom(first: number): Uint8Array {
 /** tchar (RFC 9110, 5.6.2): what field names and connection options are made of. */
 export const TOKEN: Uint8Array = charClass(`!#$%&'*+-.^_\`|~${DIGIT}${ALPHA}`);
 
-/** What nginx takes for the name of a request field by default; and with underscores, which many applications take for hyphens. */
+/** Characters that nginx accepts in names of request fields by default; and with underscores, which many applications treat as hyphens. */
 export const PLAIN_NAME: Uint8Array = charClass(`-${DIGIT}${ALPHA}`);
 export const NAME_WITH_UNDERSCORES: Uint8Array = charClass(`-_${DIGIT}${ALPHA}`);
 
-/** What a name may be made of that is dropped instead of refused, as nginx does: anything but controls, space and the colon that ends it. */
+/** Characters of names that are dropped instead of rejected, as in nginx: anything but controls, space and the colon that ends it. */
 export const ODD_NAME: Uint8Array = printableFrom(0x21);
 ODD_NAME[Char.COLON] = 0;
 

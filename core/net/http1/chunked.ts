@@ -7,7 +7,7 @@ export interface ChunkSink {
   onData(input: Buffer, start: number, end: number): void;
 }
 
-/** Most digits of a chunk size, leading zeros included (RFC 9112, 7.1 allows any number). What they say has a limit of its own. */
+/** Most digits of a chunk size, leading zeros included (RFC 9112, 7.1 allows any number). Their value has a limit of its own. */
 const MAX_SIZE_DIGITS = 32;
 /** Longest chunk extension in bytes. Hardly anyone uses them; they are dropped, as RFC 9112, 7.1.1 wants of who does not know them. */
 const MAX_EXTENSION = 1024;
@@ -17,12 +17,12 @@ const MAX_EXTENSION = 1024;
  */
 const MAX_EXCESS = 16 * 1024;
 const FAIR_FRAMING = 16;
-/** CR LF behind the size and CR LF behind the data. */
+/** CR LF after the size and CR LF after the data. */
 const LINE_ENDS = 4;
 
 const SEMICOLON = 0x3b;
 
-/** What is expected next. */
+/** The next expected element. */
 const enum State {
   Size,
   /** White space that only a semicolon may follow. */
@@ -55,6 +55,9 @@ export class ChunkedDecoder {
   #excess = 0;
   #trailers: TrailerSection | undefined = undefined;
 
+  /** @param isLenient trailers that cannot be passed on are dropped, see {@link TrailerSection} */
+  constructor(private readonly isLenient = false) {}
+
   reset(): void {
     this.done = false;
     this.failed = false;
@@ -74,7 +77,7 @@ export class ChunkedDecoder {
   }
 
   /**
-   * Decodes `input[start, end)` and gives the data in it to `sink`. Returns the offset behind the last byte used: `end`, unless the body
+   * Decodes `input[start, end)` and gives the data in it to `sink`. Returns the offset after the last byte used: `end`, unless the body
    * ended ({@link done}: what follows is the next message) or is malformed ({@link failed}) before.
    */
   decode(input: Buffer, start: number, end: number, sink: ChunkSink): number {
@@ -97,7 +100,7 @@ export class ChunkedDecoder {
   }
 
   #takeTrailers(input: Buffer, start: number, end: number): number {
-    const section = (this.#trailers ??= new TrailerSection());
+    const section = (this.#trailers ??= new TrailerSection(this.isLenient));
     const at = section.take(input, start, end);
     if (section.reason !== '') this.#fail(section.reason);
     if (section.done) {
@@ -129,7 +132,7 @@ export class ChunkedDecoder {
     return this.#takeBlank(c);
   }
 
-  /** Old senders put white space before the semicolon (RFC 9112, 7.1.1: BWS). At the end of the line it is refused. */
+  /** Old senders put white space before the semicolon (RFC 9112, 7.1.1: BWS). At the end of the line it is rejected. */
   #takeBlank(c: number): boolean {
     if (c === SEMICOLON) return this.#expect(State.Extension);
     if (c !== Char.SP && c !== Char.HTAB) return this.#fail('invalid chunk size');
@@ -169,14 +172,14 @@ export class ChunkedDecoder {
   }
 }
 
-/** What stands before the data of a chunk of `length` bytes. */
+/** Text before the data of a chunk of `length` bytes. */
 export function encodeChunkHead(length: number): string {
   return `${length.toString(16)}\r\n`;
 }
 
-/** What stands behind the data of a chunk. */
+/** Text after the data of a chunk. */
 export const CHUNK_END = '\r\n';
-/** What ends a body without trailer fields. */
+/** End of a body without trailer fields. */
 export const LAST_CHUNK = '0\r\n\r\n';
-/** What ends a body with trailer fields: they, and an empty line, follow. */
+/** End of a body with trailer fields: they, and an empty line, follow. */
 export const LAST_CHUNK_HEAD = '0\r\n';

@@ -22,17 +22,18 @@ import { findField } from './fields.js';
 import { FieldKind, MAX_CONNECTION_OPTIONS, type HeadLimits, type MessageHead } from './message-head.js';
 
 /**
- * Reads the field lines of `head.text`, which was just reset, from `head.fieldsStart` to the empty line that ends it, and what they say about framing and the
- * connection. Returns 0, or the status to refuse a request with.
+ * Reads the field lines of `head.text`, which was just reset, from `head.fieldsStart` to the empty line that ends it, and their meaning for
+ * framing and the connection. Returns 0, or the status to reject a request with.
  *
- * A line that begins with white space (obs-fold) has an empty name, white space before the colon is no token, and a CR that is not part of
- * a CRLF is no value: all are refused here without a rule of their own. At an LF alone parsing stops (`head.bareLf`).
+ * A line that begins with white space (obs-fold) has an empty name, white space before the colon is not a token, and a CR that is not part
+ * of a CRLF is not a value: all are rejected here without a rule of their own. At an LF alone parsing stops (`head.bareLf`).
  *
- * @param names what names are made of; fields with other names are dropped, or refused if it is TOKEN
+ * @param names characters of names; fields with other names are dropped, or rejected if it is TOKEN
  */
 export function parseFields(head: MessageHead, limits: HeadLimits, names: Uint8Array): number {
   const { bytes, words } = head;
-  const { field: longest, fields: most } = limits;
+  const { field: longest } = limits;
+  const most = limits.fields + head.uncounted;
   let at = head.fieldsStart;
   for (;;) {
     const nameStart = at;
@@ -69,7 +70,7 @@ export function parseFields(head: MessageHead, limits: HeadLimits, names: Uint8A
   return concludeFraming(head);
 }
 
-/** Skips words of four bytes that are all from SP to `~`. Four bytes are tested at once: the high bit of each tells whether it is outside. */
+/** Skips words of four bytes that are all from SP to `~`. Four bytes are tested at once: the high bit of each says whether it is outside. */
 function skipPlain(words: Int32Array, at: number): number {
   let index = at >> 2;
   let word = words[index] as number;
@@ -180,7 +181,7 @@ function noteHost(head: MessageHead): number {
   return 0;
 }
 
-/** A length is one run of decimal digits (RFC 9112, 6.3), stands once, and can be counted without rounding. */
+/** A length is one run of decimal digits (RFC 9112, 6.3), appears once, and can be counted without rounding. */
 function noteContentLength(head: MessageHead, start: number, end: number): number {
   if (head.contentLength >= 0) return head.refuse(400, 'duplicate header line "Content-Length"');
   if (start === end) return head.refuse(400, 'invalid "Content-Length" header');
@@ -196,17 +197,26 @@ function noteContentLength(head: MessageHead, start: number, end: number): numbe
   return 0;
 }
 
+const OTHER_CODING = /\r\ntransfer-encoding[ \t]*:/i;
+
 /** The only coding this hop takes is `chunked`, alone (as nginx since 1.21.1). */
 function noteTransferEncoding(head: MessageHead, start: number, end: number): number {
   if (head.chunked) return head.refuse(400, 'duplicate header line "Transfer-Encoding"');
-  if (!rangeIs(head.bytes, start, end, CHUNKED)) return head.refuse(501, 'unknown "Transfer-Encoding"');
+  if (!rangeIs(head.bytes, start, end, CHUNKED)) {
+    // Of two fields, one recipient takes the first, another the last.
+    const isOne = !OTHER_CODING.test(head.text.slice(end));
+    return isOne ? head.refuse(501, 'unknown "Transfer-Encoding"') : head.refuse(400, 'duplicate header line "Transfer-Encoding"');
+  }
   if (tabFollows(head.bytes, end)) return head.refuse(400, 'invalid "Transfer-Encoding" header');
   head.chunked = true;
   setKind(head, FieldKind.Hop);
   return 0;
 }
 
-/** A tab behind the value is allowed white space, yet hides the coding from llhttp and who else trims spaces only. Nobody sends it in good faith. */
+/**
+ * A tab after the value is allowed white space, yet hides the coding from llhttp and other parsers that trim spaces only. No honest client
+ * sends it.
+ */
 function tabFollows(bytes: Uint8Array, at: number): boolean {
   while (bytes[at] === Char.SP) at++;
   return bytes[at] === Char.HTAB;

@@ -2,7 +2,7 @@
 import { equalsIgnoreCase, nameBytes, rangeIs, startsIgnoreCase } from './characters.js';
 import { FieldKind, type MessageHead } from './message-head.js';
 
-/** Index of the first field at or behind `from` with that name, in any case; -1: none. `lowerName` is in lower case. */
+/** Index of the first field at or after `from` with that name, in any case; -1: none. `lowerName` is in lower case. */
 export function findField(text: string, fields: Int32Array, count: number, lowerName: string, from = 0): number {
   const { length } = lowerName;
   for (let i = from; i < count; i++) {
@@ -69,9 +69,9 @@ export class FieldFilters {
 }
 
 /**
- * The field lines that go on to the next hop, each with its CRLF: all except those in `filter`, the fields of this hop (RFC 9110,
- * 7.6.1: Connection, Keep-Alive, Proxy-Connection, TE, Transfer-Encoding, Upgrade) and those that Connection names. Lines in a row are
- * copied as one range. Trailer, Expect and Proxy-Authorization end here only if they are in `filter`.
+ * The field lines that go on to the next hop, each with its CRLF: all except the ones in `filter`, the fields of this hop (RFC 9110, 7.6.1:
+ * Connection, Keep-Alive, Proxy-Connection, TE, Transfer-Encoding, Upgrade) and fields that Connection names. Lines in a row are copied as
+ * one range. Trailer, Expect and Proxy-Authorization end here only if they are in `filter`.
  */
 export function keptFields(text: string, head: MessageHead, filter: FieldFilter): string {
   if (head.gaps) return keptOneByOne(text, head, filter);
@@ -108,8 +108,8 @@ function keptOneByOne(text: string, head: MessageHead, filter: FieldFilter): str
 }
 
 /**
- * True if Connection names the field. Host and Content-Length are never taken out by it: without them the next hop would route or
- * frame the message in another way than this one does.
+ * True if Connection names the field. Host and Content-Length are never removed by it: without them the next hop would route or frame the
+ * message differently.
  */
 function isNominated(text: string, head: MessageHead, index: number): boolean {
   const kind = head.kinds[index] as number;

@@ -2,24 +2,24 @@
 import { Char, VALUE } from './characters.js';
 import { HEAD_TOO_LARGE, type HeadLimits, type MessageHead } from './message-head.js';
 
-/** Empty lines skipped before a request line (RFC 9112, 2.2): some old clients send one behind a body. */
+/** Empty lines skipped before a request line (RFC 9112, 2.2): some old clients send one after a body. */
 export const REQUEST_EMPTY_LINES = 4;
 
 /**
- * The search for one head. It goes on where it stopped when more input has come, and refuses what can no longer become a head, so that a
+ * The search for one head. It goes on where it stopped when more input has come, and rejects what can no longer become a head, so that a
  * sender of garbage gets its response at once and not after a timeout.
  *
  * A line may end with LF alone (RFC 9112, 2.2). Heads whose lines all end with CRLF, nearly all of them, are found by looking at every
  * fourth byte; a bare LF is only seen where bytes are looked at one by one, here or by the parser. See {@link parseFound}.
  */
 export class HeadEnd {
-  /** Offset in the input of the first byte of the head, behind skipped empty lines. Set by {@link find}. */
+  /** Offset in the input of the first byte of the head, after skipped empty lines. Set by {@link find}. */
   start = 0;
-  /** Offset behind the empty line of the head. Set by {@link parseFound}. */
+  /** Offset after the empty line of the head. Set by {@link parseFound}. */
   end = 0;
-  /** Why the input was refused, without the sender; empty otherwise. */
+  /** Why the input was rejected, without the sender; empty otherwise. */
   reason = '';
-  /** As `code` of a head: nginx's code of the refusal, 0: none. */
+  /** As `code` of a head: nginx's code of the rejection, 0: none. */
   code = 0;
   /** Offsets below are relative to the start of the input given to find. Where the search for the empty line goes on. */
   #next = 0;
@@ -30,7 +30,7 @@ export class HeadEnd {
   /** A line ends with LF alone. */
   #bareLf = false;
 
-  /** @param emptyLines how many may stand before the head: {@link REQUEST_EMPTY_LINES}, 0 for responses */
+  /** @param emptyLines how many may be before the head: {@link REQUEST_EMPTY_LINES}, 0 for responses */
   constructor(private readonly emptyLines = REQUEST_EMPTY_LINES) {}
 
   /** For the next head. */
@@ -46,8 +46,8 @@ export class HeadEnd {
 
   /**
    * Looks for the end of the head that begins at `start` of `input`. When it is called again with more input, the bytes from `start`
-   * on must be the same as before and more; offset and buffer may differ. Returns the offset behind the head's empty line; 0: more
-   * input is needed; below 0: refused, the negative status to respond with. {@link reset} it before the next head.
+   * on must be the same as before and more; offset and buffer may differ. Returns the offset after the head's empty line; 0: more
+   * input is needed; below 0: rejected, the negative status to respond with. {@link reset} it before the next head.
    */
   find(input: Uint8Array, start: number, limits: HeadLimits): number {
     const begin = skipEmptyLines(input, start, this.emptyLines);
@@ -84,7 +84,7 @@ export class HeadEnd {
     return 0;
   }
 
-  /** What ends at `end` is over the limit, unless an empty line of LF ends the head before. */
+  /** A head that ends at `end` is over the limit, unless an empty line of LF ends the head before. */
   #shorten(input: Uint8Array, start: number, begin: number, end: number, limits: HeadLimits): number {
     const byLines = this.#scan(input, start, begin, limits);
     if (byLines > 0 && byLines < end) return byLines;
@@ -135,7 +135,7 @@ export class HeadEnd {
 
 /**
  * Parses the head that `search` has found from `start` of `input` to `end`, and sets `search.end`. If the parser meets a bare LF, the head
- * is searched again line by line and parsed with CRLF in its place. Returns what `parse` returns: 0, or the status of the refusal.
+ * is searched again line by line and parsed with CRLF in its place. Returns what `parse` returns: 0, or the status of the rejection.
  */
 export function parseFound<Head extends MessageHead>(
   search: HeadEnd,

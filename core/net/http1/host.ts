@@ -1,4 +1,4 @@
-/** Host and port as they stand in a Host field or in the authority of a request target. */
+/** Host and port as they are in a Host field or in the authority of a request target. */
 import { isIPv6 } from 'node:net';
 import { Char, REG_NAME } from './characters.js';
 
@@ -7,13 +7,13 @@ const BRACKET_OPEN = 0x5b;
 const BRACKET_CLOSE = 0x5d;
 const MAX_PORT = 65_535;
 const MAX_PORT_DIGITS = 5;
-/** More is no address. */
+/** More is not an address. */
 const MAX_LITERAL = 255;
 /** IPvFuture (RFC 3986, 3.2.2). */
 const FUTURE_LITERAL = /^v[0-9a-f]+\.[-._~!$&'()*+,;=:0-9a-z]+$/i;
 
 /**
- * Offset behind the host name in `bytes[start, end)`, which is a host name or an address literal in brackets, and optionally a colon and
+ * Offset after the host name in `bytes[start, end)`, which is a host name or an address literal in brackets, and optionally a colon and
  * a port. -1 if it is none of that: an empty name, a dot alone or two dots in a row (nginx), user information, a port that is not a number
  * up to 65535. The port may be empty (RFC 3986, 3.2.3).
  */

@@ -1,4 +1,4 @@
-/** What the heads of requests and responses have in common. */
+/** Common parts of the heads of requests and responses. */
 import { Char } from './characters.js';
 
 /** Limits on one head. Lengths in bytes, line ends included. */
@@ -12,7 +12,7 @@ export interface HeadLimits {
   /** Number of field lines. */
   readonly fields: number;
   /**
-   * What names of request fields are made of: a table of characters, PLAIN_NAME if absent. Fields with other names are dropped as if they
+   * Characters of names of request fields: a table of characters, PLAIN_NAME if absent. Fields with other names are dropped as if they
    * had not been sent (nginx: ignore_invalid_headers, underscores_in_headers): for an application that reads `-` and `_` alike,
    * `X_Real_IP` would be `X-Real-IP`.
    */
@@ -39,17 +39,17 @@ export const MAX_CONNECTION_OPTIONS = 16;
 
 const INITIAL_FIELDS = 32;
 const INITIAL_BYTES = 4096;
-/** Zeros behind the text: as far as a look ahead reaches. NUL is in no class, so it ends every loop. */
+/** Zeros after the text: as far as a look ahead reaches. NUL is in no class, so it ends every loop. */
 const PADDING = 16;
 
 /**
- * A parsed head as offsets into its text. A scratch object: parsing overwrites all of it, so whoever needs a head for longer keeps
- * the object and takes another one for the next message.
+ * A parsed head as offsets into its text. A scratch object: parsing overwrites all of it, so code that needs a head for longer keeps the
+ * object and uses another one for the next message.
  */
 export abstract class MessageHead {
   /** The head as latin1 text, from the first line to the empty line, both included. */
   text = '';
-  /** The same as bytes, with zeros behind: reading a byte costs a third of reading a character. */
+  /** The same as bytes, followed by zeros: reading a byte costs a third of reading a character. */
   bytes = Buffer.allocUnsafeSlow(INITIAL_BYTES);
   /** The same memory, four bytes at a time. */
   words = new Int32Array(this.bytes.buffer);
@@ -57,10 +57,12 @@ export abstract class MessageHead {
   minor = 1;
   /** Offset of the first field line. */
   fieldsStart = 0;
-  /** Offset behind the empty line. */
+  /** Offset after the empty line. */
   end = 0;
   /** Number of field lines. */
   count = 0;
+  /** How many of them the sender did not send as fields, so that {@link HeadLimits.fields} does not count them. */
+  uncounted = 0;
   /** Four offsets a field: name start, name end, value start, value end. White space around the value is left out. */
   fields = new Int32Array(4 * INITIAL_FIELDS);
   /** The kind of each field ({@link FieldKind}). */
@@ -100,13 +102,14 @@ export abstract class MessageHead {
   /** @param sender who sent the head, for {@link reason} */
   protected constructor(readonly sender: 'client' | 'upstream') {}
 
-  /** Makes it the head of nothing: no text, no fields, no body. Parsing starts with it, so a refused head keeps nothing of the one before. */
+  /** Makes it the head of nothing: no text, no fields, no body. Parsing starts with it, so a rejected head keeps nothing of the one before. */
   forget(): void {
     this.text = '';
     this.minor = 1;
     this.fieldsStart = 0;
     this.end = 0;
     this.count = 0;
+    this.uncounted = 0;
     this.contentLength = -1;
     this.chunked = false;
     this.keepAlive = false;
@@ -152,7 +155,7 @@ export abstract class MessageHead {
     this.kinds = kinds;
   }
 
-  /** Notes why the head is refused. `what` follows "client sent". Returns the status to respond with. */
+  /** Notes why the head is rejected. `what` follows "client sent". Returns the status to respond with. */
   refuse(status: number, what: string): number {
     this.reason = `${this.sender} sent ${what}`;
     this.code = status;

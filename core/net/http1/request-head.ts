@@ -1,10 +1,10 @@
 /** The head of a request (RFC 9112, 2 to 6). */
 import { Char, equalsIgnoreCase, METHOD, TARGET, PLAIN_NAME } from './characters.js';
 import { parseFields } from './field-section.js';
-import { hostNameEnd } from './host.js';
+import { hostNameEnd, normalHostName } from './host.js';
 import { type HeadLimits, MessageHead } from './message-head.js';
 
-/** Forms of the request target (RFC 9112, 3.2). `*` is refused, as by nginx: it is no path that a location could be chosen by. */
+/** Forms of the request target (RFC 9112, 3.2). `*` is rejected, as by nginx: it is not a path for choosing a location. */
 export const TARGET_ORIGIN = 0;
 export const TARGET_ABSOLUTE = 1;
 export const TARGET_AUTHORITY = 2;
@@ -29,6 +29,9 @@ export class RequestHead extends MessageHead {
   hostEnd = -1;
   /** End of the host without its port. */
   hostNameEnd = -1;
+  /** Bytes it came in, where that is not the length of the text (lines ended with LF); else 0. */
+  receivedLength = 0;
+  #hostName = '';
 
   constructor() {
     super('client');
@@ -40,6 +43,14 @@ export class RequestHead extends MessageHead {
     this.targetStart = this.targetEnd = this.pathStart = 0;
     this.targetForm = TARGET_ORIGIN;
     this.hostStart = this.hostEnd = this.hostNameEnd = -1;
+    this.#hostName = '';
+    this.receivedLength = 0;
+  }
+
+  /** The host this request is for, as servers are looked up by: lower case, without port; empty: none. */
+  get hostName(): string {
+    if (this.hostStart >= 0 && this.#hostName === '') this.#hostName = normalHostName(this.text, this.hostStart, this.hostNameEnd);
+    return this.#hostName;
   }
 }
 
@@ -47,14 +58,16 @@ export class RequestHead extends MessageHead {
  * Parses `text`, a whole head in latin1 that ends with its empty line, into `head`. Returns 0, or the status to respond with before the
  * connection is closed: 400 malformed or ambiguous or over a limit (`head.code` is 494 then), 414 request line too long, 501
  * transfer coding unknown, 505 version not supported. `head.reason` says why, in the words of nginx's error log.
+ * @param uncounted see {@link MessageHead.uncounted}
  */
-export function parseRequestHead(head: RequestHead, text: string, limits: HeadLimits): number {
+export function parseRequestHead(head: RequestHead, text: string, limits: HeadLimits, uncounted = 0): number {
   head.load(text);
+  head.uncounted = uncounted;
   const names = limits.names ?? PLAIN_NAME;
   return parseRequestLine(head, text, limits) || parseFields(head, limits, names) || parseTarget(head, text) || checkHost(head);
 }
 
-/** Reads a request line alone: of a head that is refused it may be sound all the same. False, and a forgotten head: it is not. */
+/** Reads a request line alone: it may be valid although the head is rejected. False, and a forgotten head: it is not. */
 export function parseLoneLine(head: RequestHead, line: string, limits: HeadLimits): boolean {
   const text = `${line}\r\n\r\n`;
   head.load(text);

@@ -78,7 +78,7 @@ function parseReason(head: ResponseHead): boolean {
   return true;
 }
 
-/** How the body behind `head`, the response to a request with `method`, ends (BODY_*). What follows a 101, or a 2xx to CONNECT, is no body. */
+/** End of the body after `head`, the response to a request with `method` (BODY_*). Bytes after a 101, or a 2xx to CONNECT, are not a body. */
 export function responseBodyKind(method: string, head: ResponseHead): number {
   const { status } = head;
   if (method === 'HEAD' || status < 200 || status === 204 || status === 304) return BODY_NONE;

@@ -12,10 +12,13 @@ class TrailerFields extends MessageHead {
   }
 }
 
-/** Collects a trailer section up to its empty line, then checks it. */
+/**
+ * Collects a trailer section up to its empty line, then checks it. One of a client that is malformed makes its request so; of a member's, lines
+ * that cannot be passed on are dropped, as a response is complete without them (RFC 9110, 6.5.1).
+ */
 export class TrailerSection {
   done = false;
-  /** Why the section is refused; empty: it is not. */
+  /** Why the section is rejected; empty: it is not. */
   reason = '';
   /** The field lines, each with its CRLF. */
   text = '';
@@ -23,11 +26,14 @@ export class TrailerSection {
   #line = 0;
   #cr = false;
 
-  /** Takes bytes of `input[start, end)` up to the end of the section. Returns the offset behind the last one used. */
+  /** @param isLenient invalid lines are dropped */
+  constructor(private readonly isLenient: boolean) {}
+
+  /** Takes bytes of `input[start, end)` up to the end of the section. Returns the offset after the last one used. */
   take(input: Buffer, start: number, end: number): number {
     for (let at = start; at < end; at++) {
       const c = input[at] as number;
-      if (this.#cr !== (c === Char.LF)) return this.#refuse(at);
+      if (this.#cr !== (c === Char.LF) && !this.isLenient) return this.#refuse(at);
       this.#cr = c === Char.CR;
       if (c !== Char.CR && c !== Char.LF) this.#line++;
       if (c !== Char.LF) continue;
@@ -45,8 +51,11 @@ export class TrailerSection {
 
   #conclude(input: Buffer, start: number, end: number): number {
     this.#collect(input, start, end);
-    if (this.text.length > 2 && this.reason === '') this.reason = checkTrailers(this.text);
-    this.text = this.text.slice(0, -2);
+    if (this.isLenient) this.text = validLines(this.text);
+    else {
+      if (this.text.length > 2 && this.reason === '') this.reason = checkTrailers(this.text);
+      this.text = this.text.slice(0, -2);
+    }
     this.done = this.reason === '';
     return end;
   }
@@ -55,6 +64,15 @@ export class TrailerSection {
     this.reason = 'invalid trailer field';
     return at;
   }
+}
+
+/** The lines that can be passed on, each with its CRLF. */
+function validLines(text: string): string {
+  return text
+    .split(/\r?\n/)
+    .filter((line) => line !== '' && checkTrailers(`${line}\r\n\r\n`) === '')
+    .map((line) => `${line}\r\n`)
+    .join('');
 }
 
 /** Why the fields in `text`, which ends with an empty line, cannot be taken; empty: they can. */

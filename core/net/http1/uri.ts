@@ -10,7 +10,7 @@ const QUESTION = 0x3f;
 export class RequestUri {
   /** Decoded and normalised; see {@link normalizePath}. */
   path = '';
-  /** What follows the question mark, as it was sent, without the fragment. */
+  /** The part after the question mark, as it was sent, without the fragment. */
   args = '';
   /** There is a question mark, even if nothing follows it. */
   hasArgs = false;
@@ -93,7 +93,7 @@ function resolve(path: string, mergeSlashes: boolean): string | undefined {
     const segment = segments[i] as string;
     if (segment === '..' && kept.pop() === undefined) return undefined;
     if (segment === '.' || segment === '..' || (segment === '' && mergeSlashes)) {
-      // What is left of the last segment is the slash before it.
+      // Only the slash before the last segment is left.
       if (i === last) kept.push('');
     } else kept.push(segment);
   }

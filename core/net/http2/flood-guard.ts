@@ -1,8 +1,8 @@
 import { ErrorCode, Http2Error } from './protocol.js';
 
-/** What a client may do without anything coming of it. */
+/** Allowance for useless frames of a client. */
 const ALLOWANCE = 1000;
-/** Given back with every second. */
+/** Restored with every second. */
 const PER_SECOND = 20;
 /** Bytes of a request or a response that give one back: pieces of the size that the client chooses. */
 const BYTES_EACH = 1024;

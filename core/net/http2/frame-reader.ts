@@ -2,13 +2,13 @@ import { ErrorCode, FRAME_HEAD, Http2Error, MAX_FRAME_SIZE } from './protocol.js
 
 /** Gets whole frames. The payload is valid during the call. */
 export interface FrameSink {
-  /** @param type a FrameType, or one that nobody knows. False: no more frames are wanted. @throws Http2Error */
+  /** @param type a FrameType, or an unknown one. False: no more frames are wanted. @throws Http2Error */
   onFrame(type: number, flags: number, stream: number, payload: Buffer): boolean;
 }
 
 /** Finds the frames in the bytes of one connection. */
 export class FrameReader {
-  /** What came of a frame in part. It grows with what comes: a client that promises a long frame holds no memory by that. */
+  /** A part of a frame. It grows with the received data: a client that only announces a long frame uses no memory. */
   #partial: Buffer = NOTHING;
   #filled = 0;
 

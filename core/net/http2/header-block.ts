@@ -19,7 +19,7 @@ export class HeaderBlock {
     this.#length = first.length;
   }
 
-  /** @returns the whole block once it is there. @throws Http2Error for a block without end */
+  /** @returns the whole block once it has arrived; @throws Http2Error for a block without end */
   append(flags: number, fragment: Buffer): Buffer | undefined {
     this.#length += fragment.length;
     if (this.#length > MAX_BLOCK) throw new Http2Error(ErrorCode.EnhanceYourCalm, 'too large header block');

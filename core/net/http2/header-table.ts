@@ -81,10 +81,10 @@ export const STATIC_STATUSES: ReadonlyMap<number, number> = new Map(
   STATIC.flatMap(({ name, value }, at) => (name === ':status' ? [[Number(value), at + 1] as const] : [])),
 );
 
-/** What a field costs beyond its characters (RFC 7541, 4.1). */
+/** Size of a field beyond its characters (RFC 7541, 4.1). */
 const OVERHEAD = 32;
 
-/** The static table and, behind it, the fields that one side has added, newest first. */
+/** The static table and, after it, the fields that one side has added, newest first. */
 export class HeaderTable {
   /** Oldest first; those before `#oldest` are gone. */
   #fields: TableField[] = [];

@@ -21,6 +21,8 @@ export class HpackDecoder {
   #bytes: Buffer = EMPTY;
   #at = 0;
   #end = 0;
+  /** Counts what has changed the table: as long as it stays the same, the same block means the same fields. */
+  changes = 0;
 
   /** @param scratch may be shared by all decoders of a thread */
   constructor(private readonly scratch = new HuffmanScratch()) {}
@@ -48,6 +50,7 @@ export class HpackDecoder {
   #resize(): void {
     const size = this.#number(5);
     if (size > HEADER_TABLE_SIZE) throw broken('table size update beyond the setting');
+    this.changes++;
     this.#table.resize(size);
   }
 
@@ -58,7 +61,10 @@ export class HpackDecoder {
     const index = this.#number(isAdded ? 6 : 4);
     const name = index === 0 ? this.#string() : this.#indexed(index).name;
     const field = { name, value: this.#string() };
-    if (isAdded) this.#table.add(field);
+    if (isAdded) {
+      this.changes++;
+      this.#table.add(field);
+    }
     return field;
   }
 

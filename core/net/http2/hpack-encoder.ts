@@ -32,7 +32,7 @@ export class HpackEncoder {
   }
 
   contentLength(length: number): string {
-    return CONTENT_LENGTH + text(String(length));
+    return CONTENT_LENGTH + stringLiteral(String(length));
   }
 
   /** A field of an HTTP/1 head, `Name: value`, with its CRLF. */
@@ -49,7 +49,7 @@ export class HpackEncoder {
 
 const CONTENT_LENGTH = number(STATIC_NAMES.get('content-length') as number, 4);
 
-/** What stands around a value: other characters that `trim` removes are bytes of it. */
+/** Characters around a value: other characters that `trim` removes are bytes of it. */
 const OUTER_BLANKS = /^[ \t]+|[ \t\r\n]+$/g;
 
 function encodeLine(line: string): string {
@@ -57,12 +57,12 @@ function encodeLine(line: string): string {
   const name = line.slice(0, colon).toLowerCase();
   const value = line.slice(colon + 1).replaceAll(OUTER_BLANKS, '');
   const index = STATIC_NAMES.get(name);
-  const head = index === undefined ? `\0${text(name)}` : number(index, 4);
-  return head + text(value);
+  const head = index === undefined ? `\0${stringLiteral(name)}` : number(index, 4);
+  return head + stringLiteral(value);
 }
 
 /** A string as it is: Huffman codes would save bytes and cost time. */
-const text = (value: string): string => number(value.length, 7) + value;
+export const stringLiteral = (value: string): string => number(value.length, 7) + value;
 
 /** An integer in the last `bits` bits of its first byte, the others zero (RFC 7541, 5.1). */
 function number(value: number, bits: number): string {

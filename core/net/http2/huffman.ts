@@ -47,7 +47,7 @@ const AUTOMATON = buildAutomaton();
 
 /**
  * Decodes `bytes[from, to)` into `target`, which needs room for 8/5 of that.
- * @returns the number of bytes, -1 if it is no valid code
+ * @returns the number of bytes, -1 if the code is invalid
  */
 export function decodeHuffman(bytes: Uint8Array, from: number, to: number, target: Uint8Array): number {
   const { steps, accepts } = AUTOMATON;

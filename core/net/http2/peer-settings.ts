@@ -12,11 +12,13 @@ import {
 /** Bytes of one setting: its number and its value. */
 const ENTRY = 6;
 
-/** What the other side has asked for (RFC 9113, 6.5.2). */
+/** Settings of the other side (RFC 9113, 6.5.2). */
 export class PeerSettings {
   initialWindow = DEFAULT_WINDOW;
   maxFrameSize = MAX_FRAME_SIZE;
   headerTableSize = HEADER_TABLE_SIZE;
+  /** Of streams that this side opens. */
+  maxStreams = Infinity;
 
   /** Takes the payload of a SETTINGS frame over. @throws Http2Error */
   apply(payload: Buffer): void {
@@ -42,6 +44,8 @@ export class PeerSettings {
         this.maxFrameSize = value;
         return;
       case Setting.MaxConcurrentStreams:
+        this.maxStreams = value;
+        return;
       case Setting.MaxHeaderListSize:
         return;
     }

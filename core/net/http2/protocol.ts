@@ -46,7 +46,7 @@ export const enum ErrorCode {
   EnhanceYourCalm,
 }
 
-/** What a client sends first. */
+/** First bytes of a client. */
 export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
 /** Bytes of a frame's head. */
 export const FRAME_HEAD = 9;

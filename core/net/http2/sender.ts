@@ -1,13 +1,17 @@
 import type { Socket } from 'node:net';
-import { PIECE_EARNS, type FloodGuard } from '../../../net/http2/flood-guard.js';
-import type { FrameWriter } from '../../../net/http2/frame-writer.js';
-import { DEFAULT_WINDOW, ErrorCode, Http2Error, LARGEST_WINDOW } from '../../../net/http2/protocol.js';
-import type { Clock } from '../../../net/clock.js';
+import { PIECE_EARNS, type FloodGuard } from './flood-guard.js';
+import type { FrameWriter } from './frame-writer.js';
+import { DEFAULT_WINDOW, ErrorCode, Http2Error, LARGEST_WINDOW } from './protocol.js';
+import type { ReadBuffers } from '../buffers.js';
+import type { Clock } from '../clock.js';
 
 /** Bytes the socket may hold before streams have to wait. */
 const HIGH_WATER = 131_072;
 /** Bytes that a stream sends before it is the turn of the next one. */
 const TURN = 16_384;
+
+/** Bytes that may wait on all streams of a connection before sources get no further ahead. */
+const READ_AHEAD = 1_048_576;
 
 /** Bytes that one of several streams may send before the others' sources had a chance, where nothing holds it up. */
 const BURST = 131_072;
@@ -17,7 +21,9 @@ export interface SendingStream {
   readonly id: number;
   /** Bytes that wait. */
   readonly waiting: number;
-  /** What may still be sent on this stream; negative after a setting has made it smaller. */
+  /** Nothing of it can go on without a window. */
+  readonly needsWindow: boolean;
+  /** Window of this stream; negative after a setting has made it smaller. */
   sendWindow: number;
   /** The last byte is in the output: the end of the stream follows it. */
   readonly endsOutput: boolean;
@@ -28,7 +34,7 @@ export interface SendingStream {
   /** The links are the sender's. */
   isQueued: boolean;
   nextInTurn: SendingStream | undefined;
-  /** Takes out up to so many bytes of those that wait. */
+  /** Removes up to this number of waiting bytes. */
   takeWaiting(most: number): Buffer | undefined;
   /** @param sent bytes that left in its turn */
   onTurn(sent: number): void;
@@ -42,11 +48,16 @@ export class Sender {
   /** When some of a body was sent last. Epoch milliseconds. */
   sentAt = 0;
   #window = DEFAULT_WINDOW;
-  /** What one stream has sent at once since the last {@link endBurst}. */
+  /** Bytes that one stream has sent at once since the last {@link endBurst}. */
   #burst = 0;
   #burstStream: SendingStream | undefined = undefined;
   #first: SendingStream | undefined = undefined;
   #last: SendingStream | undefined = undefined;
+  /** The stream whose turn it is, and what it may still send in it. */
+  #atTurn: SendingStream | undefined = undefined;
+  #turnLeft = 0;
+  /** Bytes that wait on all streams. */
+  #waiting = 0;
 
   constructor(
     private readonly socket: Socket,
@@ -54,13 +65,33 @@ export class Sender {
     private readonly flood: FloodGuard,
     private readonly clock: Clock,
     private readonly streams: ReadonlyMap<number, SendingStream>,
+    private readonly buffers: ReadBuffers,
   ) {}
+
+  /** Bytes wait on one of the streams. */
+  count(bytes: number): void {
+    this.#waiting += bytes;
+    this.buffers.count(bytes);
+  }
+
+  /** Sources may be ahead of the client: not where many streams wait, or memory is scarce. */
+  get mayReadAhead(): boolean {
+    return this.#waiting <= READ_AHEAD && !this.buffers.isScarce;
+  }
+
+  /** Bytes that a stream without any that wait could send at once. */
+  roomFor(stream: SendingStream): number {
+    if (this.isBehind) return 0;
+    const window = Math.min(this.#window, stream.sendWindow);
+    if (this.#atTurn === stream) return Math.min(window, this.#turnLeft);
+    return this.#first !== undefined || this.#hasHadItsTurn(stream) ? 0 : window;
+  }
 
   get isBehind(): boolean {
     return this.socket.writableLength > HIGH_WATER;
   }
 
-  /** Somebody waits for nothing but the next turn of the event loop. */
+  /** A stream waits only for the next turn of the event loop. */
   get isHeldBack(): boolean {
     return this.#first !== undefined && !this.isBehind && this.#window > 0;
   }
@@ -79,12 +110,13 @@ export class Sender {
   }
 
   /**
-   * Sends what nothing stands before, as far as it goes.
+   * Sends data that nothing precedes, as far as possible.
    * @param borrowed the bytes are only valid during the call
-   * @returns the offset behind what left
+   * @returns the offset after the sent part
    */
   sendNow(stream: SendingStream, chunk: Buffer, from: number, to: number, borrowed: boolean): number {
-    if (this.#first !== undefined || stream.waiting > 0 || this.#hasHadItsTurn(stream)) return from;
+    const isItsTurn = this.#atTurn === stream && this.#turnLeft > 0;
+    if (stream.waiting > 0 || (!isItsTurn && (this.#first !== undefined || this.#hasHadItsTurn(stream)))) return from;
     let at = from;
     const isLong = to - from > stream.chunkSize;
     // Pieces leave in one system call.
@@ -97,6 +129,7 @@ export class Sender {
     }
     if (isLong) this.socket.uncork();
     this.#burst += at - from;
+    this.#turnLeft -= at - from;
     return at;
   }
 
@@ -121,11 +154,15 @@ export class Sender {
   takeTurns(): void {
     while (!this.isBehind) {
       const stream = this.#first;
-      if (stream === undefined || (this.#window <= 0 && stream.waiting > 0)) return;
+      if (stream === undefined || (this.#window <= 0 && stream.needsWindow)) return;
       this.#first = stream.nextInTurn;
       if (this.#first === undefined) this.#last = undefined;
       stream.isQueued = false;
-      stream.onTurn(stream.waiting > 0 ? this.#sendFrom(stream, TURN) : 0);
+      const sent = stream.waiting > 0 ? this.#sendFrom(stream, TURN) : 0;
+      this.#atTurn = stream;
+      this.#turnLeft = TURN - sent;
+      stream.onTurn(sent);
+      this.#atTurn = undefined;
       if (stream.wantsTurn) this.enqueue(stream);
     }
   }

@@ -8,7 +8,7 @@ import { Prelude, type PreludeEnd } from './prelude.js';
 const DISTINCT = 'PRI * HTTP/2'.length;
 
 /**
- * Tells HTTP/2 from HTTP/1 by the first bytes of a connection without TLS (prior knowledge, RFC 9113, 3.3). They stay what they are: the
+ * Distinguishes HTTP/2 from HTTP/1 by the first bytes of a connection without TLS (prior knowledge, RFC 9113, 3.3). They stay what they are: the
  * protocol that was found reads them. A connection that is silent here is an idle one, as one between two requests.
  */
 export class Http2Preface extends Prelude implements IdleClient {
@@ -46,7 +46,7 @@ export class Http2Preface extends Prelude implements IdleClient {
     this.#leave(own);
   }
 
-  /** What came in part is for HTTP/1 to reject. */
+  /** A partial preface is for HTTP/1 to reject. */
   override onEnd(): void {
     const held = this.#held;
     if (held === undefined) {

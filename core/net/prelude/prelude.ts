@@ -11,7 +11,7 @@ export interface PreludeEnd {
   failed(connection: AcceptedConnection, level: 'info' | 'error', reason: string | undefined): void;
 }
 
-/** What a client has to send before the first byte of the protocol that the engine speaks. It has one deadline for all of it. */
+/** Data of a client before the first byte of the engine's protocol. It has one deadline for all of it. */
 export abstract class Prelude implements SocketUser, Timed {
   deadline = 0;
   slot = -1;
@@ -20,7 +20,7 @@ export abstract class Prelude implements SocketUser, Timed {
     protected readonly connection: AcceptedConnection,
     protected readonly context: NetContext,
     private readonly next: PreludeEnd,
-    /** What the client is doing, for the log: `while SSL handshaking`. */
+    /** Current step, for the log: `while SSL handshaking`. */
     private readonly during: string,
   ) {}
 

@@ -1,8 +1,8 @@
 /** The PROXY protocol, versions 1 and 2 (haproxy's doc/proxy-protocol.txt): who speaks through the proxy in front of us. */
 import { isIP, SocketAddress } from 'node:net';
-import type { ProxyHeader } from '../../module/http.js';
+import type { ProxyHeader } from '../../contract/http.js';
 
-/** A header that was found, and the offset behind it. */
+/** A header that was found, and the offset after it. */
 export interface ProxyHeaderFound {
   readonly header: ProxyHeader;
   readonly end: number;
@@ -34,24 +34,35 @@ export function parseProxyHeader(bytes: Buffer): ProxyHeaderFound | undefined | 
   return parseVersion1(bytes);
 }
 
+/** Checks the received part of a line of version 1. Text of another protocol is rejected, whether its line ends or not. */
+const PART = /^(?:TCP4(?: [\d. ]*)?|TCP6(?: [\da-fA-F:. ]*)?|UNKNOWN(?: [^\r]*)?)\r?$/;
+const FAMILIES = ['TCP4', 'TCP6', 'UNKNOWN'];
+
 /** `PROXY TCP4 192.0.2.1 203.0.113.7 5000 80` */
 function parseVersion1(bytes: Buffer): ProxyHeaderFound | undefined | null {
   const text = bytes.latin1Slice(0, Math.min(bytes.length, MAX_LINE));
   const prefix = 'PROXY '.slice(0, text.length);
   if (!text.startsWith(prefix)) return null;
   const lineEnd = text.indexOf('\r\n');
-  if (lineEnd < 0) return bytes.length < MAX_LINE ? undefined : null;
+  if (lineEnd < 0) return bytes.length < MAX_LINE && isPart(text.slice(prefix.length)) ? undefined : null;
   const end = lineEnd + 2;
   const [, family, source = '', destination = '', sourcePort = '', destinationPort = '', ...more] = text.slice(0, lineEnd).split(' ');
   if (family === 'UNKNOWN') return { header: UNSPECIFIED, end };
   const kind = family === 'TCP4' ? 4 : family === 'TCP6' ? 6 : -1;
-  const isValid = [source, destination].every((address) => isIP(address) === kind) && [sourcePort, destinationPort].every(isPort);
+  const isValid =
+    [source, destination].every((address) => isIP(address) === kind && !address.includes('%')) &&
+    [sourcePort, destinationPort].every(isPort);
   if (!isValid || more.length > 0) return null;
   const ends = {
     source: { address: source, port: Number(sourcePort) },
     destination: { address: destination, port: Number(destinationPort) },
   };
   return { header: { ...ends, tlvs: NO_TLVS }, end };
+}
+
+/** @param text what has come of a line after `PROXY ` */
+function isPart(text: string): boolean {
+  return FAMILIES.some((family) => family.startsWith(text)) || PART.test(text);
 }
 
 function isPort(text: string): boolean {

@@ -29,7 +29,7 @@ export class ProxyProtocol extends Prelude {
     } else {
       this.connection.proxy = found.header;
       const rest = bytes.subarray(found.end);
-      // What follows may need it for longer than the call.
+      // The next prelude may need it for longer than the call.
       this.finish(rest.length === 0 ? undefined : Buffer.from(rest));
     }
   }

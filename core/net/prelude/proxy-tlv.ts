@@ -4,12 +4,12 @@
 const TYPES: Readonly<Record<string, number>> = { alpn: 0x01, authority: 0x02, unique_id: 0x05, ssl: 0x20, netns: 0x30 };
 /** Types within the TLV `ssl` (`$proxy_protocol_tlv_ssl_cn`). */
 const SSL_TYPES: Readonly<Record<string, number>> = { version: 0x21, cn: 0x22, cipher: 0x23, sig_alg: 0x24, key_alg: 0x25 };
-/** What stands before the TLVs within `ssl`: a byte of flags and the result of the verification. */
+/** Header of the TLVs within `ssl`: a byte of flags and the result of the verification. */
 const SSL_FIXED = 5;
 
 const HEAD = 3;
 
-/** Reads one TLV from the bytes of all. Undefined: it is not there, or cut off. As bytes in latin1. */
+/** Reads one TLV from the bytes of all. Undefined: it is missing, or cut off. As bytes in latin1. */
 export type TlvReader = (tlvs: Buffer) => string | undefined;
 
 /** The reader for what follows `$proxy_protocol_tlv_`; undefined: nginx has no TLV of that name. */
@@ -29,9 +29,9 @@ function typeReader(type: number | undefined, within: (tlvs: Buffer) => Buffer |
   };
 }
 
-/** By name, or as `0x` and one or two hexadecimal digits. */
+/** By name, or as `0x` and a byte in hexadecimal digits. */
 function typeOf(name: string, names: Readonly<Record<string, number>>): number | undefined {
-  if (/^0x[0-9a-f]{1,2}$/.test(name)) return Number(name);
+  if (/^0x0*[0-9a-f]{1,2}$/.test(name)) return Number(name);
   return Object.hasOwn(names, name) ? names[name] : undefined;
 }
 

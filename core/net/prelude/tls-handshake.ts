@@ -1,31 +1,44 @@
 import type { Server } from 'node:net';
-import type { TLSSocket } from 'node:tls';
-import type { ConnectionTls } from '../../module/http.js';
-import { readClientHello, type ClientHello } from '../../module/client-hello.js';
+import type { SecureContext, TLSSocket } from 'node:tls';
+import { readClientHello, type ClientHello } from '../../toolkit/client-hello.js';
+import { AgreedTls } from '../agreed-tls.js';
 import type { AcceptedConnection } from '../accepted-connection.js';
 import type { NetContext } from '../net-context.js';
 import { clientCertificate } from '../client-certificate.js';
+import { logKeys } from '../key-log.js';
 import { nodeTls } from '../node-tls.js';
 import { attach, detach } from '../socket-user.js';
-import type { TlsIdentities } from '../tls-identity.js';
+import type { ConnectionSessions, TlsIdentities, TlsIdentity } from '../tls-identity.js';
 import { Prelude, type PreludeEnd } from './prelude.js';
 
 /** First byte of a TLS handshake (RFC 8446, 5.1), and the bit by which SSLv2 began. */
 const HANDSHAKE = 0x16;
 const SSL2_BIT = 0x80;
 
-/** The record of a fatal alert `unrecognized_name` (RFC 5246, 7.2; RFC 6066, 3). */
-const UNRECOGNIZED_NAME = Buffer.of(0x15, 3, 3, 0, 2, 2, 112);
+/** The record of a fatal alert (RFC 5246, 7.2). */
+const fatalAlert = (description: number): Buffer => Buffer.of(0x15, 3, 3, 0, 2, 2, description);
+
+/** RFC 8446, 6.2. */
+const INTERNAL_ERROR = 80;
+
+/** In no name of a host. Variables of this name may be a part of the path of a certificate. */
+const NO_HOST = /[\0- /\\\x7f]|\.\./;
+
+/** In lower case; empty: there is none, or none that a host could have. */
+function serverNameOf(hello: ClientHello | null): string {
+  const name = hello?.serverName.toLowerCase() ?? '';
+  return NO_HOST.test(name) ? '' : name;
+}
 
 /**
- * The handshake on a TLS port. It reads the host name out of the first message before OpenSSL sees it, because OpenSSL decides about versions
- * and sessions before it asks for a certificate: all of them are those of the server that the client means. What begins no handshake passes
- * as it is: the engine tells a client that speaks plain HTTP so.
+ * The handshake on a TLS port. It reads the host name out of the first message before OpenSSL sees it, because OpenSSL decides about
+ * versions and sessions before it asks for a certificate: all of them are the settings of the server that the client requests. Bytes other
+ * than a handshake pass unchanged: the engine responds to a client that uses plain HTTP.
  */
 export class TlsHandshake extends Prelude {
   #held: Buffer | undefined = undefined;
   #error = '';
-  /** What has come is a handshake. */
+  /** The received bytes are a handshake. */
   #begun = false;
 
   constructor(
@@ -62,61 +75,77 @@ export class TlsHandshake extends Prelude {
   /** @param hello null: it cannot be read, which the handshake will tell */
   #begin(bytes: Buffer, hello: ClientHello | null): void {
     const { connection } = this;
-    const serverName = hello?.serverName.toLowerCase() ?? '';
-    const session = hello?.session ?? '';
+    const serverName = serverNameOf(hello);
+    connection.serverName = serverName || undefined;
     this.#begun = true;
     const identity = this.identities.tlsFor(serverName);
     if (identity === undefined) {
       this.fail('info', 'no certificate for the server name while SSL handshaking');
       return;
     }
-    if (identity.rejects) {
-      connection.socket.write(UNRECOGNIZED_NAME);
-      this.fail('info', 'handshake rejected while SSL handshaking');
+    if (identity.rejection !== undefined) {
+      const { level, reason, alert } = identity.rejection;
+      connection.socket.write(fatalAlert(alert));
+      this.fail(level, `${reason} while SSL handshaking`);
       return;
     }
     const raw = connection.socket;
+    const context = this.#contextOf(identity);
+    if (context === undefined) return;
     detach(raw);
     raw.pause();
     // The handshake reads it again.
     raw.unshift(bytes);
+    const sessions = identity.sessions?.forConnection(hello?.session ?? '');
     const secure = new (nodeTls().TLSSocket)(raw, {
       isServer: true,
-      secureContext: identity.context,
+      secureContext: context,
       ALPNProtocols: identity.alpn,
       requestCert: identity.clientAuthority !== undefined,
       rejectUnauthorized: false,
       // All that is asked of a server here is to emit the events of sessions.
-      ...(identity.sessions === undefined ? {} : { server: identity.sessions.eventsFor(session) as Server }),
+      ...(sessions === undefined ? {} : { server: sessions.events as Server }),
     });
     connection.socket = secure;
     connection.socket.client = this;
     attach(connection.socket);
+    if (identity.keyLog !== undefined) logKeys(secure, identity.keyLog);
     secure.once('error', (error) => (this.#error ||= error.message.trim()));
-    secure.once('secure', () => this.#secured(secure, serverName, identity.clientAuthority));
+    secure.once('secure', () => this.#secured(secure, hello, identity, sessions));
   }
 
-  #secured(socket: TLSSocket, serverName: string, clientAuthority: string | undefined): void {
+  /** Undefined: there is none, and the handshake has failed. */
+  #contextOf({ variable, context }: TlsIdentity): SecureContext | undefined {
+    const { connection } = this;
+    if (variable === undefined) return context;
+    let reason = 'no certificate for the server name';
+    try {
+      const chosen = this.identities.variableContext(variable, connection);
+      if (chosen !== undefined) return chosen;
+    } catch (error) {
+      reason = (error as Error).message;
+    }
+    connection.socket.write(fatalAlert(INTERNAL_ERROR));
+    this.fail('error', `${reason} while SSL handshaking`);
+    return undefined;
+  }
+
+  #secured(
+    socket: TLSSocket,
+    hello: ClientHello | null,
+    { clientAuthority, verifyDepth }: TlsIdentity,
+    sessions: ConnectionSessions | undefined,
+  ): void {
     const { connection } = this;
     this.identities.onHandshake(socket.isSessionReused());
     // An error of TLS ends the connection also from now on, see TLSSocket in Node's lib/_tls_wrap.js.
     socket.on('_tlsError', (error: Error) => socket.destroy(error));
     connection.secure = true;
     connection.alpn = socket.alpnProtocol || undefined;
-    connection.tls = agreedTls(socket);
-    connection.serverName = serverName || undefined;
+    connection.tls = new AgreedTls(socket, hello);
     connection.clientAuthority = clientAuthority;
-    if (clientAuthority !== undefined) connection.certificate = clientCertificate(socket, clientAuthority);
+    if (clientAuthority !== undefined) connection.certificate = clientCertificate(socket, clientAuthority, verifyDepth);
+    sessions?.onHandshake(connection.certificate?.error === undefined);
     this.finish(undefined);
   }
-}
-
-/** The socket forgets it when it is closed. */
-function agreedTls(socket: TLSSocket): ConnectionTls {
-  return {
-    protocol: socket.getProtocol() ?? '',
-    cipher: socket.getCipher().name,
-    isReused: socket.isSessionReused(),
-    alpn: socket.alpnProtocol || undefined,
-  };
 }

@@ -1,5 +1,5 @@
 import { setImmediate, setTimeout } from 'node:timers/promises';
-import { systemErrorText } from '../../module/system-error.js';
+import { systemErrorText } from '../../contract/system-error.js';
 import type { NetContext } from '../net-context.js';
 import { UdpFlow } from './udp-flow.js';
 import { UdpSocket, type DatagramReceiver } from './udp-socket.js';
@@ -22,7 +22,7 @@ export interface UdpListenOptions {
   readonly sendBuffer: number | undefined;
 }
 
-/** The traffic engine behind a listener. */
+/** The traffic engine of a listener. */
 export interface DatagramServer {
   /** A client that has no flow has sent a datagram. False: there is no room for a session, and the datagram is dropped. */
   admitFlow(): boolean;
@@ -36,7 +36,7 @@ export interface DatagramServer {
  */
 export class UdpListener implements DatagramReceiver {
   #socket: UdpSocket | undefined;
-  /** Those that take datagrams, by address and port of the client. */
+  /** Flows that accept datagrams, by address and port of the client. */
   readonly #flows = new Map<string, UdpFlow>();
   /** They take no more datagrams, but responses may still come. */
   readonly #detached = new Set<UdpFlow>();
@@ -53,6 +53,11 @@ export class UdpListener implements DatagramReceiver {
     return this.#socket !== undefined;
   }
 
+  /** Number of the open socket. */
+  get descriptor(): number | undefined {
+    return this.#socket?.descriptor;
+  }
+
   /** The port that it is bound to. */
   get port(): number {
     return this.#socket?.port ?? 0;
@@ -66,11 +71,12 @@ export class UdpListener implements DatagramReceiver {
   /**
    * Opens the socket.
    * @param shared SO_REUSEPORT: every worker has one of its own on this address.
+   * @param descriptor of a socket that is bound already
    * @throws Error of the system: EADDRINUSE, EACCES …
    */
-  open(shared: boolean): void {
+  open(shared: boolean, descriptor?: number): void {
     this.#isShared = shared;
-    this.#socket = this.#bind(this, this.options.port);
+    this.#socket = this.#bind(this, this.options.port, descriptor);
   }
 
   sendTo(bytes: Buffer, address: string, port: number): boolean {
@@ -96,15 +102,16 @@ export class UdpListener implements DatagramReceiver {
    */
   async drain(): Promise<void> {
     await this.#becomeCalm();
-    this.#moveFlows();
-    // What has come meanwhile is of clients whose flows had no socket yet, or who are new.
+    this.moveFlows();
+    // Datagrams received meanwhile are of clients whose flows had no socket yet, or of new ones.
     await this.#becomeCalm();
-    this.#moveFlows();
+    this.moveFlows();
     this.close();
     for (const flow of this.#detached) flow.receiver?.onClientLost('the address is closed');
   }
 
-  #moveFlows(): void {
+  /** Gives each flow a socket of its own: what another program reads from the listener's is of new clients then. */
+  moveFlows(): void {
     const { port } = this;
     if (this.isOpen) for (const flow of this.#flows.values()) flow.moveTo((receiver) => this.#bind(receiver, port));
   }
@@ -137,11 +144,12 @@ export class UdpListener implements DatagramReceiver {
     this.server.serveFlow(flow, first);
   }
 
-  #bind(receiver: DatagramReceiver, port: number): UdpSocket {
+  #bind(receiver: DatagramReceiver, port: number, descriptor?: number): UdpSocket {
     const { host, ipv6Only, receiveBuffer, sendBuffer } = this.options;
     const socket = new UdpSocket(host, receiver, { reusePort: this.#isShared, ipv6Only, receiveBuffer, sendBuffer });
     try {
-      socket.bind(host, port);
+      if (descriptor === undefined) socket.bind(host, port);
+      else socket.adopt(descriptor);
       return socket;
     } catch (error) {
       socket.close();
@@ -149,7 +157,7 @@ export class UdpListener implements DatagramReceiver {
     }
   }
 
-  /** What waits in the socket would be lost with it, also when other workers have one on the same address. */
+  /** Datagrams in the socket would be lost with it, also when other workers have one on the same address. */
   async #becomeCalm(): Promise<void> {
     const { clock } = this.context;
     const until = clock.refresh() + CALM_LIMIT;

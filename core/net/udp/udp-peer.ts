@@ -1,4 +1,4 @@
-import { systemErrorText } from '../../module/system-error.js';
+import { systemErrorText } from '../../contract/system-error.js';
 import { UdpSocket, type DatagramReceiver } from './udp-socket.js';
 
 /** Handles what comes from a member. */
@@ -16,16 +16,16 @@ export interface UdpTarget {
   readonly localPort?: number;
 }
 
-/** What the C library calls the functions of libuv. */
+/** Functions of libuv that the C library has. */
 const CALLS: Readonly<Record<string, string>> = { recvmsg: 'recv()', send: 'send()', connect: 'connect()' };
 
 /** The socket of a session to a member. It is connected: what others send to its port does not arrive. */
 export class UdpPeer implements DatagramReceiver {
   readonly #socket: UdpSocket;
-  /** False: it could not be connected, and the user is told why in a moment. */
+  /** False: it could not be connected, and the user is notified why in a moment. */
   readonly connected: boolean;
 
-  /** @throws Error of the system for what is no fault of the member: EMFILE, EADDRNOTAVAIL of proxy_bind */
+  /** @throws Error of the system for failures that are not of the member: EMFILE, EADDRNOTAVAIL of proxy_bind */
   constructor(
     { host, port, localAddress, localPort = 0 }: UdpTarget,
     private readonly user: UdpPeerUser,

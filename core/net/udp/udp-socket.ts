@@ -1,6 +1,7 @@
 import dgram, { type RemoteInfo, type Socket, type SocketOptions } from 'node:dgram';
 import type { LookupOneOptions } from 'node:dns';
 import { isIPv6 } from 'node:net';
+import { datagramHandle } from './datagram-handle.js';
 
 /** Bytes that may wait in one socket for the system to accept them. More is dropped, as the system does with a queue that is full. */
 const MAX_WAITING = 1_048_576;
@@ -9,7 +10,7 @@ const MAX_WAITING = 1_048_576;
 export interface DatagramReceiver {
   /** @param bytes a datagram, also an empty one, in memory of its own */
   onDatagram(bytes: Buffer, address: string, port: number): void;
-  /** The system reports an error. `EMFILE`: nothing the other side did. A connected socket: `ECONNREFUSED` says that nobody listens there. */
+  /** The system reports an error. `EMFILE`: nothing the other side did. A connected socket: `ECONNREFUSED` says that there is no listener. */
   onSocketError(error: NodeJS.ErrnoException): void;
 }
 
@@ -38,7 +39,7 @@ export class UdpSocket {
   constructor(address: string, receiver: DatagramReceiver, options: UdpSocketOptions = {}) {
     const { reusePort = false, ipv6Only = false, receiveBuffer, sendBuffer } = options;
     const isVersion6 = isIPv6(address);
-    // With ipv6Only the system refuses IPv4 addresses.
+    // With ipv6Only the system rejects IPv4 addresses.
     const settings: SocketOptions = { type: isVersion6 ? 'udp6' : 'udp4', lookup: asWritten, reusePort, ipv6Only: ipv6Only && isVersion6 };
     if (receiveBuffer !== undefined) settings.recvBufferSize = receiveBuffer;
     if (sendBuffer !== undefined) settings.sendBufferSize = sendBuffer;
@@ -56,9 +57,19 @@ export class UdpSocket {
     return this.#socket !== undefined;
   }
 
+  /** Its number. */
+  get descriptor(): number | undefined {
+    return this.#socket && datagramHandle(this.#socket)?.fd;
+  }
+
   /** The port that it is bound to. */
   get port(): number {
     return this.#socket?.address().port ?? 0;
+  }
+
+  /** The address that it is bound to; of one that is connected the address that it sends from. */
+  get address(): string | undefined {
+    return this.#socket?.address().address;
   }
 
   /**
@@ -66,6 +77,15 @@ export class UdpSocket {
    * @throws Error of the system: EADDRINUSE, EACCES, EMFILE …
    */
   bind(address: string, port: number): void {
+    this.#begin((socket) => socket.bind({ address, port, exclusive: true }));
+  }
+
+  /** Uses a socket that is bound already. @param descriptor is closed with this */
+  adopt(descriptor: number): void {
+    this.#begin((socket) => socket.bind({ fd: descriptor, exclusive: true }));
+  }
+
+  #begin(bind: (socket: Socket) => void): void {
     const socket = this.#socket;
     if (socket === undefined) return;
     let failure: Error | undefined;
@@ -73,7 +93,7 @@ export class UdpSocket {
     // The address is numeric: an error is emitted within the call.
     socket.off('error', onError);
     socket.on('error', fail);
-    socket.bind({ address, port, exclusive: true });
+    bind(socket);
     socket.off('error', fail);
     socket.on('error', onError);
     if (failure !== undefined) throw failure;
@@ -81,7 +101,7 @@ export class UdpSocket {
 
   /**
    * From now on it sends to, and receives from, this address alone. It is bound already.
-   * @returns false: it failed; {@link DatagramReceiver.onSocketError} tells why (ENETUNREACH …), after this call
+   * @returns false: it failed; {@link DatagramReceiver.onSocketError} says why (ENETUNREACH …), after this call
    */
   connect(address: string, port: number): boolean {
     const socket = this.#socket;

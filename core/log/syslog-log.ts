@@ -1,0 +1,142 @@
+import { createSocket, type Socket } from 'node:dgram';
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import { hostname } from 'node:os';
+import { isMainThread } from 'node:worker_threads';
+import type { LogLevel } from '../contract/log.js';
+import { LogTargetError } from './log-file-error.js';
+import { severity } from './levels.js';
+import type { OpenLog } from './open-log.js';
+import type { SyslogTarget } from './syslog-target.js';
+import { UnixDatagrams } from './unix-datagrams.js';
+
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+/** Bytes that may wait for the address of the server, or for the system to send them; more are lost. */
+const MOST_WAITING = 1_048_576;
+/** Longest datagram; the rest of a line is cut off. */
+const LONGEST = 65_000;
+/** Milliseconds after which a name that was not found is looked up again. */
+const RETRY_MS = 30_000;
+
+/** A log that is sent to a syslog server, a datagram for each line (RFC 3164). It never waits: what cannot be sent is lost. */
+export class SyslogLog implements OpenLog {
+  /** Rejects with nginx's text if the server's name has no address. */
+  readonly ready: Promise<void> | undefined;
+  readonly #prefix: string;
+  #users = 1;
+  /** Of this second. */
+  #time = '';
+  #second = 0;
+  #socket: Socket | undefined;
+  #unix: UnixDatagrams | undefined;
+  #waiting: Buffer[] = [];
+  #waitingBytes = 0;
+  #lookedUpAt = 0;
+  #isShut = false;
+
+  /** @param forget called when it is not used any more */
+  constructor(
+    private readonly target: SyslogTarget,
+    private readonly forget: () => void,
+  ) {
+    this.#prefix = `${target.hasHostname ? ` ${hostname()}` : ''} ${target.tag}: `;
+    const { server } = target;
+    if ('path' in server) this.#openUnix(server.path);
+    else if (isIP(server.host) !== 0) this.#connect(server.host, server.port);
+    else {
+      const found = this.#lookUp(server.host, server.port);
+      // The master has found it: a worker that takes the place of another one goes on without.
+      if (isMainThread) this.ready = found;
+      found.catch(() => undefined);
+    }
+  }
+
+  write(line: string, level?: LogLevel): void {
+    const rank = level === undefined ? this.target.severity : severity(level);
+    const text = `<${this.target.facility * 8 + rank}>${this.#now()}${this.#prefix}${line}`;
+    const bytes = Buffer.from(text, 'utf8').subarray(0, LONGEST);
+    if (this.#unix !== undefined) this.#unix.send(bytes);
+    else if (this.#socket !== undefined) this.#send(this.#socket, bytes);
+    else this.#hold(bytes);
+  }
+
+  use(): this {
+    this.#users++;
+    return this;
+  }
+
+  close(): void {
+    if (--this.#users === 0) this.forget();
+  }
+
+  flush(): void {
+    // Lines wait for nothing but the address.
+  }
+
+  reopen(): void {
+    // There is no file that could have another name by now.
+  }
+
+  shut(): void {
+    this.#isShut = true;
+    this.#waiting = [];
+    this.#socket?.close();
+    this.#socket = undefined;
+    this.#unix?.close();
+    this.#unix = undefined;
+  }
+
+  #openUnix(path: string): void {
+    try {
+      this.#unix = new UnixDatagrams(path);
+    } catch (error) {
+      throw new LogTargetError(`syslog server "${this.target.serverText}" cannot be used: ${(error as Error).message}`);
+    }
+  }
+
+  async #lookUp(name: string, port: number): Promise<void> {
+    this.#lookedUpAt = Date.now();
+    const { address } = await lookup(name, { order: 'ipv4first' }).catch(() => {
+      throw new LogTargetError(`host not found in syslog server "${this.target.serverText}"`);
+    });
+    if (!this.#isShut) this.#connect(address, port);
+  }
+
+  #connect(address: string, port: number): void {
+    const socket = createSocket(isIP(address) === 6 ? 'udp6' : 'udp4').unref();
+    // There is no listener: the lines are lost.
+    socket.on('error', () => undefined);
+    socket.connect(port, address, () => {
+      if (this.#isShut) return;
+      this.#socket = socket;
+      for (const bytes of this.#waiting) this.#send(socket, bytes);
+      this.#waiting = [];
+      this.#waitingBytes = 0;
+    });
+  }
+
+  #send(socket: Socket, bytes: Buffer): void {
+    if (socket.getSendQueueSize() <= MOST_WAITING) socket.send(bytes);
+  }
+
+  #hold(bytes: Buffer): void {
+    const { server } = this.target;
+    if (this.#isShut) return;
+    if (this.#lookedUpAt > 0 && 'host' in server && Date.now() - this.#lookedUpAt > RETRY_MS)
+      this.#lookUp(server.host, server.port).catch(() => undefined);
+    if (this.#waitingBytes + bytes.length > MOST_WAITING) return;
+    this.#waiting.push(bytes);
+    this.#waitingBytes += bytes.length;
+  }
+
+  /** `Nov  2 16:00:00` in local time. */
+  #now(): string {
+    const second = Math.floor(Date.now() / 1000);
+    if (second === this.#second) return this.#time;
+    const date = new Date(second * 1000);
+    const [hours, minutes, seconds] = [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => String(part).padStart(2, '0'));
+    this.#second = second;
+    this.#time = `${MONTHS[date.getMonth()]} ${String(date.getDate()).padStart(2)} ${hours}:${minutes}:${seconds}`;
+    return this.#time;
+  }
+}

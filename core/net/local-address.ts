@@ -1,0 +1,28 @@
+import { networkInterfaces } from 'node:os';
+import { UdpSocket, type DatagramReceiver } from './udp/udp-socket.js';
+
+const NO_RECEIVER: DatagramReceiver = { onDatagram: () => undefined, onSocketError: () => undefined };
+
+/** True if connections to an address end on this machine. Some system calls: not for what happens often. */
+export function isLocalAddress(host: string): boolean {
+  const plain = host.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '').split('%', 1)[0] ?? '';
+  if (plain.startsWith('127.')) return true;
+  const listed = Object.values(networkInterfaces()).some((addresses) => addresses?.some(({ address }) => address === plain));
+  return listed || isOwnSource(plain);
+}
+
+/**
+ * Addresses of interfaces without a carrier and of local routes are not listed. The system sends to itself from the very address that it
+ * sends to. Nothing is sent here.
+ */
+function isOwnSource(host: string): boolean {
+  const socket = new UdpSocket(host, NO_RECEIVER);
+  try {
+    socket.bind(host.includes(':') ? '::' : '0.0.0.0', 0);
+    return socket.connect(host, 9) && socket.address === host;
+  } catch {
+    return false;
+  } finally {
+    socket.close();
+  }
+}

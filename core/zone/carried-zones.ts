@@ -1,0 +1,54 @@
+import { SentAmounts, unlessEmpty, type CarriedState, type Change } from './carried-state.js';
+import { ZoneHolds } from './holds.js';
+import { RecordCopies, takeRecords, type CopiedTable } from './record-copies.js';
+import type { Zone } from './zone.js';
+
+/** A zone that a directive declares, and what it is for. */
+export interface DeclaredZone {
+  readonly zone: Zone;
+  /** Nothing moves into a zone that is for something else. */
+  readonly use: string;
+}
+
+interface ZoneData {
+  readonly name: string;
+  readonly use: string;
+  readonly tables: readonly CopiedTable[];
+  readonly held: readonly Change[];
+}
+
+/**
+ * Content of the zones of modules: records and holds.
+ * @param declared the current zones
+ * @param place of a worker that does not exist, in whose share the connections of the program before are
+ */
+export function carriedZones(declared: () => readonly DeclaredZone[], { place, workers }: Places): CarriedState {
+  return {
+    form: 'zones 1',
+    give: () => {
+      const zones = declared().map(({ zone, use }) => ({ zone, use, records: new RecordCopies(zone), sent: new SentAmounts() }));
+      return () => {
+        const all = zones.map(({ zone, use, records, sent }): ZoneData => {
+          const held = sent.changes(ZoneHolds.find(zone, workers)?.amounts ?? []);
+          return { name: zone.name, use, tables: records.next(), held };
+        });
+        return unlessEmpty(all.filter(({ tables, held }) => tables.length + held.length > 0));
+      };
+    },
+    take: (data) => {
+      const zones = new Map(declared().map(({ zone, use }) => [`${zone.name} ${use}`, zone]));
+      for (const { name, use, tables, held } of data as readonly ZoneData[]) {
+        const zone = zones.get(`${name} ${use}`);
+        if (zone === undefined) continue;
+        for (const table of tables) takeRecords(zone, table);
+        const holds = held.length === 0 ? undefined : ZoneHolds.open(zone, place, workers);
+        for (const [key, [amount = 0]] of held) holds?.change(key, amount);
+      }
+    },
+  };
+}
+
+interface Places {
+  readonly place: number;
+  readonly workers: number;
+}
