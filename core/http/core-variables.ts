@@ -1,18 +1,18 @@
 import { hostname } from 'node:os';
-import { binaryAddress } from '../module/binary-address.js';
-import type { HttpRequest, VariableGetter, VariablePrefix } from '../module/http.js';
+import { binaryAddress } from '../contract/binary-address.js';
+import type { HttpRequest, VariableGetter, VariablePrefix } from '../contract/http.js';
 import { isoTime, logTime, seconds } from '../net/log-time.js';
 import { tlvReader } from '../net/prelude/proxy-tlv.js';
 import { cookieValue } from './request/cookies.js';
 import type { HttpVariables } from './site/variables.js';
 import type { Request } from './request/request.js';
 import { publicStatus } from './request/status.js';
-import { defineUpstreamVariables } from './upstream/upstream-variables.js';
+import { defineUpstreamVariables, valuesIn } from './member/upstream-variables.js';
 
-/** The engine makes every request itself: its own variables may look behind the contract. */
+/** The engine makes every request itself: its own variables may look after the contract. */
 const own = (read: (request: Request) => string | undefined): VariableGetter => read as (request: HttpRequest) => string | undefined;
 
-/** What a request does not have whose head was refused. */
+/** Values that a request with a rejected head does not have. */
 function ofHead(read: (request: Request) => string): VariableGetter {
   return own((request) => (request.text === '' ? undefined : read(request)));
 }
@@ -28,7 +28,9 @@ const GETTERS: Readonly<Record<string, VariableGetter>> = {
   request_method: ofHead((request) => request.method),
   request: own((request) => request.requestLine),
   request_id: (request) => request.requestId,
-  request_length: own((request) => String(request.text.length + (request.body?.taken ?? 0))),
+  request_body: own((request) => request.body?.stored?.store.whole?.latin1Slice() || undefined),
+  request_body_file: own((request) => request.body?.stored?.store.path || undefined),
+  request_length: own((request) => String(request.headLength + (request.body?.taken ?? 0))),
   request_time: own((request) => seconds(Math.max(Date.now() - request.startTime, 0))),
   server_protocol: ofHead((request) => request.protocol),
   http2: own((request) => (request.protocol !== 'HTTP/2.0' ? '' : request.connection.secure ? 'h2' : 'h2c')),
@@ -41,6 +43,9 @@ const GETTERS: Readonly<Record<string, VariableGetter>> = {
   server_port: (request) => portText(request.connection.localPort),
   binary_remote_addr: (request) => binaryAddress(request.connection.remoteAddress),
   remote_addr: (request) => request.connection.remoteAddress,
+  request_port: own(requestPort),
+  is_request_port: own((request) => (requestPort(request) === undefined ? '' : ':')),
+  pipe: (request) => (request.connection.isPipelined ? 'p' : '.'),
   remote_user: (request) => basicUser(request.header(request.isForProxy ? 'proxy-authorization' : 'authorization')),
   remote_port: (request) => portText(request.connection.remotePort),
   proxy_protocol_addr: (request) => request.connection.proxy?.source?.address,
@@ -49,6 +54,7 @@ const GETTERS: Readonly<Record<string, VariableGetter>> = {
   proxy_protocol_server_port: (request) => request.connection.proxy?.destination?.port.toString(),
   limit_rate: own((request) => String(request.limitRate ?? 0)),
   connection: (request) => String(request.connection.id),
+  connection_time: (request) => seconds(Math.max(Date.now() - request.connection.acceptedAt, 0)),
   connection_requests: (request) => String(request.connection.requests),
   content_length: own((request) => request.header('content-length') ?? lengthInChunks(request)),
   content_type: (request) => request.header('content-type'),
@@ -65,9 +71,13 @@ const GETTERS: Readonly<Record<string, VariableGetter>> = {
 const PREFIXES: Readonly<Record<string, VariablePrefix>> = {
   http_: (rest) => {
     const name = fieldName(rest);
-    return (request) => request.header(name);
+    return own((request) => request.headerVariable(name));
   },
   sent_http_: sentHeader,
+  sent_trailer_: (rest) => {
+    const name = fieldName(rest);
+    return own((request) => valuesIn(request.response.trailers, name).join(', ') || undefined);
+  },
   proxy_protocol_tlv_: (rest) => {
     const read = tlvReader(rest);
     return ({ connection: { proxy } }) => (proxy === undefined ? undefined : read?.(proxy.tlvs));
@@ -82,6 +92,14 @@ export function defineCoreVariables(variables: HttpVariables, version: string): 
   for (const [name, getter] of Object.entries(GETTERS)) variables.define(name, getter);
   for (const [prefix, make] of Object.entries(PREFIXES)) variables.definePrefix(prefix, make);
   defineUpstreamVariables(variables);
+}
+
+/** The port of the authority in the request line, else of the Host field, without zeros in front. */
+function requestPort(request: Request): string | undefined {
+  if (request.text === '') return undefined;
+  const { hostStart, hostNameEnd, hostEnd } = request.context.headOf(request);
+  const port = hostStart < 0 ? 0 : Number(request.text.slice(hostNameEnd + 1, hostEnd));
+  return port === 0 ? undefined : String(port);
 }
 
 /** A unix socket has none. */
@@ -101,7 +119,7 @@ function sentHeader(rest: string): VariableGetter {
   return own((request) => request.response.all(name));
 }
 
-/** Of a body whose length no field tells: known when it is here. */
+/** For a body without a length in a field: known when it has arrived. */
 function lengthInChunks({ body }: Request): string | undefined {
   return body?.complete === true ? String(body.received) : undefined;
 }

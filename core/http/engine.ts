@@ -1,7 +1,7 @@
 import { ErrorCollector } from '../config/error-collector.js';
 import { folderInput, UnitRecorder, upstreamInput, type Holdings } from '../config/holdings.js';
 import type { InputFiles } from '../config/input-files.js';
-import type { Change } from '../kernel/follower.js';
+import type { Change } from '../config/change.js';
 import type { ListenerRole } from '../net/listener-set.js';
 import { ServerFollower } from '../net/server-follower.js';
 import { HttpListener } from './listen/http-listener.js';
@@ -12,7 +12,7 @@ import { HttpCompiler } from './site/http-compiler.js';
 import type { Product } from './site/settings.js';
 import { checkTemporaryFolder, makeTemporaryFolder } from './site/temporary-path.js';
 import type { HttpListenGroup, VirtualServer } from './site/virtual-server.js';
-import type { HttpExchanges } from './upstream/exchange-route.js';
+import type { HttpExchanges } from './member/exchange-route.js';
 
 export interface EngineOptions extends ListenerRole {
   readonly product: Product;
@@ -92,7 +92,7 @@ export class HttpEngine extends ServerFollower<VirtualServer, HttpListener, Http
     errors.throwIfAny();
   }
 
-  /** Those that are not known yet; on a reload also those that are still used, which somebody may have removed. */
+  /** Folders that are not known yet; on a reload also folders in use, which may have been removed. */
   #toMake(folders: ReadonlySet<string>, users: HttpConfiguration['users'] | undefined): ReadonlySet<string> {
     const known = this.#temporaryFolders;
     const used = users === undefined ? [] : [...known].filter((folder) => users.get(folderInput(folder)) !== undefined);

@@ -1,10 +1,8 @@
 import type { Timed } from '../../net/timers.js';
 import { unsentBytes } from '../../net/unsent-bytes.js';
 import type { HttpContext } from '../request/context.js';
+import type { Lingering } from '../site/location.js';
 import type { ClientSocket, SocketUser } from '../../net/socket-user.js';
-
-/** nginx's lingering_time: the longest that is read what nobody wants: the rest of a body, or of a connection that is closed. Milliseconds. */
-export const LINGERING_TIME = 30_000;
 
 /**
  * Closes a connection, but reads on for a while and discards what comes: a reset because of unread bytes could overtake the response
@@ -19,11 +17,10 @@ export class LingeringClose implements SocketUser, Timed {
   constructor(
     private readonly socket: ClientSocket,
     private readonly context: HttpContext,
-    /** lingering_timeout, send_timeout in milliseconds. */
-    private readonly timeouts: { readonly lingering: number; readonly send: number },
+    private readonly settings: { readonly lingering: Lingering; readonly sendTimeout: number },
     private readonly closed: { onClose(): void },
   ) {
-    this.#until = context.clock.now + LINGERING_TIME;
+    this.#until = context.clock.now + settings.lingering.time;
   }
 
   start(): void {
@@ -35,7 +32,7 @@ export class LingeringClose implements SocketUser, Timed {
 
   onData(): void {
     const { clock, timers } = this.context;
-    timers.arm(this, Math.min(this.timeouts.lingering, Math.max(this.#until - clock.refresh(), 0)));
+    timers.arm(this, Math.min(this.settings.lingering.timeout, Math.max(this.#until - clock.refresh(), 0)));
   }
 
   onEnd(): void {
@@ -49,7 +46,7 @@ export class LingeringClose implements SocketUser, Timed {
     this.closed.onClose();
   }
 
-  /** What is written may still be on its way, for as long as the client consumes some of it in every send_timeout. */
+  /** Written data may still be on its way, for as long as the client consumes some of it in every send_timeout. */
   onDeadline(): void {
     const unsent = unsentBytes(this.socket);
     if (unsent === 0 || unsent >= this.#unsent) {
@@ -57,6 +54,6 @@ export class LingeringClose implements SocketUser, Timed {
       return;
     }
     this.#unsent = unsent;
-    this.context.timers.arm(this, this.timeouts.send);
+    this.context.timers.arm(this, this.settings.sendTimeout);
   }
 }

@@ -1,22 +1,24 @@
+import type { FoundServer } from './head-server.js';
 import { takeTarget } from './request-start.js';
 import { Request } from '../request/request.js';
 import type { ClientStream } from '../request/client-stream.js';
 
-/** A head that is no request. */
+/** A head that is not a request. */
 interface RejectedHead {
-  /** What came as its request line, for the access log. */
+  /** Its request line as received, for the access log. */
   readonly line: string;
   readonly reason: string;
+  /** Whose error pages and logs it gets. */
+  readonly found: FoundServer;
 }
 
 /** The request that stands for a head which was rejected, in logs and for the response. No handler gets it. */
-export function rejectedRequest(stream: ClientStream, { line, reason }: RejectedHead): Request {
-  const { context, listener } = stream;
-  const { defaultServer } = listener.names;
-  const request = new Request(stream, defaultServer, context.head);
+export function rejectedRequest(stream: ClientStream, { line, reason, found: { server } }: RejectedHead): Request {
+  const { context } = stream;
+  const request = new Request(stream, server, context.head);
   request.rejected = true;
   request.rejectedLine = line;
-  request.host = defaultServer.name;
+  request.host = server.name;
   request.keepAlive = false;
   context.headOwner = request;
   if (request.text !== '') takeTarget(request, context.head);

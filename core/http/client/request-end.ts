@@ -5,14 +5,16 @@ import type { Request } from '../request/request.js';
 export function closeRequest(request: Request): void {
   request.finished = true;
   request.owner = undefined;
-  request.body?.end();
-  // What is complete is not touched by it.
+  // It does not affect a complete one.
   request.filters?.destroy();
+  request.front?.stop();
   request.context.figures.countAnswered();
   runLogHandlers(request);
+  // Not before: its variables may be in the log.
+  request.body?.end();
 }
 
-/** The client is gone before the response was complete (nginx: 499). The request may go on without it, but nobody is told of its end. */
+/** The client is gone before the response was complete (nginx: 499). The request may go on without it, but its end is not reported. */
 export function abandonRequest(request: Request): void {
   if (request.status === 0) request.status = 499;
   const { owner } = request;

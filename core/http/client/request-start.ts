@@ -1,21 +1,18 @@
 import { type RequestHead, TARGET_ABSOLUTE, TARGET_AUTHORITY } from '../../net/http1/request-head.js';
-import { normalHostName } from '../../net/http1/host.js';
 import type { Request } from '../request/request.js';
+import { connectLocation } from '../site/connect-location.js';
+import type { FoundServer } from './head-server.js';
 
 /**
- * Finds the virtual server and the path of a request whose head was just parsed (its fields are in the scratch).
+ * Finds host and path of a request whose head was just parsed (its fields are in the scratch).
+ * @param found its server
  * @returns 0, or the status to reject it with.
  */
-export function startRequest(request: Request): number {
-  const { context, listener } = request.stream;
+export function startRequest(request: Request, { server, captures }: FoundServer): number {
+  const { context } = request.stream;
   const { head } = context;
-  const { names } = listener;
-  if (head.hostStart >= 0) request.host = normalHostName(head.text, head.hostStart, head.hostNameEnd);
-  const found = names.find(request.host);
-  request.server = found.server;
-  request.location = found.server.fallback;
-  if (found.captures !== undefined) request.captures = found.captures;
-  if (request.host === '') request.host = found.server.name;
+  if (captures !== undefined) request.captures = captures;
+  request.host = head.hostName || server.name;
   if (head.targetForm === TARGET_AUTHORITY) return startTunnel(request);
   request.isForProxy = head.targetForm === TARGET_ABSOLUTE && request.location.connect !== undefined;
   if (!takeTarget(request, head)) {
@@ -30,7 +27,7 @@ export function startRequest(request: Request): number {
 function startTunnel(request: Request): number {
   request.keepAlive = false;
   if (isPlainOnTlsPort(request)) return 497;
-  if (request.location.connect === undefined) return 405;
+  if (connectLocation(request.server) === undefined) return 405;
   request.isForProxy = true;
   return 0;
 }
@@ -52,7 +49,7 @@ export function takeTarget(request: Request, head: RequestHead): boolean {
   return true;
 }
 
-/** What follows the authority of an absolute target, where the path may be missing (RFC 9112, 3.2.1). */
+/** The part after the authority of an absolute target, where the path may be missing (RFC 9112, 3.2.1). */
 function originForm(target: string): string {
   return target.startsWith('/') ? target : `/${target}`;
 }

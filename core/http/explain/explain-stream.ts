@@ -1,37 +1,30 @@
-import type { ClientConnection } from '../../module/http.js';
-import type { ClientStream, RequestListener } from '../request/client-stream.js';
+import type { ClientConnection } from '../../contract/http.js';
+import type { RequestListener } from '../request/client-stream.js';
 import type { HttpContext } from '../request/context.js';
 import { runLogHandlers } from '../request/log-handlers.js';
+import { NoStream } from '../request/no-stream.js';
 import type { Request } from '../request/request.js';
 import type { Recorder } from './recorder.js';
 
-/** The client of a request that nobody has made: the response goes nowhere. */
-export class ExplainStream implements ClientStream {
-  readonly protocol = undefined;
-  readonly isBehind = false;
-  readonly awaitsDrain = false;
-  readonly takesLargePieces = false;
-  readonly holdsHead = false;
-
+/** The client of a request that is explained. */
+export class ExplainStream extends NoStream {
   constructor(
-    readonly context: HttpContext,
-    readonly client: ClientConnection,
-    readonly listener: RequestListener,
+    context: HttpContext,
+    client: ClientConnection,
+    listener: RequestListener,
     private readonly notes: Recorder,
-  ) {}
+  ) {
+    super(context, client, listener);
+  }
 
-  writeHead(request: Request): void {
-    // Nothing is paced or filtered that nobody reads.
+  override writeHead(request: Request): void {
+    // A response without a reader is neither paced nor filtered.
     request.sendsBody = false;
     this.notes.responded(request);
   }
 
-  finish(request: Request): void {
-    request.finished = true;
-  }
-
-  abort(request: Request): void {
-    request.finished = true;
+  override abort(request: Request): void {
+    super.abort(request);
     this.notes.closed();
   }
 
@@ -42,22 +35,4 @@ export class ExplainStream implements ClientStream {
     request.owner = undefined;
     runLogHandlers(request);
   }
-
-  openTunnel(): boolean {
-    return false;
-  }
-
-  dropHead(): void {}
-  write(): void {}
-  flush(): void {}
-  end(): void {}
-  watchSending(): void {}
-  wantBody(): void {}
-  resumeBody(): void {}
-  pauseBody(): void {}
-  writeTunnel(): void {}
-  pauseTunnel(): void {}
-  resumeTunnel(): void {}
-  endTunnelOutput(): void {}
-  endTunnel(): void {}
 }

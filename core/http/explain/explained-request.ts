@@ -1,4 +1,4 @@
-import { type BodySource, DECLINED, DONE, type Result, type Subrequest } from '../../module/http.js';
+import { type BodySource, DECLINED, DONE, type OpenSubrequest, type Result, type Subrequest } from '../../contract/http.js';
 import type { RequestHead } from '../../net/http1/request-head.js';
 import type { ClientStream } from '../request/client-stream.js';
 import { Request } from '../request/request.js';
@@ -6,7 +6,7 @@ import { endResponse, sendFailure, startResponse } from '../response/response.js
 import type { RequestServer } from '../site/virtual-server.js';
 import type { Recorder } from './recorder.js';
 
-/** A request that nobody has made. It goes its way as any other does; what would wait, ask or send is said instead. */
+/** A request without a client. It is handled as any other; steps that would wait, ask or send are noted instead. */
 export class ExplainedRequest extends Request {
   readonly #notes: Recorder;
 
@@ -44,7 +44,11 @@ export class ExplainedRequest extends Request {
     return new Promise(() => undefined);
   }
 
-  /** Nobody sends one. */
+  override openSubrequest(): Promise<OpenSubrequest> {
+    return new Promise(() => undefined);
+  }
+
+  /** There is none. */
   override readBody(): Promise<Buffer> {
     return new Promise(() => undefined);
   }

@@ -1,7 +1,5 @@
-import { isIP } from 'node:net';
-import { Explainer, type Explanation, type ExplainQuestion } from '../../module/explain.js';
-import type { ClientConnection } from '../../module/http.js';
-import { parseRequestHead } from '../../net/http1/request-head.js';
+import { Explainer, type Explanation, type ExplainQuestion } from '../../contract/explain.js';
+import { parseForServer } from '../client/head-server.js';
 import { startRequest } from '../client/request-start.js';
 import type { HttpListenGroup, HttpListenGroups } from '../site/virtual-server.js';
 import { run } from '../phases/phase-runner.js';
@@ -15,18 +13,19 @@ import type { HttpVariables } from '../site/variables.js';
 import type { RequestServer, VirtualServer } from '../site/virtual-server.js';
 import { ExplainStream } from './explain-stream.js';
 import { ExplainedRequest } from './explained-request.js';
-import { findListener, type FoundListener } from './listener-choice.js';
+import { clientOf, findListener, type FoundListener } from './listener-choice.js';
 import { explainLocation, explainNamed } from './location-choice.js';
 import { parseQuestion, type ParsedQuestion } from './question.js';
 import { readable } from './readable.js';
 import { Recorder } from './recorder.js';
 import { explainServer } from './server-choice.js';
+import { stackOf } from '../../contract/thrown.js';
 import { Twins } from './twins.js';
 
 /** Locations that are listed as rejected. */
 const CANDIDATES = 20;
 
-/** What the configuration in force is read from. */
+/** Sources of the current configuration. */
 interface InForce {
   readonly groups: () => HttpListenGroups;
   readonly variables: () => HttpVariables;
@@ -34,7 +33,7 @@ interface InForce {
   readonly path: (relative: string) => string;
 }
 
-/** Sends requests that nobody has made through the phases of the traffic, over twins of the locations. */
+/** Sends explained requests through the phases of the traffic, over twins of the locations. */
 export class HttpExplainer extends Explainer {
   readonly #twins = new Twins();
 
@@ -48,7 +47,9 @@ export class HttpExplainer extends Explainer {
   explain(question: ExplainQuestion): Explanation {
     const parsed = parseQuestion(question);
     const found = findListener(this.inForce.groups(), parsed, question.listen, (relative) => this.inForce.path(relative));
-    const notes = new Recorder();
+    const notes = new Recorder((module, thrown) =>
+      this.context.log.write('error', `explanation by module "${module}" failed: ${stackOf(thrown)}`),
+    );
     const request = this.#run(parsed, found, notes, question.candidates ?? CANDIDATES);
     return explanationOf(parsed, found, notes, request);
   }
@@ -58,17 +59,19 @@ export class HttpExplainer extends Explainer {
     const { context } = this;
     context.clock.refresh();
     const listener = this.#listener(found.group, notes, candidates);
-    const code = parseRequestHead(context.head, parsed.head, listener.names.defaultServer.settings.headLimits);
+    const client = clientOf(parsed, found);
+    const chosen = parseForServer(context.head, parsed.head, listener.names, client);
+    const { code } = context.head;
     if (code !== 0) {
       notes.end(`${statusText(publicStatus(code))}: ${context.head.reason}`, publicStatus(code));
       return undefined;
     }
-    const stream = new ExplainStream(context, clientOf(parsed, found), listener, notes);
-    const request = new ExplainedRequest(stream, listener.names.defaultServer, context.head, notes);
+    const stream = new ExplainStream(context, client, listener, notes);
+    const request = new ExplainedRequest(stream, chosen.server, context.head, notes);
     context.headOwner = request;
     notes.begin(request);
     try {
-      const rejected = startRequest(request);
+      const rejected = startRequest(request, chosen);
       if (rejected === 0) run(request);
       else context.flow.reject(request, rejected);
       sayPace(request, notes);
@@ -129,10 +132,10 @@ function sayChoice(notes: Recorder, found: Location | undefined): void {
   if (found.settings.satisfyAny)
     notes.step('location', 'satisfy any: one of the modules that control access is enough', { satisfy: 'any' });
   if (found.limitExcept !== undefined && !found.limitExcept.methods.has(request.method))
-    notes.step('location', `the settings of limit_except are in force: ${request.method} is not among its methods`);
+    notes.step('location', `the settings of limit_except apply: ${request.method} is not among its methods`);
 }
 
-/** What holds a response back whoever makes it. */
+/** Steps that delay any response. */
 function sayPace(request: Request, notes: Recorder): void {
   try {
     sayRate(request, notes);
@@ -151,28 +154,6 @@ function sayRate(request: Request, notes: Recorder): void {
     limit_rate: rate,
     limit_rate_after: after,
   });
-}
-
-function clientOf({ client, hostName }: ParsedQuestion, { group, secure }: FoundListener): ClientConnection {
-  const { host, port, path } = group.options;
-  const local = host === '0.0.0.0' || host === '::' ? (isIP(hostName) === 0 ? (host === '::' ? '::1' : '127.0.0.1') : hostName) : host;
-  return {
-    id: 0,
-    remoteAddress: path === undefined ? client : 'unix:',
-    remotePort: 0,
-    localAddress: path === undefined ? local : `unix:${path}`,
-    localPort: port,
-    secure,
-    serverName: secure ? hostName : undefined,
-    tls: undefined,
-    requests: 1,
-    proxy: undefined,
-    certificate: undefined,
-    // As if the handshake had been for the host of the URL.
-    clientAuthority: secure
-      ? (group.names.find(hostName).server.tls ?? group.names.defaultServer.tls)?.identity.clientAuthority
-      : undefined,
-  };
 }
 
 function explanationOf(parsed: ParsedQuestion, { group, why }: FoundListener, notes: Recorder, request: Request | undefined): Explanation {

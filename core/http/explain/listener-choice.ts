@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
-import { ExplainError } from '../../module/explain.js';
-import { ArgError } from '../../module/spec.js';
+import type { ClientConnection } from '../../contract/http.js';
+import { ExplainError } from '../../contract/explain.js';
+import { ArgError } from '../../contract/spec.js';
 import { parseListen } from '../../net/listen-options.js';
 import type { HttpListenGroup, HttpListenGroups } from '../site/virtual-server.js';
 import type { ParsedQuestion } from './question.js';
@@ -13,7 +14,7 @@ export interface FoundListener {
   readonly secure: boolean;
 }
 
-/** @throws ExplainError: nothing listens there, or it cannot be told which of several listeners is meant */
+/** @throws ExplainError: nothing listens there, or one of several listeners must be selected */
 export function findListener(
   groups: HttpListenGroups,
   question: ParsedQuestion,
@@ -75,4 +76,29 @@ function known(groups: HttpListenGroups): string {
   if (addresses.length === 0) return ': the configuration has no servers';
   const more = addresses.length > MOST ? ` and ${addresses.length - MOST} more` : '';
   return `: the listeners are ${addresses.slice(0, MOST).join(', ')}${more}`;
+}
+
+/** The client of a request that no connection brings. */
+export function clientOf({ client, hostName }: ParsedQuestion, { group, secure }: FoundListener): ClientConnection {
+  const { host, port, path } = group.options;
+  const local = host === '0.0.0.0' || host === '::' ? (isIP(hostName) === 0 ? (host === '::' ? '::1' : '127.0.0.1') : hostName) : host;
+  return {
+    id: 0,
+    remoteAddress: path === undefined ? client : 'unix:',
+    remotePort: 0,
+    localAddress: path === undefined ? local : `unix:${path}`,
+    localPort: port,
+    secure,
+    serverName: secure ? hostName : undefined,
+    tls: undefined,
+    acceptedAt: Date.now(),
+    requests: 1,
+    isPipelined: false,
+    proxy: undefined,
+    certificate: undefined,
+    // As if the handshake had been for the host of the URL.
+    clientAuthority: secure
+      ? (group.names.find(hostName).server.tls ?? group.names.defaultServer.tls)?.identity.clientAuthority
+      : undefined,
+  };
 }

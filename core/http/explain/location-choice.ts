@@ -1,6 +1,6 @@
-import type { ExplainedCandidate, ExplainedLocation } from '../../module/explain.js';
-import { locationName } from '../../module/location-name.js';
-import type { Block, Directive } from '../../module/tree.js';
+import type { ExplainedCandidate, ExplainedLocation } from '../../contract/explain.js';
+import { locationName } from '../../toolkit/location-name.js';
+import type { Block, Directive } from '../../contract/tree.js';
 import type { Location } from '../site/location.js';
 import type { LocationFound, LocationTable } from '../site/location-table.js';
 import type { VirtualServer } from '../site/virtual-server.js';
@@ -15,14 +15,14 @@ interface Level {
 }
 
 /**
- * Says why a location was found, and why the others of its levels were not. What is found is decided elsewhere, by the search of the traffic.
+ * Says why a location was found, and why the others of its levels were not. The search of the traffic decides what is found.
  * @param limit most others that are listed
  */
 export function explainLocation(server: VirtualServer, uri: string, found: LocationFound, limit: number): ExplainedLocation {
   const { location } = found;
   const levels = levelsOf(server, location);
   const others = limit > 0 ? levels.flatMap((level) => rejectedIn(level, uri, found)) : [];
-  // Those that match come first: they are what one wonders about.
+  // Matching ones come first: they matter most.
   const ordered = [...others.filter(({ matches }) => matches), ...others.filter(({ matches }) => !matches)];
   return {
     ...(location !== undefined && { location: written(location) }),
@@ -113,7 +113,7 @@ function whyNot({ match, directive }: Location, uri: string, outcome: Outcome): 
   }
 }
 
-/** What came before a location that matches. */
+/** Locations before a matching one. */
 function comesFirst({ chosen, found }: Outcome): string {
   if (chosen === undefined || found.redirect)
     return 'the path lacks the slash of a location that passes requests on: it is redirected there';

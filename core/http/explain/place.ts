@@ -1,5 +1,5 @@
-import type { ExplainedPlace } from '../../module/explain.js';
-import type { Directive } from '../../module/tree.js';
+import type { ExplainedPlace } from '../../contract/explain.js';
+import type { Directive } from '../../contract/tree.js';
 
 /** Where a directive is written, for what has one. */
 export function placeOf(directive: Directive | undefined): { readonly place?: ExplainedPlace } {

@@ -1,11 +1,11 @@
 import { isIP } from 'node:net';
-import { ExplainError, type ExplainQuestion } from '../../module/explain.js';
+import { ExplainError, type ExplainQuestion } from '../../contract/explain.js';
 
-/** A question in the form that it is answered in. */
+/** A question in the form for the explainer. */
 export interface ParsedQuestion {
   readonly method: string;
   readonly url: string;
-  /** Whether the client speaks TLS. Undefined: the URL is a path, and the listener decides. */
+  /** True if the client speaks TLS. Undefined: the URL is a path, and the listener decides. */
   readonly secure: boolean | undefined;
   /** Of the URL, or of the header: `a.org`, `10.0.0.1`, `::1`. */
   readonly hostName: string;
@@ -19,6 +19,7 @@ export interface ParsedQuestion {
 const URL_FORM = /^(?:(https?):\/\/([^/?#\s]+))?(\/[^#]*|\?[^#]*)?(?:#.*)?$/is;
 /** The target of CONNECT (RFC 9112, 3.2.3). */
 const TUNNEL_FORM = /^[^/?#\s@]+:\d{1,5}$/;
+const CONTROL = /[\0-\x1f\x7f]/;
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 /** @throws ExplainError */
@@ -51,13 +52,15 @@ interface ParsedUrl {
   /** Undefined: it is a path, or the target of a tunnel. */
   readonly scheme: string | undefined;
   readonly authority: string | undefined;
-  /** As it stands in a request line. */
+  /** As it is in a request line. */
   readonly target: string;
 }
 
 /** @throws ExplainError */
 function parseUrl(url: string): ParsedUrl {
   const match = url === '' ? null : URL_FORM.exec(url);
+  if (CONTROL.test(url))
+    throw new ExplainError('the URL has a line end or another control character: write it percent-encoded, a line feed as %0A', 'url');
   if (match === null) throw new ExplainError(`invalid URL "${url}": write it like http://a.org/path?args`, 'url');
   const [, scheme, authority, path = '/'] = match;
   if (authority?.includes('@') === true)
@@ -85,7 +88,7 @@ function splitHost(text: string): { name: string; port: number | undefined } {
   return { name: match[1] ?? match[2] ?? '', port };
 }
 
-/** What a client would not send as it is. */
+/** Characters that a client would not send unescaped. */
 function encoded(path: string): string {
   return path.replaceAll(/[^\x21-\x7e]/gu, (character) => encodeURIComponent(character));
 }

@@ -7,8 +7,8 @@ import type {
   ExplainHandler,
   ExplainNotes,
   Facts,
-} from '../../module/explain.js';
-import { DECLINED, DONE, type Handler, type Result } from '../../module/http.js';
+} from '../../contract/explain.js';
+import { DECLINED, DONE, type Handler, type Result } from '../../contract/http.js';
 import type { Request } from '../request/request.js';
 import { statusText } from '../request/status.js';
 import { readable } from './readable.js';
@@ -35,6 +35,9 @@ export class Recorder implements ExplainNotes {
   /** The handler that is being explained. */
   #current: Explained | undefined = undefined;
   #request: Request | undefined = undefined;
+
+  /** @param onFailure called when a module's code throws: what is logged for the request is a part of the explanation */
+  constructor(private readonly onFailure: (module: string, thrown: unknown) => void) {}
 
   begin(request: Request): void {
     this.#request = request;
@@ -100,6 +103,9 @@ export class Recorder implements ExplainNotes {
     this.#current = explained;
     try {
       return this.#resultOf(explained, request);
+    } catch (error) {
+      this.onFailure(explained.module, error);
+      throw error;
     } finally {
       this.#current = before;
     }
@@ -110,7 +116,7 @@ export class Recorder implements ExplainNotes {
     const said = this.steps.length;
     const result: unknown = explainer === 'run' ? handler(request) : explainer(request, this);
     if (result instanceof Promise) {
-      result.catch(() => undefined);
+      result.catch((error: unknown) => this.onFailure(module, error));
       return this.#unknown(phase, `it is not known what ${module} does: it waits for something`);
     }
     if (typeof result === 'number' && result > 0 && this.steps.length === said) this.say(`responds with ${result}`, { status: result });

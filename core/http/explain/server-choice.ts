@@ -1,4 +1,4 @@
-import type { ExplainedServer } from '../../module/explain.js';
+import type { ExplainedServer } from '../../contract/explain.js';
 import type { ServerFound } from '../../net/server-names.js';
 import type { HttpListenGroup, VirtualServer } from '../site/virtual-server.js';
 import { placeOf } from './place.js';

@@ -1,4 +1,4 @@
-import { type Handler, type HttpRequest, PHASES } from '../../module/http.js';
+import { type Handler, type HttpRequest, PHASES } from '../../contract/http.js';
 import type { Location, Steps } from '../site/location.js';
 import type { VirtualServer } from '../site/virtual-server.js';
 import { ExplainedRequest } from './explained-request.js';
@@ -44,6 +44,8 @@ export class Twins {
       modules,
       error: undefined,
       headerFilters: [],
+      memberHandlers: [],
+      attemptHandlers: [],
       logHandlers: [],
     };
   }

@@ -1,31 +1,33 @@
-import type { Socket } from 'node:net';
+import type { SecureContext } from 'node:tls';
 import type { AcceptedConnection } from '../../net/accepted-connection.js';
 import type { ListenOptions } from '../../net/listen-options.js';
-import { Listener, type ConnectionServer } from '../../net/listener.js';
+import { ConnectionListener } from '../../net/connection-listener.js';
 import type { SocketUser } from '../../net/socket-user.js';
-import type { TlsIdentities, TlsIdentity } from '../../net/tls-identity.js';
+import type { TlsIdentities, TlsIdentity, VariableContexts } from '../../net/tls-identity.js';
 import type { Connection } from '../client/connection.js';
-import { ClientConnection } from '../client/h1/client-connection.js';
+import { Http1Connection } from '../client/h1/http1-connection.js';
 import { Http2Connection } from '../client/h2/http2-connection.js';
-import { SocketClient, type ConnectionListener } from '../client/socket-client.js';
+import { SocketClient, type ServedListener } from '../client/socket-client.js';
 import type { HttpContext } from '../request/context.js';
 import type { HttpServerNames } from '../site/virtual-server.js';
+import { withHandshakeRequest } from './handshake-request.js';
 import type { HttpVariables } from '../site/variables.js';
 
+/** How long connections of a closed listener wait for a request that may be on its way. Milliseconds. */
+const DRAINING_TIME = 1000;
+
 /** One listening address of the HTTP engine: the virtual servers behind it, and the connections it accepted. */
-export class HttpListener implements ConnectionServer, TlsIdentities, ConnectionListener {
-  readonly connections = new Set<Connection>();
-  readonly identities: TlsIdentities = this;
+export class HttpListener extends ConnectionListener<Connection> implements TlsIdentities, ServedListener {
   draining = false;
-  readonly #listener: Listener;
+  drainingTime = DRAINING_TIME;
 
   constructor(
-    public options: ListenOptions,
+    options: ListenOptions,
     private readonly context: HttpContext,
     public variables: HttpVariables,
     public names: HttpServerNames,
   ) {
-    this.#listener = new Listener(withHttp2(options, names), context, this);
+    super(options, context, withHttp2(options, names));
   }
 
   get address(): string {
@@ -34,26 +36,19 @@ export class HttpListener implements ConnectionServer, TlsIdentities, Connection
   get secure(): boolean {
     return this.options.secure;
   }
-  get isUnix(): boolean {
-    return this.options.path !== undefined;
+  get http2(): boolean {
+    return this.options.http2;
+  }
+  get identities(): TlsIdentities {
+    return this;
   }
   get preludeTimeout(): number {
     return this.names.defaultServer.settings.clientHeaderTimeout;
   }
-  /** It is closed, and so is every connection. */
-  get isDone(): boolean {
-    return this.#listener.isDone && this.connections.size === 0;
-  }
-
-  /** Opens the socket. See {@link Listener.open}. */
-  open(shared: boolean): Promise<void> {
-    return this.#listener.open(shared);
-  }
-
   /** From now on the requests are for these servers. Connections live on; handshakes use the new certificates. */
   use(options: ListenOptions, names: HttpServerNames, variables: HttpVariables): void {
     this.options = options;
-    this.#listener.configure(withHttp2(options, names));
+    this.listener.configure(withHttp2(options, names));
     this.names = names;
     this.variables = variables;
   }
@@ -62,33 +57,16 @@ export class HttpListener implements ConnectionServer, TlsIdentities, Connection
    * Accepts no more; connections end after their current request, or the one that comes soon. Resolves when the socket is closed and every
    * connection it had accepted is known, or has had its time for TLS.
    */
-  drain(): Promise<void> {
+  override drain(waitsForIdle = false): Promise<void> {
     this.draining = true;
+    if (waitsForIdle) this.drainingTime = Infinity;
     for (const connection of this.connections) connection.drain();
-    return this.#listener.drain();
+    return super.drain(waitsForIdle);
   }
 
   /** Closes the connections whose request began before `time` (epoch milliseconds). */
   cutOff(time: number): void {
     for (const connection of this.connections) if (connection.oldestRequest < time) connection.socket.destroy();
-  }
-
-  /** Ends everything at once. */
-  destroy(): void {
-    this.#listener.destroy();
-    for (const connection of this.connections) connection.socket.destroy();
-  }
-
-  take(connection: AcceptedConnection, rest: Buffer | undefined, hasEnded: boolean): void {
-    this.#listener.take(connection, rest, hasEnded);
-  }
-
-  admit(socket: Socket): boolean {
-    return this.context.admission.admit(socket);
-  }
-
-  onPreludeFailed(): void {
-    this.context.figures.countClosed();
   }
 
   onHandshake(isReused: boolean): void {
@@ -105,12 +83,16 @@ export class HttpListener implements ConnectionServer, TlsIdentities, Connection
     return server.settings.http2 || this.options.http2 ? tls?.http2Identity : tls?.identity;
   }
 
+  variableContext(contexts: VariableContexts, connection: AcceptedConnection): SecureContext | undefined {
+    return withHandshakeRequest(this.context, this, connection, (request) => contexts.contextFor(request));
+  }
+
   serve(connection: AcceptedConnection): SocketUser {
     const { context } = this;
     const { socket } = connection;
     const client = new SocketClient(context.nextConnectionId(), connection);
     if (connection.prefersHttp2 || connection.alpn === 'h2') return this.#use(new Http2Connection(socket, this, context, client)).start();
-    return this.#use(new ClientConnection(socket, this, context, client));
+    return this.#use(new Http1Connection(socket, this, context, client));
   }
 
   #use<C extends Connection>(connection: C): C {

@@ -1,35 +1,44 @@
 /** X-Accel fields of a member's response: what they tell the proxy. None of them reaches the client (HIDDEN of srv_http_proxy_module). */
 import type { ResponseHead } from '../../net/http1/response-head.js';
 import type { Request } from '../request/request.js';
-import type { Exchange } from './exchange.js';
+import type { MemberRoute } from './member-route.js';
 import { MemberField } from './response-fields.js';
-import type { MemberResponse } from './response-steps.js';
-import { namedFields } from './upstream-head.js';
+import { cookiesRewritten, namedFields } from './upstream-head.js';
 
 /** Fields of the member that the response it is replaced by gets as well (nginx). Its Content-Type is the type of a file that has none. */
 const KEPT = ['content-disposition', 'set-cookie', 'cache-control', 'expires', 'accept-ranges'];
+
+/** An exchange, as far as these fields concern it. */
+interface Relayed {
+  readonly request: Request;
+  readonly route: MemberRoute;
+  buffers: boolean;
+  /** See {@link expiryOf}. */
+  expires: number | undefined;
+  leave(): void;
+}
 
 /** A segment that climbs. */
 const CLIMBS = /(?:^|\/)\.\.(?:\/|$)/;
 
 /** X-Accel-Redirect: another URI, or a named location, responds; internal ones too. */
-export function accelRedirect(exchange: Exchange, response: MemberResponse): boolean {
+export function accelRedirect(exchange: Relayed, head: ResponseHead): boolean {
   const { fields } = exchange.route;
   if (!fields.hasAccel) return false;
-  const { head } = response;
   const target = fields.value(head, MemberField.AccelRedirect);
   if (target === undefined) return false;
   const { request } = exchange;
-  keepFields(request, head, fields.value(head, MemberField.ContentType));
-  exchange.leave(response);
+  keepFields(request, exchange.route, head);
+  exchange.leave();
   if (target.startsWith('@')) request.redirectNamed(target);
   else redirect(request, target);
   return true;
 }
 
-function keepFields(request: Request, head: ResponseHead, contentType: string | undefined): void {
+function keepFields(request: Request, route: MemberRoute, head: ResponseHead): void {
+  const contentType = route.fields.value(head, MemberField.ContentType);
   for (const name of KEPT) {
-    const lines = namedFields(head, name);
+    const lines = cookiesRewritten(request, route, namedFields(head, name)) ?? '';
     if (lines === '') continue;
     if (name !== 'set-cookie') request.response.remove(name);
     request.response.appendLines(lines);
@@ -50,14 +59,14 @@ function redirect(request: Request, target: string): void {
 }
 
 /** X-Accel-Limit-Rate: how fast the response is sent, also the one that X-Accel-Redirect or error_page puts in its place (nginx). */
-export function accelLimitRate({ route, request }: Exchange, { head }: MemberResponse): boolean {
+export function accelLimitRate({ route, request }: Relayed, head: ResponseHead): boolean {
   const rate = route.fields.hasAccel ? route.fields.value(head, MemberField.AccelLimitRate) : undefined;
   if (rate !== undefined && /^\d{1,15}$/.test(rate)) request.limitRate = Number(rate);
   return false;
 }
 
 /** X-Accel-Buffering and -Expires: how this response is delivered. */
-export function accelSettings(exchange: Exchange, { head }: MemberResponse): boolean {
+export function accelSettings(exchange: Relayed, head: ResponseHead): boolean {
   const { fields, plan } = exchange.route;
   if (!fields.hasAccel) return false;
   const buffering = plan.ignored.has('x-accel-buffering') ? undefined : fields.value(head, MemberField.AccelBuffering)?.toLowerCase();
@@ -68,7 +77,7 @@ export function accelSettings(exchange: Exchange, { head }: MemberResponse): boo
 }
 
 /**
- * What X-Accel-Expires says: seconds from now, 0 for not at all, or `@` and seconds since the epoch.
+ * Value of X-Accel-Expires: seconds from now, 0 for not at all, or `@` and seconds since the epoch.
  * @returns epoch milliseconds, 0: not to be cached; undefined for anything else
  */
 export function expiryOf(value: string, now: number): number | undefined {

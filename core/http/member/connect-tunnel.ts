@@ -1,7 +1,8 @@
-import { formatAddress } from '../../module/address.js';
-import type { ConnectionEnd, HttpRequest } from '../../module/http.js';
-import { Tunnels } from '../../module/services.js';
-import type { TunnelFacts, TunnelPlan } from '../../module/tunnel.js';
+import { formatAddress } from '../../contract/address.js';
+import type { ExplainNotes } from '../../contract/explain.js';
+import type { ConnectionEnd, Handler, HttpRequest, Result } from '../../contract/http.js';
+import { Tunnels } from '../../contract/tunnel.js';
+import type { MemberTunnelPlan, TunnelFacts, TunnelPlan } from '../../contract/tunnel.js';
 import { PeerConnection, type PeerUser } from '../../net/peer-connection.js';
 import type { Timed } from '../../net/timers.js';
 import type { RequestOwner } from '../request/client-stream.js';
@@ -9,6 +10,8 @@ import { OwnField } from '../request/context.js';
 import type { Request } from '../request/request.js';
 import type { AttemptFacts, UpstreamTrace } from '../request/upstream-trace.js';
 import { sendFailure, startResponse } from '../response/response.js';
+import type { HttpExchanges } from './exchange-route.js';
+import { tunnelExchangePlan } from './tunnel-exchange-plan.js';
 import { TunnelRelay } from './tunnel-relay.js';
 
 /** Milliseconds after which the next address is tried while the one before has not connected (RFC 8305, 5: Connection Attempt Delay). */
@@ -78,8 +81,9 @@ export class ConnectTunnel implements RequestOwner, UpstreamTrace, TunnelFacts, 
   slot = -1;
   readonly outlivesClient = false;
   readonly responseHead = '';
+  readonly responseTrailers = '';
   readonly expires = undefined;
-  /** Those that have failed and those under way; the last one is the one in use. */
+  /** Failed attempts and running ones; the last one is the one in use. */
   attempts: TunnelAttempt[] = [];
   connectTime = -1;
   firstByteTime = -1;
@@ -136,7 +140,7 @@ export class ConnectTunnel implements RequestOwner, UpstreamTrace, TunnelFacts, 
   failed(attempt: TunnelAttempt, reason: string): void {
     const { request } = this;
     const { log } = request.context;
-    const isShort = attempt.connection.outOfDescriptors;
+    const isShort = attempt.connection.ownFailure !== undefined;
     this.#live.delete(attempt);
     attempt.fail(isShort ? 500 : 502);
     log.write(isShort ? 'alert' : 'error', `${reason} while connecting to ${attempt.address}`, request);
@@ -235,9 +239,21 @@ export class ConnectTunnel implements RequestOwner, UpstreamTrace, TunnelFacts, 
 
 /** The {@link Tunnels} service. */
 export class HttpTunnels extends Tunnels {
+  constructor(private readonly exchanges: Pick<HttpExchanges, 'compileTunnel' | 'explain'>) {
+    super();
+  }
+
   open(request: HttpRequest, plan: TunnelPlan): TunnelFacts {
     const tunnel = new ConnectTunnel(request as Request, plan);
     // The client may have left while the name was looked up.
     return (request as Request).finished ? tunnel : tunnel.start();
+  }
+
+  compile(plan: MemberTunnelPlan): Handler {
+    return this.exchanges.compileTunnel(tunnelExchangePlan(plan));
+  }
+
+  explain(handler: Handler, request: HttpRequest, notes: ExplainNotes): Result {
+    return this.exchanges.explain(handler, request, notes);
   }
 }

@@ -1,24 +1,32 @@
 import type { ErrorCollector } from '../../config/error-collector.js';
-import type { ExplainedUpstream, ExplainNotes } from '../../module/explain.js';
-import type { Handler, HttpRequest, Result } from '../../module/http.js';
-import { DONE } from '../../module/http.js';
-import { isToken, targetText } from '../../module/message-text.js';
-import { Exchanges, type ExchangePlan, type UriPlan } from '../../module/services.js';
-import type { UpstreamTls } from '../../module/tls/upstream-tls.js';
-import { ArgError } from '../../module/spec.js';
+import type { ExplainedUpstream, ExplainNotes } from '../../contract/explain.js';
+import type { Handler, HttpRequest, Result } from '../../contract/http.js';
+import { DONE } from '../../contract/http.js';
+import type { MemberProtocol } from '../../contract/member.js';
+import { isToken, targetText } from '../../contract/message-text.js';
+import { Exchanges, type ExchangePlan, type UriPlan } from '../../contract/exchanges.js';
+import { ArgError } from '../../contract/spec.js';
 import { FieldFilter, FieldFilters, keptFields } from '../../net/http1/fields.js';
 import { DEFAULT_HEAD_LIMITS, type HeadLimits } from '../../net/http1/message-head.js';
 import { escapeUri } from '../../net/http1/uri.js';
 import type { NameResolver } from '../../net/dns/resolution.js';
-import { SharedByContent } from '../../net/shared-by-content.js';
-import { TlsClient } from '../../net/tls-client.js';
+import type { TlsClient } from '../../net/tls-client.js';
+import { TlsClients, type TlsClientChoice } from '../../net/tls-clients.js';
 import type { UpstreamPreview } from '../../upstream/preview.js';
 import type { Upstream } from '../../upstream/upstream.js';
 import { Exchange } from './exchange.js';
 import type { Request } from '../request/request.js';
-import { type FilePlan, TemporaryPath } from '../site/temporary-path.js';
+import { type StorePlan, TemporaryPath } from '../site/temporary-path.js';
+import { BodyWait } from './body-wait.js';
+import { storeBody } from '../request/stored-body.js';
+import type { MemberRoute } from './member-route.js';
+import type { MemberStreams } from './member-stream.js';
+import { Http1 } from './protocol/http1/http1.js';
+import { Http2Streams } from './protocol/http2/http2-streams.js';
+import { SerialStreams } from './protocol/serial-streams.js';
+import { TunnelStreams } from './protocol/tunnel-streams.js';
 import { ResponseFields } from './response-fields.js';
-import { responseSteps, type ResponseStep } from './response-steps.js';
+import { responseSteps, TUNNEL_STEPS, type ResponseStep } from './response-steps.js';
 
 /** Where upstreams come from: the upstream blocks in force, and single addresses that no block names. */
 export interface UpstreamSource {
@@ -36,18 +44,18 @@ export interface UpstreamSource {
   preview(upstream: Upstream, request: HttpRequest): UpstreamPreview;
 }
 
-type TlsClients = SharedByContent<UpstreamTls, TlsClient>;
-
 /** Fields of a response that the engine writes itself: those that lead the head, and the length. */
 const OWN_FIELDS = ['content-length', 'content-type', 'last-modified', 'location'];
 
 /** Fields of a request that the engine handles itself or makes anew. */
 const FRAMING = ['content-length', 'expect'];
 
+/** Bytes of a response that is stored for modules which may wait for the disk. */
+const COPY_WRITE_AHEAD = 1_048_576;
+
 /** A plan with everything that can be known before a request comes. */
-export class ExchangeRoute {
+export class ExchangeRoute implements MemberRoute {
   readonly hidden: FieldFilter;
-  /** proxy_pass_header says so: a member's Server or Date is passed on. The engine adds none of its own then, as nginx does not. */
   readonly passesServer: boolean;
   readonly passesDate: boolean;
   readonly passesContentType: boolean;
@@ -55,12 +63,12 @@ export class ExchangeRoute {
   readonly passesLocation: boolean;
   readonly #replaced: FieldFilter;
   readonly headLimits: HeadLimits;
-  /** Where responses of its members wait for slow clients. */
-  readonly responseFile: FilePlan;
+  readonly responseStore: StorePlan;
+  /** Where they are stored for modules. */
+  readonly copyStore: StorePlan;
   /** What looks at a member's response before it is relayed. */
   readonly steps: readonly ResponseStep[];
-  /** Undefined: TLS is not spoken. */
-  readonly tls: TlsClient | undefined;
+  readonly #tls: TlsClientChoice | undefined;
   /** The upstream of a constant target, once it is looked up. */
   upstream: Upstream | undefined = undefined;
 
@@ -69,19 +77,30 @@ export class ExchangeRoute {
     private readonly source: UpstreamSource,
     tlsClients: TlsClients,
     filters: FieldFilters,
-    /** Scratch of all routes, for the response that has just arrived. */
     readonly fields: ResponseFields,
+    readonly streams: MemberStreams,
   ) {
-    const { headSize, folder, levels, writeSize } = plan.buffering;
+    const { headSize, memory, maxFileSize, folder, levels, writeSize } = plan.buffering;
     this.headLimits = { ...DEFAULT_HEAD_LIMITS, line: headSize, field: headSize, total: headSize };
-    this.responseFile = {
-      path: new TemporaryPath(folder, levels),
-      writeSize,
-      what: 'an upstream response is buffered to a temporary file',
-      when: ' while reading upstream',
+    this.responseStore = {
+      memory,
+      maxFileSize,
+      fileHoldsAll: false,
+      // One piece of each response is on its way to the disk: there may be many responses.
+      writeAhead: 0,
+      file: {
+        path: new TemporaryPath(folder, levels),
+        name: 'none',
+        writeSize,
+        level: 'warn',
+        what: 'an upstream response is buffered to a temporary file',
+        when: ' while reading upstream',
+      },
     };
-    this.steps = responseSteps(plan);
-    this.tls = plan.scheme === 'https' ? tlsClients.of(plan.tls) : undefined;
+    // Whoever stores it is not to hold the client up: nginx has no limit for such a file either.
+    this.copyStore = { ...this.responseStore, maxFileSize: Infinity, writeAhead: COPY_WRITE_AHEAD };
+    this.steps = this.isTunnel ? TUNNEL_STEPS : responseSteps(plan);
+    this.#tls = plan.scheme === 'https' ? tlsClients.choice(plan.tls) : undefined;
     this.hidden = filters.ofSet(plan.hidden, OWN_FIELDS);
     this.passesServer = !plan.hidden.has('server');
     this.passesDate = !plan.hidden.has('date');
@@ -89,6 +108,21 @@ export class ExchangeRoute {
     this.passesLastModified = !plan.hidden.has('last-modified');
     this.passesLocation = !plan.hidden.has('location');
     this.#replaced = filters.of([...FRAMING, ...plan.replaced]);
+  }
+
+  /** Members are joined with clients of CONNECT. */
+  get isTunnel(): boolean {
+    return this.streams instanceof TunnelStreams;
+  }
+
+  /** The client that needs no request. Undefined: TLS is not spoken. */
+  get tls(): TlsClient | undefined {
+    return this.#tls?.common;
+  }
+
+  /** Undefined: TLS is not spoken. @throws Error for the error log: the certificate that variables name cannot be used */
+  tlsFor(request: HttpRequest): TlsClient | undefined {
+    return this.#tls?.of(request);
   }
 
   /** True when the target is known, or only will be by the request; false when it has to be looked up. */
@@ -113,6 +147,24 @@ export class ExchangeRoute {
   }
 
   start(request: HttpRequest): Result | Promise<Result> {
+    const own = request as Request;
+    if (!this.#needsWholeBody(own)) return this.#go(own);
+    const wait = new BodyWait(own, this.#onBodyStored);
+    if (storeBody(own, wait)) return this.#go(own);
+    // It may have failed at once, and got its response.
+    if (!own.finished && own.owner === undefined) own.owner = wait;
+    return DONE;
+  }
+
+  readonly #onBodyStored = (request: Request): void => request.context.flow.settle(request, () => this.#go(request));
+
+  /** What is made of the request may depend on its body. HTTP/1.0 has no chunks: the length has to be known there before anything is sent. */
+  #needsWholeBody({ body, contentLength }: Request): boolean {
+    if (body === undefined || body.isDiscarded || body.consumed || body.stored?.isWhole === true) return false;
+    return this.plan.requestBuffering || ((this.plan.version === '1.0' || this.streams.needsLength) && contentLength < 0);
+  }
+
+  #go(request: Request): Result | Promise<Result> {
     const upstream = this.#upstreamFor(request);
     if (upstream !== undefined) return this.#begin(request, upstream);
     return this.#resolveNow(request);
@@ -133,7 +185,7 @@ export class ExchangeRoute {
     }
     const members = upstream === undefined ? NOT_LOOKED_UP : this.source.preview(upstream, request);
     const name = upstream?.name ?? target;
-    return notes.pass({ name, scheme: this.plan.scheme, ...headOf(this.#head(request as Request)), ...members });
+    return notes.pass({ name, scheme: this.plan.scheme, ...this.#shown(request as Request), ...members });
   }
 
   #upstreamFor(request: HttpRequest): Upstream | undefined {
@@ -153,22 +205,31 @@ export class ExchangeRoute {
   #begin(request: HttpRequest, upstream: Upstream): Result {
     const own = request as Request;
     if (this.plan.passBody && own.body?.consumed === true) return rejectWithoutBody(own);
-    new Exchange(own, this, upstream, this.#head(own)).start();
+    new Exchange(own, this, upstream, this.#method(own), upstreamTarget(own, this.plan.uri)).start();
     return DONE;
   }
 
-  /** Request line and fields, without those that frame the body. What is unchanged is copied in whole ranges. */
-  #head(request: Request): string {
+  #method(request: Request): string {
+    const { method } = this.plan;
+    return method === undefined ? request.method : methodOf(method.of(request));
+  }
+
+  /** The fields for the next member, without those that frame the body. What is unchanged is copied in whole ranges. */
+  fieldsFor(request: Request): string {
     const { plan } = this;
-    const method = plan.method === undefined ? request.method : methodOf(plan.method.of(request));
-    const line = `${method} ${upstreamTarget(request, plan.uri)} HTTP/${plan.version}\r\n`;
     const { upstreamFields } = request;
     const own = upstreamFields === undefined ? plan.fields(request) : upstreamFields.applyTo(plan.fields(request));
-    if (!plan.passFields) return line + own;
+    if (!plan.passFields) return own;
     const replaced =
       upstreamFields === undefined ? this.#replaced : new FieldFilter([...FRAMING, ...plan.replaced, ...upstreamFields.names]);
     const { head } = request;
-    return line + own + keptFields(head.text, head, replaced);
+    return own + keptFields(head.text, head, replaced);
+  }
+
+  /** For explanations. */
+  #shown(request: Request): Pick<ExplainedUpstream, 'method' | 'uri' | 'version' | 'headers'> {
+    const uri = upstreamTarget(request, this.plan.uri);
+    return { method: this.#method(request), uri, version: this.plan.version, headers: pairsOf(this.fieldsFor(request)) };
   }
 
   /** A target with variables that is no upstream's name: an address, or a name that must be resolved for this request. */
@@ -193,14 +254,11 @@ export class ExchangeRoute {
 /** A name that is looked up when a request comes. */
 const NOT_LOOKED_UP: UpstreamPreview = { balancing: 'its address is looked up when a request comes', members: [], more: 0 };
 
-/** What the text of a head says, without the version that the client sees. */
-function headOf(text: string): Pick<ExplainedUpstream, 'method' | 'uri' | 'version' | 'headers'> {
-  const [line = '', ...fields] = text.split('\r\n');
-  const [method = '', uri = '', protocol = ''] = line.split(' ');
-  const headers = fields
+function pairsOf(fields: string): ExplainedUpstream['headers'] {
+  return fields
+    .split('\r\n')
     .filter((field) => field !== '')
     .map((field) => [field.slice(0, field.indexOf(':')), field.slice(field.indexOf(':') + 1).trim()] as const);
-  return { method, uri, version: protocol.slice('HTTP/'.length), headers };
 }
 
 function rejectUnresolved(request: Request, error: unknown): Result {
@@ -241,6 +299,8 @@ export function splitAddress(text: string, defaultPort: number): { host: string;
   }
   const match = /^(\[[^\]]+\]|[^:[\]]+)(?::(.*))?$/s.exec(text);
   if (!match?.[1]) throw new ArgError(`invalid host in upstream "${text}"`);
+  if (match[2] === undefined && defaultPort === 0)
+    throw new ArgError(`no port in upstream "${text}"`, 'write host:port, or the name of an upstream');
   const port = match[2] === undefined ? defaultPort : /^\d{1,9}$/.test(match[2]) ? Number(match[2]) : 0;
   if (port < 1 || port > 65535) throw new ArgError(`invalid port in upstream "${text}"`);
   return { host: match[1].replace(/^\[|\]$/g, ''), port };
@@ -274,9 +334,13 @@ export class HttpExchanges extends Exchanges {
   #temporaryFolders = new Set<string>();
   /** The routes of the handlers. */
   readonly #routes = new WeakMap<Handler, ExchangeRoute>();
-  readonly #tlsClients: TlsClients = new SharedByContent((settings) => new TlsClient(settings));
+  readonly #tlsClients = new TlsClients();
   readonly #filters = new FieldFilters();
   readonly #fields = new ResponseFields();
+  readonly #http1 = new SerialStreams(new Http1());
+  readonly #http2 = new Http2Streams();
+  readonly #tunnels = new TunnelStreams();
+  readonly #streams = new WeakMap<MemberProtocol, MemberStreams>();
 
   /** @param explains whether explanations are asked for in this thread */
   constructor(
@@ -287,12 +351,23 @@ export class HttpExchanges extends Exchanges {
   }
 
   compile(plan: ExchangePlan): (request: HttpRequest) => Result | Promise<Result> {
-    const route = new ExchangeRoute(plan, this.source, this.#tlsClients, this.#filters, this.#fields);
+    const route = new ExchangeRoute(plan, this.source, this.#tlsClients, this.#filters, this.#fields, this.#streamsOf(plan));
     if (Object.keys(plan.tls.context).some((name) => name === 'cert' || name === 'ca')) assertUsable(route);
     this.inUse = true;
-    this.#temporaryFolders.add(plan.buffering.folder);
-    this.onFolder(plan.buffering.folder);
-    for (const name of namesIn(plan.target.constant)) this.onUse(name);
+    if (plan.buffering.folder !== '') {
+      this.#temporaryFolders.add(plan.buffering.folder);
+      this.onFolder(plan.buffering.folder);
+    }
+    return this.#add(route);
+  }
+
+  /** The same for CONNECT: the connection to a member becomes a tunnel. */
+  compileTunnel(plan: ExchangePlan): Handler {
+    return this.#add(new ExchangeRoute(plan, this.source, this.#tlsClients, this.#filters, this.#fields, this.#tunnels));
+  }
+
+  #add(route: ExchangeRoute): (request: HttpRequest) => Result | Promise<Result> {
+    for (const name of namesIn(route.plan.target.constant)) this.onUse(name);
     if (!route.find()) {
       const lookup = route.lookUp();
       // What is wrong is asked for when all are compiled, which may be long after the name turned out to be unknown.
@@ -302,6 +377,15 @@ export class HttpExchanges extends Exchanges {
     const handler: Handler = (request) => route.start(request);
     if (this.explains) this.#routes.set(handler, route);
     return handler;
+  }
+
+  #streamsOf({ protocol, version }: ExchangePlan): MemberStreams {
+    if (protocol === undefined) return version === '2' ? this.#http2 : this.#http1;
+    const known = this.#streams.get(protocol);
+    if (known !== undefined) return known;
+    const streams = new SerialStreams(protocol);
+    this.#streams.set(protocol, streams);
+    return streams;
   }
 
   explain(handler: Handler, request: HttpRequest, notes: ExplainNotes): Result {

@@ -1,45 +1,57 @@
-import type { ResponseHead } from '../../net/http1/response-head.js';
 import type { Upstream } from '../../upstream/upstream.js';
 import type { Peer } from '../../upstream/peer.js';
 import type { QueueUser } from '../../upstream/waiting-request.js';
-import { Relayed, ResponseRelay } from './response-relay.js';
+import { shownTrailers } from './upstream-head.js';
+import { ResponseRelay } from './response-relay.js';
 import { endResponse, sendFailure } from '../response/response.js';
 import type { Attempt } from './attempt.js';
-import { Attempts } from './attempts.js';
+import { RequestAttempts } from './request-attempts.js';
 import type { ExchangeRoute } from './exchange-route.js';
 import type { ResponseSource } from './response-flow.js';
-import type { RequestOwner } from '../request/client-stream.js';
+import type { Lender, RequestOwner } from '../request/client-stream.js';
 import type { Request } from '../request/request.js';
 import { RequestFeed } from './request-feed.js';
+import { askModules } from './module-steps.js';
+import { ResponseCopy } from './response-copy.js';
+import type { TunnelledExchange } from './tunnelled-exchange.js';
 import { covers, Failure, isRepeatable, statusOf } from './next-upstream.js';
-import { isWhole, type MemberResponse } from './response-steps.js';
-import { headFailure, parseFinalHead } from './upstream-head.js';
-import type { PeerConnection, PeerUser } from '../../net/peer-connection.js';
+import { logFailure } from '../request/handler-failure.js';
+import type { MemberReader, MemberStream } from './member-stream.js';
+import type { PeerConnection } from '../../net/peer-connection.js';
+import type { TlsClient } from '../../net/tls-client.js';
 import type { AttemptFacts, UpstreamTrace } from '../request/upstream-trace.js';
+
+/** How often a member may refuse a stream of one request. */
+const MAX_REFUSALS = 5;
 
 /**
  * One client's request at its upstream: chooses a member, sends the request, relays the response, asks the next member if that is
- * allowed (nginx: ngx_http_upstream). All of it runs in the callbacks of two sockets.
+ * allowed (nginx: ngx_http_upstream). All of it runs in the callbacks of two sockets. What is spoken with the member is the business of its stream.
  */
-export class Exchange implements RequestOwner, PeerUser, QueueUser, UpstreamTrace, ResponseSource {
+export class Exchange implements RequestOwner, MemberReader, QueueUser, UpstreamTrace, ResponseSource, TunnelledExchange {
   responseHead: string;
   buffers: boolean;
   expires: number | undefined = undefined;
-  readonly #attempts: Attempts;
+  responseTrailers = '';
+  readonly #attempts: RequestAttempts;
   readonly #feed: RequestFeed;
   /** Once the client gets this member's response. */
   #relay: ResponseRelay | undefined = undefined;
+  /** The body of the response for modules. */
+  #copy: ResponseCopy | undefined = undefined;
 
   constructor(
     readonly request: Request,
     readonly route: ExchangeRoute,
     readonly upstream: Upstream,
-    head: string,
+    private readonly method: string,
+    /** The request target that members get. */
+    private readonly target: string,
   ) {
-    this.#attempts = new Attempts(request, route, upstream);
+    this.#attempts = new RequestAttempts(request, route, upstream);
     this.responseHead = '';
     this.buffers = route.plan.buffering.enabled;
-    this.#feed = new RequestFeed(request, route, head, this);
+    this.#feed = new RequestFeed(request, route, this);
   }
 
   start(): void {
@@ -60,7 +72,9 @@ export class Exchange implements RequestOwner, PeerUser, QueueUser, UpstreamTrac
 
   get url(): string | undefined {
     if (!this.#attempts.begun) return undefined;
-    return `${this.route.plan.scheme}://${this.#attempts.current?.peer?.server ?? this.upstream.name}${this.#feed.target}`;
+    const address = this.#attempts.current?.peer?.server ?? this.upstream.name;
+    const { shownScheme, scheme } = this.route.plan;
+    return this.route.isTunnel ? address : `${shownScheme ?? scheme}://${address}${this.target}`;
   }
 
   // The client's side.
@@ -73,6 +87,10 @@ export class Exchange implements RequestOwner, PeerUser, QueueUser, UpstreamTrac
     const { context } = this.request;
     // A response of which a part is out already has nobody to go to.
     if (this.outlivesClient && this.#relay === undefined) return;
+    if (this.#goesOnForCopy()) {
+      context.log.write('info', 'client prematurely closed connection', this.request);
+      return;
+    }
     const consequence =
       this.#attempts.current === undefined ? '' : `, so upstream connection is closed too while ${this.#doing()} upstream`;
     context.log.write('info', `client prematurely closed connection${consequence}`, this.request);
@@ -80,9 +98,18 @@ export class Exchange implements RequestOwner, PeerUser, QueueUser, UpstreamTrac
   }
 
   discard(): void {
-    this.#relay?.flow?.buffer?.close();
+    if (this.#goesOnForCopy()) return;
+    this.#copy?.end(true);
     this.#feed.stop();
-    this.#release(false, false);
+    this.#release(false);
+  }
+
+  /** Who stores the response needs the rest of it. */
+  #goesOnForCopy(): boolean {
+    if (this.#relay === undefined || this.#copy?.isWanted !== true || !this.#feed.complete) return false;
+    // The member may have waited for the client, whose request is over after this.
+    queueMicrotask(() => this.#relay?.flow?.onDrain());
+    return true;
   }
 
   onDrain(): void {
@@ -90,19 +117,18 @@ export class Exchange implements RequestOwner, PeerUser, QueueUser, UpstreamTrac
   }
 
   /** Limits the time in which the member consumes the request, then that until it responds; not that in which the client sends the request. */
-  requestMoved(connection: PeerConnection): void {
+  requestMoved(stream: MemberStream): void {
     if (this.#relay !== undefined) return;
-    const { timers } = this.request.context;
     const { plan } = this.route;
-    if (this.#feed.isSent) timers.arm(connection, plan.readTimeout);
-    else if (connection.socket.writableLength > 0) timers.arm(connection, plan.sendTimeout);
-    else timers.disarm(connection);
+    if (this.#feed.isSent) stream.limit(plan.readTimeout);
+    else if (stream.unsent > 0) stream.limit(plan.sendTimeout);
+    else stream.unlimit();
   }
 
   /** The request body failed: too long, cut off, malformed; or its file. */
   requestFailed(status: number): void {
     this.#feed.stop();
-    this.#release(false, false);
+    this.#release(false);
     if (!this.request.finished) this.request.context.flow.reject(this.request, status);
   }
 
@@ -110,39 +136,62 @@ export class Exchange implements RequestOwner, PeerUser, QueueUser, UpstreamTrac
 
   onConnected(): void {
     const attempt = this.#attempts.current;
-    if (attempt?.connection !== undefined) this.#send(attempt, attempt.connection);
+    if (attempt?.stream !== undefined) this.#send(attempt, attempt.stream);
   }
 
-  onUpstreamDrain(): void {
+  onRoom(): void {
     this.#feed.onUpstreamDrain();
   }
 
-  onUpstreamData(chunk: Buffer, borrowed: boolean): void {
-    const { context } = this.request;
-    const attempt = this.#attempts.current;
-    if (attempt?.connection === undefined) return;
-    attempt.received += chunk.length;
-    context.timers.arm(attempt.connection, this.route.plan.readTimeout);
-    if (this.#relay === undefined) this.#takeHead(attempt, chunk, borrowed);
-    else this.#relayed(this.#relay.relay(chunk, 0, borrowed), this.#relay, chunk.length);
+  onRead(length: number): void {
+    this.#attempts.current?.stream?.limit(this.route.plan.readTimeout);
+    this.#relay?.onRead(length);
   }
 
-  onUpstreamEnd(): void {
-    this.onUpstreamClosed('');
+  onData(bytes: Buffer, from: number, to: number, lender: Lender | undefined): void {
+    this.#copy?.append(bytes, from, to, lender !== undefined);
+    this.#relay?.write(bytes, from, to, lender);
   }
 
-  onUpstreamClosed(reason: string): void {
-    const relay = this.#relay;
-    if (relay === undefined) this.#closedBefore(reason);
-    else if (relay.endsWithConnection && reason === '') this.#complete(relay);
+  onEnd(trailers: string): void {
+    if (trailers !== '') this.#adoptTrailers(trailers);
+    if (this.#relay !== undefined) this.#complete();
+  }
+
+  #adoptTrailers(trailers: string): void {
+    const { request, route } = this;
+    this.responseTrailers = trailers;
+    if (request.response.hasTrailers && route.plan.passTrailers === true)
+      request.response.trailers = shownTrailers(trailers, route.plan.hidden);
+  }
+
+  onInvalid(text: string): void {
+    if (this.#relay === undefined) this.fail(Failure.InvalidHeader, text);
+    else this.#truncated(text);
+  }
+
+  onClosed(reason: string): void {
+    if (this.#relay === undefined) this.#closedBefore(reason);
     else this.#truncated('upstream prematurely closed connection while reading upstream');
   }
 
-  onUpstreamTimeout(): void {
+  onRefused(): void {
+    const attempt = this.#attempts.current;
+    const text = 'upstream rejected the stream while sending request to upstream';
+    if (attempt?.peer === undefined || attempt.refusals >= MAX_REFUSALS || this.#relay !== undefined || !this.#feed.replayable) {
+      this.onInvalid(text);
+      return;
+    }
+    attempt.refusals++;
+    this.request.context.log.write('info', text, this.request);
+    this.#repeat(attempt, attempt.peer, true);
+  }
+
+  onTimeout(): void {
     const attempt = this.#attempts.current;
     const sending = attempt?.requestSent === true && !this.#feed.isSent && this.#relay === undefined;
     // What the member had not taken when the time began, it has taken since.
-    if (sending && attempt.connection?.socket.writableLength === 0) return;
+    if (sending && attempt.stream?.unsent === 0) return;
     this.fail(Failure.Timeout, `upstream timed out (110: Connection timed out) while ${this.#doing()} upstream`);
   }
 
@@ -169,26 +218,45 @@ export class Exchange implements RequestOwner, PeerUser, QueueUser, UpstreamTrac
     const { request } = this;
     const attempt = this.#attempts.begin(peer);
     if (attempt?.peer !== undefined) {
-      this.#connect(attempt, attempt.peer, true);
+      if (this.#makeHead(attempt)) this.#connect(attempt, attempt.peer, true);
       return;
     }
     request.context.log.write('error', `${missing} while connecting to upstream`, request);
     this.#giveUp(502);
   }
 
-  #connect(attempt: Attempt, peer: Peer, mayReuse: boolean): void {
-    const { context } = this.request;
-    const connection = attempt.connect(peer, this.route, this.request, mayReuse);
-    connection.reuse(this);
-    if (attempt.reused) this.#send(attempt, connection);
-    else context.timers.arm(connection, this.route.plan.connectTimeout);
+  /** The fields may name the member that was chosen. False: a text could not be made, which is logged. */
+  #makeHead(attempt: Attempt): boolean {
+    const { method, target, request } = this;
+    try {
+      attempt.head = { method, target, fields: this.route.fieldsFor(request) };
+      return true;
+    } catch (error) {
+      logFailure(request, error, request.location.content);
+      attempt.failed(500);
+      this.#release(false);
+      this.#giveUp(500);
+      return false;
+    }
   }
 
-  #send(attempt: Attempt, connection: PeerConnection): void {
+  #connect(attempt: Attempt, peer: Peer, mayReuse: boolean): void {
+    let tls: TlsClient | undefined;
+    try {
+      tls = this.route.tlsFor(this.request);
+    } catch (error) {
+      this.#couldNotTry(attempt, 'error', `${(error as Error).message} while connecting to upstream`);
+      return;
+    }
+    const stream = attempt.open(peer, this.route, tls, mayReuse, this);
+    if (stream.isConnected) this.#send(attempt, stream);
+    else stream.limit(this.route.plan.connectTimeout);
+  }
+
+  #send(attempt: Attempt, stream: MemberStream): void {
     attempt.connected();
     attempt.requestSent = true;
-    connection.requests++;
-    this.#feed.send(connection);
+    if (attempt.head !== undefined) this.#feed.send(stream, attempt.head);
   }
 
   /** For the log. */
@@ -202,15 +270,14 @@ export class Exchange implements RequestOwner, PeerUser, QueueUser, UpstreamTrac
   /** The connection ended before there was a response. */
   #closedBefore(reason: string): void {
     const attempt = this.#attempts.current;
-    if (attempt?.connection?.outOfDescriptors === true) {
-      this.#couldNotTry(attempt, `${reason} while connecting to upstream`);
+    const own = attempt?.stream?.ownFailure;
+    if (attempt !== undefined && own !== undefined) {
+      this.#couldNotTry(attempt, own, `${reason} while connecting to upstream`);
       return;
     }
     // RFC 9112, 9.3.1: a member may close an idle connection while a request is on its way. That is nobody's fault and costs no try.
-    if (attempt?.reused === true && attempt.peer !== undefined && attempt.partial === undefined && this.#mayRepeat()) {
-      attempt.repeat();
-      this.#feed.detach();
-      this.#connect(attempt, attempt.peer, false);
+    if (attempt?.stream?.isReused === true && attempt.peer !== undefined && attempt.received === 0 && this.#mayRepeat()) {
+      this.#repeat(attempt, attempt.peer, false);
       return;
     }
     const text =
@@ -220,11 +287,18 @@ export class Exchange implements RequestOwner, PeerUser, QueueUser, UpstreamTrac
     this.fail(Failure.Error, text);
   }
 
+  /** Sends the request to the same member once more, which costs no try. */
+  #repeat(attempt: Attempt, peer: Peer, mayReuse: boolean): void {
+    this.#feed.detach();
+    attempt.repeat();
+    this.#connect(attempt, peer, mayReuse);
+  }
+
   /** The server itself has no means to ask a member: no failure of the member, and another one could not be asked either. */
-  #couldNotTry(attempt: Attempt, text: string): void {
-    this.request.context.log.write('alert', text, this.request);
+  #couldNotTry(attempt: Attempt, level: 'alert' | 'crit' | 'error', text: string): void {
+    this.request.context.log.write(level, text, this.request);
     attempt.failed(500);
-    this.#release(false, false);
+    this.#release(false);
     this.#giveUp(500);
   }
 
@@ -248,7 +322,7 @@ export class Exchange implements RequestOwner, PeerUser, QueueUser, UpstreamTrac
     }
     const status = statusOf(failure);
     this.#attempts.current?.failed(status);
-    this.#release(false, true);
+    this.#release(true);
     if (covers(next, failure) && this.mayAskNext()) this.#next();
     else this.#giveUp(status);
   }
@@ -259,49 +333,48 @@ export class Exchange implements RequestOwner, PeerUser, QueueUser, UpstreamTrac
     if (!this.request.finished) this.request.context.flow.reject(this.request, status);
   }
 
-  #release(reusable: boolean, failed: boolean): void {
+  #release(failed: boolean): void {
     this.#feed.detach();
     this.#relay?.flow?.stop();
-    this.#attempts.release(reusable, failed);
+    this.#attempts.release(failed);
   }
 
   // The response.
 
-  #takeHead(attempt: Attempt, chunk: Buffer, borrowed: boolean): void {
-    const { context } = this.request;
-    const isFirst = attempt.partial === undefined;
-    const bytes = attempt.withPartial(chunk);
-    const end = parseFinalHead(context, bytes, this.route.headLimits);
-    if (end > 0) this.#respond(attempt, context.responseHead, bytes, end, isFirst && borrowed);
-    else if (end === 0) attempt.keepPartial(bytes, context.interimEnd);
-    else this.fail(Failure.InvalidHeader, headFailure(context));
-  }
-
-  #respond(attempt: Attempt, head: ResponseHead, bytes: Buffer, bodyStart: number, borrowed: boolean): void {
+  onHead(length: number): void {
     const { request, route, upstream } = this;
-    const { peer, connection } = attempt;
-    if (peer === undefined || connection === undefined) return;
-    const { status } = head;
-    attempt.headArrived(status, bytes.length - bodyStart);
+    const attempt = this.#attempts.current;
+    if (attempt?.stream === undefined || attempt.peer === undefined) return;
+    const { stream, peer } = attempt;
+    const { responseHead: head } = request.context;
+    attempt.headArrived(head.status);
     this.responseHead = head.text;
-    upstream.answered(peer, status, attempt.headerTime);
+    upstream.answered(peer, head.status, attempt.headerTime);
     if (request.finished) {
       // The client did not wait (proxy_ignore_client_abort).
       this.#feed.stop();
-      this.#release(false, false);
+      this.#release(false);
       return;
     }
     route.fields.read(head);
     route.fields.logRepeats(head, request);
-    const response: MemberResponse = { head, connection, bytes, bodyStart, borrowed };
-    for (const step of route.steps) if (step(this, response)) return;
+    for (const step of route.steps) if (step(this, head)) return;
+    if (askModules(this, head, length)) return;
     upstream.responded(request, peer);
-    const relay = new ResponseRelay(request, route, connection, head, this);
-    this.#relay = relay;
-    this.#relayed(relay.start(head, bytes, bodyStart, borrowed), relay, bytes.length - bodyStart);
+    this.#relay = new ResponseRelay(request, route, stream, this);
+    if (!this.#relay.start(head, length)) this.filterFailed();
   }
 
   // For the steps of the response.
+
+  /** Stores the body for modules. */
+  copy(): ResponseCopy {
+    return (this.#copy ??= new ResponseCopy(this.request, this.route.copyStore, () => this.#relay?.flow?.onDrain()));
+  }
+
+  get isCopyFull(): boolean {
+    return this.#copy?.isFull === true;
+  }
 
   /** Another member may be asked for this request. */
   mayAskNext(): boolean {
@@ -311,56 +384,37 @@ export class Exchange implements RequestOwner, PeerUser, QueueUser, UpstreamTrac
   /** @param failed the response counts as a failure of the member */
   askNext(failed: boolean): void {
     const peer = this.#attempts.current?.peer;
-    this.#release(false, failed);
+    this.#release(failed);
     if (!failed && peer !== undefined) this.#attempts.exclude(peer);
     this.#next();
   }
 
   /** The member's response is dropped, and the request goes elsewhere: its body is there for whoever responds. */
-  leave(response: MemberResponse): void {
-    this.#release(this.route.plan.version === '1.1' && isWhole(this.request.method, response) && this.#feed.isSent, false);
+  leave(): void {
+    this.#copy?.end(true);
+    this.#release(false);
     this.#feed.returnBody();
     this.request.owner = undefined;
   }
 
-  /** @param length bytes that were read */
-  #relayed(state: Relayed, relay: ResponseRelay, length: number): void {
-    // A body filter failed, and the response was given up.
-    if (this.#attempts.current?.connection === undefined) return;
-    switch (state) {
-      case Relayed.Open:
-        relay.flow?.onRead(length);
-        return;
-      case Relayed.Complete:
-        this.#complete(relay);
-        return;
-      case Relayed.Broken:
-        this.#truncated('upstream sent invalid chunked response while reading upstream');
-        return;
-      case Relayed.Failed:
-        this.filterFailed();
-    }
-  }
-
-  #complete(relay: ResponseRelay): void {
+  #complete(): void {
     const { request } = this;
     const { current } = this.#attempts;
     current?.completed();
     if (current?.peer !== undefined) this.upstream.completed(request, current.peer);
-    this.#release(relay.leavesReusable && this.#feed.isSent, false);
+    this.#release(false);
     this.#feed.stop();
-    const buffer = relay.flow?.buffer;
-    if (buffer !== undefined) buffer.end();
-    else {
-      request.owner = undefined;
-      endResponse(request);
-    }
+    this.#copy?.end(false);
+    if (request.finished) return;
+    request.owner = undefined;
+    endResponse(request);
   }
 
   /** A filter threw, and nothing of the response is out: the client gets a 500. */
   filterFailed(): void {
+    this.#copy?.end(true);
     this.#feed.stop();
-    this.#release(false, false);
+    this.#release(false);
     this.request.owner = undefined;
     sendFailure(this.request);
   }
@@ -374,36 +428,30 @@ export class Exchange implements RequestOwner, PeerUser, QueueUser, UpstreamTrac
 
   #cutOff(): void {
     const { request } = this;
-    const buffer = this.#relay?.flow?.buffer;
-    this.#release(false, true);
+    this.#release(true);
     this.#feed.stop();
-    if (buffer !== undefined) {
-      buffer.cutOff();
-      return;
-    }
+    this.#copy?.end(true);
+    if (request.finished) return;
     request.owner = undefined;
     request.stream.abort(request);
   }
 
-  /** What is buffered of the response is lost. */
-  onBufferFailed(): void {
-    this.discard();
-    this.request.owner = undefined;
-    this.request.stream.abort(this.request);
+  // For the tunnel.
+
+  /** The connection to the member, which leaves its protocol. Undefined: the protocol has no such thing. */
+  upgrade(): PeerConnection | undefined {
+    return this.#attempts.current?.stream?.upgrade(this.route.plan.sendTimeout);
   }
 
-  /** For the tunnel: bytes of the member. */
+  /** Bytes of the member. */
   tunnelReceived(length: number): void {
-    if (this.#attempts.current !== undefined) this.#attempts.current.received += length;
+    this.#attempts.current?.tunnelReceived(length);
   }
 
-  /** For the tunnel: the connections of both sides, and the end of the member's accounts. */
+  /** The end of the member's accounts. What the client sent last still goes out. */
   finishTunnel(): void {
     this.#attempts.current?.completed();
     this.#feed.stop();
-    const connection = this.#attempts.current?.giveConnection();
-    this.#release(false, false);
-    // What the client sent last still goes out.
-    connection?.closeSoon(this.route.plan.sendTimeout);
+    this.#release(false);
   }
 }

@@ -1,4 +1,4 @@
-import type { NextUpstream } from '../../module/services.js';
+import type { NextUpstream } from '../../contract/exchanges.js';
 
 /** Why an attempt ended without a response. */
 export const enum Failure {
@@ -16,7 +16,7 @@ export function covers(next: NextUpstream, failure: Failure): boolean {
   return failure === Failure.InvalidHeader ? next.invalidHeader : next.error;
 }
 
-/** What the client gets when nobody else can be asked. */
+/** Response for the client when no other member can be tried. */
 export function statusOf(failure: Failure): number {
   return failure === Failure.Timeout ? 504 : 502;
 }

@@ -5,10 +5,11 @@ import type { QueueUser, WaitingRequest } from '../../upstream/waiting-request.j
 import type { AttemptFacts } from '../request/upstream-trace.js';
 import type { Request } from '../request/request.js';
 import { Attempt } from './attempt.js';
-import type { ExchangeRoute } from './exchange-route.js';
+import { AttemptObserver } from './attempt-observer.js';
+import type { MemberRoute } from './member-route.js';
 
 /** The attempts of one exchange: which member is asked, and how often another one may be (proxy_next_upstream_tries, _timeout). */
-export class Attempts {
+export class RequestAttempts {
   /** Those of the request's earlier exchanges included. */
   readonly all: AttemptFacts[];
   current: Attempt | undefined = undefined;
@@ -22,7 +23,7 @@ export class Attempts {
 
   constructor(
     private readonly request: Request,
-    private readonly route: ExchangeRoute,
+    private readonly route: MemberRoute,
     private readonly upstream: Upstream,
   ) {
     const { upstreamTrace, context } = request;
@@ -61,8 +62,11 @@ export class Attempts {
 
   /** Begins an attempt at a member that was chosen. Undefined: there was none to ask. */
   begin(peer: Peer | undefined): Attempt | undefined {
-    const attempt = new Attempt(this.upstream, peer, !this.begun, this.request.context.clock, this.#queueTime);
+    const observer = peer && AttemptObserver.of(this.request);
+    const attempt = new Attempt(this.upstream, peer, !this.begun, this.request.context.clock, this.#queueTime, observer);
     this.all.push(attempt);
+    attempt.number = this.all.length;
+    observer?.tell(attempt, 'begin');
     if (peer === undefined) {
       attempt.status = 502;
       return undefined;
@@ -91,11 +95,11 @@ export class Attempts {
   }
 
   /** Ends the present attempt. @param failed the member is not asked again */
-  release(reusable: boolean, failed: boolean): void {
+  release(failed: boolean): void {
     const { current } = this;
     this.#waiting?.leave();
     this.#waiting = undefined;
     if (failed && current?.peer !== undefined) this.exclude(current.peer);
-    current?.end(this.route.plan.scope, reusable, failed);
+    current?.end(failed);
   }
 }

@@ -49,7 +49,7 @@ interface KnownName {
   readonly bytes: Uint8Array;
 }
 
-/** By length: nearly all fields of most responses are told apart by it. */
+/** By length: nearly all fields of most responses are distinguished by it. */
 const KNOWN: readonly (readonly KnownName[])[] = Array.from({ length: 1 + Math.max(...NAMES.map(({ length }) => length)) }, (_, length) =>
   NAMES.flatMap((name, field) => (name.length === length ? [{ field, bytes: nameBytes(name) }] : [])),
 );

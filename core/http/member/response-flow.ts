@@ -1,9 +1,9 @@
-import type { PeerConnection } from '../../net/peer-connection.js';
 import type { Timed } from '../../net/timers.js';
 import type { Request } from '../request/request.js';
-import { isResponseBehind } from '../response/response.js';
-import type { ExchangeRoute } from './exchange-route.js';
-import { type BufferListener, ResponseBuffer } from './response-buffer.js';
+import { sizeFor } from '../request/template-size.js';
+import { bufferResponse, isResponseBehind } from '../response/response.js';
+import type { MemberRoute } from './member-route.js';
+import type { MemberStream } from './member-stream.js';
 
 /**
  * A client that takes that many bytes a millisecond (10 MB/s) is fast: its responses flow through as they are read. One that lets the member
@@ -16,20 +16,23 @@ const PATIENCE = 50;
 export interface ResponseSource {
   /** It is buffered for a slow client: proxy_buffering, or what X-Accel-Buffering says in its place. */
   readonly buffers: boolean;
-  /** What was buffered is lost: the response cannot be completed. */
-  onBufferFailed(): void;
+  /** Those who store it have as much as they may have for now. */
+  readonly isCopyFull: boolean;
 }
 
 /**
  * How fast the body of a response is read from its member. Without buffering, and for a fast client, as fast as the client takes it; else as
- * fast as the member sends it, or as proxy_limit_rate allows. Bodies that come with their head have no flow.
+ * fast as the member sends it and the body filters go, or as proxy_limit_rate allows. Bodies that come with their head have no flow.
  */
-export class ResponseFlow implements Timed, BufferListener {
+export class ResponseFlow implements Timed {
   deadline = 0;
   slot = -1;
-  /** Undefined while everything goes straight to the client. */
-  buffer: ResponseBuffer | undefined = undefined;
+  /** The client is slow, and is sent what is stored for it. */
+  #isBuffered = false;
+  #isOver = false;
   readonly #startedAt: number;
+  /** Bytes a second; 0: no limit. */
+  readonly #limitRate: number;
   #received = 0;
   #pausedAt = 0;
   /** Milliseconds in which the member waited for the client. */
@@ -37,11 +40,13 @@ export class ResponseFlow implements Timed, BufferListener {
 
   constructor(
     private readonly request: Request,
-    private readonly connection: PeerConnection,
-    private readonly route: ExchangeRoute,
+    private readonly stream: MemberStream,
+    private readonly route: MemberRoute,
     private readonly source: ResponseSource,
   ) {
+    const { limitRate } = route.plan.buffering;
     this.#startedAt = request.context.clock.now;
+    this.#limitRate = limitRate === undefined ? 0 : sizeFor(request, limitRate);
   }
 
   /** Bytes of the body were passed on. */
@@ -52,16 +57,7 @@ export class ResponseFlow implements Timed, BufferListener {
 
   /** The client has caught up. */
   onDrain(): void {
-    if (this.buffer === undefined) this.#adjust();
-    else this.buffer.onDrain();
-  }
-
-  onRoom(): void {
     this.#adjust();
-  }
-
-  onBufferFailed(): void {
-    this.source.onBufferFailed();
   }
 
   /** Patience is over, or the rate allows to read on. */
@@ -71,48 +67,58 @@ export class ResponseFlow implements Timed, BufferListener {
 
   /** The connection is not this flow's any more. */
   stop(): void {
+    this.#isOver = true;
     this.request.context.timers.forget(this);
   }
 
   /** Reads on, or stops reading. */
   #adjust(): void {
-    if (this.#isClientSlow) this.buffer ??= this.#newBuffer();
+    // Those who store the response may still be at work.
+    if (this.#isOver) return;
+    if (this.#isClientSlow) this.#buffer();
     const wait = this.#timeToWait();
-    const isFull = this.buffer === undefined ? isResponseBehind(this.request) : this.buffer.isFull;
-    if (isFull || wait > 0) this.#pause(isFull, wait);
+    const isFull = this.#isClientBehind || this.source.isCopyFull;
+    if (isFull || wait > 0) this.#pause(wait);
     else if (this.#pausedAt > 0) this.#resume();
   }
 
-  #newBuffer(): ResponseBuffer {
-    const { plan, responseFile } = this.route;
-    return new ResponseBuffer(this.request, plan.buffering, responseFile, this);
+  #buffer(): void {
+    const { plan, responseStore } = this.route;
+    this.#isBuffered = true;
+    bufferResponse(this.request, responseStore, plan.buffering.readSize);
   }
 
-  #pause(isFull: boolean, wait: number): void {
-    const { request, connection } = this;
+  #pause(wait: number): void {
+    const { request, stream } = this;
     const { timers, clock } = request.context;
     if (this.#pausedAt === 0) {
       this.#pausedAt = clock.now;
-      connection.socket.pause();
-      timers.disarm(connection);
+      stream.pause();
+      stream.unlimit();
     }
     if (wait > 0) timers.arm(this, wait);
-    else if (isFull && this.buffer === undefined && this.source.buffers) timers.arm(this, Math.max(this.#patience, 1));
-    if (request.stream.isBehind) request.stream.watchSending(request);
+    else if (this.#isClientBehind && !this.#isBuffered && this.source.buffers) timers.arm(this, Math.max(this.#patience, 1));
+    if (!request.finished && request.stream.isBehind) request.stream.watchSending(request);
   }
 
   #resume(): void {
-    const { connection } = this;
+    const { stream } = this;
     const { timers, clock } = this.request.context;
     this.#waited += clock.now - this.#pausedAt;
     this.#pausedAt = 0;
     timers.disarm(this);
-    connection.socket.resume();
-    timers.arm(connection, this.route.plan.readTimeout);
+    stream.resume();
+    stream.limit(this.route.plan.readTimeout);
+  }
+
+  /** The response waits for its client, or for its filters. Those who store it may go on without them. */
+  get #isClientBehind(): boolean {
+    return !this.request.finished && isResponseBehind(this.request);
   }
 
   get #isClientSlow(): boolean {
-    return this.source.buffers && this.buffer === undefined && isResponseBehind(this.request) && this.#patience <= 0;
+    const { stream, finished } = this.request;
+    return this.source.buffers && !this.#isBuffered && !finished && stream.isBehind && this.#patience <= 0;
   }
 
   /** Milliseconds for which the client may still let the member wait. */
@@ -124,7 +130,7 @@ export class ResponseFlow implements Timed, BufferListener {
 
   /** Milliseconds until proxy_limit_rate allows the next read. */
   #timeToWait(): number {
-    const { limitRate } = this.route.plan.buffering;
+    const limitRate = this.#limitRate;
     if (limitRate === 0 || !this.source.buffers) return 0;
     const elapsed = this.request.context.clock.now - this.#startedAt;
     // The first second's worth is read at once (nginx).

@@ -1,26 +1,21 @@
-/** What becomes of a member's response between the arrival of its head and its relay: one step a feature, in nginx's order. */
-import type { ExchangePlan } from '../../module/services.js';
-import type { PeerConnection } from '../../net/peer-connection.js';
-import { BODY_LENGTH, BODY_NONE, responseBodyKind, type ResponseHead } from '../../net/http1/response-head.js';
+/** Handling of a member's response between the arrival of its head and its relay: one step a feature, in nginx's order. */
+import type { ExchangePlan } from '../../contract/exchanges.js';
+import type { ResponseHead } from '../../net/http1/response-head.js';
 import { accelLimitRate, accelRedirect, accelSettings } from './accel.js';
 import type { Exchange } from './exchange.js';
 import { Failure } from './next-upstream.js';
+import { openMemberTunnel } from './member-tunnel.js';
 import { openTunnel } from './tunnel.js';
 import { namedFields } from './upstream-head.js';
 
-/** A response whose head is in the scratch, with the fields found in `exchange.route.fields`. Valid during the call of a step. */
-export interface MemberResponse {
-  readonly head: ResponseHead;
-  readonly connection: PeerConnection;
-  /** What was read last: from `bodyStart` on it is of the body. */
-  readonly bytes: Buffer;
-  readonly bodyStart: number;
-  /** The bytes are in memory of the connection, see Lender. */
-  readonly borrowed: boolean;
-}
+/**
+ * Looks at a response whose head is in the scratch, with the fields found in `exchange.route.fields`.
+ * @returns true if it has dealt with the response, and nothing of it is relayed
+ */
+export type ResponseStep = (exchange: Exchange, head: ResponseHead) => boolean;
 
-/** True: the step has dealt with the response, and nothing of it is relayed. */
-export type ResponseStep = (exchange: Exchange, response: MemberResponse) => boolean;
+/** The only step of a plan whose members are joined with clients of CONNECT. */
+export const TUNNEL_STEPS: readonly ResponseStep[] = [openMemberTunnel];
 
 /** The steps that a plan needs: what is not configured is not asked. */
 export function responseSteps({ next, interceptErrors, ignored }: ExchangePlan): ResponseStep[] {
@@ -34,36 +29,29 @@ export function responseSteps({ next, interceptErrors, ignored }: ExchangePlan):
   ];
 }
 
-/** The response is complete with its head: nothing of it is to come, and its connection may serve another request. */
-export function isWhole(method: string, { head, bytes, bodyStart }: MemberResponse): boolean {
-  const kind = responseBodyKind(method, head);
-  const here = bytes.length - bodyStart;
-  return head.keepAlive && (kind === BODY_NONE ? here === 0 : kind === BODY_LENGTH && here === head.contentLength);
-}
-
 /** 101: both connections leave HTTP. */
-function switchProtocols(exchange: Exchange, { head, connection, bytes, bodyStart }: MemberResponse): boolean {
+function switchProtocols(exchange: Exchange, head: ResponseHead): boolean {
   if (head.status !== 101) return false;
-  if (exchange.request.upgrade) openTunnel(exchange, head, connection, bytes, bodyStart);
+  if (exchange.request.upgrade) openTunnel(exchange, head);
   else exchange.fail(Failure.InvalidHeader, 'upstream sent 101 to a request without Upgrade');
   return true;
 }
 
 /** proxy_next_upstream with a status: another member may do better. */
-function askNext(exchange: Exchange, { head: { status } }: MemberResponse): boolean {
+function askNext(exchange: Exchange, { status }: ResponseHead): boolean {
   if (!exchange.route.plan.next.statuses.has(status) || !exchange.mayAskNext()) return false;
   exchange.askNext(status !== 403 && status !== 404);
   return true;
 }
 
 /** proxy_intercept_errors: error_page makes the response. */
-function interceptError(exchange: Exchange, response: MemberResponse): boolean {
+function interceptError(exchange: Exchange, head: ResponseHead): boolean {
   const { request } = exchange;
-  const { status } = response.head;
+  const { status } = head;
   if (status < 300 || !request.location.settings.errorPages.some(({ codes }) => codes.includes(status))) return false;
-  // What the client has to reply to goes with the page (nginx does the same).
-  if (status === 401) request.response.appendLines(namedFields(response.head, 'www-authenticate'));
-  exchange.leave(response);
+  // Challenges for the client are sent with the page (as in nginx).
+  if (status === 401) request.response.appendLines(namedFields(head, 'www-authenticate'));
+  exchange.leave();
   request.context.flow.reject(request, status);
   return true;
 }

@@ -2,7 +2,7 @@ import type { PeerConnection, PeerUser } from '../../net/peer-connection.js';
 import type { RequestOwner, Tunnel } from '../request/client-stream.js';
 import type { Request } from '../request/request.js';
 
-/** Bytes one side's socket may hold before the other side is told to wait. */
+/** Bytes one side's socket may hold before the other side has to wait. */
 const HIGH_WATER = 131_072;
 /** How long the last bytes may take to leave, in milliseconds. */
 const LAST_BYTES_TIME = 10_000;
@@ -10,7 +10,7 @@ const LAST_BYTES_TIME = 10_000;
 interface RelayPlan {
   /** Milliseconds without a byte. */
   readonly idleTimeout: number;
-  /** Told of bytes from the other end. */
+  /** Called for bytes from the other end. */
   readonly onReceived: (length: number) => void;
   readonly onEnd: () => void;
 }
@@ -112,7 +112,7 @@ export class TunnelRelay implements Tunnel, PeerUser, RequestOwner {
     const { request, upstream } = this;
     request.completed = !isBroken;
     this.plan.onEnd();
-    // What the client sent last still goes out, and nothing is read any more.
+    // The last data of the client is still sent, and nothing is read any more.
     upstream.socket.pause();
     upstream.closeSoon(LAST_BYTES_TIME);
     request.stream.endTunnel(request, isBroken);

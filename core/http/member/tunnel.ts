@@ -1,16 +1,22 @@
 import { keptFields } from '../../net/http1/fields.js';
 import type { ResponseHead } from '../../net/http1/response-head.js';
-import type { Exchange } from './exchange.js';
+import { Failure } from './next-upstream.js';
+import type { TunnelledExchange } from './tunnelled-exchange.js';
 import type { Tunnel } from '../request/client-stream.js';
 import { startResponse } from '../response/response.js';
 import type { PeerConnection, PeerUser } from '../../net/peer-connection.js';
 
-/** Bytes one side's socket may hold before the other side is told to wait. */
+/** Bytes one side's socket may hold before the other side has to wait. */
 const HIGH_WATER = 131_072;
 
 /** Switches both connections of an exchange to plain bytes after a 101 (WebSocket and other upgrades). */
-export function openTunnel(exchange: Exchange, head: ResponseHead, connection: PeerConnection, bytes: Buffer, from: number): void {
+export function openTunnel(exchange: TunnelledExchange, head: ResponseHead): void {
   const { request, route } = exchange;
+  const connection = exchange.upgrade();
+  if (connection === undefined) {
+    exchange.fail(Failure.InvalidHeader, 'upstream sent 101 over a protocol without upgrades');
+    return;
+  }
   const upgrade = head.text.slice(0, head.end).match(/\r\nupgrade:[ \t]*([^\r\n]*)/i)?.[1] ?? '';
   request.status = 101;
   request.response.appendLines(keptFields(head.text, head, route.hidden));
@@ -24,7 +30,7 @@ export function openTunnel(exchange: Exchange, head: ResponseHead, connection: P
   request.owner = tunnel;
   connection.user = tunnel;
   request.stream.openTunnel(request, tunnel);
-  tunnel.start(bytes.subarray(from));
+  tunnel.start();
 }
 
 /** Two connections joined. It ends as a whole when either side closes or nothing moves for proxy_read_timeout. */
@@ -33,13 +39,12 @@ class UpgradedTunnel implements Tunnel, PeerUser {
   #open = true;
 
   constructor(
-    private readonly exchange: Exchange,
+    private readonly exchange: TunnelledExchange,
     private readonly upstream: PeerConnection,
   ) {}
 
-  start(first: Buffer): void {
+  start(): void {
     this.#touch();
-    if (first.length > 0) this.#relay(first, true);
   }
 
   fromClient(chunk: Buffer): void {
@@ -69,10 +74,6 @@ class UpgradedTunnel implements Tunnel, PeerUser {
   onUpstreamData(chunk: Buffer, borrowed: boolean): void {
     this.#touch();
     this.exchange.tunnelReceived(chunk.length);
-    this.#relay(chunk, borrowed);
-  }
-
-  #relay(chunk: Buffer, borrowed: boolean): void {
     const { request } = this.exchange;
     request.stream.writeTunnel(request, borrowed ? Buffer.from(chunk) : chunk);
     if (request.stream.isBehind) this.upstream.socket.pause();

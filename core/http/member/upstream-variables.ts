@@ -1,4 +1,4 @@
-import type { HttpRequest, VariableGetter, VariablePrefix } from '../../module/http.js';
+import type { HttpRequest, VariableGetter, VariablePrefix } from '../../contract/http.js';
 import { seconds } from '../../net/log-time.js';
 import type { Request } from '../request/request.js';
 import type { AttemptFacts, UpstreamTrace } from '../request/upstream-trace.js';
@@ -6,7 +6,7 @@ import type { HttpVariables } from '../site/variables.js';
 
 const duration = (milliseconds: number): string => (milliseconds < 0 ? '-' : seconds(milliseconds));
 
-/** What is shown of each attempt. */
+/** Values of each attempt. */
 const ATTEMPTS: Readonly<Record<string, (attempt: AttemptFacts) => string>> = {
   upstream_addr: ({ address }) => address,
   upstream_status: ({ status }) => (status === 0 ? '-' : String(status)),
@@ -19,10 +19,14 @@ const ATTEMPTS: Readonly<Record<string, (attempt: AttemptFacts) => string>> = {
   upstream_response_length: ({ received, headLength }) => String(received - headLength),
 };
 
-/** What is known of a request's upstream (ngx_http_upstream_module). */
+/** Variables of a request's upstream (ngx_http_upstream_module). */
 export function defineUpstreamVariables(variables: HttpVariables): void {
   for (const [name, show] of Object.entries(ATTEMPTS)) variables.define(name, each(show));
   variables.definePrefix('upstream_http_', responseField);
+  variables.definePrefix('upstream_trailer_', (rest) => {
+    const name = rest.replaceAll('_', '-');
+    return (request) => joined(valuesIn(traceOf(request)?.responseTrailers ?? '', name));
+  });
   variables.definePrefix('upstream_cookie_', responseCookie);
 }
 
@@ -37,11 +41,10 @@ function each(show: (attempt: AttemptFacts) => string): VariableGetter {
 
 const responseField: VariablePrefix = (rest) => {
   const name = rest.replaceAll('_', '-');
-  return (request) => {
-    const values = responseValues(request, name);
-    return values.length === 0 ? undefined : values.join(', ');
-  };
+  return (request) => joined(responseValues(request, name));
 };
+
+const joined = (values: readonly string[]): string | undefined => (values.length === 0 ? undefined : values.join(', '));
 
 /** Value of a cookie that the response sets. As in nginx, it is all up to the semicolon; spaces around `=` are not part of it. */
 const responseCookie: VariablePrefix = (name) => {
@@ -56,8 +59,14 @@ const responseCookie: VariablePrefix = (name) => {
 };
 
 function responseValues(request: HttpRequest, lowerName: string): string[] {
+  const head = traceOf(request)?.responseHead ?? '';
+  return valuesIn(head.slice(head.indexOf('\n') + 1), lowerName);
+}
+
+/** Of field lines. */
+export function valuesIn(lines: string, lowerName: string): string[] {
   const values: string[] = [];
-  for (const line of traceOf(request)?.responseHead.split('\r\n').slice(1) ?? []) {
+  for (const line of lines.split('\r\n')) {
     const colon = line.indexOf(':');
     if (colon > 0 && line.slice(0, colon).toLowerCase() === lowerName)
       values.push(line.slice(colon + 1).replaceAll(/^[ \t]+|[ \t]+$/g, ''));

@@ -2,7 +2,7 @@ import type { RequestOwner } from '../request/client-stream.js';
 import type { Request } from '../request/request.js';
 import { run } from './phase-runner.js';
 
-/** A request that was told to wait (`delay` of a request): it continues with the next handler, unless its client leaves before. */
+/** A request that has to wait (`delay` of a request): it continues with the next handler, unless its client leaves before. */
 export class Delay implements RequestOwner {
   readonly outlivesClient = false;
   readonly #timer: NodeJS.Timeout;

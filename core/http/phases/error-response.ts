@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
-import { byteText, targetText } from '../../module/message-text.js';
-import type { ErrorBody } from '../../module/http.js';
+import { byteText, targetText } from '../../contract/message-text.js';
+import type { ErrorBody } from '../../contract/http.js';
 import type { ErrorPage } from '../site/location.js';
 import type { Request } from '../request/request.js';
 import { sendFailure, sendWhole } from '../response/response.js';
@@ -18,13 +18,13 @@ const CLOSING_SILENTLY = new Set([444, 499]);
 /** Responds with a status and no content of its own: the configured error page, or the engine's. */
 export function respondWithStatus(request: Request, status: number): void {
   if (request.headSent || CLOSING_SILENTLY.has(status)) {
-    // A part of the response was sent: only an early close tells the client.
+    // A part of the response was sent: only an early close notifies the client.
     if (!request.headSent) request.status = status;
     request.stream.abort(request);
     return;
   }
   if (CLOSING.has(status)) request.keepAlive = false;
-  // Whoever reads a body that is too long would only read it in vain.
+  // A body that is too long would only be read in vain.
   if (status === 413) request.body?.discard();
   request.status = status;
   request.errorStatus = 0;
@@ -51,7 +51,7 @@ export function respondWithStatus(request: Request, status: number): void {
   sendWhole(request, page, page.length > 0 ? 'text/html' : undefined);
 }
 
-/** What the module of the location, or of the server, has to say of an error. */
+/** Body of an error by the module of the location, or of the server. */
 function ownErrorBody(request: Request, status: number): ErrorBody | undefined {
   const { error } = request.location;
   try {
@@ -64,16 +64,16 @@ function ownErrorBody(request: Request, status: number): ErrorBody | undefined {
   }
 }
 
-/** Nobody checks the types of a module that is written in JavaScript. */
+/** The types of a module written in JavaScript are not checked. */
 function assertErrorBody(own: Partial<ErrorBody> | null | undefined): void {
   if (own === undefined) return;
-  // Its rejection is told by this error.
+  // Its rejection is reported by this error.
   if (own instanceof Promise) own.catch(() => undefined);
   if ((typeof own?.body === 'string' || Buffer.isBuffer(own?.body)) && typeof own?.type === 'string') return;
   throw new TypeError(`the handler of errors returned ${inspect(own, { depth: 0 })}: it must return { body, type }`);
 }
 
-/** Error pages do not nest without recursive_error_pages, and not for ever with it. */
+/** Error pages do not nest without recursive_error_pages, and not forever with it. */
 function mayShowErrorPage({ inErrorPage, redirects, location }: Request): boolean {
   return inErrorPage ? location.settings.recursiveErrorPages && redirects <= MAX_REDIRECTS : true;
 }

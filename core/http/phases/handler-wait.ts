@@ -5,7 +5,7 @@ import type { Request } from '../request/request.js';
 
 /**
  * A request that waits for a handler: for its promise, or for the response that the handler has promised with DONE. It ends with its client,
- * or with handler_timeout. Whoever takes the request over meanwhile (an exchange, a streamed response) replaces it as the owner, and has time
+ * or with handler_timeout. Another owner of the request (an exchange, a streamed response) replaces it, and has time
  * limits of its own.
  */
 export class HandlerWait implements RequestOwner, Timed {

@@ -1,14 +1,16 @@
 import { inspect } from 'node:util';
-import { DECLINED, DONE, OK, PHASES, type Handler, type Result } from '../../module/http.js';
+import { DECLINED, DONE, OK, PHASES, type Handler, type Result } from '../../contract/http.js';
 import { escapeUri } from '../../net/http1/uri.js';
 import { respondWithStatus } from './error-response.js';
 import { HandlerWait } from './handler-wait.js';
 import { logFailure, presentHandler } from '../request/handler-failure.js';
+import { connectLocation } from '../site/connect-location.js';
 import type { Location, Steps } from '../site/location.js';
 import { BodyTooLarge } from '../request/body-too-large.js';
 import type { Request } from '../request/request.js';
 import { MAX_REDIRECTS, Stage } from '../request/stage.js';
 import { isStatus } from '../request/status.js';
+import { errorOf } from '../../contract/thrown.js';
 
 const ACCESS = PHASES.indexOf('access');
 const POST_READ = PHASES.indexOf('post_read');
@@ -17,6 +19,15 @@ const POST_READ = PHASES.indexOf('post_read');
 export function run(request: Request): void {
   try {
     settle(request, walk(request));
+  } catch (error) {
+    failed(request, error);
+  }
+}
+
+/** Runs the rest of a content handler that had to wait. Never throws. */
+export function settleContent(request: Request, content: Handler): void {
+  try {
+    settle(request, runContent(request, content));
   } catch (error) {
     failed(request, error);
   }
@@ -43,7 +54,13 @@ export function enterNamedLocation(request: Request, name: string): void {
     return;
   }
   choose(request, location);
-  run(request);
+  if (isBodyTooLong(request, location)) respondWithStatus(request, 413);
+  else run(request);
+}
+
+/** The rest of a body without a length is limited by the named location. A body that was read is not checked again (nginx). */
+function isBodyTooLong({ body, contentLength }: Request, { settings }: Location): boolean {
+  return body !== undefined && contentLength < 0 && !body.isRead && !body.limitTo(settings.clientMaxBodySize);
 }
 
 /** Chooses the location again by the path that a rewrite made. */
@@ -64,11 +81,12 @@ export function enterBranch(request: Request, id: number): void {
   const branch = whole.branches?.get(id);
   if (branch === undefined) return;
   request.wholeLocation = whole;
+  request.contentIsLost = branch.content === undefined && (request.contentIsLost || request.location.content !== undefined);
   request.location = branch;
   request.cursor = branch.entry;
 }
 
-/** What a handler does after it has sent the request elsewhere is of no interest. */
+/** Effects of a handler after it has sent the request elsewhere are ignored. */
 function endWait({ owner }: Request): void {
   if (owner instanceof HandlerWait) owner.end();
 }
@@ -103,8 +121,13 @@ function walk(request: Request): Result {
     if (result !== DECLINED) return result;
     request.stage = Stage.Content;
   }
+  if (request.contentIsLost) return failWithoutContent(request);
   const content = contentOf(request);
   if (content === undefined) return request.method === 'CONNECT' ? 405 : notFound(request);
+  return runContent(request, content);
+}
+
+function runContent(request: Request, content: Handler): Result {
   const result = content(request);
   return typeof result === 'number' ? contentResult(request, result) : park(request, result);
 }
@@ -114,10 +137,16 @@ function contentOf({ method, location }: Request): Handler | undefined {
   return method === 'CONNECT' ? location.connect : (location.content ?? location.defaultContent);
 }
 
+/** As nginx: the content of an `if` block stays with the request, and the settings that it needs do not. */
+function failWithoutContent(request: Request): Result {
+  request.context.log.write('error', 'no upstream configuration: repeat "proxy_pass" in the last "if" that matches', request);
+  return 500;
+}
+
 /** find-config: location selection and what the engine checks there. */
 function findLocation(request: Request): Result {
   if (request.method === 'CONNECT') {
-    choose(request, request.server.fallback);
+    choose(request, connectLocation(request.server) ?? request.server.fallback);
     return OK;
   }
   const { location = request.server.fallback, redirect, captures } = request.server.locations.find(request.uri);
@@ -142,6 +171,7 @@ function choose(request: Request, location: Location): void {
   const { limitExcept } = location;
   request.location = limitExcept === undefined || limitExcept.methods.has(request.method) ? location : limitExcept.location;
   request.wholeLocation = undefined;
+  request.contentIsLost = false;
   request.rewritten = false;
   request.stage = Stage.Location;
   request.cursor = 0;
@@ -171,7 +201,7 @@ function stepsOf(request: Request): Steps {
   return request.stage === Stage.Server ? request.server.steps : request.location.steps;
 }
 
-/** What a handler's result means in its phase: DECLINED goes on. */
+/** Meaning of a handler's result in its phase: DECLINED goes on. */
 function weigh(request: Request, steps: Steps, phase: number, result: Result): Result {
   if (result === DECLINED) return DECLINED;
   if (phase !== ACCESS) {
@@ -211,7 +241,9 @@ function park(request: Request, waiting: Promise<Result>): Result {
   if (!(waiting instanceof Promise)) throw notAResult(waiting);
   const { stage, cursor, redirects, relocations } = request;
   const handler = presentHandler(request);
-  // What the handler has started already, such as a streamed response, has time limits of its own.
+  // That of an `if` block which the handler enters may have others at the same place.
+  const phase = stage === Stage.Content ? 0 : (stepsOf(request).phases[cursor - 1] ?? 0);
+  // A response that the handler has started already has time limits of its own.
   const wait = request.owner === undefined && !request.finished ? startWait(request, handler) : undefined;
   /** False: the request has gone on without the handler, or is over. */
   const settled = (): boolean => {
@@ -222,7 +254,7 @@ function park(request: Request, waiting: Promise<Result>): Result {
     (result) => {
       if (!settled()) return;
       request.context.clock.refresh();
-      if (isResult(result)) resume(request, stage, cursor, result);
+      if (isResult(result)) resume(request, stage, phase, result);
       else failed(request, notAResult(result), handler);
     },
     (error: unknown) => {
@@ -236,13 +268,12 @@ function startWait(request: Request, handler: unknown): HandlerWait {
   return new HandlerWait(request, handler, respondWithStatus).start();
 }
 
-function resume(request: Request, stage: Stage, cursor: number, result: Result): void {
+function resume(request: Request, stage: Stage, phase: number, result: Result): void {
   if (stage === Stage.Content) {
     settle(request, contentResult(request, result));
     return;
   }
-  const steps = stepsOf(request);
-  const weighed = weigh(request, steps, steps.phases[cursor - 1] ?? 0, result);
+  const weighed = weigh(request, stepsOf(request), phase, result);
   if (weighed === DECLINED) run(request);
   else settle(request, weighed);
 }
@@ -259,7 +290,7 @@ function notFound(request: Request): Result {
 
 function settle(request: Request, result: Result): void {
   if (result === DONE) {
-    // Somebody has promised a response and is not known to be at work on it.
+    // A handler has promised a response and has not begun it.
     if (request.owner === undefined && !request.finished) startWait(request, presentHandler(request));
     return;
   }
@@ -267,7 +298,7 @@ function settle(request: Request, result: Result): void {
   else failed(request, notAResult(result));
 }
 
-/** Nobody checks the types of a module that is written in JavaScript. */
+/** The types of a module written in JavaScript are not checked. */
 function isResult(value: unknown): value is Result {
   return value === DECLINED || value === DONE || value === OK || isStatus(value);
 }
@@ -278,7 +309,8 @@ function notAResult(value: unknown): TypeError {
   );
 }
 
-function failed(request: Request, error: unknown, handler = presentHandler(request)): void {
+function failed(request: Request, thrown: unknown, handler = presentHandler(request)): void {
+  const error = errorOf(thrown);
   const isTooLarge = error instanceof BodyTooLarge;
   if (isTooLarge) request.context.log.write('error', `client intended to send too large body: ${error.message}`, request);
   else logFailure(request, error, handler);

@@ -4,8 +4,8 @@ import { SourceResponse } from '../response/source-response.js';
 import { StreamedResponse } from '../response/streamed-response.js';
 import { Delay } from './delay.js';
 import { respondWithStatus } from './error-response.js';
-import { enterBranch, enterLocation, enterNamedLocation, relocate } from './phase-runner.js';
-import { startSubrequest } from './subrequest.js';
+import { enterBranch, enterLocation, enterNamedLocation, relocate, settleContent } from './phase-runner.js';
+import { openSubrequest, startSubrequest } from './subrequest.js';
 
 /** The phases as the rooms below see them. */
 export const requestFlow: RequestFlow = {
@@ -14,8 +14,10 @@ export const requestFlow: RequestFlow = {
   respond: (request) => new StreamedResponse(request).start(),
   sendFrom: (request, source) => new SourceResponse(request, source).start(),
   subrequest: startSubrequest,
+  openSubrequest,
   enterLocation,
   enterNamedLocation,
+  settle: settleContent,
   delay: (request, ms) => void (request.owner = new Delay(request, ms)),
   relocate,
   enterBranch,

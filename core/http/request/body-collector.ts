@@ -1,10 +1,11 @@
 import { ByteQueue } from '../../net/byte-queue.js';
+import type { BodyStore } from './body-store.js';
 import type { BodyReader, RequestBody } from './request-body.js';
-import type { TemporaryFile } from './temporary-file.js';
+import type { StoreReader, StoreSink } from './store-reader.js';
 
 /**
- * Collects a whole body for {@link HttpRequest.readBody}. Then it is given back: whatever responds in the end (another phase, a location the
- * request is redirected to) may want it as well.
+ * Collects a whole body for {@link HttpRequest.readBody}. Then it is available again: the final handler (another phase, a location the
+ * request is redirected to) may need it as well.
  */
 export class BodyCollector implements BodyReader {
   readonly #bytes = new ByteQueue();
@@ -28,30 +29,44 @@ export class BodyCollector implements BodyReader {
     this.done(whole);
   }
 
-  onBodyFile(file: TemporaryFile): void {
-    if (file.length <= this.limit) {
-      this.#readFile(file, Buffer.allocUnsafe(file.length), 0);
-      return;
-    }
-    this.body.returnBody(this, file);
-    this.failed(413);
-  }
-
   onBodyFailed(status: number): void {
     this.body.returnBody(this, undefined);
     this.failed(status);
   }
+}
 
-  #readFile(file: TemporaryFile, whole: Buffer, at: number): void {
-    file.read(whole.subarray(at), at, (bytes) => {
-      const end = at + bytes;
-      if (bytes > 0 && end < whole.length) {
-        this.#readFile(file, whole, end);
-        return;
-      }
-      this.body.returnBody(this, file);
-      if (bytes > 0) this.done(whole);
-      else this.failed(500);
-    });
+/** Collects a body that is stored already. It stays stored. */
+export class StoredCollector implements StoreSink {
+  readonly #whole: Buffer;
+  readonly #reader: StoreReader;
+  #length = 0;
+
+  constructor(
+    private readonly store: BodyStore,
+    private readonly done: (body: Buffer) => void,
+    private readonly failed: (status: number) => void,
+  ) {
+    this.#whole = Buffer.allocUnsafe(store.length);
+    this.#reader = store.open(this);
+  }
+
+  start(): void {
+    this.#pull();
+  }
+
+  onPiece(chunk: Buffer, from: number, to: number): void {
+    this.#length += chunk.copy(this.#whole, this.#length, from, to);
+  }
+
+  onMore(): void {
+    this.#pull();
+  }
+
+  #pull(): void {
+    while (this.#reader.pull(this.#whole.length));
+    if (!this.#reader.isDone) return;
+    this.#reader.close();
+    if (this.store.lost) this.failed(500);
+    else this.done(this.#whole);
   }
 }

@@ -1,8 +1,10 @@
 import { ByteQueue } from '../../net/byte-queue.js';
 import { BodyTooLarge } from './body-too-large.js';
+import type { Lender } from './client-stream.js';
 import type { BodyReader } from './request-body.js';
-import type { TemporaryFile } from './temporary-file.js';
 import type { Request } from './request.js';
+import type { BodyStore } from './body-store.js';
+import type { StoreReader, StoreSink } from './store-reader.js';
 
 /** Bytes that wait for the handler before the client has to stop sending. */
 const HIGH_WATER = 65_536;
@@ -11,13 +13,15 @@ const FILE_PIECE = 65_536;
 type Step = IteratorResult<Buffer, undefined>;
 
 /** The body of a request in pieces, see {@link HttpRequest.streamBody}. The client sends as fast as they are consumed. */
-export class BodyStream implements AsyncIterableIterator<Buffer, undefined>, BodyReader {
+export class BodyStream implements AsyncIterableIterator<Buffer, undefined>, BodyReader, StoreSink {
   readonly #waiting = new ByteQueue();
   #bytes = 0;
   #begun = false;
   #ended = false;
   #failure: Error | undefined = undefined;
-  #file: { readonly file: TemporaryFile; at: number } | undefined = undefined;
+  /** Of a body that was stored before. */
+  #store: BodyStore | undefined = undefined;
+  #reader: StoreReader | undefined = undefined;
   /** Continues the `next` that waits. */
   #wake: (() => void) | undefined = undefined;
 
@@ -40,7 +44,7 @@ export class BodyStream implements AsyncIterableIterator<Buffer, undefined>, Bod
       }
       if (this.#failure !== undefined) throw this.#failure;
       if (this.#ended) return { value: undefined, done: true };
-      if (this.#file !== undefined) this.#readFile(this.#file);
+      if (this.#pull()) continue;
       await new Promise<void>((resolve) => (this.#wake = resolve));
     }
   }
@@ -68,14 +72,13 @@ export class BodyStream implements AsyncIterableIterator<Buffer, undefined>, Bod
     this.#finish();
   }
 
-  onBodyFile(file: TemporaryFile): void {
-    if (file.length > this.limit) {
-      this.request.body?.returnBody(this, file);
-      this.onBodyFailed(413);
-      return;
-    }
-    this.#file = { file, at: 0 };
-    this.#continue();
+  onPiece(chunk: Buffer, from: number, to: number, lender: Lender | undefined): void {
+    this.#waiting.push(chunk.subarray(from, to), lender !== undefined);
+  }
+
+  onMore(): void {
+    if (this.#store?.lost === true) this.onBodyFailed(500);
+    else this.#continue();
   }
 
   onBodyFailed(status: number): void {
@@ -97,6 +100,10 @@ export class BodyStream implements AsyncIterableIterator<Buffer, undefined>, Bod
       this.onBodyFailed(413);
       return;
     }
+    if (body.stored?.isWhole === true) {
+      this.#readStored(body.stored.store);
+      return;
+    }
     stream.wantBody(this.request);
     body.read(this);
     stream.resumeBody(this.request);
@@ -107,28 +114,31 @@ export class BodyStream implements AsyncIterableIterator<Buffer, undefined>, Bod
     if (length < HIGH_WATER && length + piece.length >= HIGH_WATER) this.request.stream.resumeBody(this.request);
   }
 
-  #readFile({ file, at }: { readonly file: TemporaryFile; readonly at: number }): void {
-    const piece = Buffer.allocUnsafe(Math.min(FILE_PIECE, file.length - at));
-    file.read(piece, at, (bytes) => {
-      if (this.#ended) return;
-      if (bytes <= 0) {
-        this.onBodyFailed(500);
-        return;
-      }
-      this.#waiting.push(piece.subarray(0, bytes), false);
-      this.#file = { file, at: at + bytes };
-      if (at + bytes === file.length) this.#finish();
-      else this.#continue();
-    });
+  /** Reads on in what is stored. True: there is something new. */
+  #pull(): boolean {
+    const reader = this.#reader;
+    if (reader === undefined) return false;
+    if (reader.pull(FILE_PIECE)) return true;
+    if (!reader.isDone || this.#ended) return false;
+    this.#finish();
+    return true;
   }
 
-  /** Nobody gets it after this reader: what it has consumed is gone. */
+  #readStored(store: BodyStore): void {
+    if (store.length > this.limit) this.onBodyFailed(413);
+    else {
+      this.#store = store;
+      this.#reader = store.open(this);
+    }
+  }
+
+  /** There is no reader after this one: consumed data is gone. */
   #finish(): void {
     if (this.#ended) return;
     this.#ended = true;
     const { body } = this.request;
-    this.#file?.file.close();
-    this.#file = undefined;
+    this.#reader?.close();
+    this.#reader = undefined;
     if (body !== undefined) body.returnBody(this, undefined);
     this.#continue();
   }

@@ -1,4 +1,4 @@
-import { ApiError } from '../../module/control.js';
+import { ApiError } from '../../contract/control.js';
 
 /** A request body is longer than its reader allows. A handler that does not catch it responds with its status. */
 export class BodyTooLarge extends ApiError {

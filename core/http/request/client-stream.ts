@@ -1,5 +1,13 @@
-/** What a request knows of the other rooms: where its response goes, and what may become of it. Interfaces only. */
-import type { BodySource, ClientConnection, ResponseBody, Subrequest, SubrequestOptions } from '../../module/http.js';
+/** The other rooms as a request knows them: receivers of its response, and its owners. Interfaces only. */
+import type {
+  BodySource,
+  ClientConnection,
+  Handler,
+  OpenSubrequest,
+  ResponseBody,
+  Subrequest,
+  SubrequestOptions,
+} from '../../contract/http.js';
 import type { RequestServer } from '../site/virtual-server.js';
 import type { HttpVariables } from '../site/variables.js';
 import type { HttpContext } from './context.js';
@@ -61,16 +69,18 @@ export interface ClientStream {
   readonly isBehind: boolean;
   /** Large pieces leave as they are, in the buffer of their lender. */
   readonly takesLargePieces: boolean;
-  /** Some of what was written waits for the client, and a drain follows: a source that need not be ahead waits for it. */
+  /** Some of what was written waits for the client, or it has no room, and a drain follows: a source that need not be ahead waits for it. */
   readonly awaitsDrain: boolean;
+  /** Bytes that would leave at once, where that is known: a source that need not be ahead reads no more. Infinity: it is not known. */
+  readonly room: number;
   /** The client takes nothing: send_timeout runs until it does. */
   watchSending(request: Request): void;
 
-  /** Somebody will read the request body: tells a client that waits for it (RFC 9110, 10.1.1). */
+  /** The request body will be read: notifies a client that waits for it (RFC 9110, 10.1.1). */
   wantBody(request: Request): void;
   /** The body has a reader, or is discarded: what the client holds back may come. */
   resumeBody(request: Request): void;
-  /** Nobody consumes more of the body for now. */
+  /** No more of the body is consumed for now. */
   pauseBody(request: Request): void;
 
   /** The request is over, its response complete. */
@@ -89,13 +99,21 @@ export interface ClientStream {
   endTunnel(request: Request, isBroken: boolean): void;
 }
 
+/** A client stream in front of another one, which holds a part of the response back. */
+export interface StreamFront extends ClientStream {
+  /** The client has consumed what was written: sends as much as it may. */
+  pump(): void;
+  /** The request is over. */
+  stop(): void;
+}
+
 /** Bytes of a body from `start` to before `end`. */
 export interface ByteRange {
   readonly start: number;
   readonly end: number;
 }
 
-/** What is sent of a body: bytes of it, or lines around them. */
+/** A sent piece of a body: bytes of it, or lines around them. */
 export type BodyPart = ByteRange | Buffer;
 
 /** The ranges of a body that are sent: the last stage of the response path. */
@@ -128,11 +146,11 @@ export interface RequestOwner {
   abort(): void;
   /** The response was given up, by a filter that failed: the owner releases what it holds. */
   discard(): void;
-  /** What was written to the client has left: more may follow. */
+  /** Data written to the client has left: more may follow. */
   onDrain(): void;
 }
 
-/** What the phases do for everybody below them. */
+/** Services of the phases for the rooms below them. */
 export interface RequestFlow {
   /** Responds with a status and no content of its own: the configured error page, or the engine's. */
   reject(request: Request, status: number): void;
@@ -144,6 +162,9 @@ export interface RequestFlow {
   respond(request: Request): ResponseBody;
   sendFrom(request: Request, source: BodySource): void;
   subrequest(request: Request, uri: string, options: SubrequestOptions): Promise<Subrequest>;
+  openSubrequest(request: Request, uri: string, options: SubrequestOptions): Promise<OpenSubrequest>;
+  /** Runs the rest of a content handler that had to wait, and does with its result what the phase does. */
+  settle(request: Request, content: Handler): void;
   /** Continues with the next handler after so many milliseconds. */
   delay(request: Request, ms: number): void;
   /** Chooses the location again by the path that a rewrite made. */

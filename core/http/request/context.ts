@@ -1,4 +1,4 @@
-import type { Log } from '../../module/services.js';
+import type { Log } from '../../contract/log.js';
 import type { Clock } from '../../net/clock.js';
 import { HeadEnd } from '../../net/http1/head-end.js';
 import type { HeadLimits } from '../../net/http1/message-head.js';
@@ -12,6 +12,7 @@ import type { RequestFlow } from './client-stream.js';
 import type { Figures } from './figures.js';
 import { Generations } from '../../config/generations.js';
 import type { Admission } from '../../net/admission.js';
+import { ControlListeners } from '../../net/control-listeners.js';
 import type { IdleClients } from '../../net/idle-clients.js';
 import { ReadBuffers } from '../../net/buffers.js';
 import { ListenerDirectory } from '../../net/listener-directory.js';
@@ -29,9 +30,9 @@ interface HeadOwner {
   readonly headLimits: HeadLimits;
 }
 
-/** What all connections of one thread share. Nothing here outlives a turn of the event loop except counters and timers. */
+/** Shared parts of all connections of one thread. Nothing here outlives a turn of the event loop except counters and timers. */
 export class HttpContext {
-  /** Scratch of the parser. `headOwner` tells whose fields it holds; whoever needs another one's parses again. */
+  /** Scratch of the parser. `headOwner` is the request whose fields it holds; code that needs others parses again. */
   readonly head = new RequestHead();
   headOwner: HeadOwner | undefined = undefined;
   readonly responseHead = new ResponseHead();
@@ -39,8 +40,6 @@ export class HttpContext {
   headEnd = new HeadEnd();
   /** No empty lines come before a response. */
   readonly responseEnd = new HeadEnd(0);
-  /** End of the last interim response before the head. */
-  interimEnd = 0;
   readonly uri = new RequestUri();
   readonly buffers = new ReadBuffers();
   readonly listeners = new ListenerDirectory();
@@ -61,6 +60,7 @@ export class HttpContext {
     readonly figures: Figures,
     readonly admission: Admission,
     readonly flow: RequestFlow,
+    readonly controlListeners = new ControlListeners(),
   ) {}
 
   get idleClients(): IdleClients {
@@ -71,7 +71,8 @@ export class HttpContext {
   headOf(owner: HeadOwner): RequestHead {
     const { head } = this;
     if (this.headOwner !== owner) {
-      parseRequestHead(head, owner.text, owner.headLimits);
+      // Its fields were counted when it came.
+      parseRequestHead(head, owner.text, owner.headLimits, Infinity);
       this.headOwner = owner;
     }
     return head;

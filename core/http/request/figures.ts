@@ -1,5 +1,6 @@
-import type { WorkerStatistics } from '../../module/server-status.js';
-import type { Statistics } from '../../module/services.js';
+import type { WorkerStatistics } from '../../contract/server-status.js';
+import type { Statistics } from '../../contract/statistics.js';
+import { SentAmounts, unlessEmpty, type CarriedState, type Change } from '../../zone/carried-state.js';
 
 const enum Slot {
   Accepted,
@@ -13,6 +14,19 @@ const enum Slot {
   SessionReuses,
   Sessions,
 }
+
+const SLOTS = [
+  Slot.Accepted,
+  Slot.Handled,
+  Slot.Requests,
+  Slot.Active,
+  Slot.Reading,
+  Slot.Writing,
+  Slot.Handshakes,
+  Slot.HandshakesFailed,
+  Slot.SessionReuses,
+  Slot.Sessions,
+] as const;
 
 /** Workers that may share one memory of figures. */
 export const FIGURE_LANES = 256;
@@ -72,7 +86,25 @@ export class Figures implements Statistics {
     this.#add(Slot.HandshakesFailed, 1);
   }
 
-  /** Requests that the worker with that lane, and those that had it before, have been sent. */
+  /**
+   * The figures of all lanes, for the program that takes over.
+   * @param lane where it adds those of the program before it: no worker writes there
+   */
+  carried(lane: number): CarriedState {
+    return {
+      form: 'connection figures 1',
+      give: () => {
+        const sent = new SentAmounts();
+        return () => unlessEmpty(sent.changes([['', SLOTS.map((slot) => this.#sum(slot))]]));
+      },
+      take: (changes) => {
+        for (const [, amounts] of changes as readonly Change[])
+          for (const slot of SLOTS) this.#cells[lane * LANE_CELLS + slot]! += amounts[slot] ?? 0;
+      },
+    };
+  }
+
+  /** Requests sent to the worker with that lane, and to earlier ones with it. */
   requestsOf(lane: number): number {
     return this.#cells[lane * LANE_CELLS + Slot.Requests] ?? 0;
   }

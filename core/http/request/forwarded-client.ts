@@ -1,4 +1,4 @@
-import type { ClientCertificate, ClientConnection, ConnectionTls, ProxyHeader } from '../../module/http.js';
+import type { ClientCertificate, ClientConnection, ConnectionTls, ProxyHeader } from '../../contract/http.js';
 
 /** The client of a request that came through a proxy: everything but its address is the proxy's connection. */
 export class ForwardedClient implements ClientConnection {
@@ -10,6 +10,12 @@ export class ForwardedClient implements ClientConnection {
 
   get id(): number {
     return this.connection.id;
+  }
+  get acceptedAt(): number {
+    return this.connection.acceptedAt;
+  }
+  get isPipelined(): boolean {
+    return this.connection.isPipelined;
   }
   get localAddress(): string {
     return this.connection.localAddress;

@@ -1,10 +1,17 @@
+import { MalformedBody } from '../../contract/http.js';
 import type { Request } from './request.js';
 import { Stage } from './stage.js';
+import { errorOf, NamedFailure, stackOf } from '../../contract/thrown.js';
 
 /** Logs what a module has thrown. It costs this request its response, and others nothing. */
-export function logFailure(request: Request, error: unknown, handler: unknown): void {
-  const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  request.context.log.write('crit', `${handlerName(request, handler)} failed: ${reason}`, request);
+export function logFailure(request: Request, thrown: unknown, handler: unknown): void {
+  const error = errorOf(thrown);
+  if (error instanceof MalformedBody) {
+    request.context.log.write('error', error.message, request);
+    return;
+  }
+  const failed = error instanceof NamedFailure ? error.message : `${handlerName(request, handler)} failed: ${stackOf(error)}`;
+  request.context.log.write('crit', failed, request);
 }
 
 /** `a handler of "acme_http_x_module"`, for the log. */

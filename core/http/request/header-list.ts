@@ -1,7 +1,7 @@
-import type { ResponseHeaders } from '../../module/http.js';
-import { fieldLine } from '../../module/message-text.js';
+import type { ResponseHeaders } from '../../contract/http.js';
+import { fieldLine } from '../../contract/message-text.js';
 
-/** Fields that nginx sends before all others, in this order; Content-Length and Connection stand between them. */
+/** Fields that nginx sends before all others, in this order; Content-Length and Connection are between them. */
 const enum LeadingField {
   None = -1,
   ContentType,
@@ -10,8 +10,8 @@ const enum LeadingField {
 }
 
 /**
- * The header fields of one response. Those that lead have a place of their own, the others stay one text, exactly as they will be sent, for
- * as long as nobody asks for a single field: appending is a concatenation, and what an upstream sent is never taken apart.
+ * The header fields of one response. Leading fields have a place of their own, the others stay one text, exactly as they will be sent,
+ * until a single field is needed: appending is a concatenation, and fields of an upstream are never split.
  */
 export class HeaderList implements ResponseHeaders {
   /** Bytes of the body as its source knows them, -1: unknown. It is the Content-Length unless a body filter changes that. */
@@ -21,6 +21,11 @@ export class HeaderList implements ResponseHeaders {
   contentType = '';
   lastModified = '';
   location = '';
+  /** Fields may follow the body. */
+  hasTrailers = false;
+  /** Their lines, each with its CRLF, as far as they are known. */
+  trailers = '';
+  readonly lateTrailers: { readonly name: string; readonly value: () => string }[] = [];
   #text = '';
   #lines: string[] | null = null;
 
@@ -29,7 +34,7 @@ export class HeaderList implements ResponseHeaders {
     return this.#lines === null ? this.#text : this.#lines.join('');
   }
 
-  /** Adds lines behind those that exist. Each must end with CRLF, and none may be a leading field or Content-Length. */
+  /** Adds lines after the existing ones. Each must end with CRLF, and none may be a leading field or Content-Length. */
   appendLines(text: string): void {
     if (this.#lines === null) this.#text += text;
     else if (text !== '') this.#lines.push(...linesOf(text));
@@ -54,8 +59,16 @@ export class HeaderList implements ResponseHeaders {
     this.length = -1;
     this.allowsRanges = false;
     this.contentType = this.lastModified = this.location = '';
+    this.hasTrailers = false;
+    this.trailers = '';
+    this.lateTrailers.length = 0;
     this.#text = '';
     this.#lines = null;
+  }
+
+  appendTrailer(name: string, value: () => string): void {
+    this.hasTrailers = true;
+    this.lateTrailers.push({ name, value });
   }
 
   get(name: string): string | undefined {
@@ -110,7 +123,7 @@ export class HeaderList implements ResponseHeaders {
     else if (this.#text !== '' || this.#lines !== null) this.#lines = this.#split().filter((line) => !isNamed(line, name));
   }
 
-  /** All fields in the order in which they go out, for writers that need them one by one. */
+  /** All fields in the order in which they are sent. */
   *entries(): Generator<readonly [name: string, value: string]> {
     for (const line of [this.contentType, this.lastModified, this.location, ...this.#split()]) {
       const colon = line.indexOf(':');

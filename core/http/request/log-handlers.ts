@@ -1,7 +1,7 @@
 import { logFailure } from './handler-failure.js';
 import type { Request } from './request.js';
 
-/** What a module does when a request is over. */
+/** Handler of a module for the end of a request. */
 export interface EndStep {
   readonly step: (request: Request) => unknown;
   /** The handler that asked for it, whose module a failure is logged with. */
@@ -18,7 +18,7 @@ export function runLogHandlers(request: Request): void {
   request.generation.leave();
 }
 
-/** Runs a handler or a step of a request that is over: nobody waits for it. */
+/** Runs a handler or a step of a request that is over: its result is not waited for. */
 export function runLast(request: Request, step: EndStep['step'], handler: unknown): void {
   try {
     const returned = step(request);

@@ -12,7 +12,10 @@ export function completeRedirect(request: Request): void {
   request.response.set('Location', `${secure ? 'https' : 'http'}://${host}${port}${location}`);
 }
 
-/** The host the client asked for. One that named none (HTTP/1.0) gets the address it came to, as from nginx: server_name may be nobody's business. */
+/**
+ * The host that the client requested. A client that named none (HTTP/1.0) gets the address it connected to, as from nginx: server_name is
+ * not disclosed.
+ */
 function askedHost(request: Request): string {
   if (request.header('host') !== undefined) return request.host;
   const { localAddress } = request.connection;

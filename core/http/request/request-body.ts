@@ -1,32 +1,30 @@
 import { ByteQueue } from '../../net/byte-queue.js';
 import { ChunkedDecoder, type ChunkSink } from '../../net/http1/chunked.js';
-import type { TemporaryFile } from './temporary-file.js';
+import type { StoredBody } from './stored-body.js';
 
-/** Who reads a request body. Called inside the socket's callbacks. */
+/** Reader of a request body. Called inside the socket's callbacks. */
 export interface BodyReader {
   /** @param borrowed the bytes are only valid during the call */
   onBody(chunk: Buffer, borrowed: boolean): void;
   onBodyEnd(): void;
-  /** Instead of both: all of it, which somebody else has read before. The file is the reader's now. */
-  onBodyFile(file: TemporaryFile): void;
   /** The client went away, was too slow or sent nonsense; nothing follows. */
   onBodyFailed(status: number): void;
 }
 
-/** Bytes kept while nobody reads; then the client's socket is paused. */
+/** Bytes kept without a reader; then the client's socket is paused. */
 const HIGH_WATER = 65_536;
 
-/** The body of one request: it takes the framing off and keeps what comes until somebody reads. */
+/** The body of one request: it removes the framing and keeps received data until it is read. */
 export class RequestBody implements ChunkSink {
   readonly #decoder: ChunkedDecoder | undefined;
   #remaining: number;
   readonly #kept = new ByteQueue();
-  /** The whole body, instead of what is kept. */
-  #file: TemporaryFile | undefined = undefined;
+  /** All of it, for any number of readers, if that was requested. */
+  stored: StoredBody | undefined = undefined;
   #reader: BodyReader | undefined;
   #discarding = false;
   #ended = false;
-  /** What the chunks of the present read have come to, moved together. */
+  /** Data of the chunks of the current read, moved together. */
   #runStart = -1;
   #runEnd = -1;
   #limit = Infinity;
@@ -35,7 +33,9 @@ export class RequestBody implements ChunkSink {
   /** Bytes of the connection that were its: with the lengths of chunks. */
   taken = 0;
   complete = false;
-  /** A part of it went to an upstream and was not kept: nobody else can have it whole. */
+  /** It has, or had, a reader. */
+  isRead = false;
+  /** A part of it went to an upstream and was not kept: it is not complete for others. */
   consumed = false;
   /** Status to respond with when the body itself is rejected: 400 malformed, 413 too long. */
   failure = 0;
@@ -52,12 +52,24 @@ export class RequestBody implements ChunkSink {
     this.#remaining = contentLength < 0 ? Infinity : contentLength;
   }
 
-  /** True while the socket should rest because nobody takes what came. */
+  /** A body that another request has stored. */
+  static ofStored(stored: StoredBody): RequestBody {
+    const { length } = stored.store;
+    const body = new RequestBody(length);
+    stored.share();
+    body.stored = stored;
+    body.received = body.taken = length;
+    body.complete = body.isRead = true;
+    body.#remaining = 0;
+    return body;
+  }
+
+  /** True while the socket should be paused because received data is not consumed. */
   get isFull(): boolean {
     return this.#reader === undefined && !this.#discarding && this.#kept.length >= HIGH_WATER;
   }
 
-  /** What comes is thrown away. */
+  /** Received data is dropped. */
   get isDiscarded(): boolean {
     return this.#discarding;
   }
@@ -106,15 +118,10 @@ export class RequestBody implements ChunkSink {
   /** Gives everything kept and all that follows to `reader`. */
   read(reader: BodyReader): void {
     this.#reader = reader;
+    this.isRead = true;
     const kept = this.#kept.take();
-    const file = this.#file;
-    this.#file = undefined;
     if (this.failure > 0) {
       reader.onBodyFailed(this.failure);
-      return;
-    }
-    if (file !== undefined) {
-      reader.onBodyFile(file);
       return;
     }
     for (const piece of kept) reader.onBody(piece, false);
@@ -123,32 +130,28 @@ export class RequestBody implements ChunkSink {
 
   /**
    * The reader no longer responds: what does so in its place may read the body from its beginning.
-   * @param read the pieces that came so far, or the file with the whole; undefined if it was not kept
+   * @param read the pieces that came so far; undefined if they were not kept
    */
-  returnBody(reader: BodyReader, read: Buffer[] | TemporaryFile | undefined): void {
-    if (this.#reader !== reader || this.#ended) {
-      if (!Array.isArray(read)) read?.close();
-      return;
-    }
+  returnBody(reader: BodyReader, read: readonly Buffer[] | undefined): void {
+    if (this.#reader !== reader || this.#ended) return;
     if (read === undefined) {
       this.consumed = true;
       this.discard();
       return;
     }
     this.#reader = undefined;
-    if (Array.isArray(read)) for (const piece of read) this.#kept.push(piece, false);
-    else this.#file = read;
+    for (const piece of read) this.#kept.push(piece, false);
   }
 
-  /** The request is over: nobody can read it any more. */
+  /** The request is over: it cannot be read any more. */
   end(): void {
     this.#ended = true;
-    this.#closeFile();
+    this.#releaseStored();
   }
 
-  /** Nobody wants it (any more): what comes is thrown away, so that the connection can go on. */
+  /** It is not needed (any more): received data is dropped, so that the connection can go on. */
   discard(): void {
-    this.#closeFile();
+    this.#releaseStored();
     this.#discarding = true;
     this.#reader = undefined;
     this.#kept.clear();
@@ -160,9 +163,9 @@ export class RequestBody implements ChunkSink {
     this.#reader?.onBodyFailed(status);
   }
 
-  #closeFile(): void {
-    this.#file?.close();
-    this.#file = undefined;
+  #releaseStored(): void {
+    this.stored?.release();
+    this.stored = undefined;
   }
 
   #pass(chunk: Buffer, from: number, to: number, borrowed: boolean): void {

@@ -1,9 +1,9 @@
-import type { HttpRequest } from '../../module/http.js';
-import { HostNames } from '../../module/services.js';
+import type { HttpRequest } from '../../contract/http.js';
+import { HostNames } from '../../contract/host-names.js';
 import type { SystemHostNames } from '../../net/host-names.js';
 import type { Request } from './request.js';
 
-/** The {@link HostNames} service: asks the `resolver` in force where a request is, otherwise what the system would ask. */
+/** The {@link HostNames} service: uses the `resolver` of a request's location, otherwise the name servers of the system. */
 export class RequestHostNames extends HostNames {
   constructor(private readonly system: SystemHostNames) {
     super();

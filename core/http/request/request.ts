@@ -4,26 +4,27 @@ import {
   type ClientConnection,
   DONE,
   type HttpRequest,
+  type OpenSubrequest,
   type ResponseBody,
   type Result,
   type Scope,
   type Subrequest,
   type SubrequestOptions,
   type UpstreamHeaders,
-} from '../../module/http.js';
-import type { ExplainNotes } from '../../module/explain.js';
-import type { Directive } from '../../module/tree.js';
-import { sizeOf } from '../../module/args.js';
-import { byteText } from '../../module/message-text.js';
+} from '../../contract/http.js';
+import type { ExplainNotes } from '../../contract/explain.js';
+import type { Directive } from '../../contract/tree.js';
+import { sizeOf } from '../../contract/args.js';
+import { byteText } from '../../contract/message-text.js';
 import type { HeadLimits } from '../../net/http1/message-head.js';
 import type { RequestHead } from '../../net/http1/request-head.js';
+import { PLAIN_NAME } from '../../net/http1/characters.js';
 import { fieldName, fieldValue, findField } from '../../net/http1/fields.js';
-import { bodyBytes } from './body-bytes.js';
-import { BodyCollector } from './body-collector.js';
+import { BodyCollector, StoredCollector } from './body-collector.js';
 import { BodyStream } from './body-stream.js';
 import { BodyTooLarge } from './body-too-large.js';
 import { contentTypeOf } from '../site/content-types.js';
-import type { ClientStream, RangeSelection, RequestOwner, ResponseSink } from './client-stream.js';
+import type { ClientStream, RangeSelection, RequestOwner, ResponseSink, StreamFront } from './client-stream.js';
 import { type HttpContext, OwnField } from './context.js';
 import type { Generation } from '../../config/generations.js';
 import { ForwardedClient } from './forwarded-client.js';
@@ -33,8 +34,9 @@ import type { Location } from '../site/location.js';
 import { type EndStep, runLast } from './log-handlers.js';
 import type { UpstreamTrace } from './upstream-trace.js';
 import type { RequestBody } from './request-body.js';
+import { storeBody, StoredPromise } from './stored-body.js';
 import { Stage } from './stage.js';
-import { isStatus } from './status.js';
+import { assertLength, assertStatus, bytesOf } from './response-arguments.js';
 import { UpstreamFields } from './upstream-fields.js';
 import type { RequestServer } from '../site/virtual-server.js';
 
@@ -49,20 +51,22 @@ interface Rejection {
 }
 
 /**
- * One request of one client. It keeps the head as the text it came in; fields are looked up when somebody asks. All parts of core/http
+ * One request of one client. It keeps the head as the text it came in; fields are looked up when they are needed. All parts of core/http
  * share its members; modules see {@link HttpRequest}.
  */
 export class Request implements HttpRequest {
   /** The way to the client: that which the request came by, or one in front of it. */
   stream: ClientStream;
-  /** That one, where limit_rate holds the response back. */
-  pace: { pump(): void } | undefined = undefined;
+  /** That one, where something in front holds the response back: limit_rate, a slow client. */
+  front: StreamFront | undefined = undefined;
   /** Bytes a second that the response is sent with, where limit_rate does not say it; 0: no limit. */
   limitRate: number | undefined = undefined;
   readonly protocol: string;
   /** The head as it came; HTTP/2 streams write theirs in the form of HTTP/1. */
   readonly text: string;
-  /** What the head was parsed with, for when it is parsed again. */
+  /** Bytes of the head as it came. */
+  readonly headLength: number;
+  /** Options with which the head was parsed, for parsing it again. */
   readonly headLimits: HeadLimits;
   readonly startTime: number;
   method: string;
@@ -75,7 +79,9 @@ export class Request implements HttpRequest {
   location: Location;
   /** The location around, while {@link location} is an `if` block of it. */
   wholeLocation: Location | undefined = undefined;
-  /** What variables of the configuration were given by `set` and by named groups. */
+  /** An `if` block before the last one had content of its own, which the last one has not. */
+  contentIsLost = false;
+  /** Values of variables of the configuration from `set` and named groups. */
   assigned: Map<string, string> | undefined = undefined;
   /** Path and arguments were rewritten where it is now: what proxy_pass replaces is not there any more. */
   rewritten = false;
@@ -101,7 +107,7 @@ export class Request implements HttpRequest {
   /** An internal redirect gave it another URI: the target the client sent is of no use any more. */
   uriChanged = false;
   owner: RequestOwner | undefined = undefined;
-  /** What happened between this request and its upstream; stays for the log. */
+  /** Trace of this request at its upstream; stays for the log. */
   upstreamTrace: UpstreamTrace | undefined = undefined;
   /** Fields that handlers have changed for the upstream. */
   upstreamFields: UpstreamFields | undefined = undefined;
@@ -123,11 +129,11 @@ export class Request implements HttpRequest {
   readonly response = new HeaderList();
   keepAlive: boolean;
   headSent = false;
-  /** A filter has failed: the 500 that tells it goes through none. */
+  /** A filter has failed: its 500 goes through none. */
   unfiltered = false;
   /** Status and reason as the upstream gave them; empty for the engine's own. */
   statusLine = '';
-  /** Fields of {@link OwnField} that the engine adds: not those that are passed on from an upstream. */
+  /** Fields of {@link OwnField} that the engine adds: not the ones passed on from an upstream. */
   ownFields: number = OwnField.All;
   /** Body filters of this response; undefined: its body goes to the client as it is. */
   filters: ResponseSink | undefined = undefined;
@@ -148,7 +154,7 @@ export class Request implements HttpRequest {
   /** Bytes of the response's head. */
   headBytes = 0;
 
-  /** What modules do when it is over: {@link atEnd}. */
+  /** Steps of modules for its end: {@link atEnd}. */
   endSteps: EndStep[] | undefined = undefined;
   /** The steps at its end have their turn, or have had it. */
   isOver = false;
@@ -171,6 +177,7 @@ export class Request implements HttpRequest {
     this.protocol = stream.protocol ?? (head.minor === 1 ? 'HTTP/1.1' : 'HTTP/1.0');
     this.generation = stream.context.generations.enter();
     this.text = head.text;
+    this.headLength = head.receivedLength || head.text.length;
     this.headLimits = server.settings.headLimits;
     this.startTime = stream.context.clock.now;
     this.method = head.method;
@@ -268,7 +275,7 @@ export class Request implements HttpRequest {
     return this.#abort.signal;
   }
 
-  /** Nobody waits for a response of this request's handlers any more. */
+  /** No response of this request's handlers is waited for any more. */
   get isGone(): boolean {
     return this.finished && (this.#timedOut || !this.completed);
   }
@@ -292,6 +299,19 @@ export class Request implements HttpRequest {
     return value;
   }
 
+  /**
+   * As {@link header}, for `$http_*`: where the server accepts names with underscores, one of a field stands for a hyphen, too (as in nginx).
+   */
+  headerVariable(lowerName: string): string | undefined {
+    const { head, headLimits } = this;
+    if (headLimits.names === undefined || headLimits.names === PLAIN_NAME || !lowerName.includes('-')) return this.header(lowerName);
+    const { text, fields, count } = head;
+    const values: string[] = [];
+    for (let at = 0; at < count; at++)
+      if (fieldName(text, fields, at).toLowerCase().replaceAll('_', '-') === lowerName) values.push(fieldValue(text, fields, at));
+    return values.length > 0 ? values.join(', ') : undefined;
+  }
+
   headers(): [name: string, value: string][] {
     const { text, fields, count } = this.head;
     return Array.from({ length: count }, (_, at) => [fieldName(text, fields, at), fieldValue(text, fields, at)]);
@@ -307,7 +327,13 @@ export class Request implements HttpRequest {
     if (this.contentLength > limit) return Promise.reject(this.#tooLarge(limit));
     this.stream.wantBody(this);
     return new Promise((resolve, reject) => {
-      const failed = (status: number): void => reject(status === 413 ? this.#tooLarge(limit) : new Error('request body not complete'));
+      const failed = (status: number): void => reject(this.#bodyError(status, limit));
+      const store = body.stored?.isWhole === true ? body.stored.store : undefined;
+      if (store !== undefined) {
+        if (store.length > limit) failed(413);
+        else new StoredCollector(store, resolve, failed).start();
+        return;
+      }
       body.read(new BodyCollector(body, limit, resolve, failed));
       this.stream.resumeBody(this);
     });
@@ -315,6 +341,13 @@ export class Request implements HttpRequest {
 
   streamBody(limit: number): AsyncIterableIterator<Buffer, undefined> {
     return new BodyStream(this, limit);
+  }
+
+  storeBody(): Promise<void> | undefined {
+    const { body } = this;
+    if (body === undefined || body.stored?.isWhole === true) return undefined;
+    const waiter = new StoredPromise((status) => this.#bodyError(status, this.location.settings.clientMaxBodySize));
+    return storeBody(this, waiter) ? undefined : waiter.promise;
   }
 
   send(status: number, body: string | Uint8Array, contentType?: string): Result {
@@ -327,18 +360,20 @@ export class Request implements HttpRequest {
     return DONE;
   }
 
-  respond(status: number, contentType?: string, length = -1): ResponseBody {
+  respond(status: number, contentType?: string, length?: number): ResponseBody {
     assertStatus(status);
+    if (length !== undefined) assertLength(length);
     if (this.isGone) return this.context.flow.respond(this);
     this.#assertNotStarted();
     this.status = status;
-    this.response.length = length;
+    this.response.length = length ?? -1;
     if (contentType !== undefined) this.response.set('Content-Type', contentType);
     return this.context.flow.respond(this);
   }
 
   sendFrom(status: number, source: BodySource, contentType?: string): Result {
     assertStatus(status);
+    assertLength(source.length);
     if (this.isGone) {
       this.context.flow.sendFrom(this, source);
       return DONE;
@@ -352,6 +387,10 @@ export class Request implements HttpRequest {
 
   subrequest(uri: string, options: SubrequestOptions = {}): Promise<Subrequest> {
     return this.context.flow.subrequest(this, byteText(uri), options);
+  }
+
+  openSubrequest(uri: string, options: SubrequestOptions = {}): Promise<OpenSubrequest> {
+    return this.context.flow.openSubrequest(this, byteText(uri), options);
   }
 
   reject(status: number, body: string | Uint8Array, contentType = 'text/plain'): Result {
@@ -444,23 +483,13 @@ export class Request implements HttpRequest {
     if (this.headSent || this.finished) throw new Error('the response was started already');
   }
 
+  #bodyError(status: number, limit: number): Error {
+    return status === 413 ? this.#tooLarge(limit) : new Error('request body not complete');
+  }
+
   /** The rest of the body is not worth reading for the sake of the connection. */
   #tooLarge(limit: number): BodyTooLarge {
     this.keepAlive = false;
     return new BodyTooLarge(limit);
   }
-}
-
-/** Nobody checks the types of a module that is written in JavaScript. */
-function bytesOf(body: unknown): Buffer {
-  const bytes = bodyBytes(body);
-  if (bytes !== undefined) return bytes;
-  throw new TypeError(`the body of a response must be a string or a Buffer, not ${inspect(body, { depth: 0 })}`);
-}
-
-function assertStatus(status: unknown): void {
-  // Below 100: `return 7;`, which nginx sends as 007. An interim status is no response.
-  const isShort = Number.isInteger(status) && Number(status) > 0 && Number(status) < 100;
-  if (!isShort && !isStatus(status))
-    throw new TypeError(`the status of a response must be a number from 200 to 999, not ${inspect(status, { depth: 0 })}`);
 }

@@ -1,12 +1,12 @@
-import { close, read, write } from 'node:fs';
+import { close, read, unlink, write } from 'node:fs';
 import { ByteQueue } from '../../net/byte-queue.js';
 import { failureOf, openTemporaryFile, type FilePlan } from '../site/temporary-path.js';
 import type { Request } from './request.js';
 
-/** Bytes that wait for the disk before the client is told to wait. */
+/** Bytes that wait for the disk before the client has to wait. */
 const HIGH_WATER = 65_536;
 
-/** Who fills a file. */
+/** Writer of a file. */
 export interface FileWriter {
   /** Something was written: there is room for more. */
   onFileWritten(): void;
@@ -15,19 +15,21 @@ export interface FileWriter {
 }
 
 /**
- * A body that is longer than the memory it may take, in a temporary file: written as it comes, read as often as somebody wants it. Whoever
- * holds it has to close it.
+ * A body that is longer than the memory it may take, in a temporary file: written as it arrives, read any number of times. Its owner has to close it.
  */
 export class TemporaryFile {
-  /** Bytes in it, with those that are still on their way to the disk. */
+  /** Bytes in it, including bytes that are still on their way to the disk. */
   length = 0;
   #fd = -1;
-  #path = '';
+  /** Its name; empty until it is open. */
+  path = '';
   #writer: FileWriter | undefined;
-  /** What comes while the disk is at work. */
+  /** Data received while the disk is busy. */
   readonly #waiting = new ByteQueue();
   /** Read buffers that are needed until everything is written. */
   readonly #kept: Buffer[] = [];
+  /** Bytes on their way to the disk in other memory. */
+  #copied = 0;
   #written = 0;
   /** Calls of the system under way. The descriptor is theirs until they are back: as soon as it is closed it may be another file's. */
   #calls = 1;
@@ -42,7 +44,7 @@ export class TemporaryFile {
     this.#writer = writer;
     const { context } = request;
     openTemporaryFile(
-      plan.path,
+      plan,
       () => context.nextTemporaryFile(),
       (failure, fd, path) => this.#opened(failure, fd, path),
     );
@@ -56,6 +58,11 @@ export class TemporaryFile {
   /** Bytes that are on the disk. */
   get written(): number {
     return this.#written;
+  }
+
+  /** Bytes that are on their way to the disk, or wait for it. */
+  get unwritten(): number {
+    return this.length - this.#written;
   }
 
   /** Something is on its way to the disk, or waits for it. */
@@ -76,6 +83,7 @@ export class TemporaryFile {
     this.length += chunk.length;
     this.#waiting.push(chunk, borrowed);
     if (kept !== undefined) this.#kept.push(kept);
+    else this.#count(chunk.length);
     if (this.#fd >= 0 && !this.#writing) this.#writeWaiting();
   }
 
@@ -92,29 +100,32 @@ export class TemporaryFile {
     this.#calls++;
     read(this.#fd, buffer, 0, buffer.length, at, (error, bytes) => {
       if (!this.#isBack()) return;
-      if (error !== null) this.#log('crit', failureOf('pread', this.#path, error));
+      if (error !== null) this.#log('crit', failureOf('pread', this.path, error));
       done(error === null ? bytes : 0);
     });
   }
 
-  /** It is gone with that: it has no name any more. */
+  /** It is gone with that, unless its plan says that it stays. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
     this.#writer = undefined;
     this.#waiting.clear();
+    this.#count(-this.#copied);
+    for (const buffer of this.#kept) this.request.context.buffers.lose(buffer);
+    this.#kept.length = 0;
     if (this.#calls === 0) this.#closeDescriptor();
   }
 
   #opened(failure: string, fd: number, path: string): void {
     this.#fd = fd;
-    this.#path = path;
+    this.path = path;
     if (!this.#isBack()) return;
     if (failure !== '') {
       this.#fail(failure);
       return;
     }
-    this.#log('warn', `${this.plan.what} ${path}`);
+    this.#log(this.plan.level, `${this.plan.what} ${path}`);
     if (!this.#waiting.isEmpty) this.#writeWaiting();
   }
 
@@ -128,7 +139,7 @@ export class TemporaryFile {
     write(this.#fd, batch, from, Math.min(batch.length - from, this.plan.writeSize), this.#written, (error, bytes) => {
       if (!this.#isBack()) return;
       if (error !== null) {
-        this.#fail(failureOf('pwrite', this.#path, error));
+        this.#fail(failureOf('pwrite', this.path, error));
         return;
       }
       this.#written += bytes;
@@ -142,11 +153,17 @@ export class TemporaryFile {
 
   #rest(): void {
     this.#writing = false;
+    this.#count(-this.#copied);
     for (const buffer of this.#kept) this.request.context.buffers.give(buffer);
     this.#kept.length = 0;
   }
 
-  /** A call has come back. False: nobody waits for it any more. */
+  #count(bytes: number): void {
+    this.#copied += bytes;
+    this.request.context.buffers.count(bytes);
+  }
+
+  /** A call has returned. False: it is not waited for any more. */
   #isBack(): boolean {
     this.#calls--;
     if (!this.#closed) return true;
@@ -162,10 +179,12 @@ export class TemporaryFile {
   }
 
   #closeDescriptor(): void {
-    if (this.#fd >= 0) close(this.#fd, () => undefined);
+    if (this.#fd < 0) return;
+    close(this.#fd, () => undefined);
+    if (this.plan.name === 'until-closed') unlink(this.path, () => undefined);
   }
 
-  #log(level: 'warn' | 'crit', text: string): void {
+  #log(level: 'notice' | 'warn' | 'crit', text: string): void {
     this.request.context.log.write(level, text + this.plan.when, this.request);
   }
 }

@@ -1,7 +1,7 @@
-import type { UpstreamHeaders } from '../../module/http.js';
-import { fieldLine } from '../../module/message-text.js';
+import type { UpstreamHeaders } from '../../contract/http.js';
+import { fieldLine } from '../../contract/message-text.js';
 
-/** What frames the request to a member and holds for one connection: the engine's, whatever a module says. */
+/** Fields that frame the request to a member or concern one connection: only the engine sets them. */
 const FRAMING = new Set(['connection', 'content-length', 'expect', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade']);
 
 /** The fields that handlers of a request have set or removed for its upstream. */

@@ -1,4 +1,4 @@
-/** What came of one attempt at a member. Times in milliseconds, -1: it did not come to that. */
+/** Result of one attempt at a member. Times in milliseconds, -1: it did not get that far. */
 export interface AttemptFacts {
   /** Address of the member; the upstream's name where there was none to ask. */
   readonly address: string;
@@ -16,14 +16,15 @@ export interface AttemptFacts {
   readonly headLength: number;
 }
 
-/** What happened between one request and its upstream. */
+/** Trace of one request at its upstream. */
 export interface UpstreamTrace {
   readonly attempts: readonly AttemptFacts[];
   /** Head of the last response, hidden fields included; empty before it came. */
   readonly responseHead: string;
+  /** Trailers of that response: field lines, each with its CRLF. */
+  readonly responseTrailers: string;
   /**
-   * For the error log, what is asked for: `http://10.0.0.1:80/path`; the upstream for the address if there is no member. Undefined while
-   * nobody is asked.
+   * Requested URL for the error log: `http://10.0.0.1:80/path`; the upstream for the address if there is no member. Undefined without an attempt.
    */
   readonly url: string | undefined;
   /** Until when the response may be cached by its X-Accel-Expires: epoch milliseconds, 0: not at all. Undefined: it says nothing. */

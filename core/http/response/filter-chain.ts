@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import type { BodyFilter, BodyOutput } from '../../module/http.js';
+import type { BodyFilter, BodyOutput } from '../../contract/http.js';
 import type { Lender, RequestOwner, ResponseSink } from '../request/client-stream.js';
 import { writeToClient } from './client-output.js';
 import type { Timed } from '../../net/timers.js';
@@ -60,7 +60,7 @@ export class FilterChain implements ResponseSink, RequestOwner, Timed {
     this.#watch();
   }
 
-  /** Bytes behind the last filter, whose handler that is. */
+  /** Bytes after the last filter, with its handler. */
   deliver(piece: Buffer, handler: unknown): boolean {
     const { request } = this;
     if (this.#over || piece.length === 0) return true;
@@ -99,7 +99,7 @@ export class FilterChain implements ResponseSink, RequestOwner, Timed {
     if (!this.request.stream.isBehind) this.request.owner?.onDrain();
   }
 
-  /** What a slow client has to take is no delay of the filters. */
+  /** Waiting for a slow client is not a delay of the filters. */
   onDeadline(): void {
     const { request } = this;
     if (this.#over) return;
@@ -158,7 +158,7 @@ export class FilterChain implements ResponseSink, RequestOwner, Timed {
   discard(): void {
     this.destroy();
   }
-  /** Its filters are told by {@link onDrained}. */
+  /** Its filters are notified by {@link onDrained}. */
   onDrain(): void {}
 
   onDrained(): void {
@@ -225,7 +225,7 @@ class Link implements BodyOutput {
     if (this.#ended || this.chain.isOver) return true;
     const bytes: Buffer | undefined = bodyBytes(piece);
     if (bytes === undefined || typeof piece === 'string') {
-      // Not thrown: the filter may write from a callback of its own, where nobody would catch it.
+      // Not thrown: the filter may write from a callback of its own, where it would not be caught.
       this.chain.failed(new TypeError(`a body filter must write Buffers, not ${inspect(piece, { depth: 0 })}`), this.handler);
       return true;
     }
@@ -267,12 +267,12 @@ function lengthOf({ ranges, sentLength }: Request): number {
 /** A method that is `async` would lose its errors, and the order of pieces. */
 function assertSynchronous(returned: unknown): void {
   if (!(returned instanceof Promise)) return;
-  // Its rejection is told by this error.
+  // Its rejection is reported by this error.
   returned.catch(() => undefined);
   throw new TypeError('a method of a body filter must not return a promise: it writes to `out`, now or later');
 }
 
-/** Nobody checks the types of a module that is written in JavaScript. */
+/** The types of a module written in JavaScript are not checked. */
 function assertFilter(filter: unknown): void {
   const candidate = filter as Partial<BodyFilter> | null;
   if (typeof candidate === 'object' && typeof candidate?.write === 'function' && typeof candidate.end === 'function') {
@@ -280,7 +280,7 @@ function assertFilter(filter: unknown): void {
     if (Number.isSafeInteger(length) && length >= 0) return;
     throw new TypeError(`the length of a body filter must be a number of bytes, not ${inspect(length, { depth: 0 })}`);
   }
-  // Its rejection is told by this error.
+  // Its rejection is reported by this error.
   if (filter instanceof Promise) filter.catch(() => undefined);
   throw new TypeError(
     `the header filter returned ${inspect(filter, { depth: 0 })}: it must return a body filter, { write(piece, out), end(out) }, or nothing`,

@@ -1,9 +1,8 @@
-import type { ClientConnection } from '../../module/http.js';
 import { ByteQueue } from '../../net/byte-queue.js';
 import type { Timed } from '../../net/timers.js';
-import type { ClientStream, Lender, RequestListener, RequestOwner, Tunnel } from '../request/client-stream.js';
-import type { HttpContext } from '../request/context.js';
+import type { ClientStream, Lender } from '../request/client-stream.js';
 import type { Request } from '../request/request.js';
+import { FrontStream } from './front-stream.js';
 
 /** Milliseconds between two writes, as the coarse timers have it or longer. */
 const PAUSE = 100;
@@ -17,10 +16,10 @@ export interface Pace {
 }
 
 /**
- * The client stream of a response whose rate is limited: in front of the one that the request came by, of whatever protocol. It sends what the
- * rate allows, a second's worth at the start (nginx), and is behind for as long as it allows nothing: so its source stops.
+ * The client stream of a response whose rate is limited: in front of the one that the request came by, of whatever protocol. It sends at
+ * the rate, a second's worth at the start (nginx), and stops its source for as long as the rate allows nothing.
  */
-export class PacedStream implements ClientStream, Timed {
+export class PacedStream extends FrontStream implements Timed {
   readonly takesLargePieces = false;
   deadline = 0;
   slot = -1;
@@ -32,36 +31,22 @@ export class PacedStream implements ClientStream, Timed {
   #ended = false;
 
   constructor(
-    private readonly inner: ClientStream,
-    private readonly request: Request,
+    inner: ClientStream,
+    request: Request,
     private readonly pace: Pace,
-    /** Tells filters and source that they may go on. */
+    /** Lets filters and source go on. */
     private readonly drained: (request: Request) => void,
   ) {
+    super(inner, request);
     this.#startedAt = inner.context.clock.now;
   }
-
-  get client(): ClientConnection {
-    return this.inner.client;
-  }
-  get context(): HttpContext {
-    return this.inner.context;
-  }
-  get listener(): RequestListener {
-    return this.inner.listener;
-  }
-  get protocol(): string | undefined {
-    return this.inner.protocol;
-  }
-
-  // The body.
 
   write(request: Request, chunk: Buffer, from: number, to: number, lender: Lender | undefined): void {
     const allowed = this.#waiting.isEmpty ? Math.min(this.#allowed, to - from) : 0;
     const end = from + allowed;
     // Before the stream may take the memory over.
     if (end < to) this.#waiting.push(chunk.subarray(end, to), lender !== undefined);
-    if (allowed > 0) this.#send(request, chunk, from, end, lender);
+    if (allowed > 0) this.#write(request, chunk, from, end, lender);
     else this.inner.flush(request);
     if (end < to || this.#allowed <= 0) this.#hold();
   }
@@ -76,21 +61,19 @@ export class PacedStream implements ClientStream, Timed {
   }
 
   get awaitsDrain(): boolean {
-    return this.isBehind;
+    return this.#isHolding || this.inner.awaitsDrain;
   }
 
-  watchSending(request: Request): void {
-    if (this.inner.isBehind) this.inner.watchSending(request);
+  get room(): number {
+    return this.inner.room;
   }
 
-  /** What still waits is sent first: until then this is the owner of the request. */
-  finish(request: Request): void {
-    if (this.#ended && !request.finished) request.owner = new UnsentRest(this);
-    else this.inner.finish(request);
+  protected get holds(): boolean {
+    return this.#ended;
   }
 
   abort(request: Request): void {
-    this.stop();
+    this.release();
     this.inner.abort(request);
   }
 
@@ -99,53 +82,10 @@ export class PacedStream implements ClientStream, Timed {
     if (!this.request.finished) this.drained(this.request);
   }
 
-  /** Nothing more is sent. */
-  stop(): void {
+  protected release(): void {
     this.#waiting.clear();
     this.#isHolding = false;
     this.context.timers.forget(this);
-  }
-
-  // All else is the business of the stream below.
-
-  writeHead(request: Request): void {
-    this.inner.writeHead(request);
-  }
-  get holdsHead(): boolean {
-    return this.inner.holdsHead;
-  }
-  dropHead(request: Request): void {
-    this.inner.dropHead(request);
-  }
-  flush(request: Request): void {
-    this.inner.flush(request);
-  }
-  wantBody(request: Request): void {
-    this.inner.wantBody(request);
-  }
-  resumeBody(request: Request): void {
-    this.inner.resumeBody(request);
-  }
-  pauseBody(request: Request): void {
-    this.inner.pauseBody(request);
-  }
-  openTunnel(request: Request, tunnel: Tunnel): boolean {
-    return this.inner.openTunnel(request, tunnel);
-  }
-  writeTunnel(request: Request, chunk: Buffer): void {
-    this.inner.writeTunnel(request, chunk);
-  }
-  pauseTunnel(): void {
-    this.inner.pauseTunnel();
-  }
-  resumeTunnel(): void {
-    this.inner.resumeTunnel();
-  }
-  endTunnelOutput(request: Request): void {
-    this.inner.endTunnelOutput(request);
-  }
-  endTunnel(request: Request, isBroken: boolean): void {
-    this.inner.endTunnel(request, isBroken);
   }
 
   /** Bytes that may be sent now. */
@@ -155,24 +95,23 @@ export class PacedStream implements ClientStream, Timed {
     return Math.floor(after + (rate * (elapsed + 1000)) / 1000 - this.#sent);
   }
 
-  #send(request: Request, chunk: Buffer, from: number, to: number, lender: Lender | undefined): void {
+  #write(request: Request, chunk: Buffer, from: number, to: number, lender: Lender | undefined): void {
     this.#sent += to - from;
     this.inner.write(request, chunk, from, to, lender);
   }
 
-  /** Sends of what waits as much as rate and client allow. */
-  pump(): void {
+  protected send(): void {
     const { request, inner } = this;
     while (!this.#waiting.isEmpty && !this.#isHolding && !inner.isBehind) {
       const piece = this.#waiting.shift() as Buffer;
       const allowed = Math.min(this.#allowed, piece.length);
       if (allowed < piece.length) this.#waiting.unshift(piece.subarray(Math.max(allowed, 0)));
-      if (allowed > 0) this.#send(request, piece, 0, allowed, undefined);
+      if (allowed > 0) this.#write(request, piece, 0, allowed, undefined);
       if (allowed < piece.length) this.#hold();
     }
     if (inner.isBehind) inner.watchSending(request);
     if (this.#ended && this.#waiting.isEmpty) {
-      this.stop();
+      this.release();
       inner.end(request);
       request.owner = undefined;
       inner.finish(request);
@@ -185,20 +124,4 @@ export class PacedStream implements ClientStream, Timed {
     // A byte takes longer than a pause below ten bytes a second.
     this.context.timers.arm(this, Math.max(PAUSE, 1000 / this.pace.rate));
   }
-}
-
-/** Owner of a request whose source has ended: the rate still holds the rest of its response back. */
-class UnsentRest implements RequestOwner {
-  readonly outlivesClient = false;
-
-  constructor(private readonly stream: PacedStream) {}
-
-  abort(): void {
-    this.stream.stop();
-  }
-  discard(): void {
-    this.stream.stop();
-  }
-  /** {@link PacedStream.pump} has sent it. */
-  onDrain(): void {}
 }

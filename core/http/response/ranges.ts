@@ -1,10 +1,10 @@
 /** The stage of the response path that sends parts of a body: which ranges a request gets (RFC 9110, 14), by nginx's rules. */
-import { parseHttpDate } from '../../module/http-date.js';
+import { parseHttpDate } from '../../contract/http-date.js';
 import type { BodyPart, ByteRange } from '../request/client-stream.js';
 import type { Request } from '../request/request.js';
 import { RangeCutter } from './range-cutter.js';
 
-/** Whether the request asks for ranges of a response that allows them. */
+/** True if the request asks for ranges of a response that allows them. */
 export function asksForRanges(request: Request): boolean {
   const { response, method } = request;
   return response.allowsRanges && (method === 'GET' || method === 'HEAD') && request.header('range') !== undefined;
@@ -19,12 +19,12 @@ export function asksForRanges(request: Request): boolean {
 export function applyRanges(request: Request, asked: boolean, isSeekable: boolean): boolean {
   const { response } = request;
   const { maxRanges } = request.location.settings;
-  // The page of an error, and a subrequest, are no body that the client asked for.
+  // The client did not request the page of an error, or the body of a subrequest.
   if (request.status !== 200 || request.errorStatus !== 0 || request.parent !== undefined) return true;
   if (response.length < 0 || maxRanges === 0) return true;
   const ranges = asked ? requestedRanges(request, response.length, maxRanges) : undefined;
   if (ranges === undefined || !(isSeekable || areInOrder(ranges))) {
-    response.append('Accept-Ranges', 'bytes');
+    if (!/^accept-ranges:.*bytes/im.test(response.text)) response.append('Accept-Ranges', 'bytes');
     return true;
   }
   if (ranges.length === 0) return false;

@@ -1,13 +1,14 @@
 /** The way of every response, whatever its source: header filters, body filters, ranges, the client's stream. */
 import { inspect } from 'node:util';
-import { sizeOf } from '../../module/args.js';
-import type { Template } from '../../module/http.js';
 import type { Lender } from '../request/client-stream.js';
 import { logFailure } from '../request/handler-failure.js';
 import type { Request } from '../request/request.js';
+import { sizeFor } from '../request/template-size.js';
 import { isBodiless, isStatus, publicStatus, specialPage } from '../request/status.js';
 import { writeToClient } from './client-output.js';
 import { FilterChain } from './filter-chain.js';
+import { BufferedStream } from './buffered-stream.js';
+import type { StorePlan } from '../site/temporary-path.js';
 import { PacedStream } from './paced-stream.js';
 import { applyRanges, asksForRanges, rejectRanges } from './ranges.js';
 
@@ -29,9 +30,10 @@ export function startResponse(request: Request, isSeekable = false): boolean {
   const status = publicStatus(request.status);
   if (status !== before) request.statusLine = '';
   request.status = status;
-  if (response.allowsRanges && !applyRanges(request, asked, isSeekable)) {
+  // A header filter may have allowed them.
+  if (response.allowsRanges && !applyRanges(request, asked || asksForRanges(request), isSeekable)) {
     dropFilters(request);
-    rejectRanges(request, fields ?? [], response.length);
+    rejectRanges(request, fields ?? response.snapshot(), response.length);
     return false;
   }
   request.headSent = true;
@@ -66,10 +68,17 @@ export function isResponseBehind(request: Request): boolean {
 
 /** The client has consumed what was written: filters and source go on. */
 export function onResponseDrained(request: Request): void {
-  request.pace?.pump();
+  request.front?.pump();
   if (request.finished) return;
   request.filters?.onDrained();
   if (!isResponseBehind(request)) request.owner?.onDrain();
+}
+
+/** The client is slow: from now on unread data is stored, and its source and filters do not wait for it. */
+export function bufferResponse(request: Request, plan: StorePlan, readSize: number): void {
+  const buffered = new BufferedStream(request.stream, request, plan, readSize, onResponseDrained);
+  request.stream = buffered;
+  request.front = buffered;
 }
 
 /** Sends a complete response and finishes the request. */
@@ -110,20 +119,7 @@ function setPace(request: Request): void {
   const after = limitRateAfter === undefined ? 0 : sizeFor(request, limitRateAfter);
   const paced = new PacedStream(request.stream, request, { rate, after }, onResponseDrained);
   request.stream = paced;
-  request.pace = paced;
-}
-
-/** Bytes; 0 for a text that is no size: that is logged (nginx). */
-function sizeFor(request: Request, template: Template): number {
-  try {
-    const text = template.of(request);
-    const size = sizeOf(text);
-    if (size !== undefined) return size;
-    request.context.log.write('error', `invalid size "${text}"`, request);
-  } catch (error) {
-    logFailure(request, error, template);
-  }
-  return 0;
+  request.front = paced;
 }
 
 function runHeaderFilters(request: Request): boolean {

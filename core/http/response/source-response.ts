@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import type { BodySource } from '../../module/http.js';
+import type { BodySource } from '../../contract/http.js';
 import type { BodyPart, Lender, RequestOwner } from '../request/client-stream.js';
 import { logFailure, presentHandler } from '../request/handler-failure.js';
 import type { Request } from '../request/request.js';
@@ -9,10 +9,12 @@ import { endResponse, isResponseBehind, sendFailure, startResponse, writeRespons
 const TURN = 1_048_576;
 /** Bytes for which a large buffer is worth its memory. */
 const LARGE = 65_536;
+/** Bytes that are read although the client has room for fewer: each read is a call of the system. */
+const LEAST_READ = 4096;
 /** A buffer with less room is sent before anything is added. */
 const LEAST_ROOM = 16_384;
 
-/** What a source waits for, beside the client. */
+/** Reasons why a source waits, beside the client. */
 const enum Pending {
   Nothing,
   /** A read. */
@@ -30,7 +32,7 @@ export class SourceResponse implements RequestOwner, Lender {
   /** Bytes of the present part that were read. */
   #read = 0;
   #buffer: Buffer | undefined = undefined;
-  /** Bytes in it that are not sent yet, and those that were sent last. */
+  /** Bytes in it that are not sent yet, and the ones that were sent last. */
   #filled = 0;
   #count = 0;
   #pending = Pending.Nothing;
@@ -69,7 +71,7 @@ export class SourceResponse implements RequestOwner, Lender {
     this.#pump();
   }
 
-  /** What fills little of its buffer is copied where it has to wait, so that little data holds no large buffers. */
+  /** A piece that fills little of its buffer is copied if it has to wait, so that little data holds no large buffers. */
   get hasOwnBuffer(): boolean {
     return this.#buffer !== undefined && this.#count * 4 >= this.#buffer.length;
   }
@@ -108,6 +110,9 @@ export class SourceResponse implements RequestOwner, Lender {
       const awaitsDrain = request.stream.awaitsDrain;
       if (awaitsDrain || isResponseBehind(request)) {
         if (awaitsDrain || request.stream.isBehind) request.stream.watchSending(request);
+        // The head needs no window of HTTP/2.
+        request.stream.flush(request);
+        this.#releaseBuffer();
         break;
       }
       if (Buffer.isBuffer(part)) this.#addLines(part);
@@ -122,16 +127,24 @@ export class SourceResponse implements RequestOwner, Lender {
     const { source } = this;
     const buffer = (this.#buffer ??= this.#takeBuffer(end - from));
     const filled = this.#filled;
-    const length = Math.min(end - from, buffer.length - filled);
-    const room = length < buffer.length ? buffer.subarray(filled, filled + length) : buffer;
+    const room = Math.max(this.request.stream.room, LEAST_READ);
+    const length = Math.min(end - from, buffer.length - filled, room);
+    const into = length < buffer.length ? buffer.subarray(filled, filled + length) : buffer;
     try {
-      const count = source.read(room, from);
-      if (!(count instanceof Promise)) return this.#send(room, count);
-      this.#wait(room, count);
+      const count = source.read(into, from);
+      if (!(count instanceof Promise)) return this.#send(into, count);
+      this.#wait(into, count);
     } catch (error) {
       this.#failed(error);
     }
     return 0;
+  }
+
+  /** Nothing is held for a client that has to consume something first. */
+  #releaseBuffer(): void {
+    if (this.#buffer === undefined || this.#filled > 0) return;
+    this.request.context.buffers.give(this.#buffer);
+    this.#buffer = undefined;
   }
 
   #takeBuffer(wanted: number): Buffer {
@@ -141,7 +154,7 @@ export class SourceResponse implements RequestOwner, Lender {
 
   #send(room: Buffer, count: number): number {
     if (!(count > 0 && count <= room.length)) {
-      // The length is out: only an early end of the connection tells that the rest is missing.
+      // The length is out: only an early end of the connection shows that the rest is missing.
       if (count === 0) this.#cutOff();
       else this.#failed(new TypeError(`a body source must read up to ${room.length} bytes, not ${inspect(count, { depth: 0 })}`));
       return 0;
@@ -236,7 +249,7 @@ export class SourceResponse implements RequestOwner, Lender {
     endResponse(request);
   }
 
-  /** Nothing is read any more. What is read at this moment still needs source and buffer: then they are released after it. */
+  /** Nothing is read any more. A read in progress still needs source and buffer: then they are released after it. */
   #close(): void {
     this.#over = true;
     if (this.#pending === Pending.Read || this.#isClosed) return;

@@ -1,4 +1,4 @@
-import { DONE, type ResponseBody, type Result } from '../../module/http.js';
+import { DONE, type ResponseBody, type Result } from '../../contract/http.js';
 import type { RequestOwner } from '../request/client-stream.js';
 import { bodyBytes } from '../request/body-bytes.js';
 import { logFailure, presentHandler } from '../request/handler-failure.js';
@@ -12,7 +12,7 @@ export class StreamedResponse implements ResponseBody, RequestOwner {
   #closed = false;
   /** Closed before the module has ended it. */
   #givenUp = false;
-  /** Bytes of the body as the module has announced them, -1: it has not; and those that it gave. */
+  /** Bytes of the body as the module has announced them, -1: it has not; and the ones that it gave. */
   readonly #length: number;
   #given = 0;
   #waiting: (() => void)[] = [];
@@ -107,7 +107,7 @@ export class StreamedResponse implements ResponseBody, RequestOwner {
 
   async #pipe(source: AsyncIterable<Uint8Array | string>): Promise<void> {
     const iterator = source[Symbol.asyncIterator]();
-    // A source that waits for something is told when there is nobody to wait for.
+    // A source that waits is notified when there is no client any more.
     this.onClose(() => {
       Promise.resolve(iterator.return?.()).catch((error: unknown) => logFailure(this.request, error, this.#handler));
     });

@@ -1,15 +1,18 @@
+import type { ResourceLimits } from '../../config/holdings.js';
 import { configErrorsOf, errorAt } from '../../config/errors.js';
-import { wordHint } from '../../module/suggest.js';
-import type { HttpHandlers, Scope } from '../../module/http.js';
-import type { HttpModule, ModuleDeclaration, TlsSettings } from '../../module/manifest.js';
-import type { Log } from '../../module/services.js';
+import { wordHint } from '../../contract/suggest.js';
+import type { HttpHandlers, Scope } from '../../contract/http.js';
+import type { HttpModule, ModuleDeclaration, TlsSettings } from '../../contract/manifest.js';
+import type { Log } from '../../contract/log.js';
 import type { CompiledModule } from './unit-compiler.js';
+import { errorOf, stackOf } from '../../contract/thrown.js';
 
 /** A module as it was loaded. */
 interface Unchecked {
   readonly declaration: ModuleDeclaration;
   readonly hooks: Hooks;
   readonly file: string;
+  readonly resourceLimits?: ResourceLimits | undefined;
 }
 
 type Hooks = Pick<HttpModule, Step>;
@@ -29,6 +32,8 @@ const HANDLERS = {
     'limitsBody',
     'error',
     'autoRedirect',
+    'memberResponse',
+    'memberAttempt',
     'header',
     'log',
     'explain',
@@ -48,16 +53,18 @@ const ALL_HANDLERS = ['post_read', 'server_rewrite', ...HANDLERS.compile];
  */
 export class CheckedModule implements CompiledModule {
   readonly declaration: ModuleDeclaration;
+  readonly resourceLimits: ResourceLimits | undefined;
   readonly instance: HttpModule;
   readonly #file: string;
   /** The last failure in the log. */
   #logged: string | undefined;
 
   constructor(
-    { declaration, hooks, file }: Unchecked,
+    { declaration, hooks, file, resourceLimits }: Unchecked,
     private readonly log: Log,
   ) {
     this.declaration = declaration;
+    this.resourceLimits = resourceLimits;
     this.#file = file;
     this.instance = {
       ...(hooks.compile && { compile: (scope) => this.#handlers('compile', hooks, scope) }),
@@ -131,15 +138,15 @@ export class CheckedModule implements CompiledModule {
   #run(step: Step, hooks: Hooks, scope: Scope): unknown {
     try {
       const returned: unknown = hooks[step]?.(scope);
-      // Refused below, or by what uses it; its rejection would end the thread.
+      // Rejected below, or by what uses it; its rejection would end the thread.
       if (returned instanceof Promise) returned.catch(() => undefined);
       return returned;
-    } catch (error) {
+    } catch (thrown) {
+      const error = errorOf(thrown);
       if (configErrorsOf(error)) throw error;
-      const [reason, stack] = error instanceof Error ? [error.message, error.stack] : [String(error), undefined];
       const failed = `"${step}" of module "${this.#name}" failed`;
-      this.#logOnce(`${failed}: ${stack ?? reason}`);
-      throw this.#error(scope, `${failed}: ${reason}`, 'the code of the module has thrown this: the error log has the stack');
+      this.#logOnce(`${failed}: ${stackOf(error)}`);
+      throw this.#error(scope, `${failed}: ${error.message}`, 'the code of the module has thrown this: the error log has the stack');
     }
   }
 

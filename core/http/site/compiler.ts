@@ -2,7 +2,7 @@ import { ErrorCollector } from '../../config/error-collector.js';
 import { errorAt } from '../../config/errors.js';
 import { IdMap, type IdMapDraft } from '../../config/id-map.js';
 import { InputUsersDraft, type InputUsers } from '../../config/input-users.js';
-import type { Directive } from '../../module/tree.js';
+import type { Directive } from '../../contract/tree.js';
 import { LocationTable } from './location-table.js';
 import type { Location } from './location.js';
 import { checkPlace } from './place-rules.js';
@@ -16,7 +16,7 @@ import type { ServerChange } from '../../net/listen-groups.js';
 import type { CompiledServers } from '../../net/server-follower.js';
 import type { VirtualServer } from './virtual-server.js';
 
-/** What the `http` block became. It never changes: a change makes another one that shares what is the same. */
+/** The compiled `http` block. It never changes: a change makes another one that shares unchanged parts. */
 export interface HttpConfiguration {
   readonly main: ScopeNode;
   /** By the id of the `http` directive. */
@@ -29,7 +29,7 @@ export interface HttpConfiguration {
 
 export type Compiled = CompiledServers<VirtualServer, HttpConfiguration>;
 
-/** What all servers and locations hold. */
+/** Holdings of all servers and locations. */
 export function* holdingsOf(configuration: HttpConfiguration | undefined): Generator<Holdings> {
   for (const { holdings, locations } of configuration?.servers.values() ?? []) {
     yield holdings;
@@ -229,7 +229,7 @@ function keep<V>(map: IdMapDraft<V>, id: number, value: V | undefined): void {
   else map.set(id, value);
 }
 
-/** What no two locations of a block may have in common, other than regular expressions. */
+/** Unique key of a location in its block, except for regular expressions. */
 function placeOf({ match: { kind, name } }: Location): string {
   return `${kind === 'prefix-only' ? 'prefix' : kind} ${name}`;
 }

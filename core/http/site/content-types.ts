@@ -1,9 +1,9 @@
-import type { Directive } from '../../module/tree.js';
+import type { Directive } from '../../contract/tree.js';
 
 /** Content types by file name extension, in lower case. */
 export type ContentTypes = ReadonlyMap<string, string>;
 
-/** What nginx has without a `types` block. */
+/** Types of nginx without a `types` block. */
 const DEFAULT_TYPES: ContentTypes = new Map([
   ['html', 'text/html'],
   ['gif', 'image/gif'],
@@ -15,7 +15,7 @@ export class ContentTypeTables {
   /** By the first block. */
   readonly #tables = new WeakMap<Directive, { readonly blocks: readonly Directive[]; readonly table: ContentTypes }>();
 
-  /** @param blocks those in force: of the innermost level that has any */
+  /** @param blocks the ones that apply: of the innermost level that has any */
   tableOf(blocks: readonly Directive[]): ContentTypes {
     const [first] = blocks;
     if (first === undefined) return DEFAULT_TYPES;

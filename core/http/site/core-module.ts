@@ -1,13 +1,14 @@
-import { choice, flag, number, optional, rest, size, sizeTemplate, template, text, time } from '../../module/args.js';
-import { method } from '../../module/method.js';
-import { namedGroups } from '../../module/pattern.js';
-import { httpModule } from '../../module/manifest.js';
-import { resolverDirectives } from '../../module/resolver.js';
-import { ArgError, directive, type ArgType, type Conf } from '../../module/spec.js';
-import { temporaryFolder } from '../../module/temporary-folder.js';
-import type { Directive } from '../../module/tree.js';
+import { choice, flag, number, optional, rest, size, sizeTemplate, template, text, time } from '../../contract/args.js';
+import { method } from '../../contract/method.js';
+import { namedGroups } from '../../toolkit/pattern.js';
+import { httpModule } from '../../contract/manifest.js';
+import { resolverDirectives } from '../../toolkit/resolver.js';
+import { ArgError, directive, type ArgType, type Conf } from '../../contract/spec.js';
+import { temporaryFolder } from '../../toolkit/temporary-folder.js';
+import type { Directive } from '../../contract/tree.js';
 import { listenAddress } from '../../net/listen-address.js';
 import { listenParameter } from '../../net/listen-options.js';
+import { acceptedDirectives } from './accepted-directives.js';
 import { http2Directives } from './http2-directives.js';
 import { serverName } from '../../net/server-names.js';
 
@@ -15,7 +16,7 @@ const words = (node: Directive): string => node.args.map((word) => word.text).jo
 
 const groupsInArguments = ({ args }: Directive): readonly string[] => args.flatMap(({ text }) => namedGroups(text));
 
-/** What makes two servers of two configurations the same one: where it listens and its names. */
+/** Identity of a server in two configurations: its addresses and names. */
 function serverIdentity(server: Directive): string {
   const lines: string[] = [];
   for (const child of server.block ?? []) {
@@ -120,6 +121,7 @@ export const coreDirectives = {
     doc: 'Allows underscores in names of request fields.',
   }),
   ...http2Directives,
+  ...acceptedDirectives,
   merge_slashes: directive({ in: ['http', 'server'], args: flag(), default: 'on', doc: 'Merges adjacent slashes of a path into one.' }),
   client_max_body_size: directive({
     in: ANYWHERE,
@@ -139,7 +141,18 @@ export const coreDirectives = {
     default: 'client_body_temp',
     doc: 'Folder of the temporary files with request bodies, and levels of folders in it, named after the last digits of the file.',
   }),
-  client_body_in_single_buffer: directive({ in: ANYWHERE, args: flag(), default: 'off', doc: 'Accepted; has no effect.' }),
+  client_body_in_file_only: directive({
+    in: ANYWHERE,
+    args: choice('off', 'clean', 'on'),
+    default: 'off',
+    doc: 'Writes every request body to a file, whose name is in `$request_body_file`: `clean` removes it when the request is over, `on` leaves it.',
+  }),
+  client_body_in_single_buffer: directive({
+    in: ANYWHERE,
+    args: flag(),
+    default: 'off',
+    doc: 'Accepted: `$request_body` joins the pieces of a body when it is used.',
+  }),
   client_body_timeout: directive({
     in: ANYWHERE,
     args: time(),
@@ -172,6 +185,12 @@ export const coreDirectives = {
     default: '75s',
     doc: 'Timeout of an idle client connection; 0 disables keep-alive.',
   }),
+  keepalive_disable: directive({
+    in: ANYWHERE,
+    args: { browsers: rest(choice('none', 'msie6', 'safari')) },
+    default: 'msie6',
+    doc: 'Closes the connection after each response to Safari on macOS, and after responses to POST requests of Internet Explorer up to version 6.',
+  }),
   keepalive_requests: directive({ in: ANYWHERE, args: number(), default: '1000', doc: 'Maximum number of requests over one connection.' }),
   keepalive_time: directive({
     in: ANYWHERE,
@@ -185,11 +204,23 @@ export const coreDirectives = {
     default: '60s',
     doc: 'Timeout of a request that waits for a handler of a module, which then gets 504; 0 disables it.',
   }),
+  lingering_close: directive({
+    in: ANYWHERE,
+    args: choice('off', 'on', 'always'),
+    default: 'on',
+    doc: 'Reads from a connection that srv closes until the client has closed it: always, never, or only if the client may still be sending.',
+  }),
+  lingering_time: directive({
+    in: ANYWHERE,
+    args: time(),
+    default: '30s',
+    doc: 'Time limit of reading and discarding data: the rest of a request body, and data on a connection that is being closed.',
+  }),
   lingering_timeout: directive({
     in: ANYWHERE,
     args: time(),
     default: '5s',
-    doc: 'Time limit of reading from a connection that is being closed.',
+    doc: 'Time limit of waiting for more of that.',
   }),
   max_ranges: directive({
     in: ANYWHERE,

@@ -1,8 +1,8 @@
 import { errorAt } from '../../config/errors.js';
-import type { ExplainHandler, Explainers } from '../../module/explain.js';
-import { PHASES, type Handler, type HttpHandlers, type Phase } from '../../module/http.js';
-import type { ModuleDeclaration } from '../../module/manifest.js';
-import type { Directive } from '../../module/tree.js';
+import type { ExplainHandler, Explainers } from '../../contract/explain.js';
+import { PHASES, type Handler, type HttpHandlers, type Phase } from '../../contract/http.js';
+import type { ModuleDeclaration } from '../../contract/manifest.js';
+import type { Directive } from '../../contract/tree.js';
 import type { Steps } from './location.js';
 
 const DEFAULT_ORDER = 100;
@@ -22,6 +22,8 @@ export class HandlerSet {
   readonly #header: Entry<NonNullable<HttpHandlers['header']>>[] = [];
   readonly #explainers: Map<unknown, ExplainHandler> | undefined;
   readonly #log: Entry<NonNullable<HttpHandlers['log']>>[] = [];
+  readonly memberHandlers: NonNullable<HttpHandlers['memberResponse']>[] = [];
+  readonly attemptHandlers: NonNullable<HttpHandlers['memberAttempt']>[] = [];
   /** Which module each of them came from: for the log. */
   readonly modules = new Map<unknown, string>();
   #content: { readonly module: string; readonly run: Handler } | undefined;
@@ -55,6 +57,8 @@ export class HandlerSet {
       if (run !== undefined) (this.#phases[at] ??= []).push({ order: order(phase), place, run });
     }
     if (handlers.header) this.#header.push({ order: order('header'), place, run: handlers.header });
+    if (handlers.memberResponse) this.memberHandlers.push(handlers.memberResponse);
+    if (handlers.memberAttempt) this.attemptHandlers.push(handlers.memberAttempt);
     if (handlers.log) this.#log.push({ order: order('log'), place, run: handlers.log });
     if (handlers.content) this.#claim(manifest.name, handlers.content, directive);
     if (handlers.limitsBody) this.limitsBody = true;

@@ -1,4 +1,4 @@
-import type { ArgContext } from '../../module/spec.js';
+import type { ArgContext } from '../../contract/spec.js';
 import { Compilation, type Compiled, type HttpConfiguration } from './compiler.js';
 import { coreDirectives } from './core-module.js';
 import type { StaysOutside } from '../../config/scope.js';

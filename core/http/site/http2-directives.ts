@@ -1,12 +1,12 @@
-import { argType } from '../../module/arg-type.js';
-import { flag, number, size } from '../../module/args.js';
-import { ArgError, directive, type ArgType } from '../../module/spec.js';
+import { argType } from '../../contract/arg-type.js';
+import { flag, number, size } from '../../contract/args.js';
+import { ArgError, directive, type ArgType } from '../../contract/spec.js';
 import { LARGEST_WINDOW } from '../../net/http2/protocol.js';
 
 const IN_SERVER = ['http', 'server'] as const;
 const ANYWHERE = ['http', 'server', 'location'] as const;
 
-/** The window of a request body that nobody reads yet. */
+/** The window of a request body that is not read yet. */
 function windowSize(): ArgType<number, string | number> {
   const type = size();
   return {

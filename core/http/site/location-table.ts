@@ -1,8 +1,8 @@
 import { LayeredMap } from '../../config/layered-map.js';
-import type { Block } from '../../module/tree.js';
+import type { Block } from '../../contract/tree.js';
 import type { Location, LocationMatch } from './location.js';
 
-/** What a search found. `redirect`: `/name` was asked for and the location is `/name/`. */
+/** Result of a search. `redirect`: `/name` was requested and the location is `/name/`. */
 export interface LocationFound {
   readonly location: Location | undefined;
   readonly redirect: boolean;
@@ -154,7 +154,7 @@ export class LocationTable {
 
 type Changes<K, V> = Map<K, V | undefined>;
 
-/** One change of a table. What is removed and added again under the same name is a replacement. */
+/** One change of a table. A removal and an addition under the same name are a replacement. */
 class TableDraft {
   readonly #exact: Changes<string, LocationFound> = new Map();
   readonly #prefixes: Changes<string, LocationFound> = new Map();

@@ -1,11 +1,11 @@
-import type { ExplainHandler } from '../../module/explain.js';
-import type { Handler, HttpHandlers, Scope, Template } from '../../module/http.js';
-import type { Directive } from '../../module/tree.js';
+import type { ExplainHandler } from '../../contract/explain.js';
+import type { Handler, HttpHandlers, Scope, Template } from '../../contract/http.js';
+import type { Directive } from '../../contract/tree.js';
 import type { NameResolver } from '../../net/dns/resolution.js';
 import type { ContentTypes } from './content-types.js';
 import type { LocationTable } from './location-table.js';
 import type { ScopeNode } from '../../config/scope.js';
-import type { FilePlan } from './temporary-path.js';
+import type { StorePlan } from './temporary-path.js';
 import type { Holdings } from '../../config/holdings.js';
 
 /** How a location is chosen: its modifier and name. */
@@ -19,7 +19,7 @@ export type LocationMatch =
 export interface LocationSettings {
   readonly clientMaxBodySize: number;
   readonly clientBodyBufferSize: number;
-  readonly clientBodyFile: FilePlan;
+  readonly clientBodyStore: StorePlan;
   readonly clientBodyTimeout: number;
   readonly keepaliveTimeout: number;
   /** Field lines of a response whose connection stays open: the second argument of keepalive_timeout adds Keep-Alive. */
@@ -34,7 +34,9 @@ export interface LocationSettings {
   readonly limitRateAfter: Template | undefined;
   /** http2_chunk_size, in bytes. */
   readonly http2ChunkSize: number;
-  readonly lingeringTimeout: number;
+  readonly lingering: Lingering;
+  /** keepalive_disable. */
+  readonly keepaliveDisable: readonly ('none' | 'msie6' | 'safari')[];
   /** Milliseconds; 0: no limit. */
   readonly handlerTimeout: number;
   readonly satisfyAny: boolean;
@@ -52,6 +54,13 @@ export interface LocationSettings {
   readonly resolver: NameResolver | undefined;
   /** Redirect `/name` to `/name/` when the location is `/name/` and hands requests on (proxy_pass). */
   readonly autoRedirect: boolean;
+}
+
+/** How a connection with a client that may still be sending is closed: lingering_close, _time, _timeout. Milliseconds. */
+export interface Lingering {
+  readonly close: 'off' | 'on' | 'always';
+  readonly time: number;
+  readonly timeout: number;
 }
 
 /** One `error_page` line. `status` undefined: the original one is kept; 0: the one of the page itself. */
@@ -91,11 +100,15 @@ export interface Location {
   readonly content: Handler | undefined;
   /** Makes the response where there is no {@link content}. */
   readonly defaultContent: Handler | undefined;
-  /** Opens tunnels: of the {@link VirtualServer.fallback} of a server that is a forward proxy. */
+  /** Opens tunnels, see `connectLocation`. */
   readonly connect: Handler | undefined;
   /** Makes the body of error responses. */
   readonly error: HttpHandlers['error'];
   readonly headerFilters: readonly NonNullable<HttpHandlers['header']>[];
+  /** They look at the responses of members. */
+  readonly memberHandlers: readonly NonNullable<HttpHandlers['memberResponse']>[];
+  /** They look at the attempts at members. */
+  readonly attemptHandlers: readonly NonNullable<HttpHandlers['memberAttempt']>[];
   readonly logHandlers: readonly NonNullable<HttpHandlers['log']>[];
   /** Which module a handler came from. */
   readonly modules: ReadonlyMap<unknown, string>;

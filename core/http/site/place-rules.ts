@@ -1,10 +1,10 @@
 import { errorAt } from '../../config/errors.js';
-import type { Directive } from '../../module/tree.js';
+import type { Directive } from '../../contract/tree.js';
 import type { LocationMatch } from './location.js';
 import type { ScopeNode } from '../../config/scope.js';
 import { locationMatch } from './settings.js';
 
-/** nginx's rules for where locations may stand. @throws ConfigError */
+/** nginx's rules for places of locations. @throws ConfigError */
 export function checkPlace(directive: Directive, match: LocationMatch, parent: ScopeNode): void {
   if (parent.kind !== 'location' || parent.directive === undefined) return;
   const outer = locationMatch(parent.directive);

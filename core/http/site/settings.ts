@@ -1,11 +1,11 @@
 import { errorAt } from '../../config/errors.js';
-import { sizeOf } from '../../module/args.js';
-import type { Template } from '../../module/http.js';
-import { compilePattern } from '../../module/pattern.js';
-import { ArgError } from '../../module/spec.js';
-import { levelsOf } from '../../module/temporary-folder.js';
-import { locationName } from '../../module/location-name.js';
-import type { Directive } from '../../module/tree.js';
+import { sizeOf } from '../../contract/args.js';
+import type { Template } from '../../contract/http.js';
+import { compilePattern } from '../../toolkit/pattern.js';
+import { ArgError } from '../../contract/spec.js';
+import { levelsOf } from '../../toolkit/temporary-folder.js';
+import { locationName } from '../../toolkit/location-name.js';
+import type { Directive } from '../../contract/tree.js';
 import type { NameResolver } from '../../net/dns/resolution.js';
 import { NAME_WITH_UNDERSCORES, PLAIN_NAME, TOKEN } from '../../net/http1/characters.js';
 import type { HeadLimits } from '../../net/http1/message-head.js';
@@ -15,10 +15,10 @@ import { listenOptions } from '../../net/listen-lines.js';
 import { parseListen, type ListenOptions } from '../../net/listen-options.js';
 import type { ServerDialect } from '../../net/server-dialect.js';
 import type { ErrorPage, LocationMatch, LocationSettings } from './location.js';
-import { TemporaryPath } from './temporary-path.js';
+import { type StorePlan, TemporaryPath } from './temporary-path.js';
 import type { ServerSettings } from './virtual-server.js';
 
-/** What a server shows as its name with `server_tokens on`. */
+/** Name of a server with `server_tokens on`. */
 export interface Product {
   readonly name: string;
   readonly version: string;
@@ -34,12 +34,7 @@ export function locationSettings(
   return {
     clientMaxBodySize: conf.client_max_body_size,
     clientBodyBufferSize: conf.client_body_buffer_size,
-    clientBodyFile: {
-      path: new TemporaryPath(conf.client_body_temp_path.path, levelsOf(conf.client_body_temp_path)),
-      writeSize: Infinity,
-      what: 'a client request body is buffered to a temporary file',
-      when: '',
-    },
+    clientBodyStore: clientBodyStore(conf),
     clientBodyTimeout: conf.client_body_timeout,
     keepaliveTimeout: conf.keepalive_timeout.timeout,
     keepAliveFields: keepAliveFields(conf.keepalive_timeout.header),
@@ -50,7 +45,8 @@ export function locationSettings(
     limitRate: unlessZero(conf.limit_rate),
     limitRateAfter: unlessZero(conf.limit_rate_after),
     http2ChunkSize: conf.http2_chunk_size,
-    lingeringTimeout: conf.lingering_timeout,
+    lingering: { close: conf.lingering_close, time: conf.lingering_time, timeout: conf.lingering_timeout },
+    keepaliveDisable: conf.keepalive_disable.browsers,
     handlerTimeout: conf.handler_timeout,
     satisfyAny: conf.satisfy === 'any',
     internal: conf.internal === true,
@@ -65,6 +61,29 @@ export function locationSettings(
     errorPages: conf.error_page.map((line) => errorPage(line.words)),
     resolver,
     autoRedirect,
+  };
+}
+
+/** Bytes of a request body that may wait for the disk before the client has to. */
+const BODY_WRITE_AHEAD = 65_536;
+/** Treatment of the file with a request body (client_body_in_file_only). */
+const BODY_FILE_NAMES = { off: 'none', clean: 'until-closed', on: 'stays' } as const;
+
+function clientBodyStore(conf: CoreConf): StorePlan {
+  const { client_body_in_file_only: inFileOnly, client_body_temp_path: folder } = conf;
+  return {
+    memory: inFileOnly === 'off' ? conf.client_body_buffer_size : 0,
+    maxFileSize: Infinity,
+    fileHoldsAll: true,
+    writeAhead: BODY_WRITE_AHEAD,
+    file: {
+      path: new TemporaryPath(folder.path, levelsOf(folder)),
+      name: BODY_FILE_NAMES[inFileOnly],
+      writeSize: Infinity,
+      level: inFileOnly === 'off' ? 'warn' : 'notice',
+      what: 'a client request body is buffered to a temporary file',
+      when: '',
+    },
   };
 }
 
@@ -135,7 +154,7 @@ export const HTTP_SERVERS: ServerDialect = {
   listens: httpListens,
 };
 
-/** What a `location` line matches. @throws ConfigError */
+/** Parses a `location` line. @throws ConfigError */
 export function locationMatch(directive: Directive): LocationMatch {
   const [first] = directive.args;
   if (first === undefined) throw errorAt(directive, 'invalid number of arguments in "location" directive');

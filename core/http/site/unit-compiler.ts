@@ -1,11 +1,12 @@
 import { errorAt } from '../../config/errors.js';
 import type { ErrorCollector } from '../../config/error-collector.js';
-import type { HttpHandlers, HttpRequest, HttpScopeKind } from '../../module/http.js';
-import type { HttpModule, ModuleDeclaration } from '../../module/manifest.js';
-import { methodSet } from '../../module/method.js';
-import type { ArgContext } from '../../module/spec.js';
-import { hasFittingLevels, LEVELS_HINT } from '../../module/temporary-folder.js';
-import type { Block, Directive } from '../../module/tree.js';
+import type { HttpHandlers, HttpRequest, HttpScopeKind } from '../../contract/http.js';
+import type { ResourceLimits } from '../../config/holdings.js';
+import type { HttpModule, ModuleDeclaration } from '../../contract/manifest.js';
+import { methodSet } from '../../contract/method.js';
+import type { ArgContext } from '../../contract/spec.js';
+import { hasFittingLevels, LEVELS_HINT } from '../../toolkit/temporary-folder.js';
+import type { Block, Directive } from '../../contract/tree.js';
 import { SharedResolvers } from '../../net/dns/shared-resolvers.js';
 import { SharedByContent } from '../../net/shared-by-content.js';
 import type { ListenOptions } from '../../net/listen-options.js';
@@ -26,6 +27,7 @@ import type { VirtualServer } from './virtual-server.js';
 export interface CompiledModule {
   readonly declaration: ModuleDeclaration;
   readonly instance: HttpModule;
+  readonly resourceLimits?: ResourceLimits | undefined;
 }
 
 type HttpReader = ScopedReader<HttpScopeKind, HttpRequest>;
@@ -53,14 +55,14 @@ export class UnitCompiler {
     private readonly args: ArgContext,
     private readonly product: Product,
     private readonly recorder: UnitRecorder,
-    /** Whether explanations are asked for in this thread. */
+    /** True if explanations are asked for in this thread. */
     private readonly explains: boolean,
   ) {
     this.#resolvers = new SharedResolvers(recorder.log);
-    this.#modules = Array.from(modules, ({ declaration, instance }, at) => ({
+    this.#modules = Array.from(modules, ({ declaration, instance, resourceLimits }, at) => ({
       declaration,
       instance,
-      reader: new ScopedReader(at + 1, declaration.manifest.directives ?? {}, args, recorder),
+      reader: new ScopedReader(at + 1, declaration.manifest.directives ?? {}, args, recorder, resourceLimits),
     }));
     this.#core = new ScopedReader(0, coreDirectives, args, recorder);
   }
@@ -134,7 +136,7 @@ export class UnitCompiler {
     const types = this.#contentTypes.tableOf(node.linesInForce('types'));
     const autoRedirect = handlers.autoRedirect && match.name.endsWith('/') && match.kind !== 'regex';
     const settings = this.#settingsOf(node, types, autoRedirect);
-    const { folder } = settings.clientBodyFile.path;
+    const { folder } = settings.clientBodyStore.file.path;
     this.#temporaryFolders.add(folder);
     // A location without a line uses that of its server: ten thousand need not say so each.
     if (node.kind === 'server' || node.lineInForce('client_body_temp_path') !== undefined) this.recorder.use(folderInput(folder));
@@ -149,9 +151,11 @@ export class UnitCompiler {
       entry: whole === undefined ? 0 : this.#entryOf(handlers, node),
       content: handlers.content ?? whole?.content,
       defaultContent: handlers.defaultContent ?? whole?.defaultContent,
-      connect: node.kind === 'server' ? handlers.connect : undefined,
+      connect: match.kind === 'named' ? undefined : (handlers.connect ?? whole?.connect),
       error: handlers.error ?? whole?.error,
       headerFilters: handlers.headerFilters,
+      memberHandlers: handlers.memberHandlers,
+      attemptHandlers: handlers.attemptHandlers,
       logHandlers: handlers.logHandlers,
       modules: whole === undefined ? handlers.modules : new Map([...whole.modules, ...handlers.modules]),
       explainers: whole === undefined ? handlers.explainers : new Map([...whole.explainers, ...handlers.explainers]),

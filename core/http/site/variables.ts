@@ -1,11 +1,11 @@
 import { Variables } from '../../config/variables.js';
-import type { HttpRequest } from '../../module/http.js';
-import type { Log } from '../../module/services.js';
+import type { HttpRequest } from '../../contract/http.js';
+import type { Log } from '../../contract/log.js';
 
 /** Variables of the engine and its modules that a configuration may define as well: `set` or a named group gives them another value. */
 const CHANGEABLE = new Set(['args', 'proxy_host', 'proxy_port', 'limit_rate', 'uid_reset']);
 
-/** Header fields that nginx has variables of their own for: they are no names for a `set`, as those of other fields are. */
+/** Header fields that nginx has variables of their own for: unlike other fields, they cannot be names for a `set`. */
 const FIXED = new Set(
   ['host', 'user_agent', 'referer', 'via', 'x_forwarded_for', 'cookie']
     .map((name) => `http_${name}`)
@@ -27,7 +27,7 @@ const FIXED = new Set(
 /** Variables of modules that evaluate what a directive says: `root`, `secure_link`. */
 const OPEN = new Set(['document_root', 'realpath_root', 'request_filename', 'secure_link', 'secure_link_expires']);
 
-/** What the engine's own requests have beyond the contract. */
+/** Parts of the engine's requests beyond the contract. */
 interface Own extends HttpRequest {
   readonly assigned: ReadonlyMap<string, string> | undefined;
   readonly context: { readonly log: Log };

@@ -1,7 +1,7 @@
-import type { ExplainHandler } from '../../module/explain.js';
-import type { Scope } from '../../module/http.js';
+import type { ExplainHandler } from '../../contract/explain.js';
+import type { Scope } from '../../contract/http.js';
 import type { HeadLimits } from '../../net/http1/message-head.js';
-import type { Directive } from '../../module/tree.js';
+import type { Directive } from '../../contract/tree.js';
 import type { LocationTable } from './location-table.js';
 import type { Location, Steps } from './location.js';
 import type { ListenOptions } from '../../net/listen-options.js';
@@ -11,7 +11,7 @@ import type { ListenGroup, ListenGroups } from '../../net/listen-groups.js';
 import type { ServerName, ServerNames } from '../../net/server-names.js';
 import type { Holdings } from '../../config/holdings.js';
 
-/** What the engine needs of a server before a location is chosen. */
+/** Settings of a server before a location is chosen. */
 export interface ServerSettings {
   readonly clientHeaderTimeout: number;
   /** large_client_header_buffers, max_headers. */
@@ -50,14 +50,14 @@ export interface VirtualServer {
   readonly tls: ServerTls | undefined;
 }
 
-/** Servers by name, behind one address. */
+/** Servers of one address by name. */
 export type HttpServerNames = ServerNames<VirtualServer>;
-/** Servers behind one address, and by address. */
+/** Servers of one address, and all of them by address. */
 export type HttpListenGroup = ListenGroup<VirtualServer>;
 export type HttpListenGroups = ListenGroups<VirtualServer>;
 
 /** How a request finds its location. */
 export type LocationSearch = Pick<LocationTable, 'find' | 'named'>;
 
-/** What a request needs of its server. */
+/** Settings of a server for its requests. */
 export type RequestServer = Omit<VirtualServer, 'locations'> & { readonly locations: LocationSearch };

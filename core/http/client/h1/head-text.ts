@@ -22,16 +22,17 @@ export function headText(request: Request, mayKeepAlive: boolean): string {
 
 /** How the client finds the end of the body (RFC 9112, 6). */
 function framingOf(request: Request): string {
-  const { length } = request.response;
+  const { length, hasTrailers } = request.response;
   request.sentLength = -1;
-  if (length >= 0) {
+  const isChunked = request.minor === 1 && request.sendsBody && request.location.settings.chunkedTransferEncoding;
+  if (length >= 0 && !(hasTrailers && isChunked)) {
     // A 304 may tell the length that a 200 would have (RFC 9110, 8.6).
     if (isBodiless(request.status) && (request.status !== 304 || length === 0)) return '';
     request.sentLength = length;
     return `Content-Length: ${length}\r\n`;
   }
   if (!request.sendsBody) return '';
-  if (request.minor === 1 && request.location.settings.chunkedTransferEncoding) {
+  if (isChunked) {
     request.chunked = true;
     return 'Transfer-Encoding: chunked\r\n';
   }

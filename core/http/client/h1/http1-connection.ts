@@ -10,19 +10,19 @@ import { onResponseDrained } from '../../response/response.js';
 import { rejectedRequest } from '../rejected-request.js';
 import { abandonRequest, closeRequest, rejectBody, timeOutBody } from '../request-end.js';
 import { startRequest } from '../request-start.js';
-import type { ConnectionListener, SocketClient } from '../socket-client.js';
+import type { ServedListener, SocketClient } from '../socket-client.js';
 import type { ClientSocket, SocketUser } from '../../../net/socket-user.js';
 import { ClientInput } from './client-input.js';
 import { HeadReader, Reading } from './head-reader.js';
 import { Http1Stream } from './http1-stream.js';
-import { LINGERING_TIME, LingeringClose } from '../lingering-close.js';
+import { LingeringClose } from '../lingering-close.js';
 import { mayKeepAlive } from './persistence.js';
 import { Waiting } from './waiting.js';
 
-/** How long a connection whose listener is closed may take to send its first request, or one that is on its way when it is idle. */
-const DRAINING_TIME = 1000;
 /** Bytes of later requests retained while one is served; then the socket is paused. */
 const PIPELINE_LIMIT = 65_536;
+
+const EMPTY = Buffer.alloc(0);
 
 /**
  * One HTTP/1 connection of a client: finds requests in its bytes, one at a time, and keeps its time limits.
@@ -38,7 +38,7 @@ const PIPELINE_LIMIT = 65_536;
  *
  * The names are those of {@link Waiting}: what the deadline of the connection is armed for.
  */
-export class ClientConnection implements Timed, IdleClient, SocketUser {
+export class Http1Connection implements Timed, IdleClient, SocketUser {
   deadline = 0;
   slot = -1;
   olderIdle: IdleClient | undefined = undefined;
@@ -58,14 +58,17 @@ export class ClientConnection implements Timed, IdleClient, SocketUser {
   #sendTimeout: number;
   #lingerUntil = 0;
   #unsent = 0;
+  /** The response is written, and the socket has not sent all of it. */
+  #isLastWaiting = false;
+  #lastSent: (() => void) | undefined = undefined;
 
   constructor(
     readonly socket: ClientSocket,
-    readonly listener: ConnectionListener,
+    readonly listener: ServedListener,
     readonly context: HttpContext,
     readonly client: SocketClient,
   ) {
-    this.#heads = new HeadReader(context);
+    this.#heads = new HeadReader(context, listener, client);
     this.#stream = new Http1Stream(this);
     this.#openedAt = context.clock.now;
     this.#sendTimeout = listener.names.defaultServer.fallback.settings.sendTimeout;
@@ -84,7 +87,7 @@ export class ClientConnection implements Timed, IdleClient, SocketUser {
 
   get #headTimeout(): number {
     const { clientHeaderTimeout } = this.listener.names.defaultServer.settings;
-    return this.listener.draining ? Math.min(clientHeaderTimeout, DRAINING_TIME) : clientHeaderTimeout;
+    return this.listener.draining ? Math.min(clientHeaderTimeout, this.listener.drainingTime) : clientHeaderTimeout;
   }
 
   // The socket's side.
@@ -97,7 +100,7 @@ export class ClientConnection implements Timed, IdleClient, SocketUser {
     if (this.#input.bytes !== undefined) this.#retainInput();
   }
 
-  /** The client sent FIN. The owner of a request that waits for an upstream is told: nginx takes it for an abort. */
+  /** The client sent FIN. The owner of a request that waits for an upstream is notified: nginx treats it as an abort. */
   onEnd(): void {
     this.#ended = true;
     const request = this.request;
@@ -129,7 +132,8 @@ export class ClientConnection implements Timed, IdleClient, SocketUser {
     this.context.clock.refresh();
     this.#stream.recycle();
     const request = this.request;
-    if (request !== undefined) {
+    if (this.#isLastWaiting) this.#sentLast();
+    else if (request !== undefined) {
       if (this.#waiting === Waiting.Send) this.#wait(Waiting.Nothing, 0);
       onResponseDrained(request);
     } else if (this.#waiting === Waiting.Send && !this.#closing) {
@@ -151,7 +155,7 @@ export class ClientConnection implements Timed, IdleClient, SocketUser {
     this.#waitForSending();
   }
 
-  /** What the socket holds back of a body may come, in the time of the location that is known by now. */
+  /** The rest of a body that the socket holds back may come, within the time limit of the location, which is known by now. */
   resumeBody(request: Request): void {
     if (this.request !== request) return;
     this.socket.resume();
@@ -165,9 +169,10 @@ export class ClientConnection implements Timed, IdleClient, SocketUser {
     if (this.#waiting === Waiting.Body) this.#wait(Waiting.Nothing, 0);
   }
 
-  /** Goes on with the next request or closes. */
+  /** Goes on with the next request or closes, as soon as the response is sent: mostly it is. */
   finish(request: Request): void {
     if (request.finished) return;
+    if (this.socket.writableLength > 0 && this.#waitsForLast(request)) return;
     request.completed = true;
     closeRequest(request);
     const { body } = request;
@@ -177,14 +182,42 @@ export class ClientConnection implements Timed, IdleClient, SocketUser {
       body.discard();
       this.resumeBody(request);
       if (request.keepAlive) {
-        this.#lingerUntil = this.context.clock.now + LINGERING_TIME;
+        this.#lingerUntil = this.context.clock.now + request.location.settings.lingering.time;
         this.#waitForBody(request);
         return;
       }
-      this.#linger();
+      this.#linger(request);
       return;
     }
     this.#afterRequest(request);
+  }
+
+  /**
+   * The socket has not sent all of the response. TLS reports writes a turn of the event loop later: only data that it holds back for a slow
+   * client is waited for.
+   */
+  #waitsForLast(request: Request): boolean {
+    const { socket, client } = this;
+    if (socket.destroyed || request.body?.complete === false || (client.secure && !socket.writableNeedDrain)) return false;
+    this.#isLastWaiting = true;
+    this.watchSending(request);
+    // Else `drain` follows.
+    if (!socket.writableNeedDrain) socket.write(EMPTY, this.#onLastSent);
+    return true;
+  }
+
+  #sentLast(): void {
+    const { request } = this;
+    if (!this.#isLastWaiting || request === undefined || this.socket.writableLength > 0) return;
+    this.#isLastWaiting = false;
+    this.#stream.recycle();
+    if (this.#waiting === Waiting.Send) this.#wait(Waiting.Nothing, 0);
+    this.finish(request);
+  }
+
+  /** For the few connections whose clients are slow. */
+  get #onLastSent(): () => void {
+    return (this.#lastSent ??= () => this.#sentLast());
   }
 
   /** Closes at once, so that the client sees that the response is cut off. */
@@ -195,7 +228,7 @@ export class ClientConnection implements Timed, IdleClient, SocketUser {
     this.socket.destroy();
   }
 
-  /** The socket has another user from now on. @returns what came behind the request */
+  /** The socket has another user from now on. @returns bytes after the request */
   leave(): Buffer | undefined {
     this.#left = true;
     this.context.timers.disarm(this);
@@ -219,7 +252,7 @@ export class ClientConnection implements Timed, IdleClient, SocketUser {
   drain(): void {
     if (this.isIdle && this.listener.draining) {
       if (this.client.requests === 0) this.#wait(Waiting.Head, this.#headTimeout);
-      else this.#wait(Waiting.KeepAlive, Math.min(this.#keepaliveTimeout, DRAINING_TIME));
+      else this.#wait(Waiting.KeepAlive, Math.min(this.#keepaliveTimeout, this.listener.drainingTime));
     } else if (this.isIdle) this.#end();
     else if (this.request !== undefined && !this.request.headSent) this.request.keepAlive = false;
   }
@@ -231,10 +264,10 @@ export class ClientConnection implements Timed, IdleClient, SocketUser {
         return;
       case Waiting.Head:
         this.#abandonHead(408, 'client timed out (110: Connection timed out)');
-        this.#end();
+        this.#endIdle();
         return;
       case Waiting.KeepAlive:
-        this.#end();
+        this.#endIdle();
         return;
       case Waiting.Body:
         if (request === undefined || request.finished) this.socket.destroy();
@@ -247,14 +280,14 @@ export class ClientConnection implements Timed, IdleClient, SocketUser {
     }
   }
 
-  /** What is left waits for more, or for the request at work to end. */
+  /** The rest waits for more, or for the end of the current request. */
   #retainInput(): void {
     this.#input.retain();
     const mustWait = this.request !== undefined || this.#waiting === Waiting.Send;
     if (mustWait && this.#input.length > PIPELINE_LIMIT) this.socket.pause();
   }
 
-  /** Uses the input for as long as somebody takes it: the body of the request at work, then whole heads. */
+  /** Uses the input for as long as it can be consumed: the body of the request at work, then whole heads. */
   #work(): void {
     if (this.#working) return;
     this.#working = true;
@@ -272,11 +305,10 @@ export class ClientConnection implements Timed, IdleClient, SocketUser {
 
   /** @returns false when more bytes are needed. */
   #takeRequest(): boolean {
-    const { settings } = this.listener.names.defaultServer;
-    const reading = this.#heads.read(this.#input, settings.headLimits);
+    const reading = this.#heads.read(this.#input);
     if (reading === Reading.Partial) {
       // The time limit is for the whole head: it starts with its first byte and is not moved by the next ones.
-      if (this.#waiting !== Waiting.Head) this.#wait(Waiting.Head, settings.clientHeaderTimeout);
+      if (this.#waiting !== Waiting.Head) this.#wait(Waiting.Head, this.listener.names.defaultServer.settings.clientHeaderTimeout);
       return false;
     }
     this.client.requests++;
@@ -286,15 +318,16 @@ export class ClientConnection implements Timed, IdleClient, SocketUser {
   }
 
   #begin(): void {
-    const { context, listener } = this;
-    const request = new Request(this.#stream, listener.names.defaultServer, context.head);
+    const { context } = this;
+    const { found } = this.#heads;
+    const request = new Request(this.#stream, found.server, context.head);
     context.headOwner = request;
     context.figures.countRequest();
     this.request = request;
     this.#wait(Waiting.Nothing, 0);
-    let rejected = startRequest(request);
+    let rejected = startRequest(request, found);
     if (request.contentLength > 0 || context.head.chunked) this.#openBody(request);
-    // What came with the head is enough to see it: also a location that reads no body must not take it for a request.
+    // The bytes after the head are enough to see it: a location that reads no body must not treat them as a request.
     if (rejected === 0) rejected = request.body?.failure ?? 0;
     if (rejected !== 0) {
       request.keepAlive = false;
@@ -318,7 +351,7 @@ export class ClientConnection implements Timed, IdleClient, SocketUser {
     this.#input.advance(body.feed(bytes, at, borrowed));
     if (body.failure > 0) {
       request.keepAlive = false;
-      if (request.finished) this.#linger();
+      if (request.finished) this.#linger(request);
       else if (request.stage !== Stage.Server) rejectBody(request, body.failure);
       return;
     }
@@ -339,11 +372,11 @@ export class ClientConnection implements Timed, IdleClient, SocketUser {
     this.context.flow.reject(request, this.#heads.code);
   }
 
-  /** What is here of a head will not become whole, and nobody waits for a response: it is logged, as nginx does. */
+  /** The received part of a head will not become whole, and no client waits for a response: it is logged, as nginx does. */
   #abandonHead(status: number, reason: string): void {
     if (!this.#heads.hasPartialHead) return;
     this.client.requests++;
-    this.#heads.abandon(this.#input, this.listener.names.defaultServer.settings.headLimits, status, reason);
+    this.#heads.abandon(this.#input, status, reason);
     this.#input.clear();
     const request = rejectedRequest(this.#stream, this.#heads);
     request.status = status;
@@ -354,8 +387,9 @@ export class ClientConnection implements Timed, IdleClient, SocketUser {
     this.request = undefined;
     this.#sendTimeout = request.location.settings.sendTimeout;
     if (!request.keepAlive || this.#ended) {
-      // What was not read may still be on its way.
-      if (this.#input.bytes !== undefined || request.rejected || request.body?.complete === false) this.#linger();
+      // Unread bytes may still be on their way.
+      const maySendMore = this.#input.bytes !== undefined || request.rejected || request.body?.complete === false;
+      if (maySendMore || request.location.settings.lingering.close === 'always') this.#linger(request);
       else this.#end();
       return;
     }
@@ -371,12 +405,13 @@ export class ClientConnection implements Timed, IdleClient, SocketUser {
   }
 
   #rest(): void {
+    this.client.isPipelined = this.#input.bytes !== undefined;
     this.#wait(Waiting.KeepAlive, this.#keepaliveTimeout);
     this.context.idleClients.add(this);
     this.#continue();
   }
 
-  /** Goes on with what came behind the last request. */
+  /** Goes on with the bytes after the last request. */
   #continue(): void {
     if (this.#input.bytes === undefined || this.#working) return;
     this.socket.resume();
@@ -395,18 +430,28 @@ export class ClientConnection implements Timed, IdleClient, SocketUser {
     }
   }
 
-  /** Closes when the client has; see {@link LingeringClose}. */
-  #linger(): void {
-    const { lingeringTimeout } = this.listener.names.defaultServer.fallback.settings;
+  /** Where the listener is closed, clients do not know of it: what one sends at this moment must not reset the connection. */
+  #endIdle(): void {
+    const { draining, drainingTime, names } = this.listener;
+    if (!draining) return this.#end();
+    const { lingering, sendTimeout } = names.defaultServer.fallback.settings;
+    const timeout = Math.min(lingering.timeout, drainingTime);
     this.#closing = true;
-    this.request = undefined;
     this.context.timers.disarm(this);
-    new LingeringClose(this.socket, this.context, { lingering: lingeringTimeout, send: this.#sendTimeout }, this).start();
+    new LingeringClose(this.socket, this.context, { lingering: { ...lingering, timeout }, sendTimeout }, this).start();
   }
 
-  #lingerTime(): number {
-    const { lingeringTimeout } = this.listener.names.defaultServer.fallback.settings;
-    return Math.min(lingeringTimeout, Math.max(this.#lingerUntil - this.context.clock.now, 0));
+  /** Closes when the client has, unless the location of the last request does not wait for it; see {@link LingeringClose}. */
+  #linger({ location }: Request): void {
+    this.request = undefined;
+    if (location.settings.lingering.close === 'off') return this.#end();
+    this.#closing = true;
+    this.context.timers.disarm(this);
+    new LingeringClose(this.socket, this.context, location.settings, this).start();
+  }
+
+  #lingerTime({ location }: Request): number {
+    return Math.min(location.settings.lingering.timeout, Math.max(this.#lingerUntil - this.context.clock.now, 0));
   }
 
   #clientGone(request: Request): void {
@@ -415,9 +460,9 @@ export class ClientConnection implements Timed, IdleClient, SocketUser {
     if (!wasFinished) this.socket.destroy();
   }
 
-  /** For the body, or for the end of one that nobody wants: that one has no more time than a connection that is closed. */
+  /** For the body, or for the end of an unused one: that one has no more time than a connection that is closed. */
   #waitForBody(request: Request): void {
-    this.#wait(Waiting.Body, request.finished ? this.#lingerTime() : request.location.settings.clientBodyTimeout);
+    this.#wait(Waiting.Body, request.finished ? this.#lingerTime(request) : request.location.settings.clientBodyTimeout);
   }
 
   #waitForSending(): void {

@@ -2,8 +2,8 @@ import type { ClientSocket } from '../../../net/socket-user.js';
 import type { ClientStream, Lender, Tunnel } from '../../request/client-stream.js';
 import type { HttpContext } from '../../request/context.js';
 import type { Request } from '../../request/request.js';
-import type { ConnectionListener, SocketClient } from '../socket-client.js';
-import type { ClientConnection } from './client-connection.js';
+import type { ServedListener, SocketClient } from '../socket-client.js';
+import type { Http1Connection } from './http1-connection.js';
 import { headText } from './head-text.js';
 import { ResponseWriter } from './response-writer.js';
 import { TunnelEnd } from './tunnel-end.js';
@@ -14,14 +14,15 @@ const HIGH_WATER = 131_072;
 /** The way back to the client of an HTTP/1 connection, for one request after the other. */
 export class Http1Stream implements ClientStream {
   readonly takesLargePieces = true;
+  readonly room = Infinity;
   readonly protocol = undefined;
   readonly client: SocketClient;
   readonly context: HttpContext;
-  readonly listener: ConnectionListener;
+  readonly listener: ServedListener;
   readonly #socket: ClientSocket;
   readonly #writer: ResponseWriter;
 
-  constructor(private readonly connection: ClientConnection) {
+  constructor(private readonly connection: Http1Connection) {
     const { client, context, listener, socket } = connection;
     this.client = client;
     this.context = context;
@@ -33,6 +34,7 @@ export class Http1Stream implements ClientStream {
   // The response.
 
   writeHead(request: Request): void {
+    if (request.expectContinue && request.body === undefined && request.status < 400) this.#sendContinue(request);
     const head = headText(request, this.connection.maySurvive(request));
     request.headBytes = head.length;
     this.#writer.hold(head);
@@ -60,7 +62,8 @@ export class Http1Stream implements ClientStream {
   }
 
   get isBehind(): boolean {
-    return this.#socket.writableLength > HIGH_WATER;
+    const { writableLength, writableNeedDrain } = this.#socket;
+    return writableLength > HIGH_WATER || (writableNeedDrain && this.context.buffers.isScarce);
   }
 
   get awaitsDrain(): boolean {
@@ -84,9 +87,14 @@ export class Http1Stream implements ClientStream {
   // The request body.
 
   wantBody(request: Request): void {
-    if (!request.expectContinue || request.headSent) return;
+    if (request.expectContinue && !request.headSent) this.#sendContinue(request);
+  }
+
+  /** Also to a client that sends no body and waits for it all the same, as nginx does. */
+  #sendContinue(request: Request): void {
     request.expectContinue = false;
-    if (request.minor === 1 && request.body?.received === 0) this.#socket.write('HTTP/1.1 100 Continue\r\n\r\n', 'latin1');
+    const received = request.body?.received ?? 0;
+    if (request.minor === 1 && received === 0) this.#socket.write('HTTP/1.1 100 Continue\r\n\r\n', 'latin1');
   }
 
   resumeBody(request: Request): void {

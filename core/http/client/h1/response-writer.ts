@@ -1,7 +1,9 @@
 import type { Socket } from 'node:net';
+import { LAST_CHUNK, LAST_CHUNK_HEAD } from '../../../net/http1/chunked.js';
 import type { ReadBuffers } from '../../../net/buffers.js';
 import type { Lender } from '../../request/client-stream.js';
 import type { Request } from '../../request/request.js';
+import { takeTrailers } from '../../response/trailers.js';
 
 /** Up to here head and body leave as one string: it is copied once, by the system call's own buffer. */
 const JOINED_LIMIT = 16_384;
@@ -64,7 +66,8 @@ export class ResponseWriter {
     if (request.chunked && request.sendsBody) {
       const head = this.#head;
       this.#head = '';
-      this.writeText(request, `${head}0\r\n\r\n`);
+      const trailers = takeTrailers(request);
+      this.writeText(request, trailers === '' ? head + LAST_CHUNK : `${head}${LAST_CHUNK_HEAD}${trailers}\r\n`);
     } else this.flush(request);
     this.recycle();
   }
@@ -82,9 +85,10 @@ export class ResponseWriter {
     this.#inFlight.length = 0;
   }
 
-  /** The client is gone or cut off: the buffers are the garbage collector's. */
+  /** The client is gone or cut off. */
   abandon(): void {
     this.#head = '';
+    for (const buffer of this.#inFlight) this.buffers.lose(buffer);
     this.#inFlight.length = 0;
   }
 

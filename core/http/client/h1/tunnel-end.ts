@@ -10,7 +10,7 @@ export class TunnelEnd implements SocketUser {
     private readonly tunnel: Tunnel,
   ) {}
 
-  /** @param early what came behind the request */
+  /** @param early what came after the request */
   start(early: Buffer | undefined): void {
     this.socket.client = this;
     // It was, for a client that sent much before there was a tunnel.

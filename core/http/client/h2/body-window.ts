@@ -5,7 +5,7 @@ const READING_WINDOW = 65_536;
 /** The window is opened again when that much of it is used up. */
 const STEP = 32_768;
 
-/** What a client may send of one request body (RFC 9113, 5.2), and the short pieces of it that came in one read. */
+/** Window of one request body (RFC 9113, 5.2), and the short pieces of it that came in one read. */
 export class BodyWindow {
   #left: number;
   #most: number;
@@ -51,7 +51,7 @@ export class BodyWindow {
     return isFirst;
   }
 
-  /** What was gathered, in memory of its own. */
+  /** The collected pieces, in memory of their own. */
   takeGathered(): Buffer | undefined {
     const gathered = this.#gathered;
     this.#gathered = undefined;

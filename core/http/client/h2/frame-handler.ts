@@ -107,7 +107,7 @@ export class FrameHandler implements FrameSink {
   #onClosedStream(id: number): void {
     const { connection } = this;
     this.#spend(FRAME_COST);
-    // What comes behind GOAWAY was never opened for this side.
+    // Streams after GOAWAY were never opened for this side.
     if (connection.isLeaving || connection.resetStreams.has(id)) return;
     connection.resetClosed(id);
   }
@@ -150,9 +150,8 @@ export class FrameHandler implements FrameSink {
   /** A whole header block: a request, or the trailers of one. */
   #complete(id: number, ends: boolean, block: Buffer, isSelfDependent: boolean): void {
     const { connection } = this;
-    const { headLimits } = connection.listener.names.defaultServer.settings;
     const isKnown = id <= this.#lastOpened;
-    const fields = new RequestFields(headLimits.total, isKnown);
+    const fields = new RequestFields(connection.listener.names, isKnown);
     this.#decoder.decode(block, fields);
     if (isKnown) {
       const open = connection.streams.get(id);

@@ -8,18 +8,18 @@ import { DEFAULT_WINDOW, ErrorCode, FrameType, Http2Error, LARGEST_WINDOW, PREFA
 import { ResetStreams } from '../../../net/http2/reset-streams.js';
 import type { Timed } from '../../../net/timers.js';
 import { LingeringClose } from '../lingering-close.js';
-import type { ConnectionListener, SocketClient } from '../socket-client.js';
+import type { ServedListener, SocketClient } from '../socket-client.js';
 import type { ClientSocket, SocketUser } from '../../../net/socket-user.js';
 import { BodyWindow } from './body-window.js';
 import { FrameHandler } from './frame-handler.js';
 import type { Http2Stream } from './http2-stream.js';
-import { Leaving, LEAVING_TIME } from './leaving.js';
-import { Sender } from './sender.js';
+import { Leaving } from './leaving.js';
+import { Sender } from '../../../net/http2/sender.js';
 
 /** Bytes of heads and of replies to frames of control that a client may leave unread. Bodies wait long before. */
 const UNREAD_LIMIT = 2_097_152;
 
-/** One HTTP/2 connection of a client (RFC 9113): its streams and its time limits. What frames mean: {@link FrameHandler}. */
+/** One HTTP/2 connection of a client (RFC 9113): its streams and its time limits. {@link FrameHandler} handles frames. */
 export class Http2Connection implements SocketUser, IdleClient, Timed {
   deadline = 0;
   slot = -1;
@@ -50,14 +50,14 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
 
   constructor(
     readonly socket: ClientSocket,
-    readonly listener: ConnectionListener,
+    readonly listener: ServedListener,
     readonly context: HttpContext,
     readonly client: SocketClient,
   ) {
     const { settings } = listener.names.defaultServer;
     this.flood = new FloodGuard(context.clock.now);
     this.#writer = new FrameWriter(socket);
-    this.sender = new Sender(socket, this.#writer, this.flood, context.clock, this.streams);
+    this.sender = new Sender(socket, this.#writer, this.flood, context.clock, this.streams, context.buffers);
     this.#frames = new FrameHandler(this);
     this.#leaving = new Leaving(this.#writer, context.clock);
     this.#openedAt = context.clock.now;
@@ -141,7 +141,7 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
     else if (this.streams.size === 0) this.#leave();
   }
 
-  /** Ends when the streams that are open have, and those that the client opens before it knows. At once if its place is needed. */
+  /** Ends after the open streams, and streams that the client opens before it knows. At once if its place is needed. */
   drain(): void {
     if (this.#closing || this.#leaving.hasBegun) return;
     if (this.listener.draining) this.#announceEnd();
@@ -159,7 +159,7 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
     this.client.requests++;
     this.context.timers.disarm(this);
     if (this.#leaving.hasBegun) {
-      if (this.#leaving.isOverdue) this.#goAway(ErrorCode.NoError);
+      if (this.#leaving.isOverdue(this.listener.drainingTime)) this.#goAway(ErrorCode.NoError);
       return;
     }
     const { settings } = this.listener.names.defaultServer.fallback;
@@ -257,7 +257,7 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
     this.context.idleClients.add(this);
   }
 
-  /** What the responses of one turn of the event loop have written leaves in one piece. */
+  /** Output of the responses of one turn of the event loop leaves in one piece. */
   scheduleFlush(): void {
     if (this.#inRead || this.#flushing || (this.#writer.isEmpty && !this.sender.isHeldBack)) return;
     this.#flushing = true;
@@ -273,13 +273,14 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
 
   get #headerTimeout(): number {
     const { clientHeaderTimeout } = this.listener.names.defaultServer.settings;
-    return this.listener.draining ? Math.min(clientHeaderTimeout, LEAVING_TIME) : clientHeaderTimeout;
+    return this.listener.draining ? Math.min(clientHeaderTimeout, this.listener.drainingTime) : clientHeaderTimeout;
   }
 
   /** @param last the stream that was open last; undefined: none was served */
   #waitForStream(last: Http2Stream | undefined): void {
     const { settings } = last?.request?.location ?? this.listener.names.defaultServer.fallback;
-    this.context.timers.arm(this, this.#leaving.hasBegun ? LEAVING_TIME : settings.keepaliveTimeout);
+    const { keepaliveTimeout } = settings;
+    this.context.timers.arm(this, this.#leaving.hasBegun ? Math.min(keepaliveTimeout, this.listener.drainingTime) : keepaliveTimeout);
   }
 
   #afterPreface(chunk: Buffer): Buffer | undefined {
@@ -305,7 +306,7 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
     this.scheduleFlush();
   }
 
-  /** The client broke the protocol, or is too slow: it is told, and the connection ends. */
+  /** The client violated the protocol, or is too slow: it is notified, and the connection ends. */
   #fail(code: ErrorCode, reason: string): void {
     this.context.log.write('info', `${reason}, client: ${this.client.remoteAddress}, server: ${this.listener.address}`);
     this.#goAway(code);
@@ -340,8 +341,7 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
     this.#closing = true;
     this.#writer.flush();
     this.context.timers.disarm(this);
-    const { lingeringTimeout, sendTimeout } = this.listener.names.defaultServer.fallback.settings;
-    new LingeringClose(this.socket, this.context, { lingering: lingeringTimeout, send: sendTimeout }, this).start();
+    new LingeringClose(this.socket, this.context, this.listener.names.defaultServer.fallback.settings, this).start();
   }
 }
 

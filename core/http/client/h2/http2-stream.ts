@@ -1,4 +1,4 @@
-import type { ClientConnection } from '../../../module/http.js';
+import type { ClientConnection } from '../../../contract/http.js';
 import { RESPONSE_EARNS } from '../../../net/http2/flood-guard.js';
 import { ErrorCode, Http2Error, LARGEST_WINDOW } from '../../../net/http2/protocol.js';
 import type { Timed } from '../../../net/timers.js';
@@ -10,12 +10,12 @@ import { onResponseDrained } from '../../response/response.js';
 import { abandonRequest, closeRequest, rejectBody, timeOutBody } from '../request-end.js';
 import { BodyWindow } from './body-window.js';
 import type { Http2Connection } from './http2-connection.js';
-import { OutputQueue } from './output-queue.js';
-import { responseBlock } from './response-block.js';
-import type { SendingStream } from './sender.js';
+import { OutputQueue } from '../../../net/http2/output-queue.js';
+import { responseBlock, trailerBlock } from './response-block.js';
+import type { SendingStream } from '../../../net/http2/sender.js';
 import { TunnelInput } from './tunnel-input.js';
 
-/** Bytes that may wait for the client's window before the source of the response has to stop. */
+/** Bytes that may wait for the client's window before a source has to stop that cannot be read when there is room. */
 const HIGH_WATER = 65_536;
 
 /** One request and its response on an HTTP/2 connection (RFC 9113, 5). */
@@ -24,6 +24,9 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
   deadline = 0;
   slot = -1;
   readonly protocol = 'HTTP/2.0';
+  readonly client: ClientConnection;
+  readonly context: HttpContext;
+  readonly listener: RequestListener;
   request: Request | undefined = undefined;
   sendWindow: number;
   endsOutput = false;
@@ -37,11 +40,21 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
   /** Bytes of the response that are still to come, below 0: unknown. */
   #left = -1;
   #localEnded = false;
+  /** Encoded, until the body has left. */
+  #trailers = '';
+  /** The response is written, and some of it waits for the client's window. */
+  #isWritten = false;
   #over = false;
   #fellBehind = false;
+  /** A source that is not ahead waits for room. */
+  #needsRoom = false;
   /** The deadline is that of send_timeout: the client consumes nothing. */
   #stalled = false;
   #bodyPaused = false;
+  /** The response is out, and the client may end its request until then (epoch milliseconds). */
+  #lingersUntil = 0;
+  /** The bytes that complete a body of a known length, until the stream has ended. */
+  #lastPiece: Buffer | undefined = undefined;
   #window: BodyWindow | undefined = undefined;
   #tunnelInput: TunnelInput | undefined = undefined;
   /** Most responses leave at once. */
@@ -51,17 +64,8 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
     readonly id: number,
     readonly connection: Http2Connection,
   ) {
+    ({ client: this.client, context: this.context, listener: this.listener } = connection);
     this.sendWindow = connection.peer.initialWindow;
-  }
-
-  get client(): ClientConnection {
-    return this.connection.client;
-  }
-  get context(): HttpContext {
-    return this.connection.context;
-  }
-  get listener(): RequestListener {
-    return this.connection.listener;
   }
 
   // The request body.
@@ -107,6 +111,7 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
       this.#closeIfDone();
       return;
     }
+    this.#feedLastPiece(body);
     if (body.failure === 0 && !body.endStream()) {
       this.breakOff(ErrorCode.ProtocolError);
       return;
@@ -140,7 +145,7 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
     request.headBytes = block.length;
     request.sentLength = length;
     this.#head = block;
-    this.#left = request.sendsBody ? length : -1;
+    this.#left = request.sendsBody && !request.response.hasTrailers ? length : -1;
     this.chunkSize = Math.min(request.location.settings.http2ChunkSize, this.connection.peer.maxFrameSize);
   }
 
@@ -158,14 +163,16 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
     this.flush(request);
     request.bytesSent += to - from;
     this.#left -= to - from;
-    // The end goes with the last piece where the length tells which that is.
+    // The end goes with the last piece where the length says which that is.
     this.endsOutput = this.#left === 0;
     const { sender } = this.connection;
     const borrowed = lender !== undefined;
     const at = sender.sendNow(this, chunk, from, to, borrowed);
-    if (at === to) this.#localEnded = this.endsOutput;
-    else {
-      (this.#output ??= new OutputQueue()).push(chunk.subarray(at, to), borrowed);
+    if (at === to) {
+      this.#localEnded = this.endsOutput;
+      if (this.#stalled) this.#resumeTimes();
+    } else {
+      (this.#output ??= new OutputQueue(sender)).push(chunk.subarray(at, to), borrowed);
       if (this.wantsTurn) sender.enqueue(this);
       this.#afterSending(at - from);
     }
@@ -190,6 +197,14 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
 
   end(request: Request): void {
     if (this.#over || this.endsOutput) return;
+    if (request.sendsBody && request.response.hasTrailers) this.#trailers = trailerBlock(request);
+    if (this.#trailers !== '') {
+      this.flush(request);
+      if (this.waiting === 0) this.#sendTrailers();
+    } else this.#endBody(request);
+  }
+
+  #endBody(request: Request): void {
     this.endsOutput = true;
     // Else the end goes with the last piece that waits.
     if (this.waiting > 0) return;
@@ -202,47 +217,73 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
   }
 
   get awaitsDrain(): boolean {
-    return this.isBehind;
+    if (this.room > 0) return false;
+    this.#needsRoom = true;
+    if (this.wantsTurn) this.connection.sender.enqueue(this);
+    this.connection.scheduleFlush();
+    return true;
+  }
+
+  get room(): number {
+    return this.#over || this.waiting > 0 ? 0 : this.connection.sender.roomFor(this);
   }
 
   get isBehind(): boolean {
     const { sender } = this.connection;
-    if (this.waiting <= HIGH_WATER && !sender.isBehind) return false;
+    if (this.waiting <= this.#mostWaiting && !sender.isBehind) return false;
     this.#fellBehind = true;
     if (this.wantsTurn) sender.enqueue(this);
     return true;
   }
 
-  /** The time limit runs for every stream that has something to send. */
-  watchSending(): void {}
+  /** The time limit runs for every stream that has something to send, or whose source waits for a window. */
+  watchSending(): void {
+    if (this.#needsRoom) this.#afterSending(0);
+  }
+
+  get needsWindow(): boolean {
+    return this.waiting > 0 || this.#needsRoom;
+  }
 
   get wantsTurn(): boolean {
     if (this.#over) return false;
-    return this.waiting > 0 ? this.sendWindow > 0 : this.#fellBehind;
+    return this.needsWindow ? this.sendWindow > 0 : this.#fellBehind;
   }
 
   onTurn(sent: number): void {
     this.#afterSending(sent);
     const { request } = this;
-    if (!this.#fellBehind || request === undefined || this.#over || this.waiting > HIGH_WATER) return;
+    if (request === undefined || this.#over) return;
+    const isDrained = (this.#fellBehind && this.waiting <= this.#mostWaiting) || (this.#needsRoom && this.waiting === 0);
+    if (!isDrained) return;
     this.#fellBehind = false;
+    this.#needsRoom = false;
+    if (this.#stalled && this.waiting === 0) this.#resumeTimes();
     onResponseDrained(request);
+  }
+
+  /** Bytes that sources may be ahead of the client. */
+  get #mostWaiting(): number {
+    return this.connection.sender.mayReadAhead ? HIGH_WATER : 0;
   }
 
   /** @throws Http2Error FLOW_CONTROL_ERROR beyond the greatest window */
   widen(increment: number): void {
     this.sendWindow += increment;
     if (this.sendWindow > LARGEST_WINDOW) throw new Http2Error(ErrorCode.FlowControlError, 'window of a stream too large');
-    if (this.waiting > 0 && this.wantsTurn) this.connection.sender.enqueue(this);
+    if (this.needsWindow && this.wantsTurn) this.connection.sender.enqueue(this);
   }
 
   // The end.
 
   finish(request: Request): void {
     if (request.finished) return;
+    request.body?.discard();
+    // What waits for a window is not sent.
+    this.#isWritten = !this.#localEnded && !this.#over;
+    if (this.#isWritten) return;
     request.completed = true;
     closeRequest(request);
-    request.body?.discard();
     this.#closeIfDone();
   }
 
@@ -277,6 +318,10 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
   onDeadline(): void {
     const { request, context } = this;
     if (request === undefined) return;
+    if (this.#lingersUntil > 0) {
+      this.reset(ErrorCode.NoError);
+      return;
+    }
     if (!this.#stalled) {
       timeOutBody(request);
       return;
@@ -297,7 +342,7 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
     this.flush(request);
     this.#window?.open();
     this.#tunnel.open(tunnel, this.remoteEnded);
-    this.#grantTunnel();
+    this.#grant();
     return true;
   }
 
@@ -309,7 +354,7 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
   }
   resumeTunnel(): void {
     this.#bodyPaused = false;
-    this.#grantTunnel();
+    this.#grant();
   }
   endTunnelOutput(request: Request): void {
     this.end(request);
@@ -336,60 +381,111 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
     if (body === undefined) {
       if (request.finished) return;
       this.#tunnel.receive(borrowed ? Buffer.from(payload) : payload);
-      this.#grantTunnel();
+      this.#grant();
       return;
     }
+    if (this.#retainsLast(body, payload, borrowed)) return;
     if (body.feed(payload, 0, borrowed) < payload.length) {
       this.breakOff(ErrorCode.ProtocolError);
       return;
     }
-    if (body.failure > 0 && !request.finished) rejectBody(request, body.failure);
+    if (this.#lingersUntil > 0) this.#letBodyCome(request);
+    else if (body.failure > 0 && !request.finished) rejectBody(request, body.failure);
     else if (body.failure > 0) return;
     else if (body.isFull) this.pauseBody();
     else this.#letBodyCome(request);
   }
 
+  /**
+   * Until END_STREAM it is open whether a body is malformed, being longer than its content-length (RFC 9113, 8.1.1): no reader gets all of it
+   * before that. What is too long is rejected with none of the piece that makes it so.
+   */
+  #retainsLast(body: RequestBody, payload: Buffer, borrowed: boolean): boolean {
+    const missing = body.contentLength < 0 ? Infinity : body.contentLength - body.taken;
+    if (payload.length > missing || (payload.length > 0 && this.#lastPiece !== undefined)) {
+      this.#lastPiece = undefined;
+      this.breakOff(ErrorCode.ProtocolError);
+      return true;
+    }
+    if (payload.length < missing || this.remoteEnded || body.isDiscarded) return false;
+    this.#lastPiece = borrowed ? Buffer.from(payload) : payload;
+    return true;
+  }
+
+  #feedLastPiece(body: RequestBody): void {
+    const piece = this.#lastPiece;
+    this.#lastPiece = undefined;
+    if (piece !== undefined) body.feed(piece, 0, false);
+  }
+
   #letBodyCome(request: Request): void {
     if (this.remoteEnded || this.#over || this.#bodyPaused) return;
     this.#waitForBody(request);
-    const credit = this.#window?.grant() ?? 0;
-    if (credit > 0) this.connection.openWindow(this.id, credit);
+    this.#grant();
   }
 
-  #grantTunnel(): void {
+  #grant(): void {
     if (this.remoteEnded || this.#over || this.#bodyPaused) return;
     const credit = this.#window?.grant() ?? 0;
     if (credit > 0) this.connection.openWindow(this.id, credit);
   }
 
   #waitForBody(request: Request): void {
-    if (this.#stalled || request.finished || request.body?.complete !== false) return;
-    this.context.timers.arm(this, request.location.settings.clientBodyTimeout);
+    const { clock, timers } = this.context;
+    const { clientBodyTimeout, lingering } = request.location.settings;
+    if (this.#lingersUntil > 0) timers.arm(this, Math.min(lingering.timeout, Math.max(this.#lingersUntil - clock.now, 0)));
+    else if (!this.#stalled && !request.finished && request.body?.complete === false) timers.arm(this, clientBodyTimeout);
   }
 
   #afterSending(sent: number): void {
     if (this.#over || this.#localEnded) return;
     const { timers } = this.context;
-    if (this.waiting > 0) {
+    if (this.needsWindow) {
       if (sent > 0 || !this.#stalled) timers.arm(this, this.#sendTimeout);
       this.#stalled = true;
       return;
     }
+    if (this.#trailers !== '') this.#sendTrailers();
     this.#localEnded = this.endsOutput;
-    if (this.#stalled) {
-      this.#stalled = false;
-      timers.disarm(this);
-      if (this.request !== undefined && !this.remoteEnded && !this.#bodyPaused) this.#waitForBody(this.request);
-    }
-    this.#closeIfDone();
+    if (this.#stalled) this.#resumeTimes();
+    if (this.#isWritten && this.#localEnded && this.request !== undefined) this.finish(this.request);
+    else this.#closeIfDone();
   }
 
-  /** The response is out, and nobody waits for the rest of the request (RFC 9113, 8.1: NO_ERROR). */
+  /** The body has left: its trailers end the stream. */
+  #sendTrailers(): void {
+    const trailers = this.#trailers;
+    this.#trailers = '';
+    this.endsOutput = this.#localEnded = true;
+    if (this.request !== undefined) this.request.bytesSent += trailers.length;
+    this.connection.sendHeaders(this, trailers, true);
+  }
+
+  /** The client has consumed something: it may be late with the body again. */
+  #resumeTimes(): void {
+    this.#stalled = false;
+    this.context.timers.disarm(this);
+    if (this.request !== undefined && !this.remoteEnded && !this.#bodyPaused) this.#waitForBody(this.request);
+  }
+
   #closeIfDone(): void {
-    if (this.#over || !this.#localEnded || this.request?.finished !== true) return;
-    if (!this.remoteEnded) this.connection.reset(this, ErrorCode.NoError);
-    this.#close();
-    this.connection.flood.earn(RESPONSE_EARNS);
+    const { request } = this;
+    if (this.#over || !this.#localEnded || request?.finished !== true) return;
+    if (this.#lingersUntil === 0) this.connection.flood.earn(RESPONSE_EARNS);
+    if (this.remoteEnded) this.#close();
+    else if (this.#lingersUntil === 0) this.#linger(request);
+  }
+
+  /**
+   * Nobody waits for the rest of the request. Clients that find the reset (RFC 9113, 8.1) beside the response lose the response: they get it
+   * first, and what they still send is discarded for a while, as on a connection of HTTP/1.
+   */
+  #linger(request: Request): void {
+    this.#lingersUntil = this.context.clock.now + request.location.settings.lingering.time;
+    if (request.body !== undefined) this.#feedLastPiece(request.body);
+    this.#bodyPaused = false;
+    this.#window?.open();
+    this.#letBodyCome(request);
   }
 
   #close(): void {

@@ -1,13 +1,25 @@
+import { hostNameEnd, normalHostName } from '../../../net/http1/host.js';
+import type { HeadLimits } from '../../../net/http1/message-head.js';
 import type { FieldSink } from '../../../net/http2/hpack-decoder.js';
 
 /** A malformed request (RFC 9113, 8.1.1): its stream is reset. */
 const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
 const METHOD = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-/** What would end a line or a target of HTTP/1. */
+/** Characters that would end a line or a target of HTTP/1. */
 const NOT_IN_TARGET = /[\0-\x20\x7f]/;
 const NOT_IN_VALUE = /[\0\r\n]/;
 /** Fields of a connection, which HTTP/2 does not have (RFC 9113, 8.2.2). */
 const CONNECTION_FIELDS = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade']);
+
+interface ServerWithLimits {
+  readonly settings: { readonly headLimits: Pick<HeadLimits, 'total'> };
+}
+
+/** The servers that fields may be for: each has limits of its own. */
+interface ServersWithLimits {
+  readonly defaultServer: ServerWithLimits;
+  find(host: string): { readonly server: ServerWithLimits };
+}
 
 /**
  * The fields of one request as the decoder gives them, brought into the form of an HTTP/1 head: so that limits, lookups and what goes on to
@@ -27,17 +39,20 @@ export class RequestFields implements FieldSink {
   #lines = '';
   #size = 0;
   #regular = false;
+  /** Bytes of names and values: those of the default server until more come. */
+  #limit: number;
 
   constructor(
-    /** Bytes of names and values. */
-    private readonly limit: number,
+    private readonly servers: ServersWithLimits,
     /** These are trailers: no pseudo-header fields. */
     private readonly isTrailer: boolean,
-  ) {}
+  ) {
+    this.#limit = servers.defaultServer.settings.headLimits.total;
+  }
 
   onField(name: string, value: string): void {
     this.#size += name.length + value.length + 4;
-    if (this.#size > this.limit) this.isTooLarge = true;
+    if (this.#size > this.#limit && !this.isTooLarge) this.#refuseLarge();
     if (this.isTooLarge || this.malformed !== '') return;
     if (name.startsWith(':')) this.#pseudo(name, value);
     else this.#field(name, value);
@@ -53,14 +68,32 @@ export class RequestFields implements FieldSink {
     return `${this.#method} ${target} HTTP/1.1\r\n${host === undefined ? '' : `host: ${host}\r\n`}${this.#lines}${cookie}\r\n`;
   }
 
+  /** Field lines of {@link head} that were not sent as fields: Host of `:authority`. */
+  get uncounted(): number {
+    return this.#authority !== undefined && this.#host === undefined ? 1 : 0;
+  }
+
   /** For the log, of a request that is rejected: as much of its line as there is. */
   get line(): string {
     return `${this.#method} ${this.#path} HTTP/2.0`;
   }
 
+  /** The host they are for, as servers are looked up by; empty: none yet. The pseudo-header fields come first. */
+  get host(): string {
+    const authority = this.#authority ?? this.#host ?? '';
+    const bytes = Buffer.from(authority, 'latin1');
+    const end = hostNameEnd(bytes, 0, bytes.length);
+    return end < 0 ? '' : normalHostName(authority, 0, end);
+  }
+
+  #refuseLarge(): void {
+    this.#limit = this.servers.find(this.host).server.settings.headLimits.total;
+    this.isTooLarge = this.#size > this.#limit;
+  }
+
   #pseudo(name: string, value: string): void {
     if (this.isTrailer) this.malformed = 'pseudo-header field in trailers';
-    else if (this.#regular) this.malformed = `pseudo-header field "${name}" behind other fields`;
+    else if (this.#regular) this.malformed = `pseudo-header field "${name}" after other fields`;
     else if (name === ':method') this.#method = this.#once(name, this.#method, value, METHOD.test(value));
     else if (name === ':path') this.#path = this.#once(name, this.#path, value, value !== '' && !NOT_IN_TARGET.test(value));
     else if (name === ':scheme') this.#scheme = this.#once(name, this.#scheme, value, value === 'http' || value === 'https');

@@ -1,6 +1,6 @@
 import type { Tunnel } from '../../request/client-stream.js';
 
-/** What the client sends on the stream of a CONNECT request (RFC 9113, 8.5). Until the tunnel is open it waits, as much as the window allows. */
+/** Data of the client on the stream of a CONNECT request (RFC 9113, 8.5). Until the tunnel is open it waits, as much as the window allows. */
 export class TunnelInput {
   #tunnel: Tunnel | undefined = undefined;
   #early: Buffer[] = [];

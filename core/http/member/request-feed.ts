@@ -1,0 +1,189 @@
+import { LENGTH_UNKNOWN, NO_BODY } from '../../contract/member.js';
+import { ByteQueue } from '../../net/byte-queue.js';
+import type { BodyReader } from '../request/request-body.js';
+import type { MemberRoute } from './member-route.js';
+import type { Request } from '../request/request.js';
+import type { BodyStore } from '../request/body-store.js';
+import type { StoredBody } from '../request/stored-body.js';
+import type { MemberStream } from './member-stream.js';
+import { type BodyOwner, StoredBodySender } from './stored-body-sender.js';
+
+/** Bytes that may wait for the member before the client has to wait. */
+const HIGH_WATER = 65_536;
+/** A stored body that is no longer goes with the head, where it is in memory. */
+const WITH_HEAD = 16_384;
+const NOTHING: readonly Buffer[] = [];
+
+/** Head of a request for one member. */
+export interface RequestHead {
+  readonly method: string;
+  readonly target: string;
+  readonly fields: string;
+}
+
+/** Parts of the exchange that the feed needs. */
+export interface FeedListener {
+  begin(): void;
+  /** Something more of the request is on its way to the member. */
+  requestMoved(stream: MemberStream): void;
+  requestFailed(status: number): void;
+}
+
+/**
+ * The request on its way to a member. With proxy_request_buffering its body was stored before: its length is known, and it can be sent again to
+ * the next member. Without, it flows as it comes, and what is longer than client_body_buffer_size is sent once.
+ */
+export class RequestFeed implements BodyReader, BodyOwner {
+  /** Received part of a body that flows, as long as it may be sent again; or the body in place of the client's (proxy_set_body). */
+  readonly #kept = new ByteQueue();
+  #stored: StoredBody | undefined = undefined;
+  #sender: StoredBodySender | undefined = undefined;
+  #stream: MemberStream | undefined = undefined;
+  #stopped = false;
+  /** The whole body has come from the client. */
+  complete = true;
+  /** Everything sent so far could be sent again. */
+  replayable = true;
+  /** Bytes of a body that are kept in memory. */
+  readonly #limit: number;
+
+  constructor(
+    private readonly request: Request,
+    private readonly route: MemberRoute,
+    private readonly exchange: FeedListener,
+  ) {
+    this.#limit = request.location.settings.clientBodyBufferSize;
+  }
+
+  start(): void {
+    const { request } = this;
+    const { body, stream } = request;
+    const own = this.route.plan.body;
+    if (own !== undefined) this.#kept.push(Buffer.from(own.of(request), 'latin1'), false);
+    else if (body !== undefined && this.#hasBody) {
+      this.#stored = body.stored;
+      // Its client may leave before everything is sent.
+      this.#stored?.share();
+      if (this.#stored === undefined) {
+        this.complete = false;
+        stream.wantBody(request);
+        body.read(this);
+        stream.resumeBody(request);
+      }
+    } else if (body === undefined) stream.wantBody(request);
+    this.exchange.begin();
+  }
+
+  /** All of the request is on its way to the member. */
+  get isSent(): boolean {
+    return this.complete && this.#sender?.isDone !== false;
+  }
+
+  /** Sends head and what there is of the body to a member; the rest follows as it comes. */
+  send(stream: MemberStream, { method, target, fields }: RequestHead): void {
+    const { request } = this;
+    const store = this.#stored?.store;
+    this.#stream = stream;
+    const whole = store !== undefined && store.length <= WITH_HEAD ? store.whole : undefined;
+    const body = whole !== undefined ? [whole] : this.#kept.isEmpty ? NOTHING : this.#kept.pieces();
+    const ends = this.complete && (store === undefined || whole !== undefined);
+    stream.start({ request, method, target, fields, length: this.#length }, body, ends);
+    // Its protocol may have failed.
+    if (this.#stream !== stream) return;
+    if (!ends && store !== undefined) this.#sendStored(store, stream);
+    else if (ends) this.exchange.requestMoved(stream);
+    else this.#goOn(stream);
+  }
+
+  /** The connection is lost or given up; another one may follow. */
+  detach(): void {
+    this.#stream = undefined;
+    this.#sender?.stop();
+    this.#sender = undefined;
+  }
+
+  onBody(chunk: Buffer, borrowed: boolean): void {
+    if (this.#stopped) return;
+    const stream = this.#stream;
+    if (this.replayable) this.#kept.push(chunk, borrowed);
+    if (stream !== undefined) {
+      stream.write(borrowed ? Buffer.from(chunk) : chunk, undefined);
+      if (this.#stream === stream) this.#goOn(stream);
+      // No member yet: the client waits until one takes what is here.
+    } else if (this.#kept.length > this.#limit) this.request.stream.pauseBody(this.request);
+  }
+
+  onBodyEnd(): void {
+    this.complete = true;
+    if (this.#stream !== undefined) this.#finish(this.#stream);
+  }
+
+  onBodyFailed(status: number): void {
+    if (!this.#stopped) this.exchange.requestFailed(status);
+  }
+
+  onBodySent(stream: MemberStream, isLast: boolean): void {
+    if (isLast) stream.end('');
+    if (this.#stream === stream) this.exchange.requestMoved(stream);
+  }
+
+  onBodyUnreadable(): void {
+    this.exchange.requestFailed(500);
+  }
+
+  onUpstreamDrain(): void {
+    if (this.#stream !== undefined && !this.complete) this.#goOn(this.#stream);
+  }
+
+  /** The exchange is over without a response: what responds instead (error_page) gets the body. */
+  returnBody(): void {
+    if (this.#stored === undefined) this.request.body?.returnBody(this, this.replayable ? this.#kept.take() : undefined);
+    this.stop();
+  }
+
+  /** The exchange is over: the rest of the body is dropped. */
+  stop(): void {
+    this.#stopped = true;
+    this.detach();
+    this.#stored?.release();
+    this.#stored = undefined;
+    this.#kept.clear();
+  }
+
+  get #hasBody(): boolean {
+    const { body } = this.request;
+    return body !== undefined && !body.isDiscarded && this.route.plan.passBody;
+  }
+
+  #sendStored(store: BodyStore, stream: MemberStream): void {
+    this.#sender = new StoredBodySender(store, stream, this.request.context.buffers, this);
+    this.#sender.start();
+    if (this.#stream === stream) this.exchange.requestMoved(stream);
+  }
+
+  /** Of the body, as far as it is known. */
+  get #length(): number {
+    const { request } = this;
+    if (this.#stored !== undefined) return this.#stored.store.length;
+    if (this.route.plan.body !== undefined) return this.#kept.length;
+    if (!this.#hasBody) return request.contentLength === 0 ? 0 : NO_BODY;
+    if (this.complete && this.replayable) return this.#kept.length;
+    return request.contentLength >= 0 ? request.contentLength : LENGTH_UNKNOWN;
+  }
+
+  /** More of the body is to come: as fast as the member takes it. */
+  #goOn(stream: MemberStream): void {
+    if (this.#kept.length > this.#limit) {
+      this.replayable = false;
+      this.#kept.clear();
+    }
+    if (stream.unsent > HIGH_WATER) this.request.stream.pauseBody(this.request);
+    else this.request.stream.resumeBody(this.request);
+    this.exchange.requestMoved(stream);
+  }
+
+  #finish(stream: MemberStream): void {
+    stream.end('');
+    if (this.#stream === stream) this.exchange.requestMoved(stream);
+  }
+}

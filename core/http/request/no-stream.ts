@@ -1,0 +1,47 @@
+import type { ClientConnection } from '../../contract/http.js';
+import type { ClientStream, RequestListener } from './client-stream.js';
+import type { HttpContext } from './context.js';
+import type { Request } from './request.js';
+
+/** The client of a request without one: its output is dropped. */
+export class NoStream implements ClientStream {
+  readonly protocol = undefined;
+  readonly isBehind = false;
+  readonly awaitsDrain = false;
+  readonly room = Infinity;
+  readonly takesLargePieces = false;
+  readonly holdsHead = false;
+
+  constructor(
+    readonly context: HttpContext,
+    readonly client: ClientConnection,
+    readonly listener: RequestListener,
+  ) {}
+
+  finish(request: Request): void {
+    request.finished = true;
+  }
+
+  abort(request: Request): void {
+    request.finished = true;
+  }
+
+  openTunnel(): boolean {
+    return false;
+  }
+
+  writeHead(_: Request): void {}
+  dropHead(): void {}
+  write(): void {}
+  flush(): void {}
+  end(): void {}
+  watchSending(): void {}
+  wantBody(): void {}
+  resumeBody(): void {}
+  pauseBody(): void {}
+  writeTunnel(): void {}
+  pauseTunnel(): void {}
+  resumeTunnel(): void {}
+  endTunnelOutput(): void {}
+  endTunnel(): void {}
+}
