@@ -1,13 +1,13 @@
 import { hostname } from 'node:os';
-import { binaryAddress } from '../module/binary-address.js';
-import type { StreamSession, StreamVariable, StreamVariablePrefix } from '../module/stream.js';
+import { binaryAddress } from '../contract/binary-address.js';
+import type { StreamSession, StreamVariable, StreamVariablePrefix } from '../contract/stream.js';
 import { isoTime, logTime, seconds } from '../net/log-time.js';
 import { tlvReader } from '../net/prelude/proxy-tlv.js';
 import type { Session } from './session/session.js';
 import type { SessionAttemptFacts } from './session/upstream-trace.js';
 import type { StreamVariables } from './site/variables.js';
 
-/** The engine makes every session itself: its own variables may look behind the contract. */
+/** The engine makes every session itself: its own variables may look after the contract. */
 const own = (read: (session: Session) => string | undefined): StreamVariable => read as (session: StreamSession) => string | undefined;
 
 /** Variables of ngx_stream_core_module, by nginx's names and meanings. */
@@ -42,7 +42,7 @@ const PREFIXES: Readonly<Record<string, StreamVariablePrefix>> = {
   },
 };
 
-/** What is shown of each attempt at a member (ngx_stream_upstream_module). */
+/** Values of each attempt at a member (ngx_stream_upstream_module). */
 const ATTEMPTS: Readonly<Record<string, (attempt: SessionAttemptFacts) => string>> = {
   upstream_addr: ({ address }) => address,
   upstream_bytes_sent: ({ sent }) => String(sent),

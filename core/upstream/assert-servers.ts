@@ -1,18 +1,18 @@
 import { ownDirective } from '../config/conf.js';
 import { errorAt, type ConfigError } from '../config/errors.js';
 import type { Tree } from '../config/tree.js';
-import type { Directive } from '../module/tree.js';
-import { hasOnlyBackups, noServers } from '../module/upstream-text.js';
+import type { Directive } from '../contract/tree.js';
+import { hasOnlyBackups, noServers } from '../toolkit/upstream-text.js';
 import { upstreamsOf } from './touched.js';
 
-/** An upstream that nobody can add members to has some from the start, and not as a backup of nothing. @throws ConfigError */
+/** An upstream to which no members can be added must have some from the start, and not backup members alone. @throws ConfigError */
 export function assertServers(directive: Directive): void {
   if (ownDirective(directive.block!, 'server') === undefined) throw errorAt(directive, 'no servers are inside upstream');
   if (hasOnlyBackups(directive)) throw noServersIn(directive);
 }
 
 /**
- * Errors of the upstreams with a zone in configuration files. In force they may have backup servers alone, because the API may remove the others,
+ * Errors of the upstreams with a zone in configuration files. At run time they may have backup servers alone, because the API may remove the others,
  * and a start has to bring that back.
  */
 export function backupsAlone(files: Tree): readonly ConfigError[] {

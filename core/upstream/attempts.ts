@@ -2,7 +2,7 @@ import type { UpstreamMemory } from './upstream-memory.js';
 import { F, Flag, Order, UNIT, W } from './layout.js';
 import { numberOf, wordOf } from '../zone/offsets.js';
 
-/** What becomes of the requests that a worker sends to members: passive failure detection as nginx has it. Called with the zone's lock held. */
+/** Accounts of the requests that a worker sends to members: passive failure detection as in nginx. Called with the zone's lock held. */
 export class Attempts {
   /** @param worker 0-based; -1: a thread that carries no traffic */
   constructor(
@@ -27,28 +27,56 @@ export class Attempts {
     this.memory.zone.f64[numberOf(record) + F.requests]!++;
   }
 
+  /** The member works, which counts before the session with it ends. */
+  succeed(record: number, now: number): void {
+    if (!this.#isOnTrial(record)) return;
+    this.memory.recovered(record, now);
+    this.memory.rotationOf(record).settle(record, now);
+  }
+
+  /** The member was chosen and gets no request. Nothing is known of it. */
+  cancel(record: number, now: number): void {
+    this.memory.zone.f64[numberOf(record) + F.requests]!--;
+    this.#release(record, now);
+    this.memory.rotationOf(record).settle(record, now);
+  }
+
   /** A request has ended. True if it failed, and that was one failure too many: the member gets no more for its fail_timeout. */
   end(record: number, failed: boolean, now: number): boolean {
+    const { memory } = this;
+    const { u32 } = memory.zone;
+    this.#release(record, now);
+    let disabled = false;
+    if (failed) disabled = this.#fail(record, now);
+    else if (this.#isOnTrial(record)) memory.recovered(record, now);
+    else if (u32[wordOf(record) + W.maxConns] === 0 && memory.order === Order.turns) return false;
+    memory.rotationOf(record).settle(record, now);
+    return disabled;
+  }
+
+  /** It has failed, and gets one request or a few that decide about it. */
+  #isOnTrial(record: number): boolean {
+    const { u32 } = this.memory.zone;
+    const words = wordOf(record);
+    return u32[words + W.fails] !== 0 && (u32[words + W.flags]! & Flag.TRIAL) !== 0;
+  }
+
+  /** The member has one request less. */
+  #release(record: number, now: number): void {
     const { memory } = this;
     const { u32 } = memory.zone;
     const words = wordOf(record);
     if (u32[words + W.active] !== 0) u32[words + W.active]!--;
     if (this.#counts && u32[words + W.perWorker + this.worker] !== 0) u32[words + W.perWorker + this.worker]!--;
     if (memory.order > Order.load) memory.rotationOf(record).times.note(record, now);
-    let disabled = false;
-    if (failed) disabled = this.#fail(record, now);
-    else if (u32[words + W.fails] !== 0 && (u32[words + W.flags]! & Flag.TRIAL) !== 0) memory.recovered(record, now);
-    else if (u32[words + W.maxConns] === 0 && memory.order === Order.turns) return false;
-    memory.rotationOf(record).settle(record, now);
-    return disabled;
   }
 
-  /** Whether this thread has a place in the records. */
+  /** True if this thread has a place in the records. */
   get #counts(): boolean {
     return this.worker >= 0 && this.worker < this.memory.workers;
   }
 
-  /** What ngx_http_upstream_free_round_robin_peer does. The only member of an upstream is never marked. */
+  /** As ngx_http_upstream_free_round_robin_peer. The only member of an upstream is never marked. */
   #fail(record: number, now: number): boolean {
     const { memory } = this;
     const { u32, f64 } = memory.zone;

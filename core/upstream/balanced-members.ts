@@ -1,4 +1,4 @@
-import type { BalancedUpstream, Pick, UpstreamPeer } from '../module/balancer.js';
+import type { BalancedUpstream, Pick, UpstreamPeer } from '../contract/balancer.js';
 import { Choice } from './choice.js';
 import type { Peer } from './peer.js';
 import { WeightIndex } from './weight-index.js';
@@ -17,7 +17,7 @@ export interface ClaimableUpstream {
   onBalancerError(module: string, error: unknown): void;
 }
 
-/** What a module's balancer sees of its upstream. */
+/** An upstream for a module's balancer. */
 export class BalancedMembers implements BalancedUpstream {
   /** Made when the balancer asks for it. */
   #weights: WeightIndex | undefined;

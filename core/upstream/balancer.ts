@@ -1,5 +1,5 @@
-import type { Balancer, BalancingMethod } from '../module/balancer.js';
-import type { Directive } from '../module/tree.js';
+import type { Balancer, BalancingMethod } from '../contract/balancer.js';
+import type { Directive } from '../contract/tree.js';
 import { BalancedMembers, type ClaimableUpstream } from './balanced-members.js';
 import type { Choice } from './choice.js';
 import type { ChosenAffinity } from './member-bindings.js';
@@ -12,7 +12,7 @@ const MOST_PROPOSALS = 20;
 export interface ChosenMethod extends BalancingMethod {
   /** Name of the module. */
   readonly module: string;
-  /** What binds clients to members; undefined: nothing. */
+  /** Bindings of clients to members; undefined: there are none. */
   readonly affinity?: ChosenAffinity;
   /** The lines of the block that it follows from: the same ones mean the same method. */
   readonly lines: readonly Directive[];

@@ -2,9 +2,9 @@ import { ConfReader } from '../config/conf.js';
 import { errorAt } from '../config/errors.js';
 import { ErrorCollector } from '../config/error-collector.js';
 import type { LayeredMap } from '../config/layered-map.js';
-import type { Change, Prepared } from '../kernel/follower.js';
-import type { Directive } from '../module/tree.js';
-import { upstreamBlockDirectives, type UpstreamConf } from '../module/upstream.js';
+import type { Change, Prepared } from '../config/change.js';
+import type { Directive } from '../contract/tree.js';
+import { upstreamBlockDirectives, type UpstreamConf } from '../toolkit/upstream.js';
 import { prepareAll } from './prepare-all.js';
 import { assertServers } from './assert-servers.js';
 import { assertSupported, checkServers, prepareServers } from './server-changes.js';
@@ -18,7 +18,7 @@ import type { ZoneChoice, ZonePlan } from './zone-plan.js';
 
 const READER = new ConfReader(upstreamBlockDirectives);
 
-/** What is in force in a thread. */
+/** The current configuration in a thread. */
 export interface BlocksInForce {
   readonly blocks: Map<number, UpstreamBlock>;
   readonly names: LayeredMap<string, UpstreamBlock>;
@@ -29,9 +29,9 @@ export interface BlocksInForce {
 export class BlockChanges {
   /** Zones as they will be. */
   readonly zones: ZonePlan;
-  /** By name: blocks that come, and undefined for those that go. */
+  /** By name: added blocks, and undefined for removed ones. */
   readonly #names = new Map<string, UpstreamBlock | undefined>();
-  /** Blocks that go out of force. */
+  /** Removed blocks. */
   readonly #leaving: UpstreamBlock[] = [];
   /** After the commit: those of them that leave something behind in a zone of others. */
   retired: readonly UpstreamBlock[] = [];
@@ -123,6 +123,7 @@ export class BlockChanges {
       if (line !== undefined && block.servers.get(id)?.directive === line) lines.delete(id);
       else lines.add(id);
     }
+    this.#assertSources(block, directive);
     const method = this.#prepareMethod(block, directive);
     await method?.ready;
     const queue = block.prepareQueue(conf);
@@ -131,8 +132,9 @@ export class BlockChanges {
       commit: () => {
         method?.commit();
         queue.commit();
-        block.upstream.checks?.configure(health);
         prepared.commit();
+        // Last: members that come with this change are there for a checker that is new.
+        block.upstream.checks?.configure(health);
         block.directive = directive;
         block.upstream.keepalive.configure(keepaliveOf(conf));
       },
@@ -143,6 +145,12 @@ export class BlockChanges {
     };
   }
 
+  /** Other lines of the block may say how sources are asked. @throws ConfigError */
+  #assertSources({ names, upstream }: UpstreamBlock, directive: Directive): void {
+    if (!upstream.owned) return;
+    for (const { query } of names.values()) if (query?.kind === 'source') this.context.sources.of(directive, query.name);
+  }
+
   /** Undefined: the method stays the same. @throws ConfigError */
   #prepareMethod(block: UpstreamBlock, directive: Directive): PreparedMethod | undefined {
     if (isSameMethod(block.method, this.methods.linesOf(directive))) return undefined;
@@ -151,7 +159,7 @@ export class BlockChanges {
     return block.prepareMethod(method);
   }
 
-  /** Nobody finds the upstream before the change is in force, so its members may be so at once. */
+  /** The upstream cannot be found before the change is active, so its members may be active at once. */
   async #prepareNew(
     directive: Directive,
     conf: UpstreamConf,

@@ -1,7 +1,8 @@
-import type { CheckedPeer, HealthFigures, HealthState } from '../module/health.js';
+import { inspect } from 'node:util';
+import type { CheckedPeer, HealthFigures, HealthState } from '../contract/health.js';
 import { F, Flag, W } from './layout.js';
 import type { Peer } from './peer.js';
-import type { Upstream } from './upstream.js';
+import type { WatchedUpstream } from './watched-upstream.js';
 import { numberOf, wordOf } from '../zone/offsets.js';
 
 /** Of a member that is not checked. */
@@ -13,14 +14,22 @@ export const HEALTH_FLAGS = {
   unhealthy: Flag.UNHEALTHY,
 } as const satisfies Readonly<Record<HealthState, number>>;
 
+/** Modules in JavaScript may say anything. @throws TypeError */
+export function assertHealthState(state: unknown): asserts state is HealthState {
+  if (typeof state === 'string' && Object.hasOwn(HEALTH_FLAGS, state)) return;
+  throw new TypeError(`a health state must be one of ${Object.keys(HEALTH_FLAGS).join(', ')}, not ${inspect(state, { depth: 0 })}`);
+}
+
 /** A member as its health checker sees it. In the master only. */
 export class CheckedMember implements CheckedPeer {
   /** Made with the first check: most upstreams of a large configuration have none. */
   #figures: { -readonly [K in keyof HealthFigures]: HealthFigures[K] } | undefined = undefined;
 
+  /** @param earlier see {@link CheckedPeer.earlier} */
   constructor(
     private readonly peer: Peer,
-    private readonly upstream: Upstream,
+    private readonly upstream: WatchedUpstream,
+    readonly earlier: HealthState | undefined,
   ) {}
 
   get id(): number {
@@ -71,9 +80,17 @@ export class CheckedMember implements CheckedPeer {
   }
 
   turn(state: HealthState, reason: string): void {
+    assertHealthState(state);
     if (this.peer.removed || this.health === state) return;
     if (state === 'unhealthy') (this.#figures ??= { ...NO_CHECKS }).unhealthy++;
     this.upstream.turnHealth(this.peer, HEALTH_FLAGS[state], reason);
+  }
+
+  /** Takes over what another program knew of its checks; counts are added. */
+  add({ checks = 0, fails = 0, unhealthy = 0, ...last }: Partial<HealthFigures>): void {
+    const { checks: checksBefore, fails: failsBefore, unhealthy: before } = this.figures;
+    const counts = { checks: checksBefore + checks, fails: failsBefore + fails, unhealthy: before + unhealthy };
+    this.#figures = { ...this.figures, ...counts, ...last };
   }
 
   /** Sets the figures to zero. */

@@ -1,6 +1,6 @@
-import type { Pick, UpstreamPeer } from '../module/balancer.js';
-import type { HttpRequest } from '../module/http.js';
-import type { StreamSession } from '../module/stream.js';
+import type { Pick, UpstreamPeer } from '../contract/balancer.js';
+import type { HttpRequest } from '../contract/http.js';
+import type { StreamSession } from '../contract/stream.js';
 import type { Peer } from './peer.js';
 
 /** The choice of members for one request: which ones are out of the question by now. */

@@ -1,4 +1,4 @@
-/** How far the clocks of two threads may be apart; what lies further ahead was written before the time of day was set back. Milliseconds. */
+/** How far the clocks of two threads may be apart; a time further ahead was written before the time of day was set back. Milliseconds. */
 const SKEW = 1000;
 
 /** True if no more than `duration` milliseconds have passed since `since`. False for a time that is yet to come: the clock was set back. */

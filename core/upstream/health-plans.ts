@@ -1,10 +1,11 @@
 import { ConfReader } from '../config/conf.js';
-import type { Change } from '../kernel/follower.js';
-import type { Directives } from '../module/spec.js';
-import type { Directive } from '../module/tree.js';
+import type { Change } from '../config/change.js';
+import type { Directives } from '../contract/spec.js';
+import type { Directive } from '../contract/tree.js';
 import type { ChosenHealth } from './member-checks.js';
 import type { UpstreamEngine } from './upstream-engine.js';
 import { called, scopeOf } from './upstream-scope.js';
+import { errorAt } from '../config/errors.js';
 
 /** How the modules of a configuration check the members of upstreams. */
 export class HealthPlans {
@@ -22,11 +23,13 @@ export class HealthPlans {
 
   /** The plan for a block; undefined: its members are not checked. @throws ConfigError */
   of(block: Directive): ChosenHealth | undefined {
-    for (const { name, health, reader } of this.#modules) {
+    const [plan, other] = this.#modules.flatMap(({ name, health, reader }): ChosenHealth[] => {
       const scope = scopeOf(block, reader, this.modules, this.engine);
-      const plan = called('health', name, scope, () => health(scope));
-      if (plan !== undefined) return { module: name, create: (...given) => plan.create(...given) };
-    }
-    return undefined;
+      const given = called('health', name, scope, () => health(scope));
+      return given === undefined ? [] : [{ module: name, create: (...args) => given.create(...args) }];
+    });
+    if (plan === undefined || other === undefined) return plan;
+    const both = `"${plan.module}" and "${other.module}" both check the servers of upstream "${block.args[0]?.text ?? ''}"`;
+    throw errorAt(block, both, undefined, 'an upstream has one health check: remove the directive of one of them');
   }
 }

@@ -1,5 +1,17 @@
-import type { IdleConnection } from './keepalive.js';
 import type { Peer } from './peer.js';
+
+/** An idle connection to a member. */
+export interface IdleConnection {
+  /** Requests it has carried. */
+  readonly requests: number;
+  /** Epoch milliseconds. */
+  readonly createdAt: number;
+  /** How TLS is spoken, by identity; undefined: it is not. */
+  readonly tls?: object | undefined;
+  /** From now on it is idle. `onClosed` has to be called when it ends by itself, and not after {@link close} or when it was taken. */
+  park(onClosed: (connection: IdleConnection) => void): void;
+  close(): void;
+}
 
 /** A place in a pool of idle connections: made once, in use while it holds one. */
 export class IdleEntry {

@@ -1,11 +1,11 @@
 import { Zone } from '../zone/zone.js';
-import type { Address } from '../module/address.js';
-import type { MemberParameters } from './peer.js';
+import type { Address } from '../contract/address.js';
+import type { MemberParameters } from './member.js';
 import { Upstream } from './upstream.js';
 import type { UpstreamOptions } from './upstream-options.js';
 import { UpstreamMemory } from './upstream-memory.js';
 
-/** Those of a `server` line that says none. */
+/** Parameters of a `server` line without any. */
 const PARAMETERS: MemberParameters = {
   weight: 1,
   maxConns: 0,

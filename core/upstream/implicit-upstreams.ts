@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
-import { ArgError } from '../module/spec.js';
-import { AddressError, formatAddress, parseAddress, type Address } from '../module/address.js';
+import { ArgError } from '../contract/spec.js';
+import { AddressError, formatAddress, parseAddress, type Address } from '../contract/address.js';
 import type { NameResolver } from '../net/dns/resolution.js';
 import type { HostLookup } from './host-lookup.js';
 import { implicitUpstream } from './implicit-upstream.js';
@@ -23,7 +23,7 @@ interface Remembered {
 /** Upstreams of targets that no `upstream` block names: `proxy_pass http://host:port`. Each thread has its own. */
 export class ImplicitUpstreams {
   readonly #upstreams = new Map<string, Remembered>();
-  /** Those of addresses that requests name: however many they are, they displace no target of the configuration. */
+  /** Upstreams of addresses that requests name: they never displace a target of the configuration. */
   readonly #addresses = new UpstreamTable<{ readonly upstream: Upstream }>(LIMIT);
   readonly #resolved: ResolvedUpstreams;
 

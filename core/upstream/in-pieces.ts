@@ -5,7 +5,7 @@ const PIECE = 2;
 /** Steps between two looks at the time. */
 const STEPS = 16;
 
-/** Does a step for each item. Undefined: it is done. What takes long goes on in pieces, between which traffic is served. */
+/** Does a step for each item. Undefined: it is done. A long run continues in pieces, between which traffic is served. */
 export function inPieces<T>(items: Iterable<T>, step: (item: T) => void): Promise<void> | undefined {
   const rest = items[Symbol.iterator]();
   return isDone(rest, step) ? undefined : goOn(rest, step);

@@ -1,19 +1,8 @@
 import type { Clock } from '../net/clock.js';
 import type { Timed, TimerWheel } from '../net/timers.js';
 import type { UpstreamMemory } from './upstream-memory.js';
-import { IdleEntry } from './idle-entry.js';
+import { IdleEntry, type IdleConnection } from './idle-entry.js';
 import type { Peer } from './peer.js';
-
-/** A connection to a member that nobody uses at the moment. */
-export interface IdleConnection {
-  /** Requests it has carried. */
-  readonly requests: number;
-  /** Epoch milliseconds. */
-  readonly createdAt: number;
-  /** From now on it is idle. `onClosed` has to be called when it ends by itself, and not after {@link close} or when it was taken. */
-  park(onClosed: (connection: IdleConnection) => void): void;
-  close(): void;
-}
 
 /** Times in milliseconds. */
 export interface KeepaliveSettings {
@@ -25,7 +14,7 @@ export interface KeepaliveSettings {
   readonly timeout: number;
 }
 
-/** What an upstream has that says nothing else (nginx 1.29.7 and later). */
+/** Defaults of an upstream (nginx 1.29.7 and later). */
 export const DEFAULT_KEEPALIVE: KeepaliveSettings = { connections: 32, local: true, requests: 1000, time: 3_600_000, timeout: 60_000 };
 
 /**
@@ -61,11 +50,15 @@ export class KeepalivePool implements Timed {
     this.#expire();
   }
 
-  /** An idle connection to the member, the one used last, or undefined. @param scope the location, for `keepalive … local` */
-  take(peer: Peer, scope: object | undefined): IdleConnection | undefined {
+  /**
+   * An idle connection to the member, the one used last, or undefined.
+   * @param scope the location, for `keepalive … local`
+   * @param tls it is spoken in the same way, with the same certificate; undefined: not at all
+   */
+  take(peer: Peer, scope: object | undefined, tls?: object): IdleConnection | undefined {
     const { local, timeout } = this.settings;
     for (let entry = peer.idle; entry !== undefined; entry = entry.olderOfPeer) {
-      if (local && entry.scope !== scope) continue;
+      if ((local && entry.scope !== scope) || entry.connection?.tls !== tls) continue;
       if (this.clock.now - entry.since >= timeout) return undefined;
       const { connection } = entry;
       this.#remove(entry);
@@ -91,6 +84,16 @@ export class KeepalivePool implements Timed {
     this.#add(peer, connection, local ? scope : undefined);
     connection.park(this.#onClosed);
     return true;
+  }
+
+  /** A connection that carries several requests at once may carry another one. */
+  mayGoOn({ requests, createdAt }: Pick<IdleConnection, 'requests' | 'createdAt'>): boolean {
+    return !this.#closed && requests < this.settings.requests && this.clock.now - createdAt < this.settings.time;
+  }
+
+  /** A connection that was made for one scope may serve another one. */
+  isShared(scope: object | undefined, other: object | undefined): boolean {
+    return scope === other || !this.settings.local;
   }
 
   /** Closes the idle connections to a member that is removed. */

@@ -1,9 +1,12 @@
 /**
- * How an upstream lies in its zone. A structure is named by its byte offset, a multiple of 8; `F…` counts its numbers of 8 bytes, `W…` its
+ * How an upstream is in its zone. A structure is named by its byte offset, a multiple of 8; `F…` counts its numbers of 8 bytes, `W…` its
  * words of 4. All of it is read and written with the zone's lock held.
  */
 
-/** A member's record: numbers. What each choice reads is at their end, next to the words that it reads: in as few lines of the cache as can be. */
+/**
+ * A member's record: numbers. The numbers that each choice reads are at their end, next to the words that it reads: in as few cache lines
+ * as possible.
+ */
 export const enum F {
   /** Responses 1xx to 5xx. */
   responses = 0,
@@ -23,7 +26,7 @@ export const enum F {
   COUNT,
 }
 
-/** A member's record: words, behind its numbers. */
+/** A member's record: words, after its numbers. */
 export const enum W {
   flags = F.COUNT * 2,
   active,
@@ -33,7 +36,7 @@ export const enum W {
   failTimeout,
   /** Where the threads of this node keep their Peer of it. */
   slot,
-  /** The list it stands in ({@link Home}). */
+  /** The list it is in ({@link Home}). */
   home,
   /** Links in that list; in a heap {@link W.next} is its place there. */
   next,
@@ -87,11 +90,11 @@ export const enum SlowF {
 export const enum SlowW {
   /** How long it takes. Milliseconds. */
   duration = 2,
-  /** What it has of a turn by now. */
+  /** Its current share of a turn. */
   saved,
   /** Its present weight as it was at the last look; the whole one when it is not starting. */
   weight,
-  /** Links in the ring of those that are starting. */
+  /** Links in the ring of starting members. */
   next,
   before,
   COUNT = 8,
@@ -102,7 +105,7 @@ export const enum Flag {
   BACKUP = 1,
   DOWN = 2,
   DRAIN = 4,
-  /** Made by a change that is not in force yet. */
+  /** Made by a change that is not active yet. */
   PENDING = 8,
   /** Removed; some requests still run. */
   GONE = 16,
@@ -116,7 +119,7 @@ export const enum Flag {
   IDLE = DOWN | DRAIN | PENDING | GONE | TRIED | UNHEALTHY | CHECKING,
 }
 
-/** The list a member stands in. */
+/** The list a member is in. */
 export const enum Home {
   /** None: it cannot be chosen until something happens to it. */
   none = 0,
@@ -130,7 +133,7 @@ export const enum Home {
   heap,
 }
 
-/** What a rotation goes by. */
+/** Order of a rotation. */
 export const enum Order {
   /** Smooth weighted round robin. */
   turns = 0,
@@ -169,7 +172,7 @@ export const enum HeapF {
   key,
 }
 
-/** An entry of a heap by load: words, behind its numbers. */
+/** An entry of a heap by load: words, after its numbers. */
 export const enum HeapW {
   record = 4,
   /** {@link W.order} of its record. */
@@ -185,7 +188,7 @@ export const enum WeightClass {
   head,
   tail,
   next,
-  /** Members of this weight, wherever they stand: the class lives as long as there are some. */
+  /** Members of this weight, in any list: the class exists as long as there are some. */
   members,
   COUNT,
 }
@@ -222,7 +225,7 @@ export const enum RotationW {
 export const enum UpstreamW {
   backup = RotationW.COUNT,
   epoch = RotationW.COUNT * 2,
-  /** Members in force. */
+  /** Current members. */
   count,
   /** Records in the table: these, and those of a change that is being prepared. */
   records,

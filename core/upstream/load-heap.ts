@@ -145,7 +145,7 @@ export class LoadHeap {
     return best;
   }
 
-  /** What is waited for on a member for its weight: its requests, or by time how long the next one would take if they were answered one after the other. */
+  /** Load of a member for its weight: its requests, or by time how long the next one would take if they were served one after the other. */
   #loadOf(words: number): number {
     const { u32 } = this.zone;
     const active = u32[words + W.active]!;

@@ -1,18 +1,16 @@
-import type { Affinity, Bindings } from '../module/affinity.js';
-import type { HttpRequest } from '../module/http.js';
+import type { Affinity, Bindings } from '../contract/affinity.js';
+import type { HttpRequest } from '../contract/http.js';
 import type { Choice } from './choice.js';
 import { Peer } from './peer.js';
 
-/** What binds the clients of an upstream, and who gave it. */
+/** Bindings of an upstream's clients, and their module. */
 export interface ChosenAffinity extends Affinity {
   /** Name of the module. */
   readonly module: string;
 }
 
-/** An upstream whose members can be claimed for clients that are bound to them. */
+/** The upstream whose clients are bound. */
 export interface BoundUpstream {
-  /** Counts a request on a member, if that may have one more; a draining one may. */
-  claimBound(peer: Peer): boolean;
   onBalancerError(module: string, error: unknown): void;
 }
 
@@ -27,15 +25,15 @@ export class MemberBindings {
     this.#bindings = this.#guard(() => affinity.create());
   }
 
-  /** The member that the client is bound to, claimed; undefined: there is none, or it cannot be had. */
-  pick(choice: Choice): Peer | undefined {
+  /** The member that the client is bound to; undefined: there is none, or the request has tried it. */
+  find(choice: Choice): Peer | undefined {
     const { request } = choice;
     if (request === undefined) return undefined;
     try {
       const peer = this.#bindings?.find(request);
       if (peer === undefined || choice.wasTried(peer)) return undefined;
-      if (!(peer instanceof Peer)) throw new TypeError('"find" must return a peer of the upstream, or undefined');
-      return this.upstream.claimBound(peer) ? peer : undefined;
+      if (peer instanceof Peer) return peer;
+      throw new TypeError('"find" must return a peer of the upstream, or undefined');
     } catch (error) {
       this.upstream.onBalancerError(this.affinity.module, error);
       return undefined;

@@ -1,7 +1,7 @@
-import type { CheckedUpstream, HealthChecker, HealthPlan } from '../module/health.js';
-import { CheckedMember, HEALTH_FLAGS } from './checked-member.js';
+import type { CheckedUpstream, HealthChecker, HealthPlan, HealthState } from '../contract/health.js';
+import { assertHealthState, CheckedMember, HEALTH_FLAGS } from './checked-member.js';
 import type { Peer } from './peer.js';
-import type { Upstream } from './upstream.js';
+import type { WatchedUpstream } from './watched-upstream.js';
 
 /** How the members of an `upstream` block are checked, and who says so. */
 export interface ChosenHealth extends HealthPlan {
@@ -9,14 +9,17 @@ export interface ChosenHealth extends HealthPlan {
   readonly module: string;
 }
 
-/** Tells the checker of a module of the members of an upstream. In the master only. Nothing that the module's code throws reaches further. */
+/** Notifies the checker of a module of the members of an upstream. In the master only. Exceptions of the module's code are caught here. */
 export class MemberChecks implements CheckedUpstream {
   #module = '';
   #checker: HealthChecker | undefined;
+  #isStarted = false;
 
   constructor(
-    private readonly upstream: Upstream,
-    private readonly onError: (module: string, error: unknown, upstream: Upstream) => void,
+    private readonly upstream: WatchedUpstream,
+    private readonly onError: (module: string, error: unknown, upstream: WatchedUpstream) => void,
+    /** See {@link CheckedPeer.earlier}. */
+    private readonly earlierOf: (peer: Peer, upstream: WatchedUpstream) => HealthState | undefined = () => undefined,
   ) {}
 
   get name(): string {
@@ -31,31 +34,51 @@ export class MemberChecks implements CheckedUpstream {
     return this.#members();
   }
 
-  /** Puts another plan in force; the checker of the one before hands over to it. Without a plan all members get requests again. */
+  /** Switches to another plan; the checker of the one before hands over to it. Without a plan all members get requests again. */
   configure(plan: ChosenHealth | undefined): void {
     const former = this.#checker;
+    const takesOver = former !== undefined && plan?.module === this.#module;
     this.#module = plan?.module ?? this.#module;
     this.#checker = this.#guard(() => plan?.create(this, former));
     if (former !== undefined && former !== this.#checker) this.#guard(() => former.stop());
+    if (!takesOver && this.#checker !== undefined) this.#admitAll(this.#checker);
+    if (this.#isStarted && former !== this.#checker) this.start();
     if (plan === undefined) for (const member of former === undefined ? [] : this.peers) member.turn('up', 'it is not checked any more');
   }
 
-  /** The upstream is in force. */
+  /** The upstream is active. */
   start(): void {
+    this.#isStarted = true;
     this.#guard(() => this.#checker?.start());
   }
 
   stop(): void {
+    this.#isStarted = false;
     this.#guard(() => this.#checker?.stop());
     this.#checker = undefined;
   }
 
-  /** A member comes, and is not in force yet. */
+  /** A member comes, and is not active yet. */
   added(peer: Peer): void {
     const checker = this.#checker;
     if (checker === undefined) return;
-    const state = this.#guard(() => checker.added(this.#memberOf(peer)));
+    const state = this.#firstState(checker, this.#memberOf(peer));
     if (state !== undefined && state !== 'up') this.upstream.turnHealth(peer, HEALTH_FLAGS[state], undefined);
+  }
+
+  /** Members older than their checker get requests as before until a check fails: a reload must not take the upstream away. */
+  #admitAll(checker: HealthChecker): void {
+    for (const member of this.peers)
+      if (this.#firstState(checker, member) === 'unhealthy') member.turn('unhealthy', 'it was unhealthy before');
+  }
+
+  /** Undefined: the module's code has thrown. */
+  #firstState(checker: HealthChecker, member: CheckedMember): HealthState | undefined {
+    return this.#guard(() => {
+      const state = checker.added(member);
+      assertHealthState(state);
+      return state;
+    });
   }
 
   changed(peer: Peer): void {
@@ -73,7 +96,7 @@ export class MemberChecks implements CheckedUpstream {
   }
 
   #memberOf(peer: Peer): CheckedMember {
-    return (peer.checked ??= new CheckedMember(peer, this.upstream));
+    return (peer.checked ??= new CheckedMember(peer, this.upstream, this.earlierOf(peer, this.upstream)));
   }
 
   #guard<T>(step: () => T): T | undefined {

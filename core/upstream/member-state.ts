@@ -1,4 +1,4 @@
-import type { PeerState } from '../module/services.js';
+import type { PeerState } from '../contract/upstreams.js';
 import { Flag } from './layout.js';
 
 /** @param downstart since when it is unavailable (epoch milliseconds); 0: it is not */

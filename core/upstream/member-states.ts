@@ -1,22 +1,22 @@
-import type { PeerState } from '../module/services.js';
+import type { PeerState } from '../contract/upstreams.js';
 import { F, W } from './layout.js';
 import { stateOf } from './member-state.js';
 import type { MemberWatch } from './member-watch.js';
 import type { Peer } from './peer.js';
-import type { Upstream } from './upstream.js';
+import type { WatchedUpstream } from './watched-upstream.js';
 import { numberOf, wordOf } from '../zone/offsets.js';
 
-/** Tells of the states of an upstream's members. */
+/** Publishes the states of an upstream's members. */
 export class MemberStates {
   constructor(
-    private readonly upstream: Upstream,
+    private readonly upstream: WatchedUpstream,
     private readonly watch: MemberWatch | undefined,
     private readonly isMaster: boolean,
   ) {
     if (watch !== undefined) upstream.memory.tally.turned = [];
   }
 
-  /** Tells of the members that traffic has found unavailable, or available again. */
+  /** Publishes members that traffic has found unavailable, or available again. */
   tellTurned(reason: string): void {
     const { upstream, watch } = this;
     for (const record of upstream.memory.tally.turned?.splice(0) ?? []) {
@@ -29,7 +29,7 @@ export class MemberStates {
     }
   }
 
-  /** Changes something of a member and tells what has become of its state. @param reason undefined: nobody is told */
+  /** Changes a member and publishes its new state. @param reason undefined: it is not published */
   around(peer: Peer, reason: string | undefined, change: () => void): void {
     const { upstream, watch } = this;
     const before = this.#stateOf(peer);

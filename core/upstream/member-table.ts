@@ -24,7 +24,7 @@ export class MemberTable {
     return buckets;
   }
 
-  /** The record of a member, 0 if there is none. @param pending the one of a change that is being prepared, not the one in force */
+  /** The record of a member, 0 if there is none. @param pending the one of a change that is being prepared, not the current one */
   find(key: number, addressIndex: number, pending: boolean): number {
     const { u32 } = this.zone;
     for (let record = u32[this.#bucketOf(key, addressIndex)]!; record !== 0; record = u32[wordOf(record) + W.bucketNext]!) {

@@ -1,7 +1,14 @@
-import type { BalancingMethod } from '../module/balancer.js';
+import type { BalancingMethod } from '../contract/balancer.js';
 import { Order } from './layout.js';
 
-/** What members are chosen by where the balancer of a method does not say. @param method undefined: round robin */
+export const ORDERS: readonly NonNullable<BalancingMethod['order']>[] = ['turns', 'load', 'connect_time', 'header_time', 'response_time'];
+
+/** Modules in JavaScript may say anything. */
+export function isOrder(order: string): boolean {
+  return ORDERS.some((known) => known === order);
+}
+
+/** Order of members if the balancer of a method does not choose. @param method undefined: round robin */
 export function orderFor(method: BalancingMethod | undefined): Order {
   switch (method?.order) {
     case undefined:

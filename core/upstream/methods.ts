@@ -1,16 +1,17 @@
 import { inspect } from 'node:util';
 import { ConfReader, ownDirectives } from '../config/conf.js';
 import { errorAt, type ConfigError } from '../config/errors.js';
-import type { Change } from '../kernel/follower.js';
-import type { BalancingMethod } from '../module/balancer.js';
-import type { HttpModule } from '../module/manifest.js';
-import type { Directives } from '../module/spec.js';
-import type { Directive } from '../module/tree.js';
+import type { Change } from '../config/change.js';
+import type { BalancingMethod } from '../contract/balancer.js';
+import type { HttpModule } from '../contract/manifest.js';
+import type { Directives } from '../contract/spec.js';
+import type { Directive } from '../contract/tree.js';
 import type { ChosenMethod } from './balancer.js';
 import { HealthPlans } from './health-plans.js';
 import type { ChosenAffinity } from './member-bindings.js';
 import type { UpstreamEngine } from './upstream-engine.js';
 import { called, scopeOf } from './upstream-scope.js';
+import { isOrder, ORDERS } from './method-order.js';
 
 type Hooks = Pick<HttpModule, 'balancer' | 'affinity'>;
 
@@ -18,7 +19,7 @@ type Hooks = Pick<HttpModule, 'balancer' | 'affinity'>;
 interface MethodModule {
   readonly name: string;
   readonly hooks: Hooks;
-  /** Names of its directives that may stand in an `upstream` block. */
+  /** Names of its directives that may be in an `upstream` block. */
   readonly names: readonly string[];
   readonly reader: ConfReader<Directives>;
 }
@@ -101,10 +102,11 @@ export class Methods {
   }
 }
 
-/** Nobody checks the types of a module that is written in JavaScript. */
+/** The types of a module written in JavaScript are not checked. */
 function assertMethod(method: unknown): void {
   if (method === undefined) return;
   const { create, order } = method as Partial<BalancingMethod>;
+  if (order !== undefined && !isOrder(order)) throw new TypeError(`its order must be one of ${ORDERS.join(', ')}, not ${inspect(order)}`);
   if (typeof create === 'function' || (create === undefined && order !== undefined)) return;
   throw new TypeError(`it must return { create } or { order }, not ${inspect(method, { depth: 0 })}`);
 }

@@ -1,42 +1,19 @@
-import type { Directive } from '../module/tree.js';
-import { formatAddress, type Address } from '../module/address.js';
-import type { UpstreamPeer } from '../module/balancer.js';
+import { formatAddress, type Address } from '../contract/address.js';
+import type { UpstreamPeer } from '../contract/balancer.js';
 import { numberOf, wordOf } from '../zone/offsets.js';
-import type { MemberSettings, UpstreamMemory } from './upstream-memory.js';
+import type { Member } from './member.js';
+import type { UpstreamMemory } from './upstream-memory.js';
 import type { CheckedMember } from './checked-member.js';
-import type { FoundAddress } from './discovery/found-address.js';
 import type { IdleEntry } from './idle-entry.js';
 import { SlowStart } from './slow-start.js';
 import { F, memberId, UNIT, W } from './layout.js';
-
-/** The parameters of a `server` line. Lines that say the same share one object. Times in milliseconds. */
-export interface MemberParameters extends MemberSettings {
-  readonly route: string;
-}
-
-/** A member as the configuration has it, with its address known. */
-export interface Member {
-  /** Lasting identity of its `server` line, and which of the addresses of its name this is. */
-  readonly key: number;
-  readonly addressIndex: number;
-  readonly address: Address;
-  /** The address was found by a name. */
-  readonly resolved: boolean;
-  /** What name servers say of it, where its line has `resolve`. */
-  readonly found?: FoundAddress;
-  /** The address as it is written. */
-  readonly name: string;
-  readonly settings: MemberParameters;
-  /** Undefined for the one member of an implicit upstream. */
-  readonly directive: Directive | undefined;
-}
 
 /**
  * A member of an upstream, as one thread knows it. Its figures and its place in the rotation are in the upstream's memory, at {@link offset}.
  * With another address it would be another member, so this one's never changes.
  */
 export class Peer implements UpstreamPeer {
-  // What each choice reads, in one line of the processor's cache.
+  // Read by each choice, in one line of the processor's cache.
   readonly offset: number;
   /** Not a member any more; its record stays as long as requests are on it. */
   removed = false;
@@ -51,7 +28,7 @@ export class Peer implements UpstreamPeer {
   readonly server: string;
   /** Idle connections to it in this thread, the one used last first. Kept by the pool. */
   idle: IdleEntry | undefined = undefined;
-  /** What its health checker knows of it. In the master only. */
+  /** State of its health checker. In the master only. */
   checked: CheckedMember | undefined = undefined;
 
   #member: Member;

@@ -1,4 +1,4 @@
-import type { Prepared } from '../kernel/follower.js';
+import type { Prepared } from '../config/change.js';
 import { ErrorCollector } from '../config/error-collector.js';
 
 /** Prepares one thing after the other and makes one of them all. @throws ConfigErrors with the errors of all; nothing is left prepared then */

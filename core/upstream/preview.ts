@@ -1,5 +1,5 @@
-import type { ExplainedMember, ExplainedUpstream } from '../module/explain.js';
-import type { HttpRequest } from '../module/http.js';
+import type { ExplainedMember, ExplainedUpstream } from '../contract/explain.js';
+import type { HttpRequest } from '../contract/http.js';
 import type { Clock } from '../net/clock.js';
 import { ModuleBalancer, type ChosenMethod } from './balancer.js';
 import type { ClaimableUpstream } from './balanced-members.js';
@@ -8,7 +8,7 @@ import type { Peer } from './peer.js';
 import type { Upstream } from './upstream.js';
 import { viewOf } from './upstream-snapshot.js';
 
-/** What is told of the members of an upstream. */
+/** Members of an upstream for an explanation. */
 export type UpstreamPreview = Pick<ExplainedUpstream, 'balancing' | 'members' | 'more' | 'member'>;
 
 /** Members that are listed. */

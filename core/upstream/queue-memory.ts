@@ -3,8 +3,8 @@ import type { Zone } from '../zone/zone.js';
 import { QueuePlaceW, QueueW, UpstreamW } from './layout.js';
 
 /**
- * What the workers know of the requests that wait for a member of an upstream (`queue`): how many there are, and whose turn is next. Each request
- * has a ticket, and each worker shows the lowest one of those that wait with it. All but {@link isBusy}, {@link signal} and {@link wait} with the
+ * Requests that wait for a member of an upstream (`queue`), for all workers: their number, and whose turn is next. Each request has a
+ * ticket, and each worker shows the lowest ticket of its waiting requests. All but {@link isBusy}, {@link signal} and {@link wait} with the
  * zone's lock held.
  */
 export class QueueMemory {
@@ -30,7 +30,7 @@ export class QueueMemory {
     u32[this.head + UpstreamW.queue] = 0;
   }
 
-  /** Whether a request waits for its turn in any worker. Read without the lock. */
+  /** True if a request waits for its turn in any worker. Read without the lock. */
   get isBusy(): boolean {
     for (let worker = 0; worker < this.workers; worker++)
       if (Atomics.load(this.zone.u32, this.#place(worker) + QueuePlaceW.ticket) !== 0) return true;
@@ -79,7 +79,7 @@ export class QueueMemory {
     Atomics.store(this.zone.u32, this.#place(worker) + QueuePlaceW.ticket, ticket);
   }
 
-  /** The worker whose turn is next, -1: nobody waits. */
+  /** The worker whose turn is next, -1: no request waits. */
   get next(): number {
     if (!this.#exists) return -1;
     const { u32 } = this.zone;
@@ -87,7 +87,7 @@ export class QueueMemory {
     let lowest = 0;
     for (let worker = 0; worker < this.workers; worker++) {
       const ticket = u32[this.#place(worker) + QueuePlaceW.ticket]!;
-      // Tickets begin anew after 2^32.
+      // Tickets begin again after 2^32.
       if (ticket === 0 || (first >= 0 && ((ticket - lowest) | 0) > 0)) continue;
       first = worker;
       lowest = ticket;
@@ -106,7 +106,7 @@ export class QueueMemory {
     if (this.zone.shared) Atomics.notify(this.zone.i32, this.#place(worker) + QueuePlaceW.ticket);
   }
 
-  /** Settles when this worker is woken. Undefined: memory of one thread, where nobody else would wake it. Without the lock. */
+  /** Settles when this worker is woken. Undefined: memory of one thread, which no other thread would wake. Without the lock. */
   wait(worker: number): Promise<unknown> | undefined {
     if (!this.zone.shared) return undefined;
     const word = this.#place(worker) + QueuePlaceW.ticket;

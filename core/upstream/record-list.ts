@@ -2,9 +2,13 @@ import type { Zone } from '../zone/zone.js';
 import { W } from './layout.js';
 import { wordOf } from '../zone/offsets.js';
 
-/** Lists of records, linked both ways through {@link W.next} and {@link W.before}. A record stands in one of them at most. */
+/** Lists of records, linked both ways through {@link W.next} and {@link W.before}. A record is in one of them at most. */
 
-/** Puts a record behind `after` (0: first), before `next` (0: last). @param head word that names the first @param tail word that names the last, 0: the list has none */
+/**
+ * Puts a record after `after` (0: first), before `next` (0: last).
+ * @param head word that names the first
+ * @param tail word that names the last, 0: the list has none
+ */
 export function insertBetween(zone: Zone, record: number, after: number, next: number, head: number, tail: number): void {
   const { u32 } = zone;
   u32[wordOf(record) + W.before] = after;

@@ -5,7 +5,7 @@ import type { Peer } from './peer.js';
 import type { UpstreamMemory } from './upstream-memory.js';
 import { WaitingRequest, type QueueUser } from './waiting-request.js';
 
-/** How often those who wait look for a member that nobody told them of: its `fail_timeout` is over. Milliseconds. */
+/** Interval at which waiting requests look for a member that became available without a notice: its `fail_timeout` is over. Milliseconds. */
 const LOOK_EVERY = 100;
 
 /** `queue` of an upstream. */
@@ -16,7 +16,7 @@ export interface QueueSettings {
   readonly timeout: number;
 }
 
-/** What a queue needs of its upstream. */
+/** Parts of the upstream that a queue needs. */
 export interface QueuedUpstream {
   readonly memory: UpstreamMemory;
   /** A member for a request that waits, claimed. */
@@ -40,7 +40,7 @@ export class RequestQueue implements Timed {
   #soon = false;
   #listening = false;
 
-  /** @param settings undefined: nobody may wait any more */
+  /** @param settings undefined: no request may wait any more */
   constructor(
     public settings: QueueSettings | undefined,
     private readonly upstream: QueuedUpstream,
@@ -49,7 +49,7 @@ export class RequestQueue implements Timed {
     private readonly timers: TimerWheel | undefined,
   ) {}
 
-  /** Whether a request that comes now has to wait, because others do. */
+  /** True if a request that comes now has to wait, because others do. */
   get isBusy(): boolean {
     return this.#first !== undefined || this.upstream.memory.queue.isBusy;
   }
@@ -86,7 +86,7 @@ export class RequestQueue implements Timed {
     memory.leave();
   }
 
-  /** A member may be there now, for those who wait here or in other workers. */
+  /** A member may be available now, for requests that wait here or in other workers. */
   serve(): void {
     if (this.#retrying.size === 0 && !this.isBusy) return;
     this.#again = true;
@@ -103,7 +103,7 @@ export class RequestQueue implements Timed {
     }
   }
 
-  /** A change may have brought a member. It is in force as a whole before those who wait are asked. */
+  /** A change may have brought a member. It is active as a whole before waiting requests try it. */
   serveSoon(): void {
     if (this.#soon || (this.#retrying.size === 0 && !this.isBusy)) return;
     this.#soon = true;

@@ -9,7 +9,7 @@ import type { UpstreamOptions } from './upstream-options.js';
 export class NotResolved extends Error {}
 
 interface Resolved {
-  /** What the name was resolved to last. */
+  /** Last addresses of the name. */
   resolution: Resolution<AddressRecord>;
   readonly upstream: Upstream;
 }

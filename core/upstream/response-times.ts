@@ -4,7 +4,7 @@ import { F, isInflight, Order, orderOf, RotationW, W } from './layout.js';
 
 /** Longest time that counts, so that products with it stay exact. Milliseconds. */
 const LONGEST = 2 ** 31;
-/** Each so many choices one member is asked out of its turn: nobody would notice otherwise that a slow one has become faster. */
+/** Every this many choices one member is chosen out of its turn: otherwise it would stay unnoticed that a slow one has become faster. */
 const PROBE_EVERY = 64;
 
 /**
@@ -47,7 +47,7 @@ export class ResponseTimes {
     if (isInflight(this.#order)) this.zone.u32[wordOf(record) + W.since] = now >>> 0;
   }
 
-  /** Whether this choice is one to ask some member for its time, and which: its place in a heap. -1: it is not. @param size of the heap */
+  /** True if this choice is one to ask some member for its time, and which: its place in a heap. -1: it is not. @param size of the heap */
   probe(size: number): number {
     const count = ++this.zone.u32[this.head + RotationW.choices]!;
     return count % PROBE_EVERY === 0 && size > 0 ? (count / PROBE_EVERY) % size : -1;

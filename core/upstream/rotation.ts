@@ -27,10 +27,10 @@ export interface Tried {
  * chosen grows by its effective weight; the largest one is chosen, the first of equals, and the sum of all is taken off it. An effective
  * weight that failures reduced grows by one a round.
  *
- * Here a round does not touch all members. Those in full health and of one weight grow alike, so their order among themselves never changes:
- * they stand in a list by current weight, of which only the front is looked at, and the growth is computed from the number of rounds. Whoever
- * is chosen falls behind the others of its class. Members with a reduced weight are few and are looked at one by one. Members that cannot be
- * chosen (down, full, resting after failures) stand elsewhere; as in nginx their current weight does not move meanwhile.
+ * Here a round does not touch all members. Those in full health and of one weight grow alike, so their order among themselves never
+ * changes: they are in a list by current weight, of which only the front is looked at, and the growth is computed from the number of
+ * rounds. A chosen member moves after the others of its class. Members with a reduced weight are few and are looked at one by one. Members
+ * that cannot be chosen (down, full, resting after failures) are elsewhere; as in nginx their current weight does not move meanwhile.
  *
  * The lists are in the zone, common to all workers. Everything here runs with the zone's lock held.
  */
@@ -46,7 +46,7 @@ export class Rotation {
   constructor(
     private readonly zone: Zone,
     head: number,
-    /** Whether it is the one of the backup members. */
+    /** True if it is the one of the backup members. */
     private readonly backup: boolean,
   ) {
     this.#words = wordOf(head);
@@ -61,12 +61,12 @@ export class Rotation {
     return orderOf(this.zone.u32[this.#words + RotationW.order]!);
   }
 
-  /** Makes room for `records` in an order, by default the one in force. False: the zone is full. */
+  /** Makes room for `records` in an order, by default the current one. False: the zone is full. */
   reserve(records: number, order = this.order): boolean {
     return order === Order.turns || this.#heap.reserve(records);
   }
 
-  /** Goes by another order from now on. Nobody is in the rotation meanwhile. */
+  /** Uses another order from now on. The rotation is empty meanwhile. */
   setOrder(order: Order): void {
     this.clear();
     if (order === Order.turns) this.#heap.release();
@@ -146,7 +146,7 @@ export class Rotation {
   #pickAwake(now: number): number {
     const chosen = this.#choose(now);
     if (chosen !== 0 || this.zone.u32[this.#words + RotationW.resting] === 0) return chosen;
-    // Before giving up: one of those that nobody has looked at for some time may have rested enough.
+    // Before giving up: a member that was not checked for some time may have rested enough.
     return this.#reinstateRested(now, Infinity) ? this.#choose(now) : 0;
   }
 
@@ -166,7 +166,7 @@ export class Rotation {
   }
 
   /**
-   * The least loaded one. Its key grows by its share of a round, from where the others are at least, so that nobody saves turns up. It gets
+   * The least loaded one. Its key grows by its share of a round, from where the others are at least, so that no member saves turns up. It gets
    * its new place when it is settled with the request that it was chosen for.
    */
   #chooseByLoad(now: number): number {
@@ -239,7 +239,7 @@ export class Rotation {
     return best;
   }
 
-  /** Takes the total off the chosen one, and moves it behind the others of its class. */
+  /** Takes the total off the chosen one, and moves it after the others of its class. */
   #take(record: number, total: number): void {
     const { u32, f64 } = this.zone;
     f64[numberOf(record) + F.key]! -= total;
@@ -256,7 +256,7 @@ export class Rotation {
     if (u32[wordOf(record) + W.fails] !== 0) this.settle(record, now);
   }
 
-  /** Whether a member may be chosen now. @param idle flags of which none may be set */
+  /** True if a member may be chosen now. @param idle flags of which none may be set */
   isUsable(record: number, now: number, idle: number = Flag.IDLE): boolean {
     const home = this.#homeOf(record, now, idle);
     return home !== Home.none && home !== Home.resting;
@@ -322,7 +322,7 @@ export class Rotation {
       f64[this.#numbers + RotationF.total]! += weight;
       this.classes.place(record);
     } else if (home === Home.heap) {
-      // It does not make up for the time in which it was not there.
+      // It does not make up for the time of its absence.
       f64[numberOf(record) + F.key] = Math.max(f64[numberOf(record) + F.key]!, f64[this.#numbers + RotationF.rounds]!);
       this.#heap.add(record);
     } else if (home === Home.suspect) this.#push(record, this.#words + RotationW.suspects);

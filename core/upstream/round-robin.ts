@@ -2,7 +2,7 @@ import type { Peer } from './peer.js';
 import type { Rotation, Tried } from './rotation.js';
 import type { UpstreamMemory } from './upstream-memory.js';
 
-/** What knows the peers of records. */
+/** Finds the peers of records. */
 interface PeerTable {
   readonly memory: UpstreamMemory;
   /** The peer whose record is at this offset; undefined if this thread does not know it. */
@@ -23,7 +23,7 @@ function nextOf(table: PeerTable, rotation: Rotation, now: number, tried: readon
   return record === 0 ? undefined : (table.peerAt(record) ?? nextKnown(table, rotation, now, tried, record));
 }
 
-/** The rotation holds a member that this thread does not know. A change is prepared everywhere before it is in force, so it should not. */
+/** The rotation holds a member that this thread does not know. A change is prepared everywhere before it is active, so it should not. */
 function nextKnown(
   table: PeerTable,
   rotation: Rotation,

@@ -1,19 +1,19 @@
 import { errorAt } from '../config/errors.js';
 import type { Tree } from '../config/tree.js';
-import type { Prepared } from '../kernel/follower.js';
-import type { Directive, Word } from '../module/tree.js';
+import type { Prepared } from '../config/change.js';
+import type { Directive, Word } from '../contract/tree.js';
 import { ZoneFull, type Upstream, type PreparedMember } from './upstream.js';
 import { ErrorCollector } from '../config/error-collector.js';
 import type { ChosenMethod } from './balancer.js';
-import type { Member } from './peer.js';
+import type { Member } from './member.js';
 import { FoundRecords } from './discovery/found-records.js';
-import { assertResolvable } from './discovery/name-query.js';
+import { assertResolvable, assertShared, type NameQuery } from './discovery/name-query.js';
 import { isSameServer, ServerEntry, type LineContext } from './server-line.js';
 import type { ServerInForce, UpstreamBlock } from './upstream-block.js';
 import { ZoneFullError } from './zone-full-error.js';
 import { zoneShortage } from './zone-shortage.js';
 
-/** What becomes of one `server` line. */
+/** Change of one `server` line. */
 interface Step {
   readonly id: number;
   readonly before: ServerInForce | undefined;
@@ -27,7 +27,7 @@ interface Step {
  * Prepares the changes of some `server` lines of a block. Costs what these lines are, however many others there are.
  *
  * @param ids of lines that may have come, changed or gone
- * @param pending false for a block that is not in force yet
+ * @param pending false for a block that is not active yet
  * @throws ConfigErrors with every reason
  */
 export async function prepareServers(
@@ -82,11 +82,18 @@ function stepOf(
   if (directive === undefined) return { id, before, entry: undefined, members: [] };
   assertSupported(directive, block.method);
   const entry = ServerEntry.read(directive, context);
-  if (entry.query !== undefined)
-    assertResolvable(after.byId(block.directive.id)!, after.parentOf(block.directive.id), block.zone !== undefined);
+  if (entry.query !== undefined) assertFollowed(entry.query, block, after, context);
   if (before !== undefined && isSameServer(before.directive, directive)) return { id, before, entry, members: undefined };
   const members = block.upstream.owned ? entry.lookUp(context, block) : entry.lookInto(block.upstream, pending, records);
   return members instanceof Promise ? members.then((found) => ({ id, before, entry, members: found })) : { id, before, entry, members };
+}
+
+/** @throws ConfigError where the upstream cannot have a line whose members are found */
+function assertFollowed(query: NameQuery, block: UpstreamBlock, after: Tree, { sources }: LineContext): void {
+  const upstream = after.byId(block.directive.id)!;
+  if (query.kind !== 'source') return assertResolvable(upstream, after.parentOf(upstream.id), block.zone !== undefined);
+  assertShared(upstream, block.zone !== undefined);
+  if (block.upstream.owned) sources.of(upstream, query.name);
 }
 
 /** @throws ConfigError for a parameter that the balancing method knows nothing of */
@@ -150,7 +157,7 @@ function prepareStep(
       done.push(part);
       return part.peer;
     } catch (error) {
-      // Addresses that were found are no part of the configuration, and no reason to reject it.
+      // Addresses of names are not part of the configuration, and do not reject it.
       if (entry.query === undefined || !(error instanceof ZoneFull)) throw error;
       return [];
     }

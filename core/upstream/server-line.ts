@@ -1,22 +1,24 @@
 import { readDirective } from '../config/conf.js';
 import { errorAt } from '../config/errors.js';
 import type { RegisteredSpec } from '../config/registry.js';
-import type { AnyArgContext } from '../module/spec.js';
-import type { Directive } from '../module/tree.js';
-import type { ServerLine } from '../module/upstream.js';
-import { AddressError, parseAddress, type Address, type ParsedAddress } from '../module/address.js';
+import type { AnyArgContext } from '../contract/spec.js';
+import type { Directive } from '../contract/tree.js';
+import type { ServerLine } from '../toolkit/upstream.js';
+import { AddressError, parseAddress, type Address, type ParsedAddress } from '../contract/address.js';
 import type { Upstream } from './upstream.js';
 import type { HostLookup } from './host-lookup.js';
 import { addressOf, parametersOf, type NumberedAddress } from './discovery/found-address.js';
 import type { FoundRecords } from './discovery/found-records.js';
 import { queryOf, type NameQuery } from './discovery/name-query.js';
-import type { Member, MemberParameters, Peer } from './peer.js';
+import type { Member, MemberParameters } from './member.js';
+import type { Peer } from './peer.js';
+import type { MemberSources } from './member-sources.js';
 import type { UpstreamBlock } from './upstream-block.js';
 
 /** Stands for the port of a name whose port is in records. */
 const NO_PORT = 1;
 
-/** What `server` lines are read with. */
+/** Reader of `server` lines. */
 export interface LineContext {
   readonly server: RegisteredSpec;
   readonly args: AnyArgContext;
@@ -26,6 +28,8 @@ export interface LineContext {
   readonly parameters: SharedParameters;
   /** The addresses that a name is known to have by now, for a line with `resolve`. Its name is looked up later, and again and again. */
   readonly known: (entry: ServerEntry, block: UpstreamBlock) => readonly NumberedAddress[];
+  /** Where the members of lines with `members_from` come from. */
+  readonly sources: MemberSources;
 }
 
 /** Makes the parameters of lines, one object for lines in a row that say the same: most do. */
@@ -60,7 +64,9 @@ export function isSameServer(one: Directive, other: Directive): boolean {
 
 /** Parameters that say how the name of a server is looked up. */
 function lookupWords({ args }: Directive): string {
-  const words = args.map(({ text }) => text).filter((text) => text === 'resolve' || text.startsWith('service='));
+  const words = args
+    .map(({ text }) => text)
+    .filter((text) => text === 'resolve' || text.startsWith('service=') || text.startsWith('members_from='));
   return words.toSorted().join(' ');
 }
 
@@ -71,7 +77,7 @@ export class ServerEntry {
     readonly name: string,
     readonly parameters: MemberParameters,
     private readonly target: ParsedAddress,
-    /** What name servers are asked for again and again (`resolve`); undefined: its addresses stay as they are. */
+    /** Query that is repeated (`resolve`); undefined: its addresses are fixed. */
     readonly query: NameQuery | undefined,
   ) {}
 
@@ -79,8 +85,8 @@ export class ServerEntry {
   static read(directive: Directive, { server, args, defaultPort, parameters }: LineContext): ServerEntry {
     const line = readDirective(server.signature, directive, args) as ServerLine;
     try {
-      // The port of a service is that of its records.
-      const target = parseAddress(line.server, line.service === '' ? defaultPort : NO_PORT);
+      // The ports of a service are those of its records, and a source has ports as well.
+      const target = parseAddress(line.server, line.service === '' && line.members_from === '' ? defaultPort : NO_PORT);
       return new ServerEntry(directive, line.server, parameters.of(line), target, queryOf(directive, line, target));
     } catch (error) {
       if (error instanceof AddressError) throw errorAt(directive, error.message, directive.args[0]);

@@ -6,11 +6,11 @@ import { F, RotationF, RotationW, SlowF, SlowW, UNIT, W } from './layout.js';
 const TURN = 2 ** 16;
 
 /**
- * The slow start of the members of a rotation (`slow_start=`): their weight grows from nothing to its full value in equal measure with time.
- * What a member needs for it is a piece of memory of its own, because few have one. Called with the zone's lock held.
+ * The slow start of the members of a rotation (`slow_start=`): their weight grows from nothing to its full value in equal measure with
+ * time. Its state is in separate memory, because few members have one. Called with the zone's lock held.
  *
- * In turns a member has the turns of its full weight, and lets so many of them pass that the share of its present weight is left. By load its
- * present weight is stored, and each choice brings that of one member up to date. So a choice costs the same however many are starting.
+ * In turns a member has the turns of its full weight, and lets pass as many as exceed the share of its present weight. By load its present
+ * weight is stored, and each choice updates that of one member. So a choice costs the same for any number of starting members.
  */
 export class SlowStart {
   /** @param head word index of the rotation */
@@ -84,7 +84,7 @@ export class SlowStart {
     return started;
   }
 
-  /** Whether a member lets this turn pass. */
+  /** True if a member lets this turn pass. */
   passes(record: number, now: number): boolean {
     const share = SlowStart.shareOf(this.zone, record, now);
     if (share === 1) {
@@ -99,7 +99,7 @@ export class SlowStart {
     return false;
   }
 
-  /** Whether any member is starting. */
+  /** True if any member is starting. */
   get active(): boolean {
     return this.zone.u32[this.head + RotationW.starting] !== 0;
   }

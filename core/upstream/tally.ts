@@ -25,7 +25,7 @@ export interface Figures {
 
 /** Keeps the figures of members in their records. Called with the zone's lock held. */
 export class Tally {
-  /** Records that this thread has found unavailable or available again, for the upstream to take. Undefined: nobody does. */
+  /** Records that this thread has found unavailable or available again, for the upstream to collect. Undefined: they are not needed. */
   turned: number[] | undefined = undefined;
 
   constructor(private readonly zone: Zone) {}
@@ -37,7 +37,7 @@ export class Tally {
     const kind = Math.floor(status / 100);
     if (kind >= 1 && kind <= 5) f64[numbers + F.responses + kind - 1]!++;
     this.#average(numbers + F.headerTime, headerMs);
-    this.#countCode(record, status);
+    this.addCode(record, status, 1);
   }
 
   /** A session has come so far. @param average which of the times it is */
@@ -87,7 +87,7 @@ export class Tally {
       active: u32[words + W.active]!,
       requests: f64[numbers + F.requests]!,
       responses: [0, ...f64.slice(numbers + F.responses, numbers + F.responses + 5)],
-      codes: this.#codes(record),
+      codes: this.codes(record),
       sent: f64[numbers + F.sent]!,
       received: f64[numbers + F.received]!,
       failed: u32[words + W.failed]!,
@@ -101,7 +101,7 @@ export class Tally {
     };
   }
 
-  /** Sets the statistics to zero. What the choice of members depends on stays. */
+  /** Sets the statistics to zero. The state for choosing members stays. */
   reset(record: number, now: number): void {
     const { u32, f64 } = this.zone;
     const words = wordOf(record);
@@ -132,10 +132,10 @@ export class Tally {
   }
 
   /**
-   * Only the last chunk has free places, so that a code is never in two of them. In a zone that is full, codes that were not seen before
+   * Counts responses with a status code. Only the last chunk has free places, so that a code is never in two of them. In a zone that is full, codes that were not seen before
    * are not counted one by one.
    */
-  #countCode(record: number, status: number): void {
+  addCode(record: number, status: number, amount: number): void {
     const { u16, u32, f64 } = this.zone;
     let link = wordOf(record) + W.codes;
     for (let chunk = u32[link]!; chunk !== 0; chunk = u32[link]!) {
@@ -143,7 +143,7 @@ export class Tally {
         const code = u16[(chunk >>> 1) + CHUNK_CODES + at]!;
         if (code === 0) u16[(chunk >>> 1) + CHUNK_CODES + at] = status;
         else if (code !== status) continue;
-        f64[numberOf(chunk) + CHUNK_COUNTS + at]!++;
+        f64[numberOf(chunk) + CHUNK_COUNTS + at]! += amount;
         return;
       }
       link = wordOf(chunk);
@@ -152,11 +152,12 @@ export class Tally {
     if (chunk === 0) return;
     const zone = this.zone;
     zone.u16[(chunk >>> 1) + CHUNK_CODES] = status;
-    zone.f64[numberOf(chunk) + CHUNK_COUNTS] = 1;
+    zone.f64[numberOf(chunk) + CHUNK_COUNTS] = amount;
     zone.u32[link] = chunk;
   }
 
-  #codes(record: number): Record<string, number> {
+  /** Responses by status code. */
+  codes(record: number): Record<string, number> {
     const { u16, u32, f64 } = this.zone;
     const counts: Record<string, number> = {};
     for (let chunk = u32[wordOf(record) + W.codes]!; chunk !== 0; chunk = u32[wordOf(chunk)]!) {

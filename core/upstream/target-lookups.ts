@@ -1,10 +1,10 @@
 import type { ErrorCollector } from '../config/error-collector.js';
-import { parseAddress, AddressError } from '../module/address.js';
-import { ArgError } from '../module/spec.js';
+import { parseAddress, AddressError } from '../contract/address.js';
+import { ArgError } from '../contract/spec.js';
 import type { NameResolver } from '../net/dns/resolution.js';
 import type { Upstream } from './upstream.js';
 
-/** Where upstreams come from: the upstream blocks in force, and single addresses that no block names. */
+/** Where upstreams come from: the upstream current blocks, and single addresses that no block names. */
 export interface TargetSource {
   /** The upstream of an `upstream` block, of the configuration being prepared while one is. */
   find(name: string): Upstream | undefined;
@@ -23,7 +23,7 @@ export interface Target {
 
 /** Finds what constant targets of a configuration stand for, and collects what has to be resolved while it is prepared. */
 export class TargetLookups {
-  /** Told of the names that targets stand for: what is compiled depends on whether an upstream has them. */
+  /** Called with the names that targets have: the compiled result depends on whether an upstream has them. */
   onUse: (name: string) => void = () => undefined;
   #lookups: Promise<void>[] = [];
 
@@ -36,14 +36,14 @@ export class TargetLookups {
     target.upstream = this.source.find(text);
     if (target.upstream !== undefined) return target;
     const lookup = this.#lookUp(text, target, fail);
-    // What is wrong is asked for when all are compiled, which may be long after the name turned out to be unknown.
+    // Errors are collected when all are compiled, which may be long after the name turned out to be unknown.
     lookup.catch(() => undefined);
     this.#lookups.push(lookup);
     return target;
   }
 
   /**
-   * What a text of a session stands for: without a promise, unless a name has to be looked up.
+   * Target of a session by its text: without a promise, unless a name has to be looked up.
    * @throws (or rejects) Error whose message is the line of the error log
    */
   findNow(text: string, resolver: NameResolver | undefined): Upstream | Promise<Upstream> {
@@ -58,7 +58,7 @@ export class TargetLookups {
     try {
       return this.source.find(name) !== this.source.inForce(name);
     } catch {
-      // It is rejected: whoever uses it says so as well.
+      // It is rejected: its user reports that as well.
       return true;
     }
   }

@@ -1,9 +1,9 @@
 import type { Tree } from '../config/tree.js';
-import type { Change } from '../kernel/follower.js';
-import type { EngineName } from '../module/spec.js';
-import type { Directive } from '../module/tree.js';
+import type { Change } from '../config/change.js';
+import type { EngineName } from '../contract/spec.js';
+import type { Directive } from '../contract/tree.js';
 
-/** What of the upstream blocks a change concerns. */
+/** The upstream blocks that a change concerns. */
 export interface Touched {
   /** Ids of blocks that are new, gone, or changed in more than their `server` lines. */
   readonly blocks: ReadonlySet<number>;
@@ -19,7 +19,7 @@ export function* upstreamsOf(tree: Tree, engine: EngineName): Generator<Directiv
 /**
  * Goes by the operations alone, so that it costs what the change is. Only a change of the engine's block as a whole makes it look at every block.
  *
- * @param known the blocks in force, by id
+ * @param known the current blocks, by id
  * @param hasOtherModules all blocks are to be shown to them
  */
 export function touchedBy(

@@ -1,5 +1,5 @@
-import type { Directive } from '../module/tree.js';
-import type { UpstreamConf } from '../module/upstream.js';
+import type { Directive } from '../contract/tree.js';
+import type { UpstreamConf } from '../toolkit/upstream.js';
 import { Zone } from '../zone/zone.js';
 import type { ZoneSet } from '../zone/zone-set.js';
 import type { ChosenMethod } from './balancer.js';
@@ -14,17 +14,17 @@ import type { UpstreamEngine } from './upstream-engine.js';
 import { ZoneFullError } from './zone-full-error.js';
 import type { ZoneChoice } from './zone-plan.js';
 
-/** A `server` line in force and its members. */
+/** A current `server` line and its members. */
 export interface ServerInForce {
   readonly directive: Directive;
   readonly peers: readonly Peer[];
 }
 
-/** What the upstreams of one thread are made with. */
+/** Surroundings of the upstreams of one thread. */
 export interface BlockOptions {
   readonly engine: UpstreamEngine;
   readonly zones: ZoneSet;
-  /** Whether this thread owns the upstreams in zones. */
+  /** True if this thread owns the upstreams in zones. */
   readonly owner: boolean;
   /** Workers that upstreams have places for. */
   readonly workers: number | undefined;
@@ -119,8 +119,8 @@ export class UpstreamBlock {
   }
 
   /**
-   * Out of force: nobody finds the upstream any more, requests that know it go on. True if its part of a zone has to be given back to others
-   * later ({@link destroy}).
+   * Removed: the upstream cannot be found any more, requests that use it go on. True if its part of a zone has to be released later ({@link
+   * destroy}).
    */
   retire(): boolean {
     this.upstream.retire();
@@ -132,7 +132,7 @@ export class UpstreamBlock {
     return this.upstream.destroy(rootName(this.directive));
   }
 
-  /** It never was in force. */
+  /** It never was active. */
   discard(): void {
     if (this.zone !== undefined && this.upstream.owned) this.upstream.discard(rootName(this.directive));
     this.#leaveZone();

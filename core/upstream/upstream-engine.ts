@@ -1,4 +1,4 @@
-import type { EngineName } from '../module/spec.js';
+import type { EngineName } from '../contract/spec.js';
 
 /** The traffic engine that a set of upstreams is for. An upstream of one engine is not found by the other. */
 export interface UpstreamEngine {

@@ -11,7 +11,7 @@ import { numberOf, wordOf } from '../zone/offsets.js';
 /** A health check keeps requests from the member. */
 const HELD = Flag.UNHEALTHY | Flag.CHECKING;
 
-/** What of a member's parameters concerns all threads. Times in milliseconds. */
+/** Parameters of a member that concern all threads. Times in milliseconds. */
 export interface MemberSettings {
   readonly weight: number;
   readonly maxConns: number;
@@ -24,9 +24,9 @@ export interface MemberSettings {
 }
 
 /**
- * The members of one upstream in its zone: their records, the table that finds them by identity, the rotations. One thread owns the upstream (the
- * master, or whoever has it in private memory): it alone adds, changes and removes. All methods but `create` and `attach` are called
- * between {@link enter} and {@link leave}.
+ * The members of one upstream in its zone: their records, the table that finds them by identity, the rotations. One thread owns the
+ * upstream (the master, or the thread with it in private memory): it alone adds, changes and removes. All methods but `create` and `attach`
+ * are called between {@link enter} and {@link leave}.
  */
 export class UpstreamMemory {
   readonly table: MemberTable;
@@ -90,7 +90,7 @@ export class UpstreamMemory {
     this.zone.leave();
   }
 
-  /** Members in force. */
+  /** Current members. */
   get count(): number {
     return this.zone.u32[this.#words + UpstreamW.count]!;
   }
@@ -141,7 +141,7 @@ export class UpstreamMemory {
     return record;
   }
 
-  /** Puts a pending member in force: from now on it gets requests. @param late the upstream was in force before it */
+  /** Activates a pending member: from now on it gets requests. @param late the upstream was active before it */
   link(record: number, now: number, late: boolean): void {
     const { u32 } = this.zone;
     u32[wordOf(record) + W.flags]! &= ~Flag.PENDING;
@@ -162,7 +162,7 @@ export class UpstreamMemory {
   }
 
   /**
-   * Takes a member out of force. Requests that it has go on. Its record stays until {@link reap}, because a worker may not know yet.
+   * Removes a member. Its requests go on. Its record stays until {@link reap}, because a worker may not know yet.
    */
   unlink(record: number, now: number): void {
     const { u32 } = this.zone;
@@ -229,7 +229,7 @@ export class UpstreamMemory {
     this.rotationOf(record).settle(record, now);
   }
 
-  /** What health checks say of a member. @param flag {@link Flag.UNHEALTHY}, {@link Flag.CHECKING}, 0: it may get requests */
+  /** Sets the health of a member. @param flag {@link Flag.UNHEALTHY}, {@link Flag.CHECKING}, 0: it may get requests */
   turnHealth(record: number, flag: number, now: number): void {
     const { u32, f64 } = this.zone;
     const words = wordOf(record);
@@ -248,7 +248,7 @@ export class UpstreamMemory {
     this.tally.available(record, now);
   }
 
-  /** What members are chosen by. */
+  /** Order in which members are chosen. */
   get order(): Order {
     return this.primary.order;
   }
@@ -258,13 +258,13 @@ export class UpstreamMemory {
     return this.primary.reserve(this.#records, order) && this.backup.reserve(this.#records, order);
   }
 
-  /** Puts another order in force, for which there is room. All members begin anew in it. */
+  /** Switches to another order, for which there is room. All members begin again in it. */
   setOrder(order: Order, now: number): void {
     if (order === this.order) return;
     const records = Array.from(this.#all());
     for (const record of records) {
       this.rotationOf(record).leave(record);
-      // What another method has kept there.
+      // State of another method.
       this.zone.u32.fill(0, wordOf(record) + W.spare, wordOf(record) + W.spare2 + 1);
     }
     this.primary.setOrder(order);
@@ -318,7 +318,7 @@ export class UpstreamMemory {
     if (worker >= 0 && worker < this.workers) this.zone.i32[this.#words + UpstreamW.idle + worker]! += change;
   }
 
-  /** Gives all memory back: the upstream is out of force, and no request uses it. False if one still does. */
+  /** Gives all memory back: the upstream is not active any more, and no request uses it. False if one still does. */
   destroy(name: string): boolean {
     for (const record of this.#all()) if (this.zone.u32[wordOf(record) + W.active]! > 0) return false;
     for (const record of Array.from(this.#all())) {
@@ -389,7 +389,7 @@ export class UpstreamMemory {
     return offset;
   }
 
-  /** After a thread died inside the lock: the table is whole, everything that can be derived from it is made anew. */
+  /** After a thread died inside the lock: the table is whole, everything that can be derived from it is made again. */
   #repair(now: number): void {
     const { u32 } = this.zone;
     this.primary.clear();

@@ -1,10 +1,10 @@
 import { ownDirectives, type ConfReader } from '../config/conf.js';
 import { configErrorsOf, errorAt } from '../config/errors.js';
-import type { Change } from '../kernel/follower.js';
-import type { UpstreamScope } from '../module/balancer.js';
-import type { HttpModule } from '../module/manifest.js';
-import type { Directives } from '../module/spec.js';
-import type { Directive } from '../module/tree.js';
+import type { Change } from '../config/change.js';
+import type { UpstreamScope } from '../contract/balancer.js';
+import type { HttpModule } from '../contract/manifest.js';
+import type { Directives } from '../contract/spec.js';
+import type { Directive } from '../contract/tree.js';
 import type { UpstreamEngine } from './upstream-engine.js';
 
 /** An `upstream` block as a module is shown it. @param reader of the module's directives */
@@ -18,7 +18,7 @@ export function scopeOf(
   return { name: block.args[0]?.text ?? '', engine, conf, directive: block, fail: failAt(block) };
 }
 
-/** Calls a hook of a module. What it throws, other than errors of the configuration, is one of the block. @throws ConfigError */
+/** Calls a hook of a module. Exceptions other than errors of the configuration become an error of the block. @throws ConfigError */
 export function called<T>(hook: keyof HttpModule, module: string, scope: UpstreamScope, call: () => T): T {
   try {
     return call();

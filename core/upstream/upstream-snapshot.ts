@@ -1,5 +1,5 @@
-import type { PeerView, QueueView, UpstreamView } from '../module/services.js';
-import type { Directive } from '../module/tree.js';
+import type { PeerView, QueueView, UpstreamView } from '../contract/upstreams.js';
+import type { Directive } from '../contract/tree.js';
 import type { Clock } from '../net/clock.js';
 import type { Upstream } from './upstream.js';
 import { NO_CHECKS } from './checked-member.js';

@@ -1,10 +1,10 @@
-import type { HttpRequest } from '../module/http.js';
-import type { StreamSession } from '../module/stream.js';
+import type { HttpRequest } from '../contract/http.js';
+import type { StreamSession } from '../contract/stream.js';
 import { Attempts } from './attempts.js';
 import type { ClaimableUpstream } from './balanced-members.js';
 import { ModuleBalancer, type ChosenMethod } from './balancer.js';
 import { Choice } from './choice.js';
-import { formatAddress } from '../module/address.js';
+import { formatAddress } from '../contract/address.js';
 import type { UpstreamMemory } from './upstream-memory.js';
 import { foundText } from './discovery/found-address.js';
 import { KeepalivePool } from './keepalive.js';
@@ -12,7 +12,8 @@ import { F, Flag, W } from './layout.js';
 import { MemberBindings } from './member-bindings.js';
 import { MemberChecks } from './member-checks.js';
 import { MemberStates } from './member-states.js';
-import { Peer, type Member, type PeerHome } from './peer.js';
+import type { Member } from './member.js';
+import { Peer, type PeerHome } from './peer.js';
 import { RequestQueue, type QueuedUpstream, type QueueSettings } from './request-queue.js';
 import { inPieces } from './in-pieces.js';
 import { orderFor } from './method-order.js';
@@ -20,7 +21,7 @@ import { nextPeer } from './round-robin.js';
 import type { UpstreamOptions } from './upstream-options.js';
 import { wordOf } from '../zone/offsets.js';
 
-/** Half of a change: nothing of it is in force yet. Exactly one of the two is called, and neither throws. */
+/** Half of a change: nothing of it is active yet. Exactly one of the two is called, and neither throws. */
 export interface PreparedMember {
   readonly peer: Peer;
   commit(): void;
@@ -63,7 +64,7 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
   readonly #attempts: Attempts;
   /** Undefined: it never had one. */
   #queue: RequestQueue | undefined;
-  /** Members in force that are `down`. */
+  /** Current members that are `down`. */
   #down = 0;
   #lastPick = Infinity;
 
@@ -74,11 +75,13 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
   ) {
     this.keepalive = new KeepalivePool(options.keepalive, memory, options.worker, options.clock, options.timers);
     this.#attempts = new Attempts(memory, options.worker);
-    this.checks = this.#isMaster ? new MemberChecks(this, (...failure) => options.onCheckerError?.(...failure)) : undefined;
+    this.checks = this.#isMaster
+      ? new MemberChecks(this, (...failure) => options.onCheckerError?.(...failure), options.earlierHealth)
+      : undefined;
     this.#states = new MemberStates(this, options.watch, this.#isMaster);
   }
 
-  /** Whether this thread changes the upstream's memory. */
+  /** True if this thread changes the upstream's memory. */
   get owned(): boolean {
     return this.options.owner;
   }
@@ -88,12 +91,12 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
     return this.#peers.size;
   }
 
-  /** Members that one request may try: those in force that are not `down` (as nginx counts its tries). */
+  /** Members that one request may try: current ones that are not `down` (as nginx counts its tries). */
   get tries(): number {
     return this.#peers.size - this.#down;
   }
 
-  /** Members in force, in the order they came. */
+  /** Current members, in the order of their addition. */
   get peers(): Iterable<Peer> {
     return this.#peers.values();
   }
@@ -112,7 +115,7 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
     return this.options.clock.now;
   }
 
-  /** What the members for a request are chosen with; undefined: not needed before one of them has failed. */
+  /** State for choosing members for a request; undefined: not needed before one of them has failed. */
   choiceFor(request: HttpRequest): Choice | undefined {
     return this.#choosesBySubject ? new Choice(request) : undefined;
   }
@@ -140,9 +143,22 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
 
   pickNow(choice: Choice | undefined): Peer | undefined {
     if (this.now > this.#lastPick) return undefined;
-    const bound = choice && this.#bindings?.pick(choice);
-    if (bound !== undefined) return bound;
+    const bound = choice && this.#bindings?.find(choice);
+    if (bound === undefined) return this.#balanced(choice);
+    if (bound.backup) return this.#pickBackup(bound, choice);
+    return this.claimBound(bound) ? bound : this.#balanced(choice);
+  }
+
+  #balanced(choice: Choice | undefined): Peer | undefined {
     return this.#balancer === undefined ? this.#next(choice) : this.#balancer.pick(choice ?? new Choice(undefined));
+  }
+
+  /** Clients that are bound to a backup member get it where others would get one: when no primary is left. */
+  #pickBackup(bound: Peer, choice: Choice | undefined): Peer | undefined {
+    const chosen = this.#balanced(choice);
+    if (chosen?.backup === false || chosen === bound || !this.claimBound(bound)) return chosen;
+    if (chosen !== undefined) this.unclaim(chosen);
+    return bound;
   }
 
   claimNext(choice: Choice): Peer | undefined {
@@ -153,6 +169,7 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
     return this.#claim(peer, Flag.IDLE);
   }
 
+  /** As {@link claim}; a draining member may have one more. */
   claimBound(peer: Peer): boolean {
     return this.#claim(peer, Flag.IDLE & ~Flag.DRAIN);
   }
@@ -173,7 +190,19 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
   }
 
   unclaim(peer: Peer): void {
-    this.free(peer, false);
+    peer.picked--;
+    this.#locked((now) => this.#attempts.cancel(peer.offset, now));
+    this.#queue?.serve();
+  }
+
+  /** The member works: a session with it may go on for long. */
+  succeeded(peer: Peer): void {
+    const { memory } = this;
+    if (peer.picked === 0) return;
+    memory.enter(this.now);
+    this.#attempts.succeed(peer.offset, this.now);
+    memory.leave();
+    if (memory.tally.turned?.length) this.#states.tellTurned('a session succeeded');
   }
 
   onBalancerError(module: string, error: unknown): void {
@@ -239,7 +268,7 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
     this.memory.leave();
   }
 
-  /** Takes in the members of an upstream that is not in force yet. @throws ZoneFull */
+  /** Takes in the members of an upstream that is not active yet. @throws ZoneFull */
   load(members: readonly Member[]): readonly Peer[] {
     return members.map((member) => {
       const prepared = this.prepareAdd(member, false);
@@ -249,7 +278,7 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
   }
 
   /**
-   * @param pending a change of an upstream in force, not an upstream that is being built
+   * @param pending a change of an active upstream, not an upstream that is being built
    * @param late others carry its traffic already: it may start slowly
    * @throws ZoneFull
    */
@@ -325,7 +354,7 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
   }
 
   /**
-   * Another balancing method, which knows all members before it is in force. Committed when it is `ready`, before changes of members are.
+   * Another balancing method, which knows all members before it is active. Committed when it is `ready`, before changes of members are.
    * @param method undefined: round robin
    * @throws ZoneFull
    */
@@ -380,9 +409,8 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
   }
 
   /**
-   * What health checks say of a member holds from now on, in all threads. Requests that it has go on. By the owner.
-   * @param flag {@link Flag.UNHEALTHY}, {@link Flag.CHECKING}, 0: it may get requests
-   * @param reason undefined: nobody is told
+   * Sets the health of a member from now on, in all threads. Its requests go on. By the owner.
+   * @param flag {@link Flag.UNHEALTHY}, {@link Flag.CHECKING}, 0: it may get requests @param reason undefined: it is not published
    */
   turnHealth(peer: Peer, flag: number, reason: string | undefined): void {
     this.#states.around(peer, reason, () => this.#locked((now) => this.memory.turnHealth(peer.offset, flag, now)));
@@ -393,7 +421,7 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
     this.#locked((now) => this.memory.dropWorker(worker, now));
   }
 
-  /** Out of force: requests that know it already may still choose members for a while. */
+  /** Removed: requests that use it already may still choose members for a while. */
   retire(): void {
     this.#lastPick = this.options.clock.now + GRACE;
     this.keepalive.close();
@@ -406,7 +434,7 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
     return this.options.clock.now > this.#lastPick + GRACE && this.discard(name);
   }
 
-  /** Gives the memory of an upstream back that was never in force. */
+  /** Releases the memory of an upstream that was never active. */
   discard(name: string): boolean {
     this.checks?.stop();
     return this.#locked(() => this.memory.destroy(name));
@@ -464,7 +492,7 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
   }
 }
 
-/** What a name means is decided once for all threads. */
+/** A name is resolved once for all threads. */
 function textFor({ found, resolved, address }: Member): string | undefined {
   if (found !== undefined) return foundText(found);
   return resolved ? formatAddress(address) : undefined;

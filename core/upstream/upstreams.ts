@@ -1,10 +1,11 @@
 import { ErrorCollector } from '../config/error-collector.js';
 import { LayeredMap } from '../config/layered-map.js';
 import { ConfigTree, type Tree } from '../config/tree.js';
-import type { Change, Follower, Prepared } from '../kernel/follower.js';
-import { Upstreams, type Log, type UpstreamView } from '../module/services.js';
-import type { HttpRequest } from '../module/http.js';
-import type { Directive } from '../module/tree.js';
+import type { Change, Follower, Prepared } from '../config/change.js';
+import type { Log } from '../contract/log.js';
+import { Upstreams, type UpstreamView } from '../contract/upstreams.js';
+import type { HttpRequest } from '../contract/http.js';
+import type { Directive } from '../contract/tree.js';
 import type { Clock } from '../net/clock.js';
 import type { NameResolver } from '../net/dns/resolution.js';
 import type { TimerWheel } from '../net/timers.js';
@@ -15,12 +16,15 @@ import { DiscoveredMembers } from './discovery/discovered-members.js';
 import type { Discovery } from './discovery/discovery.js';
 import { MemberReplica } from './discovery/member-replica.js';
 import { assertResolvable, changesResolver } from './discovery/name-query.js';
+import { CarriedMembers } from './carried-members.js';
 import type { MemberWatch } from './member-watch.js';
+import type { WatchedUpstream } from './watched-upstream.js';
 import type { Upstream } from './upstream.js';
 import { UpstreamSnapshot } from './upstream-snapshot.js';
 import { remembering, systemLookup, type HostLookup } from './host-lookup.js';
 import { ImplicitUpstreams } from './implicit-upstreams.js';
 import { DEFAULT_KEEPALIVE } from './keepalive.js';
+import { MemberSources } from './member-sources.js';
 import { Methods } from './methods.js';
 import type { Peer } from './peer.js';
 import { previewOf, type UpstreamPreview } from './preview.js';
@@ -46,11 +50,11 @@ export interface UpstreamSetOptions {
   readonly clock: Clock;
   readonly timers?: TimerWheel;
   /** A member failed so often that it gets no requests for its fail_timeout. */
-  readonly onUnavailable: (peer: Peer, upstream: Upstream) => void;
+  readonly onUnavailable: (peer: Peer, upstream: WatchedUpstream) => void;
   /** The balancer of a module has thrown. */
-  readonly onBalancerError?: (module: string, error: unknown, upstream: Upstream) => void;
+  readonly onBalancerError?: (module: string, error: unknown, upstream: WatchedUpstream) => void;
   /** The health checker of a module has thrown. */
-  readonly onCheckerError?: (module: string, error: unknown, upstream: Upstream) => void;
+  readonly onCheckerError?: (module: string, error: unknown, upstream: WatchedUpstream) => void;
   readonly watch?: MemberWatch | undefined;
   readonly lookup?: HostLookup;
   /** Looks up the names of servers with `resolve`. Master only. */
@@ -60,27 +64,30 @@ export interface UpstreamSetOptions {
 
 const SILENT: Pick<Log, 'write'> = { write: () => undefined };
 
-/** The `upstream` blocks in force: finds upstreams for traffic and shows them to modules. Follows the tree one member at a time. */
+/** The `upstream` current blocks: finds upstreams for traffic and shows them to modules. Follows the tree one member at a time. */
 export class UpstreamSet extends Upstreams implements Follower {
   readonly #blocks = new Map<number, UpstreamBlock>();
   #names = LayeredMap.of<string, UpstreamBlock>([]);
   #zones: ZonePlan;
   #methods: Methods | undefined;
+  #sources: MemberSources | undefined;
   /** The names as they will be, while a change is being prepared. */
   #coming: LayeredMap<string, UpstreamBlock> | undefined;
-  /** The names of the change that was refused last, and why. */
+  /** The names of the change that was rejected last, and why. */
   #refused: { readonly names: ReadonlySet<string>; readonly error: unknown } | undefined;
   #tree: Tree = ConfigTree.empty;
   #modules: Change['modules'] | undefined;
-  /** Out of force, but requests are still on them. */
+  /** Removed, but with requests in progress. */
   #retired: UpstreamBlock[] = [];
-  /** In force, and changed since their memory was last searched for what changes leave behind. */
+  /** Current, and changed since their memory was last searched for remains of changes. */
   readonly #changed = new Set<UpstreamBlock>();
   readonly #implicit: ImplicitUpstreams;
   readonly #options: BlockOptions;
   readonly #lookup: HostLookup;
   /** In the master: the members that names are resolved to. */
   readonly discovered: DiscoveredMembers | undefined;
+  /** In the master: what another program takes over of the members. */
+  readonly carried: CarriedMembers;
   /** In a worker: follows them. */
   readonly replica = new MemberReplica(this.#blocks);
 
@@ -109,7 +116,15 @@ export class UpstreamSet extends Upstreams implements Follower {
       ...(onBalancerError && { onBalancerError }),
       ...(onCheckerError && { onCheckerError }),
       ...(watch && { watch }),
+      earlierHealth: (peer: Peer, of: WatchedUpstream) => this.carried.healthOf(of, peer),
     };
+    this.carried = new CarriedMembers({
+      engine: engine.name,
+      upstreams: () => this.#shared(),
+      find: (name) => this.#names.get(name)?.upstream,
+      place: (workers ?? 1) - 1,
+      now: () => clock.refresh(),
+    });
     this.#options = { engine, zones, owner: role !== 'worker', workers, upstream };
     this.#zones = ZonePlan.empty(engine);
     this.#lookup = lookup;
@@ -119,15 +134,15 @@ export class UpstreamSet extends Upstreams implements Follower {
   }
 
   /**
-   * The upstream of an `upstream` block, of the configuration being prepared while one is. For those who compile.
-   * @throws ConfigErrors of the blocks, if they were refused: that this one cannot be found follows from it
+   * The upstream of an `upstream` block, of the configuration being prepared while one is. For compiling.
+   * @throws ConfigErrors of the blocks, if they were rejected: this one is missing because of that
    */
   find(name: string): Upstream | undefined {
     if (this.#refused?.names.has(upstreamKey(name)) === true) throw this.#refused.error;
     return (this.#coming ?? this.#names).get(upstreamKey(name))?.upstream;
   }
 
-  /** The upstream of an `upstream` block in force. For requests. */
+  /** The upstream of a current `upstream` block. For requests. */
   inForce(name: string): Upstream | undefined {
     return this.#names.get(upstreamKey(name))?.upstream;
   }
@@ -139,14 +154,13 @@ export class UpstreamSet extends Upstreams implements Follower {
 
   /**
    * The upstream of a target that a request names, and no block: without a promise, unless the name has to be looked up.
-   * @param resolver that in force where the request is
-   * @throws (or rejects) NotResolved, whose message is the line of the error log; AddressError
+   * @param resolver that of the request's location @throws (or rejects) NotResolved, whose message is the line of the error log; AddressError
    */
   forRequest(host: string, port: number, resolver: NameResolver | undefined): Upstream | Promise<Upstream> {
     return this.#implicit.forRequest(host, port, resolver);
   }
 
-  /** What {@link forRequest} gives without a resolver. */
+  /** Result of {@link forRequest} without a resolver. */
   known(host: string, port: number): Upstream {
     return this.#implicit.known(host, port);
   }
@@ -200,10 +214,17 @@ export class UpstreamSet extends Upstreams implements Follower {
       this.#coming = undefined;
       const ids = [...touched.blocks, ...touched.servers.keys()];
       for (const id of ids) this.#markChanged(id);
-      if (otherResolver) this.discovered?.followAll(change.after);
-      else this.discovered?.follow(change.after, touched);
+      const sources = this.#sourcesOf(change);
+      if (otherResolver) this.discovered?.followAll(change.after, sources);
+      else this.discovered?.follow(change.after, touched, sources);
     };
     return { commit, abort };
+  }
+
+  /** Another program has taken over: it looks names up, and checks members. */
+  retire(): void {
+    this.discovered?.stop();
+    for (const { upstream } of this.#blocks.values()) upstream.checks?.stop();
   }
 
   /** Closes the idle connections. */
@@ -213,7 +234,11 @@ export class UpstreamSet extends Upstreams implements Follower {
     for (const { upstream } of this.#blocks.values()) upstream.keepalive.close();
   }
 
-  /** What upstreams inherit has changed: those with names to look up need it. @throws ConfigErrors */
+  *#shared(): Generator<Upstream> {
+    for (const { upstream, zone } of this.#names.values()) if (zone !== undefined) yield upstream;
+  }
+
+  /** Inherited settings of upstreams have changed: the ones with names to look up need them. @throws ConfigErrors */
   #assertResolvable(after: Tree): void {
     const errors = new ErrorCollector();
     for (const [id, { names, zone }] of this.#blocks) {
@@ -269,7 +294,13 @@ export class UpstreamSet extends Upstreams implements Follower {
     if (block !== undefined) this.#changed.add(block);
   }
 
-  #contextOf({ modules }: Change): LineContext {
+  #sourcesOf({ modules }: Change): MemberSources {
+    if (this.#sources?.modules !== modules) this.#sources = new MemberSources(modules, this.#engine);
+    return this.#sources;
+  }
+
+  #contextOf(change: Change): LineContext {
+    const { modules } = change;
     const { name, context, defaultPort } = this.#engine;
     const server = modules.registry.find(context, 'server');
     if (server === undefined) throw new Error(`no module declares "server" in ${context}`);
@@ -279,6 +310,7 @@ export class UpstreamSet extends Upstreams implements Follower {
       lookup: remembering(this.#lookup),
       defaultPort,
       parameters: new SharedParameters(),
+      sources: this.#sourcesOf(change),
       known: (entry, block) => this.discovered?.known(entry, block) ?? [],
     };
   }

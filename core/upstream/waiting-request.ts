@@ -2,7 +2,7 @@ import type { Timed } from '../net/timers.js';
 import type { Choice } from './choice.js';
 import type { Peer } from './peer.js';
 
-/** Who waits for a member of an upstream. Exactly one of the two is called, unless the request leaves before. */
+/** User of the queue of an upstream. Exactly one of the two is called, unless the request leaves before. */
 export interface QueueUser {
   /** @param peer a member with one more request */
   onTurn(peer: Peer): void;
@@ -21,7 +21,7 @@ export class WaitingRequest implements Timed {
     private readonly queue: { leave(waiting: WaitingRequest): void },
     readonly choice: Choice | undefined,
     readonly user: QueueUser,
-    /** 0: it is not in the order of those who wait. */
+    /** 0: it is not in the order of waiting requests. */
     readonly ticket: number,
   ) {}
 

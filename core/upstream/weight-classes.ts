@@ -115,7 +115,7 @@ export class WeightClasses {
     return difference > 0 || (difference === 0 && u32[wordOf(record) + W.order]! < u32[wordOf(other) + W.order]!);
   }
 
-  /** The member to stand behind, 0: none. */
+  /** The member before its place, 0: none. */
   #placeFromFront(record: number, words: number, tail: number): number {
     const { u32 } = this.zone;
     let after = 0;

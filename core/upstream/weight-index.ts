@@ -7,7 +7,7 @@ const WORTH_IT = 0.25;
 
 /**
  * Members in their order, by weight: finds the one that holds a unit of all weights (a Fenwick tree of sums). Members that are gone leave a
- * place of weight 0, so that a change costs O(log n); when half of the places are such, it is made anew. As long as all have the same weight,
+ * place of weight 0, so that a change costs O(log n); when half of the places are such, it is made again. As long as all have the same weight,
  * a place follows from the unit alone; where weights stay as they are for some time, a guide is made.
  */
 export class WeightIndex {
@@ -25,7 +25,7 @@ export class WeightIndex {
   /** Order of the last place, also of one whose member is gone. */
   #lastOrder = -1;
 
-  /** @param holds whether a member is to be found; what it goes by is told with {@link change} */
+  /** @param holds true if a member is to be found; call {@link change} when its result changes */
   constructor(
     peers: Iterable<Peer>,
     private readonly holds: (peer: Peer) => boolean,
@@ -37,7 +37,7 @@ export class WeightIndex {
     return this.#total;
   }
 
-  /** A member that came after all others, or between them: then all is made anew. */
+  /** A member that came after all others, or between them: then all is made again. */
   add(peer: Peer): void {
     if (!this.holds(peer)) return;
     if (peer.order < this.#lastOrder) {

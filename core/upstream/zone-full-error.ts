@@ -1,5 +1,5 @@
 import { ConfigError } from '../config/errors.js';
-import type { Directive } from '../module/tree.js';
+import type { Directive } from '../contract/tree.js';
 
 /** An upstream or a member does not fit its zone. The API responds with 507. */
 export class ZoneFullError extends ConfigError {

@@ -2,9 +2,9 @@ import { ConfReader, ownDirective } from '../config/conf.js';
 import { errorAt } from '../config/errors.js';
 import { LayeredMap } from '../config/layered-map.js';
 import { ConfigTree, type Tree } from '../config/tree.js';
-import type { AnyArgContext } from '../module/spec.js';
-import type { Directive } from '../module/tree.js';
-import { upstreamBlockDirectives } from '../module/upstream.js';
+import type { AnyArgContext } from '../contract/spec.js';
+import type { Directive } from '../contract/tree.js';
+import { upstreamBlockDirectives } from '../toolkit/upstream.js';
 import { MAX_SIZE } from '../zone/zone-layout.js';
 import { upstreamsOf } from './touched.js';
 import type { UpstreamEngine } from './upstream-engine.js';
@@ -24,7 +24,7 @@ interface ZoneLine {
   readonly size: number | undefined;
 }
 
-/** What the blocks with one zone say of it. */
+/** Values of the blocks with one zone. */
 interface ZoneUse {
   /** How many there are. */
   readonly users: number;
@@ -128,7 +128,7 @@ export class ZonePlan {
     return sizes.length === 1 ? sizes[0]![0] : Number.NaN;
   }
 
-  /** What the first block in the tree says that says anything. */
+  /** Value of the first block in the tree that has one. */
   #sizeOf(name: string): number | undefined {
     const sizes = this.uses.get(name)?.sizes ?? [];
     if (sizes.length < 2) return sizes[0]?.[0];

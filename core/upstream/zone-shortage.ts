@@ -5,14 +5,14 @@ import type { UpstreamMemory } from './upstream-memory.js';
 /** An upstream whose zone is full. */
 interface Crowded {
   readonly name: string;
-  /** Members in force. */
+  /** Current members. */
   readonly size: number;
   readonly memory: UpstreamMemory;
 }
 
 /**
  * Says that the zone of an upstream is full.
- * @param added new members that have found room in it, while all that are in force still have theirs
+ * @param added new members that have found room in it, while all that are active still have theirs
  * @param missing how many more there are
  */
 export function zoneShortage(upstream: Crowded, added: number, missing: number): string {
@@ -22,9 +22,9 @@ export function zoneShortage(upstream: Crowded, added: number, missing: number):
   return `zone "${zone.name}" is too small: ${zoneUsage(upstream, added)} fill its ${zone.size} bytes; ${more} ${needed}k at least`;
 }
 
-/** What the room of the zone is used for. @param added members beside those in force */
+/** Use of the zone's memory. @param added members beside the current ones */
 function zoneUsage({ name, size, memory }: Crowded, added: number): string {
-  const own = size > 0 && added > 0 ? `${members(size)} in force and ${added} new` : members(size + added);
+  const own = size > 0 && added > 0 ? `${members(size)} now and ${added} new` : members(size + added);
   return memory.zone.directory.size === 1 ? own : `${own} of upstream "${name}", with what other upstreams have there,`;
 }
 

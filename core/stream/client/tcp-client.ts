@@ -1,7 +1,8 @@
-import type { Address } from '../../module/address.js';
-import type { ClientCertificate, ConnectionTls, ProxyHeader } from '../../module/http.js';
-import { STREAM_BAD_REQUEST, STREAM_INTERNAL_ERROR, STREAM_OK, type SessionClient } from '../../module/stream.js';
+import type { SecureContext } from 'node:tls';
+import type { Address } from '../../contract/address.js';
+import { STREAM_BAD_REQUEST, STREAM_INTERNAL_ERROR, STREAM_OK, type SessionClient } from '../../contract/stream.js';
 import type { AcceptedConnection } from '../../net/accepted-connection.js';
+import { ConnectionFacts } from '../../net/connection-facts.js';
 import type { ListenOptions } from '../../net/listen-options.js';
 import type { ConnectionTaker } from '../../net/listener-directory.js';
 import { PassedConnection } from '../../net/passed-connection.js';
@@ -10,7 +11,7 @@ import { ProxyProtocol } from '../../net/prelude/proxy-protocol.js';
 import { TlsHandshake } from '../../net/prelude/tls-handshake.js';
 import { onData, type ClientSocket, type SocketUser } from '../../net/socket-user.js';
 import type { Timed } from '../../net/timers.js';
-import type { TlsIdentities, TlsIdentity } from '../../net/tls-identity.js';
+import type { TlsIdentities, TlsIdentity, VariableContexts } from '../../net/tls-identity.js';
 import type { ClientEnd } from '../session/client-end.js';
 import type { StreamContext } from '../session/context.js';
 import type { Session } from '../session/session.js';
@@ -21,20 +22,20 @@ const LAST_BYTES_TIME = 10_000;
 const HANDSHAKE_TIME = 60_000;
 const NOTHING: Buffer = Buffer.alloc(0);
 
-/** What a client needs of the address that it came to. */
+/** Parts of the address that a client needs. */
 export interface TcpListener {
   readonly options: Pick<ListenOptions, 'secure' | 'proxyProtocol'>;
   readonly connections: Set<TcpClient>;
 }
 
-/** What is read at the moment before the content. */
+/** Current reads before the content. */
 type Prelude = 'none' | 'proxy' | 'tls';
 
 /**
- * The connection of a client over TCP. What comes before the content has taken it over is held, and nothing more is read than somebody waits
- * for; a relay becomes the user of the socket itself.
+ * The connection of a client over TCP. Data received before the content handler takes it over is kept, and no more is read than a handler
+ * waits for; a relay becomes the user of the socket itself.
  */
-export class TcpClient implements ClientEnd, SocketUser, PreludeEnd, TlsIdentities, SessionClient, Timed {
+export class TcpClient extends ConnectionFacts implements ClientEnd, SocketUser, PreludeEnd, TlsIdentities, SessionClient, Timed {
   readonly protocol = 'TCP';
   deadline = 0;
   slot = -1;
@@ -49,46 +50,18 @@ export class TcpClient implements ClientEnd, SocketUser, PreludeEnd, TlsIdentiti
     readonly id: number,
     private readonly listener: TcpListener,
     private readonly context: StreamContext,
-    private readonly accepted: AcceptedConnection,
-  ) {}
+    accepted: AcceptedConnection,
+  ) {
+    super(accepted);
+  }
 
-  /** Behind TLS it is another one. */
+  /** With TLS it is another one. */
   get socket(): ClientSocket {
     return this.accepted.socket;
   }
 
   get facts(): SessionClient {
     return this;
-  }
-  get remoteAddress(): string {
-    return this.accepted.remoteAddress;
-  }
-  get remotePort(): number {
-    return this.accepted.remotePort;
-  }
-  get localAddress(): string {
-    return this.accepted.localAddress;
-  }
-  get localPort(): number {
-    return this.accepted.localPort;
-  }
-  get secure(): boolean {
-    return this.accepted.secure;
-  }
-  get serverName(): string | undefined {
-    return this.accepted.serverName;
-  }
-  get tls(): ConnectionTls | undefined {
-    return this.accepted.tls;
-  }
-  get proxy(): ProxyHeader | undefined {
-    return this.accepted.proxy;
-  }
-  get certificate(): ClientCertificate | undefined {
-    return this.accepted.certificate;
-  }
-  get clientAuthority(): string | undefined {
-    return this.accepted.clientAuthority;
   }
   /** Epoch milliseconds; 0: not yet. */
   get startTime(): number {
@@ -129,7 +102,7 @@ export class TcpClient implements ClientEnd, SocketUser, PreludeEnd, TlsIdentiti
     if (this.socket.isPaused()) this.socket.resume();
   }
 
-  /** What was held goes to somebody else. */
+  /** The kept data goes to another user. */
   takeHeld(): Buffer {
     const { held } = this;
     this.held = NOTHING;
@@ -201,6 +174,13 @@ export class TcpClient implements ClientEnd, SocketUser, PreludeEnd, TlsIdentiti
     return tls?.identity;
   }
 
+  variableContext(contexts: VariableContexts, { serverName }: AcceptedConnection): SecureContext | undefined {
+    const session = this.#session;
+    if (session === undefined) return undefined;
+    if (serverName !== undefined) session.chooseServer(serverName);
+    return contexts.contextFor(session);
+  }
+
   onHandshake(isReused: boolean): void {
     this.context.figures.countHandshake(isReused);
   }
@@ -209,10 +189,10 @@ export class TcpClient implements ClientEnd, SocketUser, PreludeEnd, TlsIdentiti
     this.context.figures.countFailedHandshake();
   }
 
-  // The socket, while nobody has taken it over.
+  // The socket, until it is taken over.
 
   onData(chunk: Buffer, borrowed: boolean): void {
-    // What comes after the end of the session is of no use.
+    // Data received after the end of the session is dropped.
     if (this.#session === undefined || this.#session.status !== 0) return;
     this.#hold(chunk, borrowed);
     if (this.#waits) {
@@ -242,7 +222,7 @@ export class TcpClient implements ClientEnd, SocketUser, PreludeEnd, TlsIdentiti
   }
 
   #hold(chunk: Buffer, borrowed: boolean): void {
-    // What comes before TLS is no content: it goes to the handshake.
+    // Data received before TLS is not content: it goes to the handshake.
     const isContent = this.secure || !this.listener.options.secure;
     if (isContent && this.#session !== undefined) this.#session.bytesReceived += chunk.length;
     if (this.held.length > 0) this.held = Buffer.concat([this.held, chunk]);

@@ -1,4 +1,4 @@
-import { STREAM_OK, type SessionClient } from '../../module/stream.js';
+import { STREAM_OK, type SessionClient } from '../../contract/stream.js';
 import type { FlowReceiver, UdpFlow } from '../../net/udp/udp-flow.js';
 import type { ClientEnd } from '../session/client-end.js';
 import type { StreamContext } from '../session/context.js';
@@ -8,13 +8,16 @@ import type { Session } from '../session/session.js';
 const MOST_HELD = 131_072;
 const NOTHING = Buffer.alloc(0);
 
-/** What a client needs of the address that it came to. */
+/** Parts of the address that a client needs. */
 interface UdpClientListener {
   readonly options: { readonly host: string; readonly port: number };
   readonly connections: Set<UdpClient>;
 }
 
-/** The datagrams of one client. Those that come before the content has taken it over are held; a relay becomes the receiver of the flow itself. */
+/**
+ * The datagrams of one client. Datagrams received before the content handler takes it over are kept; a relay becomes the receiver of the
+ * flow itself.
+ */
 export class UdpClient implements ClientEnd, FlowReceiver, SessionClient {
   readonly protocol = 'UDP';
   readonly hasEnded = false;
@@ -75,7 +78,7 @@ export class UdpClient implements ClientEnd, FlowReceiver, SessionClient {
     return this.#held.length > 1 ? Buffer.concat(this.#held) : first;
   }
 
-  /** What was held goes to somebody else, who receives the datagrams from now on. */
+  /** The kept datagrams go to another user, which receives the next ones from now on. */
   takeHeld(receiver: FlowReceiver): readonly Buffer[] {
     const held = this.#held;
     this.#held = [];

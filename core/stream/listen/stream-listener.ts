@@ -1,8 +1,7 @@
-import type { Socket } from 'node:net';
 import type { AcceptedConnection } from '../../net/accepted-connection.js';
 import type { ListenOptions } from '../../net/listen-options.js';
 import type { EngineListener } from '../../net/listener-set.js';
-import { Listener, type ConnectionServer } from '../../net/listener.js';
+import { ConnectionListener } from '../../net/connection-listener.js';
 import type { SocketUser } from '../../net/socket-user.js';
 import { TcpClient, type TcpListener } from '../client/tcp-client.js';
 import { phaseRunner } from '../phases/phase-runner.js';
@@ -12,67 +11,35 @@ import { Session } from '../session/session.js';
 import type { StreamServerNames } from '../site/server.js';
 import type { StreamVariables } from '../site/variables.js';
 
-/** One listening address of the stream engine that accepts connections: the servers behind it, and the connections it accepted. */
-export class StreamListener implements ConnectionServer, EngineListener, SessionListener, TcpListener {
-  readonly connections = new Set<TcpClient>();
-  readonly identities = undefined;
+/** One listening address of the stream engine that accepts connections: its servers, and the connections it accepted. */
+export class StreamListener extends ConnectionListener<TcpClient> implements EngineListener, SessionListener, TcpListener {
   readonly preludeTimeout = 0;
-  readonly #listener: Listener;
 
   constructor(
-    public options: ListenOptions,
+    options: ListenOptions,
     private readonly context: StreamContext,
     public variables: StreamVariables,
     public names: StreamServerNames,
   ) {
-    this.#listener = new Listener(options, context, this);
+    super(options, context);
   }
 
+  get identities(): undefined {
+    return undefined;
+  }
   get serverAddress(): string {
     return this.options.address;
   }
-  get isUnix(): boolean {
-    return this.options.path !== undefined;
-  }
-  get isDone(): boolean {
-    return this.#listener.isDone && this.connections.size === 0;
-  }
-
-  open(shared: boolean): Promise<void> {
-    return this.#listener.open(shared);
-  }
-
-  /** From now on sessions begin in these servers. Those that have begun go on as they began. */
+  /** From now on sessions begin in these servers. Sessions that have begun go on unchanged. */
   use(options: ListenOptions, names: StreamServerNames, variables: StreamVariables): void {
     this.options = options;
-    this.#listener.configure(options);
+    this.listener.configure(options);
     this.names = names;
     this.variables = variables;
   }
 
-  drain(): Promise<void> {
-    return this.#listener.drain();
-  }
-
   cutOff(time: number): void {
     for (const client of this.connections) if (client.startTime < time) client.socket.destroy();
-  }
-
-  destroy(): void {
-    this.#listener.destroy();
-    for (const client of this.connections) client.socket.destroy();
-  }
-
-  take(connection: AcceptedConnection, rest: Buffer | undefined, hasEnded: boolean): void {
-    this.#listener.take(connection, rest, hasEnded);
-  }
-
-  admit(socket: Socket): boolean {
-    return this.context.admission.admit(socket);
-  }
-
-  onPreludeFailed(): void {
-    this.context.figures.countClosed();
   }
 
   serve(connection: AcceptedConnection): SocketUser {

@@ -10,7 +10,7 @@ import { Session } from '../session/session.js';
 import type { StreamServerNames } from '../site/server.js';
 import type { StreamVariables } from '../site/variables.js';
 
-/** One listening address of the stream engine that receives datagrams: the servers behind it, and the sessions of its clients. */
+/** One listening address of the stream engine that receives datagrams: its servers, and the sessions of its clients. */
 export class UdpStreamListener implements DatagramServer, EngineListener, SessionListener {
   readonly connections = new Set<UdpClient>();
   readonly isUnix = false;
@@ -31,11 +31,19 @@ export class UdpStreamListener implements DatagramServer, EngineListener, Sessio
     return !this.#listener.isOpen && this.connections.size === 0;
   }
 
-  async open(shared: boolean): Promise<void> {
-    this.#listener.open(shared);
+  get descriptor(): number | undefined {
+    return this.#listener.descriptor;
   }
 
-  /** From now on sessions begin in these servers. Those that have begun go on as they began. */
+  moveFlows(): void {
+    this.#listener.moveFlows();
+  }
+
+  async open(shared: boolean, descriptor?: number): Promise<void> {
+    this.#listener.open(shared, descriptor);
+  }
+
+  /** From now on sessions begin in these servers. Sessions that have begun go on unchanged. */
   use(options: ListenOptions, names: StreamServerNames, variables: StreamVariables): void {
     this.options = options;
     this.names = names;

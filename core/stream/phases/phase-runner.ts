@@ -9,10 +9,12 @@ import {
   STREAM_PHASES,
   type StreamHandler,
   type StreamResult,
-} from '../../module/stream.js';
+} from '../../contract/stream.js';
 import type { Session } from '../session/session.js';
 import type { SessionFlow } from '../session/session-flow.js';
 import type { SessionSteps } from '../site/server.js';
+import { SessionWait } from './session-wait.js';
+import { stackOf } from '../../contract/thrown.js';
 
 const PREREAD = STREAM_PHASES.indexOf('preread');
 
@@ -81,13 +83,13 @@ function apply(session: Session, result: StreamResult, before: SessionSteps): bo
   }
   const place = result === OK ? Infinity : (before.places[step] ?? 0);
   const { steps } = session.server;
-  // As long as the server stays the same the handlers of one module are one behind the other.
+  // As long as the server stays the same the handlers of one module are one after the other.
   if (steps === before && result === DECLINED) session.step++;
   else session.step = stepsBefore(steps, phase, place);
   return true;
 }
 
-/** How many handlers come before those that follow a module in a phase. */
+/** Number of handlers before the ones that follow a module in a phase. */
 function stepsBefore({ phases, places }: SessionSteps, phase: number, place: number): number {
   const next = phases.findIndex((other, at) => other > phase || (other === phase && (places[at] ?? 0) > place));
   return next < 0 ? phases.length : next;
@@ -117,10 +119,14 @@ function finishContent(session: Session, result: StreamResult): false {
   return false;
 }
 
+/** The handler waits for something: the session is parked until then. Only this path makes closures. */
 function park(session: Session, result: Promise<StreamResult>, handler: StreamHandler, then: (result: StreamResult) => boolean): void {
+  // A relay that the handler has started already has time limits of its own.
+  const wait = session.owner === undefined && session.status === 0 ? new SessionWait(session, handler).start() : undefined;
   result
     .catch((error: unknown) => failed(session, error, handler))
     .then((settled) => {
+      wait?.end();
       if (session.status === 0 && then(settled)) session.continue();
     })
     .catch((error: unknown) => session.end(failed(session, error, handler)));
@@ -137,6 +143,6 @@ function runLast(session: Session, step: (session: Session) => unknown, handler:
 
 function failed(session: Session, error: unknown, handler: unknown): StreamResult {
   const module = session.server.modules.get(handler) ?? 'a module';
-  session.context.log.write('error', `${module}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`, session);
+  session.context.log.write('error', `${module}: ${stackOf(error)}`, session);
   return STREAM_INTERNAL_ERROR;
 }

@@ -1,5 +1,5 @@
-import type { Address } from '../../module/address.js';
-import type { SessionClient, StreamSession } from '../../module/stream.js';
+import type { Address } from '../../contract/address.js';
+import type { SessionClient, StreamSession } from '../../contract/stream.js';
 import type { ConnectionTaker } from '../../net/listener-directory.js';
 import type { StreamServerNames } from '../site/server.js';
 import type { StreamVariables } from '../site/variables.js';
@@ -25,7 +25,7 @@ export interface ClientEnd {
    * @returns false: it continues the session later, or has ended it
    */
   prepare(session: Session): boolean;
-  /** What has been received and is not passed on yet. */
+  /** Data that was received and is not passed on yet. */
   readonly held: Buffer;
   /** Calls {@link Session.continue} when there is more of {@link held}, and when the client sends no more. */
   waitForMore(): void;

@@ -1,14 +1,15 @@
 import type { Generations } from '../../config/generations.js';
-import type { Log } from '../../module/services.js';
+import type { Log } from '../../contract/log.js';
 import type { Admission, ConnectionCounters } from '../../net/admission.js';
 import type { ReadBuffers } from '../../net/buffers.js';
 import type { Clock } from '../../net/clock.js';
+import type { ControlListeners } from '../../net/control-listeners.js';
 import type { IdleClients } from '../../net/idle-clients.js';
 import type { ListenerDirectory } from '../../net/listener-directory.js';
 import type { NetContext } from '../../net/net-context.js';
 import type { TimerWheel } from '../../net/timers.js';
 
-/** What the sessions of one thread share with each other, and with the connections of other engines. */
+/** Shared parts of the sessions of one thread, also with the connections of other engines. */
 export interface SharedContext {
   readonly clock: Clock;
   readonly timers: TimerWheel;
@@ -16,12 +17,13 @@ export interface SharedContext {
   readonly log: Log;
   readonly figures: ConnectionCounters;
   readonly admission: Admission;
-  /** Those of all engines. */
+  /** Connections of all engines. */
   readonly listeners: ListenerDirectory;
+  readonly controlListeners: ControlListeners;
   nextConnectionId(): number;
 }
 
-/** What all sessions of one thread share. */
+/** Shared parts of all sessions of one thread. */
 export class StreamContext implements NetContext {
   readonly clock: Clock;
   readonly timers: TimerWheel;
@@ -30,6 +32,7 @@ export class StreamContext implements NetContext {
   readonly figures: ConnectionCounters;
   readonly admission: Admission;
   readonly listeners: ListenerDirectory;
+  readonly controlListeners: ControlListeners;
 
   constructor(
     private readonly shared: SharedContext,
@@ -42,6 +45,7 @@ export class StreamContext implements NetContext {
     this.figures = shared.figures;
     this.admission = shared.admission;
     this.listeners = shared.listeners;
+    this.controlListeners = shared.controlListeners;
   }
 
   get idleClients(): IdleClients {

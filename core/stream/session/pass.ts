@@ -1,5 +1,5 @@
-import { formatAddress, type Address } from '../../module/address.js';
-import { DONE, STREAM_INTERNAL_ERROR, STREAM_OK, type StreamResult } from '../../module/stream.js';
+import { formatAddress, type Address } from '../../contract/address.js';
+import { DONE, STREAM_INTERNAL_ERROR, STREAM_OK, type StreamResult } from '../../contract/stream.js';
 import type { Session } from './session.js';
 
 /** How often a connection may be passed on: servers may pass it in a circle (NGX_STREAM_PASS_MAX_PASSES). */

@@ -1,5 +1,5 @@
-import type { ClientCertificate, ConnectionTls, ProxyHeader } from '../../module/http.js';
-import type { SessionClient } from '../../module/stream.js';
+import type { ClientCertificate, ConnectionTls, ProxyHeader } from '../../contract/http.js';
+import type { SessionClient } from '../../contract/stream.js';
 
 /** A client with another address than the one that is connected. */
 export class ReplacedClient implements SessionClient {

@@ -1,6 +1,6 @@
 import type { Session } from './session.js';
 
-/** What moves a session through its phases. */
+/** Moves a session through its phases. */
 export interface SessionFlow {
   /** Runs handlers from the step of the session on. */
   advance(session: Session): void;

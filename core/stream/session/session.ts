@@ -7,8 +7,8 @@ import {
   type StreamResult,
   type StreamScope,
   type StreamSession,
-} from '../../module/stream.js';
-import { formatAddress, type Address } from '../../module/address.js';
+} from '../../contract/stream.js';
+import { formatAddress, type Address } from '../../contract/address.js';
 import type { Timed } from '../../net/timers.js';
 import type { StreamServer, StreamServerNames } from '../site/server.js';
 import type { ClientEnd, SessionListener } from './client-end.js';
@@ -18,9 +18,9 @@ import { ReplacedClient } from './replaced-client.js';
 import type { SessionFlow } from './session-flow.js';
 import type { SessionAttemptFacts, SessionTrace } from './upstream-trace.js';
 
-/** What works on a session after a content handler has returned DONE. */
+/** Owner of a session after a content handler has returned DONE. */
 export interface SessionOwner {
-  /** The session ends: gives up what it holds. What was received for the other side still goes there. */
+  /** The session ends: releases its resources. Data received for the other side is still sent. */
   stop(): void;
 }
 
@@ -45,7 +45,7 @@ export class Session implements StreamSession, Timed {
   trace: SessionTrace | undefined = undefined;
   assigned: Map<string, string> | undefined = undefined;
   readonly startTime: number;
-  /** Those that were in force when it began. */
+  /** Servers that were active when it began. */
   readonly names: StreamServerNames;
   server: StreamServer;
   readonly generation: Generation;
@@ -155,7 +155,7 @@ export class Session implements StreamSession, Timed {
     else (this.#endSteps ??= []).push(step);
   }
 
-  /** What modules want to be called when it is over. Once. */
+  /** Callbacks of modules for its end. Called once. */
   takeEndSteps(): readonly EndStep[] {
     const steps = this.#endSteps ?? NO_STEPS;
     this.#endSteps = undefined;

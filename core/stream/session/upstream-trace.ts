@@ -1,4 +1,4 @@
-/** What is known of one attempt at a member. Times in milliseconds, -1: it did not come to that. */
+/** Facts about one attempt at a member. Times in milliseconds, -1: it did not get that far. */
 export interface SessionAttemptFacts {
   readonly address: string;
   readonly connectTime: number;

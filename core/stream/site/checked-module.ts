@@ -1,8 +1,10 @@
+import type { ResourceLimits } from '../../config/holdings.js';
 import { configErrorsOf, errorAt } from '../../config/errors.js';
-import type { ModuleDeclaration, StreamModule, TlsSettings } from '../../module/manifest.js';
-import type { Log } from '../../module/services.js';
-import { STREAM_PHASES, type StreamHandlers, type StreamScope } from '../../module/stream.js';
-import { wordHint } from '../../module/suggest.js';
+import type { ModuleDeclaration, StreamModule, TlsSettings } from '../../contract/manifest.js';
+import type { Log } from '../../contract/log.js';
+import { STREAM_PHASES, type StreamHandlers, type StreamScope } from '../../contract/stream.js';
+import { wordHint } from '../../contract/suggest.js';
+import { errorOf, stackOf } from '../../contract/thrown.js';
 
 type Step = 'compile' | 'compileTls';
 
@@ -11,21 +13,24 @@ interface Unchecked {
   readonly declaration: ModuleDeclaration;
   readonly hooks: Pick<StreamModule, Step>;
   readonly file: string;
+  readonly resourceLimits?: ResourceLimits | undefined;
 }
 
 const HANDLERS: readonly string[] = [...STREAM_PHASES, 'content', 'log'];
 
-/** A module between its author's code and the compiler: what it throws, and handlers that nobody would call, are errors at the server. */
+/** A module between its author's code and the compiler: exceptions, and handlers that would never be called, are errors at the server. */
 export class CheckedStreamModule {
   readonly declaration: ModuleDeclaration;
+  readonly resourceLimits: ResourceLimits | undefined;
   readonly #hooks: Unchecked['hooks'];
   readonly #file: string;
 
   constructor(
-    { declaration, hooks, file }: Unchecked,
+    { declaration, hooks, file, resourceLimits }: Unchecked,
     private readonly log: Log,
   ) {
     this.declaration = declaration;
+    this.resourceLimits = resourceLimits;
     this.#hooks = hooks;
     this.#file = file;
   }
@@ -57,11 +62,11 @@ export class CheckedStreamModule {
       // Rejected by the caller; its rejection would end the thread.
       if (returned instanceof Promise) returned.catch(() => undefined);
       return returned;
-    } catch (error) {
+    } catch (thrown) {
+      const error = errorOf(thrown);
       if (configErrorsOf(error)) throw error;
-      const [reason, stack] = error instanceof Error ? [error.message, error.stack] : [String(error), undefined];
-      this.log.write('crit', `"${step}" of module "${this.declaration.manifest.name}" failed: ${stack ?? reason}`);
-      throw this.#error(scope, `"${step}" failed: ${reason}`, 'the code of the module has thrown this: the error log has the stack');
+      this.log.write('crit', `"${step}" of module "${this.declaration.manifest.name}" failed: ${stackOf(error)}`);
+      throw this.#error(scope, `"${step}" failed: ${error.message}`, 'the code of the module has thrown this: the error log has the stack');
     }
   }
 

@@ -5,13 +5,13 @@ import type { Holdings } from '../../config/holdings.js';
 import { ScopeNode, type StaysOutside } from '../../config/scope.js';
 import { serverIds } from '../../config/server-places.js';
 import { touchedBy, type TouchedBlock, type TreeChange } from '../../config/touched-blocks.js';
-import type { Directive } from '../../module/tree.js';
+import type { Directive } from '../../contract/tree.js';
 import type { ServerChange } from '../../net/listen-groups.js';
 import type { CompiledServers } from '../../net/server-follower.js';
 import type { StreamServer } from './server.js';
 import type { ServerCompiler } from './server-compiler.js';
 
-/** What the `stream` block became. It never changes: a change makes another one that shares what is the same. */
+/** The compiled `stream` block. It never changes: a change makes another one that shares unchanged parts. */
 export interface StreamConfiguration {
   readonly main: ScopeNode;
   /** By the id of the `stream` directive. */
@@ -115,7 +115,7 @@ export class StreamCompilation {
   }
 }
 
-/** What all servers hold. */
+/** Holdings of all servers. */
 export function* heldBy(configuration: StreamConfiguration | undefined): Generator<Holdings> {
   for (const { holdings } of configuration?.servers.values() ?? []) yield holdings;
 }

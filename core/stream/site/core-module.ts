@@ -1,14 +1,14 @@
-import { flag, rest, size, time } from '../../module/args.js';
-import { streamModule } from '../../module/manifest.js';
-import { namedGroups } from '../../module/pattern.js';
-import { resolverDirectives } from '../../module/resolver.js';
-import { directive, type Conf } from '../../module/spec.js';
-import type { Directive } from '../../module/tree.js';
+import { flag, rest, size, time } from '../../contract/args.js';
+import { streamModule } from '../../contract/manifest.js';
+import { namedGroups } from '../../toolkit/pattern.js';
+import { resolverDirectives } from '../../toolkit/resolver.js';
+import { directive, type Conf } from '../../contract/spec.js';
+import type { Directive } from '../../contract/tree.js';
 import { streamListenAddress } from '../../net/listen-address.js';
 import { streamListenParameter } from '../../net/listen-options.js';
 import { serverName } from '../../net/server-names.js';
 
-/** What makes two servers of two configurations the same one: where it listens and its names. */
+/** Identity of a server in two configurations: its addresses and names. */
 function serverIdentity(server: Directive): string {
   const lines: string[] = [];
   for (const { name, args } of server.block ?? []) {
@@ -60,9 +60,14 @@ export const streamDirectives = {
     default: '30s',
     doc: 'Timeout for reading the header of the PROXY protocol.',
   }),
+  handler_timeout: directive({
+    in: ANYWHERE,
+    args: time(),
+    default: '60s',
+    doc: 'Timeout of a session that waits for a handler of a module, which then ends with status 500; 0 disables it.',
+  }),
   ...resolverDirectives(ANYWHERE),
   tcp_nodelay: directive({ in: ANYWHERE, args: flag(), default: 'on', doc: 'Accepted: always on.' }),
-  ...resolverDirectives(ANYWHERE),
   server_names_hash_max_size: directive({ in: ['stream'], args: size(), doc: 'Accepted: tables grow as needed.' }),
   server_names_hash_bucket_size: directive({ in: ['stream'], args: size(), doc: 'Accepted: tables grow as needed.' }),
   variables_hash_max_size: directive({ in: ['stream'], args: size(), doc: 'Accepted: tables grow as needed.' }),

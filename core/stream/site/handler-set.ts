@@ -1,7 +1,7 @@
 import { errorAt } from '../../config/errors.js';
-import type { ModuleDeclaration } from '../../module/manifest.js';
-import { STREAM_PHASES, type StreamHandler, type StreamHandlers } from '../../module/stream.js';
-import type { Directive } from '../../module/tree.js';
+import type { ModuleDeclaration } from '../../contract/manifest.js';
+import { STREAM_PHASES, type StreamHandler, type StreamHandlers } from '../../contract/stream.js';
+import type { Directive } from '../../contract/tree.js';
 import type { SessionSteps } from './server.js';
 
 const DEFAULT_ORDER = 100;

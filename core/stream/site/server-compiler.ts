@@ -4,9 +4,9 @@ import type { UnitRecorder } from '../../config/holdings.js';
 import { ScopedReader, type ScopeNode, type StaysOutside } from '../../config/scope.js';
 import { staysOutsideOf } from '../../config/stays-outside.js';
 import type { TreeChange } from '../../config/touched-blocks.js';
-import type { ArgContext } from '../../module/spec.js';
-import type { StreamHandler, StreamSession } from '../../module/stream.js';
-import type { Directive } from '../../module/tree.js';
+import type { ArgContext } from '../../contract/spec.js';
+import type { StreamHandler, StreamSession } from '../../contract/stream.js';
+import type { Directive } from '../../contract/tree.js';
 import { SharedResolvers } from '../../net/dns/shared-resolvers.js';
 import { serverNames } from '../../net/server-names.js';
 import { serverTls, type ServerTls } from '../../net/server-tls.js';
@@ -43,7 +43,7 @@ export class ServerCompiler {
     this.#resolvers = new SharedResolvers(recorder.log);
     this.#modules = modules.map((module, at) => ({
       module,
-      reader: new ScopedReader(at + 1, module.declaration.manifest.directives ?? {}, args, recorder),
+      reader: new ScopedReader(at + 1, module.declaration.manifest.directives ?? {}, args, recorder, module.resourceLimits),
     }));
     this.#core = new ScopedReader(0, streamDirectives, args, recorder);
     this.#staysOutside = staysOutsideOf([streamDirectives, ...modules.map(({ declaration }) => declaration.manifest.directives ?? {})]);
@@ -84,6 +84,7 @@ export class ServerCompiler {
     const settings = {
       prereadBufferSize: conf.preread_buffer_size,
       prereadTimeout: conf.preread_timeout,
+      handlerTimeout: conf.handler_timeout,
       proxyProtocolTimeout: conf.proxy_protocol_timeout,
       resolver: errors.attempt(() => this.#resolvers.of(conf, node.lineInForce('resolver'))),
     };

@@ -1,6 +1,6 @@
 import type { Holdings } from '../../config/holdings.js';
 import type { ScopeNode } from '../../config/scope.js';
-import type { StreamHandler, StreamHandlers, StreamScope } from '../../module/stream.js';
+import type { StreamHandler, StreamHandlers, StreamScope } from '../../contract/stream.js';
 import type { NameResolver } from '../../net/dns/resolution.js';
 import type { ListenGroup, ListenGroups, ListeningServer } from '../../net/listen-groups.js';
 import type { ServerNames } from '../../net/server-names.js';
@@ -11,14 +11,16 @@ export interface SessionSteps {
   readonly handlers: readonly StreamHandler[];
   /** For each handler the index of its phase in STREAM_PHASES. */
   readonly phases: Uint8Array;
-  /** For each handler the place of its module among all: another server goes on behind the same one. */
+  /** For each handler the place of its module among all: another server goes on after the same one. */
   readonly places: Uint16Array;
 }
 
-/** What the engine itself needs of a server. Times in milliseconds, sizes in bytes. */
+/** Settings of a server for the engine itself. Times in milliseconds, sizes in bytes. */
 export interface StreamSettings {
   readonly prereadBufferSize: number;
   readonly prereadTimeout: number;
+  /** 0: none. */
+  readonly handlerTimeout: number;
   readonly proxyProtocolTimeout: number;
   /** Looks up the names that sessions bring; undefined: there is no `resolver`. */
   readonly resolver: NameResolver | undefined;

@@ -1,4 +1,4 @@
-import type { Directive } from '../../module/tree.js';
+import type { Directive } from '../../contract/tree.js';
 import { listenOptions } from '../../net/listen-lines.js';
 import { parseStreamListen, type ListenOptions } from '../../net/listen-options.js';
 import type { ServerDialect } from '../../net/server-dialect.js';

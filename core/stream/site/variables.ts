@@ -1,8 +1,8 @@
 import { Variables } from '../../config/variables.js';
-import type { Log } from '../../module/services.js';
-import type { StreamSession } from '../../module/stream.js';
+import type { Log } from '../../contract/log.js';
+import type { StreamSession } from '../../contract/stream.js';
 
-/** What the engine's own sessions have beyond the contract. */
+/** Parts of the engine's sessions beyond the contract. */
 interface Own extends StreamSession {
   readonly assigned: ReadonlyMap<string, string> | undefined;
   readonly context: { readonly log: Log };

@@ -1,6 +1,6 @@
 import type { Timed, TimerWheel } from '../../net/timers.js';
 
-/** What may wait in one direction of a session; more is dropped. */
+/** Limit of datagrams that wait in one direction of a session; more are dropped. */
 const MOST_BYTES = 131_072;
 const MOST_DATAGRAMS = 256;
 

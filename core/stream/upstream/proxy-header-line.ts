@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
-import type { SessionClient } from '../../module/stream.js';
+import type { SessionClient } from '../../contract/stream.js';
 
-/** The header of the PROXY protocol, version 1, that tells a member of a client. */
+/** The header of the PROXY protocol, version 1, with the address of a client for a member. */
 export function proxyHeaderLine({ remoteAddress, remotePort, localAddress, localPort }: SessionClient): string {
   const isOfFamily = isIPv4(remoteAddress) ? isIPv4 : isIPv6;
   if (!isOfFamily(remoteAddress) || !isOfFamily(localAddress)) return 'PROXY UNKNOWN\r\n';

@@ -1,10 +1,10 @@
-import { isIP } from 'node:net';
-import { DONE, STREAM_INTERNAL_ERROR, type StreamHandler } from '../../module/stream.js';
-import { sizeOf } from '../../module/args.js';
-import { SessionRelays, type RelayPlan } from '../../module/stream-relays.js';
-import type { UpstreamTls } from '../../module/tls/upstream-tls.js';
-import { SharedByContent } from '../../net/shared-by-content.js';
-import { TlsClient, type ConnectTarget } from '../../net/tls-client.js';
+import { DONE, STREAM_INTERNAL_ERROR, type StreamHandler } from '../../contract/stream.js';
+import { parseSource } from '../../contract/address.js';
+import { sizeOf } from '../../contract/args.js';
+import { SessionRelays, type RelayPlan } from '../../contract/stream-relays.js';
+import { fromSource } from '../../net/source-address.js';
+import type { ConnectTarget, TlsClient } from '../../net/tls-client.js';
+import { TlsClients, type TlsClientChoice } from '../../net/tls-clients.js';
 import type { Peer } from '../../upstream/peer.js';
 import { TargetLookups, type Target, type TargetSource } from '../../upstream/target-lookups.js';
 import type { Upstream } from '../../upstream/upstream.js';
@@ -14,7 +14,7 @@ import type { Session } from '../session/session.js';
 import { TcpProxy } from './tcp-proxy.js';
 import { UdpRelay } from './udp-relay.js';
 
-/** What a relay needs to know, for one session. */
+/** Settings of a relay, for one session. */
 export interface RelaySettings {
   /** Milliseconds. */
   readonly idleTimeout: number;
@@ -26,7 +26,7 @@ export interface RelaySettings {
 
 /** A plan with everything that can be known before a session comes. */
 export class RelayRoute {
-  readonly tls: TlsClient | undefined;
+  readonly #tls: TlsClientChoice | undefined;
   /** Where no setting depends on the session. */
   readonly #settings: RelaySettings | undefined;
 
@@ -34,12 +34,22 @@ export class RelayRoute {
     readonly plan: RelayPlan,
     /** Undefined: it is known with the session only. */
     readonly target: Target | undefined,
-    tlsClients: SharedByContent<UpstreamTls, TlsClient>,
+    tlsClients: TlsClients,
   ) {
-    this.tls = plan.tls && tlsClients.of(plan.tls);
+    this.#tls = plan.tls && tlsClients.choice(plan.tls);
     const { uploadRate, downloadRate } = plan;
     if (uploadRate.constant !== undefined && downloadRate.constant !== undefined)
       this.#settings = settingsOf(plan, uploadRate.constant, downloadRate.constant);
+  }
+
+  /** The client that needs no session. Undefined: TLS is not spoken. */
+  get tls(): TlsClient | undefined {
+    return this.#tls?.common;
+  }
+
+  /** Undefined: TLS is not spoken. @throws Error for the error log: the certificate that variables name cannot be used */
+  tlsFor(session: Session): TlsClient | undefined {
+    return this.#tls?.of(session);
   }
 
   settingsFor(session: Session): RelaySettings {
@@ -52,12 +62,9 @@ export class RelayRoute {
     const { address } = peer;
     const local = bind?.of(session) ?? '';
     if (local === '' || 'path' in address) return peer;
-    const [, host = '', port] = isIP(local) === 0 ? (/^\[?([^\]]+?)\]?:(\d{1,5})$/.exec(local) ?? []) : ['', local];
-    if (isIP(host) === 0) {
-      session.context.log.write('error', `invalid address "${local}" in "proxy_bind"`, session);
-      return peer;
-    }
-    return { address: { ...address, localAddress: host, ...(port !== undefined && { localPort: Number(port) }) } };
+    const source = parseSource(local);
+    if (source === undefined) session.context.log.write('error', `invalid address "${local}" in "proxy_bind"`, session);
+    return { address: fromSource(address, source) };
   }
 }
 
@@ -68,7 +75,7 @@ function settingsOf({ idleTimeout, halfClose }: RelayPlan, uploadRate: string, d
 /** The {@link SessionRelays} service. */
 export class StreamRelays extends SessionRelays {
   readonly targets: TargetLookups;
-  readonly #tlsClients = new SharedByContent<UpstreamTls, TlsClient>((settings) => new TlsClient(settings));
+  readonly #tlsClients = new TlsClients();
 
   constructor(source: TargetSource) {
     super();
@@ -113,7 +120,7 @@ function begin(session: Session, route: RelayRoute, upstream: Upstream): number 
   return DONE;
 }
 
-/** What OpenSSL says about files is to be known before traffic comes. */
+/** Errors of OpenSSL about files must be known before traffic comes. */
 function assertUsable({ tls, plan }: RelayRoute): void {
   try {
     void tls?.context;

@@ -38,6 +38,11 @@ export class SessionAttempt implements SessionAttemptFacts {
     if (this.peer !== undefined) this.upstream.timed(this.peer, F.connectTime, this.connectTime);
   }
 
+  /** The member has shown that it works, however the session ends. */
+  succeeded(): void {
+    if (this.peer !== undefined) this.upstream.succeeded(this.peer);
+  }
+
   onReceived(length: number): void {
     if (this.received === 0) {
       this.firstByteTime = this.elapsed;
@@ -46,7 +51,7 @@ export class SessionAttempt implements SessionAttemptFacts {
     this.received += length;
   }
 
-  /** Closes the member's accounts. The connection is somebody else's, or closed. @param failed the attempt counts as a failure of the member */
+  /** Closes the member's accounts. The connection has another owner, or is closed. @param failed the attempt counts as a failure of the member */
   end(failed: boolean): void {
     const { upstream, peer } = this;
     if (this.sessionTime < 0) this.sessionTime = this.elapsed;

@@ -1,5 +1,5 @@
-import { STREAM_BAD_GATEWAY } from '../../module/stream.js';
-import type { SessionNextUpstream } from '../../module/stream-relays.js';
+import { STREAM_BAD_GATEWAY } from '../../contract/stream.js';
+import type { SessionNextUpstream } from '../../contract/stream-relays.js';
 import { Choice } from '../../upstream/choice.js';
 import type { Peer } from '../../upstream/peer.js';
 import type { Upstream } from '../../upstream/upstream.js';

@@ -1,5 +1,6 @@
-import { STREAM_INTERNAL_ERROR } from '../../module/stream.js';
+import { STREAM_INTERNAL_ERROR } from '../../contract/stream.js';
 import { PeerConnection, type PeerUser } from '../../net/peer-connection.js';
+import { hostOfName, type TlsClient } from '../../net/tls-client.js';
 import type { Peer } from '../../upstream/peer.js';
 import type { Upstream } from '../../upstream/upstream.js';
 import type { TcpClient } from '../client/tcp-client.js';
@@ -43,6 +44,7 @@ export class TcpProxy implements SessionOwner, PeerUser {
     if (attempt === undefined || connection === undefined) return;
     session.context.timers.disarm(connection);
     attempt.connected();
+    attempt.succeeded();
     if (route.plan.keepAlive) connection.socket.setKeepAlive(true);
     const relay = new TcpRelay(session, client, connection, attempt, route.settingsFor(session));
     if (connection.preamble !== '') attempt.sent += connection.preamble.length;
@@ -51,8 +53,8 @@ export class TcpProxy implements SessionOwner, PeerUser {
   }
 
   onUpstreamClosed(reason: string): void {
-    const isShort = this.#attempts.current?.connection?.outOfDescriptors === true;
-    if (isShort) this.#couldNotTry(reason);
+    const own = this.#attempts.current?.connection?.ownFailure;
+    if (own !== undefined) this.#couldNotTry(own, reason);
     else this.#fail(reason === '' ? 'upstream prematurely closed connection' : reason);
   }
 
@@ -76,18 +78,25 @@ export class TcpProxy implements SessionOwner, PeerUser {
   #connect(attempt: SessionAttempt, peer: Peer): void {
     const { session, route } = this;
     const { context } = session;
-    const tlsName = route.tls === undefined ? '' : route.plan.tlsName.of(session);
-    const preamble = route.plan.proxyProtocol && route.tls !== undefined ? proxyHeaderLine(session.connection) : '';
-    const connection = new PeerConnection(route.sourceOf(peer, session), context, route.tls, tlsName, preamble);
+    let tls: TlsClient | undefined;
+    try {
+      tls = route.tlsFor(session);
+    } catch (error) {
+      this.#couldNotTry('error', (error as Error).message);
+      return;
+    }
+    const tlsName = tls === undefined ? '' : hostOfName(route.plan.tlsName.of(session));
+    const preamble = route.plan.proxyProtocol && tls !== undefined ? proxyHeaderLine(session.connection) : '';
+    const connection = new PeerConnection(route.sourceOf(peer, session), context, tls, tlsName, preamble);
     attempt.connection = connection;
     connection.reuse(this);
     context.timers.arm(connection, route.plan.connectTimeout);
   }
 
   /** The server itself has no means to ask a member: no failure of the member, and another one could not be asked either. */
-  #couldNotTry(reason: string): void {
+  #couldNotTry(level: 'alert' | 'crit' | 'error', reason: string): void {
     const { session } = this;
-    session.context.log.write('alert', `${reason} while connecting to upstream`, session);
+    session.context.log.write(level, `${reason} while connecting to upstream`, session);
     session.end(STREAM_INTERNAL_ERROR);
   }
 

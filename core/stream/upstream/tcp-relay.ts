@@ -1,5 +1,5 @@
-import { STREAM_OK } from '../../module/stream.js';
-import { systemErrorText } from '../../module/system-error.js';
+import { STREAM_OK } from '../../contract/stream.js';
+import { systemErrorText } from '../../contract/system-error.js';
 import { ByteFlow } from '../../net/byte-flow.js';
 import type { PeerConnection, PeerUser } from '../../net/peer-connection.js';
 import type { SocketUser } from '../../net/socket-user.js';
@@ -47,13 +47,14 @@ export class TcpRelay implements SocketUser, PeerUser, SessionOwner, Timed {
     upstream.user = this;
     client.socket.client = this;
     this.#touch();
+    // Before the flow, which may pause it.
+    if (!client.hasEnded) client.socket.resume();
     const held = client.takeHeld();
     if (held.length > 0) {
       this.attempt.sent += held.length;
       this.#up.write(held, false);
     }
     if (client.hasEnded) this.onEnd();
-    else client.socket.resume();
   }
 
   // The client's side.
@@ -67,7 +68,7 @@ export class TcpRelay implements SocketUser, PeerUser, SessionOwner, Timed {
   }
 
   onEnd(): void {
-    if (this.#clientEnded) return;
+    if (this.#clientEnded || this.#up.whenSent(() => this.onEnd())) return;
     this.#clientEnded = true;
     if (!this.settings.halfClose || this.#upstreamEnded) this.#finish('client');
     else this.upstream.socket.end();
@@ -125,7 +126,7 @@ export class TcpRelay implements SocketUser, PeerUser, SessionOwner, Timed {
     this.session.end(STREAM_OK);
   }
 
-  /** What is on its way to the member still goes there. */
+  /** Data on its way to the member is still sent. */
   stop(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;

@@ -1,5 +1,5 @@
-import { STREAM_BAD_GATEWAY, STREAM_INTERNAL_ERROR, STREAM_OK } from '../../module/stream.js';
-import { systemErrorText } from '../../module/system-error.js';
+import { STREAM_BAD_GATEWAY, STREAM_INTERNAL_ERROR, STREAM_OK } from '../../contract/stream.js';
+import { systemErrorText } from '../../contract/system-error.js';
 import { isOutOfDescriptors } from '../../net/descriptors.js';
 import type { Timed } from '../../net/timers.js';
 import type { FlowReceiver } from '../../net/udp/udp-flow.js';
@@ -77,7 +77,10 @@ export class UdpRelay implements FlowReceiver, UdpPeerUser, SessionOwner, Timed 
   onPeerDatagram(bytes: Buffer): void {
     if (!this.#isRelaying) return;
     this.session.context.clock.refresh();
-    this.#attempts.current?.onReceived(bytes.length);
+    const { current } = this.#attempts;
+    // That a socket is connected says nothing of the member; that it responds does.
+    if (current?.received === 0) current.succeeded();
+    current?.onReceived(bytes.length);
     this.#touch();
     if (this.#down === undefined) this.#toClient(bytes);
     else this.#down.push(bytes);

@@ -1,7 +1,9 @@
 import type { Tree } from '../../config/tree.js';
-import type { Log } from '../../module/services.js';
+import type { Log } from '../../contract/log.js';
+import type { Directive } from '../../contract/tree.js';
 import type { Clock } from '../../net/clock.js';
-import type { Peer } from '../peer.js';
+import type { Member } from '../member.js';
+import type { MemberSources } from '../member-sources.js';
 import type { MemberWatch } from '../member-watch.js';
 import type { ServerEntry } from '../server-line.js';
 import type { Touched } from '../touched.js';
@@ -10,12 +12,13 @@ import type { Discovery } from './discovery.js';
 import { DISCOVERY_CHANNEL, type DiscoveryMessage } from './discovery-message.js';
 import type { FoundAddress, NumberedAddress } from './found-address.js';
 import { AddressMemory, type AddressStore } from './kept-addresses.js';
-import { FollowedLine } from './followed-line.js';
+import { FollowedLine, type LookupWay } from './followed-line.js';
 import { changeOfLine, type LineChange } from './line-change.js';
-import { resolverOf, type ResolverChoice } from './name-query.js';
+import { resolverOf } from './name-query.js';
 import { PreparedLine } from './prepared-line.js';
+import { SourceUse } from './source-use.js';
 
-/** How the master brings what it has found into force. */
+/** How the master applies its results. */
 export interface Crew {
   /** Calls `step` when no change of the configuration is under way, and begins none before it resolves. */
   inTurn(step: () => Promise<void>): Promise<void>;
@@ -24,7 +27,7 @@ export interface Crew {
 }
 
 export interface DiscoveredMembersOptions {
-  /** Those in force, by id. */
+  /** Current ones, by id. */
   readonly blocks: ReadonlyMap<number, UpstreamBlock>;
   readonly discovery: Discovery;
   readonly clock: Clock;
@@ -35,8 +38,8 @@ export interface DiscoveredMembersOptions {
 }
 
 /**
- * Makes the addresses of names members of upstreams, in the master: follows the `server` lines with `resolve` that are in force, and brings what
- * changes into force in all workers between two transactions. Nothing of it is configuration: it lives in the zones.
+ * Makes the addresses of names members of upstreams, in the master: follows the `server` lines with `resolve` that are active, and applies
+ * changes in all workers between two transactions. Nothing of it is configuration: it lives in the zones.
  */
 export class DiscoveredMembers {
   /** By the ids of block and line. */
@@ -44,6 +47,7 @@ export class DiscoveredMembers {
   /** Lines whose members are not those of their names any more. */
   readonly #changed = new Set<FollowedLine>();
   #crew: Crew | undefined;
+  #sources: MemberSources | undefined;
   #isPlanned = false;
   readonly #memory: AddressMemory;
 
@@ -56,7 +60,7 @@ export class DiscoveredMembers {
     this.#memory.open(store);
   }
 
-  /** From now on changes come into force. */
+  /** From now on changes take effect. */
   start(crew: Crew): void {
     this.#crew = crew;
     this.#plan();
@@ -69,7 +73,7 @@ export class DiscoveredMembers {
     this.#memory.flush();
   }
 
-  /** The addresses that a line has already: where its upstream is made anew, and those of the last start. */
+  /** The addresses that a line has already: where its upstream is made again, and those of the last start. */
   known(entry: ServerEntry, { name, directive: { id } }: UpstreamBlock): readonly NumberedAddress[] {
     const line = this.#lines.get(id)?.get(entry.directive.id);
     const before = this.options.blocks.get(id);
@@ -78,17 +82,19 @@ export class DiscoveredMembers {
       return kept?.name === entry.query?.name ? (kept?.addresses ?? []) : [];
     }
     if (before?.names.get(line.id)?.query?.name !== entry.query?.name) return [];
-    return numbered(before?.servers.get(line.id)?.peers ?? []);
+    return numbered((before?.servers.get(line.id)?.peers ?? []).map(({ member }) => member));
   }
 
-  /** Follows the lines that a change concerned, now that it is in force. */
-  follow(tree: Tree, { blocks, servers }: Touched): void {
+  /** Follows the lines that a change concerned, now that it is active. */
+  follow(tree: Tree, { blocks, servers }: Touched, sources: MemberSources): void {
+    this.#sources = sources;
     for (const id of blocks) this.#followBlock(tree, id);
     for (const [id, lines] of servers) this.#followLines(tree, id, lines);
   }
 
   /** Follows all lines: what they inherit has changed. */
-  followAll(tree: Tree): void {
+  followAll(tree: Tree, sources: MemberSources): void {
+    this.#sources = sources;
     for (const id of new Set([...this.options.blocks.keys(), ...this.#lines.keys()])) this.#followBlock(tree, id);
   }
 
@@ -105,12 +111,12 @@ export class DiscoveredMembers {
     const lines = this.#lines.get(id) ?? new Map<number, FollowedLine>();
     // Most upstreams have no names.
     if (lines.size === 0 && (block === undefined || block.names.size === 0)) return;
-    const choice = directive && resolverOf(directive, tree.parentOf(id));
     for (const lineId of ids) {
-      const entry = choice && block?.names.get(lineId);
+      const entry = block?.names.get(lineId);
+      const way = entry && directive && this.#wayOf(entry, directive, tree.parentOf(id));
       const known = lines.get(lineId);
-      if (block === undefined || choice === undefined || entry === undefined) this.#end(lines, lineId);
-      else if (known?.hasTarget(entry, choice.key) !== true) lines.set(lineId, this.#begin(block, entry, choice, known));
+      if (block === undefined || way === undefined || entry === undefined) this.#end(lines, lineId);
+      else if (known?.hasTarget(entry, way) !== true) lines.set(lineId, this.#begin(block, entry, way, known));
       else if (known.entry !== entry) {
         known.entry = entry;
         this.#look(known);
@@ -120,7 +126,24 @@ export class DiscoveredMembers {
     else this.#lines.set(id, lines);
   }
 
-  /** The line is not in force any more. */
+  /** Undefined: there is none, which is an error of the configuration. */
+  #wayOf({ query }: ServerEntry, upstream: Directive, around: Directive | undefined): LookupWay | undefined {
+    if (query === undefined) return undefined;
+    const { discovery, log } = this.options;
+    if (query.kind !== 'source') {
+      const choice = resolverOf(upstream, around);
+      const use = (line: FollowedLine) => ({ use: discovery.use(query, choice!, line), begin: () => undefined });
+      return choice && { key: choice.key, owner: undefined, use };
+    }
+    const source = this.#sources?.of(upstream, query.name);
+    const use = (line: FollowedLine) => {
+      const followed = new SourceUse(source!, line, log);
+      return { use: followed, begin: () => followed.follow() };
+    };
+    return source && { key: source.key, owner: source.owner, use };
+  }
+
+  /** The line is not active any more. */
   #end(lines: Map<number, FollowedLine>, id: number): void {
     const line = lines.get(id);
     if (line === undefined) return;
@@ -130,10 +153,12 @@ export class DiscoveredMembers {
   }
 
   /** @param before the line of before, with another name or resolver */
-  #begin(block: UpstreamBlock, entry: ServerEntry, choice: ResolverChoice, before: FollowedLine | undefined): FollowedLine {
+  #begin(block: UpstreamBlock, entry: ServerEntry, way: LookupWay, before: FollowedLine | undefined): FollowedLine {
     const next = before?.nextIndex ?? this.#memory.get(this.#placeOf(block.name), entry.key)?.next ?? 1;
-    const line = new FollowedLine(entry, block.directive.id, block.name, choice.key, next, (replied) => this.#look(replied));
-    if (entry.query !== undefined) line.use = this.options.discovery.use(entry.query, choice, line);
+    const line = new FollowedLine(entry, block.directive.id, block.name, way, next, (replied) => this.#look(replied));
+    const { use, begin } = way.use(line);
+    line.use = use;
+    begin();
     // After the new use of the resolver: one that is still used is not closed.
     if (before !== undefined) this.#release(before);
     this.#look(line);
@@ -151,7 +176,7 @@ export class DiscoveredMembers {
     this.#plan();
   }
 
-  /** What has to happen to the members of a line. Undefined: nothing, or its addresses are not known. */
+  /** Change of the members of a line. Undefined: none, or its addresses are not known. */
   #changeOf({ block, id, entry, use }: FollowedLine, nextIndex: () => number): LineChange | undefined {
     const server = this.options.blocks.get(block)?.servers.get(id);
     const addresses = use?.addresses;
@@ -182,16 +207,17 @@ export class DiscoveredMembers {
     const prepared = changed.flatMap((line) => this.#prepare(line) ?? []);
     if (prepared.length === 0) return;
     const lines = prepared.map(({ message }) => message);
+    for (const line of prepared) this.#keep(line);
+    this.#memory.settle();
     if (lines.some(({ added }) => added.length > 0)) await crew.tell(DISCOVERY_CHANNEL, { step: 'prepare', lines });
     for (const line of prepared) line.commit();
     await crew.tell(DISCOVERY_CHANNEL, { step: 'commit', lines });
     for (const line of prepared) line.committed();
-    for (const line of changed) this.#keep(line);
   }
 
-  #keep({ block, id, entry: { key, query }, upstream, nextIndex: next }: FollowedLine): void {
-    const addresses = numbered(this.options.blocks.get(block)?.servers.get(id)?.peers ?? []);
-    if (query !== undefined) this.#memory.set(this.#placeOf(upstream), key, { name: query.name, next, addresses });
+  #keep({ line: { entry, upstream, nextIndex: next }, members }: PreparedLine): void {
+    const { key, query } = entry;
+    if (query !== undefined) this.#memory.set(this.#placeOf(upstream), key, { name: query.name, next, addresses: numbered(members) });
   }
 
   #placeOf(upstream: string): string {
@@ -207,6 +233,6 @@ export class DiscoveredMembers {
   }
 }
 
-function numbered(peers: readonly Peer[]): NumberedAddress[] {
-  return peers.flatMap(({ member: { addressIndex, found } }) => (found === undefined ? [] : { index: addressIndex, found }));
+function numbered(members: readonly Member[]): NumberedAddress[] {
+  return members.flatMap(({ addressIndex, found }) => (found === undefined ? [] : { index: addressIndex, found }));
 }

@@ -1,6 +1,6 @@
-/** What the master tells workers of members that it has found or that are gone, beside what is in the zone. */
+/** Message of the master to workers about members that were found or removed, beside the content of the zone. */
 export interface DiscoveryMessage {
-  /** `prepare`: the members are in the zone, and not in force. `commit`: they are in force, and others are not any more. */
+  /** `prepare`: the members are in the zone, and not active. `commit`: they are active, and others are not any more. */
   readonly step: 'prepare' | 'commit';
   readonly lines: readonly ChangedLine[];
 }

@@ -13,7 +13,7 @@ const MOST_LOOKUPS = 256;
 export interface NameUse {
   /** Undefined: not known yet. */
   readonly addresses: readonly FoundAddress[] | undefined;
-  /** Whether an address of before may be one still: its host, or the host's addresses of its family, could never be looked up since. */
+  /** True if an address of before may be one still: its host, or the host's addresses of its family, could never be looked up since. */
   isUnknown(found: FoundAddress): boolean;
   release(): void;
 }

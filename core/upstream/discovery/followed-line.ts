@@ -6,7 +6,15 @@ import type { NameFollower } from './watched-name.js';
 /** Numbers of addresses are part of the ids of members, which are exact up to 2^53. */
 const MOST_INDEXES = 2 ** 21;
 
-/** A `server` line in force whose name is looked up again and again. */
+/** How the addresses of a line are found: through a resolver, or by a module. Ways with the same key and owner are the same. */
+export interface LookupWay {
+  readonly key: string;
+  readonly owner: object | undefined;
+  /** Follows the addresses, from when the line has them as its {@link FollowedLine.use}. */
+  use(line: FollowedLine): { readonly use: NameUse; readonly begin: () => void };
+}
+
+/** A current `server` line whose name is looked up repeatedly. */
 export class FollowedLine implements NameFollower {
   /** The addresses of its name. Set when the line is made. */
   use: NameUse | undefined = undefined;
@@ -14,17 +22,17 @@ export class FollowedLine implements NameFollower {
   isFull = false;
 
   /**
-   * @param entry the line as it is in force
+   * @param entry the line as it is active
    * @param block id of the `upstream` block
    * @param upstream name of the upstream
-   * @param resolver key of the resolver
+   * @param way how it is looked up
    * @param next number of the next new address
    */
   constructor(
     public entry: ServerEntry,
     readonly block: number,
     readonly upstream: string,
-    readonly resolver: string,
+    readonly way: LookupWay,
     private next: number,
     private readonly onReply: (line: FollowedLine) => void,
   ) {}
@@ -33,10 +41,16 @@ export class FollowedLine implements NameFollower {
     return this.entry.directive.id;
   }
 
-  /** Whether another line is looked up in the same way, through this resolver. */
-  hasTarget({ query }: ServerEntry, resolver: string): boolean {
+  /** True if another line is looked up in the same way. */
+  hasTarget({ query }: ServerEntry, { key, owner }: LookupWay): boolean {
     const own = this.entry.query;
-    return resolver === this.resolver && query?.kind === own?.kind && query?.name === own?.name && query?.port === own?.port;
+    return (
+      key === this.way.key &&
+      owner === this.way.owner &&
+      query?.kind === own?.kind &&
+      query?.name === own?.name &&
+      query?.port === own?.port
+    );
   }
 
   replied(): void {

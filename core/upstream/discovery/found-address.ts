@@ -1,11 +1,11 @@
-import { formatAddress, parseAddress, type Address } from '../../module/address.js';
-import type { MemberParameters } from '../peer.js';
+import { formatAddress, parseAddress, type Address } from '../../contract/address.js';
+import type { MemberParameters } from '../member.js';
 
 /** An address that a name was resolved to. */
 export interface FoundAddress {
   readonly host: string;
   readonly port: number;
-  /** What the SRV record said that it came from; undefined: it came from an address record. */
+  /** The SRV record that it came from; undefined: it came from an address record. */
   readonly service: ServiceShare | undefined;
 }
 
@@ -18,7 +18,7 @@ export interface ServiceShare {
   readonly isLower: boolean;
 }
 
-/** An address and its number among those that a `server` line has ever had. Numbers begin with 1: 0 is the line itself. */
+/** An address and its number among all addresses that a `server` line has had. Numbers begin with 1: 0 is the line itself. */
 export interface NumberedAddress {
   readonly index: number;
   readonly found: FoundAddress;

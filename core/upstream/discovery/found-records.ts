@@ -9,7 +9,7 @@ const NONE: readonly NumberedAddress[] = [];
 export class FoundRecords {
   #byKey: ReadonlyMap<number, readonly NumberedAddress[]> | undefined;
 
-  /** @param pending those of a change that is being prepared, not those in force */
+  /** @param pending records of a change that is being prepared, not the current ones */
   constructor(
     private readonly memory: UpstreamMemory,
     private readonly pending: boolean,

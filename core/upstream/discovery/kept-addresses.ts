@@ -1,4 +1,4 @@
-import type { Log } from '../../module/services.js';
+import type { Log } from '../../contract/log.js';
 import { foundOf, foundText, type NumberedAddress } from './found-address.js';
 
 /** The last addresses of a `server` line, as they outlive the process. */
@@ -18,7 +18,7 @@ export interface AddressStore {
   write(changed: readonly KeptLine[], gone: readonly Pick<KeptLine, 'upstream' | 'key'>[]): void;
 }
 
-/** What is known of the addresses of a line. */
+/** Addresses of a line. */
 export interface KeptAddresses {
   /** The name that they are addresses of. */
   readonly name: string;
@@ -27,15 +27,27 @@ export interface KeptAddresses {
   readonly addresses: readonly NumberedAddress[];
 }
 
-/** Changes are collected for so long before they are written. Milliseconds. */
+/** One write in so long, as far as possible: changes that come sooner are collected. Milliseconds. */
 const WRITE_AFTER = 1000;
+/** Numbers that a write reserves for addresses to come. */
+const RESERVED = 64;
 
-/** Remembers the addresses of names, so that a server that starts while no name server replies has members at once. */
+/**
+ * Remembers the addresses of names, so that a server that starts while no name server replies has members at once. Numbers of addresses are
+ * reserved on disk before one is active: what is killed gives none of them to another address when it starts again.
+ */
 export class AddressMemory {
   #store: AddressStore | undefined;
   readonly #kept = new Map<string, KeptAddresses>();
   /** Not written yet, by place. Undefined: the line is gone. */
   readonly #changes = new Map<string, { readonly place: Pick<KeptLine, 'upstream' | 'key'>; readonly kept: KeptAddresses | undefined }>();
+  /** By place: numbers up to this one are reserved on disk. */
+  readonly #reserved = new Map<string, number>();
+  /** A number is used that is not reserved. */
+  #isShort = false;
+  #hasFailed = false;
+  /** Monotonic milliseconds. */
+  #writtenAt = -Infinity;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly log: Pick<Log, 'write'>) {}
@@ -56,9 +68,18 @@ export class AddressMemory {
   set(upstream: string, key: number, kept: KeptAddresses | undefined): void {
     const place = { upstream, key };
     if (kept === undefined && !this.#kept.delete(placeOf(place))) return;
-    if (kept !== undefined) this.#kept.set(placeOf(place), kept);
+    if (kept !== undefined) {
+      this.#kept.set(placeOf(place), kept);
+      if (!this.#isReserved(placeOf(place), kept.next)) this.#isShort = true;
+    }
     this.#changes.set(placeOf(place), { place, kept });
     this.#timer ??= setTimeout(() => this.flush(), WRITE_AFTER).unref();
+  }
+
+  /** Called before changes take effect: writes them, unless others have just been written and their numbers are reserved. */
+  settle(): void {
+    const isQuiet = performance.now() - this.#writtenAt >= WRITE_AFTER;
+    if (isQuiet || (this.#isShort && !this.#hasFailed)) this.flush();
   }
 
   /** Writes what has not been written yet. */
@@ -68,13 +89,30 @@ export class AddressMemory {
     if (this.#changes.size === 0) return;
     const changes = [...this.#changes.values()];
     this.#changes.clear();
-    const changed = changes.flatMap(({ place, kept }) => (kept === undefined ? [] : { ...place, text: writeKept(kept) }));
+    this.#isShort = false;
+    this.#writtenAt = performance.now();
+    const changed = changes.flatMap(({ place, kept }) => (kept === undefined ? [] : { ...place, text: this.#write(placeOf(place), kept) }));
     const gone = changes.flatMap(({ place, kept }) => (kept === undefined ? place : []));
     try {
       this.#store?.write(changed, gone);
+      this.#hasFailed = false;
     } catch (error) {
+      this.#hasFailed = true;
+      this.#reserved.clear();
       this.log.write('warn', `addresses of names cannot be stored: ${(error as Error).message}`);
     }
+  }
+
+  /** @param next see {@link KeptAddresses.next} */
+  #isReserved(place: string, next: number): boolean {
+    const reserved = this.#reserved.get(place) ?? 0;
+    // They begin with 1 again when all have been used.
+    return next <= reserved && next > reserved - RESERVED;
+  }
+
+  #write(place: string, kept: KeptAddresses): string {
+    if (!this.#isReserved(place, kept.next)) this.#reserved.set(place, kept.next + RESERVED - 1);
+    return writeKept({ ...kept, next: this.#reserved.get(place)! });
   }
 }
 

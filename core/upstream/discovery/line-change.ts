@@ -1,8 +1,9 @@
-import type { Member, Peer } from '../peer.js';
+import type { Member } from '../member.js';
+import type { Peer } from '../peer.js';
 import type { ServerEntry } from '../server-line.js';
 import { foundText, membersAmong, type FoundAddress } from './found-address.js';
 
-/** What has to happen to the members of a line, so that they are those at the addresses of its name. */
+/** Change that gives a line members at the addresses of its name. */
 export interface LineChange {
   readonly added: readonly Member[];
   /** The same members with what other records say of them. */

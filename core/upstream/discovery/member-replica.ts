@@ -10,7 +10,7 @@ export class MemberReplica {
   /** Made ready, by block, line and number. */
   readonly #prepared = new Map<string, PreparedMember>();
 
-  /** @param blocks those in force, by id */
+  /** @param blocks the current ones, by id */
   constructor(private readonly blocks: ReadonlyMap<number, UpstreamBlock>) {}
 
   take({ step, lines }: DiscoveryMessage): void {

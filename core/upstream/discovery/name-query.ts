@@ -1,24 +1,24 @@
 import { ownDirective } from '../../config/conf.js';
 import { errorAt } from '../../config/errors.js';
-import type { ParsedAddress } from '../../module/address.js';
+import type { ParsedAddress } from '../../contract/address.js';
 import type { Tree } from '../../config/tree.js';
-import type { Change } from '../../kernel/follower.js';
-import type { Directive } from '../../module/tree.js';
-import type { ServerLine } from '../../module/upstream.js';
-import { DirectiveCodec, readPlain } from '../../module/directive-codec.js';
-import { resolverDirectives, resolverSettings, type ResolverSettings } from '../../module/resolver.js';
-import { ArgError } from '../../module/spec.js';
+import type { Change } from '../../config/change.js';
+import type { Directive } from '../../contract/tree.js';
+import type { ServerLine } from '../../toolkit/upstream.js';
+import { DirectiveCodec, readPlain } from '../../contract/directive-codec.js';
+import { resolverDirectives, resolverSettings, type ResolverSettings } from '../../toolkit/resolver.js';
+import { ArgError } from '../../contract/spec.js';
 
 const directives = resolverDirectives(['upstream']);
 const resolverLines = new DirectiveCodec('resolver', directives.resolver);
 /** Default of `resolver_timeout`. Milliseconds. */
 const TIMEOUT = 30_000;
 
-/** What a `server` line with `resolve` asks name servers for. */
+/** Query of a `server` line with `resolve`. */
 export interface NameQuery {
-  /** `services`: SRV records. */
-  readonly kind: 'addresses' | 'services';
-  /** In lower case. */
+  /** `services`: SRV records. `source`: not name servers are asked, but a module. */
+  readonly kind: 'addresses' | 'services' | 'source';
+  /** In lower case; of a source the text of `members_from`. */
   readonly name: string;
   /** Of the addresses; SRV records have their own. */
   readonly port: number;
@@ -33,11 +33,16 @@ export interface ResolverChoice {
 }
 
 /**
- * What name servers are asked for by a `server` line, undefined for one whose addresses stay as they are.
+ * Query of a `server` line, undefined for one with fixed addresses.
  * @throws ConfigError in nginx's words
  */
-export function queryOf(directive: Directive, { server, service, resolve }: ServerLine, target: ParsedAddress): NameQuery | undefined {
+export function queryOf(
+  directive: Directive,
+  { server, service, resolve, members_from: source }: ServerLine,
+  target: ParsedAddress,
+): NameQuery | undefined {
   const [name] = directive.args;
+  if (source !== '') return sourceQuery(directive, source, resolve || service !== '', target);
   if (service !== '') {
     if (!resolve) throw errorAt(directive, `service upstream "${server}" requires "resolve" parameter`, name);
     if ('address' in target) throw errorAt(directive, `service upstream "${server}" requires domain name`, name);
@@ -46,6 +51,20 @@ export function queryOf(directive: Directive, { server, service, resolve }: Serv
     return { kind: 'services', name: serviceName(service.toLowerCase(), withoutDot(target.name)), port: 0 };
   }
   return resolve && 'name' in target ? { kind: 'addresses', name: withoutDot(target.name), port: target.port } : undefined;
+}
+
+/** @throws ConfigError */
+function sourceQuery(directive: Directive, source: string, isResolved: boolean, target: ParsedAddress): NameQuery {
+  const [name] = directive.args;
+  if (isResolved) throw errorAt(directive, '"members_from" and "resolve" are mutually exclusive', name, 'remove one of them');
+  if ('address' in target)
+    throw errorAt(
+      directive,
+      '"members_from" requires a name',
+      name,
+      'the name stands for all servers of the source: server edge members_from=…;',
+    );
+  return { kind: 'source', name: source, port: 0 };
 }
 
 const withoutDot = (name: string): string => (name.endsWith('.') ? name.slice(0, -1) : name);
@@ -70,6 +89,14 @@ export function resolverOf(upstream: Directive, around: Directive | undefined): 
   const timeout = timeoutLine === undefined ? TIMEOUT : Number(readPlain(directives.resolver_timeout, timeoutLine));
   const key = [...line.args.map(({ text }) => text), `timeout=${timeout}`].join(' ');
   return { key, settings: resolverSettings(resolverLines.read(line)), timeout };
+}
+
+/** @throws ConfigError where an upstream cannot have servers with `members_from` */
+export function assertShared(upstream: Directive, hasZone: boolean): void {
+  const name = upstream.args[0]?.text ?? '';
+  if (hasZone) return;
+  const message = `"members_from" requires upstream "${name}" to be in shared memory`;
+  throw errorAt(upstream, message, upstream.args[0], `add a zone: zone ${name} 64k;`);
 }
 
 /** @throws ConfigError in nginx's words, where an upstream cannot have servers with `resolve` */

@@ -6,7 +6,7 @@ const FLOOR = 1000;
 const CAP = 3_600_000;
 /** Longest time between two lookups while name servers fail. Milliseconds. */
 const LONGEST_BACK_OFF = 30_000;
-/** Part of a delay that is added at random, so that names that were looked up together are not for ever. */
+/** Part of a delay that is added at random, so that names that were looked up together are not forever. */
 const JITTER = 0.1;
 const BOTH = [4, 6] as const;
 
@@ -20,7 +20,7 @@ export interface WatchOptions<R> {
 }
 
 /**
- * What is known of one name, and when to ask for it again. Failures of name servers keep the last records; so does NXDOMAIN for the time of
+ * Records of one name, and the time of its next lookup. Failures of name servers keep the last records; so does NXDOMAIN for the time of
  * grace. A reply without records is a reply: the name has none then.
  */
 export class NameWatch<R> {
@@ -44,7 +44,7 @@ export class NameWatch<R> {
 
   constructor(private readonly options: WatchOptions<R>) {}
 
-  /** Whether a name server has said what addresses of this family the name has, now or before. */
+  /** True if a name server has said what addresses of this family the name has, now or before. */
   knows(family: 4 | 6): boolean {
     return this.known && this.#families.has(family);
   }

@@ -1,4 +1,5 @@
-import type { Log } from '../../module/services.js';
+import type { Log } from '../../contract/log.js';
+import type { Member } from '../member.js';
 import type { Peer } from '../peer.js';
 import type { MemberWatch } from '../member-watch.js';
 import { ZoneFull, type PreparedMember } from '../upstream.js';
@@ -18,12 +19,14 @@ interface Place {
   readonly watch: MemberWatch | undefined;
 }
 
-/** New members of a line, ready to come into force, and those that go. In the master. Where the zone is full, some are not made. */
+/** New members of a line, ready to take effect, and removed ones. In the master. If the zone is full, some are not made. */
 export class PreparedLine {
   readonly message: ChangedLine;
 
   private constructor(
     private readonly place: Place,
+    /** Of the line, when this is active. */
+    readonly members: readonly Member[],
     private readonly added: readonly PreparedMember[],
     private readonly changed: readonly PreparedMember[],
     private readonly removed: readonly Peer[],
@@ -38,9 +41,13 @@ export class PreparedLine {
     };
   }
 
+  get line(): FollowedLine {
+    return this.place.line;
+  }
+
   static make(place: Place, change: LineChange): PreparedLine {
     const { upstream } = place.block;
-    // What earlier changes left behind makes room.
+    // Remains of earlier changes are released first.
     upstream.reap();
     const isBusy = upstream.size > 0;
     const missing: Error[] = [];
@@ -56,10 +63,11 @@ export class PreparedLine {
     const added = change.added.flatMap((member) => attempt(() => upstream.prepareAdd(member, true, isBusy)));
     const changed = change.changed.flatMap(([peer, member]) => attempt(() => upstream.prepareChange(peer, member)));
     reportShortage(place, added.length, missing.length);
-    return new PreparedLine(place, added, changed, change.removed);
+    const members = membersAfter(place.server.peers, change, added);
+    return new PreparedLine(place, members, added, changed, change.removed);
   }
 
-  /** New members come into force before those of before go: one is always there. */
+  /** New members take effect before those of before go: one is always there. */
   commit(): void {
     const { block, line, server } = this.place;
     const { upstream } = block;
@@ -70,16 +78,24 @@ export class PreparedLine {
     block.servers.set(line.id, { ...server, peers });
   }
 
-  /** In force in every worker. */
+  /** Active in every worker. */
   committed(): void {
     const { block, watch, line } = this.place;
     const { name } = line.entry;
-    const reason = `resolved from "${name}"`;
+    const isListed = line.entry.query?.kind === 'source';
+    const reason = isListed ? `listed by the source of "${name}"` : `resolved from "${name}"`;
+    const gone = isListed ? `the source of "${name}" does not list it any more` : `"${name}" does not have the address any more`;
     for (const { peer } of this.added) watch?.discovered?.(peer, block.upstream, { type: 'added', reason });
-    for (const peer of this.removed)
-      watch?.discovered?.(peer, block.upstream, { type: 'removed', reason: `"${name}" does not have the address any more` });
+    for (const peer of this.removed) watch?.discovered?.(peer, block.upstream, { type: 'removed', reason: gone });
     block.upstream.reap();
   }
+}
+
+function membersAfter(peers: readonly Peer[], { changed, removed }: LineChange, added: readonly PreparedMember[]): Member[] {
+  const changes = new Map(changed);
+  const gone = new Set(removed);
+  const staying = peers.filter((peer) => !gone.has(peer));
+  return [...staying.map((peer) => changes.get(peer) ?? peer.member), ...added.map(({ peer }) => peer.member)];
 }
 
 const indexes = (peers: readonly Peer[]): number[] => peers.map(({ member }) => member.addressIndex);

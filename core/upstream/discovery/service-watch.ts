@@ -42,7 +42,7 @@ export class ServiceWatch implements NameFollower {
     this.user.replied();
   }
 
-  /** Leaves the targets. The service is left by whoever made this. */
+  /** Leaves the targets. The caller leaves the service. */
   release(): void {
     for (const name of this.#targets.keys()) this.hosts.leave(name, this);
     this.#targets.clear();
@@ -53,7 +53,7 @@ export class ServiceWatch implements NameFollower {
     this.#followTargets();
     if (![...this.#targets.values()].every(({ settled }) => settled)) return;
     const found = this.#found();
-    // New targets alone, of which nothing is known, are no reason to give up those of before.
+    // New targets without known addresses do not replace the previous ones.
     if (found.length > 0 || [...this.#targets.values()].every(({ known }) => known)) this.#addresses = found;
   }
 

@@ -1,6 +1,6 @@
 import type { Resolution } from '../../net/dns/resolution.js';
 import { notResolved } from '../../net/dns/resolve-error.js';
-import type { Log } from '../../module/services.js';
+import type { Log } from '../../contract/log.js';
 import { NameWatch, type WatchOptions } from './name-watch.js';
 
 /** Work that is to be done later. */
@@ -8,7 +8,7 @@ export interface Scheduled {
   cancel(): void;
 }
 
-/** What names are watched with. */
+/** Tools for watching names. */
 export interface Watching {
   readonly log: Pick<Log, 'write'>;
   /** Milliseconds of a clock that is never set. */
@@ -24,7 +24,7 @@ export interface NameFollower {
   replied(): void;
 }
 
-/** One name that is looked up again and again, for as long as somebody follows it. */
+/** One name that is looked up repeatedly, for as long as it has followers. */
 export class WatchedName<R> {
   readonly #watch: NameWatch<R>;
   readonly #followers = new Set<NameFollower>();
@@ -68,7 +68,7 @@ export class WatchedName<R> {
     this.#followers.add(follower);
   }
 
-  /** @returns true if nobody follows it any more: it has ended then */
+  /** @returns true if it has no followers any more: it has ended then */
   leave(follower: NameFollower): boolean {
     this.#followers.delete(follower);
     if (this.#followers.size === 0) this.end();
