@@ -6,11 +6,11 @@ import { formatConfigErrors, messageWithPlace } from '../config/error-report.js'
 import { ErrorLog } from '../log/error-log.js';
 import { LogFileError } from '../log/log-file-error.js';
 import { AppendedLogFiles } from '../log/log-files.js';
-import type { LogLevel } from '../module/services.js';
+import type { LogLevel } from '../contract/log.js';
 
 const PROGRAM = 'srv';
 
-/** What a run says: on the standard error stream for whoever started it, and in the error log. */
+/** Output of a run: on the standard error stream, and in the error log. */
 export class Console {
   readonly log: ErrorLog;
   /** Where messages go that no `error_log` line claims: the file that was asked for, or `stderr` if it cannot be opened. */
@@ -44,6 +44,11 @@ export class Console {
     this.write(`${PROGRAM}: ${text}\n`);
   }
 
+  /** Its output goes to another receiver from now on. */
+  speakTo(write: (text: string) => void): void {
+    this.write = write;
+  }
+
   /** The server runs: from now on what it says goes to the error log alone. */
   detach(): void {
     this.write = () => undefined;
@@ -56,20 +61,33 @@ export class Console {
     this.#keep(level, text);
   }
 
-  /** Reports every error of the configuration with its place, or any other failure. */
-  report(failure: unknown): void {
-    const errors = configErrorsOf(failure);
-    if (!errors) return this.complain('emerg', failure instanceof Error ? failure.message : String(failure));
-    const sorted = errors.toSorted(byPosition);
-    this.write(formatConfigErrors(sorted, { program: PROGRAM, readLine: sourceLines() }));
-    for (const error of sorted) this.#keep('emerg', messageWithPlace(error));
+  /**
+   * Reports every error of the configuration with its place, or any other failure.
+   * @returns the text for the user of the command
+   */
+  report(failure: unknown): string {
+    const errors = configErrorsOf(failure)?.toSorted(byPosition);
+    const text =
+      errors === undefined
+        ? `${PROGRAM}: [emerg] ${messageOf(failure)}\n`
+        : formatConfigErrors(errors, { program: PROGRAM, readLine: sourceLines() });
+    this.write(text);
+    for (const line of errors?.map(messageWithPlace) ?? [messageOf(failure)]) this.#keep('emerg', line);
+    return text;
   }
 
-  /** In the log as well, unless that is the standard error stream, where it stands already. */
+  /** A text that another process has made in this form. */
+  repeat(text: string): void {
+    this.write(text);
+  }
+
+  /** In the log as well, unless that is the standard error stream, where it is already. */
   #keep(level: LogLevel, text: string): void {
     if (this.errorLog !== 'stderr' || this.#detached) this.log.write(level, text);
   }
 }
+
+const messageOf = (failure: unknown): string => (failure instanceof Error ? failure.message : String(failure));
 
 /** Why the default error log cannot be opened, or undefined when it is open. */
 function openDefault(files: AppendedLogFiles, path: string, folders: string): string | undefined {

@@ -1,24 +1,31 @@
 import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
-import type { Command } from './command.js';
+import { fileURLToPath } from 'node:url';
+import { DAEMON_MARK } from '../parent/marks.js';
+import type { ParentStart } from '../parent/protocol.js';
+import type { Console } from './console.js';
 
-/** What the background process tells the one that waits for it. */
+const PARENT_FILE = fileURLToPath(new URL('../parent/main.js', import.meta.url));
+
+/** Messages of the background process to the one that waits for it. */
 type Report = { readonly say: string } | { readonly ready: true };
 
 /**
- * Starts the same command in the background and waits until it serves or has failed. What it says meanwhile is said here.
- * @param mark name of the environment variable that tells the process that it is the one in the background
+ * Starts the same command in the background and waits until it serves or has failed. Its output meanwhile is printed here.
+ * @param parent runs it there, if it is to have one
  * @returns the exit code
  */
-export function startDaemon({ console }: Command, mark: string): Promise<number> {
-  const script = process.argv[1] ?? '';
+export function startDaemon({ errorLog }: Pick<Console, 'errorLog'>, parent?: ParentStart): Promise<number> {
   // Its standard error stream is the error log, as nginx has it: what Node.js itself has to say when it dies ends up there.
-  const errors = console.errorLog === 'stderr' ? undefined : openSync(console.errorLog, 'a');
-  const child = spawn(process.execPath, [...process.execArgv, script, ...process.argv.slice(2)], {
+  const errors = errorLog === 'stderr' ? undefined : openSync(errorLog, 'a');
+  const command = parent === undefined ? [process.argv[1] ?? '', ...process.argv.slice(2)] : [PARENT_FILE];
+  const child = spawn(process.execPath, [...process.execArgv, ...command], {
     detached: true,
     stdio: ['ignore', 'ignore', errors ?? 'inherit', 'ipc'],
-    env: { ...process.env, [mark]: '1' },
+    serialization: 'advanced',
+    env: parent === undefined ? { ...process.env, [DAEMON_MARK]: '1' } : process.env,
   });
+  if (parent !== undefined) child.send(parent);
   if (errors !== undefined) closeSync(errors);
   return new Promise((resolve) => {
     child.once('exit', (code) => resolve(code ?? 1));

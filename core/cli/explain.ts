@@ -1,5 +1,5 @@
 import type { Installation } from '../kernel/installation.js';
-import { ExplainError, type ExplainQuestion } from '../module/explain.js';
+import { ExplainError, type ExplainQuestion } from '../contract/explain.js';
 import { readExplained, type Output } from './explained-configuration.js';
 import { explanationText } from './explanation-text.js';
 import type { Subcommand } from './subcommands.js';

@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path';
 import { threadId } from 'node:worker_threads';
 import { IdSource } from '../config/tree.js';
-import { effectiveTree } from '../control/effective-tree.js';
+import { effectiveTree } from '../changes/effective-tree.js';
 import { FIGURES_SIZE } from '../http/request/figures.js';
 import { assemble } from '../kernel/assembly.js';
 import { checkParsed } from '../kernel/check-configuration.js';
@@ -11,14 +11,14 @@ import { readConfiguration } from '../kernel/read-configuration.js';
 import { readSettings } from '../kernel/settings.js';
 import { ErrorLog } from '../log/error-log.js';
 import { UnwrittenLogFiles } from '../log/unwritten-log-files.js';
-import { Explainer } from '../module/explain.js';
+import { Explainer } from '../contract/explain.js';
 import type { HostLookup } from '../upstream/host-lookup.js';
 import { ZoneSet } from '../zone/zone-set.js';
 import { Console } from './console.js';
 import { pathsOf } from './paths.js';
 import type { Subcommand } from './subcommands.js';
 
-/** Nobody is asked for the address of a name: members are shown by their names. */
+/** No name is looked up: members are shown by their names. */
 const UNKNOWN: HostLookup = () => Promise.resolve(['0.0.0.0']);
 
 /** Where a command writes to. */

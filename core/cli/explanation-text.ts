@@ -1,4 +1,5 @@
 import { relative } from 'node:path';
+import { escapeControls } from '../log/error-line.js';
 import type {
   ExplainedLocation,
   ExplainedMember,
@@ -6,7 +7,7 @@ import type {
   ExplainedStep,
   ExplainedUpstream,
   Explanation,
-} from '../module/explain.js';
+} from '../contract/explain.js';
 
 /** Columns of the first word. */
 const LABEL = 10;
@@ -36,7 +37,8 @@ export function explanationText({
     ...assumptions.map((text) => row('assumed', text)),
     ...log.map((text) => row('log', text)),
   ];
-  return `${lines.join('\n')}\n`;
+  // The content of a request or a variable must not look like lines of the explanation.
+  return `${lines.map(escapeControls).join('\n')}\n`;
 }
 
 function row(label: string, text: string): string {
@@ -50,7 +52,7 @@ function stepLines({ phase, module, text, facts }: ExplainedStep, locations: rea
   return [row(phase, `${text}${place}`)];
 }
 
-/** Those that match are what one wonders about; of the others a few will do. */
+/** Matching ones matter most; of the others a few are enough. */
 function locationLines({ location, why, place, rejected, more }: ExplainedLocation): string[] {
   const shown = rejected.filter(({ matches }, at) => matches || at < FEW);
   const rest = rejected.length - shown.length + more;

@@ -1,17 +1,17 @@
+import { lchownSync } from 'node:fs';
 import type { Parsed } from '../config/parser.js';
 import type { AppendedLogFiles } from '../log/log-files.js';
-import { handOver } from '../master/privileges.js';
+import { userOf } from './user.js';
 
 /**
- * Gives the log files and folders that this run made as root to the `user` of the configuration: the server could not open them, or anew
+ * Gives the log files and folders that this run made as root to the `user` of the configuration: the server could not open them, or again
  * after a rotation, otherwise. Also where the configuration has errors: it is fixed next.
  */
-export function leaveLogsToServer({ paths }: AppendedLogFiles, { directives }: Parsed): void {
-  const [name, group] = directives.find((directive) => directive.name === 'user')?.args ?? [];
-  if (!name) return;
+export function leaveLogsToServer({ paths }: AppendedLogFiles, parsed: Parsed): void {
   try {
-    handOver({ name: name.text, group: group?.text }, { paths: paths.made, folders: [] });
+    const owner = userOf(parsed);
+    if (owner !== undefined) for (const path of paths.made) lchownSync(path, owner.uid, owner.gid);
   } catch {
-    // There is no such user: that is one of the errors.
+    // There is no such user, which is one of the errors; or the file was removed.
   }
 }

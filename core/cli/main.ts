@@ -32,7 +32,7 @@ export default async function main(args: readonly string[]): Promise<void> {
   const command = { options, installation, paths, console };
   forbidExit();
   const code = await run(command);
-  // What modules have opened when they were imported would keep the process from ending.
+  // Resources that modules opened when they were imported would keep the process from ending.
   if (code !== undefined) exitProcess(code);
 }
 
@@ -51,7 +51,7 @@ async function runSubcommand(name: SubcommandName, args: readonly string[]): Pro
     name === 'explain'
       ? await (await import('./explain.js')).explainRequest(command, installation, OUTPUT)
       : await (await import('./routing-tests.js')).runRoutingTests(command, installation, OUTPUT);
-  // What modules have opened when they were imported would keep the process from ending.
+  // Resources that modules opened when they were imported would keep the process from ending.
   exitProcess(code);
 }
 
@@ -86,7 +86,7 @@ function understood<T>(read: () => T, code = 1): T | undefined {
   }
 }
 
-/** To whoever started the command. The background process of `daemon on` says it to the one that waits for it. */
+/** For the user of the command. The background process of `daemon on` sends it to the one that waits for it. */
 function say(text: string): void {
   if (process.send) process.send({ say: text });
   else process.stderr.write(text);

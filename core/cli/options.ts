@@ -1,8 +1,11 @@
-/** What `-s` may say, and the signal that says it to the running server. */
-export const SIGNALS = { stop: 'SIGTERM', quit: 'SIGQUIT', reload: 'SIGHUP', reopen: 'SIGUSR1' } as const satisfies Record<
-  string,
-  NodeJS.Signals
->;
+/** Words of `-s`, each with its signal to the running server. */
+export const SIGNALS = {
+  stop: 'SIGTERM',
+  quit: 'SIGQUIT',
+  reload: 'SIGHUP',
+  reopen: 'SIGUSR1',
+  upgrade: 'SIGUSR2',
+} as const satisfies Record<string, NodeJS.Signals>;
 export type SignalName = keyof typeof SIGNALS;
 
 /** The command line. */

@@ -1,7 +1,7 @@
-import type { ExplainQuestion } from '../module/explain.js';
-import { wordHint } from '../module/suggest.js';
+import type { ExplainQuestion } from '../contract/explain.js';
+import { wordHint } from '../contract/suggest.js';
 
-/** What a test may expect. */
+/** Expectations of a test. */
 export const EXPECTATIONS = ['listener', 'server', 'location', 'status', 'upstream', 'member', 'uri', 'redirect'] as const;
 export type Expected = (typeof EXPECTATIONS)[number];
 
@@ -60,7 +60,7 @@ function parseTest(words: readonly string[], line: number, common: Setup): Routi
   const [method, url, rest] = hasMethod ? [first, second, request.slice(2)] : ['GET', first, request.slice(1)];
   if (url === '') throw new TestError('no request: a test is written like GET http://a.org/x -> location=/x');
   const expected = words.slice(arrow + 1).map(parseExpectation);
-  if (expected.length === 0) throw new TestError(`nothing is expected: write one or more of ${EXPECTATIONS.join(', ')} behind the "->"`);
+  if (expected.length === 0) throw new TestError(`no expectation: write one or more of ${EXPECTATIONS.join(', ')} after the "->"`);
   return { line, text: request.join(' '), question: { ...parseSetup(rest, common), method, url: unquoted(url), candidates: 0 }, expected };
 }
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Installation } from '../kernel/installation.js';
-import { ExplainError, type Explainer, type Explanation } from '../module/explain.js';
-import { systemErrorText } from '../module/system-error.js';
+import { ExplainError, type Explainer, type Explanation } from '../contract/explain.js';
+import { systemErrorText } from '../contract/system-error.js';
 import { readExplained, type Output } from './explained-configuration.js';
 import { parseRoutingTests, type Expected, type RoutingTest } from './routing-test-file.js';
 import type { Subcommand } from './subcommands.js';
@@ -75,7 +75,7 @@ function runTest({ line, text, question, expected }: RoutingTest, explainer: Exp
   return result(failures);
 }
 
-/** What a test may say of it; the first is shown. */
+/** Names that a test may use for it; the first is shown. */
 function foundIn({ listener, server, locations, response, upstream }: Explanation, what: Expected): readonly string[] {
   switch (what) {
     case 'listener':
@@ -97,7 +97,7 @@ function foundIn({ listener, server, locations, response, upstream }: Explanatio
   }
 }
 
-/** In the place of a status that nobody knows. */
+/** In the place of an unknown status. */
 const STATUS_WORDS: Readonly<Record<string, string>> = { upstream: 'upstream', connection: 'closed' };
 
 function failureText(file: string, { line, request, failures }: TestResult): string {

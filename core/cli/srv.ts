@@ -8,6 +8,8 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 
 const OLDEST_NODE = 24;
+/** Variables of a process that is given sockets (core/parent/activation.ts), or that a parent has started (core/parent/marks.ts). */
+const MARKS = ['LISTEN_FDS', 'SRV_ACTIVATION', 'SRV_PREPARE'];
 
 const [major = '0'] = process.versions.node.split('.');
 if (Number(major) < OLDEST_NODE) {
@@ -19,13 +21,29 @@ if (Number(major) < OLDEST_NODE) {
 } else {
   const { enableCompileCache, setSourceMapsSupport } = process.getBuiltinModule('node:module');
   // Stack traces name lines of the sources. A map is read when a stack is printed, not before.
-  setSourceMapsSupport(true);
+  setSourceMapsSupport(true, { nodeModules: true });
   const bundled = isBundled();
   if (bundled) {
     // Threads and helper processes inherit it: they share what is compiled already.
     process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(bundle('cache'));
     enableCompileCache(process.env['NODE_COMPILE_CACHE']);
   }
+  const mayHaveParent = process.getuid?.() === 0 || MARKS.some((mark) => process.env[mark] !== undefined);
+  const isStarted = mayHaveParent && (await startsWithParent(bundled));
+  if (!isStarted) await runCommand(bundled);
+}
+
+/**
+ * A small process above the server: of root, if it runs as another user, and to hold the sockets that systemd has opened. True: this is that
+ * process, or has started it.
+ */
+async function startsWithParent(bundled: boolean): Promise<boolean> {
+  const file = bundled ? bundle('core/cli/parent-start.js').href : './parent-start.js';
+  const { startWithParent } = (await import(file)) as typeof import('./parent-start.js');
+  return startWithParent(process.argv.slice(2));
+}
+
+async function runCommand(bundled: boolean): Promise<void> {
   const { default: main } = (await import(bundled ? bundle('core/cli/main.js').href : './main.js')) as typeof import('./main.js');
   await main(process.argv.slice(2));
 }

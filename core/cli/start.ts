@@ -1,92 +1,166 @@
+import { closeSync, openSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import type { Predecessor } from '../upgrade/predecessor.js';
+import { UPGRADE_SOCKET } from '../upgrade/upgrade-mark.js';
+import { commandLine, startProgram, type CommandLine } from '../upgrade/program.js';
 import type { Parsed } from '../config/parser.js';
 import { IdSource } from '../config/tree.js';
 import { exitProcess } from '../kernel/process-exit.js';
 import { readConfiguration } from '../kernel/read-configuration.js';
 import { releaseAfterStart } from '../kernel/release-memory.js';
-import { Master } from '../master/master.js';
-import { obeySignals } from '../master/signals.js';
+import { Master, type MasterOptions } from '../master/master.js';
+import { DAEMON_MARK, SUCCESSOR_MARK } from '../parent/marks.js';
+import { ServiceManager } from '../master/service-manager.js';
+import { obeySignals, SERVES } from '../master/signals.js';
 import { MIN_WORKERS } from '../upstream/layout.js';
-import type { Log } from '../module/services.js';
+import type { Log } from '../contract/log.js';
+import { ParentLink } from '../parent/parent-link.js';
 import type { Command } from './command.js';
 import { leaveLogsToServer } from './leave-logs.js';
 import { announce, helpersStarted } from './announce.js';
+import { wantsDaemon, wordOf } from './start-words.js';
+import { userOf } from './user.js';
 
-/** Marks the background process of `daemon on`. */
-const DAEMON = 'SRV_DAEMON';
 /** Workers that serve while their replacements start. */
 const REPLACEMENTS = 2;
+/** The place of the program that this one replaces. */
+const PREDECESSOR = 1;
 
 /** Starts the server: here, or in a background process, whose exit code it returns if it fails, or 0 when it serves. */
 export async function start(command: Command): Promise<number | undefined> {
-  const isDaemon = process.env[DAEMON] !== undefined;
-  delete process.env[DAEMON];
-  const ids = new IdSource();
-  const parsed = readConfiguration({ conf: command.paths.conf, globals: command.options.globals }, ids);
-  leaveLogsToServer(command.console.files, parsed);
-  if (isDaemon || !wantsDaemon(parsed)) {
-    await serve(command, parsed, ids, isDaemon);
-    return undefined;
+  let predecessor;
+  try {
+    predecessor = await findPredecessor(command);
+  } catch (error) {
+    command.console.report(error);
+    return 1;
   }
-  const { startDaemon } = await import('./daemon.js');
-  return startDaemon(command, DAEMON);
+  const isDaemon = process.env[DAEMON_MARK] !== undefined;
+  delete process.env[DAEMON_MARK];
+  const ids = new IdSource();
+  const parent = ParentLink.connect();
+  await parent?.prepare();
+  const { conf } = command.paths;
+  const parsed = readConfiguration({ conf, globals: command.options.globals, granted: parent?.granted }, ids);
+  leaveLogsToServer(command.console.files, parsed);
+  if (parent === undefined && isWithoutUser(parsed)) {
+    command.console.complain('emerg', 'the configuration names no "user" any more: stop the server and start it');
+    return 1;
+  }
+  if (!isDaemon && parent === undefined && predecessor === undefined) {
+    // Where root's start has found a user, it has not come as far as this.
+    const failure = userFailure(parsed);
+    if (failure !== undefined) {
+      command.console.report(failure);
+      return 1;
+    }
+    if (wantsDaemon(parsed)) return (await import('./daemon.js')).startDaemon(command.console);
+  }
+  await serve(command, parsed, { ids, daemon: isDaemon, parent, predecessor });
+  return undefined;
 }
 
-/** What `daemon` says. A configuration that cannot be read is refused in the foreground. */
-function wantsDaemon(parsed: Parsed): boolean {
-  return parsed.errors.length === 0 && wordOf(parsed, 'daemon')?.toLowerCase() !== 'off';
+/** A parent of root has started this process to be its successor, and root's start has found no user. Errors are reported later. */
+function isWithoutUser({ errors }: Parsed): boolean {
+  return process.env[SUCCESSOR_MARK] !== undefined && errors.length === 0;
 }
 
-/** Workers that shared state gets places for: those of the configuration, as many as a reload may ask for, and those that replace others. */
+/** Why there is no such user. */
+function userFailure(parsed: Parsed): unknown {
+  try {
+    userOf(parsed);
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
+
+/** The server that this command is to replace. Errors from here on are reported there. @throws Error where the two cannot work together */
+async function findPredecessor({ console, installation }: Command): Promise<Predecessor | undefined> {
+  const path = process.env[UPGRADE_SOCKET];
+  if (path === undefined) return undefined;
+  delete process.env[UPGRADE_SOCKET];
+  const { Predecessor } = await import('../upgrade/predecessor.js');
+  const predecessor = await Predecessor.connect(path, installation.version);
+  console.speakTo((text) => predecessor.say(text));
+  return predecessor;
+}
+
+/** Starts the command that has started this process once more. */
+function programStarter(line: CommandLine, { errorLog }: Command['console'], isDaemon: boolean): MasterOptions['startProgram'] {
+  return (environment, descriptors) => {
+    if (!isDaemon) return startProgram(line, environment, descriptors, undefined);
+    const errors = errorLog === 'stderr' ? 'inherit' : openSync(errorLog, 'a');
+    const program = startProgram(line, { ...environment, [DAEMON_MARK]: '1' }, descriptors, { errors });
+    if (errors !== 'inherit') closeSync(errors);
+    return program;
+  };
+}
+
+/** Places that shared state has: for the workers of the configuration, for as many as a reload may ask for, for replacements. */
 function workerPlaces(parsed: Parsed): number {
   const workers = Math.max(Number(wordOf(parsed, 'worker_processes')) || 0, availableParallelism());
-  return Math.max(workers + REPLACEMENTS, MIN_WORKERS);
+  return Math.max(workers + REPLACEMENTS + PREDECESSOR, MIN_WORKERS);
 }
 
-/** The first argument of a directive of the main level, before anything is checked. */
-function wordOf({ directives }: Parsed, name: string): string | undefined {
-  return directives.find((directive) => directive.name === name)?.args[0]?.text;
+interface Around {
+  readonly ids: IdSource;
+  /** It runs in the background. */
+  readonly daemon: boolean;
+  readonly parent: ParentLink | undefined;
+  readonly predecessor: Predecessor | undefined;
 }
 
-async function serve({ paths, options, installation, console }: Command, parsed: Parsed, ids: IdSource, daemon: boolean): Promise<void> {
+async function serve(command: Command, parsed: Parsed, { ids, daemon, parent, predecessor }: Around): Promise<void> {
+  const { paths, options, installation, console } = command;
+  const line = commandLine();
   process.title = `srv: master process ${paths.conf}`;
   const { log, files } = console;
+  const manager = ServiceManager.find(log);
   const master = new Master({
     installation,
     prefix: paths.prefix,
-    source: { conf: paths.conf, globals: options.globals },
+    source: { conf: paths.conf, globals: options.globals, granted: parent?.granted },
     ids,
-    workers: workerPlaces(parsed),
+    places: workerPlaces(parsed),
     errorLog: console.errorLog,
     log,
     files,
     report: (failure) => console.report(failure),
+    parent,
+    predecessor,
+    takesOver: async () => manager?.mainProcess(parent === undefined ? process.pid : process.ppid),
+    startProgram: programStarter(line, console, daemon),
   });
   const exit = (code: number): never => {
     files.flush();
+    // It waits for all threads.
+    if (master.hasStuckThreads) process.kill(process.pid, 'SIGKILL');
     return exitProcess(code);
   };
-  obeySignals(master, { log, daemon, ended: () => exit(0) });
+  if (parent !== undefined) parent.onLost = () => void master.stop().then(() => exit(1));
+  obeySignals(master, { log, daemon, ended: () => exit(0), manager });
   try {
     await master.start(parsed);
   } catch (error) {
-    // A signal came first: whoever takes care of it ends the process.
+    // A signal came first: its handler ends the process.
     if (master.ending) return;
     console.report(error);
     await master.stop();
     exit(1);
   }
   surviveErrors(log);
-  // What the start has held on to is gone by now; helpers are still starting.
+  // The memory of the start is free by now; helpers are still starting.
   releaseAfterStart();
   // A script that starts the server in the background may call the API in its next line.
   const helpers = await helpersStarted(master, console);
-  if (daemon) process.send?.({ ready: true }, () => process.disconnect?.());
+  manager?.ready(SERVES);
+  if (daemon) process.send?.({ ready: true }, () => parent ?? process.disconnect?.());
   console.detach();
   if (!daemon && !options.quiet) announce(master, helpers);
 }
 
-/** From here on an error that nobody expected is no reason to end: the workers serve without the main thread. */
+/** From here on an unexpected error does not end the process: the workers serve without the main thread. */
 function surviveErrors(log: Log): void {
   process.on('uncaughtException', (error) => log.write('alert', `main thread: uncaught exception: ${error.stack ?? error.message}`));
   process.on('unhandledRejection', (reason) => {

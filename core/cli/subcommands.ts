@@ -4,7 +4,7 @@ import { OptionError } from './options.js';
 export const SUBCOMMANDS = ['explain', 'test'] as const;
 export type SubcommandName = (typeof SUBCOMMANDS)[number];
 
-/** The command line behind one of these words. */
+/** The command line after one of these words. */
 export interface Subcommand {
   readonly name: SubcommandName;
   /** The URL, or the file of tests. */
@@ -23,7 +23,7 @@ export interface Subcommand {
 type Mutable = { -readonly [K in keyof Subcommand]: Subcommand[K] } & { headers: (readonly [string, string])[] };
 
 interface Option {
-  /** What follows it. */
+  /** Its operands. */
   readonly what: string;
   readonly only?: SubcommandName;
   set(command: Mutable, value: string): void;
@@ -44,7 +44,7 @@ export function isSubcommand(word: string | undefined): word is SubcommandName {
 }
 
 /**
- * Reads what follows the word: options in any order, a value as the next argument or behind `=`.
+ * Reads the words after the command: options in any order, a value as the next argument or after `=`.
  * @throws OptionError
  */
 export function parseSubcommand(name: SubcommandName, args: readonly string[]): Subcommand {

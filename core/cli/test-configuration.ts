@@ -1,25 +1,35 @@
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { exactTree, shownTree } from '../module/print.js';
-import { shownText } from '../module/secrets.js';
+import { exactTree, shownTree } from '../contract/print.js';
+import { shownText } from '../contract/secrets.js';
+import { ConfigErrors } from '../config/errors.js';
+import { GrantedFiles } from '../config/granted-files.js';
 import { ConfigTree, IdSource } from '../config/tree.js';
-import type { Effective } from '../control/effective-tree.js';
-import { assertHeapRoom, workerHeapSize } from '../control/heap-room.js';
+import type { Effective } from '../changes/effective-tree.js';
+import { assertHeapRoom, workerHeapSize } from '../changes/heap-room.js';
 import { FIGURES_SIZE } from '../http/request/figures.js';
 import { assemble } from '../kernel/assembly.js';
 import type { Configuration } from '../kernel/check-configuration.js';
 import { checkWithHelpers } from '../kernel/helper-configurations.js';
 import { CALL_MS } from '../kernel/call-limit.js';
+import { findModules } from '../kernel/find-module.js';
+import { loadModuleLines } from '../kernel/load-modules.js';
+import type { Parsed } from '../config/parser.js';
 import { Instance } from '../kernel/instance.js';
 import { readConfiguration } from '../kernel/read-configuration.js';
 import { readSettings } from '../kernel/settings.js';
 import { ZoneSet } from '../zone/zone-set.js';
 import type { Command } from './command.js';
 import { leaveLogsToServer } from './leave-logs.js';
+import { namedFiles } from './named-files.js';
+import { includeFolder } from './paths.js';
+import { readForUser } from './prepared-files.js';
+import { asUser, userOf } from './user.js';
+import { assertUserAccess, unreachableFolders } from './user-access.js';
 
 /** A configuration that a server could be started with. */
 interface TestedConfiguration extends Configuration {
-  /** What would be in force: the files with what `state` files hold and the changes made by API. */
+  /** The configuration of a start: the files with what `state` files hold and the changes made by API. */
   readonly effective: Effective;
 }
 
@@ -78,16 +88,35 @@ async function check({ paths, options, installation, console }: Command, callMs 
     prepared.abort();
     const { main } = readSettings(effective.tree.root, configuration.modules.args);
     assertHeapRoom(ConfigTree.empty, effective.tree, [], workerHeapSize(main.worker_heap_size));
+    for (const line of assertReadable(parsed, configuration.tree, { paths, installation, options })) warn(line);
     return { ...configuration, effective };
   } finally {
     leaveLogsToServer(files, parsed);
   }
 }
 
+/** Checks the files that the server will read as another user. @returns warnings @throws ConfigErrors */
+function assertReadable(
+  parsed: Parsed,
+  tree: ConfigTree,
+  { paths, installation, options }: Pick<Command, 'paths' | 'installation' | 'options'>,
+): readonly string[] {
+  const owner = userOf(parsed);
+  if (owner === undefined) return [];
+  const { prefix, errorLog } = paths;
+  const named = namedFiles(parsed, { prefix, conf: includeFolder(paths) }, { errorLog, installation });
+  const modules = loadModuleLines(tree.root).flatMap(({ args: [name] }) => (name ? findModules(name.text, prefix, installation) : []));
+  assertUserAccess(named, modules, installation, owner);
+  const granted = new GrantedFiles(readForUser(named, owner));
+  const { errors } = asUser(owner, () => readConfiguration({ conf: paths.conf, globals: options.globals, granted }, new IdSource()));
+  if (errors.length > 0) throw new ConfigErrors(errors);
+  return unreachableFolders(named, owner);
+}
+
 /** The configuration with what `state` files hold and the API changed. */
 async function withJournal({ tree, modules }: Configuration, ids: IdSource): Promise<Effective> {
   const { registry, args } = modules;
-  const [{ Store }, { effectiveTree }] = await Promise.all([import('../control/store.js'), import('../control/effective-tree.js')]);
+  const [{ Store }, { effectiveTree }] = await Promise.all([import('../changes/store.js'), import('../changes/effective-tree.js')]);
   const { data_folder: dataFolder, helper } = readSettings(tree.root, args).main;
   if (helper.length > 0) Store.assertUsable(dataFolder);
   const store = Store.openReadOnly(dataFolder);
@@ -98,7 +127,7 @@ async function withJournal({ tree, modules }: Configuration, ids: IdSource): Pro
   }
 }
 
-/** Every file as it is, but without private keys, so that the whole can be shown to others; then, if that is not all, what is in force with it. */
+/** Every file as it is, but without private keys, so that the whole can be shown to others; then, if that is not all, the current configuration with it. */
 function dump({ files, tree, effective }: TestedConfiguration): void {
   for (const file of files) process.stdout.write(`# configuration file ${file}:\n${shownText(readFileSync(file, 'utf8'))}\n`);
   if (exactTree(effective.tree.root) === exactTree(tree.root)) return;

@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Lines of the file; none if it is not there. */
+/** Lines of the file; none if it does not exist. */
 export function readTokenFile(path: string): readonly string[] {
   try {
     const lines = readFileSync(path, 'utf8').split('\n');
@@ -14,9 +14,9 @@ export function readTokenFile(path: string): readonly string[] {
 }
 
 /**
- * Replaces the file by one with other lines, which only its owner can read. Who reads it meanwhile gets the old one or the new one, whole; who
- * edits it meanwhile is refused.
- * @throws Error of the system, and what `edit` throws: the file is as it was then
+ * Replaces the file by one with other lines, which only its owner can read. A reader gets the old one or the new one, whole; an edit
+ * meanwhile is rejected.
+ * @throws Error of the system, and errors of `edit`: the file is as it was then
  */
 export async function editTokenFile(path: string, edit: (lines: readonly string[]) => readonly string[]): Promise<void> {
   const aside = `${path}.new`;

@@ -3,8 +3,8 @@ import { parseArgs } from 'node:util';
 import { existsSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { findInstallation } from '../kernel/installation.js';
-import { parseTime } from '../module/duration.js';
-import { systemErrorText } from '../module/system-error.js';
+import { parseTime } from '../contract/duration.js';
+import { systemErrorText } from '../contract/system-error.js';
 import {
   assertTokenName,
   expiryText,
@@ -17,7 +17,7 @@ import {
   scopesOf,
   TokenLineError,
   type Token,
-} from '../control/access/token-file.js';
+} from '../api/access/token-file.js';
 import { editTokenFile, readTokenFile } from './token-file-edit.js';
 
 const USAGE = `Usage: srv token add NAME SCOPE... [--expires TIME] [-f FILE]
@@ -40,7 +40,7 @@ Options:
 `;
 const DEFAULT_FILE = 'conf/api_tokens';
 
-/** What cannot be done, and why. */
+/** An error, with its reason. */
 class TokenError extends Error {}
 
 /** Runs the command. @returns the exit code */
@@ -67,7 +67,7 @@ async function run(args: readonly string[]): Promise<number> {
   return 0;
 }
 
-/** What a link points to is replaced, and not the link. */
+/** The target of a link is replaced, and not the link. */
 function withoutLinks(path: string): string {
   return existsSync(path) ? realpathSync(path) : path;
 }
@@ -99,7 +99,7 @@ async function add(path: string, [name = '', ...scopes]: readonly string[], expi
     if (tokensOf(path, lines).some((known) => known.name === name)) throw new TokenError(`there is a token "${name}" already`);
     return [...lines, printTokenLine(token)];
   });
-  process.stderr.write(`srv: token "${name}" added to "${path}", in force after "srv -s reload"; it is not shown again:\n`);
+  process.stderr.write(`srv: token "${name}" added to "${path}", valid after "srv -s reload"; it is not shown again:\n`);
   process.stdout.write(`${secret}\n`);
 }
 

@@ -17,7 +17,8 @@ Options:
   -t            : test configuration and exit
   -T            : test configuration, dump it and exit
   -q            : suppress non-error messages during configuration testing
-  -s signal     : send signal to a master process: stop, quit, reopen, reload
+  -s signal     : send signal to a master process: stop, quit, reopen, reload,
+                  upgrade
   -p prefix     : set prefix path (default: ${installation.root}/)
   -e filename   : set error log file (default: logs/error.log)
   -c filename   : set configuration file (default: conf/srv.conf)

@@ -1,5 +1,4 @@
-import { request as requestHttp, type IncomingMessage, type RequestOptions } from 'node:http';
-import { request as requestHttps } from 'node:https';
+import { Client, errors, type Dispatcher } from 'undici';
 import { EXIT, Failure } from './failure.js';
 import type { Settings } from './settings.js';
 
@@ -7,7 +6,7 @@ import type { Settings } from './settings.js';
 const DEFAULT_PREFIX = '/api';
 
 export interface Request {
-  readonly method: string;
+  readonly method: Dispatcher.HttpMethod;
   /** Below the base, with its query; or the whole path of a `Link`. */
   readonly path: string;
   readonly isWhole?: boolean;
@@ -17,63 +16,76 @@ export interface Request {
 
 export interface Response {
   readonly status: number;
-  readonly headers: IncomingMessage['headers'];
+  readonly headers: Dispatcher.ResponseData['headers'];
   readonly body: string;
+}
+
+/** Where the API is. */
+interface Target {
+  readonly origin: string;
+  readonly socketPath?: string;
+  /** User and password. */
+  readonly credentials?: string;
+  readonly prefix: string;
 }
 
 /** The HTTP side: one connection for each call. */
 export class ApiClient {
-  readonly #target: RequestOptions;
-  readonly #prefix: string;
-  readonly #secure: boolean;
+  readonly #target: Target;
 
   /** @throws Failure if the server is not a URL */
   constructor(private readonly settings: Settings) {
-    const { target, prefix, secure } = parseServer(settings.server);
-    this.#target = target;
-    this.#prefix = prefix;
-    this.#secure = secure;
+    this.#target = parseServer(settings.server);
   }
 
   /** @throws Failure if there is no response; one that is an error is a response */
   async send(request: Request): Promise<Response> {
-    const response = await this.open(request);
-    const chunks: Buffer[] = [];
+    const { statusCode, headers, body } = await this.open(request);
     try {
-      for await (const chunk of response) chunks.push(chunk as Buffer);
+      return { status: statusCode, headers, body: await body.text() };
     } catch (error) {
       throw this.#unreachable(error as Error);
     }
-    return { status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks).toString() };
   }
 
-  /** The response as soon as its head is there. */
-  open({ method, path, isWhole = false, headers = {}, body }: Request): Promise<IncomingMessage> {
+  /** The response as soon as its head has arrived. */
+  async open({ method, path, isWhole = false, headers = {}, body }: Request): Promise<Dispatcher.ResponseData> {
     const { ca, cert, key, token, timeoutMs } = this.settings;
-    return new Promise((resolve, reject) => {
-      const sending = (this.#secure ? requestHttps : requestHttp)({
-        ...this.#target,
-        ...(this.#secure && { ca, cert, key }),
-        agent: false,
+    const { origin, socketPath, credentials, prefix } = this.#target;
+    const client = new Client(origin, {
+      connect: {
+        ...(socketPath !== undefined && { socketPath }),
+        ...(ca && { ca }),
+        ...(cert && { cert }),
+        ...(key && { key }),
+        timeout: timeoutMs,
+      },
+      headersTimeout: timeoutMs,
+      bodyTimeout: timeoutMs,
+    });
+    try {
+      return await client.request({
         method,
-        path: isWhole ? path : this.#prefix + path,
+        path: isWhole ? path : prefix + path,
+        reset: true,
         headers: {
           'user-agent': 'srvctl',
+          ...(credentials !== undefined && { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` }),
           ...(token !== undefined && { authorization: `Bearer ${token}` }),
-          ...(body !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
+          ...(body !== undefined && { 'content-type': 'application/json' }),
           ...headers,
         },
-        timeout: timeoutMs,
+        ...(body !== undefined && { body }),
       });
-      sending.once('timeout', () => sending.destroy(new Error(`no response within ${timeoutMs / 1000} s`)));
-      sending.once('error', (error) => reject(this.#unreachable(error)));
-      sending.once('response', resolve);
-      sending.end(body);
-    });
+    } catch (error) {
+      throw this.#unreachable(error as Error);
+    }
   }
 
   #unreachable(error: Error): Failure {
-    const reason = error.message || (error as NodeJS.ErrnoException).code;
+    const reason = isTimeout(error)
+      ? `no response within ${this.settings.timeoutMs / 1000} s`
+      : error.message || (error as NodeJS.ErrnoException).code;
     return new Failure(EXIT.unavailable, `cannot reach the API at ${shown(this.settings.server)}: ${reason}`, [
       'check that srv runs with a control plane, and --server or SRVCTL_SERVER',
     ]);
@@ -85,22 +97,26 @@ function shown(server: string): string {
   return server.replace(/\/\/[^@/]*@/, '//');
 }
 
+function isTimeout(error: Error): boolean {
+  return (
+    error instanceof errors.ConnectTimeoutError || error instanceof errors.HeadersTimeoutError || error instanceof errors.BodyTimeoutError
+  );
+}
+
 /** `unix:/path`, `unix:/path:/prefix`, or a URL; a URL without a path means that of the shipped configuration. */
-function parseServer(server: string): { target: RequestOptions; prefix: string; secure: boolean } {
+function parseServer(server: string): Target {
   const [, socketPath, prefix] = /^unix:(\/[^:]+)(?::(\/.*))?$/.exec(server) ?? [];
-  if (socketPath !== undefined) {
-    return { target: { socketPath, host: 'localhost' }, prefix: trimmed(prefix ?? ''), secure: false };
-  }
+  if (socketPath !== undefined) return { origin: 'http://localhost', socketPath, prefix: trimmed(prefix ?? '') };
   const url = URL.canParse(server) ? new URL(server) : undefined;
   if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
     throw new Failure(EXIT.usage, `invalid server "${server}"`, ['it must be http://host:port/api, https://… or unix:/path']);
   }
-  const target = {
-    host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
-    port: url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port),
-    ...(url.username !== '' && { auth: `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}` }),
+  const { origin, username, password, pathname } = url;
+  return {
+    origin,
+    ...(username !== '' && { credentials: `${decodeURIComponent(username)}:${decodeURIComponent(password)}` }),
+    prefix: trimmed(pathname),
   };
-  return { target, prefix: trimmed(url.pathname), secure: url.protocol === 'https:' };
 }
 
 function trimmed(path: string): string {

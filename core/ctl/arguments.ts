@@ -7,7 +7,7 @@ export function optionsOf(command: Command): readonly Option[] {
   return [...(command.options ?? []), ...(command.writes ? WRITING : []), ...COMMON];
 }
 
-/** What a command line says. */
+/** A parsed command line. */
 export interface Parsed {
   /** Undefined: none of the commands, `words` says what there is instead. */
   readonly command: Command | undefined;
@@ -16,7 +16,7 @@ export interface Parsed {
   readonly args: ParsedArguments;
 }
 
-/** Reads a command line: options in any place, a value as the next argument or behind `=`. @throws Failure */
+/** Reads a command line: options in any place, a value as the next argument or after `=`. @throws Failure */
 export function parseArguments(argv: readonly string[], commands: readonly Command[]): Parsed {
   const words: string[] = [];
   const given: [word: string, value: string | undefined][] = [];
@@ -116,9 +116,10 @@ export class ParsedArguments implements Arguments {
     return Object.fromEntries(entries);
   }
 
+  /** The query parameters that options have set. */
   parameters(): Readonly<Record<string, readonly string[]>> {
     const entries = [...this.#options.values()].flatMap(({ name, parameter, value }) =>
-      parameter === undefined ? [] : [[parameter, value === undefined ? [this.flag(name) ? '1' : '0'] : this.all(name)] as const],
+      parameter === undefined ? [] : [[parameter, value === undefined ? (this.flag(name) ? ['1'] : []) : this.all(name)] as const],
     );
     return Object.fromEntries(entries);
   }

@@ -1,6 +1,6 @@
 /** The form of a command of srvctl. The tables in commands/ are all that parsing, help and completion know. */
 
-/** What follows the words of a command, in this order. */
+/** Operands of a command, in this order. */
 export interface Operand {
   readonly name: string;
   readonly about: string;
@@ -14,7 +14,7 @@ export interface Option {
   readonly name: string;
   /** A letter that means the same. */
   readonly letter?: string;
-  /** What follows it, as help shows it. Absent: a flag. */
+  /** Its value, as help shows it. Absent: a flag. */
   readonly value?: string;
   readonly about: string;
   readonly repeated?: true;
@@ -22,7 +22,7 @@ export interface Option {
   readonly isFile?: true;
   /** The field of the request body that it sets. A flag sets it to true, `--flag=false` to false. */
   readonly field?: string;
-  /** The query parameter that it sets. */
+  /** The query parameter that it sets in the call of any command. */
   readonly parameter?: string;
 }
 
@@ -36,8 +36,6 @@ export interface Arguments {
   flag(name: string): boolean;
   /** The fields that options have set. */
   fields(): Readonly<Record<string, string | boolean>>;
-  /** The query parameters that options have set. */
-  parameters(): Readonly<Record<string, readonly string[]>>;
 }
 
 /** One call of the API. */

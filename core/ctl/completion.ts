@@ -16,7 +16,7 @@ export function completionScript(shell: string): string {
 
 const firstOf = (words: string): string => words.split(' ')[0] ?? words;
 
-/** First words, and behind those of groups the second words. */
+/** First words, and after those of groups the second words. */
 function firstWords(): readonly string[] {
   return [...new Set([...COMMANDS, ...OWN_COMMANDS].map(({ words }) => firstOf(words)))];
 }

@@ -13,7 +13,7 @@ export function diffLines(diff: readonly string[], color: boolean): readonly str
   });
 }
 
-/** Whether the output is a terminal that shows colours (no-color.org). */
+/** True if the output is a terminal that shows colours (no-color.org). */
 export function wantsColor(isTerminal: boolean, env: Readonly<Record<string, string | undefined>>): boolean {
   return isTerminal && !env['NO_COLOR'] && env['TERM'] !== 'dumb';
 }

@@ -1,5 +1,5 @@
-import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Dispatcher } from 'undici';
 import type { ApiClient, Request } from './api-client.js';
 import { EXIT, Failure, responseFailure } from './failure.js';
 import { printable, valueText, type Row } from './table.js';
@@ -15,7 +15,7 @@ interface Event {
 }
 
 interface Following {
-  /** Events until it ends; undefined: for ever. */
+  /** Events until it ends; undefined: forever. */
   readonly count: number | undefined;
   /** The last event that is known. */
   readonly after: string | undefined;
@@ -45,11 +45,11 @@ interface State {
   connected: boolean;
 }
 
-async function connected(client: ApiClient, request: Request, state: State): Promise<IncomingMessage | undefined> {
+async function connected(client: ApiClient, request: Request, state: State): Promise<Dispatcher.ResponseData | undefined> {
   const headers = { accept: 'text/event-stream', ...(state.lastId !== undefined && { 'last-event-id': state.lastId }) };
   try {
     const response = await client.open({ ...request, headers });
-    if (response.statusCode !== 200) throw responseFailure(response.statusCode ?? 0, await textOf(response));
+    if (response.statusCode !== 200) throw responseFailure(response.statusCode, await response.body.text());
     state.connected = true;
     return response;
   } catch (error) {
@@ -58,7 +58,7 @@ async function connected(client: ApiClient, request: Request, state: State): Pro
   }
 }
 
-async function readEvents(response: IncomingMessage, following: Following, state: State): Promise<void> {
+async function readEvents({ body }: Dispatcher.ResponseData, following: Following, state: State): Promise<void> {
   const reader = new EventReader((field, value) => {
     if (field === 'id') state.lastId = value;
     else if (field === 'retry' && /^\d+$/.test(value)) state.retryMs = Number(value);
@@ -67,21 +67,15 @@ async function readEvents(response: IncomingMessage, following: Following, state
       state.left--;
     }
   });
-  response.setEncoding('utf8');
+  body.setEncoding('utf8');
   try {
-    for await (const chunk of response) {
+    for await (const chunk of body) {
       reader.add(chunk as string);
       if (state.left === 0) return;
     }
   } catch {
     // The connection is lost: there will be another one.
   }
-}
-
-async function textOf(stream: AsyncIterable<unknown>): Promise<string> {
-  let text = '';
-  for await (const chunk of stream) text += String(chunk);
-  return text;
 }
 
 /** Fields out of the lines of a stream. The server ends lines with LF, and has one `data` line an event. */

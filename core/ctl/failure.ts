@@ -5,7 +5,7 @@ export const EXIT = {
   rejected: 1,
   /** The command line is wrong, or a file that it names. */
   usage: 2,
-  /** What the call is about does not exist. */
+  /** The target of the call does not exist. */
   missing: 3,
   /** It exists already, has changed meanwhile, or is in use. */
   conflict: 4,
@@ -47,7 +47,7 @@ interface ErrorBody {
   readonly request_id?: string;
 }
 
-/** What an error response of the API says, or a response of something else. @param body as it came */
+/** Message of an error response of the API, or of another program. @param body as it came */
 export function responseFailure(status: number, body: string): Failure {
   const code = BY_STATUS[status] ?? (status >= 500 ? EXIT.unavailable : EXIT.rejected);
   const { error, request_id: requestId } = parsed(body);

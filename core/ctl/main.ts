@@ -9,11 +9,11 @@ import { EXIT, Failure, responseFailure, usageFailure } from './failure.js';
 import { helpText } from './help.js';
 import { readSettings, readText } from './settings.js';
 
-/** What a run has to do with. */
+/** Surroundings of a run. */
 export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly version: string;
-  /** Whether differences are coloured. */
+  /** True if differences are coloured. */
   readonly color: boolean;
   stdout(text: string): void;
   stderr(text: string): void;
@@ -71,7 +71,7 @@ async function call(command: Command, args: ParsedArguments, surroundings: Surro
   const response = await client.send(request);
   if (response.status >= 300) throw responseFailure(response.status, response.body);
   if (args.flag('etag')) {
-    print([response.headers['etag'] ?? '']);
+    print([String(response.headers['etag'] ?? '')]);
     return EXIT.done;
   }
   const body = await wholeList(client, args, response);
@@ -84,14 +84,25 @@ async function call(command: Command, args: ParsedArguments, surroundings: Surro
 
 function requestOf({ method, path, query = {}, body }: Call, args: ParsedArguments): Request {
   const parameters = new URLSearchParams();
-  for (const [name, values] of Object.entries(query)) for (const value of [values].flat()) parameters.append(name, value);
+  for (const [name, values] of Object.entries({ ...query, ...args.parameters() }))
+    for (const value of [values].flat()) parameters.append(name, value);
   if (args.flag('dry-run')) parameters.append('dry_run', '1');
-  const ifMatch = args.optional('if-match');
   return {
     method,
     path: parameters.size === 0 ? path : `${path}?${parameters.toString().replaceAll('+', '%20')}`,
-    ...(ifMatch !== undefined && { headers: { 'if-match': /^(\*|(W\/)?".*")$/.test(ifMatch) ? ifMatch : `"${ifMatch}"` } }),
+    headers: headersOf(args),
     ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  };
+}
+
+/** @throws Failure */
+function headersOf(args: ParsedArguments): Record<string, string> {
+  const [ifMatch, message] = [args.optional('if-match'), args.optional('message')];
+  if (message !== undefined && /\p{Cc}/u.test(message)) throw usageFailure('--message must be one line');
+  return {
+    ...(ifMatch !== undefined && { 'if-match': /^(\*|(W\/)?".*")$/.test(ifMatch) ? ifMatch : `"${ifMatch}"` }),
+    // Header fields are bytes.
+    ...(message !== undefined && { 'change-message': Buffer.from(message).toString('latin1') }),
   };
 }
 
@@ -115,7 +126,7 @@ function nextPage({ headers }: Response): string | undefined {
 
 function bodyOf({ body, headers }: Response): unknown {
   if (body === '') return undefined;
-  if (!/\bjson\b/.test(headers['content-type'] ?? '')) return body;
+  if (!/\bjson\b/.test(String(headers['content-type'] ?? ''))) return body;
   try {
     return JSON.parse(body) as unknown;
   } catch {

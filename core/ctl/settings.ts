@@ -33,6 +33,7 @@ export const COMMON: readonly Option[] = [
 /** Options of commands that change something. */
 export const WRITING: readonly Option[] = [
   { name: 'dry-run', letter: 'n', about: 'show the difference that the command would make, and change nothing' },
+  { name: 'message', letter: 'm', value: 'TEXT', about: 'why: it is shown in the history, in events and in the audit log' },
   { name: 'if-match', value: 'ETAG', about: 'only if the resource still has this version' },
 ];
 

@@ -47,7 +47,7 @@ export function printable(text: string): string {
   );
 }
 
-/** The fields of an object, one a line; text of several lines stands below its name. */
+/** The fields of an object, one a line; text of several lines is below its name. */
 export function fieldLines(response: unknown): readonly string[] {
   const entries = Object.entries(response as Row);
   const width = Math.max(0, ...entries.map(([name]) => name.length));

@@ -1,21 +1,39 @@
 import { dirname } from 'node:path';
 import { diffTrees } from '../config/diff.js';
 import { IdSource, type TreeOperation } from '../config/tree.js';
-import type { BusEndpoint } from '../control/bus-endpoint.js';
-import { BusClient } from '../control/bus.js';
-import { BusDataPlane } from '../control/data-plane.js';
-import { GatheringDataPlane } from '../control/gathering-data-plane.js';
-import { ControlRouter } from '../control/router.js';
+import type { BusEndpoint } from '../api/bus-endpoint.js';
+import { BusClient } from '../api/bus.js';
+import { BusDataPlane } from '../api/data-plane.js';
+import { GatheringDataPlane } from '../api/gathering-data-plane.js';
+import { ControlRouter } from '../api/router.js';
 import { FIGURES_SIZE } from '../http/request/figures.js';
 import { assemble, type Assembly } from '../kernel/assembly.js';
 import { checkConfiguration, type Configuration } from '../kernel/check-configuration.js';
 import { findInstallation } from '../kernel/installation.js';
 import { Instance } from '../kernel/instance.js';
+import type { ListenOptions } from '../net/listen-options.js';
 import type { ErrorLog } from '../log/error-log.js';
 import type { AppendedLogFiles } from '../log/log-files.js';
-import { ApiRoutes, DataPlane, HelperHost } from '../module/services.js';
+import { ApiRoutes } from '../contract/api-routes.js';
+import { DataPlane } from '../contract/data-plane.js';
+import { HelperHost } from '../contract/helper-host.js';
 import { ZoneSet } from '../zone/zone-set.js';
-import type { HelperStart } from './helper-start.js';
+import type { GrantedFiles } from '../config/granted-files.js';
+import type { ListenAnnouncements } from './listen-announcements.js';
+import type { SocketSource } from '../net/socket-source.js';
+import type { HelperSocket, HelperStart } from './helper-start.js';
+
+/** What calls may take that are under way when another program takes over. Milliseconds. */
+const QUIT_MS = 2000;
+
+/** What a helper has of the server that started it. */
+export interface HelperSurroundings {
+  readonly announcements: ListenAnnouncements;
+  /** Files that the helper may not read. */
+  readonly granted: GrantedFiles;
+  /** Undefined: it binds its sockets itself. */
+  readonly sockets: SocketSource | undefined;
+}
 
 /** The control plane: one instance in the main thread of a helper process, on the helper's own configuration. */
 export class ControlServer extends HelperHost {
@@ -30,6 +48,7 @@ export class ControlServer extends HelperHost {
     private readonly bus: BusEndpoint,
     private readonly log: ErrorLog,
     private readonly files: AppendedLogFiles,
+    private readonly around: HelperSurroundings,
   ) {
     super();
     this.conf = options.conf;
@@ -37,7 +56,12 @@ export class ControlServer extends HelperHost {
 
   /** Where it listens. */
   get addresses(): readonly string[] {
-    return this.#assembly?.addresses() ?? [];
+    return this.#assembly?.listens().map(({ address }) => address) ?? [];
+  }
+
+  /** Open sockets, with their handles in Node.js. */
+  sockets(): readonly { readonly key: string; readonly handle: unknown }[] {
+    return this.#assembly?.handles() ?? [];
   }
 
   async serve(): Promise<void> {
@@ -45,7 +69,7 @@ export class ControlServer extends HelperHost {
     const { log, files } = this;
     this.#dataPlane = new BusDataPlane(new BusClient(this.bus, 'ctrl', log), log);
     const identity = { role: 'control', worker: -1, installation: findInstallation(), prefix, confFolder: dirname(conf) } as const;
-    const instance = new Instance({ ...identity, log, validates: true });
+    const instance = new Instance({ ...identity, log, granted: this.around.granted, validates: true });
     this.#instance = instance;
     const dataPlane = new GatheringDataPlane(this.#dataPlane);
     instance.services.provide(DataPlane, dataPlane);
@@ -53,12 +77,14 @@ export class ControlServer extends HelperHost {
     instance.services.provide(ApiRoutes, router);
     instance.follow({ prepare: ({ modules }) => router.prepare(modules) });
     const memory = { zones: new ZoneSet('private'), figures: new SharedArrayBuffer(FIGURES_SIZE), workers: 1 };
-    this.#assembly = assemble(instance, { role: 'control', files, errorLog, ...memory });
+    const announce = (options: ListenOptions): Promise<void> => this.around.announcements.opening(options);
+    const sockets = withInherited(this.options.sockets, this.around.sockets);
+    this.#assembly = assemble(instance, { role: 'control', files, errorLog, ...memory, announce, sockets });
     const { tree } = await this.#read(instance);
     this.#dataPlane.start();
     // Before the sockets are open, which they are with the configuration.
     await instance.start();
-    await apply(instance, [{ op: 'root', block: tree.toData() }]);
+    await this.#apply(instance, [{ op: 'root', block: tree.toData() }]);
   }
 
   /** @throws ConfigErrors; nothing has changed then */
@@ -66,7 +92,13 @@ export class ControlServer extends HelperHost {
     const instance = this.#instance;
     if (!instance) return;
     const { tree, modules } = await this.#read(instance);
-    await apply(instance, diffTrees(instance.tree, tree, modules.registry), true);
+    await this.#apply(instance, diffTrees(instance.tree, tree, modules.registry), true);
+  }
+
+  /** Accepts no more calls, and finishes those under way. */
+  async quit(): Promise<void> {
+    this.#assembly?.leaveFiles();
+    await this.#instance?.quit({ timeoutMs: QUIT_MS, waitsForIdle: false });
   }
 
   async close(): Promise<void> {
@@ -74,12 +106,29 @@ export class ControlServer extends HelperHost {
     await this.#dataPlane?.stop();
   }
 
+  async #apply(instance: Instance, operations: readonly TreeOperation[], rereads = false): Promise<void> {
+    try {
+      const prepared = await instance.prepare(operations, { rereads, isChecked: true });
+      prepared.commit();
+    } finally {
+      await this.around.announcements.settled(this.#assembly?.listens() ?? []);
+    }
+  }
+
   #read(instance: Instance): Promise<Configuration> {
-    return checkConfiguration({ conf: this.conf, globals: undefined }, this.#ids, instance);
+    return checkConfiguration({ conf: this.conf, globals: undefined, granted: this.around.granted }, this.#ids, instance);
   }
 }
 
-async function apply(instance: Instance, operations: readonly TreeOperation[], rereads = false): Promise<void> {
-  const prepared = await instance.prepare(operations, { rereads });
-  prepared.commit();
+/** Sockets of the program before, each for one listener; for others the source of this program. */
+function withInherited(inherited: readonly HelperSocket[] = [], source: SocketSource | undefined): SocketSource | undefined {
+  if (inherited.length === 0) return source;
+  const byKey = new Map(inherited.map(({ key, descriptor }) => [key, descriptor]));
+  return {
+    open: async (request) => {
+      const descriptor = byKey.get(request.key);
+      byKey.delete(request.key);
+      return descriptor ?? source?.open(request);
+    },
+  };
 }

@@ -1,7 +1,8 @@
 import { dirname } from 'node:path';
 import { configErrorsOf } from '../config/errors.js';
 import { messageWithPlace } from '../config/error-report.js';
-import { readBusEndpoint } from '../control/bus-endpoint.js';
+import { readBusEndpoint } from '../api/bus-endpoint.js';
+import { keepPoolSmall } from '../api/small-pool.js';
 import { CallLimit } from '../kernel/call-limit.js';
 import { LoopGuard } from '../kernel/loop-guard.js';
 import { loadHelperModule } from '../kernel/helper-configurations.js';
@@ -13,9 +14,14 @@ import { runModule, type RunningModule } from '../kernel/running-module.js';
 import { Services } from '../kernel/services.js';
 import { ErrorLog } from '../log/error-log.js';
 import { AppendedLogFiles } from '../log/log-files.js';
-import { BusAccess, HelperHost, Log, LogFiles, ServerInfo } from '../module/services.js';
+import { BusAccess } from '../contract/bus-access.js';
+import { HelperHost } from '../contract/helper-host.js';
+import { Log } from '../contract/log.js';
+import { LogFiles } from '../contract/log-files.js';
+import { ServerInfo } from '../contract/server-info.js';
 import { ControlServer } from './control-server.js';
 import type { HelperStart } from './helper-start.js';
+import type { HelperSurroundings } from './control-server.js';
 
 /** What a helper process does: runs the module that its `helper` line names. */
 export class HelperProcess {
@@ -25,7 +31,10 @@ export class HelperProcess {
   #host: ControlServer | undefined;
   #module: RunningModule | undefined;
 
-  constructor(private readonly options: HelperStart) {
+  constructor(
+    private readonly options: HelperStart,
+    private readonly around: HelperSurroundings,
+  ) {
     this.#log = new ErrorLog(this.#files, `${process.pid}#0`, [{ path: options.errorLog, level: 'error' }]);
   }
 
@@ -34,13 +43,19 @@ export class HelperProcess {
     return this.#host?.addresses ?? [];
   }
 
+  /** Its open sockets. */
+  get sockets(): ReturnType<ControlServer['sockets']> {
+    return this.#host?.sockets() ?? [];
+  }
+
   /** Returns why it cannot, which the log says too; empty when it does its work. */
   async start(): Promise<readonly string[]> {
     try {
       const { kind, module } = this.options;
       const loaded = await loadHelperModule(kind, module, this.options.prefix, this.#installation);
+      keepPoolSmall();
       const bus = readBusEndpoint(this.options.bus);
-      this.#host = new ControlServer(this.options, bus, this.#log, this.#files);
+      this.#host = new ControlServer(this.options, bus, this.#log, this.#files, this.around);
       const services = new Services();
       services.provide(Log, this.#log);
       services.provide(LogFiles, this.#files);
@@ -49,7 +64,7 @@ export class HelperProcess {
       const { prefix, conf } = this.options;
       const identity = { role: 'control', worker: -1, installation: this.#installation, prefix, confFolder: dirname(conf) } as const;
       services.provide(ServerInfo, new InstanceInfo(identity, () => undefined));
-      const limits = { callLimit: new CallLimit(), guard: new LoopGuard() };
+      const limits = { callLimit: new CallLimit(), resourceLimit: new CallLimit(), guard: new LoopGuard() };
       this.#module = runModule(loaded, new ModuleServices(), { services, role: 'control', log: this.#log, ...limits });
       await this.#module.life.start('control');
       return [];
@@ -60,12 +75,12 @@ export class HelperProcess {
 
   /** Its configuration file may have changed. */
   async reload(): Promise<void> {
-    for (const file of moduleCode.changed()) this.#log.write('warn', `"${file}" has changed since it was loaded: restart to run it`);
+    for (const file of moduleCode.outdated) this.#log.write('warn', `"${file}" has changed since it was loaded: restart to run it`);
     try {
       await this.#host?.reload();
     } catch (error) {
       this.#refuse(error);
-      this.#log.write('error', 'the configuration in force stays as it was');
+      this.#log.write('error', 'the current configuration stays as it was');
     }
   }
 
@@ -81,6 +96,12 @@ export class HelperProcess {
   report(kind: string, reason: unknown): void {
     const text = reason instanceof Error ? (reason.stack ?? reason.message) : String(reason);
     this.#log.write('alert', `helper ${this.options.kind}: ${kind}: ${text}`);
+  }
+
+  /** Ends when its calls are over. */
+  async quit(): Promise<void> {
+    await this.#host?.quit();
+    await this.stop();
   }
 
   async stop(): Promise<void> {

@@ -1,9 +1,9 @@
-import type { ActionContext } from '../module/control.js';
-import { TimeIsOver, within } from '../control/time-limit.js';
+import type { ActionContext } from '../contract/control.js';
+import { TimeIsOver, within } from '../changes/time-limit.js';
 import { CALL_MS, type LimitedCall } from './call-limit.js';
 import type { LoopGuard } from './loop-guard.js';
 
-/** Calls the actions of modules that do not come with srv: in the main thread, where nobody else could end them. */
+/** Calls the actions of modules that do not come with srv: in the main thread, where no other thread could end them. */
 export class ActionLimit {
   /** @param ms longest time of an action beyond that which it has asked for */
   constructor(

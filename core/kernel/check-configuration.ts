@@ -33,7 +33,7 @@ export function checkConfiguration(source: ConfigurationSource, ids: IdSource, i
 /** As {@link checkConfiguration}, for one that was read already. */
 export async function checkParsed(parsed: Parsed, instance: Instance): Promise<Configuration> {
   const tree = ConfigTree.fromData(parsed.directives);
-  const load = await instance.modulesFor(tree);
+  const load = await instance.modulesFor(tree, instance.planFor(tree));
   const { modules, errors } = load;
   const found = await withVariablesOf(parsed.directives, modules, async (reserved) => [
     ...errors,

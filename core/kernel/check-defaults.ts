@@ -1,6 +1,6 @@
 import { ConfReader } from '../config/conf.js';
 import { configErrorsOf } from '../config/errors.js';
-import type { AnyArgContext, Directives } from '../module/spec.js';
+import type { AnyArgContext, Directives } from '../contract/spec.js';
 import { ManifestError, type ManifestErrors } from './manifest-error.js';
 
 /** The defaults that the arguments of their own directive reject. */

@@ -1,12 +1,12 @@
 /** Checks the directive specs of a module, each by itself. Contexts and defaults need the other modules: see module-set and running-modules. */
-import { wordHint } from '../module/suggest.js';
-import { INHERITANCES } from '../module/spec.js';
+import { wordHint } from '../contract/suggest.js';
+import { INHERITANCES } from '../contract/spec.js';
 import { ZONE_CONTEXTS } from './module-zones.js';
 import { isRecord, isTexts, ManifestError, unknownKeys, type ManifestErrors } from './manifest-error.js';
 
 type Check = (value: unknown, key: string) => Iterable<ManifestError>;
 
-/** By key of a spec; called for what is there. */
+/** By key of a spec; called for existing keys. */
 const CHECKS: Readonly<Record<string, Check>> = {
   name: textErrors,
   in: contextsErrors,
@@ -25,7 +25,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   holds: textErrors,
 };
 
-/** What the configuration language takes for one word without quotes, as all of nginx's names are. */
+/** One word of the configuration language without quotes, as all of nginx's names. */
 const NAME = /^[a-z][a-z0-9_]*$/;
 const NAME_HINT = 'a letter, then letters, digits and underscores, all in lower case';
 
@@ -76,7 +76,7 @@ function* dynamicErrors({ dynamic, args }: Readonly<Record<string, unknown>>): M
     if (!names.includes(name)) yield new ManifestError(`"dynamic" names an unknown argument "${name}"`, wordHint(name, names));
 }
 
-/** What is in force can be written and shown: by the API, and as text. */
+/** Every current directive can be written and shown: by the API, and as text. */
 function* writtenErrors({ args }: Readonly<Record<string, unknown>>): ManifestErrors {
   for (const [name, type] of argTypes(args))
     if (isArgType(type) && !isWritten(type))
@@ -128,7 +128,7 @@ function* argsErrors(args: unknown): ManifestErrors {
   yield* orderErrors(Object.entries(args));
 }
 
-/** What may be absent would take the words of those that follow. */
+/** An argument that may be absent would take the words of later ones. */
 function* orderErrors(args: readonly (readonly [name: string, type: unknown])[]): ManifestErrors {
   let absent: string | undefined;
   let rest: string | undefined;
@@ -136,12 +136,9 @@ function* orderErrors(args: readonly (readonly [name: string, type: unknown])[])
     const kind = isRecord(type) ? type['kind'] : undefined;
     if (kind === 'word' || kind === 'param') continue;
     if (rest !== undefined)
-      yield new ManifestError(`argument "${name}" stands after "${rest}"`, 'rest() takes all words that follow: put it last');
+      yield new ManifestError(`argument "${name}" follows "${rest}"`, 'rest() takes all words that follow: put it last');
     else if (absent !== undefined && kind !== 'optional' && kind !== 'rest')
-      yield new ManifestError(
-        `argument "${name}" stands after "${absent}", which may be absent`,
-        'put optional() arguments behind those that are required',
-      );
+      yield new ManifestError(`argument "${name}" follows "${absent}", which may be absent`, 'put optional() arguments last');
     if (kind === 'optional') absent = name;
     if (kind === 'rest') rest = name;
   }

@@ -1,7 +1,7 @@
 /** Checks the names of a module's methods: srv calls some of them, and a misspelt one would never run. */
-import { nearest } from '../module/suggest.js';
-import { actionsOf, routesOf } from '../module/control.js';
-import type { ModuleKind } from '../module/manifest.js';
+import { nearest } from '../contract/suggest.js';
+import { actionsOf, routesOf } from '../contract/control.js';
+import type { ModuleKind } from '../contract/manifest.js';
 import { ManifestError, type ManifestErrors } from './manifest-error.js';
 
 /** What the HTTP engine calls: also of modules of the control plane, which has one. */
@@ -9,7 +9,7 @@ const HTTP_HOOKS = ['compile', 'compileServer', 'compileTls', 'compileVariables'
 /** What the stream engine calls of its modules. */
 const STREAM_HOOKS = ['compile', 'compileTls', 'compileVariables', 'balancer'];
 /** What srv calls. */
-const HOOKS = ['start', 'stop'];
+const HOOKS = ['start', 'handOver', 'stop'];
 /** What it reads. */
 const FIELDS = ['variables', 'variablePrefixes'];
 

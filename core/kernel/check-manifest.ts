@@ -1,6 +1,6 @@
 /** Checks what a module declares about itself. Its author may have built it with other types, or with none: nothing is assumed. */
-import { wordHint } from '../module/suggest.js';
-import { HELPERS, PLANES, type ModuleDeclaration, type ModuleKind } from '../module/manifest.js';
+import { wordHint } from '../contract/suggest.js';
+import { HELPERS, PLANES, type ModuleDeclaration, type ModuleKind } from '../contract/manifest.js';
 import { directivesErrors } from './check-directives.js';
 import { HTTP_PARTS, STREAM_PARTS } from './module-order.js';
 import { settingsErrors } from './check-settings.js';
@@ -22,12 +22,12 @@ const OF_ALL: Checks = {
   settings: settingsErrors,
 };
 
-/** What a manifest of each kind may say. */
+/** Keys of a manifest of each kind. */
 const CHECKS: Readonly<Record<ModuleKind, Checks>> = {
   core: OF_ALL,
   http: { ...OF_ALL, after: namesErrors, before: namesErrors, phases: phasesErrors(HTTP_PARTS), variables: variablesErrors },
   stream: { ...OF_ALL, after: namesErrors, before: namesErrors, phases: phasesErrors(STREAM_PARTS), variables: variablesErrors },
-  control: { ...OF_ALL, key: keyErrors, root: rootErrors },
+  control: { ...OF_ALL, key: keyErrors, root: rootErrors, dataModule: dataModuleErrors },
   helper: { ...OF_ALL, helper: helperErrors },
 };
 
@@ -49,6 +49,11 @@ function* helperErrors(helper: unknown): ManifestErrors {
 function* rootErrors(root: unknown): ManifestErrors {
   if (root !== undefined && !(typeof root === 'string' && /^(?:\/[\w.~-]+)*$/.test(root) && !root.startsWith('/v1')))
     yield new ManifestError('"root" must be a path like "/9", or empty', 'paths below "/v1" begin with the key of the module');
+}
+
+function* dataModuleErrors(name: unknown): ManifestErrors {
+  if (name !== undefined && !(typeof name === 'string' && /^\w+$/.test(name)))
+    yield new ManifestError('"dataModule" must be the name of a module', "write it as dataModule: 'srv_http_kv_module'");
 }
 
 function* needsErrors(needs: unknown = []): ManifestErrors {
@@ -95,7 +100,7 @@ export function* variablesErrors(variables: unknown = {}): ManifestErrors {
   }
 }
 
-/** What stands between slashes as it is. */
+/** Text that is allowed between slashes. */
 const KEY = /^[a-z][a-z0-9_]*$/;
 
 function* keyErrors(key: unknown): ManifestErrors {

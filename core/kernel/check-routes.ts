@@ -1,6 +1,6 @@
 /** Checks the routes that a control module declares: their schemas are what its input is checked with. */
-import { actionsOf, RESPONSE_HEADERS, routesOf, VERBS, type RouteDeclaration } from '../module/control.js';
-import { wordHint } from '../module/suggest.js';
+import { actionsOf, RESPONSE_HEADERS, routesOf, VERBS, type RouteDeclaration } from '../contract/control.js';
+import { wordHint } from '../contract/suggest.js';
 import { isRecord, ManifestError, unknownKeys, type ManifestErrors } from './manifest-error.js';
 
 const KEYS = [
@@ -24,7 +24,7 @@ const KEYS = [
 const PATH = /^(?:\/(?::\w+|[\w.~-]+))*\/?$/;
 /** Query parameters that are the same for all routes. */
 const COMMON = ['dry_run', 'fields'];
-/** What a schema has that was written by hand: one of JSON Schema. */
+/** Keywords of a schema that was written by hand: one of JSON Schema. */
 const SCHEMA_WORDS = ['type', 'anyOf', 'allOf', 'oneOf', 'not', 'enum', 'const', '$ref'];
 const OWN_CODE = "write it as { code: 'AcmeZoneNotFound', status: 404, meaning: 'There is no such zone.' }";
 

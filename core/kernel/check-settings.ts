@@ -1,6 +1,6 @@
 /** Checks the settings that a manifest declares. Its author may have built it with other types, or with none. */
 import type { SpecRegistry } from '../config/registry.js';
-import { SETTING_LEVELS, type Setting, type SettingLevel } from '../module/setting.js';
+import { SETTING_LEVELS, type Setting, type SettingLevel } from '../contract/setting.js';
 import { isRecord, isTexts, ManifestError, unknownKeys, type ManifestErrors } from './manifest-error.js';
 
 const KEYS = ['key', 'summary', 'engine', 'uses', 'errors', ...SETTING_LEVELS];

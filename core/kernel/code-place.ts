@@ -5,14 +5,14 @@ import type { Installation } from './installation.js';
 
 /** A line of a stack: `    at f (file:///x.js:3:14)`, `    at /x.ts:3:14` with a source map. */
 const FRAME = /^ +at (?:.* \(|async )?(?<file>(?:file:\/\/)?\/.*):(?<line>\d+):(?<column>\d+)\)?$/gm;
-/** What Node.js writes above an error: the file and the line, the line's text, a mark below the column. */
+/** Lines of Node.js above an error: the file and the line, the line's text, a mark below the column. */
 const SHOWN = /^(?<file>(?:file:\/\/)?\/.*):(?<line>\d+)\n.*\n(?<indent>\s*)\^/;
 /** Longest check of one file's syntax, in milliseconds. */
 const CHECK_MS = 5000;
 
 /**
  * @param error what the import of the module has thrown
- * @param files of the module, as far as they were read, by path
+ * @param files that were read by now, in this order, and the module's own
  * @param installation of srv, whose functions the module may have called
  * @returns undefined if the error has no place, as that of a package which is not installed
  */
@@ -39,7 +39,7 @@ function framePlace(stack: string, { program, root }: Installation): string | un
 
 /** The error that an import throws for a syntax error has no place: only a process that checks the file alone says where it is. */
 async function syntaxErrorPlace(files: readonly string[]): Promise<string | undefined> {
-  // What was read last is what could not be parsed.
+  // The file itself, then what was read last: several modules may be loading.
   for (const file of files.toReversed()) {
     const place = shownPlace(await syntaxCheck(file));
     if (place !== undefined) return place;

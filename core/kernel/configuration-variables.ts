@@ -2,9 +2,9 @@ import { ErrorCollector } from '../config/error-collector.js';
 import { messageWithPlace } from '../config/error-report.js';
 import { ConfigErrors, configErrorsOf, errorAt } from '../config/errors.js';
 import type { Tree, TreeOperation } from '../config/tree.js';
-import type { DefinitionContext } from '../module/manifest.js';
-import { ArgError, type AnyArgContext, type ArgContext } from '../module/spec.js';
-import type { Directive } from '../module/tree.js';
+import type { DefinitionContext } from '../contract/manifest.js';
+import { ArgError, type AnyArgContext, type ArgContext } from '../contract/spec.js';
+import type { Directive } from '../contract/tree.js';
 import { variablesErrors } from './check-manifest.js';
 import { checkedGetter } from './module-variables.js';
 import type { RunningModules } from './running-modules.js';
@@ -18,10 +18,10 @@ interface Changed {
 }
 
 /**
- * Makes the variables known that a changed configuration defines. They come into force, or are forgotten, with `modules.variables`.
+ * Makes the variables known that a changed configuration defines. They take effect, or are forgotten, with `modules.variables`.
  * @param isNew the modules have seen no configuration yet
- * @returns the directives that the change brings and that have to do with variables
- * @throws ConfigErrors for names that are taken
+ * @returns the directives of the change that concern variables
+ * @throws ConfigErrors for names in use
  */
 export function beginVariables(
   { before, after, operations }: Changed,
@@ -37,7 +37,7 @@ export function beginVariables(
   return added;
 }
 
-/** Does a step with the variables that directives define, which are not in force. */
+/** Runs a step with the variables that directives define, which are not active. */
 export async function withVariablesOf<T>(
   directives: Iterable<Mentioning>,
   { registry, variables }: RunningModules,
@@ -83,7 +83,7 @@ export function compileVariables(
 
 /** @throws TypeError for anything else than functions by name, or nothing */
 function checkedVariables<T>(variables: T): T {
-  // Its rejection is told by this error.
+  // Its rejection is reported by this error.
   if (variables instanceof Promise) variables.catch(() => undefined);
   const [error] = variables instanceof Promise ? [new TypeError('it must return an object of functions')] : variablesErrors(variables);
   if (error !== undefined) throw error;

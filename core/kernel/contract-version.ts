@@ -1,10 +1,17 @@
-import { API_MINOR, API_VERSION } from '../module/manifest.js';
+import satisfies from 'semver/functions/satisfies.js';
+import { API_MINOR, API_VERSION } from '../contract/manifest.js';
 
 /** The version of the contract that this srv has, for messages. */
 export const CONTRACT_VERSION = `${API_VERSION}.${API_MINOR}`;
 
-/** True if this srv has the contract that a manifest (`1`, `'1.1'`) or a package (`^1.0`) asks for: the same version, and no later minor. */
+const VERSION = /^\d+(?:\.\d+)?$/;
+
+/**
+ * True if this srv has the contract that a module asks for: a version (`1`, `'1.1'`), which is supported by each later minor version, or a range
+ * as npm has it (`^1.0`, `~1.1`, `>=1.1 <3`).
+ */
 export function supportsContract(api: unknown): boolean {
-  const [, major, minor = '0'] = /^\^?(\d+)(?:\.(\d+))?$/.exec(String(api)) ?? [];
-  return Number(major) === API_VERSION && Number(minor) <= API_MINOR;
+  if (typeof api !== 'number' && typeof api !== 'string') return false;
+  const text = String(api);
+  return satisfies(`${CONTRACT_VERSION}.0`, VERSION.test(text) ? `^${text}` : text);
 }

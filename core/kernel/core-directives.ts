@@ -1,13 +1,15 @@
-import { argType } from '../module/arg-type.js';
+import { argType } from '../contract/arg-type.js';
 import { opendirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname } from 'node:path';
-import { assertFolderAround } from '../module/folder-around.js';
-import { systemErrorText } from '../module/system-error.js';
-import { choice, flag, number, optional, path, rest, size, text, time } from '../module/args.js';
-import { ArgError, directive, type ArgType, type Conf } from '../module/spec.js';
+import { assertFolderAround } from '../toolkit/folder-around.js';
+import { systemErrorText } from '../contract/system-error.js';
+import { choice, flag, number, optional, path, rest, size, text, time } from '../contract/args.js';
+import { ArgError, directive, type ArgType, type Conf } from '../contract/spec.js';
 import { LOG_LEVELS } from '../log/levels.js';
-import type { LogLevel } from '../module/services.js';
+import { parseSyslog } from '../log/syslog-target.js';
+import { namesSyslog } from '../toolkit/open-log.js';
+import type { LogLevel } from '../contract/log.js';
 import { systemName } from './system-names.js';
 
 /** More would only be waste of memory, and lanes of shared figures are counted. */
@@ -27,14 +29,18 @@ function workerCount(): ArgType<number> {
   });
 }
 
-/** A log file: `stderr`, or a path under the prefix. */
+/** A log: `stderr`, a path under the prefix, or a syslog server. */
 function logPath(): ArgType<string> {
   const file = path();
   return argType({
     kind: 'path',
-    form: 'file | stderr',
+    form: 'file | stderr | syslog:server=address[,parameter=value]',
     parse(value, context) {
-      if (/^(syslog|memory):/.test(value)) throw new ArgError(`unsupported log "${value}"`, 'write to a file or to stderr');
+      if (value.startsWith('memory:')) throw new ArgError(`unsupported log "${value}"`, 'write to a file, to stderr, or to syslog');
+      if (namesSyslog(value, context)) {
+        parseSyslog(value);
+        return value;
+      }
       return value === 'stderr' ? value : file.parse(value, context);
     },
   });
@@ -176,7 +182,7 @@ export const mainDirectives = {
   worker_rlimit_nofile: directive({
     in: ['main'],
     args: number({ min: 1 }),
-    doc: 'Accepted: the limit of open files is inherited (ulimit -n).',
+    doc: 'Maximum number of open files of the whole server, set at a start. More than the limit that it is started with (`ulimit -Hn`) needs root.',
   }),
   worker_rlimit_core: directive({ in: ['main'], args: size(), doc: 'Accepted: the limit is inherited (ulimit -c).' }),
   worker_priority: directive({ in: ['main'], args: number({ min: -(2 ** 31) }), doc: 'Accepted; has no effect.' }),
@@ -202,7 +208,7 @@ export const mainDirectives = {
     in: ['main'],
     args: text('file'),
     many: true,
-    doc: 'Loads a module from the prefix, otherwise from the installation.',
+    doc: 'Loads a module from the prefix, otherwise from the installation; all that a pattern such as `modules/srv_http_dyn_*_module.so` matches and that fit: at least one.',
   }),
   env: directive({ in: ['main'], args: assignment(), many: true, doc: 'Sets an environment variable.' }),
   working_directory: directive({ in: ['main'], args: workingFolder(), doc: 'Working directory of the server.' }),
@@ -220,6 +226,17 @@ export const mainDirectives = {
     default: 'data',
     doc: 'Directory of API changes and key-value pairs. Each server needs its own.',
   }),
+  api_folders: directive({
+    in: ['main'],
+    args: { folders: rest(path()) },
+    doc: 'Folders of the files that configuration set through the API may name. Default: the prefix. The folders of configuration, data and code are excluded unless named.',
+  }),
+  api_from_data_plane: directive({
+    in: ['main'],
+    args: flag(),
+    default: 'off',
+    doc: 'Allows connections to members that lead to the control plane, whose clients then include those of the data plane.',
+  }),
   shared_slab_pool_size: directive({ in: ['main'], args: size(), doc: 'Shared memory for the zones of dynamic upstreams.' }),
   start_message: directive({ in: ['main'], args: text('line'), many: true, doc: 'Line that a start in a terminal prints.' }),
   thread_pool: directive({ in: ['main'], args: rest(text()), many: true, doc: 'Accepted; has no effect.' }),
@@ -233,7 +250,7 @@ export const mainDirectives = {
   }),
 };
 
-/** What the main level says. */
+/** Values of the main level. */
 export type MainConf = Conf<typeof mainDirectives>;
-/** What the `events` block says. */
+/** Values of the `events` block. */
 export type EventsConf = Conf<typeof eventsDirectives>;

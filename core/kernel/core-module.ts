@@ -1,9 +1,9 @@
 import type { Request } from '../http/request/request.js';
 import { ErrorLog, type ErrorLogSinks } from '../log/error-log.js';
-import { LogFileError } from '../log/log-file-error.js';
-import type { HttpHandlers, HttpRequest, Scope } from '../module/http.js';
-import { httpModule } from '../module/manifest.js';
-import type { Directive } from '../module/tree.js';
+import { LogTargetError } from '../log/log-file-error.js';
+import type { HttpHandlers, HttpRequest, Scope } from '../contract/http.js';
+import { httpModule } from '../contract/manifest.js';
+import type { Directive } from '../contract/tree.js';
 import { mainDirectives } from './core-directives.js';
 
 /** The kernel's own directives, declared like those of any module. Of these only `error_log` has an effect on single requests. */
@@ -22,9 +22,10 @@ export class CoreModule {
     try {
       const sinks = this.log.open(conf.error_log);
       this.#sinks.set(directive, sinks);
-      scope.register({ abort: () => sinks.close(), release: () => sinks.close() });
+      const ready = sinks.ready.catch((error: Error) => scope.fail(error.message, 'error_log'));
+      scope.register({ ready: ready.then(() => undefined), abort: () => sinks.close(), release: () => sinks.close() });
     } catch (error) {
-      if (!(error instanceof LogFileError)) throw error;
+      if (!(error instanceof LogTargetError)) throw error;
       scope.fail(error.message, 'error_log');
     }
     return undefined;
@@ -36,7 +37,7 @@ export class CoreModule {
   }
 }
 
-/** True if an `error_log` stands below the main level, in this scope or around it. */
+/** True if there is an `error_log` below the main level, in this scope or around it. */
 function isScoped(scope: Scope<typeof mainDirectives>): boolean {
   for (let at: Scope | undefined = scope; at !== undefined; at = at.parent) if (at.directive && at.own('error_log')) return true;
   return false;

@@ -1,7 +1,7 @@
 import type { VariableMention } from '../config/variables.js';
 import { HttpVariables } from '../http/site/variables.js';
-import type { EngineName } from '../module/spec.js';
-import type { Getter, GetterFamily } from '../module/template.js';
+import type { EngineName } from '../contract/spec.js';
+import type { Getter, GetterFamily } from '../contract/template.js';
 import { StreamVariables } from '../stream/site/variables.js';
 
 /** The variables of one engine, whatever they are values of. */
@@ -19,7 +19,7 @@ interface DefinableVariables {
 
 type EngineMention = VariableMention & { readonly engine: EngineName };
 
-/** The variables of all traffic engines, which come into force with a configuration. */
+/** The variables of all traffic engines, which take effect with a configuration. */
 export class EngineVariables {
   readonly http = new HttpVariables();
   readonly stream = new StreamVariables();

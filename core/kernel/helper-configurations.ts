@@ -7,27 +7,46 @@ import { ConfigError, ConfigErrors, configErrorsOf, errorAt } from '../config/er
 import { ErrorCollector } from '../config/error-collector.js';
 import type { Parsed } from '../config/parser.js';
 import { IdSource, type DirectiveData } from '../config/tree.js';
-import { ApiRoutes } from '../module/services.js';
-import type { Word } from '../module/tree.js';
+import type { ControlManifest } from '../contract/manifest.js';
+import { ApiRoutes } from '../contract/api-routes.js';
+import type { Directive, Word } from '../contract/tree.js';
 import { checkConfiguration, checkParsed, type Configuration } from './check-configuration.js';
 import { compileAlone } from './compile-alone.js';
 import { findModules } from './find-module.js';
 import type { Installation } from './installation.js';
 import { Instance, type InstanceOptions } from './instance.js';
 import { importModule, type LoadedModule } from './module-file.js';
+import type { ModuleSet } from './module-set.js';
 import { ModuleLoadError } from './module-load-error.js';
+import { helperFile } from './helper-file.js';
 import { readConfiguration } from './read-configuration.js';
 
-type Around = Pick<InstanceOptions, 'log' | 'prefix' | 'installation'>;
+const OPEN_TO_USERS =
+  'the API requires no authentication, and the server runs as root: every user of this machine may change its configuration; set "user", or "api_tokens" in the configuration of the control plane';
+
+type Around = Pick<InstanceOptions, 'log' | 'prefix' | 'installation' | 'granted'>;
 
 /** What a look at one `helper` line found. */
 interface Checked {
   readonly errors: readonly ConfigError[];
   /** Every file of its configuration. */
   readonly files: readonly string[];
+  /** It has an API that every user of this machine may change the configuration with. */
+  readonly isOpen: boolean;
+  /** Modules whose calls another one carries out, in the data plane. */
+  readonly partners: readonly Partner[];
 }
 
-const NOTHING: Checked = { errors: [], files: [] };
+/** A module of the control plane. */
+interface Partner {
+  readonly name: string;
+  /** Undefined: loaded by default. */
+  readonly line: Directive | undefined;
+  /** Name of the module in the data plane. */
+  readonly dataModule: string;
+}
+
+const NOTHING: Checked = { errors: [], files: [], isOpen: false, partners: [] };
 
 /**
  * As {@link checkParsed}, together with the configurations of the helpers, whose files are among those of the result.
@@ -40,8 +59,17 @@ export async function checkWithHelpers(parsed: Parsed, instance: Instance): Prom
   const helpers = await Promise.all(lines.map((line) => checkHelper(line, instance.options)));
   for (const error of helpers.flatMap((helper) => helper.errors)) collector.add(error);
   collector.throwIfAny();
+  if (helpers.some(({ isOpen }) => isOpen) && staysRoot(parsed)) instance.warn(OPEN_TO_USERS);
   const { tree, modules, files } = configuration as Configuration;
+  for (const partner of helpers.flatMap(({ partners }) => partners))
+    if (!modules.set.has(partner.dataModule)) instance.warn(loneText(partner));
   return { tree, modules, files: [...new Set([...files, ...helpers.flatMap((helper) => helper.files)])] };
+}
+
+/** The server runs as root, and goes on to. */
+function staysRoot({ directives }: Parsed): boolean {
+  const [name] = directives.find((line) => line.name === 'user')?.args ?? [];
+  return process.getuid?.() === 0 && (name === undefined || name.text === 'root');
 }
 
 /** An error without a place of its own gets that of the `helper` line. */
@@ -49,15 +77,15 @@ async function checkHelper(line: DirectiveData, around: Around): Promise<Checked
   const [kind, module, conf] = line.args;
   // Too few words are the main configuration's own error.
   if (kind === undefined || module === undefined || conf === undefined) return NOTHING;
-  const path = resolve(around.prefix, conf.text);
-  const files: string[] = [];
+  const path = helperFile(resolve(around.prefix, conf.text), around);
+  const read: Partial<Omit<Checked, 'errors'>>[] = [];
   const check = kind.text === 'ctrl' ? checkControl : checkEmpty;
   const found = await Promise.all([
     errorsIn(() => loadHelperModule(kind.text, module.text, around.prefix, around.installation)),
-    errorsIn(async () => files.push(...(await check(path, around)))),
+    errorsIn(async () => read.push(await check(path, around))),
   ]);
   const errors = found.flatMap((some, at) => some.map((error) => placed(error, line, at === 0 ? module : conf, path)));
-  return { errors, files };
+  return { ...NOTHING, ...read[0], errors };
 }
 
 /**
@@ -66,36 +94,59 @@ async function checkHelper(line: DirectiveData, around: Around): Promise<Checked
  */
 export async function loadHelperModule(kind: string, module: string, prefix: string, installation: Installation): Promise<LoadedModule> {
   const files = findModules(module, prefix, installation);
-  const loaded = await Promise.all(files.map((file) => importModule(file, installation, 'control')));
+  const loaded = await Promise.all(files.map((file) => importModule({ file, version: 0 }, installation, 'control')));
   const found = loaded.find(({ declaration }) => declaration.manifest.helper === kind);
   if (found !== undefined) return found;
   throw new ModuleLoadError(`module "${loaded[0]?.name}" cannot be the helper "${kind}"`);
 }
 
-/** Returns the files that were read. @throws ConfigErrors */
-async function checkControl(conf: string, around: Around): Promise<readonly string[]> {
+/** @throws ConfigErrors */
+async function checkControl(conf: string, around: Around): Promise<Omit<Checked, 'errors'>> {
   // Its schemas take long to load: only a start with a control plane needs them.
-  const { ControlRouter } = await import('../control/router.js');
+  const { ControlRouter } = await import('../api/router.js');
   const instance = new Instance({ ...around, role: 'control', worker: -1, confFolder: dirname(conf), validates: false });
   const router = new ControlRouter(around.log, around.installation.version);
   instance.services.provide(ApiRoutes, router);
   instance.follow({ prepare: ({ modules }) => router.prepare(modules) });
   let read: readonly string[] = [];
+  let partners: readonly Partner[] = [];
   await compileAlone(instance, async () => {
-    const { tree, files } = await checkConfiguration({ conf, globals: undefined }, new IdSource(), instance);
+    const { tree, files, modules } = await checkConfiguration(
+      { conf, globals: undefined, granted: around.granted },
+      new IdSource(),
+      instance,
+    );
     read = files;
+    partners = [...partnersIn(modules.set)];
     return tree.toData();
   });
-  return read;
+  return { files: read, isOpen: router.isOpenToUsers, partners };
+}
+
+function* partnersIn(modules: ModuleSet): Generator<Partner> {
+  for (const module of modules) {
+    const {
+      name,
+      settings,
+      dataModule = settings === undefined ? undefined : name,
+    } = module.declaration.manifest as Partial<ControlManifest>;
+    if (dataModule !== undefined) yield { name: module.name, line: modules.lineOf(module), dataModule };
+  }
+}
+
+/** A call of such a module is 501: everything else works, so it is no error. */
+function loneText({ name, line, dataModule }: Partner): string {
+  const place = line === undefined ? '' : ` in ${line.source.file}:${line.source.line}`;
+  return `calls of "${name}" will fail, because the data plane lacks a module: add "load_module modules/${dataModule}.so;" to its configuration${place}`;
 }
 
 /** As {@link checkControl}, for the broker: it has nothing to set. */
-function checkEmpty(conf: string): readonly string[] {
-  const { directives, errors, files } = readConfiguration({ conf, globals: undefined }, new IdSource());
+function checkEmpty(conf: string, { granted }: Around): Pick<Checked, 'files'> {
+  const { directives, errors, files } = readConfiguration({ conf, globals: undefined, granted }, new IdSource());
   const unknown = directives.map((directive) => errorAt(directive, `unknown directive "${directive.name}"`));
   const all = [...errors, ...unknown];
   if (all.length > 0) throw new ConfigErrors(all);
-  return files;
+  return { files };
 }
 
 async function errorsIn(check: () => unknown): Promise<readonly ConfigError[]> {

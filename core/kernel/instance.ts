@@ -1,18 +1,23 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ConfigError, ConfigErrors, errorAt } from '../config/errors.js';
 import { ErrorCollector } from '../config/error-collector.js';
-import { InputFiles, type FileContents } from '../config/input-files.js';
+import { InputFiles } from '../config/input-files.js';
+import type { FileContents, GrantedFiles } from '../config/granted-files.js';
 import { fileInput } from '../config/holdings.js';
+import type { ModulePlan, ModuleShare } from '../config/module-share.js';
 import { ConfigTree, type Tree, type TreeOperation } from '../config/tree.js';
 import { ErrorLog } from '../log/error-log.js';
-import { Log, ServerInfo } from '../module/services.js';
-import { TimeIsOver } from '../control/time-limit.js';
+import { Log } from '../contract/log.js';
+import { ServerInfo } from '../contract/server-info.js';
+import { TimeIsOver } from '../changes/time-limit.js';
 import { CallLimit, type LimitedCall } from './call-limit.js';
 import { beginVariables, compileVariables } from './configuration-variables.js';
-import type { Change, Follower, Prepared } from './follower.js';
-import { loadModuleLines, loadModules } from './load-modules.js';
+import type { Change, Follower, GracefulEnd, Prepared } from '../config/change.js';
+import { FormerModules } from './former-modules.js';
+import { loadModuleLines, loadModules, planModules } from './load-modules.js';
 import { LoopGuard } from './loop-guard.js';
 import { SEE_LOG } from './module-load-error.js';
+import { moduleCode } from './module-code.js';
 import type { ModuleLife } from './module-life.js';
 import { isCurrent, runModule, type RunningModule } from './running-module.js';
 import { RunningModules, type RunModule } from './running-modules.js';
@@ -22,6 +27,9 @@ import { readSettings, type Settings } from './settings.js';
 import { withHints } from './shipped-modules.js';
 import { validateChange } from './validation.js';
 
+/** Longest `commit`, `abort` or `release` of a resource, in milliseconds: requests wait meanwhile, in all workers. */
+const RESOURCE_MS = 5000;
+
 export interface InstanceOptions extends Identity {
   readonly log: ErrorLog;
   /** False where another thread has checked every change already. */
@@ -30,9 +38,23 @@ export interface InstanceOptions extends Identity {
   readonly warn?: (message: string) => void;
   /** Longest time that a hook of a module may keep the main thread busy (ms). */
   readonly callMs?: number;
+  /** Receives modules that a change has removed, to stop them or leave them alone; absent: they are stopped at once. */
+  readonly retire?: (modules: RetiredModules) => void;
+  /** Files that another process has read for this one. */
+  readonly granted?: GrantedFiles | undefined;
+  /** Called when a module has returned from a hook. */
+  readonly onStep?: () => void;
 }
 
-/** What the caller of {@link Instance.prepare} knows of a change. */
+/** Removed modules. One of the two is called, once. */
+export interface RetiredModules {
+  /** Never rejects. */
+  stop(): Promise<void>;
+  /** Nothing of them is called any more. */
+  leave(): void;
+}
+
+/** Knowledge of the caller of {@link Instance.prepare} about a change. */
 export interface Preparation {
   /** See {@link Change.rereads}. */
   readonly rereads?: boolean;
@@ -40,19 +62,26 @@ export interface Preparation {
   readonly files?: FileContents | undefined;
   /** The tree after the operations; absent: it is still to be made. */
   readonly after?: ConfigTree;
-  /** A tree that was validated, and what makes it the one after the change. Absent: the tree in force and the operations. */
+  /** The change was checked: its modules are the last result of {@link Instance.modulesFor}. */
+  readonly isChecked?: boolean;
+  /** The modules as another thread has found them; absent: the current ones, if the `load_module` lines are the same. */
+  readonly plan?: ModulePlan | undefined;
+  /** A validated tree, and the operations from it to the one after the change. Absent: the current tree and the operations. */
   readonly validated?: { readonly tree: Tree; readonly operations: readonly TreeOperation[] };
 }
 
 /** A change that is ready, and the files that it was made of. */
 export interface PreparedChange extends Prepared {
   readonly files: FileContents;
+  /** Undefined: the modules stay as they are. */
+  readonly modules: ModuleShare | undefined;
 }
 
 /** Modules that a configuration asks for, and why some of them are missing. */
 export interface RunningModulesLoad {
   /** The `load_module` lines. */
   readonly lines: readonly (string | undefined)[];
+  readonly plan: ModulePlan;
   readonly modules: RunningModules;
   readonly errors: readonly ConfigError[];
 }
@@ -64,35 +93,39 @@ export interface RunningModulesLoad {
 export class Instance {
   readonly services = new Services();
   /** Files that directives name. */
-  readonly files = new InputFiles();
+  readonly files: InputFiles;
   readonly #followers: Follower[] = [];
   /** Ends what modules do in the main thread for too long once they have waited for something. */
   readonly guard = new LoopGuard();
   readonly #callLimit: CallLimit;
+  readonly #resourceLimit = new CallLimit(RESOURCE_MS);
   readonly #info: InstanceInfo;
   #tree = ConfigTree.empty;
   #settings: Settings | undefined;
-  /** The modules in force, and those that were loaded last, for a change that may follow. */
+  /** The current modules, and the ones loaded last, for a change that may follow. */
   #inForce: RunningModulesLoad | undefined;
   #loaded: RunningModulesLoad | undefined;
   #started = false;
+  readonly #former: FormerModules;
 
   constructor(readonly options: InstanceOptions) {
+    this.files = new InputFiles(options.granted);
     this.#callLimit = new CallLimit(options.callMs);
+    this.#former = new FormerModules(options.log, this.#followers, (modules) => this.#retireModules(modules));
     this.services.provide(Log, options.log);
     this.services.provide(ErrorLog, options.log);
     this.#info = new InstanceInfo(options, () => this.#settings?.main);
     this.services.provide(ServerInfo, this.#info);
   }
 
-  /** The tree in force. */
+  /** The current tree. */
   get tree(): ConfigTree {
     return this.#tree;
   }
 
-  /** What the main level and `events` say. Only after the first commit. */
+  /** Settings of the main level and `events`. Only after the first commit. */
   get settings(): Settings {
-    if (!this.#settings) throw new Error('no configuration is in force yet');
+    if (!this.#settings) throw new Error('no configuration is active yet');
     return this.#settings;
   }
 
@@ -101,10 +134,15 @@ export class Instance {
     return this.#inForce?.modules.areShipped === true ? (call) => call() : this.#callLimit.run;
   }
 
-  /** The modules in force. Only after the first commit. */
+  /** The current modules. Only after the first commit. */
   get modules(): RunningModules {
-    if (!this.#inForce) throw new Error('no configuration is in force yet');
+    if (!this.#inForce) throw new Error('no configuration is active yet');
     return this.#inForce.modules;
+  }
+
+  /** The current modules, for another thread. Only after the first commit. */
+  get share(): ModuleShare {
+    return shareOf(this.#inForce?.plan ?? new Map());
   }
 
   /** Adds a part that follows the tree. They prepare and commit in the order they were added, and end in the opposite one. */
@@ -129,7 +167,7 @@ export class Instance {
   async #prepare(operations: readonly TreeOperation[], known: Preparation): Promise<PreparedChange> {
     const before = this.#tree;
     const { after = before.apply(operations), rereads = false, validated = { tree: before, operations } } = known;
-    const load = await this.modulesFor(after);
+    const load = await this.modulesFor(after, known.isChecked === true ? this.#loaded?.plan : known.plan);
     const { modules, errors } = load;
     if (errors.length > 0) throw new ConfigErrors(errors);
     const { variables } = modules;
@@ -164,6 +202,7 @@ export class Instance {
     });
     return {
       files: this.files.brought,
+      modules: load === this.#inForce ? undefined : shareOf(load.plan),
       commit: () => {
         this.files.commit();
         modules.variables.commit();
@@ -173,19 +212,19 @@ export class Instance {
         this.#inForce = load;
         for (const part of parts) part.commit();
         if (change.rereads) this.files.retain((path) => this.#followers.some((follower) => follower.uses?.(fileInput(path)) === true));
-        if (replaced !== undefined && replaced !== load) void this.#stopModules(replaced.modules, load.modules);
+        if (replaced !== undefined && replaced !== load) this.#replaceModules(replaced.modules, load.modules);
       },
       abort: () => {
         this.files.abort();
         modules.variables.abort();
         for (const part of parts.toReversed()) part.abort();
         this.#loaded = undefined;
-        void this.#stopModules(started);
+        this.#retireModules(started);
       },
     };
   }
 
-  /** Something of the configuration is probably not meant as it stands. Workers read the same as the master, which has said it. */
+  /** Something in the configuration was probably meant differently. Workers read the same as the master, which has reported it. */
   warn(message: string): void {
     const { role, log, warn } = this.options;
     if (warn !== undefined) warn(message);
@@ -193,7 +232,7 @@ export class Instance {
   }
 
   /**
-   * Starts the modules in force, in load order. From now on those of a change start before it takes effect, if there is none yet the
+   * Starts the current modules, in load order. From now on those of a change start before it takes effect, if there is none yet the
    * first ones too.
    * @throws ConfigErrors when a module fails; {@link stop} cleans up then
    */
@@ -202,10 +241,10 @@ export class Instance {
     for (const module of this.#inForce?.modules ?? []) await this.#startModule(module);
   }
 
-  /** Takes nothing new, and resolves when the work at hand is done or `timeoutMs` milliseconds are over. */
-  async quit(timeoutMs: number | undefined): Promise<void> {
+  /** Takes nothing new, and resolves when the work at hand is done or its time is over. */
+  async quit(end: GracefulEnd): Promise<void> {
     this.#info.leave();
-    await Promise.all(this.#followers.map((follower) => this.#attempt('quit', () => follower.quit?.(timeoutMs))));
+    await Promise.all(this.#followers.map((follower) => this.#attempt('quit', () => follower.quit?.(end))));
     await this.stop();
   }
 
@@ -219,30 +258,51 @@ export class Instance {
     this.#info.leave();
     for (const follower of this.#followers.toReversed()) await this.#attempt('stop', () => follower.stop?.());
     this.#started = false;
-    await this.#stopModules(this.#inForce?.modules ?? []);
+    await this.#stopModules([...this.#former.take(), ...(this.#inForce?.modules ?? [])]);
+  }
+
+  /** The modules that a configuration asks for, as their files are now. */
+  planFor(tree: Tree): ModulePlan {
+    return planModules(tree.root, this.options, this.#inForce?.plan);
   }
 
   /**
    * The modules that a configuration asks for, the ones at work kept. Errors are those of modules that cannot be loaded: the rest is there,
    * so that a configuration can be checked with it.
+   * @param wanted their versions; absent: if the lines are the same, the current ones, else the versions of the files now
    */
-  async modulesFor(tree: Tree): Promise<RunningModulesLoad> {
+  async modulesFor(tree: Tree, wanted?: ModulePlan): Promise<RunningModulesLoad> {
     const lines = loadModuleLines(tree.root).map((line) => line.args[0]?.text);
-    // What could not be loaded is tried again: its file may be there now.
-    const known = [this.#inForce, this.#loaded].find((load) => load?.errors.length === 0 && isDeepStrictEqual(lines, load.lines));
-    if (known !== undefined) return known;
-    const { role, prefix, installation, log } = this.options;
+    const isWanted = (load: RunningModulesLoad): boolean => wanted === undefined || isDeepStrictEqual(wanted, load.plan);
+    // A module that could not be loaded is tried again: its file may exist now.
+    const isKnown = (load: RunningModulesLoad): boolean =>
+      load.errors.length === 0 && isDeepStrictEqual(lines, load.lines) && isWanted(load);
+    const known = [this.#inForce, this.#loaded].find((load) => load !== undefined && isKnown(load));
+    if (known !== undefined) {
+      if (wanted !== undefined) this.#loaded = known;
+      return known;
+    }
+    const plan = wanted ?? this.planFor(tree);
+    const { role, prefix, installation, log, onStep } = this.options;
     const { guard } = this;
     const plane = role === 'control' ? 'control' : 'data';
-    const { set, errors } = await loadModules(tree.root, { plane, prefix, installation, log, isChecked: role === 'worker', guard });
+    const { set, errors } = await loadModules(tree.root, { plane, prefix, installation, log, isChecked: role === 'worker', guard }, plan);
     const run: RunModule = (module, others) => {
       const old = this.#inForce?.modules.same(module) ?? this.#loaded?.modules.same(module);
       return old !== undefined && isCurrent(old, others)
         ? old
-        : runModule(module, others, { services: this.services, role, log, callLimit: this.#callLimit, guard });
+        : runModule(module, others, {
+            services: this.services,
+            role,
+            log,
+            callLimit: this.#callLimit,
+            resourceLimit: this.#resourceLimit,
+            guard,
+            onStep,
+          });
     };
     const modules = new RunningModules(set, run, this.options);
-    this.#loaded = { lines, modules, errors: [...errors, ...modules.errors] };
+    this.#loaded = { lines, plan, modules, errors: [...errors, ...modules.errors] };
     return this.#loaded;
   }
 
@@ -251,7 +311,7 @@ export class Instance {
     after: ConfigTree,
     modules: RunningModules,
   ): Promise<void> {
-    // What uses a variable may be anywhere: without its last definition all is looked at again.
+    // Users of a variable may be anywhere: without its last definition all is checked again.
     const all = modules.variables.hasOrphans ? [{ op: 'root', block: [] } as const] : operations;
     const find = (): ConfigError[] => validateChange(before, after, all, modules);
     const errors = await withHints(find, modules.set, this.options.installation);
@@ -278,7 +338,7 @@ export class Instance {
   }
 
   /**
-   * Starts the modules that a change brings, if those in force are started.
+   * Starts the modules that a change adds, if the current ones are started.
    * @throws ConfigErrors when one of them fails; those before it are stopped then
    */
   async #startModulesOf(load: RunningModulesLoad): Promise<readonly RunningModule[]> {
@@ -290,15 +350,16 @@ export class Instance {
       return fresh;
     } catch (error) {
       this.#loaded = undefined;
-      // The refusal does not wait for it.
-      void this.#stopModules(fresh);
+      // The rejection does not wait for it.
+      this.#retireModules(fresh);
       throw error;
     }
   }
 
   async #startModule({ name, life }: RunningModule, load = this.#inForce): Promise<void> {
     try {
-      await life.start(this.options.role);
+      const former = load === this.#inForce ? undefined : this.#inForce?.modules.named(name);
+      await life.start(this.options.role, former?.life.handOver());
     } catch (error) {
       const line = load?.modules.set.lineOf({ name });
       const { message, cause } = error as Error;
@@ -307,11 +368,26 @@ export class Instance {
     }
   }
 
-  /** Stops modules, the last one first, apart from those that stay. Their objects are not used again. */
-  async #stopModules(modules: Iterable<RunningModule>, staying: Iterable<RunningModule> = []): Promise<void> {
+  /** Modules of which there is a new object serve the requests under way; the others stop. */
+  #replaceModules(before: RunningModules, after: RunningModules): void {
+    const stays = livesOf(after);
+    const going = [...before].filter(({ life }) => life.isStarted && !stays.has(life));
+    this.#former.add(going.filter(({ name }) => after.named(name) !== undefined));
+    this.#retireModules(going.filter(({ name }) => after.named(name) === undefined));
+  }
+
+  /** Stops modules apart from those that stay, when it is time to. Their objects are not used again. */
+  #retireModules(modules: Iterable<RunningModule>, staying: Iterable<RunningModule> = []): void {
     const stays = livesOf(staying);
-    const going = [...modules].filter(({ life }) => !stays.has(life));
-    for (const { life } of going.reverse()) await life.stop();
+    const going = [...modules].filter(({ life }) => life.isStarted && !stays.has(life));
+    const { retire } = this.options;
+    if (retire === undefined) void this.#stopModules(going);
+    else if (going.length > 0) retire({ stop: () => this.#stopModules(going), leave: () => leaveModules(going) });
+  }
+
+  /** The last one first. */
+  async #stopModules(modules: Iterable<RunningModule>): Promise<void> {
+    for (const { life } of [...modules].reverse()) await life.stop();
   }
 
   async #attempt(what: string, step: () => void | Promise<void>): Promise<void> {
@@ -321,6 +397,14 @@ export class Instance {
       this.options.log.write('alert', `could not ${what}: ${(error as Error).stack ?? String(error)}`);
     }
   }
+}
+
+function shareOf(plan: ModulePlan): ModuleShare {
+  return { plan, files: moduleCode.filesOf([...plan.values()].flat()) };
+}
+
+function leaveModules(modules: readonly RunningModule[]): void {
+  for (const { life } of modules) life.leave();
 }
 
 function livesOf(modules: Iterable<RunningModule>): ReadonlySet<ModuleLife> {

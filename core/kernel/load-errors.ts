@@ -1,10 +1,10 @@
 import { ConfigError, errorAt } from '../config/errors.js';
-import type { Log } from '../module/services.js';
-import type { Directive } from '../module/tree.js';
+import type { Log } from '../contract/log.js';
+import type { Directive } from '../contract/tree.js';
 import { ModuleErrors, ModuleLoadError } from './module-load-error.js';
 
 /**
- * Why a module cannot be loaded, as errors at the line that asks for it. What the module itself has thrown goes to the log with its stack.
+ * Why a module cannot be loaded, as errors at the line that asks for it. Exceptions of the module itself go to the log with their stack.
  * @param line undefined: the module is loaded by default
  * @throws `failure` if it is something else
  */

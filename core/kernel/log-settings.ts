@@ -1,8 +1,8 @@
 import { ownDirectives } from '../config/conf.js';
 import { ConfigErrors, errorAt } from '../config/errors.js';
-import type { ErrorLog, ErrorLogTarget } from '../log/error-log.js';
-import { LogFileError } from '../log/log-file-error.js';
-import type { Change, Follower, Prepared } from './follower.js';
+import type { ErrorLog, ErrorLogSinks, ErrorLogTarget } from '../log/error-log.js';
+import { LogTargetError } from '../log/log-file-error.js';
+import type { Change, Follower, Prepared } from '../config/change.js';
 
 /** Keeps the error log where the main level's `error_log` lines say. */
 export class LogSettings implements Follower {
@@ -14,9 +14,9 @@ export class LogSettings implements Follower {
     private readonly fallback: ErrorLogTarget,
   ) {}
 
-  prepare({ after, main }: Change): Prepared {
+  async prepare({ after, main }: Change): Promise<Prepared> {
     const targets = main.error_log.length > 0 ? main.error_log : [this.fallback];
-    const sinks = sameTargets(targets, this.#targets) ? undefined : this.#open(targets, after.root);
+    const sinks = sameTargets(targets, this.#targets) ? undefined : await this.#open(targets, after.root);
     return {
       commit: () => {
         this.#targets = targets;
@@ -26,12 +26,16 @@ export class LogSettings implements Follower {
     };
   }
 
-  #open(targets: readonly ErrorLogTarget[], root: Change['after']['root']): ReturnType<ErrorLog['open']> {
+  async #open(targets: readonly ErrorLogTarget[], root: Change['after']['root']): Promise<ErrorLogSinks> {
+    let sinks: ErrorLogSinks | undefined;
     try {
-      return this.log.open(targets);
+      sinks = this.log.open(targets);
+      await sinks.ready;
+      return sinks;
     } catch (error) {
+      sinks?.close();
       const [line] = ownDirectives(root, 'error_log');
-      if (!(error instanceof LogFileError) || !line) throw error;
+      if (!(error instanceof LogTargetError) || !line) throw error;
       throw new ConfigErrors([errorAt(line, error.message, line.args[0])]);
     }
   }

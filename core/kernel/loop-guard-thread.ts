@@ -1,6 +1,6 @@
 /**
- * Entry of the thread behind a {@link LoopGuard}. It stops the main thread as a debugger does, looks at what runs there, and ends it only if that
- * began in the code of a module: what srv does itself may take long, and would be left half done.
+ * Entry of the thread of a {@link LoopGuard}. It stops the main thread as a debugger does, looks at what runs there, and ends it only if that
+ * began in the code of a module: code of srv itself may take long, and would be left half done.
  */
 import { Session, type Debugger } from 'node:inspector';
 import { workerData } from 'node:worker_threads';

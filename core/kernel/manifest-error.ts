@@ -1,4 +1,4 @@
-import { wordHint } from '../module/suggest.js';
+import { wordHint } from '../contract/suggest.js';
 
 /** Something wrong with what a module declares, for its author. The module's file is added where it is known. */
 export class ManifestError extends Error {

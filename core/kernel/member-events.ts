@@ -1,15 +1,15 @@
-import type { EngineName } from '../module/spec.js';
-import type { Events } from '../module/events.js';
+import type { EngineName } from '../contract/spec.js';
+import type { Events } from '../contract/events.js';
 import type { StateChange } from '../upstream/member-state.js';
 import type { Peer } from '../upstream/peer.js';
 import type { Discovered, MemberWatch } from '../upstream/member-watch.js';
-import type { Upstream } from '../upstream/upstream.js';
+import type { WatchedUpstream } from '../upstream/watched-upstream.js';
 
 const TYPE = 'member.state';
-/** What became of an address of a name: the bus keeps the last of the two. */
+/** Change of an address of a name: the bus keeps the last of the two. */
 const DISCOVERED = { added: 'member.added', removed: 'member.removed' } as const;
 
-/** Tells of the states of members. */
+/** Publishes the states of members. */
 export class MemberEvents implements MemberWatch {
   constructor(
     private readonly events: Events,
@@ -18,7 +18,7 @@ export class MemberEvents implements MemberWatch {
     private readonly engine: EngineName,
   ) {}
 
-  changed(peer: Peer, upstream: Upstream, { state, before, reason }: StateChange): void {
+  changed(peer: Peer, upstream: WatchedUpstream, { state, before, reason }: StateChange): void {
     const { id, server, name } = peer;
     // Without a zone each worker has its own view of the member.
     const isView = this.worker >= 0 && upstream.owned;
@@ -37,11 +37,11 @@ export class MemberEvents implements MemberWatch {
     this.events.publish(TYPE, data, this.#subject(upstream.name, server));
   }
 
-  removed({ server }: Peer, { name }: Upstream): void {
+  removed({ server }: Peer, { name }: WatchedUpstream): void {
     this.events.forget(TYPE, this.#subject(name, server));
   }
 
-  discovered({ id, server, name, member }: Peer, { name: upstream }: Upstream, { type, reason }: Discovered): void {
+  discovered({ id, server, name, member }: Peer, { name: upstream }: WatchedUpstream, { type, reason }: Discovered): void {
     const subject = this.#subject(upstream, server);
     const engine = this.engine === 'http' ? undefined : this.engine;
     this.events.forget(type === 'added' ? DISCOVERED.removed : DISCOVERED.added, subject);

@@ -1,4 +1,4 @@
-import { actionsOf, routesOf } from '../module/control.js';
+import { actionsOf, routesOf } from '../contract/control.js';
 import { ManifestError, type ManifestErrors } from './manifest-error.js';
 import type { RunningModule } from './running-module.js';
 

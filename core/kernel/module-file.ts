@@ -1,14 +1,15 @@
 import { existsSync } from 'node:fs';
 import { basename, extname, join, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { TimeIsOver, within } from '../control/time-limit.js';
-import { API_VERSION, declarationOf, type ModuleClass, type ModuleDeclaration, type Plane } from '../module/manifest.js';
+import type { CodeVersion } from '../config/module-share.js';
+import { TimeIsOver, within } from '../changes/time-limit.js';
+import { API_VERSION, declarationOf, type ModuleClass, type ModuleDeclaration, type Plane } from '../contract/manifest.js';
 import { manifestErrors } from './check-manifest.js';
 import { codePlace } from './code-place.js';
 import { CONTRACT_VERSION, supportsContract } from './contract-version.js';
 import type { Installation } from './installation.js';
 import { LoopGuard } from './loop-guard.js';
-import { moduleCode } from './module-code.js';
+import { moduleCode, versionUrl } from './module-code.js';
 import { ModuleErrors, ModuleLoadError, SEE_LOG } from './module-load-error.js';
 
 /** Longest time that the top level of a module may wait for something, in milliseconds. */
@@ -17,10 +18,8 @@ const LOAD_MS = 10_000;
 const STANDARD_EXPORTS = 'core/kernel/standard-exports.js';
 
 /** A module's class with what it declared. */
-export interface LoadedModule {
+export interface LoadedModule extends CodeVersion {
   readonly name: string;
-  /** Absolute path of the file it came from. */
-  readonly file: string;
   readonly class: ModuleClass;
   readonly declaration: ModuleDeclaration;
   /** It comes with srv. */
@@ -44,25 +43,32 @@ const NOT_READ_AS_MODULE = /^(?:Cannot use import statement outside a module|Une
 
 /** The path of one of the modules that come with the program. */
 export function shippedModule(installation: Installation, name: string): string {
-  return join(installation.program, 'modules', `${name}.js`);
+  return installation.modules.get(name) ?? join(installation.program, 'modules', `${name}.js`);
+}
+
+export function isShippedFile(file: string, { program }: Installation): boolean {
+  return file.startsWith(program + sep);
 }
 
 /**
- * Imports the module in `file` and checks that it is one this core can run. Of a file with both halves of a feature, the one for `plane`.
+ * Imports a module and checks that it is one this core can run. Of a file with both halves of a feature, the one for `plane`.
  * @throws ModuleLoadError
  */
 export async function importModule(
-  file: string,
+  code: CodeVersion,
   installation: Installation,
   plane: Exclude<Plane, 'both'>,
   guard = new LoopGuard(),
 ): Promise<LoadedModule> {
-  const isShipped = file.startsWith(installation.program + sep);
+  const { file } = code;
+  const isShipped = isShippedFile(file, installation);
   if (!isShipped) {
     await import('./plugin-resolution.js');
-    moduleCode.addModule(file);
+    moduleCode.addModule(code);
   }
-  const module = { ...moduleOf(file, await importExports(file, isShipped ? undefined : guard, installation), plane), isShipped };
+  const exported = await importExports(code, isShipped ? undefined : guard, installation);
+  if (!isShipped) moduleCode.loaded(code);
+  const module = { ...moduleOf(file, exported, plane), ...code, isShipped };
   const name = basename(file, extname(file));
   if (module.name === name) return module;
   throw new ModuleLoadError(
@@ -100,7 +106,7 @@ export function moduleOf(
   }
   const errors = isChecked ? [] : [...manifestErrors(declaration)];
   if (errors.length > 0) throw new ModuleErrors(file, errors);
-  return { name, file, class: found as ModuleClass, declaration, isShipped: true };
+  return { name, file, version: 0, class: found as ModuleClass, declaration, isShipped: true };
 }
 
 /** The one class with a decorator, or of two, one for each plane, that for this one. */
@@ -124,11 +130,17 @@ function isControlHalf(value: unknown): boolean {
 }
 
 /** @param guard undefined: the file comes with srv */
-async function importExports(file: string, guard: LoopGuard | undefined, installation: Installation): Promise<Record<string, unknown>> {
-  if (!existsSync(file)) throw new ModuleLoadError(`cannot load module "${file}" (2: No such file or directory)`);
+async function importExports(
+  code: CodeVersion,
+  guard: LoopGuard | undefined,
+  installation: Installation,
+): Promise<Record<string, unknown>> {
+  const { file } = code;
+  const href = versionUrl(code);
+  if (moduleCode.find(href) === undefined && !existsSync(file))
+    throw new ModuleLoadError(`cannot load module "${file}" (2: No such file or directory)`);
   try {
-    const { href } = pathToFileURL(file);
-    const isLoaded = moduleCode.find(href) !== undefined;
+    const isLoaded = moduleCode.isLoaded(code);
     const loading = within(LOAD_MS, import(href) as Promise<Record<string, unknown>>);
     // The top level of a file runs once.
     return await (guard === undefined || isLoaded ? loading : guard.during(loading));
@@ -136,7 +148,8 @@ async function importExports(file: string, guard: LoopGuard | undefined, install
     if (error instanceof TimeIsOver)
       throw new ModuleLoadError(`cannot load module "${file}": it did not finish loading within ${LOAD_MS / 1000} s`);
     const { reason, hint } = explain(error, file);
-    const place = await codePlace(error, moduleCode.paths, installation);
+    const imported = moduleCode.paths.filter((path) => path !== file);
+    const place = await codePlace(error, [...imported, file], installation);
     throw new ModuleLoadError(`cannot load module "${file}": ${reason}${place === undefined ? '' : ` at ${place}`}`, hint, {
       cause: error,
     });

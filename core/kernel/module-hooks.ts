@@ -1,11 +1,5 @@
-import type { HttpModule, Lifecycle } from '../module/manifest.js';
+import type { ModuleHooks } from '../config/modules-in-force.js';
 import type { LimitedCall } from './call-limit.js';
-
-/** The methods of a module's object that the server calls. */
-export type ModuleHooks = Pick<
-  HttpModule & Lifecycle,
-  'start' | 'stop' | 'compile' | 'compileServer' | 'compileTls' | 'compileVariables' | 'balancer' | 'affinity' | 'health'
->;
 
 /** The hooks of an object, each of them called through `limit`. */
 export function limitedHooks(instance: ModuleHooks, limit: LimitedCall): ModuleHooks {
@@ -13,9 +7,10 @@ export function limitedHooks(instance: ModuleHooks, limit: LimitedCall): ModuleH
     <A extends readonly unknown[], R>(method: (...args: A) => R) =>
     (...args: A): R =>
       limit(() => method.apply(instance, args as never));
-  const { start, stop, compile, compileServer, compileTls, compileVariables, balancer, affinity, health } = instance;
+  const { start, handOver, stop, compile, compileServer, compileTls, compileVariables, balancer, affinity, health, members } = instance;
   return {
     ...(start && { start: limited(start) }),
+    ...(handOver && { handOver: limited(handOver) }),
     ...(stop && { stop: limited(stop) }),
     ...(compile && { compile: limited(compile) }),
     ...(compileServer && { compileServer: limited(compileServer) }),
@@ -24,5 +19,6 @@ export function limitedHooks(instance: ModuleHooks, limit: LimitedCall): ModuleH
     ...(balancer && { balancer: limited(balancer) }),
     ...(affinity && { affinity: limited(affinity) }),
     ...(health && { health: limited(health) }),
+    ...(members && { members: limited(members) }),
   };
 }

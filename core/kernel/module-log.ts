@@ -1,6 +1,6 @@
-import type { HttpRequest } from '../module/http.js';
-import { Log, type LogLevel, type SubjectDetail } from '../module/services.js';
-import type { StreamSession } from '../module/stream.js';
+import type { HttpRequest } from '../contract/http.js';
+import { Log, type LogLevel, type SubjectDetail } from '../contract/log.js';
+import type { StreamSession } from '../contract/stream.js';
 
 /** The error log of one module: its name precedes each message. */
 export class ModuleLog extends Log {

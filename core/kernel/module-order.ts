@@ -1,12 +1,12 @@
 /** The order of the handlers of modules: by the numbers in `phases`, then by the order of loading, and above both by `after` and `before`. */
-import { wordHint } from '../module/suggest.js';
-import { PHASES } from '../module/http.js';
-import type { ModuleDeclaration } from '../module/manifest.js';
-import { STREAM_PHASES } from '../module/stream.js';
+import { wordHint } from '../contract/suggest.js';
+import { PHASES } from '../contract/http.js';
+import type { ModuleDeclaration } from '../contract/manifest.js';
+import { STREAM_PHASES } from '../contract/stream.js';
 import { ManifestError, type ManifestErrors } from './manifest-error.js';
 
 const DEFAULT_ORDER = 100;
-/** What has an order among the modules of an engine: the phases, header filters, log handlers. */
+/** Ordered parts of the modules of an engine: the phases, header filters, log handlers. */
 export const HTTP_PARTS = [...PHASES, 'header', 'log'] as const;
 export const STREAM_PARTS = [...STREAM_PHASES, 'log'] as const;
 const HANDLER_PARTS = [...new Set([...HTTP_PARTS, ...STREAM_PARTS])];
@@ -31,7 +31,7 @@ export class ModuleOrder {
     this.#predecessors = predecessorsOf(manifests);
   }
 
-  /** @param known names of modules that may be loaded, beside those that are */
+  /** @param known names of modules that may be loaded, beside the loaded ones */
   *errors(manifest: Ordered, known: (name: string) => boolean): ManifestErrors {
     const { name } = manifest;
     for (const key of ['after', 'before'] as const) {

@@ -1,4 +1,4 @@
-import type { ModuleService } from '../module/manifest.js';
+import type { ModuleService } from '../contract/manifest.js';
 import { ManifestError, type ManifestErrors } from './manifest-error.js';
 import type { LoadedModule } from './module-file.js';
 

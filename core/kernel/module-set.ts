@@ -1,12 +1,11 @@
-import { existsSync } from 'node:fs';
 import { SpecRegistry } from '../config/registry.js';
-import { nearest } from '../module/suggest.js';
-import type { Plane } from '../module/manifest.js';
-import { blockContext, CONTEXTS, type ContextName, type Directives } from '../module/spec.js';
-import type { Directive } from '../module/tree.js';
+import { nearest } from '../contract/suggest.js';
+import type { Plane } from '../contract/manifest.js';
+import { blockContext, CONTEXTS, type ContextName, type Directives } from '../contract/spec.js';
+import type { Directive } from '../contract/tree.js';
 import { ManifestError, type ManifestErrors } from './manifest-error.js';
 import type { Installation } from './installation.js';
-import { shippedModule, type LoadedModule } from './module-file.js';
+import type { LoadedModule } from './module-file.js';
 import { ModuleErrors, ModuleLoadError } from './module-load-error.js';
 
 /** The modules of one server in load order. Each is checked against those before it when it is added. */
@@ -14,7 +13,7 @@ export class ModuleSet implements Iterable<LoadedModule> {
   readonly registry = new SpecRegistry();
   readonly #modules = new Map<string, LoadedModule>();
   readonly #lines = new Map<string, Directive>();
-  /** Contexts that a directive may stand in: srv's own, and those that directives of these modules open. */
+  /** Contexts of directives: srv's own, and the ones that directives of these modules open. */
   readonly #contexts = new Set<ContextName>(CONTEXTS);
 
   /** @param plane what this server is: traffic (`data`) or the process of `helper ctrl` (`control`). */
@@ -25,7 +24,7 @@ export class ModuleSet implements Iterable<LoadedModule> {
 
   /** True for the name of a module that comes with srv, loaded or not. */
   isShipped(name: string): boolean {
-    return /^\w+$/.test(name) && existsSync(shippedModule(this.installation, name));
+    return this.installation.modules.has(name);
   }
 
   [Symbol.iterator](): Iterator<LoadedModule> {
@@ -42,12 +41,21 @@ export class ModuleSet implements Iterable<LoadedModule> {
     return plane === 'both' || plane === this.plane;
   }
 
+  /** True if all modules that it needs are here. */
+  hasNeedsOf(module: LoadedModule): boolean {
+    return this.#missingNeeds(module).length === 0;
+  }
+
+  #missingNeeds({ declaration }: LoadedModule): readonly string[] {
+    return (declaration.manifest.needs ?? []).filter((need): need is string => typeof need === 'string' && !this.#modules.has(need));
+  }
+
   /** The `load_module` line that asked for the module; undefined if it is loaded by default. */
   lineOf({ name }: Pick<LoadedModule, 'name'>): Directive | undefined {
     return this.#lines.get(name);
   }
 
-  /** @throws ModuleLoadError for a wrong plane, a name or directive that is taken, an unknown context, a module it needs that is not there. */
+  /** @throws ModuleLoadError for a wrong plane, a name or directive in use, an unknown context, a missing module that it needs. */
   add(module: LoadedModule, line?: Directive): void {
     const { name, declaration } = module;
     if (!this.fits(module)) throw wrongPlane(name, this.plane);
@@ -57,7 +65,7 @@ export class ModuleSet implements Iterable<LoadedModule> {
         known.file === module.file ? 'it is loaded by default or by an earlier line: remove this one' : `the first is ${known.file}`;
       throw new ModuleLoadError(`module "${name}" is already loaded`, hint);
     }
-    const missing = (declaration.manifest.needs ?? []).filter((need) => typeof need === 'string' && !this.#modules.has(need)) as string[];
+    const missing = this.#missingNeeds(module);
     if (missing.length > 0) throw needsOthers(name, missing, (need) => this.isShipped(need));
     const directives = declaration.manifest.directives ?? {};
     for (const context of openedContexts(directives)) this.#contexts.add(context);

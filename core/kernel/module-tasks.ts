@@ -1,15 +1,23 @@
 import type { LimitedCall } from './call-limit.js';
-import { Tasks, type Log, type Task, type TaskWork } from '../module/services.js';
+import type { Log } from '../contract/log.js';
+import { Tasks, type Task, type TaskWork } from '../contract/tasks.js';
+import { stackOf } from '../contract/thrown.js';
 
 /** Longest delay a timer can have, in milliseconds. */
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
-/** The timers and the background work of one module, open from just before its `start` until it stops. */
+/**
+ * The timers and the background work of one module, from just before its `start` until it stops. What is asked for earlier begins after its
+ * `start`: hooks such as `health` are called before, for a configuration that may be rejected.
+ */
 export class ModuleTasks extends Tasks {
   readonly #ending = new AbortController();
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #working = new Set<Promise<void>>();
-  #isOpen = false;
+  readonly #repeated = new Set<Task>();
+  /** What was asked for before the module was started. */
+  #early = new Set<() => void>();
+  #state: 'early' | 'open' | 'closed' = 'early';
 
   /**
    * @param log the server's, without the module's name
@@ -28,12 +36,27 @@ export class ModuleTasks extends Tasks {
   }
 
   open(): void {
-    this.#isOpen = true;
+    this.#state = 'open';
+  }
+
+  /** The module has started: what was asked for earlier begins. */
+  begin(): void {
+    const early = this.#early;
+    this.#early = new Set();
+    if (this.#state === 'open') for (const step of early) step();
+  }
+
+  /** The module is replaced: what is repeated ends, and the signal is aborted. Requests under way may still have tasks. */
+  retire(): void {
+    this.#ending.abort();
+    for (const task of this.#repeated) task.cancel();
+    this.#repeated.clear();
   }
 
   /** Cancels every timer, aborts the signal, and resolves when no work is under way. */
   async close(): Promise<void> {
-    this.#isOpen = false;
+    this.#state = 'closed';
+    this.#early.clear();
     this.#ending.abort();
     for (const timer of this.#timers) clearTimeout(timer);
     this.#timers.clear();
@@ -41,32 +64,56 @@ export class ModuleTasks extends Tasks {
   }
 
   run(work: TaskWork): void {
-    this.#assertOpen();
-    void this.#work(work);
+    this.#whenStarted(() => void this.#work(work));
   }
 
   after(ms: number, work: TaskWork): Task {
-    this.#assertOpen();
     assertDelay(ms, 0);
-    return this.#schedule(ms, () => this.#work(work));
+    return this.#task(() => this.#schedule(ms, () => this.#work(work)));
   }
 
   every(ms: number, work: TaskWork): Task {
-    this.#assertOpen();
     assertDelay(ms, 1);
+    return this.#task(() => this.#repeat(ms, work));
+  }
+
+  #repeat(ms: number, work: TaskWork): Task {
     let isCancelled = false;
     const round = async (): Promise<void> => {
       const due = performance.now() + ms;
       await this.#work(work);
-      if (!isCancelled && this.#isOpen) next = this.#schedule(Math.max(0, due - performance.now()), round);
+      if (!isCancelled && this.#state === 'open') next = this.#schedule(Math.max(0, due - performance.now()), round);
     };
     let next = this.#schedule(ms, round);
-    return {
+    const task = {
       cancel: () => {
         isCancelled = true;
         next.cancel();
+        this.#repeated.delete(task);
       },
     };
+    if (this.signal.aborted) task.cancel();
+    else this.#repeated.add(task);
+    return task;
+  }
+
+  /** Makes a task, at once if the module is started. It may be cancelled before. */
+  #task(make: () => Task): Task {
+    let task: Task | undefined;
+    const step = this.#whenStarted(() => void (task = make()));
+    return {
+      cancel: () => {
+        this.#early.delete(step);
+        task?.cancel();
+      },
+    };
+  }
+
+  #whenStarted(step: () => void): () => void {
+    if (this.#state === 'closed') throw new Error(`module "${this.name}" may have no tasks after its "stop"`);
+    if (this.#state === 'early') this.#early.add(step);
+    else step();
+    return step;
   }
 
   #schedule(ms: number, run: () => Promise<void>): Task {
@@ -88,8 +135,7 @@ export class ModuleTasks extends Tasks {
     const working = this.#attempt(work).catch((error: unknown) => {
       // The end of the module ends what waits for something, and that is no failure.
       if (this.signal.aborted) return;
-      const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      this.log.write('error', `module "${this.name}": task failed: ${reason}`);
+      this.log.write('error', `module "${this.name}": task failed: ${stackOf(error)}`);
     });
     this.#working.add(working);
     await working;
@@ -98,10 +144,6 @@ export class ModuleTasks extends Tasks {
 
   async #attempt(work: TaskWork): Promise<void> {
     await this.limited(() => work(this.signal));
-  }
-
-  #assertOpen(): void {
-    if (!this.#isOpen) throw new Error(`module "${this.name}" may have tasks from its "start" until its "stop"`);
   }
 }
 

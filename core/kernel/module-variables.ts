@@ -1,10 +1,11 @@
 import { inspect } from 'node:util';
-import type { Getter, GetterFamily } from '../module/template.js';
+import type { Getter, GetterFamily } from '../contract/template.js';
 import type { EngineVariables } from './engine-variables.js';
-import type { EngineName } from '../module/spec.js';
+import type { EngineName } from '../contract/spec.js';
 import { variablesErrors } from './check-manifest.js';
 import { ManifestError, type ManifestErrors } from './manifest-error.js';
 import type { RunningModule } from './running-module.js';
+import { VariableFailure } from '../contract/template.js';
 
 /** Makes the variables of modules known, and remembers whose they are. */
 export class VariableDefiner {
@@ -47,13 +48,18 @@ export class VariableDefiner {
   }
 }
 
-/** A getter whose value is checked: nobody else looks at the types of a module that is written in JavaScript. */
+/** A getter whose value is checked: the types of a module written in JavaScript are not checked elsewhere. */
 export function checkedGetter<R>({ name: module, isShipped }: RunningModule, name: string, getter: Getter<R>): Getter<R> {
   if (isShipped) return getter;
   return (request) => {
-    const value: unknown = getter(request);
+    let value: unknown;
+    try {
+      value = getter(request);
+    } catch (error) {
+      throw new VariableFailure(name, module, error);
+    }
     if (value === undefined || typeof value === 'string') return value;
-    // Its rejection is told by this error.
+    // Its rejection is reported by this error.
     if (value instanceof Promise) value.catch(() => undefined);
     throw new TypeError(`variable "${name}" of module "${module}" must be a string or undefined, not ${inspect(value, { depth: 0 })}`);
   };

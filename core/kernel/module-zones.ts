@@ -2,15 +2,17 @@ import { ownDirective, readDirective } from '../config/conf.js';
 import { errorAt, type ConfigErrors } from '../config/errors.js';
 import { ErrorCollector } from '../config/error-collector.js';
 import type { RegisteredSpec, SpecRegistry } from '../config/registry.js';
-import type { ZoneSize } from '../module/args.js';
-import { engineOf, type AnyArgContext, type ArgType, type ContextName, type DirectiveSpec } from '../module/spec.js';
-import type { Block, Directive } from '../module/tree.js';
-import { Zones, type Holds, type RecordOptions, type Records } from '../module/zones.js';
+import type { ZoneSize } from '../contract/args.js';
+import { engineOf, type AnyArgContext, type ArgType, type ContextName, type DirectiveSpec } from '../contract/spec.js';
+import type { Block, Directive } from '../contract/tree.js';
+import type { Zones, Holds, RecordOptions, Records } from '../contract/zones.js';
 import { ZoneHolds } from '../zone/holds.js';
 import { ZoneRecords, type Now } from '../zone/records.js';
 import type { Zone } from '../zone/zone.js';
 import type { ZoneSet } from '../zone/zone-set.js';
-import type { Change, Follower, Prepared } from './follower.js';
+import type { CarriedState } from '../zone/carried-state.js';
+import { carriedZones } from '../zone/carried-zones.js';
+import type { Change, Follower, Prepared } from '../config/change.js';
 import { assertOtherNames, findSharedNames, otherUse } from './zone-names.js';
 
 /** Contexts in which directives may declare zones. */
@@ -26,7 +28,7 @@ export interface ModuleZonesOptions {
 }
 
 /** The zones that directives of modules declare: opened before modules compile, closed when no configuration has them. */
-export class ModuleZones extends Zones implements Follower {
+export class ModuleZones implements Pick<Zones, 'records' | 'holds'>, Follower {
   #zones: ReadonlyMap<string, Zone> = new Map();
   /** The zones as they will be, while a change is being prepared. */
   #coming: ReadonlyMap<string, Zone> | undefined;
@@ -35,17 +37,35 @@ export class ModuleZones extends Zones implements Follower {
   #registry: SpecRegistry | undefined;
   #specs: readonly ZoneSpec[] = [];
 
-  constructor(private readonly options: ModuleZonesOptions) {
-    super();
+  /** Memory of modules that no directive declares, by name and size. */
+  readonly #own = new Map<string, OwnZone>();
+
+  constructor(private readonly options: ModuleZonesOptions) {}
+
+  /** Makes memory of a module, or uses it once more. A worker has it when the main thread has shared it: with the next change at the latest. */
+  openOwn(zone: ZoneSize): void {
+    const key = ownKey(zone);
+    const known = this.#own.get(key) ?? { size: zone, uses: 0, zone: undefined };
+    known.uses++;
+    this.#own.set(key, known);
+    if (this.options.worker < 0) this.#openedOwn(known);
+  }
+
+  closeOwn(zone: ZoneSize): void {
+    const key = ownKey(zone);
+    const known = this.#own.get(key);
+    if (known === undefined || --known.uses > 0) return;
+    this.#own.delete(key);
+    if (known.zone !== undefined) this.options.zones.close(known.zone);
   }
 
   records<F extends string, S extends string = never>(zone: ZoneSize, options: RecordOptions<F, S>): Records<F, S> {
-    return ZoneRecords.open(this.#find(zone.name), options, this.options.clock) ?? tooSmall(zone.name);
+    return ZoneRecords.open(this.#find(zone), options, this.options.clock) ?? tooSmall(zone.name);
   }
 
   holds(zone: ZoneSize): Holds {
     const { worker, workers } = this.options;
-    return ZoneHolds.open(this.#find(zone.name), worker, workers) ?? tooSmall(zone.name);
+    return ZoneHolds.open(this.#find(zone), worker, workers) ?? tooSmall(zone.name);
   }
 
   prepare(change: Change): Prepared {
@@ -74,12 +94,33 @@ export class ModuleZones extends Zones implements Follower {
     };
   }
 
-  /** Releases what a worker held when it died. Master only, after `ZoneSet.releaseOf`. */
-  dropWorker(worker: number): void {
-    for (const zone of this.#zones.values()) ZoneHolds.find(zone, this.options.workers)?.dropWorker(worker);
+  /**
+   * Content of the current zones, for the program that takes over.
+   * @param place of a worker that does not exist, whose share of the holds is that of the previous program
+   */
+  carried(place: number): CarriedState {
+    const { workers, zones } = this.options;
+    return carriedZones(() => Array.from(this.#all(), (zone) => ({ zone, use: zones.useOf(zone) })), { place, workers });
   }
 
-  #find(name: string): Zone {
+  /** Releases what a worker held when it died. Master only, after `ZoneSet.releaseOf`. */
+  dropWorker(worker: number): void {
+    for (const zone of this.#all()) ZoneHolds.find(zone, this.options.workers)?.dropWorker(worker);
+  }
+
+  *#all(): Generator<Zone> {
+    yield* this.#zones.values();
+    for (const { zone } of this.#own.values()) if (zone !== undefined) yield zone;
+  }
+
+  #openedOwn(own: OwnZone): Zone {
+    return (own.zone ??= this.options.zones.open(own.size.name, own.size.size, 'module'));
+  }
+
+  #find(size: ZoneSize): Zone {
+    const { name } = size;
+    const own = this.#own.get(ownKey(size));
+    if (own !== undefined) return this.#openedOwn(own);
     if (this.#errors !== undefined) throw this.#errors;
     const zone = (this.#coming ?? this.#zones).get(name);
     if (zone === undefined) throw new RangeError(`no directive declares zone "${name}"`);
@@ -114,6 +155,17 @@ export class ModuleZones extends Zones implements Follower {
     for (const zone of zones.values()) this.options.zones.close(zone);
   }
 }
+
+/** Memory of a module in this thread. */
+interface OwnZone {
+  readonly size: ZoneSize;
+  /** Objects of the module that use it. */
+  uses: number;
+  /** Undefined: not used in this thread yet. */
+  zone: Zone | undefined;
+}
+
+const ownKey = ({ name, size }: ZoneSize): string => `${size} ${name}`;
 
 const isInUpstream = (context: ContextName): boolean => context.endsWith('upstream');
 
@@ -185,7 +237,7 @@ function assertUnbound({ directive, context, name, size }: Declaration, other: D
   );
 }
 
-/** Whether a change may bring, change or remove such a directive. */
+/** True if a change may add, change or remove such a directive. */
 function isTouched({ before, after, operations }: Change, { context, registered: { name } }: ZoneSpec): boolean {
   return operations.some((operation) => {
     if (operation.op === 'root') return true;

@@ -1,40 +1,61 @@
 /**
- * Importing this file makes `srv/module/*.js` mean the running program's own contract in this thread, wherever the importing module
+ * Importing this file makes `srv/module/*.js` and `srv/toolkit/*.js` mean the running program's own contract in this thread, wherever the importing module
  * lies, and retains the code of modules ({@link moduleCode}). Services are found by the identity of their abstract class: a plugin that brought a second copy of them along would ask for
  * services nobody has registered.
  */
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, globSync } from 'node:fs';
 import { registerHooks, setSourceMapsSupport } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { join, resolve } from 'node:path';
-import { moduleCode } from './module-code.js';
+import type { LoadedFile } from '../config/module-share.js';
+import { moduleCode, versionOfUrl } from './module-code.js';
 
-const CONTRACT = 'srv/module/';
-const CONTRACT_FOLDER = resolve(import.meta.dirname, '../module');
-
-const contractFiles = (): string[] => readdirSync(CONTRACT_FOLDER).filter((file) => file.endsWith('.js'));
+/** What a name of the contract begins with, and the folder of the program that it means. */
+const CONTRACT: readonly (readonly [prefix: string, folder: string])[] = [
+  ['srv/module/', resolve(import.meta.dirname, '../contract')],
+  ['srv/toolkit/', resolve(import.meta.dirname, '../toolkit')],
+];
+const NAME = /^(?:[\w-]+\/)?[\w-]+\.js$/;
 
 registerHooks({
   resolve(specifier, context, nextResolve) {
-    if (!specifier.startsWith(CONTRACT)) {
+    const part = CONTRACT.find(([prefix]) => specifier.startsWith(prefix));
+    if (part === undefined) {
+      const { parentURL, conditions } = context;
+      const imported = conditions.includes('require') ? undefined : specifier;
+      const known = imported === undefined ? undefined : moduleCode.resolved(imported, parentURL);
+      if (known !== undefined) return { url: known, shortCircuit: true };
       const resolved = nextResolve(specifier, context);
-      moduleCode.addImport(resolved.url, context.parentURL);
-      return resolved;
+      if (parentURL === undefined) return resolved;
+      return { ...resolved, url: moduleCode.addImport(resolved.format === 'commonjs' ? undefined : imported, resolved.url, parentURL) };
     }
-    const file = specifier.slice(CONTRACT.length);
-    if (!/^[\w-]+\.js$/.test(file) || !existsSync(join(CONTRACT_FOLDER, file)))
-      throw new Error(`"${specifier}" is not part of the module contract, which has: ${contractFiles().join(', ')}`);
-    return { url: pathToFileURL(join(CONTRACT_FOLDER, file)).href, shortCircuit: true };
+    const [prefix, folder] = part;
+    const file = specifier.slice(prefix.length);
+    if (!NAME.test(file) || !existsSync(join(folder, file))) {
+      const other = NAME.test(file) ? CONTRACT.find((one) => existsSync(join(one[1], file))) : undefined;
+      if (other !== undefined) throw new Error(`"${specifier}" is not part of the module contract: import "${other[0]}${file}"`);
+      const names = globSync('**/*.js', { cwd: folder }).toSorted();
+      throw new Error(`"${specifier}" is not part of the module contract, which has: ${names.join(', ')}`);
+    }
+    return { url: pathToFileURL(join(folder, file)).href, shortCircuit: true };
   },
   load(url, context, nextLoad) {
     const known = moduleCode.find(url);
-    if (known !== undefined) return { format: known.format, source: Buffer.from(known.source), shortCircuit: true };
+    if (known !== undefined) return { format: known.format, source: named(url, known), shortCircuit: true };
     const loaded = nextLoad(url, context);
     const { format, source } = loaded;
     if (source !== undefined && source !== null && typeof format === 'string') moduleCode.add(url, format, source);
-    return loaded;
+    const added = moduleCode.find(url);
+    return added === undefined ? loaded : { ...loaded, source: named(url, added) };
   },
 });
 
+/** The source of a file; that of a later version names its file, which stacks would name with the version. */
+function named(url: string, { format, source }: LoadedFile): Buffer {
+  const bytes = Buffer.from(source);
+  if (versionOfUrl(url) === 0 || format !== 'module' || bytes.includes('sourceMappingURL=')) return bytes;
+  return Buffer.concat([bytes, Buffer.from(`\n//# sourceURL=${url.slice(0, url.lastIndexOf('?'))}\n`)]);
+}
+
 // Stacks name the lines of what was compiled (TypeScript, a bundle), where the file that was loaded has a map.
-setSourceMapsSupport(true);
+setSourceMapsSupport(true, { nodeModules: true });

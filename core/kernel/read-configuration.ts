@@ -1,13 +1,17 @@
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
+import type { GrantedFiles } from '../config/granted-files.js';
 import { parseFile, parseParameter, type Parsed } from '../config/parser.js';
 import type { IdSource } from '../config/tree.js';
+import { findInstallation } from './installation.js';
 
-/** What a server is configured from. */
+/** Sources of a server's configuration. */
 export interface ConfigurationSource {
   /** Absolute path of the configuration file. */
   readonly conf: string;
   /** Directives of the main level from the command line (`-g`); they come first. */
   readonly globals: string | undefined;
+  /** Files that another process has read for this one. */
+  readonly granted?: GrantedFiles | undefined;
 }
 
 /**
@@ -15,13 +19,16 @@ export interface ConfigurationSource {
  * @param texts that count in the place of what files hold, by path
  */
 export function readConfiguration(
-  { conf, globals }: ConfigurationSource,
+  { conf, globals, granted }: ConfigurationSource,
   ids: IdSource,
   texts: ReadonlyMap<string, string> = new Map(),
 ): Parsed {
-  const file = parseFile(conf, { ids, texts });
+  const { root } = findInstallation();
+  // `include conf/api.conf;` and `include mime.types;` work in every prefix.
+  const shipped = [root, join(root, 'conf')];
+  const file = parseFile(conf, { ids, texts, shipped, granted });
   if (globals === undefined) return file;
-  const given = parseParameter(globals, { ids }, dirname(conf));
+  const given = parseParameter(globals, { ids, shipped, granted }, dirname(conf));
   return {
     directives: [...given.directives, ...file.directives],
     errors: [...given.errors, ...file.errors],

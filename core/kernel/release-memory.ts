@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm';
 const LARGE = 96 * 1024 * 1024;
 
 /**
- * Gives back what only the start has needed: the configuration as it was read, and all that was made of it on the way. V8 would keep the memory
+ * Releases memory that only the start needs: the configuration as it was read, and all intermediate results. V8 would keep the memory
  * for as long as nothing makes it look, and a thread that rests allocates nothing. Takes some tenths of a second with a heap of hundreds of
  * megabytes; a small one is left alone.
  */

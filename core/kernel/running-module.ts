@@ -1,23 +1,21 @@
-import type { HttpModule, Lifecycle, ModuleDeclaration } from '../module/manifest.js';
-import { Log, Tasks, type ServerInfo } from '../module/services.js';
-import type { CallLimit, LimitedCall } from './call-limit.js';
+import type { HttpModule, Lifecycle } from '../contract/manifest.js';
+import { Log } from '../contract/log.js';
+import type { ServerInfo } from '../contract/server-info.js';
+import type { CodeVersion } from '../config/module-share.js';
+import type { ModuleInForce } from '../config/modules-in-force.js';
+import { TimeIsOver, within } from '../changes/time-limit.js';
+import { CALL_MS, type CallLimit, type LimitedCall } from './call-limit.js';
 import type { LoopGuard } from './loop-guard.js';
 import type { LoadedModule } from './module-file.js';
-import { limitedHooks, type ModuleHooks } from './module-hooks.js';
+import { limitedHooks } from './module-hooks.js';
 import { ModuleLife } from './module-life.js';
-import { ModuleLog } from './module-log.js';
+import { ownServices } from './own-services.js';
 import { isModuleService, type ModuleServices } from './module-services.js';
-import { ModuleTasks } from './module-tasks.js';
 import { missingService, wantedServices, type Services } from './services.js';
 
 /** A module at work in one thread: its one object there. */
-export interface RunningModule {
-  readonly name: string;
+export interface RunningModule extends ModuleInForce, CodeVersion {
   readonly file: string;
-  readonly declaration: ModuleDeclaration;
-  readonly instance: HttpModule & Lifecycle;
-  /** What the server calls of it. In the main thread of a process calls of modules that do not come with srv are limited in time. */
-  readonly hooks: ModuleHooks;
   /** Makes further calls of its code, which are limited in the same way. */
   readonly limited: LimitedCall;
   /** It comes with srv. */
@@ -34,7 +32,9 @@ export interface ModuleSurroundings {
   /** The server's. */
   readonly log: Log;
   readonly callLimit: CallLimit;
+  readonly resourceLimit: CallLimit;
   readonly guard: LoopGuard;
+  readonly onStep?: (() => void) | undefined;
 }
 
 const PLACES = { master: 'the main thread', worker: 'a worker', control: 'the control plane' } as const;
@@ -47,15 +47,12 @@ const PLACES = { master: 'the main thread', worker: 'a worker', control: 'the co
 export function runModule(
   module: LoadedModule,
   others: ModuleServices,
-  { services, role, log, callLimit, guard }: ModuleSurroundings,
+  { services, role, log, callLimit, resourceLimit, guard, onStep }: ModuleSurroundings,
 ): RunningModule {
-  const { name, file, declaration, class: moduleClass } = module;
+  const { name, file, version, declaration, class: moduleClass } = module;
   // The master ends a worker that hangs. Nobody can end the main thread.
-  const limited: LimitedCall = module.isShipped || role === 'worker' ? (call) => call() : callLimit.run;
-  const tasks = new ModuleTasks(name, log, limited);
-  const own = new Map<unknown, object>([[Tasks, tasks]]);
-  // The texts of those that come with srv are nginx's, and are found by them.
-  if (!module.isShipped) own.set(Log, new ModuleLog(name, log));
+  const limited: LimitedCall = role === 'worker' ? steps(onStep) : module.isShipped ? (call) => call() : callLimit.run;
+  const { own, tasks, belongings } = ownServices(module, { services, log, limited });
   const needs = new Map<string, object>();
   for (const token of [...(declaration.manifest.needs ?? []), ...wantedServices(moduleClass)].filter(isModuleService)) {
     const service = others.find(token.service);
@@ -66,11 +63,31 @@ export function runModule(
   const instance: HttpModule & Lifecycle = limited(() => services.construct(moduleClass, PLACES[role], own));
   const hooks = limitedHooks(instance, limited);
   const { isShipped } = module;
-  const life = new ModuleLife(name, hooks, isShipped ? undefined : guard, tasks, log);
-  return { name, file, declaration, instance, hooks, limited, needs, isShipped, life };
+  const life = new ModuleLife(name, hooks, isShipped ? undefined : guard, tasks, belongings, log);
+  const resourceLimits = isShipped ? undefined : { call: resourceLimit.run, ready: (ready: Promise<void>) => readyInTime(name, ready) };
+  return { name, file, version, declaration, instance, hooks, limited, resourceLimits, needs, isShipped, life };
 }
 
 /** True if the object of a module still has the services that it would be given now. */
 export function isCurrent({ needs }: RunningModule, others: ModuleServices): boolean {
   return [...needs].every(([name, service]) => others.find(name) === service);
+}
+
+/** @throws Error when a resource of the module is not ready in time: the change waits for it, and those after it */
+async function readyInTime(module: string, ready: Promise<void>): Promise<void> {
+  try {
+    await within(CALL_MS, ready);
+  } catch (error) {
+    if (!(error instanceof TimeIsOver)) throw error;
+    throw new Error(`what module "${module}" has opened was not ready within ${CALL_MS / 1000} s`, { cause: error });
+  }
+}
+
+/** Makes calls, and says of each that it has returned. */
+function steps(onStep: () => void = () => undefined): LimitedCall {
+  return (call) => {
+    const result = call();
+    onStep();
+    return result;
+  };
 }

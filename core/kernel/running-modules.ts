@@ -1,13 +1,17 @@
 import { resolve } from 'node:path';
 import type { ConfigError } from '../config/errors.js';
+import type { ModulesInForce } from '../config/modules-in-force.js';
+import { variableHint } from '../config/variable-hints.js';
 import { compileTemplate, templateParts } from '../config/template.js';
 import type { SpecRegistry } from '../config/registry.js';
 import { defineCoreVariables } from '../http/core-variables.js';
-import type { HttpRequest } from '../module/http.js';
-import type { ModuleDeclaration } from '../module/manifest.js';
-import type { Log, ServerInfo } from '../module/services.js';
-import { engineOf, type AnyArgContext, type ArgContext, type ContextName, type EngineName } from '../module/spec.js';
-import type { StreamSession } from '../module/stream.js';
+import type { HttpRequest } from '../contract/http.js';
+import type { ModuleDeclaration } from '../contract/manifest.js';
+import type { Log } from '../contract/log.js';
+import type { ServerInfo } from '../contract/server-info.js';
+import { engineOf, type AnyArgContext, type ArgContext, type ContextName, type EngineName } from '../contract/spec.js';
+import type { StreamSession } from '../contract/stream.js';
+import type { Getter } from '../contract/template.js';
 import { defineStreamVariables } from '../stream/core-variables.js';
 import type { Variables } from '../config/variables.js';
 import { defaultErrors } from './check-defaults.js';
@@ -39,12 +43,10 @@ interface Surroundings {
 /** @param others the services of the modules before it */
 export type RunModule = (module: LoadedModule, others: ModuleServices) => RunningModule;
 
-/** The modules of one server in one thread, in load order, with what they bring together. Immutable. */
-export class RunningModules implements Iterable<RunningModule> {
+/** The modules of one server in one thread. */
+export class RunningModules implements ModulesInForce {
   readonly variables = new EngineVariables();
-  /** Reads arguments with the variables of requests that these modules have, and paths under these folders. */
   readonly args: ArgContext;
-  /** The same with the variables of sessions. */
   readonly streamArgs: ArgContext<StreamSession>;
   /** Why some of the set are not at work, or not fit for it. */
   readonly errors: readonly ConfigError[];
@@ -59,8 +61,8 @@ export class RunningModules implements Iterable<RunningModule> {
     defineCoreVariables(this.variables.http, installation.version);
     defineStreamVariables(this.variables.stream, installation.version);
     const path: ArgContext['path'] = (text, under) => resolve(under === 'conf' ? confFolder : prefix, text);
-    this.args = argContext<HttpRequest>(this.variables.http, path);
-    this.streamArgs = argContext<StreamSession>(this.variables.stream, path);
+    this.args = argContext<HttpRequest>(this.variables.http, this.variables.stream, path);
+    this.streamArgs = argContext<StreamSession>(this.variables.stream, this.variables.http, path);
     const definer = new VariableDefiner(this.variables);
     const conflicts = new ModuleConflicts();
     const services = new ModuleServices();
@@ -95,7 +97,6 @@ export class RunningModules implements Iterable<RunningModule> {
     return this.set.registry;
   }
 
-  /** Reads the arguments of directives in a context. */
   argsIn(context: ContextName): AnyArgContext {
     return this.argsOf(engineOf(context));
   }
@@ -113,17 +114,23 @@ export class RunningModules implements Iterable<RunningModule> {
     return this.#modules[Symbol.iterator]();
   }
 
-  /** The module of that name which came from that file. */
-  same({ name, file }: LoadedModule): RunningModule | undefined {
-    return this.#modules.find((module) => module.name === name && module.file === file);
+  /** The module of that name with the same code. */
+  same({ name, file, version }: LoadedModule): RunningModule | undefined {
+    return this.#modules.find((module) => module.name === name && module.file === file && module.version === version);
+  }
+
+  named(name: string): RunningModule | undefined {
+    return this.#modules.find((module) => module.name === name);
   }
 }
 
 /** Requests are strings of bytes, so values made of them are too: `é` of the configuration is two characters here. */
-function argContext<R>(variables: Variables<R>, path: ArgContext['path']): ArgContext<R> {
+function argContext<R>(variables: Variables<R>, others: Pick<Variables<never>, 'getter'>, path: ArgContext['path']): ArgContext<R> {
+  const lookup = (name: string): Getter<R> | undefined => variables.getter(name);
+  const hintFor = (name: string): string | undefined => variableHint(name, variables.names(), others.getter(name) !== undefined);
   return {
-    template: (text) => compileTemplate(Buffer.from(text).latin1Slice(), (name) => variables.getter(name)),
-    parts: (text) => templateParts(Buffer.from(text).latin1Slice(), (name) => variables.getter(name)),
+    template: (text) => compileTemplate(Buffer.from(text).latin1Slice(), lookup, hintFor),
+    parts: (text) => templateParts(Buffer.from(text).latin1Slice(), lookup, hintFor),
     path,
   };
 }

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
-import { ServerInfo } from '../module/services.js';
+import { ServerInfo } from '../contract/server-info.js';
 import type { MainConf } from './core-directives.js';
 import type { Installation } from './installation.js';
 
@@ -15,12 +15,12 @@ export interface Identity {
   readonly secret?: Uint8Array;
 }
 
-/** What the secrets of one server are derived from. */
+/** Source of the secrets of one server. */
 export function newSecret(): Uint8Array {
   return process.getBuiltinModule('node:crypto').randomBytes(32);
 }
 
-/** Who and where a server is, as its modules see it. */
+/** Identity of a server, for its modules. */
 export class InstanceInfo extends ServerInfo {
   readonly version: string;
   readonly prefix: string;
@@ -29,7 +29,7 @@ export class InstanceInfo extends ServerInfo {
   readonly #leaving = new AbortController();
   #secret: Uint8Array | undefined;
 
-  /** @param main the configuration in force, if there is one yet */
+  /** @param main the current configuration, if there is one yet */
   constructor(
     { role, worker, installation, prefix, secret }: Identity,
     private readonly main: () => MainConf | undefined,
@@ -46,7 +46,7 @@ export class InstanceInfo extends ServerInfo {
     return this.#leaving.signal;
   }
 
-  /** It was told to end. */
+  /** It has to end. */
   leave(): void {
     this.#leaving.abort();
   }

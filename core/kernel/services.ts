@@ -1,17 +1,8 @@
-import * as contract from '../module/services.js';
-import { EventLog, Events } from '../module/events.js';
-import { Explainer } from '../module/explain.js';
-import { ConfigurationHistory } from '../module/history.js';
-import { Metrics } from '../module/metrics.js';
-import { ServerStatus } from '../module/server-status.js';
-import { StreamServers, StreamUpstreams } from '../module/stream-servers.js';
-import { SessionRelays } from '../module/stream-relays.js';
-import { VirtualServers } from '../module/virtual-servers.js';
-import { Zones } from '../module/zones.js';
 import { container as rootContainer, type DependencyContainer, type InjectionToken } from 'tsyringe';
-import type { ModuleClass } from '../module/manifest.js';
+import type { ModuleClass } from '../contract/manifest.js';
 import { ManifestError } from './manifest-error.js';
 import { isModuleService } from './module-services.js';
+import { SERVICE_TOKENS } from './service-tokens.js';
 
 /** A service's abstract class, which is its token. */
 export type ServiceToken<T> = abstract new (...args: never[]) => T;
@@ -33,7 +24,7 @@ export class Services {
     this.provide(token, forwarder(token.name, find) as T);
   }
 
-  /** @throws Error when nobody provides it. */
+  /** @throws Error if it is not provided. */
   get<T extends object>(token: ServiceToken<T>): T {
     if (!this.has(token)) throw new Error(`no service ${token.name}`);
     return this.#container.resolve(token as unknown as InjectionToken<T>);
@@ -60,7 +51,7 @@ export class Services {
       } else if (typeof token !== 'function' || !this.has(token as ServiceToken<object>)) {
         throw new ManifestError(
           `parameter ${at + 1} of its constructor is not a service`,
-          'services are the classes in srv/module/services.js, imported without "type"',
+          'services are classes of srv/module, imported without "type"',
         );
       }
     }
@@ -70,7 +61,7 @@ export class Services {
   }
 }
 
-/** What the constructor of a module takes, in order. @throws ManifestError when that is not known */
+/** Parameters of a module's constructor, in order. @throws ManifestError if they are unknown */
 export function wantedServices(moduleClass: ModuleClass): readonly unknown[] {
   const wanted: unknown = Reflect.getMetadata('design:paramtypes', moduleClass) ?? [];
   if (!Array.isArray(wanted)) throw new ManifestError('"services" must be an array', 'write it as static services = [Log]');
@@ -82,21 +73,6 @@ export function wantedServices(moduleClass: ModuleClass): readonly unknown[] {
 export function missingService(name: string): ManifestError {
   return new ManifestError(`it needs the service "${name}", which no module provides`, 'load the module that provides it before this one');
 }
-
-const SERVICE_TOKENS: ReadonlySet<unknown> = new Set([
-  ...Object.values(contract),
-  ConfigurationHistory,
-  EventLog,
-  Events,
-  Explainer,
-  Metrics,
-  ServerStatus,
-  SessionRelays,
-  StreamServers,
-  StreamUpstreams,
-  VirtualServers,
-  Zones,
-]);
 
 function isServiceToken(value: unknown): value is ServiceToken<object> {
   return SERVICE_TOKENS.has(value);

@@ -1,9 +1,9 @@
 import { ConfReader } from '../config/conf.js';
-import type { ArgContext } from '../module/spec.js';
-import type { Block } from '../module/tree.js';
+import type { ArgContext } from '../contract/spec.js';
+import type { Block } from '../contract/tree.js';
 import { eventsDirectives, mainDirectives, type EventsConf, type MainConf } from './core-directives.js';
 
-/** What the kernel itself is told by the configuration. */
+/** Settings of the kernel itself. */
 export interface Settings {
   readonly main: MainConf;
   readonly events: EventsConf;

@@ -1,8 +1,6 @@
-import { existsSync, readdirSync } from 'node:fs';
-import { basename, dirname } from 'node:path';
 import type { ConfigError } from '../config/errors.js';
 import type { Installation } from './installation.js';
-import { importModule, shippedModule } from './module-file.js';
+import { importModule } from './module-file.js';
 import type { ModuleSet } from './module-set.js';
 
 /**
@@ -25,12 +23,8 @@ function isUnknownDirective({ message }: ConfigError): boolean {
  * has the line to add as its hint. Imports all of them: only called when something is unknown already.
  */
 async function registerShippedModules(set: ModuleSet, installation: Installation): Promise<void> {
-  const folder = dirname(shippedModule(installation, 'any'));
-  if (!existsSync(folder)) return;
-  const names = readdirSync(folder).filter((file) => /^srv_\w+\.js$/.test(file));
-  const imported = await Promise.allSettled(
-    names.map((name) => importModule(shippedModule(installation, basename(name, '.js')), installation, set.plane)),
-  );
+  const files = [...installation.modules.values()];
+  const imported = await Promise.allSettled(files.map((file) => importModule({ file, version: 0 }, installation, set.plane)));
   for (const result of imported) {
     // One that cannot be loaded gives no hints.
     if (result.status === 'rejected') continue;

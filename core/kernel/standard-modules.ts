@@ -1,5 +1,5 @@
 import { HttpCoreModule } from '../http/site/core-module.js';
-import type { ModuleClass } from '../module/manifest.js';
+import type { ModuleClass } from '../contract/manifest.js';
 import { StreamCoreModule } from '../stream/site/core-module.js';
 import { CoreModule } from './core-module.js';
 import { StreamErrorLog } from './stream-error-log.js';
@@ -8,8 +8,8 @@ import { StreamErrorLog } from './stream-error-log.js';
 export const BUILT_IN_MODULES: readonly ModuleClass[] = [CoreModule, HttpCoreModule, StreamCoreModule, StreamErrorLog];
 
 /**
- * The modules every server has without a `load_module` line, as a standard nginx build has them linked in: names of files in the program's
- * `modules` folder. Order is load order. One that does not fit the plane of a server is left out there.
+ * The modules every server has without a `load_module` line, as a standard nginx build has them linked in: names of files below the
+ * program's `modules` folder. Order is load order. One that does not fit the plane of a server is left out there.
  */
 export const STANDARD_MODULES: readonly string[] = [
   'srv_http_log_module',
@@ -25,6 +25,7 @@ export const STANDARD_MODULES: readonly string[] = [
   'srv_http_access_module',
   'srv_http_auth_basic_module',
   'srv_http_auth_request_module',
+  'srv_http_mirror_module',
   'srv_http_ssl_module',
   'srv_http_headers_module',
   'srv_http_userid_module',
@@ -32,6 +33,7 @@ export const STANDARD_MODULES: readonly string[] = [
   'srv_http_gunzip_module',
   'srv_http_sub_filter_module',
   'srv_http_charset_module',
+  'srv_http_addition_module',
   'srv_http_upstream_module',
   'srv_http_upstream_least_conn_module',
   'srv_http_upstream_least_time_module',
@@ -40,6 +42,8 @@ export const STANDARD_MODULES: readonly string[] = [
   'srv_http_upstream_random_module',
   'srv_http_upstream_sticky_module',
   'srv_http_proxy_module',
+  'srv_http_grpc_module',
+  'srv_http_fastcgi_module',
   'srv_http_stub_status_module',
   'srv_http_static_module',
   'srv_http_kv_module',

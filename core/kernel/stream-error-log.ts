@@ -1,8 +1,8 @@
 import { ErrorLog, type ErrorLogSinks } from '../log/error-log.js';
-import { LogFileError } from '../log/log-file-error.js';
-import { streamModule } from '../module/manifest.js';
-import { directive } from '../module/spec.js';
-import type { StreamHandlers, StreamScope } from '../module/stream.js';
+import { LogTargetError } from '../log/log-file-error.js';
+import { streamModule } from '../contract/manifest.js';
+import { directive } from '../contract/spec.js';
+import type { StreamHandlers, StreamScope } from '../contract/stream.js';
 import { mainDirectives } from './core-directives.js';
 
 const directives = { error_log: directive({ ...mainDirectives.error_log, in: ['stream', 'stream server'] }) };
@@ -23,9 +23,10 @@ export class StreamErrorLog {
     try {
       const sinks = this.log.open(conf.error_log);
       this.#sinks.set(server, sinks);
-      scope.register({ abort: () => sinks.close(), release: () => sinks.close() });
+      const ready = sinks.ready.catch((error: Error) => scope.fail(error.message, 'error_log'));
+      scope.register({ ready: ready.then(() => undefined), abort: () => sinks.close(), release: () => sinks.close() });
     } catch (error) {
-      if (!(error instanceof LogFileError)) throw error;
+      if (!(error instanceof LogTargetError)) throw error;
       scope.fail(error.message, 'error_log');
     }
     return undefined;

@@ -1,7 +1,7 @@
-import { argType } from '../module/arg-type.js';
+import { argType } from '../contract/arg-type.js';
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { ArgError, type ArgType } from '../module/spec.js';
+import { ArgError, type ArgType } from '../contract/spec.js';
 
 /** Where names are kept, and the function of the system that looks them up: nginx names it in its message. */
 const LOOKUPS = { passwd: 'getpwnam', group: 'getgrnam' } as const;

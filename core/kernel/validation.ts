@@ -1,10 +1,10 @@
 import type { ConfigError } from '../config/errors.js';
 import { ROOT_ID, type Tree, type TreeOperation } from '../config/tree.js';
 import { validate } from '../config/validate.js';
-import type { Directive } from '../module/tree.js';
+import type { Directive } from '../contract/tree.js';
 import type { RunningModules } from './running-modules.js';
 
-/** The errors in what a change adds, checked by the specs of the modules that will be in force. Looks at nothing that it leaves alone. */
+/** The errors in additions of a change, checked by the specs of the modules after it. Does not check unchanged parts. */
 export function validateChange(before: Tree, after: Tree, operations: readonly TreeOperation[], modules: RunningModules): ConfigError[] {
   const holders = new Set<Directive>();
   const added = new Set<number>();

@@ -2,8 +2,8 @@ import type { VariableMention } from '../config/variables.js';
 import type { SpecRegistry } from '../config/registry.js';
 import { errorAt, type ConfigError } from '../config/errors.js';
 import type { Tree, TreeOperation } from '../config/tree.js';
-import { blockContext, engineOf, type ContextName, type EngineName } from '../module/spec.js';
-import type { Directive, Written } from '../module/tree.js';
+import { blockContext, engineOf, type ContextName, type EngineName } from '../contract/spec.js';
+import type { Directive, Written } from '../contract/tree.js';
 
 /** A directive of a tree, or one as plain data. */
 export type Mentioning = Written & { readonly id: number; readonly block?: Iterable<Mentioning> | undefined };
@@ -20,7 +20,7 @@ export interface Mention extends VariableMention {
 const USE = /\$(?:\{(\w+)\}|([A-Za-z_]\w*))/g;
 const NONE: readonly string[] = [];
 
-/** What directives have to do with variables, without those that have nothing to do with any. */
+/** Relations of directives to variables, without directives that have none. */
 export function mentionsIn(directives: Iterable<Mentioning>, context: ContextName | undefined, registry: SpecRegistry): Mention[] {
   const mentions: Mention[] = [];
   addMentions(mentions, directives, context, registry);
@@ -52,7 +52,7 @@ function addMentions(
   }
 }
 
-/** What a change takes out of the configuration, and what it brings; `removed` undefined: everything is new. */
+/** Directives that a change removes, and adds; `removed` undefined: everything is new. */
 export function mentionsOf(
   before: Tree,
   after: Tree,

@@ -1,9 +1,9 @@
 import { ownDirective } from '../config/conf.js';
 import { errorAt } from '../config/errors.js';
 import type { ErrorCollector } from '../config/error-collector.js';
-import type { Directive } from '../module/tree.js';
+import type { Directive } from '../contract/tree.js';
 import { upstreamsOf } from '../upstream/touched.js';
-import type { Change } from './follower.js';
+import type { Change } from '../config/change.js';
 
 /** In nginx's words. */
 export const otherUse = (name: string): string => `the shared memory zone "${name}" is already declared for a different use`;

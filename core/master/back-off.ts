@@ -1,6 +1,6 @@
 const FIRST_MS = 100;
 const LONGEST_MS = 10_000;
-/** What lived as long, in milliseconds, did not die of its start. */
+/** A process that lived as long, in milliseconds, did not die of its start. */
 const STEADY_MS = 10_000;
 
 /** How long to wait before something that died is started again: not at all, then twice as long each time. */

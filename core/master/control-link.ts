@@ -1,14 +1,15 @@
-import type { BusEndpoint } from '../control/bus-endpoint.js';
-import type { EventRecord } from '../control/event-record.js';
-import type { Action, ActionModule, ActionServer, Transact } from '../control/action-server.js';
+import type { BusEndpoint } from '../api/bus-endpoint.js';
+import type { EventRecord } from '../api/event-record.js';
+import type { Action, ActionModule, ActionServer, Transact } from '../api/action-server.js';
 import { ActionLimit } from '../kernel/action-limit.js';
 import type { Instance } from '../kernel/instance.js';
 import type { RunningModule } from '../kernel/running-module.js';
 import type { RunningModules } from '../kernel/running-modules.js';
-import { Transactions, type Log } from '../module/services.js';
-import type { Setting } from '../module/setting.js';
-import { StreamServers } from '../module/stream-servers.js';
-import { VirtualServers } from '../module/virtual-servers.js';
+import type { Log } from '../contract/log.js';
+import { Transactions } from '../contract/transactions.js';
+import type { Setting } from '../contract/setting.js';
+import { StreamServers } from '../contract/stream-servers.js';
+import { VirtualServers } from '../contract/virtual-servers.js';
 
 interface Bus {
   readonly endpoint: BusEndpoint;
@@ -33,9 +34,9 @@ export class ControlLink {
   /**
    * Opens the bus, if it is not open yet, and makes the actions of these modules callable.
    * @param folder for credentials and socket: private to this user
-   * @returns the file that a helper finds the bus by
+   * @returns the file that a helper finds the bus by, and the socket of the broker
    */
-  async open(folder: string, modules: RunningModules): Promise<string> {
+  async open(folder: string, modules: RunningModules): Promise<Pick<BusEndpoint, 'file' | 'socket'>> {
     // A reload may ask for it while the start still opens it: a second one would have other credentials.
     this.#bus ??= this.#create(folder);
     const { endpoint, server, actionsOf } = await this.#bus.catch((error: unknown) => {
@@ -45,11 +46,21 @@ export class ControlLink {
     server.serve(
       Array.from(modules, (module) => ({ ...this.#served(module), more: actionsOf(module.declaration.manifest.settings ?? []) })),
     );
-    return endpoint.file;
+    return endpoint;
   }
 
-  async close(): Promise<void> {
+  /** Carries out no more calls. */
+  async disconnect(): Promise<void> {
     const bus = await this.#bus?.catch(() => undefined);
+    await bus?.server.stop();
+  }
+
+  /** To be called when the helpers have ended: one that starts reads the file of the bus. */
+  async close(): Promise<void> {
+    const closing = this.#bus;
+    // Removed once: later there may be those of a program that has taken the place of this one.
+    this.#bus = undefined;
+    const bus = await closing?.catch(() => undefined);
     await bus?.server.stop();
     bus?.endpoint.remove();
   }
@@ -60,14 +71,17 @@ export class ControlLink {
 
   async #create(folder: string): Promise<Bus> {
     // Only a server with helpers needs any of this.
-    const [{ createBusEndpoint }, { BusClient }, { ActionServer }, { settingActions }, { SettingsInForce }] = await Promise.all([
-      import('../control/bus-endpoint.js'),
-      import('../control/bus.js'),
-      import('../control/action-server.js'),
-      import('../control/settings/setting-actions.js'),
-      import('../control/settings/settings-in-force.js'),
-    ]);
+    const [{ createBusEndpoint }, { keepPoolSmall }, { BusClient }, { ActionServer }, { settingActions }, { SettingsInForce }] =
+      await Promise.all([
+        import('../api/bus-endpoint.js'),
+        import('../api/small-pool.js'),
+        import('../api/bus.js'),
+        import('../api/action-server.js'),
+        import('../api/settings/setting-actions.js'),
+        import('../api/settings/settings-in-force.js'),
+      ]);
     const endpoint = createBusEndpoint(folder);
+    keepPoolSmall();
     const client = new BusClient(endpoint, 'master', this.log);
     const server = new ActionServer(client, this.log, this.transact);
     server.start(() => this.events.sendTo({ keep: (topic, text = '') => client.retain(topic, text) }));

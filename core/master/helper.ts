@@ -1,16 +1,27 @@
 import { fork, type ChildProcess } from 'node:child_process';
-import type { Events } from '../module/events.js';
-import type { Log } from '../module/services.js';
+import { closeSync } from 'node:fs';
+import { within } from '../changes/time-limit.js';
+import type { Events } from '../contract/events.js';
+import type { Log } from '../contract/log.js';
+import type { ControlListener } from '../net/control-listeners.js';
 import { HangWatch } from './hang-watch.js';
-import type { FromHelper, HelperStart, ToHelper } from '../helper/helper-start.js';
+import { HelperAccess } from './helper-access.js';
+import type { MasterParent } from './master-parent.js';
+import type { FromHelper, HelperSocket, HelperStart, ToHelper } from '../helper/helper-start.js';
 
 const HELPER_FILE = new URL('../helper/main.js', import.meta.url);
+/** Numbers of the standard streams and of the channel come first. */
+const FIRST_SOCKET = 4;
+/** Time limit for a helper to send its sockets. */
+const SOCKETS_MS = 5000;
 const FIRST_DELAY_MS = 200;
 const LONGEST_DELAY_MS = 10_000;
 /** A helper that lived as long did not die at its start. */
 const STEADY_MS = 10_000;
-/** What a helper may take to end by itself. */
+/** Time limit for a helper to end by itself. */
 const STOP_MS = 3000;
+/** And what its calls may take in addition. */
+const QUIT_MS = 3000;
 
 /** How the first start of a helper went. */
 export interface FirstStart {
@@ -21,6 +32,19 @@ export interface FirstStart {
   readonly reasons: readonly string[];
 }
 
+/** A socket of a helper, and a handle of Node.js for it in this process. */
+export interface SentSocket {
+  readonly key: string;
+  readonly handle: { readonly fd: number; close(): void };
+}
+
+/** Surroundings of a helper. */
+export interface HelperAround {
+  readonly parent: MasterParent | undefined;
+  /** Sockets that its first process is born with. */
+  readonly inherited: readonly HelperSocket[];
+}
+
 /** One `helper` line: a child process that is started again when it ends, and ends with this one. */
 export class Helper {
   readonly name: string;
@@ -29,27 +53,40 @@ export class Helper {
   #settle: (start: FirstStart) => void = () => undefined;
   #child: ChildProcess | undefined;
   #startedAt = 0;
+  /** Where it listens, or is about to. Those of a process that has ended stay until the next one has some. */
+  listeners: readonly ControlListener[] = [];
   #delay = FIRST_DELAY_MS;
   #timer: NodeJS.Timeout | undefined;
   /** How often it was started again and works. */
   restarts = 0;
   #stopping = false;
+  readonly #access: HelperAccess;
+  /** Sockets of its next process. */
+  #inherited: readonly HelperSocket[];
+  /** Sockets that it has sent. */
+  #sent: { readonly sockets: SentSocket[]; readonly all: PromiseWithResolvers<void> } | undefined;
   /** Why it is started again, until it works. */
   #failure: string | undefined;
-  readonly #watch = new HangWatch(
-    () => this.#tell({ kind: 'ping' }),
-    (reason) => {
+  readonly #watch = new HangWatch({
+    ask: () => this.#tell({ kind: 'ping' }),
+    folder: () => (this.pid === undefined ? undefined : `/proc/${this.pid}`),
+    onHang: (reason) => {
       this.log.write('alert', `${this.name} (process ${this.pid}) is ended: ${reason}`);
       this.#child?.kill('SIGKILL');
     },
-  );
+  });
 
   constructor(
     readonly start: HelperStart,
     private readonly log: Log,
     private readonly events: Events,
+    /** It listens there from now on, as {@link listeners} says too. */
+    private readonly onListens: () => void,
+    { parent, inherited }: HelperAround,
   ) {
     this.name = `helper ${start.kind}`;
+    this.#inherited = inherited;
+    this.#access = new HelperAccess(parent, start.conf);
     this.firstStart = new Promise((resolve) => (this.#settle = resolve));
   }
 
@@ -57,24 +94,28 @@ export class Helper {
   run(): void {
     if (this.#stopping) return;
     // The channel is its lifeline: it closes when this process ends, however it ends, and the helper with it.
+    const inherited = this.#inherited;
+    this.#inherited = [];
     const child = fork(HELPER_FILE, [], {
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc', ...inherited.map(({ descriptor }) => descriptor)],
       serialization: 'advanced',
       execArgv: [...process.execArgv, '--enable-source-maps'],
     });
+    for (const { descriptor } of inherited) closeSync(descriptor);
     this.#child = child;
     this.#startedAt = Date.now();
     child.on('error', (error) => {
-      // Of a process that runs it is about a message or a signal, and its end is told by `exit`.
+      // For a running process it concerns a message or a signal, and its end is reported by `exit`.
       if (child.pid === undefined) this.#failed(child, `cannot be started: ${error.message}`);
     });
-    child.on('message', (message: FromHelper) => this.#take(message));
+    child.on('message', (message: FromHelper, handle: unknown) => this.#take(message, child, handle));
     child.once('exit', (code, signal) => {
       this.#failed(child, `(process ${child.pid}) exited ${signal ? `on signal ${signal}` : `with code ${code}`}`);
     });
     // Descriptors may be short, or Node.js itself may be gone for a moment, while it is replaced.
     if (child.pid === undefined) return;
-    this.#tell({ kind: 'start', start: this.start });
+    const sockets = inherited.map(({ key }, at) => ({ key, descriptor: FIRST_SOCKET + at }));
+    this.#tell({ kind: 'start', start: { ...this.start, sockets }, rights: this.#access.rights });
     this.log.write('notice', `start ${this.name}, process ${child.pid}`);
   }
 
@@ -84,7 +125,7 @@ export class Helper {
 
   /** Lets it read its configuration again; one that waits to be started again is started now. */
   reload(): void {
-    if (this.#child) return this.#tell({ kind: 'reload' });
+    if (this.#child) return this.#tell({ kind: 'reload', files: this.#access.rights.files });
     clearTimeout(this.#timer);
     this.#delay = FIRST_DELAY_MS;
     this.run();
@@ -99,9 +140,29 @@ export class Helper {
     this.#tell({ kind: 'reopen' });
   }
 
-  /** Tells it to end and waits until it has; one that does not is killed. */
+  /** Its open sockets: handles that are to be closed. */
+  async sockets(): Promise<readonly SentSocket[]> {
+    const sent = (this.#sent = { sockets: [], all: Promise.withResolvers<void>() });
+    if (!this.#child?.connected || this.start.kind === 'broker') return [];
+    this.#tell({ kind: 'openSockets' });
+    await within(SOCKETS_MS, sent.all.promise).catch(() => undefined);
+    return sent.sockets;
+  }
+
+  /** Lets it finish its calls, and ends it. */
+  async quit(): Promise<void> {
+    this.#stopping = true;
+    this.#tell({ kind: 'quit' });
+    const child = this.#child;
+    if (child?.pid !== undefined && child.exitCode === null && child.signalCode === null)
+      await within(QUIT_MS, new Promise((resolve) => child.once('exit', resolve))).catch(() => undefined);
+    await this.stop();
+  }
+
+  /** Asks it to end and waits; one that does not end is killed. */
   async stop(): Promise<void> {
     this.#stopping = true;
+    this.#access.close();
     this.#watch.responded();
     clearTimeout(this.#timer);
     const child = this.#child;
@@ -113,13 +174,24 @@ export class Helper {
     clearTimeout(kill);
   }
 
-  #take(message: FromHelper): void {
+  #take(message: FromHelper, child: ChildProcess, handle: unknown): void {
+    if (message.kind === 'socket') return void this.#access.send(child, message.id, message.request);
+    if (message.kind === 'release') return this.#access.release(message.key);
+    if (message.kind === 'listens') return this.#listens(message.listeners);
     if (message.kind === 'pong') this.#watch.responded();
+    else if (message.kind === 'openSocket') this.#sent?.sockets.push({ key: message.key, handle: handle as SentSocket['handle'] });
+    else if (message.kind === 'openSockets') this.#sent?.all.resolve();
     else this.#settle({ name: this.name, addresses: [], reasons: [], ...message });
     if (message.kind !== 'ready' || this.#failure === undefined) return;
     this.restarts++;
     this.#tellEvent('helper.restarted', this.#failure);
     this.#failure = undefined;
+  }
+
+  #listens(listeners: readonly ControlListener[]): void {
+    this.listeners = listeners;
+    this.onListens();
+    this.#tell({ kind: 'known' });
   }
 
   #tellEvent(type: string, reason: string): void {

@@ -1,33 +1,35 @@
 import { release, type } from 'node:os';
 import { dirname } from 'node:path';
+import type { Predecessor } from '../upgrade/predecessor.js';
+import type { Program } from '../upgrade/program.js';
+import type { CarriedState } from '../zone/carried-state.js';
 import { ConfigTree, type IdSource } from '../config/tree.js';
 import { encodeTree } from '../config/tree-codec.js';
 import type { Parsed } from '../config/parser.js';
-import { effectiveTree } from '../control/effective-tree.js';
-import type { Transact } from '../control/action-server.js';
-import { assertHeapRoom, workerHeapSize } from '../control/heap-room.js';
-import { MasterKeyValue } from '../control/key-value.js';
-import { tellOfChange, type CommittedChange } from '../control/change-event.js';
-import { EventRecord } from '../control/event-record.js';
-import { HTTP_SERVERS } from '../http/site/settings.js';
-import { StreamServers, StreamUpstreams } from '../module/stream-servers.js';
-import { STREAM_SERVERS } from '../stream/site/stream-listens.js';
-import { StagedServers } from '../control/staged-servers.js';
-import { StagedUpstreams } from '../control/staged-upstreams.js';
-import { StoredAddresses } from '../control/found-table.js';
-import { toldEverywhere } from '../control/in-force.js';
-import { Staging } from '../control/staging.js';
-import { Store } from '../control/store.js';
-import { explained } from '../control/store-error.js';
-import { TransactionQueue } from '../control/transactions.js';
+import { apiFolders, type FileFolders } from '../changes/api-files.js';
+import { effectiveTree } from '../changes/effective-tree.js';
+import type { Transact } from '../api/action-server.js';
+import { assertHeapRoom, workerHeapSize } from '../changes/heap-room.js';
+import { MasterKeyValue } from '../changes/key-value.js';
+import { tellOfChange, type CommittedChange } from '../changes/change-event.js';
+import { EventRecord } from '../api/event-record.js';
+import { StoredAddresses } from '../changes/found-table.js';
+import { toldEverywhere } from '../changes/in-force.js';
+import { Staging } from '../changes/staging.js';
+import { Store } from '../changes/store.js';
+import { explained } from '../changes/store-error.js';
+import { TransactionQueue } from '../changes/transactions.js';
 import { FIGURES_SIZE } from '../http/request/figures.js';
 import { assemble, type Assembly } from '../kernel/assembly.js';
 import type { MainConf } from '../kernel/core-directives.js';
 import { checkWithHelpers } from '../kernel/helper-configurations.js';
+import { helperFile } from '../kernel/helper-file.js';
 import type { Installation } from '../kernel/installation.js';
+import { ControlListeners } from '../net/control-listeners.js';
 import { Resolver } from '../net/dns/resolver.js';
 import type { Crew } from '../upstream/discovery/discovered-members.js';
 import { Discovery } from '../upstream/discovery/discovery.js';
+import { MasterChannels } from '../kernel/channel-hub.js';
 import { Instance } from '../kernel/instance.js';
 import { moduleCode } from '../kernel/module-code.js';
 import { newSecret } from '../kernel/server-info.js';
@@ -36,21 +38,26 @@ import { readConfiguration, type ConfigurationSource } from '../kernel/read-conf
 import { readSettings } from '../kernel/settings.js';
 import type { ErrorLog } from '../log/error-log.js';
 import type { AppendedLogFiles } from '../log/log-files.js';
-import { EventLog } from '../module/events.js';
-import { ConfigurationHistory } from '../module/history.js';
-import { ServerStatus } from '../module/server-status.js';
-import { KeyValue, Transactions, Upstreams } from '../module/services.js';
-import { VirtualServers } from '../module/virtual-servers.js';
-import { StoredHistory } from '../control/configuration-history.js';
+import { EventLog } from '../contract/events.js';
+import { ConfigurationHistory } from '../contract/history.js';
+import { ServerStatus } from '../contract/server-status.js';
+import { KeyValue } from '../contract/key-value.js';
+import { Transactions } from '../contract/transactions.js';
+import { ModuleStorages } from '../changes/module-storage.js';
+import { StoredHistory } from '../changes/configuration-history.js';
 import type { WorkerStart, WorkerState } from '../worker/protocol.js';
 import { ZoneSet } from '../zone/zone-set.js';
 import { ControlLink } from './control-link.js';
 import type { HelperStart } from '../helper/helper-start.js';
 import { HelperSet } from './helper-set.js';
+import { showStaged } from './staged-services.js';
 import { MasterStatus } from './status.js';
-import { removePidFile, writePidFile } from './pid-file.js';
-import { dropPrivileges } from './privileges.js';
-import { applyProcessSettings } from './process-settings.js';
+import { ProcessFiles } from './process-files.js';
+import { ReloadRecord } from './reload-record.js';
+import { Takeover } from './takeover.js';
+import { Upgrade } from './upgrade.js';
+import { applyProcessSettings, warnOfUser } from './process-settings.js';
+import type { MasterParent } from './master-parent.js';
 import { WorkerPool } from './worker-pool.js';
 
 export interface MasterOptions {
@@ -58,13 +65,21 @@ export interface MasterOptions {
   readonly prefix: string;
   readonly source: ConfigurationSource;
   readonly ids: IdSource;
-  /** Workers that shared state has places for. */
-  readonly workers: number;
+  /** Places of shared state: of workers, and the last one of the program that this one replaces. */
+  readonly places: number;
   readonly errorLog: string;
   readonly log: ErrorLog;
   readonly files: AppendedLogFiles;
-  /** Says why a configuration is refused. */
-  readonly report: (failure: unknown) => void;
+  /** Says why a configuration is refused, and returns it as the start would say it. */
+  readonly report: (failure: unknown) => string;
+  /** A process with more rights than this one. Undefined: there is none. */
+  readonly parent?: MasterParent | undefined;
+  /** The server that this one replaces. */
+  readonly predecessor?: Predecessor | undefined;
+  /** Called when this server serves, before the one that it replaces ends. */
+  readonly takesOver?: () => Promise<void>;
+  /** Starts the program again, with these descriptors. */
+  readonly startProgram: (environment: Readonly<Record<string, string>>, descriptors: readonly number[]) => Program;
 }
 
 /** The main thread of a server: configuration, worker threads, helper processes. */
@@ -74,44 +89,68 @@ export class Master {
   readonly #zones = new ZoneSet('create');
   readonly #staging = new Staging();
   readonly #figures = new SharedArrayBuffer(FIGURES_SIZE);
+  readonly #controlListeners = new ControlListeners();
   readonly #workers: WorkerPool;
   readonly #helpers: HelperSet;
   readonly #link: ControlLink;
   readonly #events = new EventRecord();
+  readonly #channels = new MasterChannels((channel, data) => this.#tellWorkers(channel, data));
   readonly #status: MasterStatus;
   #store: Store | undefined;
   #transactions: TransactionQueue | undefined;
   #history: StoredHistory | undefined;
   #keyValue: MasterKeyValue | undefined;
-  #pidFile: string | undefined;
+  readonly #identity: ProcessFiles;
+  /** Path of the socket of the broker. */
+  #busSocket: string | undefined;
   #running = false;
-  readonly #secret = newSecret();
+  readonly #secret: Uint8Array;
+  readonly #takeover: Takeover | undefined;
+  #upgrade: Upgrade | undefined;
   #ending: 'no' | 'gracefully' | 'now' = 'no';
+  #quitted: Promise<void> | undefined;
+  #stopped: Promise<void> | undefined;
+  /** Reloads and upgrades. */
+  readonly #signals: ReloadRecord;
+  /** The start is over: a server that replaces another one gets signals before. */
+  readonly #started = Promise.withResolvers<void>();
+  #reloading: Promise<void> = this.#started.promise;
 
   constructor(private readonly options: MasterOptions) {
-    const { installation, prefix, source, log, files, errorLog, workers } = options;
+    const { installation, prefix, source, log, files, errorLog, places, predecessor } = options;
+    this.#secret = predecessor?.secret ?? newSecret();
+    const drop = (): void => this.#assembly.dropWorker(places - 1);
+    this.#takeover = predecessor && new Takeover(predecessor, { log, carried: () => this.#carried, drop });
+    const sockets = options.parent ?? this.#takeover?.sockets;
     const identity = { role: 'master', worker: -1, installation, prefix, confFolder: dirname(source.conf), secret: this.#secret } as const;
-    this.#instance = new Instance({ ...identity, log, validates: true });
+    this.#instance = new Instance({ ...identity, granted: options.parent?.granted, log, validates: true });
     this.#instance.services.provideLater(Transactions, () => this.#transactions);
     this.#instance.services.provideLater(ConfigurationHistory, () => this.#history);
     this.#instance.services.provideLater(KeyValue, () => this.#keyValue);
-    const shared = { zones: this.#zones, figures: this.#figures, workers };
+    this.#instance.services.provide(ModuleStorages, new ModuleStorages(() => this.#store));
     const discovery = new Discovery({ log, resolver: (settings) => new Resolver(settings, log) });
-    this.#assembly = assemble(this.#instance, { role: 'master', files, errorLog, ...shared, events: this.#events, discovery });
-    this.#showStaged();
+    const shared = { zones: this.#zones, figures: this.#figures, workers: places };
+    const listening = { controlListeners: this.#controlListeners, reservations: sockets };
+    const between = { events: this.#events, channels: this.#channels, discovery };
+    this.#assembly = assemble(this.#instance, { role: 'master', files, errorLog, ...shared, ...between, ...listening });
+    showStaged(this.#instance, this.#staging);
     this.#instance.services.provide(EventLog, this.#events);
-    this.#helpers = new HelperSet(log, this.#events);
+    this.#identity = new ProcessFiles(options.parent, log);
+    this.#signals = new ReloadRecord((state) => this.#identity.writeReloadState(state), log);
+    this.#helpers = new HelperSet(log, this.#events, () => this.#controlListens(), options.parent);
     const transact: Transact = (calls, context) => this.#queue.together(calls, context);
     this.#link = new ControlLink(log, this.#events, transact, this.#instance);
     this.#workers = new WorkerPool({
       log,
       events: this.#events,
+      channels: this.#channels,
       zones: this.#zones,
-      places: workers,
+      places: places - 1,
       release: (place) => this.#assembly.dropWorker(place),
       requestsOf: (place) => this.#assembly.requestsOf(place),
       heapSize: () => this.#heapSize(),
       joining: (join) => this.#queue.between(join),
+      sockets,
       start: (index, place) => this.#workerStart(index, place),
       state: () => this.#workerState(),
     });
@@ -128,13 +167,18 @@ export class Master {
     return this.#ending !== 'no';
   }
 
+  /** The process does not end by itself, only when it is killed: a thread is in a call of the system. */
+  get hasStuckThreads(): boolean {
+    return this.#workers.hasStuckThreads;
+  }
+
   get helpers(): HelperSet {
     return this.#helpers;
   }
 
   /** Where the server listens. */
   get addresses(): readonly string[] {
-    return this.#assembly.addresses();
+    return this.#assembly.listens().map(({ address }) => address);
   }
 
   /**
@@ -150,81 +194,167 @@ export class Master {
     log.write('notice', `srv/${installation.version}, Node.js ${process.versions.node}`);
     log.write('notice', `OS: ${type()} ${release()}`);
     applyProcessSettings(main, log);
-    await this.#workers.start(this.#workerCount());
+    this.#guardControlPlane();
+    await this.#workers.start(this.#workerCount(), () => this.#takeover?.catchUp());
     try {
       commitJournal();
     } catch (error) {
       throw explained(error, main.data_folder);
     }
-    this.#followPidFile();
-    const owned = { paths: [main.data_folder, main.pid, ...files.paths.all], folders: this.#assembly.temporaryFolders() };
-    dropPrivileges(main.user, owned, log);
+    if (this.#takeover !== undefined) {
+      await this.options.parent?.releaseWorkers(this.#workers.size);
+      await this.options.takesOver?.();
+    }
+    // Whoever has asked for an upgrade finds this process from then on. If it cannot be written, the server before goes on.
+    await this.#identity.follow(this.main.pid);
     this.#running = true;
+    await this.#takeover?.serving();
+    warnOfUser(main.user, this.options.parent !== undefined, log);
     files.keepsUnused = false;
     await this.#instance.start();
     this.#events.publish('server.started', { srv: installation.version, version: this.#queue.version });
-    await this.#followHelpers();
+    if (!this.ending) await this.#followHelpers();
+    this.#started.resolve();
   }
 
   /** Brings the configuration file into force as it is now. If it cannot, everything stays as it was and the reasons are logged. */
-  async reload(): Promise<void> {
+  reload(): Promise<void> {
+    const done = this.#signals.begin();
+    // One after the other: each has an outcome of its own.
+    this.#reloading = this.#reloading.catch(() => undefined).then(async () => done(await this.#reload()));
+    return this.#reloading;
+  }
+
+  /** Returns why it failed; empty if it did not. */
+  async #reload(): Promise<string> {
     const { log, source, ids, report } = this.options;
     log.write('notice', 'reconfiguring');
-    for (const file of moduleCode.changed()) log.write('warn', `"${file}" has changed since it was loaded: restart to run it`);
+    for (const file of moduleCode.outdated) log.write('warn', `"${file}" has changed since it was loaded: restart to run it`);
     // That of the old configuration, as in nginx, whose old workers know no other.
     const timeout = this.main.worker_shutdown_timeout;
+    await this.#prepareAsRoot();
     try {
       await this.#queue.reload(() => checkWithHelpers(readConfiguration(source, ids), this.#instance));
       this.#status.reloaded();
-      if (this.ending) return;
+      if (this.ending) return 'srv: [error] the server is ending\n';
       this.#limitOldRequests(timeout);
-      await this.#workers.resize(this.#workerCount(), timeout);
-      this.#movePidFile();
+      const failures = await this.#workers.resize(this.#workerCount(), timeout);
+      await this.#identity.move(this.main.pid);
       await this.#followHelpers();
       this.#helpers.reload();
+      if (moduleCode.warning !== undefined) log.write('warn', moduleCode.warning);
       log.write('notice', 'reconfigured');
+      return failures.map((failure) => `srv: [emerg] ${failure}\n`).join('');
     } catch (error) {
-      report(error);
-      log.write('error', 'the configuration in force stays as it was');
+      const text = report(error);
+      log.write('error', 'the current configuration stays as it was');
+      return `${text}srv: the current configuration stays as it was\n`;
     }
   }
 
-  reopenLogs(): void {
+  async reopenLogs(): Promise<void> {
     const { files, log } = this.options;
     log.write('notice', 'reopening logs');
+    await this.#prepareAsRoot();
     for (const failure of files.reopen()) log.write('emerg', failure.message);
     this.#workers.reopenLogs();
     this.#helpers.reopenLogs();
   }
 
+  /** Where root has something left to do: makes the files of the configuration and reads those that this process may not. */
+  async #prepareAsRoot(): Promise<void> {
+    const { parent, log } = this.options;
+    await parent?.prepare().catch((error: unknown) => log.write('error', `files are not prepared: ${(error as Error).message}`));
+  }
+
+  /**
+   * Replaces this server with the program that is at its path now. Resolves with true when that serves and the last request of this one is over; false:
+   * it cannot, the log has the reason, and everything stays as it was.
+   */
+  async upgrade(): Promise<boolean> {
+    const done = this.#signals.begin();
+    if (this.#running) await this.#started.promise;
+    if (this.#upgrade !== undefined || this.ending || !this.#running) {
+      done('srv: [error] the server is being upgraded, starts or ends\n');
+      return false;
+    }
+    const { log, startProgram, parent } = this.options;
+    const stores = [this.#store, this.#keyValue].filter((store) => store !== undefined);
+    const parts = { workers: this.#workers, helpers: this.#helpers, queue: this.#queue, stores, parent };
+    const upgrade = new Upgrade({
+      log,
+      secret: this.#secret,
+      dataFolder: this.main.data_folder,
+      carried: this.#carried,
+      start: startProgram,
+      ...parts,
+    });
+    this.#upgrade = upgrade;
+    const failure = await upgrade.run();
+    done(failure);
+    if (failure === '') await this.#leave(upgrade);
+    else {
+      this.#upgrade = undefined;
+      await this.#identity.restore();
+    }
+    return failure === '';
+  }
+
   /** Ends the workers gracefully and stays; a reload starts them again. */
   async endWorkers(): Promise<void> {
-    await this.#workers.quit(this.main.worker_shutdown_timeout);
+    await this.#workers.quit({ timeoutMs: this.main.worker_shutdown_timeout, waitsForIdle: false });
   }
 
   /** Shuts down gracefully: ends when no request is in progress, or when worker_shutdown_timeout is over. */
-  async quit(): Promise<void> {
-    if (this.#ending !== 'no') return;
-    this.#ending = 'gracefully';
-    await this.#workers.quit(this.main.worker_shutdown_timeout);
+  quit(): Promise<void> {
+    return (this.#quitted ??= this.#quit());
+  }
+
+  async #quit(): Promise<void> {
+    if (this.#ending === 'no') this.#ending = 'gracefully';
+    await this.#workers.quit({ timeoutMs: this.main.worker_shutdown_timeout, waitsForIdle: false });
     await this.stop();
   }
 
-  /** Ends now. Also after half a start. */
-  async stop(): Promise<void> {
-    if (this.#ending === 'now') return;
+  /** Ends now. Also after half a start. Resolves when it has ended, however often it is called. */
+  stop(): Promise<void> {
+    return (this.#stopped ??= this.#stop());
+  }
+
+  async #stop(): Promise<void> {
     this.#ending = 'now';
     await this.#workers.stop();
     this.#events.close();
-    await this.#link.close();
+    await this.#link.disconnect();
     await this.#helpers.stop();
+    await this.#link.close();
     await this.#instance.stop();
     await this.#transactions?.close();
     this.#keyValue?.close();
     this.#store?.close();
-    if (this.#pidFile !== undefined) this.#removePidFile(this.#pidFile);
+    if (this.#running && this.#upgrade === undefined) this.#takeover?.sockets.removeFiles();
+    this.#identity.remove();
     if (this.#running) this.options.log.write('notice', 'exit');
     this.options.files.flush();
+  }
+
+  /** Another program serves: this one finishes its requests, and has nothing else to do. */
+  async #leave(upgrade: Upgrade): Promise<void> {
+    this.#ending = 'gracefully';
+    this.#assembly.retire();
+    this.#workers.leaveFiles();
+    await this.options.parent?.leave();
+    await this.#identity.leave();
+    await this.#helpers.quit();
+    await this.#link.close();
+    upgrade.left();
+    await this.#workers.quit({ timeoutMs: this.main.worker_shutdown_timeout, waitsForIdle: true });
+    upgrade.close();
+    await this.stop();
+  }
+
+  get #carried(): readonly CarriedState[] {
+    return [this.#events.carried, ...this.#assembly.carried];
   }
 
   get #queue(): TransactionQueue {
@@ -234,16 +364,18 @@ export class Master {
 
   /** How members that were found come into force. */
   get #crew(): Crew {
-    return {
-      inTurn: (step) => this.#queue.between(step),
-      tell: (channel, data) => toldEverywhere(this.#workers.participants, (participant) => participant.publish(channel, data)),
-    };
+    return { inTurn: (step) => this.#queue.between(step), tell: (channel, data) => this.#tellWorkers(channel, data) };
+  }
+
+  #tellWorkers(channel: string, data: unknown): Promise<void> {
+    return toldEverywhere(this.#workers.participants, (participant) => participant.publish(channel, data));
   }
 
   /** The first configuration: the file with what the journal adds to it. Returns what keeps the journal's side once the server runs. */
   async #bringIntoForce(parsed: Parsed): Promise<() => void> {
     const { ids, log, source } = this.options;
     const { tree: file, modules } = await checkWithHelpers(parsed, this.#instance);
+    await this.#takeover?.begin();
     const { data_folder: folder, helper } = readSettings(file.root, modules.args).main;
     // Without helpers there is no API: what would be kept are numbers that nobody sees.
     const unusable = (reason: string): void => log.write('notice', `API changes cannot be stored: ${reason}`);
@@ -264,6 +396,7 @@ export class Master {
       log,
       heapSize,
       folders,
+      apiFolders: () => this.#apiFolders(),
       onCommitted,
     });
     this.#transactions = queue;
@@ -273,18 +406,15 @@ export class Master {
     const { tree: after, operations } = effective;
     const prepared = await this.#instance.prepare([{ op: 'root', block: [] }], { after, validated: { tree: file, operations } });
     prepared.commit();
+    this.#takeover?.takeState();
     assertHeapRoom(ConfigTree.empty, effective.tree, [], heapSize());
     return () => queue.started(effective);
   }
 
-  /** Modules that change the configuration see what the calls before theirs have made of it. */
-  #showStaged(): void {
-    const { services } = this.#instance;
-    services.provide(Upstreams, new StagedUpstreams(services.get(Upstreams), 'http', this.#staging));
-    services.provide(StreamUpstreams, new StagedUpstreams(services.get(StreamUpstreams), 'stream', this.#staging));
-    const args = () => this.#instance.modules.args;
-    services.provide(VirtualServers, new StagedServers(services.get(VirtualServers), HTTP_SERVERS, this.#staging, args));
-    services.provide(StreamServers, new StagedServers(services.get(StreamServers), STREAM_SERVERS, this.#staging, args));
+  #apiFolders(): FileFolders {
+    const { api_folders: lines, data_folder: dataFolder } = this.main;
+    const { prefix, confFolder } = this.#instance.options;
+    return apiFolders({ named: lines?.folders, prefix, confFolder, dataFolder });
   }
 
   /** In nginx workers of the old configuration end with worker_shutdown_timeout; here it is the requests that began under it. */
@@ -293,34 +423,12 @@ export class Master {
     if (timeout !== undefined) setTimeout(() => this.#workers.cutOff(reloadedAt), timeout).unref();
   }
 
-  /** Writes the pid file, and removes the one that it had before a reload. */
-  #followPidFile(): void {
-    const [before, now] = [this.#pidFile, this.main.pid];
-    if (before === now) return;
-    writePidFile(now);
-    this.#pidFile = now;
-    if (before !== undefined) this.#removePidFile(before);
-  }
-
-  #removePidFile(path: string): void {
-    if (!removePidFile(path))
-      this.options.log.write('error', `cannot remove pid file "${path}" (no permission on its directory), truncated instead`);
-  }
-
-  /** As {@link #followPidFile}, when it is too late to refuse. */
-  #movePidFile(): void {
-    try {
-      this.#followPidFile();
-    } catch (error) {
-      this.options.log.write('emerg', `the pid file stays "${this.#pidFile}": ${(error as Error).message}`);
-    }
-  }
-
   #workerCount(): number {
     const { worker_processes: wanted } = this.main;
-    const { workers: places, log } = this.options;
-    if (wanted > places) log.write('warn', `worker_processes ${wanted} exceeds the ${places} slots reserved at start; restart to raise it`);
-    return Math.min(wanted, places);
+    const { places, log } = this.options;
+    const most = places - 1;
+    if (wanted > most) log.write('warn', `worker_processes ${wanted} exceeds the ${most} slots reserved at start; restart to raise it`);
+    return Math.min(wanted, most);
   }
 
   #heapSize(): number {
@@ -328,23 +436,21 @@ export class Master {
   }
 
   #workerStart(index: number, place: number): WorkerStart {
-    const {
-      prefix,
-      source: { conf },
-      errorLog,
-      workers,
-    } = this.options;
+    const { prefix, source, errorLog, places } = this.options;
     return {
       index,
       place,
       prefix,
-      confFolder: dirname(conf),
+      confFolder: dirname(source.conf),
       errorLog,
-      modules: loadModuleLines(this.#instance.tree.root).map(({ id, name, args, source }) => ({ id, name, args, source })),
-      code: moduleCode.files,
+      lines: loadModuleLines(this.#instance.tree.root).map(({ id, name, args, source }) => ({ id, name, args, source })),
+      modules: this.#instance.share,
       figures: this.#figures,
-      workers,
+      control: this.#controlListeners.memory,
+      workers: places,
       secret: this.#secret,
+      asksForSockets: this.options.parent !== undefined || this.#takeover !== undefined,
+      socketsStay: this.options.parent !== undefined,
     };
   }
 
@@ -352,16 +458,41 @@ export class Master {
     return {
       tree: encodeTree(this.#instance.tree.root),
       files: this.#instance.files.inForce,
+      modules: this.#instance.share,
       zones: this.#zones.shares(),
-      snapshots: this.#keyValue ? [{ channel: this.#keyValue.channel, snapshot: this.#keyValue.snapshot() }] : [],
+      snapshots: [this.#keyValue, this.#channels].flatMap((state) => (state ? { channel: state.channel, snapshot: state.snapshot() } : [])),
     };
   }
 
   async #followHelpers(): Promise<void> {
-    const { prefix, errorLog } = this.options;
-    const lines = this.main.helper;
+    const { prefix, errorLog, installation } = this.options;
+    const lines = this.main.helper.map((line) => ({ ...line, conf: helperFile(line.conf, { prefix, installation }) }));
     if (lines.length > 0) this.#store?.keep();
-    const bus = lines.length === 0 ? '' : await this.#link.open(this.main.data_folder, this.#instance.modules);
-    this.#helpers.follow(lines.map(({ kind, module, conf }): HelperStart => ({ kind, module, conf, prefix, errorLog, bus })));
+    const bus = lines.length === 0 ? undefined : await this.#link.open(this.main.data_folder, this.#instance.modules);
+    this.#busSocket = bus?.socket;
+    this.#guardControlPlane();
+    const wanted = lines.map(({ kind, module, conf }): HelperStart => ({ kind, module, conf, prefix, errorLog, bus: bus?.file ?? '' }));
+    this.#helpers.follow(wanted, (helper) => this.#takeover?.sockets.takeOf(helper) ?? []);
+    this.#takeover?.sockets.closeRestOfHelpers();
+    void this.#helpers.firstStarts().then(() => this.#releaseRest());
+  }
+
+  /** Everybody has the sockets that are needed. */
+  async #releaseRest(): Promise<void> {
+    for (const { level, text } of (await this.options.parent?.releaseRest()) ?? []) this.options.log.write(level, text);
+  }
+
+  /** Its processes say themselves where they listen. */
+  #controlListens(): void {
+    if (this.#takeover !== undefined) this.#takeover.control = [];
+    this.#guardControlPlane();
+  }
+
+  /** From now on no connection to a member leads to the control plane. */
+  #guardControlPlane(): void {
+    const bus = this.#busSocket === undefined ? [] : [{ host: 'unix:', port: 0, path: this.#busSocket, ipv6Only: true }];
+    this.#controlListeners.publish(
+      this.main.api_from_data_plane ? [] : [...this.#helpers.listeners, ...(this.#takeover?.control ?? []), ...bus],
+    );
   }
 }

@@ -1,22 +1,33 @@
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { makeFolder } from '../config/make-folder.js';
-import { systemErrorText } from '../module/system-error.js';
+import { systemErrorText } from '../contract/system-error.js';
 
 /**
  * Writes the number of this process. Appears whole or not at all; one that a killed server left behind is replaced.
  * @throws Error in the words of nginx
  */
 export function writePidFile(path: string): void {
+  try {
+    // The folder may be missing only for the default path: otherwise the configuration was rejected.
+    makeFolder(dirname(path));
+    writeWhole(path, `${process.pid}\n`, 0o644);
+  } catch (error) {
+    throw new Error(`open() "${path}" failed (${systemErrorText(error)})`, { cause: error });
+  }
+}
+
+/** Writes a file that appears whole or not at all. @throws Error of the system */
+export function writeWhole(path: string, text: string, mode: number): void {
   const temporary = `${path}.${process.pid}`;
   try {
-    // Where the folder may be missing the configuration has not been refused: it is the one of the default.
-    makeFolder(dirname(path));
-    writeFileSync(temporary, `${process.pid}\n`, { mode: 0o644 });
+    // Never through a link.
+    rmSync(temporary, { force: true });
+    writeFileSync(temporary, text, { mode, flag: 'wx' });
     renameSync(temporary, path);
   } catch (error) {
     rmSync(temporary, { force: true });
-    throw new Error(`open() "${path}" failed (${systemErrorText(error)})`, { cause: error });
+    throw error;
   }
 }
 

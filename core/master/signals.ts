@@ -1,4 +1,5 @@
-import type { Log } from '../module/services.js';
+import type { Log } from '../contract/log.js';
+import type { ServiceManager } from './service-manager.js';
 import type { Master } from './master.js';
 
 export interface SignalOptions {
@@ -6,12 +7,16 @@ export interface SignalOptions {
   readonly daemon: boolean;
   /** Called once the server has ended. */
   readonly ended: () => void;
+  readonly manager: ServiceManager | undefined;
 }
+
+/** For the service manager. */
+export const SERVES = 'serves';
 
 const LONG_MS = 2 ** 30;
 
 /** Does on each signal what nginx's master does on it. */
-export function obeySignals(master: Master, { log, daemon, ended }: SignalOptions): void {
+export function obeySignals(master: Master, { log, daemon, ended, manager }: SignalOptions): void {
   const on = (signal: NodeJS.Signals, what: string, act: () => void | Promise<void>): void => {
     process.on(signal, () => {
       log.write('notice', `signal ${signal} received, ${what}`);
@@ -20,13 +25,25 @@ export function obeySignals(master: Master, { log, daemon, ended }: SignalOption
   };
   // A process without workers would end by itself: listening for signals does not keep it.
   setInterval(() => undefined, LONG_MS);
-  const stop = (): Promise<void> => master.stop().then(ended);
+  const stop = (): Promise<void> => {
+    manager?.stopping();
+    return master.stop().then(ended);
+  };
+  const quit = (): Promise<void> => {
+    manager?.stopping();
+    return master.quit().then(ended);
+  };
+  const reload = async (): Promise<void> => {
+    manager?.reloading();
+    await master.reload();
+    if (!master.ending) manager?.ready(SERVES);
+  };
   on('SIGTERM', 'exiting', stop);
   on('SIGINT', 'exiting', stop);
-  on('SIGQUIT', 'shutting down', () => master.quit().then(ended));
-  on('SIGHUP', 'reconfiguring', () => master.reload());
+  on('SIGQUIT', 'shutting down', quit);
+  on('SIGHUP', 'reconfiguring', reload);
   on('SIGUSR1', 'reopening logs', () => master.reopenLogs());
-  on('SIGUSR2', 'ignored: a running server is changed by reload and API, its program by a restart', () => undefined);
+  on('SIGUSR2', 'changing binary', () => master.upgrade().then((waitsForIdle) => (waitsForIdle ? ended() : undefined)));
   // In the foreground it only means that the terminal's window has another size.
   if (daemon) on('SIGWINCH', 'ending the workers', () => master.endWorkers());
 }

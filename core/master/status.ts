@@ -1,9 +1,9 @@
-import { ServerStatus } from '../module/server-status.js';
+import { ServerStatus } from '../contract/server-status.js';
 import type { ZoneSet } from '../zone/zone-set.js';
 import type { HelperSet } from './helper-set.js';
 import type { WorkerPool } from './worker-pool.js';
 
-/** What the master knows of its threads, processes and zones. */
+/** State of the threads, processes and zones of a master. */
 export class MasterStatus extends ServerStatus {
   reloads = 0;
   loadedAt = Date.now();
@@ -16,7 +16,7 @@ export class MasterStatus extends ServerStatus {
     super();
   }
 
-  /** Another configuration is in force. */
+  /** Another configuration is active. */
   reloaded(): void {
     this.reloads++;
     this.loadedAt = Date.now();

@@ -1,15 +1,22 @@
-import type { FileContents } from '../config/input-files.js';
+import type { GracefulEnd } from '../config/change.js';
 import { Worker } from 'node:worker_threads';
-import type { EventMessage } from '../control/event-message.js';
-import { ParticipantGone, type Participant } from '../control/participant.js';
+import type { EventMessage } from '../api/event-message.js';
+import type { ToldMessage } from '../kernel/channel-hub.js';
+import { ParticipantGone, type ChangeInputs, type Participant } from '../changes/participant.js';
+import { within } from '../changes/time-limit.js';
 import { failureOf } from '../worker/failure.js';
 import type { ZoneSet } from '../zone/zone-set.js';
+import { LifeSigns } from '../worker/life-signs.js';
 import { HangWatch } from './hang-watch.js';
-import type { FromWorker, ToWorker, WorkerStart, WorkerState } from '../worker/protocol.js';
+import type { FromWorker, ToWorker, WorkerData, WorkerStart, WorkerState } from '../worker/protocol.js';
+import { ELSEWHERE, type SocketRequest } from '../net/socket-source.js';
+import type { BoundSocket } from './bound-sockets.js';
 
 const WORKER_FILE = new URL('../worker/main.js', import.meta.url);
 /** What a worker that was told to end at once may take before it is cut off. */
 const STOP_MS = 2000;
+/** What a thread may take to end when it is cut off: longer takes only one that is in a call of the system. */
+const TERMINATE_MS = 3000;
 
 /** How a worker thread ended. */
 export interface WorkerEnd {
@@ -18,6 +25,8 @@ export interface WorkerEnd {
   readonly error: Error | undefined;
   /** Why, for people. */
   readonly reason: string;
+  /** The thread is still there: it is in a call of the system that does not return. */
+  readonly isStuck: boolean;
 }
 
 interface Waiting {
@@ -32,6 +41,12 @@ export interface WorkerOwner {
   /** It had an error nobody expected, and serves until it is replaced. */
   onFailing(handle: WorkerHandle, reason: string): void;
   onEvent(event: EventMessage): void;
+  /** A module there tells its half in this thread something. */
+  onTold(handle: WorkerHandle, message: ToldMessage): void;
+  /** It has modules to stop: {@link WorkerHandle.retire} is to follow; or it has done so. */
+  onRetire(handle: WorkerHandle, step: 'retiring' | 'retired'): void;
+  /** It wants a socket. @throws Error of the system */
+  onSocket(handle: WorkerHandle, request: SocketRequest): Promise<BoundSocket | typeof ELSEWHERE | undefined>;
 }
 
 /** One worker thread as the master sees it. */
@@ -62,10 +77,14 @@ export class WorkerHandle implements Participant {
   #lastZone = 0;
   /** It has that state in force and opens its sockets, or has done so. */
   #booted = false;
-  #serves = false;
   #gone = false;
+  /** As it has told them last. */
+  #descriptors: readonly (readonly [key: string, descriptor: number])[] = [];
   readonly #watch: HangWatch;
+  readonly #signs = new LifeSigns();
   #error: Error | undefined;
+  #isStuck = false;
+  #giveUp: () => void = () => undefined;
   /** Why it was ended from outside. */
   #hang: string | undefined;
 
@@ -81,20 +100,27 @@ export class WorkerHandle implements Participant {
     this.name = `worker ${index}`;
     this.#zones = zones;
     this.requestsBefore = requests;
-    this.#watch = new HangWatch(
-      () => this.#post({ kind: 'ping' }),
-      (reason) => owner.onHang(this, (this.#hang = reason)),
-    );
+    this.#watch = new HangWatch({
+      ask: () => this.#post({ kind: 'ping' }),
+      folder: () => (this.#signs.thread === 0 ? undefined : `/proc/self/task/${this.#signs.thread}`),
+      progress: () => this.#signs.steps,
+      onHang: (reason) => owner.onHang(this, (this.#hang = reason)),
+    });
     this.#thread = new Worker(WORKER_FILE, {
-      workerData: start,
+      workerData: { ...start, signs: this.#signs.memory } satisfies WorkerData,
       name: `srv ${this.name}`,
       resourceLimits: limits,
-      execArgv: [...process.execArgv, '--enable-source-maps'],
     });
     this.threadId = this.#thread.threadId;
     this.loaded = this.#response('loaded');
     this.ready = this.#response('ready');
-    this.ended = new Promise((resolve) => this.#thread.once('exit', (code) => resolve(this.#end(code))));
+    this.ended = new Promise((resolve) => {
+      this.#thread.once('exit', (code) => {
+        this.#isStuck = false;
+        resolve(this.#end(code));
+      });
+      this.#giveUp = () => resolve(this.#end(1));
+    });
     this.#thread.on('error', (error: unknown) => (this.#error = error instanceof Error ? error : new Error(String(error))));
     this.#thread.on('message', (message: FromWorker) => this.#take(message));
     // Whoever waits for it sees the rejection as well; nobody waiting is no fault.
@@ -112,10 +138,10 @@ export class WorkerHandle implements Participant {
     await booted.catch(() => undefined);
   }
 
-  prepare(tx: number, operations: string, rereads = false, files: FileContents = new Map()): Promise<void> {
+  prepare(tx: number, operations: string, { rereads, files, modules }: ChangeInputs): Promise<void> {
     const zones = this.#zones.shares(this.#lastZone);
     this.#lastZone = this.#zones.last;
-    return this.#ask({ kind: 'prepare', tx, operations, rereads, files, zones }, `prepared ${tx}`);
+    return this.#ask({ kind: 'prepare', tx, operations, rereads, files, modules, zones }, `prepared ${tx}`);
   }
 
   commit(tx: number): Promise<void> {
@@ -134,9 +160,9 @@ export class WorkerHandle implements Participant {
     return this.#ask({ kind: 'publish', id, channel, data }, `published ${id}`);
   }
 
-  /** Finds out whether it hangs. One that is starting may take as long as its configuration and its modules need. */
+  /** Finds out whether it hangs, from its start on: a long start gives signs of life. */
   suspect(): void {
-    if (this.#serves && !this.#gone) this.#watch.ask();
+    if (!this.#gone) this.#watch.ask();
   }
 
   /** Closes connections whose request began before `time` (epoch milliseconds). */
@@ -144,14 +170,36 @@ export class WorkerHandle implements Participant {
     this.#post({ kind: 'cutOff', time });
   }
 
+  /** @param stops false: it leaves the modules that are out of force as they are */
+  retire(stops: boolean): void {
+    this.#post({ kind: 'retire', stops });
+  }
+
+  /** The sockets that it has open. Resolves with none for one that has ended. */
+  async descriptors(): Promise<readonly (readonly [key: string, descriptor: number])[]> {
+    this.#descriptors = [];
+    await this.#ask({ kind: 'descriptors' }, 'descriptors').catch(() => undefined);
+    return this.#descriptors;
+  }
+
+  /** Another program is about to listen on the same sockets. Resolves also for one that has ended. */
+  async moveFlows(): Promise<void> {
+    await this.#ask({ kind: 'moveFlows' }, 'flowsMoved').catch(() => undefined);
+  }
+
+  /** Another program listens on the same sockets. */
+  leaveFiles(): void {
+    this.#post({ kind: 'leaveFiles' });
+  }
+
   reopenLogs(): void {
     this.#post({ kind: 'reopen' });
   }
 
-  /** Ends it when its requests are finished, or after `timeoutMs` milliseconds; without a time it may take as long as they do. */
-  async quit(timeoutMs: number | undefined): Promise<void> {
+  /** Ends it when its requests are finished, or when its time is over. */
+  async quit(end: GracefulEnd): Promise<void> {
     this.leaving = true;
-    this.#post({ kind: 'quit', timeoutMs });
+    this.#post({ kind: 'quit', end });
     await this.ended;
   }
 
@@ -159,14 +207,24 @@ export class WorkerHandle implements Participant {
   async stop(): Promise<void> {
     this.leaving = true;
     this.#post({ kind: 'stop' });
-    const cut = setTimeout(() => void this.#thread.terminate(), STOP_MS);
+    const cut = setTimeout(() => void this.terminate(), STOP_MS);
     await this.ended;
     clearTimeout(cut);
   }
 
   /** Ends it without asking: it hangs. */
   async terminate(): Promise<void> {
-    await this.#thread.terminate();
+    try {
+      await within(TERMINATE_MS, this.#thread.terminate());
+    } catch {
+      this.#isStuck = true;
+      this.#giveUp();
+    }
+  }
+
+  /** It was given up, and its thread keeps the process from ending. */
+  get isStuck(): boolean {
+    return this.#isStuck;
   }
 
   #ask(message: ToWorker, response: string): Promise<void> {
@@ -189,7 +247,6 @@ export class WorkerHandle implements Participant {
       case 'loaded':
         return this.#settle('loaded');
       case 'ready':
-        this.#serves = true;
         return this.#settle('ready');
       case 'booted':
         this.#booted = true;
@@ -206,10 +263,34 @@ export class WorkerHandle implements Participant {
         return this.#settle(`committed ${message.tx}`);
       case 'published':
         return this.#settle(`published ${message.id}`);
+      case 'flowsMoved':
+        return this.#settle('flowsMoved');
+      case 'descriptors':
+        this.#descriptors = message.descriptors;
+        return this.#settle('descriptors');
+      case 'socket':
+        return void this.#bind(message.id, message.request);
       case 'event':
         return this.owner.onEvent(message.event);
+      case 'told':
+        return this.owner.onTold(this, message.message);
+      case 'retiring':
+      case 'retired':
+        return this.owner.onRetire(this, message.kind);
       case 'pong':
         return this.#watch.responded();
+    }
+  }
+
+  async #bind(id: number, request: SocketRequest): Promise<void> {
+    try {
+      const socket = await this.owner.onSocket(this, request);
+      if (socket === ELSEWHERE) return this.#post({ kind: 'socket', id, descriptor: ELSEWHERE });
+      if (this.#gone) return socket?.close();
+      socket?.passOn();
+      this.#post({ kind: 'socket', id, descriptor: socket?.descriptor });
+    } catch (error) {
+      this.#post({ kind: 'socket', id, error: (error as NodeJS.ErrnoException).code ?? String(error) });
     }
   }
 
@@ -225,10 +306,10 @@ export class WorkerHandle implements Participant {
     this.#gone = true;
     this.#watch.responded();
     const reason = this.#causeOf(code);
-    const gone = new ParticipantGone(this.name, reason, this.#hang !== undefined);
+    const gone = new ParticipantGone(this.name, reason, this.#hang !== undefined || this.#signs.prepares !== 0);
     for (const { reject } of this.#waiting.values()) reject(gone);
     this.#waiting.clear();
-    return { code, error: this.#error, reason };
+    return { code, error: this.#error, reason, isStuck: this.#isStuck };
   }
 
   #causeOf(code: number): string {

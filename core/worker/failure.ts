@@ -1,15 +1,16 @@
 import { ConfigErrors, configErrorsOf, type ConfigErrorData } from '../config/errors.js';
+import { errorOf } from '../contract/thrown.js';
 
-/** What was thrown in another thread or process, as plain data: errors of the configuration, or anything else. */
+/** An exception of another thread or process, as plain data: errors of the configuration, or anything else. */
 export type FailureData =
   | { readonly errors: readonly ConfigErrorData[] }
   | { readonly message: string; readonly stack: string | undefined };
 
 export function failureData(thrown: unknown): FailureData {
-  const errors = configErrorsOf(thrown);
+  const error = errorOf(thrown);
+  const errors = configErrorsOf(error);
   if (errors) return { errors: new ConfigErrors(errors).toData() };
-  if (thrown instanceof Error) return { message: thrown.message, stack: thrown.stack };
-  return { message: String(thrown), stack: undefined };
+  return { message: error.message, stack: thrown === error ? error.stack : undefined };
 }
 
 /** The error again: {@link ConfigErrors} when it was about the configuration. */

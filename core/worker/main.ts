@@ -1,17 +1,6 @@
-/** Entry of a worker thread. */
-import { parentPort, threadId, workerData } from 'node:worker_threads';
-import { ErrorLog } from '../log/error-log.js';
-import { AppendedLogFiles } from '../log/log-files.js';
-import type { WorkerStart } from './protocol.js';
-import { WorkerThread } from './worker-thread.js';
+/** Entry of a worker thread. It loads nothing at once: a stack names lines of the sources only if maps were in use when a file was loaded. */
+import { setSourceMapsSupport } from 'node:module';
 
-const start = workerData as WorkerStart;
-if (!parentPort) throw new Error('this file is the entry of a worker thread');
-const files = new AppendedLogFiles();
-const log = new ErrorLog(files, `${process.pid}#${threadId}`, [{ path: start.errorLog, level: 'notice' }]);
-
-const worker = new WorkerThread(start, parentPort, log, files);
-process.on('uncaughtException', (error) => worker.fail('exception', error));
-process.on('unhandledRejection', (reason) => worker.fail('rejection', reason));
-process.once('exit', () => files.flush());
-await worker.run();
+// Not an option of the thread: with `execArgv` of its own a thread rejects the options of V8 that its process may have been started with.
+setSourceMapsSupport(true, { nodeModules: true });
+await import('./serve.js');

@@ -1,13 +1,17 @@
-/** What the master and a worker thread say to each other. Messages arrive in the order they were sent. */
-import type { FileContents } from '../config/input-files.js';
-import type { EventMessage } from '../control/event-message.js';
+/** Messages between the master and a worker thread. Messages arrive in the order they were sent. */
+import type { GracefulEnd } from '../config/change.js';
+import type { FileContents } from '../config/granted-files.js';
+import type { EventMessage } from '../api/event-message.js';
+import type { ToldMessage } from '../kernel/channel-hub.js';
 import type { DirectiveData } from '../config/tree.js';
 import type { EncodedTree } from '../config/tree-codec.js';
-import type { LoadedFiles } from '../kernel/module-code.js';
+import type { ModuleShare } from '../config/module-share.js';
 import type { ZoneShare } from '../zone/zone-set.js';
+import type { SocketResult } from '../net/asked-sockets.js';
+import type { SocketRequest } from '../net/socket-source.js';
 import type { FailureData } from './failure.js';
 
-/** What a worker thread is started with. */
+/** Start data of a worker thread. */
 export interface WorkerStart {
   readonly index: number;
   /** Its place in shared memory. A worker that is replaced keeps its own until it ends. */
@@ -18,22 +22,35 @@ export interface WorkerStart {
   /** Where lines go until the configuration says something else. */
   readonly errorLog: string;
   /** The `load_module` lines: what they name is loaded before the worker takes part in anything. */
-  readonly modules: readonly DirectiveData[];
-  /** The code of modules that the main thread has loaded. */
-  readonly code: LoadedFiles;
+  readonly lines: readonly DirectiveData[];
+  /** Their meaning, and its code. */
+  readonly modules: ModuleShare;
   /** Memory of the figures of all workers. */
   readonly figures: SharedArrayBuffer;
+  /** Memory of {@link ControlListeners}. */
+  readonly control: SharedArrayBuffer;
   /** Workers that shared state has places for. */
   readonly workers: number;
   /** See {@link Identity.secret}. */
   readonly secret: Uint8Array;
+  /** The master has its sockets, or some of them: it asks for each. */
+  readonly asksForSockets: boolean;
+  /** Its replacement gets the same sockets. */
+  readonly socketsStay: boolean;
 }
 
-/** What is in force at one moment between two transactions. */
+/** All that a worker thread is made with. */
+export interface WorkerData extends WorkerStart {
+  /** Memory of its {@link LifeSigns}. */
+  readonly signs: SharedArrayBuffer;
+}
+
+/** The state at one moment between two transactions. */
 export interface WorkerState {
   readonly tree: EncodedTree;
   /** The files that directives of it name, as the master has read them. */
   readonly files: FileContents;
+  readonly modules: ModuleShare;
   /** All zones there are; later ones come with a `prepare`. */
   readonly zones: readonly ZoneShare[];
   /** The state of every replicated channel. */
@@ -42,7 +59,7 @@ export interface WorkerState {
 
 export type ToWorker =
   | { readonly kind: 'boot'; readonly state: WorkerState }
-  /** Open the sockets and serve: what was sent before is in force by now, and all that follows is waited for. */
+  /** Open the sockets and serve: earlier messages have taken effect by now, and all later ones are waited for. */
   | { readonly kind: 'open' }
   | {
       readonly kind: 'prepare';
@@ -50,36 +67,56 @@ export type ToWorker =
       /** JSON of `TreeOperation[]`. */
       readonly operations: string;
       readonly rereads: boolean;
-      /** What the master has read for it. */
+      /** Files that the master has read for it. */
       readonly files: FileContents;
+      /** Undefined: the modules stay as they are. */
+      readonly modules: ModuleShare | undefined;
       readonly zones: readonly ZoneShare[];
     }
   | { readonly kind: 'commit'; readonly tx: number }
   | { readonly kind: 'abort'; readonly tx: number }
   | { readonly kind: 'publish'; readonly id: number; readonly channel: string; readonly data: unknown }
+  /** Stop the removed modules, or leave them as they are: a worker was lost when it stopped them. */
+  | { readonly kind: 'retire'; readonly stops: boolean }
   | { readonly kind: 'reopen' }
+  /** The socket that it has asked for. */
+  | ({ readonly kind: 'socket'; readonly id: number } & SocketResult)
+  /** What sockets are open? */
+  | { readonly kind: 'descriptors' }
+  /** Another program is about to listen on the same sockets. */
+  | { readonly kind: 'moveFlows' }
+  /** Another program listens on the same sockets. */
+  | { readonly kind: 'leaveFiles' }
   /** Close connections whose request began before that time (epoch milliseconds). */
   | { readonly kind: 'cutOff'; readonly time: number }
   /** Respond at once, whatever else there is to do. */
   | { readonly kind: 'ping' }
   /** Take no new connections, end when the last request is finished, or when the time is over. */
-  | { readonly kind: 'quit'; readonly timeoutMs: number | undefined }
+  | { readonly kind: 'quit'; readonly end: GracefulEnd }
   /** End now. */
   | { readonly kind: 'stop' };
 
 export type FromWorker =
-  /** Its modules are there: it can take the state. */
+  /** Its modules are loaded: it can take the state. */
   | { readonly kind: 'loaded' }
-  /** It has the state in force, and no sockets yet. */
+  /** It has the current state, and no sockets yet. */
   | { readonly kind: 'booted' }
+  | { readonly kind: 'socket'; readonly id: number; readonly request: SocketRequest }
+  | { readonly kind: 'descriptors'; readonly descriptors: readonly (readonly [key: string, descriptor: number])[] }
+  /** Sessions over UDP have sockets of their own. */
+  | { readonly kind: 'flowsMoved' }
   /** It serves. */
   | { readonly kind: 'ready' }
   | { readonly kind: 'failed'; readonly failure: FailureData }
-  /** An error nobody expected: it serves until it is replaced. */
+  /** An unexpected error: it serves until it is replaced. */
   | { readonly kind: 'failing'; readonly reason: string }
   | { readonly kind: 'prepared'; readonly tx: number; readonly failure?: FailureData }
   | { readonly kind: 'committed'; readonly tx: number }
   | { readonly kind: 'published'; readonly id: number }
+  /** It has modules to stop, and waits for its turn; then: it has. */
+  | { readonly kind: 'retiring' | 'retired' }
   /** It happened there. */
   | { readonly kind: 'event'; readonly event: EventMessage }
+  /** A message of the half of a module there to the one in the main thread. */
+  | { readonly kind: 'told'; readonly message: ToldMessage }
   | { readonly kind: 'pong' };

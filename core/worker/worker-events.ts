@@ -1,6 +1,6 @@
-import { EventBudget } from '../control/event-budget.js';
-import { droppedEvents, eventMessage, type EventMessage } from '../control/event-message.js';
-import { Events } from '../module/events.js';
+import { EventBudget } from '../api/event-budget.js';
+import { droppedEvents, eventMessage, type EventMessage } from '../api/event-message.js';
+import { Events } from '../contract/events.js';
 
 /** Carries the events of a worker to the master, which gives them their ids. */
 export class WorkerEvents extends Events {

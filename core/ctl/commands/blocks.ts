@@ -1,4 +1,4 @@
-/** What upstreams, locations and virtual servers have in common: blocks of the configuration, named by an address, with directives in them. */
+/** Common code of upstreams, locations and virtual servers: blocks of the configuration, named by an address, with directives in them. */
 import { defined, type Arguments, type Call, type Operand, type Option } from '../command.js';
 import { printable, valueText, type Row } from '../table.js';
 
@@ -20,7 +20,7 @@ export function text(value: string | undefined, read: Read): string | undefined 
   return value?.startsWith('@') ? read(value.slice(1)) : value;
 }
 
-/** Whether a command is about the stream engine. */
+/** True if a command is about the stream engine. */
 export const isStream = (args: Arguments): boolean => args.optional('stream') === 'true';
 
 /** Nothing is shown: the change was made. */

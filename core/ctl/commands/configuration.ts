@@ -15,20 +15,25 @@ interface Version {
   readonly version: number;
   readonly at: string;
   readonly origin: string;
-  readonly actor: string;
-  readonly changes: readonly { readonly place: string; readonly before?: string; readonly after?: string }[];
+  /** Absent in a reload. */
+  readonly actor?: string;
+  readonly message?: string;
+  /** `null`: too long to be kept. Absent in a reload, which has `diff`. */
+  readonly changes?: readonly { readonly place: string; readonly before?: string; readonly after?: string }[] | null;
+  readonly diff?: readonly string[];
 }
 
 const signed = (sign: string, text: string | undefined): readonly string[] =>
   text === undefined ? [] : textLines(text).map((line) => `${sign} ${line}`);
 
-function versionLines({ version, at, origin, actor, changes }: Version): readonly string[] {
-  return [
-    `version ${version}  ${at}  ${printable(actor)}  ${printable(origin)}`,
-    ...changes
-      .flatMap(({ place, before, after }) => [printable(place), ...signed('-', before), ...signed('+', after)])
-      .map((line) => `    ${line}`),
-  ];
+function versionLines({ version, at, origin, actor, message, changes, diff = [] }: Version): readonly string[] {
+  const changed =
+    changes === null
+      ? ['too long to be kept']
+      : changes?.flatMap(({ place, before, after }) => [printable(place), ...signed('-', before), ...signed('+', after)]);
+  const lines = [...(message === undefined ? [] : [printable(message)]), ...(changed ?? diff.flatMap(textLines))];
+  const by = [actor, origin].filter((word) => word !== undefined).map(printable);
+  return [[`version ${version}`, at, ...by].join('  '), ...lines.map((line) => `    ${line}`)];
 }
 
 export const SETTINGS: readonly Command[] = [
@@ -58,14 +63,14 @@ export const SETTINGS: readonly Command[] = [
 export const CONFIGURATION: readonly Command[] = [
   {
     words: 'effective',
-    about: 'print the configuration in force',
+    about: 'print the current configuration',
     notes: ['With --json it is a tree of directives.'],
     call: (args) => ({ method: 'GET', path: '/v1/config/effective', query: args.flag('json') ? {} : { format: 'text' } }),
     show: (response) => textLines(response as string),
   },
   {
     words: 'drift',
-    about: 'show what is in force and not in the configuration files',
+    about: 'show what differs from the configuration files',
     options: [{ name: 'exit-code', about: `end with ${EXIT.different} if there is a difference` }],
     showsDiff: true,
     call: () => ({ method: 'GET', path: '/v1/config/drift' }),
@@ -90,7 +95,7 @@ export const CONFIGURATION: readonly Command[] = [
     words: 'history',
     about: 'show the changes, the newest first',
     options: [{ name: 'limit', value: 'N', parameter: 'limit', about: 'most versions (default: all)' }],
-    call: (args) => ({ method: 'GET', path: '/v1/history', query: args.parameters() }),
+    call: () => ({ method: 'GET', path: '/v1/history' }),
     show: (response) => (response as readonly Version[]).flatMap(versionLines),
   },
   {

@@ -12,7 +12,7 @@ export const KEY_VALUE: readonly Command[] = [
       { name: 'limit', value: 'N', parameter: 'limit', about: 'most pairs (default: all)' },
       { name: 'after', value: 'KEY', parameter: 'after', about: 'keys after this one' },
     ],
-    call: (args) => ({ method: 'GET', path: '/v1/kv', query: { prefix: args.optional('PREFIX') ?? '', ...args.parameters() } }),
+    call: (args) => ({ method: 'GET', path: '/v1/kv', query: { prefix: args.optional('PREFIX') ?? '' } }),
     show: table([
       { title: 'KEY', field: 'key' },
       { title: 'VALUE', field: 'value' },

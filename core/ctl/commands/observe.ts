@@ -1,5 +1,5 @@
 import { explanationText } from '../../cli/explanation-text.js';
-import type { Explanation } from '../../module/explain.js';
+import type { Explanation } from '../../contract/explain.js';
 import type { Command } from '../command.js';
 import { printable } from '../table.js';
 
@@ -14,7 +14,7 @@ export const OBSERVE: readonly Command[] = [
       { name: 'client', value: 'ADDRESS', parameter: 'client', about: 'address of the client (default: 127.0.0.1)' },
       { name: 'listen', value: 'ADDRESS', parameter: 'listen', about: 'address that the client connects to (default: that of the URL)' },
     ],
-    call: (args) => ({ method: 'GET', path: '/v1/explain', query: { url: args.operand('URL'), ...args.parameters() } }),
+    call: (args) => ({ method: 'GET', path: '/v1/explain', query: { url: args.operand('URL') } }),
     show: (response) =>
       explanationText({ log: [], ...(response as Omit<Explanation, 'log'>) })
         .trimEnd()
@@ -34,7 +34,7 @@ export const OBSERVE: readonly Command[] = [
       'With --json each line is one event.',
     ],
     follows: true,
-    call: (args) => ({ method: 'GET', path: '/v1/events', query: args.parameters() }),
+    call: () => ({ method: 'GET', path: '/v1/events' }),
     show: () => [],
   },
 ];
